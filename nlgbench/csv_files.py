@@ -1,0 +1,214 @@
+"""CSV files: parsed strictly into texts, converted exactly, written aside and renamed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.names import did_you_mean
+
+
+class TableError(ValueError):
+    """A table or its file breaks a rule; the message says where, which, and the way out.
+
+    Examples
+    --------
+    >>> issubclass(TableError, ValueError)
+    True
+    """
+
+
+def parse(path: Path, *, may_lack: Sequence[str] = ()) -> tuple[pd.DataFrame, list[int]]:
+    r"""Read a CSV file as texts, refusing what a lenient reader would guess at.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8 (a byte order mark is dropped), comma-separated, with a header. Empty lines are
+        skipped.
+    may_lack : sequence of str, optional
+        Last columns that a row may leave out (they are then empty), as some exports do.
+
+    Returns
+    -------
+    frame : DataFrame
+        All columns as ``str``; nothing is taken for a number or for missing.
+    lines : list of int
+        The line on which each row starts, counted from 1 as an editor does.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file; the nearest name in its folder is given.
+    TableError
+        If the file is empty, not UTF-8, or cut off, or a row has too few or too many fields.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.csv")
+    ...     _ = path.write_text('id,text\n001,"two\nlines"\n002,NA\n')
+    ...     frame, lines = parse(path)
+    >>> frame["id"].tolist(), frame["text"].tolist(), lines
+    (['001', '002'], ['two\nlines', 'NA'], [2, 4])
+    """
+    if not path.is_file():
+        there = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        hint = did_you_mean(path.name, there)
+        raise FileNotFoundError(f"no file {path}.{hint}")
+    content = path.read_bytes()
+    if not content.strip():
+        raise TableError(f"{path} is empty: write at least the header line.")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # A byte order mark is not part of error.object, which counts from behind it.
+        start = len(content) - len(error.object) + error.start
+        line = content[:start].count(b"\n") + 1
+        raise TableError(
+            f"{path} is not UTF-8: byte {content[start]:#04x} at offset {start}, line {line}. "
+            "Save it anew as UTF-8."
+        ) from None
+    limit = csv.field_size_limit(len(text) + 1)  # the default refuses texts of 128 kB
+    try:
+        return _rows(text, path, may_lack)
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _rows(text: str, path: Path, may_lack: Sequence[str]) -> tuple[pd.DataFrame, list[int]]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header: list[str] = []
+    body: list[list[str]] = []
+    lines: list[int] = []
+    start = 1
+    try:
+        for row in reader:
+            if row and not header:
+                header = row
+            elif row:
+                left_out = header[len(row) :]
+                if len(row) > len(header) or not set(left_out) <= set(may_lack):
+                    raise TableError(
+                        f"{path}, row {len(body) + 1} (line {start}) has {len(row)} fields and the "
+                        f"header has {len(header)}: the file is cut off there, or a text with a "
+                        "comma is not in quotes."
+                    )
+                body.append(row + [""] * len(left_out))
+                lines.append(start)
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise TableError(
+            f"{path}, row {len(body) + 1} (line {start}): {error}. The file is cut off within "
+            "quotes, or a quote inside a text is not doubled: mend that row, or get the file anew."
+        ) from None
+    return pd.DataFrame(body, columns=header, dtype="str"), lines
+
+
+def convert(column: pd.Series, kind: str) -> tuple[pd.Series, np.ndarray, str]:
+    """Convert a column exactly: no rounding, no guessing, nothing missing taken for a value.
+
+    Parameters
+    ----------
+    column : Series
+        Texts, as `parse` gives them, or values of any type.
+    kind : {"text", "float", "int", "bool"}
+        What they should be. An empty text is NaN as a float.
+
+    Returns
+    -------
+    converted : Series
+        Of type ``str``, ``float64``, ``int64`` or ``bool``; not to be used where any is bad.
+    bad : ndarray of bool, shape (n,)
+        Values that are none of this kind.
+    rule : str
+        What they should have been, and the way out.
+
+    Examples
+    --------
+    >>> converted, bad, rule = convert(pd.Series(["0.1", "", "a"]), "float")
+    >>> bad.tolist(), rule
+    ([False, False, True], 'must be a number: mend it, or leave it empty where it is undefined')
+    >>> convert(pd.Series(["TRUE", "0"]), "bool")[0].tolist()
+    [True, False]
+    """
+    return {"text": _texts, "float": _numbers, "int": _counts, "bool": _truths}[kind](column)
+
+
+def _texts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
+    rule = "must be a text, never missing: use astype(str) for ids, '' for an empty text"
+    if column.dtype == "str":
+        return column, column.isna().to_numpy(), rule
+    bad = np.array([not isinstance(value, str) for value in column], dtype=bool)
+    return (column if bad.any() else column.astype("str")), bad, rule
+
+
+def _truths(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
+    rule = "must be true or false: write True, False, 1 or 0"
+    if column.dtype == bool:
+        return column, np.zeros(len(column), dtype=bool), rule
+    known = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+    found = [known.get(str(value).strip().lower()) for value in column]
+    bad = np.array([value is None for value in found], dtype=bool)
+    return pd.Series([bool(value) for value in found], dtype=bool), bad, rule
+
+
+def _numbers(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
+    rule = "must be a number: mend it, or leave it empty where it is undefined"
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        return column.astype("float64"), np.zeros(len(column), dtype=bool), rule
+    # float() gives the very number that was written; pandas' own parser can miss the last bit.
+    parsed = [_number(value) for value in column]
+    bad = np.array([value is None for value in parsed], dtype=bool)
+    return pd.Series(parsed, dtype="float64"), bad, rule
+
+
+def _number(value: object) -> float | None:
+    if value is None or value is pd.NA:
+        return float("nan")
+    text = str(value).strip()
+    try:
+        # float() takes 1_000 as well, which no table means.
+        return float("nan") if not text else float(text) if "_" not in text else None
+    except ValueError:
+        return None
+
+
+def _counts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
+    rule = "must be a whole number (below 2**53): count it, or drop the row"
+    numbers, bad, _ = _numbers(column)
+    bad = bad | ~np.isfinite(numbers) | (numbers % 1 != 0) | (numbers.abs() > 2**53)
+    return (numbers if bad.any() else numbers.astype("int64")), np.asarray(bad), rule
+
+
+def replace(path: Path, save: Callable[[Path], object]) -> None:
+    """Write a file aside in its folder, then rename it into place.
+
+    Parameters
+    ----------
+    path : Path
+        The file. A former one stays whole until the new one is.
+    save : callable
+        Writes to the path that it is given.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     replace(Path(folder, "a.txt"), lambda aside: aside.write_text("whole"))
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['a.txt']
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        save(aside)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)

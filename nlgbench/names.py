@@ -1,0 +1,30 @@
+"""The nearest right name, for messages about a wrong one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def did_you_mean(name: object, choices: Iterable[str]) -> str:
+    """Suggest the choice that is spelt most like a name.
+
+    Parameters
+    ----------
+    name : object
+        What was asked for.
+    choices : iterable of str
+        What there is.
+
+    Returns
+    -------
+    str
+        A sentence that begins with a space; empty where no choice is near.
+
+    Examples
+    --------
+    >>> did_you_mean("hues", ["huse", "usr"]), did_you_mean("x", ["huse"])
+    (" Did you mean 'huse'?", '')
+    """
+    near = difflib.get_close_matches(str(name), list(choices), n=1, cutoff=0.5)
+    return f" Did you mean {near[0]!r}?" if near else ""
