@@ -1,0 +1,1 @@
+"""Released files by name and hash, one loader per study, and the published numbers."""

@@ -1,0 +1,117 @@
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from nlgbench import tables
+from nlgbench.datasets import published
+from nlgbench.datasets.published import load_claims, load_printed, published_dir
+
+
+def test_claims_pass_the_check_of_their_table():
+    claims = load_claims()
+    assert tables.check(claims, "claims").equals(claims)
+    assert list(claims["paper"].unique()) == list(tables.PAPERS)
+
+
+def test_claims_of_one_paper():
+    claims = load_claims("comm-eval")
+    assert set(claims["paper"]) == {"comm-eval"}
+    assert list(claims.index) == list(range(len(claims)))
+
+
+def test_unknown_paper_lists_the_papers_and_the_nearest():
+    with pytest.raises(ValueError, match=r"one of huse, comm-eval, .*Did you mean 'huse'"):
+        load_claims("hues")
+
+
+def test_unknown_table_lists_the_tables_and_the_nearest():
+    with pytest.raises(ValueError, match=r"huse/table1.*Did you mean 'judge-the-judges/table12'"):
+        load_printed("judge-the-judge/table12")
+    with pytest.raises(ValueError, match=r"got '\?'\.$"):
+        load_printed("?")
+
+
+@pytest.mark.parametrize(
+    "claim_id",
+    [
+        # The ids that docs/design.md gives as examples.
+        "huse/table1/summarization_t1.0/huse_q",
+        "huse/table2/diversity_failure_model/hj",
+        "comm-eval/table1/literal_listener/spearman",
+        "comm-eval/section5.2/literal_listener/test_accuracy",
+        "judge-the-judges/table3/word_lstm_temp_1.0/h1",
+        "judge-the-judges/table9/svm_meta_discriminator/h2_kendall",
+        "learning-to-compare/table2/with_skill_rating/dialogue_spearman",
+    ],
+)
+def test_ids_of_the_design_page_are_claims(claim_id):
+    assert claim_id in set(load_claims()["claim_id"])
+
+
+def test_printed_table_keeps_order_and_values():
+    table = load_printed("huse/table1")
+    assert list(table.columns) == ["huse", "huse_q", "huse_d"]
+    assert table.index.name == "row"
+    assert list(table.index) == [
+        "summarization_t1.0",
+        "summarization_t0.7",
+        "story_generation_t1.0",
+        "story_generation_retrieval",
+        "chit_chat_dialogue_t1.0",
+        "chit_chat_dialogue_t0.7",
+        "lm_t1.0",
+    ]
+    # Hashimoto, Zhang, Liang 2019, Table 1, first and fourth column.
+    assert table.loc["summarization_t1.0"].tolist() == [0.53, 0.58, 0.95]
+    assert table.loc["story_generation_retrieval"].tolist() == [0.00, 0.47, 0.53]
+
+
+def test_empty_printed_cells_are_nan():
+    table = load_printed("huse/table2")
+    assert table["hj"].notna().all()
+    printed = table["log_p_model"].dropna()
+    assert printed.to_dict() == {"quality_failure_model": -2.3, "indistinguishable_reference": -0.3}
+
+
+def test_marks_are_left_out_unless_asked_for():
+    plain = load_printed("judge-the-judges/table9")
+    marked = load_printed("judge-the-judges/table9", marks=True)
+    assert list(plain.columns) == [
+        f"{human}_{name}" for human in ("h1", "h2") for name in ("kendall", "spearman", "pearson")
+    ]
+    assert marked[plain.columns].equals(plain)
+    stars = marked.filter(regex="_star$")
+    assert set(np.unique(stars)) == {0.0, 1.0}
+    # NB's two Pearson cells are starred, SVM's last one and four of NB's are not.
+    assert stars.sum(axis=1).to_dict() == {
+        **dict.fromkeys(plain.index, 6.0),
+        "svm_meta_discriminator": 5.0,
+        "nb_meta_discriminator": 2.0,
+    }
+
+
+def test_every_printed_table_loads_and_holds_every_claim_once():
+    claims = load_claims()
+    total = 0
+    for where in (claims["paper"] + "/" + claims["where"]).unique():
+        table = load_printed(where, marks=True)
+        assert (table.dtypes == "float64").all()
+        total += int(table.notna().sum().sum())
+    assert total == len(claims)
+
+
+def test_the_wheel_comes_before_the_checkout(tmp_path, monkeypatch):
+    package = tmp_path / "nlgbench"
+    monkeypatch.setattr(published, "_PACKAGE", package)
+    checkout, wheel = tmp_path / "data" / "published", package / "data" / "published"
+    found = published_dir
+    with pytest.raises(FileNotFoundError, match="claims.csv.*" + re.escape(str(wheel))):
+        found()
+    for folder in (checkout, wheel):
+        folder.mkdir(parents=True)
+        (folder / "claims.csv").touch()
+        assert found() == folder
+    shutil.rmtree(wheel)
+    assert found() == checkout
