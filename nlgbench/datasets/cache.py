@@ -1,0 +1,314 @@
+"""The cache of released files: where it is, what is in it, and how it is filled."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nlgbench.datasets import registry
+from nlgbench.datasets.registry import BASE, ReleasedFile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class DataUnavailableError(FileNotFoundError):
+    """A released file is not where it is looked for.
+
+    Examples
+    --------
+    >>> issubclass(DataUnavailableError, FileNotFoundError)
+    True
+    """
+
+
+class DataCorruptError(ValueError):
+    """A file is not the released one: its hash differs.
+
+    Examples
+    --------
+    >>> issubclass(DataCorruptError, ValueError)
+    True
+    """
+
+
+def read_only() -> bool:
+    """Tell whether the cache is a folder of the user's, named by ``NLGBENCH_DATA``.
+
+    Returns
+    -------
+    bool
+        True where nothing may be written.
+
+    Examples
+    --------
+    >>> read_only() == bool(os.environ.get("NLGBENCH_DATA"))
+    True
+    """
+    return bool(os.environ.get("NLGBENCH_DATA"))
+
+
+def cache_dir() -> Path:
+    """Find the folder of released files.
+
+    Returns
+    -------
+    Path
+        ``NLGBENCH_DATA`` where it is set (never written to), else a folder of the user's cache.
+
+    Examples
+    --------
+    >>> isinstance(cache_dir(), Path)
+    True
+    """
+    if read_only():
+        return Path(os.environ["NLGBENCH_DATA"])
+    import pooch
+
+    return Path(pooch.os_cache("nlgbench"))
+
+
+def path(name: str) -> Path:
+    """Find one released file and check its hash. Nothing is downloaded.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file, as in ``huse/summary_clean.csv``.
+
+    Returns
+    -------
+    Path
+        The verified file.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, or that of a data set of several files.
+    DataUnavailableError
+        If it is not in the cache; the message says how to get it.
+    DataCorruptError
+        If its content is not the released one.
+
+    Examples
+    --------
+    >>> path("huse")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: 'huse' is 2 files: name one of huse/summarization_raw_outputs.csv, ...
+    """
+    found = registry.files(name)
+    if len(found) > 1:
+        names = ", ".join(file.name for file in found)
+        raise ValueError(f"{name!r} is {len(found)} files: name one of {names}.")
+    return _verified(found[0])
+
+
+def _verified(file: ReleasedFile) -> Path:
+    folder = cache_dir()
+    place = folder / file.name
+    if not place.is_file():
+        missing = "" if folder.is_dir() else " (there is no such folder)"
+        raise DataUnavailableError(
+            f"{file.name} is not in {folder}{missing}. {_way_out(file)} (It is {file.address()}, "
+            f"SHA-256 {file.sha256}.)"
+        )
+    found = _sha256(place)
+    if found != file.sha256:
+        raise DataCorruptError(
+            f"{place} is not the released file: expected SHA-256 {file.sha256}, found {found} "
+            f"({place.stat().st_size:,} bytes; cut off, or changed). Nothing was read from it. "
+            f"{_way_out(file)}"
+        )
+    return place
+
+
+def _way_out(file: ReleasedFile) -> str:
+    if read_only():
+        return (
+            "NLGBENCH_DATA names that folder, and it is never written to: put the file there, or "
+            f"unset NLGBENCH_DATA and run `nlgbench fetch {file.dataset}`."
+        )
+    return (
+        f"Run `nlgbench fetch {file.dataset}`, or set NLGBENCH_DATA to a folder that holds it; "
+        "without it, notebooks run with --source simulated."
+    )
+
+
+def _sha256(place: Path) -> str:
+    with place.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def available(names: str | Iterable[str]) -> bool:
+    """Tell whether all files of some data sets are in the cache, whatever they hold.
+
+    Parameters
+    ----------
+    names : str or iterable of str
+        Data sets or files. Their hashes are checked when they are loaded.
+
+    Returns
+    -------
+    bool
+        True where none is missing.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+
+    Examples
+    --------
+    >>> available([])
+    True
+    """
+    folder = cache_dir()
+    return all((folder / file.name).is_file() for file in _wanted(names))
+
+
+def _wanted(names: str | Iterable[str]) -> list[ReleasedFile]:
+    one_each = [names] if isinstance(names, str) else names
+    return list(dict.fromkeys(file for name in one_each for file in registry.files(name)))
+
+
+@functools.cache
+def reachable(base: str = BASE, *, timeout: float = 3.0) -> bool:
+    """Probe once whether the authors' repositories can be reached.
+
+    Parameters
+    ----------
+    base : str
+        Address of the host.
+    timeout : float
+        Seconds to wait.
+
+    Returns
+    -------
+    bool
+        Whether one file answered; remembered for the process.
+
+    Examples
+    --------
+    >>> reachable("http://127.0.0.1:1")
+    False
+    """
+    request = urllib.request.Request(registry.FILES[0].address(base), method="HEAD")
+    try:
+        with urllib.request.urlopen(request, timeout=timeout) as answer:
+            return answer.status == 200
+    except urllib.error.HTTPError as error:
+        error.close()
+    except OSError:
+        pass
+    return False
+
+
+def fetch(names: str | Iterable[str] = (), *, base: str = BASE) -> pd.DataFrame:
+    """Get released files into the cache, each checked by its hash.
+
+    A file that is there and whole is kept. One that is there and corrupt is replaced when the new
+    one is whole, not before. Where ``NLGBENCH_DATA`` is set, nothing is written: what is there is
+    checked.
+
+    Parameters
+    ----------
+    names : str or iterable of str
+        Data sets or files; all without a name.
+    base : str
+        Address of the host.
+
+    Returns
+    -------
+    DataFrame
+        One row per file: ``name``, ``license``, ``done`` (``was there`` or ``fetched``).
+
+    Raises
+    ------
+    ValueError
+        For an unknown name; then nothing is fetched.
+    OSError
+        If files are missing and cannot be fetched, or cannot be written; all of them are listed,
+        after the others were fetched.
+    DataCorruptError
+        If what came, or what the read-only folder holds, is not the released file.
+
+    Examples
+    --------
+    >>> fetch("hused")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: no released data go by 'hused'. Did you mean 'huse'? ...
+    """
+    import pandas as pd
+
+    done: list[dict[str, str]] = []
+    failures: list[Exception] = []
+    for file in _wanted(names) or registry.files():
+        try:
+            done.append({"name": file.name, "license": file.license, "done": _get(file, base)})
+        except (OSError, ValueError) as error:
+            failures.append(error)
+    if failures:
+        kind = DataCorruptError if isinstance(failures[0], ValueError) else OSError
+        whole = "\n".join(str(failure) for failure in failures)
+        raise kind(f"{len(failures)} of {len(done) + len(failures)} files failed:\n{whole}")
+    return pd.DataFrame(done, columns=["name", "license", "done"])
+
+
+def _get(file: ReleasedFile, base: str) -> str:
+    place = cache_dir() / file.name
+    if read_only() or (place.is_file() and _sha256(place) == file.sha256):
+        _verified(file)
+        return "was there"
+    _download(file, file.address(base), place)
+    return "fetched"
+
+
+def _download(file: ReleasedFile, address: str, place: Path) -> None:
+    import logging
+
+    import pooch
+    import requests
+
+    pooch.get_logger().setLevel(logging.WARNING)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        # pooch writes aside, checks the hash, and only then renames.
+        # Unless it reads the whole answer at once, a refused one leaves its socket open.
+        pooch.retrieve(
+            address,
+            f"sha256:{file.sha256}",
+            fname=place.name,
+            path=place.parent,
+            downloader=pooch.HTTPDownloader(stream=False),
+        )
+    except requests.RequestException as error:
+        raise OSError(
+            f"{file.name} could not be fetched from {address} "
+            f"({type(error).__name__}: {_innermost(error)}). Try again with a network, or "
+            f"put the file at {place}; SHA-256 {file.sha256}."
+        ) from None
+    except OSError as error:
+        reason = error.strerror or str(error).split(" | ")[0]  # pooch adds its own advice
+        raise OSError(
+            f"{file.name}: cannot write {place} ({reason}): mend the folder or "
+            "its permissions, or set NLGBENCH_DATA to a folder that holds the file."
+        ) from None
+    except ValueError as error:
+        raise DataCorruptError(
+            f"{file.name}: {error} Nothing was kept. Try again; if it persists, the address "
+            f"{address} no longer gives the released file."
+        ) from None
+
+
+def _innermost(error: BaseException) -> str:
+    # The network libraries wrap the one telling sentence in several that repeat the address.
+    while error.args and isinstance(error.args[0], BaseException):
+        error = error.args[0]
+    reason = getattr(error, "reason", None)
+    return _innermost(reason) if isinstance(reason, BaseException) else str(error)

@@ -1,0 +1,200 @@
+import csv
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgbench import tables
+from nlgbench.datasets import cache
+from nlgbench.datasets.huse import RAW_FILE, TABLE2_OUTPUTS, TYPICALITY, load_huse, read_huse
+from nlgbench.datasets.published import load_claims
+
+RELEASED = pytest.mark.skipif(
+    not os.environ.get("NLGBENCH_DATA") or not cache.available("huse"),
+    reason="NLGBENCH_DATA names no folder with the HUSE release",
+)
+LABELS = list(TYPICALITY)
+
+
+def export():
+    """Two HITs of 25 items by three workers, as the platform exports them; `hitB` comes first."""
+    rows = []
+    for hit, worker in [("hitB", "Z9"), ("hitB", "A1"), ("hitA", "Z9"), ("hitA", "K5")]:
+        row = {"HITId": hit, "WorkerId": worker, "Title": 'a "title", quoted'}
+        for n in range(25):
+            human = hit == "hitA"
+            row[f"Input.CTX{n}"] = f"story {n % 20}, told"
+            row[f"Input.TYPE{n}"] = "HUMAN_SUM" if human else "SUM"
+            row[f"Input.OUT{n}"] = " ".join(["word"] * (n + 1)) + ("\nNA" if human else "")
+            row[f"Input.LOGP{n}"] = f"-{n}.1"
+            row[f"Answer.{n}"] = LABELS[(n + len(rows)) % 6]
+        rows.append(row | {"Approve": "", "Reject": ""})
+    return rows
+
+
+def saved(rows, path, *, short=False):
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(rows[0])
+        writer.writerows(list(row.values())[: -2 if short else None] for row in rows)
+    return path
+
+
+@pytest.mark.parametrize("short", [False, True])
+def test_an_export_becomes_tidy_tables(tmp_path, short):
+    study = read_huse(saved(export(), tmp_path / "raw.csv", short=short))
+    outputs, logprobs, judgments = study.outputs, study.logprobs, study.judgments
+    assert outputs["output_id"].tolist() == [f"o{n:03d}" for n in range(1, 51)]
+    assert outputs["is_human"].tolist() == [True] * 25 + [False] * 25
+    assert set(outputs["system"][outputs["is_human"]]) == {"human"}
+    assert set(outputs["system"][~outputs["is_human"]]) == {"summarization_t1.0"}
+    assert outputs["item_id"].tolist() == [f"c{n % 20 + 1:02d}" for n in range(25)] * 2
+    assert outputs["text"][1] == "word word\nNA"
+    assert outputs["context"][21] == "story 1, told"
+    assert logprobs["logprob"].tolist() == [-float(f"{n}.1") for n in range(25)] * 2
+    assert logprobs["n_tokens"].tolist() == [*range(1, 26), *range(1, 26)]
+    assert set(logprobs["model"]) == {"summarization_t1.0"}
+    # Z9 comes first in the file, then A1, then K5; hitA is first by name.
+    by_hit = judgments.groupby("group_id")["annotator_id"].unique().map(list)
+    assert by_hit.to_dict() == {"hit1": ["w001", "w003"], "hit2": ["w001", "w002"]}
+    one = judgments.set_index(["output_id", "annotator_id"])["value"]
+    scale = {"Invalid": 1, "Rare": 2, "Specific": 3, "Average": 4, "Typical": 5, "Very Typical": 6}
+    assert scale == TYPICALITY
+    assert one["o026", "w001"] == 1
+    assert one["o026", "w002"] == 2
+    assert one["o005", "w003"] == TYPICALITY[LABELS[(4 + 3) % 6]]
+    assert len(judgments) == 100
+    for table in (outputs, logprobs, judgments):
+        assert not table.isin(["Z9", "A1", "K5", "hitA", "hitB"]).to_numpy().any()
+
+
+def changed(**cells):
+    rows = export()
+    rows[2].update({name.replace("_", "."): value for name, value in cells.items()})
+    return rows
+
+
+def without(name):
+    return [{key: cell for key, cell in row.items() if key != name} for row in export()]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (without("Answer.7"), r"raw\.csv has no column 'Answer\.7' \(columns missing: 1\)"),
+        (without("WorkerId"), r"has no column 'WorkerId'.*take huse/summarization_raw_outputs"),
+        (changed(Answer_3="Tyypical"), r"row 3 .*'Answer\.3' is 'Tyypical'; it must be one of Inv"),
+        (changed(Answer_3=""), r"row 3 .*column 'Answer\.3' is ''; it must be one of Invalid, R"),
+        (changed(Input_TYPE0="HUMAN"), r"'Input\.TYPE0' is 'HUMAN'; it must be one of HUMAN_SUM,"),
+        (changed(Input_OUT4="other"), r"row 4 .*'Input\.OUT4' .* the same in all assignments of o"),
+        (changed(WorkerId="K5"), r"judgments, rows 51 and 76 have the same key .*'w003'"),
+    ],
+)
+def test_a_malformed_export_is_named(tmp_path, rows, message):
+    with pytest.raises(tables.TableError, match=message):
+        read_huse(saved(rows, tmp_path / "raw.csv"))
+
+
+def test_a_log_probability_that_is_none_is_named(tmp_path):
+    for value, message in [
+        ("n/a", "must be a number"),
+        ("2.5", "must be a log-probability in nats"),
+    ]:
+        rows = export()
+        for row in rows[2:]:
+            row["Input.LOGP2"] = value
+        with pytest.raises(tables.TableError, match=rf"raw\.csv: logprobs, .*{message}.*'o003'"):
+            read_huse(saved(rows, tmp_path / "raw.csv"))
+
+
+def test_an_export_that_is_cut_off_is_named(tmp_path):
+    path = saved(export(), tmp_path / "raw.csv")
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) * 3 // 4])
+    with pytest.raises(tables.TableError, match=r"row 3 \(line \d+\).*cut off"):
+        read_huse(path)
+
+
+def test_a_release_that_is_not_here_is_not_made_up(tmp_path, monkeypatch):
+    monkeypatch.setenv("NLGBENCH_DATA", str(tmp_path))
+    with pytest.raises(
+        cache.DataUnavailableError, match=r"huse/summarization_raw_outputs\.csv is not"
+    ):
+        load_huse()
+    (tmp_path / "huse").mkdir()
+    saved(export(), tmp_path / RAW_FILE)
+    with pytest.raises(cache.DataCorruptError, match="is not the released file"):
+        load_huse()
+
+
+@pytest.fixture(scope="module")
+def released():
+    return load_huse()
+
+
+@RELEASED
+def test_the_release_has_its_counts(released):
+    assert released.outputs["is_human"].value_counts().to_dict() == {True: 100, False: 100}
+    assert released.outputs["item_id"].nunique() == 99
+    assert released.outputs["context"].nunique() == 99
+    assert len(released.logprobs) == 200
+    judgments = released.judgments
+    assert len(judgments) == 4000
+    assert judgments["annotator_id"].nunique() == 93
+    assert judgments.groupby(["group_id", "annotator_id"]).size().tolist() == [25] * 160
+    assert (judgments.groupby("output_id")["annotator_id"].nunique() == 20).all()
+    whole = judgments.merge(released.outputs, on=["dataset", "output_id"], validate="many_to_one")
+    # every HIT holds one kind of text: leniency is confounded with the label
+    assert whole.groupby("group_id")["is_human"].nunique().tolist() == [1] * 8
+
+
+@RELEASED
+def test_the_release_gives_the_authors_own_summary(released):
+    """summary_clean.csv of github.com/hughbzhang/HUSE: the same 200 rows, in the same order."""
+    summary = pd.read_csv(cache.path("huse/summary_clean.csv"), skipinitialspace=True)
+    means = released.judgments.groupby("output_id")["value"].mean()
+    assert means.index.tolist() == released.outputs["output_id"].tolist()
+    assert means.tolist() == summary["HumanJudgement"].tolist()
+    # the authors averaged 20 copies of one number, which can move its last bit
+    logprobs = released.logprobs["logprob"]
+    np.testing.assert_allclose(logprobs, summary["ModelProbability"], rtol=1e-12, atol=0)
+    assert released.logprobs["n_tokens"].tolist() == summary["LengthOfUtterance"].tolist()
+    assert (~released.outputs["is_human"]).tolist() == summary["Label"].tolist()
+
+
+@RELEASED
+def test_no_identifier_leaves_the_loader(released):
+    raw = pd.read_csv(cache.path(RAW_FILE), dtype=str, keep_default_na=False, index_col=False)
+    people = {cell for name in ("WorkerId", "HITId", "AssignmentId") for cell in raw[name]}
+    assert len(people) == 93 + 8 + 160
+    for table in (released.outputs, released.logprobs, released.judgments):
+        written = table.to_csv()
+        assert not [identifier for identifier in people if identifier in written]
+
+
+@RELEASED
+def test_table_2_shows_these_outputs(released):
+    """Table 2 of Hashimoto et al. (2019), doi:10.18653/v1/N19-1169, within its rounding."""
+    claims = load_claims().set_index("claim_id")
+    logprobs = released.logprobs.set_index("output_id")
+    per_token = logprobs["logprob"] / logprobs["n_tokens"]
+    found = {
+        "hj": released.judgments.groupby("output_id")["value"].mean(),
+        "log_p_model": per_token,
+    }
+    is_human = released.outputs.set_index("output_id")["is_human"]
+    items = released.outputs.set_index("output_id")["item_id"]
+    n_compared = 0
+    for row, output_id in TABLE2_OUTPUTS.items():
+        assert is_human[output_id] == row.endswith("_reference")
+        for column, values in found.items():
+            claim_id = f"huse/table2/{row}/{column}"
+            if claim_id in claims.index:
+                claim = claims.loc[claim_id]
+                assert abs(values[output_id] - claim["published"]) <= claim["tolerance"] + 1e-9
+                n_compared += 1
+    assert n_compared == sum(claims.index.str.startswith("huse/table2/"))
+    for kind in ("quality_failure", "diversity_failure", "indistinguishable"):
+        model, reference = (TABLE2_OUTPUTS[f"{kind}_{part}"] for part in ("model", "reference"))
+        assert items[model] == items[reference]
