@@ -1,0 +1,1 @@
+"""Analyses of study tables; each module is imported by name."""
