@@ -1,0 +1,268 @@
+"""HUSE-D against HUSE-Q: the quality-diversity plane (Figure 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.lines import Line2D
+
+from nlgbench.plots.style import task_looks
+
+_COLUMNS = ("task", "label", "huse_q", "huse_d", "source")
+_BOUNDS = ("huse_q_low", "huse_q_high", "huse_d_low", "huse_d_high")
+_LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+def plot_tradeoff(
+    scores: pd.DataFrame,
+    *,
+    ax: Axes | None = None,
+    levels: Sequence[float] = _LEVELS,
+    legend: bool = True,
+    label_offsets: Mapping[tuple[str, str], tuple[float, float]] | None = None,
+    **scatter_kws: Any,
+) -> Axes:
+    """Draw systems by quality (HUSE-Q) and diversity (HUSE-D).
+
+    Parameters
+    ----------
+    scores : DataFrame
+        One row per point: ``task``, ``label`` (written beside it), ``huse_q``, ``huse_d``,
+        ``source``. Points of source ``published`` are filled, all others open. Optional
+        intervals: ``huse_q_low``, ``huse_q_high``, ``huse_d_low``, ``huse_d_high``; NaN draws
+        none.
+    ax : Axes, optional
+        Where to draw; the current axes by default.
+    levels : sequence of float
+        Values of HUSE = HUSE-Q + HUSE-D - 1 whose diagonals are drawn.
+    legend : bool, default True
+        Below the plot.
+    label_offsets : mapping, optional
+        From (task, label) to where that label starts, in points from its point, where the place
+        that is found will not do. Set the figure's size before: places are sought at that size.
+    **scatter_kws
+        Handed to `matplotlib.axes.Axes.scatter` for every point.
+
+    Returns
+    -------
+    Axes
+        Equal scales. Each point is a collection of its own, in the order of `scores`.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, a score undefined, or there are more tasks than can be told apart.
+
+    Notes
+    -----
+    A task's shaded region is what its published points dominate: lower HUSE at the same proportion
+    of HUSE-D to HUSE-Q, so everything between the origin and the lines that join them. A point
+    below a line that joins two others is dominated itself and bounds nothing. One point dominates
+    a ray.
+    """
+    missing = [name for name in _COLUMNS if name not in scores.columns]
+    if missing:
+        raise ValueError(
+            f"scores have no column {missing[0]!r}: they need {', '.join(_COLUMNS)}; found "
+            f"{', '.join(map(str, scores.columns))}."
+        )
+    for name in ("huse_q", "huse_d"):
+        bad = scores.index[~np.isfinite(scores[name])]
+        if len(bad) or scores.empty:
+            found = (
+                f"row {bad[0]!r} has {scores.loc[bad[0], name]}" if len(bad) else "there is no row"
+            )
+            raise ValueError(
+                f"scores' column {name!r} must be finite, and {found}: an undefined score has no "
+                "place in the plane. Drop such rows, and say how many there were."
+            )
+    ax = plt.gca() if ax is None else ax
+    tasks = list(dict.fromkeys(scores["task"]))
+    looks = task_looks(tasks)
+    known = [c for c in scores.columns if c in _COLUMNS[2:4] or c in _BOUNDS]
+    values = scores[known].to_numpy(dtype=float)
+    top = max(1.05, float(np.nanmax(values)) + 0.05)
+    low = min(0.0, float(np.nanmin(values)) - 0.05)  # HUSE-D falls below 0 where HUSE-Q passes 1
+    ticks = np.arange(0, top, 0.2)
+    ax.set(xlim=(low, top), ylim=(low, top), xticks=ticks, yticks=ticks, aspect="equal")
+    ax.set_xlabel("HUSE-Q (quality)")
+    ax.set_ylabel("HUSE-D (diversity)")
+    _draw_diagonals(ax, levels, top)
+    for task, (_, color) in looks.items():
+        printed = scores[(scores["task"] == task) & (scores["source"] == "published")]
+        _draw_dominated(ax, printed, color)
+    for row in scores.to_dict("records"):
+        marker, color = looks[row["task"]]
+        for ends in _intervals(row):
+            ax.plot(*zip(*ends, strict=True), color=color, linewidth=0.8, zorder=2)
+        filled = row["source"] == "published"
+        face = {"facecolor": color if filled else "white", "edgecolor": color}
+        size = {"s": 22 if filled else 46, "linewidth": 1.1, "zorder": 4 if filled else 3}
+        ax.scatter(
+            row["huse_q"], row["huse_d"], **{"marker": marker, **size, **face, **scatter_kws}
+        )
+    if legend:
+        _draw_legend(ax, scores, looks)
+    _write_labels(ax, scores, looks, levels, label_offsets or {})
+    return ax
+
+
+def _draw_diagonals(ax: Axes, levels: Sequence[float], top: float) -> None:
+    look: dict[str, Any] = {"fontsize": 6, "color": "#666666", "zorder": 1}
+    beside = [level for level in levels if 1 + level > top]
+    for level in levels:
+        ends = [max(0.0, 1 + level - top), min(top, 1 + level)]
+        ax.plot(ends, [1 + level - end for end in ends], color="#B8B8B8", linewidth=0.6, zorder=1)
+        end = (ends[1], 1 + level - ends[1])
+        name = f"HUSE = {level:g}" if level in (*levels[:1], *beside[-1:]) else f"{level:g}"
+        if level in beside:  # outside of the axes, where no system and no label can be
+            place: dict[str, Any] = {"xytext": (3, 0), "ha": "left", "va": "center"}
+        else:
+            turned: dict[str, Any] = {"rotation": -45, "rotation_mode": "anchor"}
+            place = {"xytext": (-2, 4), "ha": "right", "va": "bottom", **turned}
+        ax.annotate(name, end, textcoords="offset points", annotation_clip=False, **place, **look)
+
+
+def _draw_dominated(ax: Axes, printed: pd.DataFrame, color: str) -> None:
+    points = printed[["huse_q", "huse_d"]].to_numpy()
+    if len(points) == 0:
+        return
+    points = _frontier(points)
+    if len(points) == 1:
+        ends = np.vstack([[0, 0], points])
+        ax.plot(*ends.T, color=color, alpha=0.5, linewidth=0.6, linestyle=(0, (4, 2)), zorder=1)
+    else:
+        corners = np.vstack([[0, 0], points])
+        ax.fill(*corners.T, facecolor=color, alpha=0.13, edgecolor="none", zorder=0)
+
+
+def _frontier(points: np.ndarray) -> np.ndarray:
+    """Keep the points that no other, and no line between two others, is beyond on its ray."""
+    angle, radius = np.arctan2(points[:, 1], points[:, 0]), np.hypot(*points.T)
+    kept: list[np.ndarray] = []
+    for point in points[np.lexsort((-radius, angle))]:
+        if kept and abs(_turn(np.zeros(2), kept[-1], point)) < 1e-12:
+            continue  # on the ray of one that is farther out
+        while len(kept) > 1 and _turn(kept[-2], kept[-1], point) <= 0:
+            kept.pop()
+        kept.append(point)
+    return np.array(kept)
+
+
+def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
+    return float((b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0]))
+
+
+def _write_labels(
+    ax: Axes,
+    scores: pd.DataFrame,
+    looks: dict[str, tuple[str, str]],
+    levels: Sequence[float],
+    offsets: Mapping[tuple[str, str], tuple[float, float]],
+) -> None:
+    """Write each label at the best of eight places around its point."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()  # the layout decides where in points everything stands
+    points = 72 / figure.dpi
+    centers = ax.transData.transform(scores[["huse_q", "huse_d"]]) * points
+    frame = np.asarray(ax.bbox.extents) * points
+    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in centers]
+    for row in scores.to_dict("records"):
+        for ends in _intervals(row):
+            (x0, y0), (x1, y1) = ax.transData.transform(ends) * points
+            taken.append((x0 - 1, y0 - 1, x1 + 1, y1 + 1))
+    written: list[tuple[str, str, float, float]] = []
+    for row, (x, y) in zip(scores.to_dict("records"), centers, strict=True):
+        task, label = row["task"], str(row["label"])
+        # The same system twice in one place: one label for both.
+        near = any((task, label) == w[:2] and np.hypot(x - w[2], y - w[3]) < 12 for w in written)
+        if not label or near:
+            continue
+        written.append((task, label, x, y))
+        look: dict[str, Any] = {
+            "fontsize": 6.5,
+            "color": np.array(to_rgb(looks[task][1])) * 0.7,
+            # Not a path effect: that would turn the text into outlines in a PDF.
+            "bbox": {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.3},
+            "zorder": 5,
+        }
+        at = (row["huse_q"], row["huse_d"])
+        text = ax.annotate(label, at, xytext=(0, 0), textcoords="offset points", **look)
+        # Measured from the point, since a text's lowest line is not its lowest ink.
+        left, bottom, right, top = np.asarray(text.get_window_extent().extents) * points - [
+            x,
+            y,
+            x,
+            y,
+        ]
+        w, h = right - left, top - bottom
+        corners = [
+            *((6, -h / 2), (-6 - w, -h / 2), (-w / 2, 6), (-w / 2, -6 - h)),
+            *((5, 4), (-5 - w, 4), (5, -4 - h), (-5 - w, -4 - h)),
+        ]
+        boxes = [(x + dx, y + dy, x + dx + w, y + dy + h) for dx, dy in corners]
+        costs = [
+            sum(_overlap(box, other) for other in taken)
+            + 10 * _outside(box, frame)
+            + 0.5 * _crossed(ax, box, levels, points)
+            for box in boxes
+        ]
+        best = int(np.argmin(costs))
+        dx, dy = corners[best]
+        place = offsets.get((task, label), (dx - left, dy - bottom))
+        text.xyann = place
+        taken.append(tuple(np.asarray(text.get_window_extent().extents) * points))
+
+
+def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> float:
+    wide = min(a[2], b[2]) - max(a[0], b[0])
+    high = min(a[3], b[3]) - max(a[1], b[1])
+    return wide * high if wide > 0 and high > 0 else 0.0
+
+
+def _outside(box: tuple[float, ...], frame: np.ndarray) -> float:
+    return float(np.maximum([*(frame[:2] - box[:2]), *(box[2:] - frame[2:])], 0).sum())
+
+
+def _crossed(ax: Axes, box: tuple[float, ...], levels: Sequence[float], points: float) -> int:
+    """Count the diagonals that run through a box."""
+    ends = ax.transData.inverted().transform(np.reshape(box, (2, 2)) / points)
+    low, high = ends.sum(axis=1) - 1
+    return sum(low < level < high for level in levels)
+
+
+def _intervals(row: Mapping[Hashable, Any]) -> list[list[tuple[float, float]]]:
+    """Give the two ends of each interval that is known."""
+    lines = []
+    for name in ("huse_q", "huse_d"):
+        ends = [row.get(f"{name}_low", np.nan), row.get(f"{name}_high", np.nan)]
+        if np.isfinite(ends).all():
+            flat = name == "huse_q"
+            lines.append([(end, row["huse_d"]) if flat else (row["huse_q"], end) for end in ends])
+    return lines
+
+
+def _draw_legend(ax: Axes, scores: pd.DataFrame, looks: dict[str, tuple[str, str]]) -> None:
+    def handle(label: str, marker: str, edge: str, face: str) -> Line2D:
+        look: dict[str, Any] = {"markerfacecolor": face, "markeredgecolor": edge, "markersize": 4.5}
+        return Line2D([], [], linestyle="none", marker=marker, label=label, **look)
+
+    handles = [handle(task, marker, color, color) for task, (marker, color) in looks.items()]
+    sources = list(dict.fromkeys(scores["source"]))
+    gray = "#555555"
+    if len(sources) > 1:
+        for source in sources:
+            words = "printed" if source == "published" else f"recomputed, {source}"
+            if source == "simulated":
+                words = "simulated"
+            handles.append(handle(words, "p", gray, gray if source == "published" else "white"))
+    # The distance is in font sizes, so that it clears the axis' label at any size of figure.
+    below: dict[str, Any] = {"bbox_to_anchor": (0.5, 0), "borderaxespad": 4.2}
+    ax.legend(handles=handles, loc="upper center", ncols=2, **below)
