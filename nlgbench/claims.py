@@ -1,0 +1,246 @@
+"""From published claims and recomputed values to the rows of a ledger."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from nlgbench import tables
+from nlgbench.names import did_you_mean
+
+SIMULATED_REASON = "simulated source: the paper's own data were not used in this run"
+
+# Half a unit of the last digit can be missed by the rounding of binary fractions: .165 printed as
+# .16 is off by a little more than .005.
+_ROUNDING = 1e-9
+
+
+def verdict(
+    published: float,
+    recomputed: float,
+    tolerance: float,
+    *,
+    directional: bool = False,
+    ci_low: float = np.nan,
+    ci_high: float = np.nan,
+) -> str:
+    """Compare one recomputed value with the printed one.
+
+    Parameters
+    ----------
+    published, recomputed : float
+        The printed and the recomputed value, in the paper's own unit.
+    tolerance : float
+        Largest absolute difference that still counts as the same number.
+    directional : bool, default False
+        The claim is about a sign: `published` is 1 or -1, and the interval of `recomputed` decides.
+    ci_low, ci_high : float, default NaN
+        Interval of `recomputed`. It is used by directional claims only: an interval never
+        turns ``differs`` into ``matches``.
+
+    Returns
+    -------
+    str
+        ``matches`` or ``differs``; for directional claims ``same direction``, ``differs`` or
+        ``undecided``; ``undecided`` wherever `recomputed` is NaN.
+
+    Examples
+    --------
+    >>> verdict(4.3, 4.25, tolerance=0.05)
+    'matches'
+    >>> verdict(0.58, 0.60, tolerance=0.005, ci_low=0.4, ci_high=0.8)
+    'differs'
+    >>> verdict(1, 0.2, 0, directional=True, ci_low=-0.1, ci_high=0.5)
+    'undecided'
+    """
+    if np.isnan(recomputed):
+        return "undecided"
+    if directional:
+        if not (ci_low > 0 or ci_high < 0):
+            return "undecided"
+        return "same direction" if np.sign(recomputed) == np.sign(published) else "differs"
+    return "matches" if abs(recomputed - published) <= tolerance + _ROUNDING else "differs"
+
+
+def check_known(claim_ids: Iterable[str], claims: pd.DataFrame) -> None:
+    """Refuse ids that are no claim of `claims`, naming the nearest that is.
+
+    Parameters
+    ----------
+    claim_ids : iterable of str
+        Ids that somebody wants to record or to skip.
+    claims : DataFrame
+        The ``claims`` table.
+
+    Raises
+    ------
+    ValueError
+        If an id is unknown.
+    """
+    known = set(claims["claim_id"])
+    for claim_id in claim_ids:
+        if claim_id not in known:
+            hint = did_you_mean(claim_id, known)
+            raise ValueError(
+                f"no claim has the id {claim_id!r}.{hint} Claims are listed in "
+                "data/published/claims.csv; a finding of our own is '<paper>/finding/...', "
+                "a simulated result 'simulated/...'."
+            )
+
+
+def is_own(claim_id: str) -> bool:
+    """Tell whether an id names a result of ours rather than a printed number.
+
+    Parameters
+    ----------
+    claim_id : str
+        ``simulated/...`` and ``<paper>/finding/...`` are ours.
+
+    Returns
+    -------
+    bool
+        True for a result that has no printed counterpart.
+
+    Examples
+    --------
+    >>> is_own("simulated/huse/t1.0/huse"), is_own("huse/table1/lm_t1.0/huse")
+    (True, False)
+    """
+    parts = claim_id.split("/")
+    return parts[0] == "simulated" or (len(parts) > 2 and parts[1] == "finding")
+
+
+def ledger(
+    claims: pd.DataFrame,
+    records: pd.DataFrame,
+    *,
+    source: str,
+    skipped: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Join owned claims with what a notebook recorded; complete by construction.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        The ``claims`` table, restricted to those that the notebook owns.
+    records : DataFrame
+        One row per recorded value: ``claim_id``, ``variant``, ``recomputed``, ``ci_low``,
+        ``ci_high``, ``reason``, ``source`` and ``comparable`` (False where the parameters are not
+        the paper's, so that the value is ``new`` and never ``differs``).
+    source : {"released", "simulated", "published", "study"}
+        Where the run's data come from.
+    skipped : mapping of str to str, optional
+        Claim id or shell pattern -> why this run cannot speak to it.
+
+    Returns
+    -------
+    DataFrame
+        The ``ledger`` table: the claims in their own order, each with a row per recorded
+        variant, then our own findings. A claim has a ``not recomputable`` row where nothing was
+        released for it (also beside rows that rest on printed numbers alone), where this run
+        skipped it, or where the source is simulated.
+
+    Raises
+    ------
+    ValueError
+        If a record names an unknown claim, a claim is neither recorded nor excused, a
+        (claim, variant) pair is recorded twice, or a simulated value is recorded under a paper's
+        claim.
+    """
+    skipped = dict(skipped or {})
+    own = records["claim_id"].map(is_own).astype(bool)
+    check_known(records.loc[~own, "claim_id"], claims)
+    misplaced = records.loc[~own & (records["source"] == "simulated"), "claim_id"]
+    if len(misplaced):
+        raise ValueError(
+            f"{misplaced.iloc[0]!r} is a paper's claim, and simulated data cannot speak to it: "
+            "record simulated results under an id that begins with 'simulated/'."
+        )
+    twice = records[records.duplicated(["claim_id", "variant"])]
+    if len(twice):
+        raise ValueError(
+            f"{twice['claim_id'].iloc[0]!r} was recorded twice with "
+            f"variant={twice['variant'].iloc[0]!r}: give the second its own variant."
+        )
+
+    by_claim = dict(list(records.groupby("claim_id", sort=False)))
+    rows: list[dict[str, object]] = []
+    silent: list[str] = []
+    for claim in claims.to_dict("records"):
+        recorded = by_claim.pop(claim["claim_id"], records.iloc[:0])
+        rows += [_recorded_row(claim, record) for record in recorded.to_dict("records")]
+        on_data = recorded["source"].isin(["released", "study"]).any()
+        reason = ""
+        if claim["unavailable"] and not on_data:
+            reason = claim["unavailable"]
+        elif recorded.empty:
+            reason = _skip_reason(claim["claim_id"], skipped)
+            if not reason and source == "simulated":
+                reason = SIMULATED_REASON
+        if reason:
+            rows.append(_not_recomputable(claim, reason, source))
+        elif recorded.empty:
+            silent.append(claim["claim_id"])
+    if silent:
+        raise ValueError(
+            f"{len(silent)} claims were neither recorded nor excused, the first {silent[0]!r}: "
+            "record them with run.claims(...), or say why not with run.skip(ids, reason)."
+        )
+    for extra in by_claim.values():
+        rows += [_own_row(record) for record in extra.to_dict("records")]
+    return tables.check(pd.DataFrame(rows, columns=tables.columns("ledger")), "ledger")
+
+
+def _skip_reason(claim_id: str, skipped: Mapping[str, str]) -> str:
+    for pattern, reason in skipped.items():
+        if fnmatch.fnmatchcase(claim_id, pattern):
+            return reason
+    return ""
+
+
+def _recorded_row(claim: dict, record: dict) -> dict[str, object]:
+    says = "new"
+    if record["comparable"]:
+        says = verdict(
+            claim["published"],
+            record["recomputed"],
+            claim["tolerance"],
+            directional=claim["where"] == "direction",
+            ci_low=record["ci_low"],
+            ci_high=record["ci_high"],
+        )
+    return {
+        **{name: record[name] for name in ("claim_id", "variant", "recomputed", "ci_low")},
+        **{name: record[name] for name in ("ci_high", "reason", "source")},
+        "published": claim["published"],
+        "tolerance": claim["tolerance"],
+        "verdict": says,
+    }
+
+
+def _not_recomputable(claim: dict, reason: str, source: str) -> dict[str, object]:
+    return {
+        "claim_id": claim["claim_id"],
+        "variant": "",
+        "published": claim["published"],
+        "recomputed": np.nan,
+        "ci_low": np.nan,
+        "ci_high": np.nan,
+        "tolerance": claim["tolerance"],
+        "verdict": "not recomputable",
+        "reason": reason,
+        "source": source,
+    }
+
+
+def _own_row(record: dict) -> dict[str, object]:
+    names = ("claim_id", "variant", "recomputed", "ci_low", "ci_high", "reason", "source")
+    return {
+        **{name: record[name] for name in names},
+        "published": np.nan,
+        "tolerance": np.nan,
+        "verdict": "new",
+    }

@@ -1,0 +1,1 @@
+"""Running notebooks headlessly, and recording what they make."""

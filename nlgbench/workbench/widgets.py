@@ -1,0 +1,68 @@
+"""Controls for notebooks that are run by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nlgbench import tables
+from nlgbench.analysis.diagnosis import decision_grid
+from nlgbench.analysis.huse import huse
+from nlgbench.plots.boundary import plot_boundary
+from nlgbench.plots.style import ONE_COLUMN, paper_style
+
+if TYPE_CHECKING:
+    from ipywidgets import Widget
+
+
+def boundary_explorer(study: tables.Study, *, n_neighbors: int = 16) -> Widget:
+    """Draw HUSE's decision boundary anew for each k and system that the reader chooses.
+
+    Parameters
+    ----------
+    study : Study
+        Outputs, log-probabilities and judgments of one data set.
+    n_neighbors : int, default 16
+        k to start from.
+
+    Returns
+    -------
+    ipywidgets.Widget
+        A slider for k, a menu of systems, and the figure.
+
+    Raises
+    ------
+    ValueError
+        If the study has no log-probabilities.
+    """
+    import ipywidgets
+    from IPython.display import display
+    from matplotlib import pyplot as plt
+
+    if study.logprobs is None:
+        raise ValueError("the study has no logprobs table, and HUSE needs one.")
+    outputs, logprobs, judgments = study.outputs, study.logprobs, study.judgments
+    systems = sorted(outputs.loc[~outputs["is_human"], "system"].unique(), reverse=True)
+    n_compared = outputs["is_human"].sum() + outputs["system"].value_counts()[systems].min()
+
+    def draw(n_neighbors: int, system: str) -> None:
+        result = huse(outputs, logprobs, judgments, system=system, n_neighbors=n_neighbors)
+        label = f"HUSE = {result.huse:.2f}, Q = {result.huse_q:.2f}, D = {result.huse_d:.2f}"
+        with plt.rc_context({**paper_style(), "figure.dpi": 130}):
+            size = (1.4 * ONE_COLUMN, 1.4 * ONE_COLUMN)
+            fig, ax = plt.subplots(figsize=size, layout="constrained")
+            plot_boundary(result.features, decision_grid(result), ax=ax, score_label=label)
+            display(fig)
+            plt.close(fig)
+
+    controls = {
+        "n_neighbors": ipywidgets.IntSlider(
+            value=n_neighbors,
+            min=1,
+            max=min(max(100, n_neighbors), int(n_compared) - 1),
+            description="k",
+            continuous_update=False,
+        ),
+        "system": ipywidgets.Dropdown(options=systems, description="system"),
+    }
+    figure = ipywidgets.interactive_output(draw, controls)
+    return ipywidgets.VBox([ipywidgets.HBox(list(controls.values())), figure])
