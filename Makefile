@@ -1,0 +1,60 @@
+# Every target sets up what it needs; running it again does only what is missing.
+
+PYTHON ?= python3
+# The environment; conda users: make VENV=$CONDA_PREFIX SETUP= figures
+VENV ?= .venv
+BIN = $(VENV)/bin
+OUT ?= figures/latest
+# Options for pip alone, such as the address of torch's CPU builds.
+TORCH_OPTIONS ?=
+# NEURAL=0 leaves torch out.
+NEURAL ?= 1
+SETUP = $(VENV)/.ready-$(NEURAL)
+
+# Plain, predictable runs: no version notices, no color codes in log files.
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: help setup figures paper test lab lint lock clean
+
+help: ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(SETUP) ## make the environment in .venv
+
+$(VENV)/.ready-%: lock/requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "nlgbench needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "Python's venv is missing. On Debian and Ubuntu: sudo apt install python3-venv"; exit 1; }
+	@echo "Setting up $(VENV): the locked packages, torch, nlgbench (once, about two minutes)"
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --require-hashes -r lock/requirements.txt
+	@if [ "$*" != 0 ]; then lock/install-torch.sh $(BIN)/python $(TORCH_OPTIONS); fi
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@rm -f $(VENV)/.ready-* && touch $@
+
+figures: $(SETUP) ## run every notebook headlessly: figures, tables and ledger in figures/latest
+	@$(BIN)/nlgbench run --out $(OUT)
+
+paper: $(SETUP) ## the same at full effort, in figures/paper
+	@$(BIN)/nlgbench run --effort full --out figures/paper
+
+test: $(SETUP) ## lint, types, tests, and every notebook through nbval
+	@$(MAKE) --no-print-directory lint
+	@MPLBACKEND=agg $(BIN)/python -m pytest -q
+	@PYTHONWARNINGS=error $(BIN)/python -m pytest -q -p no:cacheprovider \
+	  --override-ini addopts= --override-ini testpaths= --nbval-lax notebooks/*.ipynb
+
+lint: $(SETUP) ## ruff and mypy
+	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy --no-error-summary
+
+lab: $(SETUP) ## open JupyterLab on this machine alone
+	@$(BIN)/jupyter lab --ip=127.0.0.1 --notebook-dir=notebooks
+
+lock: ## resolve the lock anew (needs uv)
+	uv pip compile --universal --generate-hashes --python-version 3.11 --extra dev \
+	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --upgrade --quiet \
+	  pyproject.toml lock/torch-dependencies.in -o lock/requirements.txt
+
+clean: ## remove the environment and the latest figures
+	rm -rf $(VENV) figures/latest

@@ -1,0 +1,105 @@
+"""What is installed: the conda route, the lock, the wheel, and how fast it starts."""
+
+import os
+import re
+import resource
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# conda-forge's names where they differ from PyPI's
+CONDA = {"matplotlib": "matplotlib-base", "seaborn": "seaborn-base", "build": "python-build"}
+
+
+def test_environment_yml_equals_pyproject():
+    lines = (ROOT / "environment.yml").read_text().splitlines()
+    conda = {line.strip(" -") for line in lines[lines.index("dependencies:") + 1 :] if "- " in line}
+    wanted = {f"python{PROJECT['requires-python']}", "pip"}
+    for requirement in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]:
+        name, rest = re.fullmatch(r"([\w-]+)(.*)", requirement).groups()
+        wanted.add(CONDA.get(name, name) + rest)
+    assert conda == wanted
+    torch = PROJECT["optional-dependencies"]["neural"][0].removeprefix("torch")
+    assert f"pytorch{torch.replace('==', '=')}" in (ROOT / "environment.yml").read_text()
+
+
+def test_the_lock_holds_every_dependency_with_hashes_and_no_host():
+    lock = (ROOT / "lock" / "requirements.txt").read_text()
+    assert not re.search(r"https?:|index-url|find-links|file:", lock)
+    blocks = re.split(r"\n(?=\S)", lock.strip())
+    assert all("--hash=sha256:" in block for block in blocks)
+    locked = {block.split("==")[0] for block in blocks}
+    extras = PROJECT["optional-dependencies"]
+    for requirement in [*PROJECT["dependencies"], *extras["dev"]]:
+        assert re.match(r"[\w-]+", requirement).group() in locked
+    needed = (ROOT / "lock" / "torch-dependencies.in").read_text().splitlines()
+    for line in needed:
+        if not line.startswith("#"):
+            assert re.match(r"[\w-]+", line).group() in locked
+    assert "torch" not in locked
+    installer = (ROOT / "lock" / "install-torch.sh").read_text()
+    assert extras["neural"] == ["torch==2.13.0"] and "torch==2.13.0" in installer
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    out = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [*(sys.executable, "-m", "build", "--wheel", "--no-isolation"), "--outdir", out, ROOT],
+        check=True,
+        capture_output=True,
+        env={**os.environ, "PYTHONWARNINGS": "default"},
+    )
+    (path,) = out.glob("*.whl")
+    return path
+
+
+def test_an_installed_wheel_carries_notebooks_and_published_numbers(wheel, tmp_path):
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        archive.extractall(tmp_path / "site")
+    assert "nlgbench/py.typed" in names
+    assert not [name for name in names if name.startswith(("tests", "figures", "benchmarks"))]
+    code = """
+import nlgbench, pathlib
+from nlgbench.datasets.published import load_claims
+from nlgbench.workbench.notebooks import find_notebooks
+home = pathlib.Path(nlgbench.__file__).parent
+assert home.parts[-2] == "site", home
+assert len(load_claims()) > 1000
+assert all(home in path.parents for path in find_notebooks()), find_notebooks()
+print(len(find_notebooks()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+    )
+    assert int(done.stdout) == len(list((ROOT / "notebooks").glob("*.ipynb")))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "limit"),
+    [
+        (["-c", "import nlgbench"], 0.3),
+        (["-c", "from nlgbench.workbench.cli import main; main(['--help'])"], 0.5),
+    ],
+)
+def test_starting_is_cheap_in_processor_time(arguments, limit):
+    # Processor time, the least of three: this holds on a busy machine, a wall clock would not.
+    times = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(times) < limit
