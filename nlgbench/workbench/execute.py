@@ -117,7 +117,9 @@ def _explain(error: Exception, timeout: float | None, failed: Path) -> str:
     look = f"Up to there it is in {failed / 'notebook.ipynb'}."
     if isinstance(error, PapermillExecutionError):
         plain = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
-        arrow = re.search(r"^-+> *(\d+) (.*)$", plain, flags=re.MULTILINE)
+        # The arrow of the cell's own frame; those of the libraries that it called come later.
+        own = plain[max(plain.find("Cell In["), 0) :]
+        arrow = re.search(r"^-+> *(\d+) (.*)$", own, flags=re.MULTILINE)
         line = f", line {arrow[1]}:\n    {arrow[2].strip()}" if arrow else ""
         return f"in cell [{error.exec_count}]{line}\n{error.ename}: {error.evalue}\n{look}"
     if isinstance(error, CellTimeoutError):

@@ -128,13 +128,16 @@ class Record:
             raise ValueError(f"figure {name!r} needs an alternative text: say what it shows.")
         alt = f"{alt.strip()} Source: {source or self.source}."
         self._announce("figure", name, f"figures/{name}.pdf", alt, source)
-        image = io.BytesIO()
-        fig.savefig(image, **_SAVE["png"])
+        image, page = io.BytesIO(), io.BytesIO()
+        # Fonts are chosen when a file is written, whatever the style was when it was drawn.
+        with plt.rc_context({"pdf.fonttype": 42}):
+            fig.savefig(image, **_SAVE["png"])
+            fig.savefig(page, **_SAVE["pdf"])
         if self.output_dir is not None:
             folder = self.output_dir / "figures"
             folder.mkdir(parents=True, exist_ok=True)
             (folder / f"{name}.png").write_bytes(image.getvalue())
-            fig.savefig(folder / f"{name}.pdf", **_SAVE["pdf"])
+            (folder / f"{name}.pdf").write_bytes(page.getvalue())
             (folder / f"{name}.txt").write_text(alt + "\n", encoding="utf-8")
             self._save(data, folder / f"{name}.csv", source)
         width = round(fig.get_size_inches()[0] * 110)

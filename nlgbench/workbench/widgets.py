@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 from nlgbench import tables
@@ -35,7 +36,6 @@ def boundary_explorer(study: tables.Study, *, n_neighbors: int = 16) -> Widget:
         If the study has no log-probabilities.
     """
     import ipywidgets
-    from IPython.display import display
     from matplotlib import pyplot as plt
 
     if study.logprobs is None:
@@ -44,25 +44,31 @@ def boundary_explorer(study: tables.Study, *, n_neighbors: int = 16) -> Widget:
     systems = sorted(outputs.loc[~outputs["is_human"], "system"].unique(), reverse=True)
     n_compared = outputs["is_human"].sum() + outputs["system"].value_counts()[systems].min()
 
-    def draw(n_neighbors: int, system: str) -> None:
-        result = huse(outputs, logprobs, judgments, system=system, n_neighbors=n_neighbors)
+    k = ipywidgets.IntSlider(
+        value=n_neighbors,
+        min=1,
+        max=min(max(100, n_neighbors), int(n_compared) - 1),
+        description="k",
+        continuous_update=False,
+    )
+    system = ipywidgets.Dropdown(options=systems, description="system")
+    # An image, not an Output: what an Output captures can be lost by headless clients, which
+    # then wait for it.
+    picture = ipywidgets.Image(format="png", width=round(1.4 * ONE_COLUMN * 110))
+
+    def draw(*_: object) -> None:
+        result = huse(outputs, logprobs, judgments, system=system.value, n_neighbors=k.value)
         label = f"HUSE = {result.huse:.2f}, Q = {result.huse_q:.2f}, D = {result.huse_d:.2f}"
-        with plt.rc_context({**paper_style(), "figure.dpi": 130}):
+        with plt.rc_context(paper_style()):
             size = (1.4 * ONE_COLUMN, 1.4 * ONE_COLUMN)
             fig, ax = plt.subplots(figsize=size, layout="constrained")
             plot_boundary(result.features, decision_grid(result), ax=ax, score_label=label)
-            display(fig)
+            drawn = io.BytesIO()
+            fig.savefig(drawn, format="png", dpi=220)
             plt.close(fig)
+        picture.value = drawn.getvalue()
 
-    controls = {
-        "n_neighbors": ipywidgets.IntSlider(
-            value=n_neighbors,
-            min=1,
-            max=min(max(100, n_neighbors), int(n_compared) - 1),
-            description="k",
-            continuous_update=False,
-        ),
-        "system": ipywidgets.Dropdown(options=systems, description="system"),
-    }
-    figure = ipywidgets.interactive_output(draw, controls)
-    return ipywidgets.VBox([ipywidgets.HBox(list(controls.values())), figure])
+    k.observe(draw, names="value")
+    system.observe(draw, names="value")
+    draw()
+    return ipywidgets.VBox([ipywidgets.HBox([k, system]), picture])
