@@ -1,194 +1,227 @@
 """Simulated studies whose true scores are known, to judge the evaluators themselves."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
-from nlgbench import tables
+from nlgbench import annotators, tables, truth
+from nlgbench.annotators import correlation, n_tokens, typicality_table
+from nlgbench.gaussian import ANNEALED, World, gaussian_world
+from nlgbench.generators.grammar import Floats
+from nlgbench.generators.retrieval import Memorizer, Retrieval
+from nlgbench.generators.review_systems import REVIEW_SYSTEMS, System, review_systems
+from nlgbench.generators.reviews import CONTEXT, contexts, review_grammar
 
-DATASET = "gaussian_world"
+__all__ = [
+    "ANNEALED",
+    "REVIEW_SYSTEMS",
+    "System",
+    "World",
+    "correlation",
+    "gaussian_world",
+    "review_systems",
+    "review_world",
+    "typicality_table",
+]
 
-#: System -> (quality shift, likelihood shift): how far its outputs lie below the human ones in
-#: mean judgment, and above them in log-probability per token (nats). As a model is annealed from
-#: t = 1.0, quality nears the human, and outputs crowd where the model is sure.
-ANNEALED: dict[str, tuple[float, float]] = {
-    "t1.0": (0.75, 0.10),
-    "t0.7": (0.25, 0.60),
-    "t0.5": (0.10, 1.10),
-}
-
-_LOGPROB_MEAN, _LOGPROB_SD = -5.0, 0.5
-_JUDGMENT_MEAN, _JUDGMENT_SD = 4.0, 0.6
-_BIAS_SD, _NOISE_SD = 0.4, 1.2
-_CORRELATION = 0.3
-
-
-@dataclass(frozen=True, eq=False)
-class World:
-    """A simulated study and what is true of it.
-
-    Attributes
-    ----------
-    study : Study
-        Its tables.
-    truth : DataFrame
-        A row per system: dataset, system, huse, huse_q, huse_d, as the optimal classifier has them.
-    """
-
-    study: tables.Study
-    truth: pd.DataFrame
+DATASET = "review_world"
 
 
-def gaussian_world(
+def _own_logprob(system: System | Retrieval, texts: list[str], about: list[str]) -> Floats:
+    if isinstance(system, Retrieval):
+        return system.logprob(texts, about)
+    return system.logprob(texts)
+
+
+def _write(system: System | Retrieval, about: list[str], seed: np.random.Generator) -> list[str]:
+    if isinstance(system, Retrieval):
+        return system.respond(about)
+    return system.sample(len(about), seed=seed)
+
+
+def _draws(system: System | Retrieval, texts: list[str], about: list[str]) -> truth.Draws:
+    grammar = review_grammar()
+    decisions = grammar.parse(texts)
+    reference = grammar.logprob_decisions(decisions)
+    own = _own_logprob(system, texts, about)
+    given = reference
+    if isinstance(system, Retrieval):
+        inside = decisions[:, 0] >= 0
+        fits = np.zeros(len(texts), dtype=bool)
+        fits[inside] = np.array(contexts(decisions[inside])) == np.array(about)[inside]
+        given = np.where(fits, grammar.logprob_decisions(decisions, given=CONTEXT), -np.inf)
+    length = n_tokens(texts)
+    return truth.Draws(reference / length, own / length, truth.probability_human(given, own))
+
+
+def _exact_l_star(system: System | Retrieval) -> float | None:
+    """Enumerate what a system can say, where that is little."""
+    grammar = review_grammar()
+    if isinstance(system, Memorizer):
+        texts = list(system.distribution)
+        return float(np.exp(np.minimum(grammar.logprob(texts), system.logprob(texts))).sum())
+    if isinstance(system, Retrieval):
+        slots = {slot.name: slot.phrases for slot in grammar.slots}
+        about = [
+            f"{product} {aspect.removeprefix('the ')}"
+            for product in slots["product"]
+            for aspect in slots["aspect"]
+        ]
+        texts = system.respond(about)
+        fits = np.array(contexts(grammar.parse(texts))) == np.array(about)
+        return float(np.exp(grammar.logprob(texts))[fits].sum())
+    return None
+
+
+def review_world(
     *,
+    systems: Sequence[str] | Mapping[str, System | Retrieval] | None = None,
     n_outputs: int = 100,
     n_annotators: int = 20,
-    systems: Mapping[str, tuple[float, float]] | None = None,
+    dimensions: Sequence[str] = ("typicality",),
+    n_truth: int = 20_000,
     seed: int | np.random.Generator,
 ) -> World:
-    """Simulate a study in which human and system outputs are two Gaussian classes.
+    """Simulate a study of short product reviews in which every probability is known.
 
     Parameters
     ----------
+    systems : sequence of str, or mapping of str to system, optional
+        Names of `REVIEW_SYSTEMS` (default: all), or systems of your own.
     n_outputs : int
         Outputs of each class: human ones, and as many of every system.
     n_annotators : int
         Each judges every output.
-    systems : mapping of str to (float, float), optional
-        For each system, how far its outputs lie below the human ones in mean judgment, and above
-        them in log-probability per token (nats). Default: `ANNEALED`, three temperatures.
+    dimensions : sequence of str
+        ``"typicality"`` (ratings 0 to 5), ``"real_or_fake"`` (1 real, 0 fake), or both.
+    n_truth : int
+        Texts of each class from which the truth is computed; 0 leaves it out.
     seed : int or Generator
         Where the random numbers come from.
 
     Returns
     -------
     World
-        ``study`` has outputs (texts are placeholders that say so), judgments (real-valued,
-        dimension "typicality") and logprobs: the same human outputs under each system's model, and
-        each system's outputs under its own. ``truth`` has, for each system, huse, huse_q (0 to
-        1, higher is better) and huse_d, in the limit of infinitely many outputs.
+        ``study`` has outputs, judgments and logprobs (the same human outputs under each system's
+        model, and each system's outputs under its own). ``truth`` has a row per system: dataset,
+        system, then l_star (1 - TV), l_star_limit, huse, huse_limit, huse_q, huse_d, each with
+        its Monte Carlo standard error in ``*_se`` (0 where enumerated); see
+        `nlgbench.truth.population_scores`. It is that of typicality, and of this world's
+        annotators.
 
     Raises
     ------
     ValueError
-        When a number is below 1, there is no system, or one is called "human".
+        When a number is too small, or a system is unknown or called "human".
 
     Notes
     -----
-    Log-probability per token and mean judgment are Gaussian with one covariance in both classes,
-    so the optimal error is ``Phi(-Delta / 2)``, where ``Delta`` is the Mahalanobis distance of the
-    class means; with the judgment alone it is ``Phi(-|d| / (2 sigma))``. HUSE and HUSE-Q are twice
-    these (Hashimoto, Zhang and Liang 2019, eq. 3, doi:10.18653/v1/N19-1169). A judgment is the
-    output's latent quality + the annotator's leniency + noise. As every annotator judges every
-    output, leniencies shift all means alike; the mean noise is part of ``sigma``. Equal
-    covariances are a convenience: real judgments are discrete, and their spread differs between
-    classes.
+    Human outputs are drawn from the reference, the grammar of `nlgbench.generators.reviews`. An
+    item is a human review and what it is about (product and aspect, the context); a system's
+    output for the item is drawn independently of that, as in language modeling. Retrieval alone
+    reads the context; its log-probability given the context is 0 or minus infinity, which HUSE
+    floors at one nat per token below, and its truth is conditional, too (eq. 2 of Hashimoto, Zhang
+    and Liang 2019, doi:10.18653/v1/N19-1169, averaged over contexts). Annotators rate the text, not
+    whether it goes with the context.
+
+    Typicality is a linear function of log p_ref per token, so the best boundary, p_ref =
+    p_system, is a curve in HUSE's own features (a line before ratings are cut at 0 and 5).
 
     Examples
     --------
-    >>> world = gaussian_world(seed=0)
-    >>> world.truth.drop(columns="dataset").round(2)
-      system  huse  huse_q  huse_d
-    0   t1.0  0.53    0.57    0.96
-    1   t0.7  0.48    0.85    0.63
-    2   t0.5  0.24    0.94    0.30
+    >>> world = review_world(systems=["grammar_t0.5", "memorizer_50"], n_truth=2000, seed=0)
+    >>> world.truth[["system", "l_star", "huse_q"]].round(1)
+             system  l_star  huse_q
+    0  grammar_t0.5     0.1     0.6
+    1  memorizer_50     0.0     0.9
     """
-    systems = ANNEALED if systems is None else systems
-    if min(n_outputs, n_annotators, len(systems)) < 1 or "human" in systems:
+    rng = np.random.default_rng(seed)
+    for_training, for_crew, for_humans, for_truth = rng.spawn(4)
+    if not isinstance(systems, Mapping):
+        systems = review_systems(systems, seed=for_training)
+    if min(n_outputs, n_annotators, len(systems)) < 1 or n_truth < 0 or "human" in systems:
         raise ValueError(
             "a world needs at least 1 output per class, 1 annotator and 1 system, none called "
-            f"'human'. Got n_outputs={n_outputs}, n_annotators={n_annotators}, "
+            f"'human'. Got n_outputs={n_outputs}, n_annotators={n_annotators}, n_truth={n_truth}, "
             f"systems={list(systems)}."
         )
-    rng = np.random.default_rng(seed)
-    items = [f"i{item:05d}" for item in range(1, n_outputs + 1)]
-    leniency = rng.normal(0, _BIAS_SD, size=n_annotators)
-    outputs, logprobs, judgments, truth = [], [], [], []
-    human_quality = np.empty(0)
-    for name, (quality_shift, likelihood_shift) in {"human": (0.0, 0.0), **systems}.items():
-        quality = rng.normal(size=n_outputs)
-        ids = [f"{name}_{item}" for item in items]
-        outputs.append(
-            pd.DataFrame(
-                {
-                    "dataset": DATASET,
-                    "output_id": ids,
-                    "item_id": items,
-                    "system": name,
-                    "text": [f"simulated output {item} of {name}" for item in items],
-                    "is_human": name == "human",
-                    "context": [f"simulated context {item}" for item in items],
-                }
-            )
-        )
-        latent = _JUDGMENT_MEAN - quality_shift + _JUDGMENT_SD * quality
-        noise = rng.normal(0, _NOISE_SD, size=(n_outputs, n_annotators))
-        judgments.append(
-            pd.DataFrame(
-                {
-                    "dataset": DATASET,
-                    "output_id": np.repeat(ids, n_annotators),
-                    "annotator_id": np.tile(
-                        [f"w{n:03d}" for n in range(1, n_annotators + 1)], n_outputs
-                    ),
-                    "dimension": "typicality",
-                    "value": (latent[:, None] + leniency + noise).ravel(),
-                    "group_id": "",
-                }
-            )
-        )
+    grammar = review_grammar()
+    crew = annotators.hire(n_annotators, seed=for_crew)
+    decisions = grammar.decide(n_outputs, seed=for_humans)
+    human, about = grammar.render(decisions), contexts(decisions)
+    true_decisions = grammar.decide(n_truth, seed=for_truth)
+    true_human, true_about = grammar.render(true_decisions), contexts(true_decisions)
+    parts: dict[str, list[pd.DataFrame]] = {"outputs": [], "judgments": [], "logprobs": []}
+    true_rows = []
+    for name, own in zip(["human", *systems], rng.spawn(len(systems) + 1), strict=True):
+        system = systems.get(name, grammar)
+        texts = human if name == "human" else _write(system, about, own)
+        outputs = _outputs(name, texts, about)
+        parts["outputs"].append(outputs)
+        parts["judgments"] += [
+            _judgments(outputs["output_id"], texts, crew, dimension, own)
+            for dimension in dimensions
+        ]
         if name == "human":
-            human_ids, human_quality = ids, quality
-            n_tokens = rng.integers(5, 16, size=n_outputs)
+            human_ids = outputs["output_id"].tolist()
             continue
-        likelihood = np.concatenate(
-            [
-                _logprob_per_token(human_quality, 0.0, rng),
-                _logprob_per_token(quality, likelihood_shift, rng),
-            ]
-        )
-        length = np.concatenate([n_tokens, rng.integers(5, 16, size=n_outputs)])
-        logprobs.append(
+        parts["logprobs"].append(
             pd.DataFrame(
                 {
                     "dataset": DATASET,
-                    "output_id": human_ids + ids,
+                    "output_id": human_ids + outputs["output_id"].tolist(),
                     "model": name,
-                    "logprob": likelihood * length,
-                    "n_tokens": length,
+                    "logprob": _own_logprob(system, human + texts, about + about),
+                    "n_tokens": n_tokens(human + texts),
                 }
             )
         )
-        truth.append(
-            {"dataset": DATASET, "system": name}
-            | _true_scores(quality_shift, likelihood_shift, n_annotators)
-        )
-    study = tables.Study(
-        outputs=tables.check(pd.concat(outputs), "outputs"),
-        judgments=tables.check(pd.concat(judgments), "judgments"),
-        logprobs=tables.check(pd.concat(logprobs), "logprobs"),
+        if n_truth:
+            drawn = _write(system, true_about, own)
+            scores = truth.population_scores(
+                _draws(system, true_human, true_about), _draws(system, drawn, true_about), crew
+            )
+            exact = _exact_l_star(system)
+            if exact is not None:
+                scores |= {"l_star": exact, "l_star_se": 0.0}
+            true_rows.append({"dataset": DATASET, "system": name} | scores)
+    checked = {name: tables.check(pd.concat(part), name) for name, part in parts.items()}
+    return World(tables.Study(**checked), pd.DataFrame(true_rows))
+
+
+def _outputs(name: str, texts: list[str], about: list[str]) -> pd.DataFrame:
+    items = [f"i{item:05d}" for item in range(1, len(texts) + 1)]
+    return pd.DataFrame(
+        {
+            "dataset": DATASET,
+            "output_id": [f"{name}_{item}" for item in items],
+            "item_id": items,
+            "system": name,
+            "text": texts,
+            "is_human": name == "human",
+            "context": about,
+        }
     )
-    return World(study, pd.DataFrame(truth))
 
 
-def _logprob_per_token(quality: np.ndarray, shift: float, rng: np.random.Generator) -> np.ndarray:
-    """Draw log-probabilities that go with the outputs' (standardized) quality."""
-    own = rng.normal(size=len(quality))
-    mixed = _CORRELATION * quality + np.sqrt(1 - _CORRELATION**2) * own
-    return _LOGPROB_MEAN + shift + _LOGPROB_SD * mixed
-
-
-def _true_scores(
-    quality_shift: float, likelihood_shift: float, n_annotators: int
-) -> dict[str, float]:
-    variance = _JUDGMENT_SD**2 + _NOISE_SD**2 / n_annotators
-    common = _CORRELATION * _LOGPROB_SD * _JUDGMENT_SD
-    covariance = np.array([[_LOGPROB_SD**2, common], [common, variance]])
-    shift = np.array([likelihood_shift, -quality_shift])
-    distance = np.sqrt(shift @ np.linalg.solve(covariance, shift))
-    huse = 2 * float(norm.cdf(-distance / 2))
-    huse_q = 2 * float(norm.cdf(-abs(quality_shift) / (2 * np.sqrt(variance))))
-    return {"huse": huse, "huse_q": huse_q, "huse_d": 1 + huse - huse_q}
+def _judgments(
+    ids: pd.Series,
+    texts: list[str],
+    crew: annotators.Crew,
+    dimension: str,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    typical = annotators.typicality(review_grammar().logprob(texts) / n_tokens(texts))
+    values = annotators.judge(crew, typical, dimension=dimension, seed=rng)
+    names = [f"w{n:03d}" for n in range(1, values.shape[1] + 1)]
+    return pd.DataFrame(
+        {
+            "dataset": DATASET,
+            "output_id": np.repeat(ids.to_numpy(), values.shape[1]),
+            "annotator_id": np.tile(names, len(ids)),
+            "dimension": dimension,
+            "value": values.ravel(),
+            "group_id": "",
+        }
+    )

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from nlgbench import worlds
+from nlgbench import gaussian, worlds
 from nlgbench.analysis.huse import huse
 
 
@@ -29,7 +29,7 @@ def test_one_seed_is_one_world():
 
 def test_truth_of_uncorrelated_shifts_in_closed_form(monkeypatch):
     # Standard result for two Gaussians: error Phi(-Delta / 2), Delta squared the sum of squares.
-    monkeypatch.setattr(worlds, "_CORRELATION", 0.0)
+    monkeypatch.setattr(gaussian, "_CORRELATION", 0.0)
     truth = worlds.gaussian_world(
         n_outputs=1, n_annotators=10**4, systems={"s": (0.6, 0.5)}, seed=0
     )

@@ -1,0 +1,105 @@
+"""Judge HUSE where the truth is known: ``python benchmarks/known_world.py [N] [SEED]``.
+
+N outputs of each class (default 10,000) for every system of the world of reviews, 20 annotators.
+Prints each estimate beside its true value, and what must hold of them; returns 1 if any does not.
+"""
+
+import sys
+
+import numpy as np
+import pandas as pd
+
+from nlgbench import worlds
+from nlgbench.analysis import neighbors
+from nlgbench.analysis.huse import huse
+from nlgbench.generators.reviews import review_grammar
+
+SCORES = ("huse", "huse_q", "huse_d")
+
+
+def estimates(world: worlds.World) -> pd.DataFrame:
+    """Estimate every system's scores, in HUSE's features and in the optimal ones."""
+    study = world.study
+    assert study.logprobs is not None
+    rows = []
+    for system in world.truth["system"]:
+        found = huse(study.outputs, study.logprobs, study.judgments, system=system)
+        row = {"system": system, **{score: getattr(found, score) for score in SCORES}}
+        if system != "retrieval":  # whose probabilities are given a context
+            row |= optimal(study, found.features, system)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def optimal(study, features: pd.DataFrame, system: str) -> dict[str, float]:
+    """Score with (log p_ref, log p_model), infinities floored at one nat below the least."""
+    under = study.logprobs[study.logprobs["model"] == system].set_index("output_id")["logprob"]
+    texts = study.outputs.set_index("output_id").loc[features["output_id"], "text"].tolist()
+    columns = []
+    for logprob in (review_grammar().logprob(texts), under.loc[features["output_id"]].to_numpy()):
+        finite = np.isfinite(logprob)
+        floored = np.where(finite, logprob, logprob[finite].min() - 1)
+        columns.append(floored / floored.std())
+    points, is_machine = np.column_stack(columns), ~features["is_human"].to_numpy()
+    many = round(np.sqrt(len(points)))
+    return {
+        f"optimal_{name}": neighbors.twice_error(
+            *neighbors.leave_one_out(points, is_machine, k), is_machine
+        )
+        for name, k in {"many": many, "16": 16}.items()
+    }
+
+
+def violations(table: pd.DataFrame, n: int) -> list[str]:
+    """Say what does not hold."""
+    wrong = []
+    se = np.sqrt(2 * table["huse"].clip(0.02, 1) * (1 - table["huse"].clip(0.02, 0.98) / 2) / n)
+    for system in table.loc[table["huse"] < table["l_star"] - 3 * se, "system"]:
+        wrong.append(f"{system}: HUSE is below L* by more than 3 standard errors")
+    for name, truth, allowed in [
+        ("optimal_many", "l_star", 0.05),
+        ("optimal_16", "l_star_limit", 0.04),
+        ("huse_q", "huse_q_true", 0.12),
+    ]:
+        off = (table[name] - table[truth]).abs()
+        wrong += [
+            f"{table.loc[at, 'system']}: {name} is {off[at]:.3f} from {truth}"
+            for at in off.index[off > allowed]
+        ]
+    for score in SCORES:
+        for a in table.itertuples():
+            for b in table.itertuples():
+                gap = getattr(a, f"{score}_true") - getattr(b, f"{score}_true")
+                if gap >= 0.15 and getattr(a, score) <= getattr(b, score):
+                    wrong.append(f"{score} puts {b.system} above {a.system}")
+    by = table.set_index("system")
+    for name in by.index[by.index.str.startswith("memorizer")]:
+        if by.loc[name, "huse_q"] < 0.85 or by.loc[name, "huse_d"] > 0.2:
+            wrong.append(f"{name}: HUSE-Q or HUSE-D is not a memorizer's")
+    if by.loc["corrupted_0.5", "huse_q"] > 0.65 or by.loc["corrupted_0.5", "huse_d"] < 0.95:
+        wrong.append("corrupted_0.5: HUSE-Q or HUSE-D is not a corrupted grammar's")
+    for kind in ("leaky", "trigram"):
+        for lower in ("0.7", "0.5"):
+            q, d = (by.loc[f"{kind}_t{lower}", s] - by.loc[f"{kind}_t1.0", s] for s in SCORES[1:])
+            if q <= 0 or d >= 0:
+                wrong.append(f"{kind}: from t = 1.0 to {lower} HUSE-Q changes {q:+.3f}, D {d:+.3f}")
+    return wrong
+
+
+def main() -> int:
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    world = worlds.review_world(n_outputs=n, n_truth=max(n, 20_000), seed=seed)
+    truth = world.truth.rename(columns={score: f"{score}_true" for score in SCORES})
+    table = estimates(world).merge(truth, on="system", validate="one_to_one")
+    shown = ["system", "l_star", "optimal_many", "l_star_limit", "optimal_16"]
+    shown += [name for score in SCORES for name in (score, f"{score}_true")]
+    print(f"{n:,} outputs per class, 20 annotators, seed {seed}\n")
+    print(table[shown].round(3).to_string(index=False), "\n")
+    wrong = violations(table, n)
+    print("\n".join(wrong) if wrong else "All that must hold does.")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

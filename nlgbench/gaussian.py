@@ -1,0 +1,194 @@
+"""A simulated study of two Gaussian classes, whose true scores are known in closed form."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from nlgbench import tables
+
+DATASET = "gaussian_world"
+
+#: System -> (quality shift, likelihood shift): how far its outputs lie below the human ones in
+#: mean judgment, and above them in log-probability per token (nats). As a model is annealed from
+#: t = 1.0, quality nears the human, and outputs crowd where the model is sure.
+ANNEALED: dict[str, tuple[float, float]] = {
+    "t1.0": (0.75, 0.10),
+    "t0.7": (0.25, 0.60),
+    "t0.5": (0.10, 1.10),
+}
+
+_LOGPROB_MEAN, _LOGPROB_SD = -5.0, 0.5
+_JUDGMENT_MEAN, _JUDGMENT_SD = 4.0, 0.6
+_BIAS_SD, _NOISE_SD = 0.4, 1.2
+_CORRELATION = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A simulated study and what is true of it.
+
+    Attributes
+    ----------
+    study : Study
+        Its tables.
+    truth : DataFrame
+        A row per system: dataset, system, huse, huse_q, huse_d, as the optimal classifier has them.
+    """
+
+    study: tables.Study
+    truth: pd.DataFrame
+
+
+def gaussian_world(
+    *,
+    n_outputs: int = 100,
+    n_annotators: int = 20,
+    systems: Mapping[str, tuple[float, float]] | None = None,
+    seed: int | np.random.Generator,
+) -> World:
+    """Simulate a study in which human and system outputs are two Gaussian classes.
+
+    Parameters
+    ----------
+    n_outputs : int
+        Outputs of each class: human ones, and as many of every system.
+    n_annotators : int
+        Each judges every output.
+    systems : mapping of str to (float, float), optional
+        For each system, how far its outputs lie below the human ones in mean judgment, and above
+        them in log-probability per token (nats). Default: `ANNEALED`, three temperatures.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    World
+        ``study`` has outputs (texts are placeholders that say so), judgments (real-valued,
+        dimension "typicality") and logprobs: the same human outputs under each system's model, and
+        each system's outputs under its own. ``truth`` has, for each system, huse, huse_q (0 to
+        1, higher is better) and huse_d, in the limit of infinitely many outputs.
+
+    Raises
+    ------
+    ValueError
+        When a number is below 1, there is no system, or one is called "human".
+
+    Notes
+    -----
+    Log-probability per token and mean judgment are Gaussian with one covariance in both classes,
+    so the optimal error is ``Phi(-Delta / 2)``, where ``Delta`` is the Mahalanobis distance of the
+    class means; with the judgment alone it is ``Phi(-|d| / (2 sigma))``. HUSE and HUSE-Q are twice
+    these (Hashimoto, Zhang and Liang 2019, eq. 3, doi:10.18653/v1/N19-1169). A judgment is the
+    output's latent quality + the annotator's leniency + noise. As every annotator judges every
+    output, leniencies shift all means alike; the mean noise is part of ``sigma``. Equal
+    covariances are a convenience: real judgments are discrete, and their spread differs between
+    classes.
+
+    Examples
+    --------
+    >>> world = gaussian_world(seed=0)
+    >>> world.truth.drop(columns="dataset").round(2)
+      system  huse  huse_q  huse_d
+    0   t1.0  0.53    0.57    0.96
+    1   t0.7  0.48    0.85    0.63
+    2   t0.5  0.24    0.94    0.30
+    """
+    systems = ANNEALED if systems is None else systems
+    if min(n_outputs, n_annotators, len(systems)) < 1 or "human" in systems:
+        raise ValueError(
+            "a world needs at least 1 output per class, 1 annotator and 1 system, none called "
+            f"'human'. Got n_outputs={n_outputs}, n_annotators={n_annotators}, "
+            f"systems={list(systems)}."
+        )
+    rng = np.random.default_rng(seed)
+    items = [f"i{item:05d}" for item in range(1, n_outputs + 1)]
+    leniency = rng.normal(0, _BIAS_SD, size=n_annotators)
+    outputs, logprobs, judgments, truth = [], [], [], []
+    human_quality = np.empty(0)
+    for name, (quality_shift, likelihood_shift) in {"human": (0.0, 0.0), **systems}.items():
+        quality = rng.normal(size=n_outputs)
+        ids = [f"{name}_{item}" for item in items]
+        outputs.append(
+            pd.DataFrame(
+                {
+                    "dataset": DATASET,
+                    "output_id": ids,
+                    "item_id": items,
+                    "system": name,
+                    "text": [f"simulated output {item} of {name}" for item in items],
+                    "is_human": name == "human",
+                    "context": [f"simulated context {item}" for item in items],
+                }
+            )
+        )
+        latent = _JUDGMENT_MEAN - quality_shift + _JUDGMENT_SD * quality
+        noise = rng.normal(0, _NOISE_SD, size=(n_outputs, n_annotators))
+        judgments.append(
+            pd.DataFrame(
+                {
+                    "dataset": DATASET,
+                    "output_id": np.repeat(ids, n_annotators),
+                    "annotator_id": np.tile(
+                        [f"w{n:03d}" for n in range(1, n_annotators + 1)], n_outputs
+                    ),
+                    "dimension": "typicality",
+                    "value": (latent[:, None] + leniency + noise).ravel(),
+                    "group_id": "",
+                }
+            )
+        )
+        if name == "human":
+            human_ids, human_quality = ids, quality
+            n_tokens = rng.integers(5, 16, size=n_outputs)
+            continue
+        likelihood = np.concatenate(
+            [
+                _logprob_per_token(human_quality, 0.0, rng),
+                _logprob_per_token(quality, likelihood_shift, rng),
+            ]
+        )
+        length = np.concatenate([n_tokens, rng.integers(5, 16, size=n_outputs)])
+        logprobs.append(
+            pd.DataFrame(
+                {
+                    "dataset": DATASET,
+                    "output_id": human_ids + ids,
+                    "model": name,
+                    "logprob": likelihood * length,
+                    "n_tokens": length,
+                }
+            )
+        )
+        truth.append(
+            {"dataset": DATASET, "system": name}
+            | _true_scores(quality_shift, likelihood_shift, n_annotators)
+        )
+    study = tables.Study(
+        outputs=tables.check(pd.concat(outputs), "outputs"),
+        judgments=tables.check(pd.concat(judgments), "judgments"),
+        logprobs=tables.check(pd.concat(logprobs), "logprobs"),
+    )
+    return World(study, pd.DataFrame(truth))
+
+
+def _logprob_per_token(quality: np.ndarray, shift: float, rng: np.random.Generator) -> np.ndarray:
+    """Draw log-probabilities that go with the outputs' (standardized) quality."""
+    own = rng.normal(size=len(quality))
+    mixed = _CORRELATION * quality + np.sqrt(1 - _CORRELATION**2) * own
+    return _LOGPROB_MEAN + shift + _LOGPROB_SD * mixed
+
+
+def _true_scores(
+    quality_shift: float, likelihood_shift: float, n_annotators: int
+) -> dict[str, float]:
+    variance = _JUDGMENT_SD**2 + _NOISE_SD**2 / n_annotators
+    common = _CORRELATION * _LOGPROB_SD * _JUDGMENT_SD
+    covariance = np.array([[_LOGPROB_SD**2, common], [common, variance]])
+    shift = np.array([likelihood_shift, -quality_shift])
+    distance = np.sqrt(shift @ np.linalg.solve(covariance, shift))
+    huse = 2 * float(norm.cdf(-distance / 2))
+    huse_q = 2 * float(norm.cdf(-abs(quality_shift) / (2 * np.sqrt(variance))))
+    return {"huse": huse, "huse_q": huse_q, "huse_d": 1 + huse - huse_q}

@@ -1,0 +1,359 @@
+"""Unambiguous probabilistic grammars: sentences whose exact probability is known."""
+
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Slot:
+    """One decision of a grammar: which phrase comes next.
+
+    Attributes
+    ----------
+    name : str
+        What is decided.
+    phrases : tuple of str
+        Words separated by single spaces; one of them may be empty.
+    logprobs : ndarray of shape (n of first parent, ..., n of phrases)
+        Finite log-probabilities (nats) of the phrases, given the parents' decisions.
+    parents : tuple of str
+        Earlier slots on whose decisions the probabilities depend.
+    """
+
+    name: str
+    phrases: tuple[str, ...]
+    logprobs: Floats
+    parents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Grammar:
+    """A chain of slots; a sentence is the phrases decided on, in order.
+
+    Attributes
+    ----------
+    slots : tuple of Slot
+        In the order of the sentence.
+
+    Raises
+    ------
+    ValueError
+        When a parent does not come earlier, a table's shape or sums are wrong, or a sentence could
+        be read in two ways.
+
+    Notes
+    -----
+    Each sentence has exactly one derivation, as (1) in each slot no phrase begins with another one,
+    and (2) no phrase of a slot that may be empty begins with a word that could follow the empty
+    one. So from left to right at most one phrase fits, and `parse` inverts `render`.
+
+    Examples
+    --------
+    >>> first = Slot("who", ("cats", "dogs"), np.log([0.25, 0.75]))
+    >>> then = Slot("what", ("", "bark"), np.log([[0.9, 0.1], [0.2, 0.8]]), ("who",))
+    >>> grammar = Grammar((first, then))
+    >>> np.exp(grammar.logprob(["dogs bark", "cats", "bark"])).round(3).tolist()
+    [0.6, 0.225, 0.0]
+    >>> grammar.n_sentences
+    4
+    """
+
+    slots: tuple[Slot, ...]
+
+    def __post_init__(self) -> None:
+        seen: dict[str, int] = {}
+        for slot in self.slots:
+            late = [parent for parent in slot.parents if parent not in seen]
+            if late:
+                raise ValueError(
+                    f"slot {slot.name!r}: its parents {late} must come earlier: reorder the slots."
+                )
+            shape = (*(seen[parent] for parent in slot.parents), len(slot.phrases))
+            if slot.logprobs.shape != shape or not np.isfinite(slot.logprobs).all():
+                raise ValueError(
+                    f"slot {slot.name!r}: logprobs must be finite, of shape {shape}. "
+                    f"Got shape {slot.logprobs.shape}."
+                )
+            if not np.allclose(logsumexp(slot.logprobs, axis=-1), 0):
+                raise ValueError(f"slot {slot.name!r}: probabilities must sum to 1: normalize.")
+            seen[slot.name] = len(slot.phrases)
+        self._check_unambiguous()
+
+    def _check_unambiguous(self) -> None:
+        follow: set[str] = set()
+        for slot in reversed(self.slots):
+            phrases = sorted(f"{phrase} " for phrase in slot.phrases if phrase)
+            may_be_empty = "" in slot.phrases
+            if len(set(phrases)) + may_be_empty != len(slot.phrases):
+                raise ValueError(f"slot {slot.name!r}: a phrase occurs twice: drop one.")
+            for one, other in pairwise(phrases):
+                if other.startswith(one):
+                    raise ValueError(
+                        f"slot {slot.name!r}: {other.strip()!r} begins with {one.strip()!r}, so a "
+                        "sentence could be read in two ways: change one."
+                    )
+            first = {phrase.split(" ")[0] for phrase in phrases}
+            if may_be_empty and first & follow:
+                raise ValueError(
+                    f"slot {slot.name!r} may be empty, and {sorted(first & follow)} can begin it "
+                    "or what follows, so a sentence could be read in two ways: change one."
+                )
+            follow = first | follow if may_be_empty else first
+
+    @property
+    def n_sentences(self) -> int:
+        """How many sentences have a probability above zero."""
+        return int(np.prod([len(slot.phrases) for slot in self.slots], dtype=object))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        groups = []
+        for slot in self.slots:
+            fits = "|".join(re.escape(f"{phrase} ") for phrase in slot.phrases if phrase)
+            groups.append(f"((?:{fits}){'?' if '' in slot.phrases else ''})")
+        return re.compile("".join(groups))
+
+    @cached_property
+    def _index(self) -> list[dict[str, int]]:
+        return [
+            {f"{phrase} " if phrase else "": at for at, phrase in enumerate(slot.phrases)}
+            for slot in self.slots
+        ]
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {slot.name: at for at, slot in enumerate(self.slots)}
+
+    def _rows(self, slot: Slot, decisions: Ints) -> Floats:
+        return slot.logprobs[tuple(decisions[:, self._place[name]] for name in slot.parents)]
+
+    def decide(self, n: int, *, seed: int | np.random.Generator) -> Ints:
+        """Draw decisions.
+
+        Parameters
+        ----------
+        n : int
+            Sentences.
+        seed : int or Generator
+            Where the random numbers come from.
+
+        Returns
+        -------
+        ndarray of int64, shape (n, n of slots)
+            Which phrase each slot holds.
+        """
+        rng = np.random.default_rng(seed)
+        decisions = np.zeros((n, len(self.slots)), dtype=np.int64)
+        for at, slot in enumerate(self.slots):
+            below = np.cumsum(np.exp(self._rows(slot, decisions)), axis=-1)
+            below = np.broadcast_to(below, (n, len(slot.phrases)))
+            draw = rng.random(n) * below[:, -1]
+            decisions[:, at] = (draw[:, None] >= below[:, :-1]).sum(axis=1)
+        return decisions
+
+    def render(self, decisions: Ints) -> list[str]:
+        """Write sentences out.
+
+        Parameters
+        ----------
+        decisions : ndarray of int64, shape (n, n of slots)
+            As `decide` draws them.
+
+        Returns
+        -------
+        list of str
+            A sentence per row: words separated by single spaces.
+        """
+        phrases = [slot.phrases for slot in self.slots]
+        return [
+            " ".join(filter(None, (of[at] for of, at in zip(phrases, row, strict=True))))
+            for row in decisions.tolist()
+        ]
+
+    def parse(self, texts: list[str]) -> Ints:
+        """Recover the decisions behind texts.
+
+        Parameters
+        ----------
+        texts : list of str
+            Any texts.
+
+        Returns
+        -------
+        ndarray of int64, shape (n, n of slots)
+            The decisions; -1 throughout for a text outside the grammar.
+        """
+        outside = [-1] * len(self.slots)
+        rows = []
+        for text in texts:
+            match = self._pattern.fullmatch(f"{text} ")
+            rows.append(
+                [of[phrase] for of, phrase in zip(self._index, match.groups(), strict=True)]
+                if match
+                else outside
+            )
+        return np.array(rows, dtype=np.int64).reshape(len(texts), len(self.slots))
+
+    def logprob_decisions(self, decisions: Ints, *, given: tuple[str, ...] = ()) -> Floats:
+        """Sum the log-probabilities of decisions.
+
+        Parameters
+        ----------
+        decisions : ndarray of int64, shape (n, n of slots)
+            As `parse` returns them.
+        given : tuple of str
+            Slots whose decisions are given and so cost nothing. The sum is the probability of the
+            rest given these when they depend on each other alone.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Nats; minus infinity for rows outside the grammar.
+        """
+        inside = decisions[:, 0] >= 0
+        known = decisions[inside]
+        total = np.zeros(len(known))
+        for at, slot in enumerate(self.slots):
+            if slot.name not in given:
+                rows = np.broadcast_to(self._rows(slot, known), (len(known), len(slot.phrases)))
+                total += rows[np.arange(len(known)), known[:, at]]
+        result = np.full(len(decisions), -np.inf)
+        result[inside] = total
+        return result
+
+    def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
+        """Draw sentences.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        seed : int or Generator
+            Where the random numbers come from.
+
+        Returns
+        -------
+        list of str
+            Independent sentences.
+        """
+        return self.render(self.decide(n, seed=seed))
+
+    def logprob(self, texts: list[str]) -> Floats:
+        """Give the exact log-probability of texts.
+
+        Parameters
+        ----------
+        texts : list of str
+            Any texts.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Nats; minus infinity for a text outside the grammar.
+        """
+        return self.logprob_decisions(self.parse(texts))
+
+    def annealed(self, temperature: float) -> "Grammar":
+        """Sharpen each decision: p to the power of 1/t, normalized.
+
+        Parameters
+        ----------
+        temperature : float
+            Above 0; 1 changes nothing.
+
+        Returns
+        -------
+        Grammar
+            With the same sentences.
+
+        Raises
+        ------
+        ValueError
+            When the temperature is not above 0.
+        """
+        return Grammar(
+            tuple(
+                replace(slot, logprobs=sharpened(slot.logprobs, temperature)) for slot in self.slots
+            )
+        )
+
+    def leaky(self, p: float) -> "Grammar":
+        """Misspell each phrase with a small probability.
+
+        Parameters
+        ----------
+        p : float
+            The probability, between 0 and 1, for each phrase that is not empty.
+
+        Returns
+        -------
+        Grammar
+            Its sentences are this grammar's and their misspellings, all told apart: the longest
+            word of a misspelled phrase (the first of these) repeats its last character.
+
+        Raises
+        ------
+        ValueError
+            When `p` is not between 0 and 1, or a misspelling is another phrase.
+        """
+        if not 0 < p < 1:
+            raise ValueError(f"p must lie between 0 and 1, both excluded. Got {p}.")
+        right: dict[str, list[int]] = {}
+        slots = []
+        for slot in self.slots:
+            full = [at for at, phrase in enumerate(slot.phrases) if phrase]
+            meant = [*range(len(slot.phrases)), *full]
+            wrong = tuple(_misspelled(slot.phrases[at]) for at in full)
+            cost = np.full(len(meant), np.log(p))
+            cost[: len(slot.phrases)] = np.where([bool(x) for x in slot.phrases], np.log1p(-p), 0)
+            table = slot.logprobs[np.ix_(*(right[name] for name in slot.parents), meant)] + cost
+            slots.append(replace(slot, phrases=slot.phrases + wrong, logprobs=table))
+            right[slot.name] = meant
+        return Grammar(tuple(slots))
+
+
+def sharpened(logprobs: Floats, temperature: float) -> Floats:
+    """Anneal distributions: p to the power of 1/t, normalized along the last axis.
+
+    Parameters
+    ----------
+    logprobs : ndarray
+        Log-probabilities, nats.
+    temperature : float
+        Above 0.
+
+    Returns
+    -------
+    ndarray
+        Log-probabilities of the same shape.
+
+    Raises
+    ------
+    ValueError
+        When the temperature is not above 0.
+
+    Examples
+    --------
+    >>> np.exp(sharpened(np.log([0.2, 0.8]), 0.5)).round(3).tolist()
+    [0.059, 0.941]
+    """
+    if not temperature > 0:
+        raise ValueError(f"temperature must be above 0. Got {temperature}.")
+    scaled = logprobs / temperature
+    return np.asarray(scaled - logsumexp(scaled, axis=-1, keepdims=True))
+
+
+def _misspelled(phrase: str) -> str:
+    longest = max(phrase.split(" "), key=len)
+    words = phrase.split(" ")
+    words[words.index(longest)] = longest + longest[-1]
+    return " ".join(words)

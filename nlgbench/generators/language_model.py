@@ -1,0 +1,193 @@
+"""N-gram language models with exact log-probabilities."""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from nlgbench.generators.grammar import Floats, sharpened
+
+_START = -1
+
+
+@dataclass(frozen=True, eq=False)
+class NgramModel:
+    """A smoothed n-gram model; `fit_ngram` makes one.
+
+    Attributes
+    ----------
+    order : int
+        2 for a bigram model, 3 for a trigram model.
+    words : tuple of str
+        The closed vocabulary; a text with another word has probability 0.
+    states : dict of tuple of int to int
+        Row of `logprobs` for each history seen in training (indexes of words, -1 for the start).
+        The longest known ending of a history is its state; the empty one is always known.
+    logprobs : ndarray of shape (n of states, n of words + 1)
+        Log-probabilities (nats) of each next word, and last, of the end.
+    """
+
+    order: int
+    words: tuple[str, ...]
+    states: dict[tuple[int, ...], int]
+    logprobs: Floats
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {word: at for at, word in enumerate(self.words)}
+
+    def _state(self, history: tuple[int, ...]) -> tuple[int, ...]:
+        while history not in self.states:
+            history = history[1:]
+        return history
+
+    @property
+    def _start(self) -> tuple[int, ...]:
+        return (_START,) * (self.order - 1)
+
+    def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
+        """Draw sentences.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        seed : int or Generator
+            Where the random numbers come from.
+
+        Returns
+        -------
+        list of str
+            Independent sentences, of at least one word; there is no greatest length.
+        """
+        rng = np.random.default_rng(seed)
+        below = np.cumsum(np.exp(self.logprobs), axis=1)
+        end = len(self.words)
+        written: list[list[int]] = [[] for _ in range(n)]
+        state = [self._start] * n
+        going = list(range(n))
+        while going:
+            rows = below[[self.states[state[at]] for at in going]]
+            draw = rng.random(len(going)) * rows[:, -1]
+            chosen = (draw[:, None] >= rows[:, :-1]).sum(axis=1).tolist()
+            still = []
+            for at, word in zip(going, chosen, strict=True):
+                if word != end:
+                    written[at].append(word)
+                    state[at] = self._state((*state[at], word)[-(self.order - 1) :])
+                    still.append(at)
+            going = still
+        return [" ".join(self.words[word] for word in text) for text in written]
+
+    def logprob(self, texts: list[str]) -> Floats:
+        """Give the exact log-probability of texts.
+
+        Parameters
+        ----------
+        texts : list of str
+            Words separated by single spaces.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Nats, end of the sentence included; minus infinity where a word is unknown, and for
+            the empty text.
+        """
+        end = len(self.words)
+        text_at, rows, columns = [], [], []
+        unknown = np.zeros(len(texts), dtype=bool)
+        for at, text in enumerate(texts):
+            words = [self._index.get(word, -1) for word in text.split(" ")]
+            unknown[at] = -1 in words
+            state = self._start
+            for word in () if unknown[at] else (*words, end):
+                text_at.append(at)
+                rows.append(self.states[state])
+                columns.append(word)
+                state = self._state((*state, word)[-(self.order - 1) :])
+        total = np.bincount(
+            np.array(text_at, dtype=np.int64),
+            weights=self.logprobs[np.array(rows, dtype=np.int64), columns],
+            minlength=len(texts),
+        )
+        return np.where(unknown, -np.inf, total)
+
+    def annealed(self, temperature: float) -> "NgramModel":
+        """Sharpen each step: p to the power of 1/t, normalized over the vocabulary.
+
+        Parameters
+        ----------
+        temperature : float
+            Above 0; 1 changes nothing.
+
+        Returns
+        -------
+        NgramModel
+            With the same vocabulary.
+        """
+        return replace(self, logprobs=sharpened(self.logprobs, temperature))
+
+
+def fit_ngram(texts: list[str], order: int) -> NgramModel:
+    """Count n-grams and smooth them.
+
+    Parameters
+    ----------
+    texts : list of str
+        Training sentences, words separated by single spaces.
+    order : int
+        2 or more.
+
+    Returns
+    -------
+    NgramModel
+        At temperature 1.
+
+    Raises
+    ------
+    ValueError
+        When there is no text, one is empty, or the order is below 2.
+
+    Notes
+    -----
+    Witten-Bell smoothing: with c occurrences of a history h that t different words followed,
+    ``p(w | h) = (c(h, w) + t p(w | h')) / (c + t)``, where h' is h without its first word; below
+    the unigram lies the uniform distribution over vocabulary and end (Chen and Goodman 1999,
+    section 2.5, doi:10.1006/csla.1999.0128). No sentence is empty: at the start the end
+    has probability 0, and the rest is normalized.
+
+    Examples
+    --------
+    >>> model = fit_ngram(["a b", "a c"], 2)
+    >>> np.exp(model.logprob(["a b", "c", "z"])).round(3).tolist()
+    [0.194, 0.048, 0.0]
+    >>> model.annealed(0.2).sample(2, seed=2)
+    ['a c', 'a b']
+    """
+    if order < 2 or not texts or "" in texts:
+        raise ValueError(
+            "fit_ngram needs an order of at least 2 and texts that are not empty. "
+            f"Got order={order} and {len(texts)} texts, {texts.count('')} of them empty."
+        )
+    words = tuple(sorted({word for text in texts for word in text.split(" ")}))
+    index = {word: at for at, word in enumerate(words)}
+    end = len(words)
+    counts: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
+    start = (_START,) * (order - 1)
+    for text in texts:
+        tokens = (*start, *(index[word] for word in text.split(" ")), end)
+        for at in range(order - 1, len(tokens)):
+            for length in range(order):
+                counts[tokens[at - length : at]][tokens[at]] += 1
+    states = {history: row for row, history in enumerate(sorted(counts, key=len))}
+    probs = np.empty((len(states), len(words) + 1))
+    for history, row in states.items():
+        lower = probs[states[history[1:]]] if history else np.full(end + 1, 1 / (end + 1))
+        seen = counts[history]
+        probs[row] = len(seen) * lower
+        probs[row, list(seen)] += list(seen.values())
+        probs[row] /= sum(seen.values()) + len(seen)
+    logprobs = np.log(probs)
+    logprobs[states[start], end] = -np.inf
+    return NgramModel(order, words, states, sharpened(logprobs, 1.0))

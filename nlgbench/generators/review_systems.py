@@ -1,0 +1,97 @@
+"""The systems of the world of reviews, from perfect to gibberish."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from nlgbench.generators.corruption import Corrupted
+from nlgbench.generators.grammar import Floats
+from nlgbench.generators.language_model import fit_ngram
+from nlgbench.generators.retrieval import Memorizer, Retrieval
+from nlgbench.generators.reviews import contexts, review_grammar
+
+_N_TRAINING = 5000  # one pool: each system that learns reads its first sentences
+_N_MODEL = 2000
+_LEAK = 0.03
+_SETTINGS: dict[str, tuple[float, ...]] = {
+    "grammar_t": (1.0, 0.9, 0.7, 0.5),
+    "leaky_t": (1.0, 0.9, 0.7, 0.5),
+    "memorizer_": (50, 500, 5000),
+    "corrupted_": (0.1, 0.3, 0.5),
+    "bigram_t": (1.0, 0.7, 0.5),
+    "trigram_t": (1.0, 0.7, 0.5),
+}
+_NAMED = {f"{kind}{value}": (kind, value) for kind in _SETTINGS for value in _SETTINGS[kind]}
+
+#: Names of the systems.
+REVIEW_SYSTEMS: tuple[str, ...] = (*_NAMED, "retrieval")
+
+
+class System(Protocol):
+    """What generates: texts, and the exact log-probability (nats) of any text."""
+
+    def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
+        """Draw independent texts."""
+
+    def logprob(self, texts: list[str]) -> Floats:
+        """Give log-probabilities; minus infinity outside the support."""
+
+
+def review_systems(
+    names: Sequence[str] | None = None, *, seed: int | np.random.Generator
+) -> dict[str, System | Retrieval]:
+    """Build systems that write product reviews, and know the probability of any text.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Of `REVIEW_SYSTEMS`; default all. ``grammar_t*``: the reference grammar annealed;
+        ``leaky_t*``: each phrase misspelled with probability .03, then annealed;
+        ``memorizer_*``: so many training sentences, repeated; ``corrupted_*``: with that
+        probability a word is repeated; ``bigram_t*``, ``trigram_t*``: Witten-Bell models of 2,000
+        training sentences, annealed; ``retrieval``: BM25 over these by context.
+    seed : int or Generator
+        Where the training sentences come from.
+
+    Returns
+    -------
+    dict of str to system
+        Each has ``sample(n, *, seed)`` and ``logprob(texts)``; retrieval has ``respond(contexts)``
+        and ``logprob(texts, contexts)``.
+
+    Raises
+    ------
+    ValueError
+        When a name is unknown.
+
+    Examples
+    --------
+    >>> system = review_systems(["corrupted_0.3"], seed=0)["corrupted_0.3"]
+    >>> len(system.sample(3, seed=1))
+    3
+    """
+    chosen = REVIEW_SYSTEMS if names is None else tuple(names)
+    unknown = [name for name in chosen if name not in REVIEW_SYSTEMS]
+    if unknown:
+        raise ValueError(f"systems: {unknown} are unknown. There are: {', '.join(REVIEW_SYSTEMS)}.")
+    decisions = review_grammar().decide(_N_TRAINING, seed=seed)
+    training = tuple(review_grammar().render(decisions))
+    about = tuple(contexts(decisions))
+    return {name: _build(name, training, about) for name in chosen}
+
+
+def _build(name: str, training: tuple[str, ...], about: tuple[str, ...]) -> System | Retrieval:
+    if name == "retrieval":
+        return Retrieval(about[:_N_MODEL], training[:_N_MODEL])
+    kind, value = _NAMED[name]
+    if kind == "memorizer_":
+        return Memorizer(training[: int(value)])
+    if kind == "corrupted_":
+        return Corrupted(review_grammar(), value)
+    if kind == "grammar_t":
+        return review_grammar().annealed(value)
+    if kind == "leaky_t":
+        return review_grammar().leaky(_LEAK).annealed(value)
+    order = 2 if kind == "bigram_t" else 3
+    return fit_ngram(list(training[:_N_MODEL]), order).annealed(value)

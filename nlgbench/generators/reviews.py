@@ -1,0 +1,192 @@
+"""A grammar of short product reviews, written for this package: the reference distribution."""
+
+from functools import cache
+
+import numpy as np
+
+from nlgbench.generators.grammar import Floats, Grammar, Ints, Slot
+
+#: Slots that make up the context of a review: what it is about. `aspect` depends on `product` only.
+CONTEXT = ("product", "aspect")
+
+_MISPLACED = 0.04  # the weight left to a phrase that does not go with what was said before
+_OPENING = (
+    "honestly ,|overall ,|so far ,|for the price ,|after two weeks ,|to my surprise ,|in short ,|"
+    "as a gift ,|frankly ,|on the whole ,|at first glance ,"
+)
+_DETERMINER = "the|this|my|our|that|their"
+_KIND = "new|little|cheap|black|big|second|folding|used|spare"
+_PRODUCT = {
+    "kitchen": "kettle|blender|toaster|pan|grinder|mixer|cooker",
+    "device": "phone|headset|keyboard|camera|speaker|watch|router|printer",
+    "travel": "backpack|tent|jacket|suitcase|lantern|stroller|hammock",
+}
+_ORIGIN = "i ordered|from the sale|we were sent|with the long warranty|i had hoped for"
+_VERB = "is|was|looks|feels|seems|turned out"
+_DEGREE = "very|really|quite|rather|pretty|surprisingly|truly"
+_VERDICT = {
+    "good": "great|good|nice|solid|perfect|handy|sturdy|lovely|reliable|splendid|clever|flawless",
+    "bad": "bad|disappointing|flimsy|poor|useless|noisy|awkward|fragile|dull|dreadful",
+}
+_LINK = {"same": "and|, and|because|since", "turn": "but|, yet|although|even though"}
+_ASPECT = {
+    "any": "the handle|the color|the design|the manual",
+    "kitchen": "the lid|the motor|the cord|the coating|the timer",
+    "device": "the battery|the screen|the sound|the software|the charger",
+    "travel": "the zipper|the fabric|the strap|the frame|the pocket",
+}
+_EXPERIENCE = {
+    "good": (
+        "works well|holds up|is just right|does the job|is a joy|exceeds what they promise|"
+        "lasts for ages|beats my old one|makes life easy|could not be better|never lets me down"
+    ),
+    "bad": (
+        "does not work|broke|is a letdown|fell apart|feels like a toy|came damaged|stopped working|"
+        "drives me mad|needs to be fixed|is nothing like the picture"
+    ),
+}
+_OCCASION = {
+    "any": "after a month|every day|most days|within a week|again and again",
+    "kitchen": "in the dishwasher|with hot water|for large meals",
+    "device": "on long calls|while charging|near other devices",
+    "travel": "under heavy rain|along the trail|when fully packed",
+}
+_CLOSING = {
+    "good": "; would buy again|; five stars|; a keeper|; my kids love it|; highly recommended",
+    "bad": "; i sent it back|; not worth it|; two stars at most|; look elsewhere|; never again",
+}
+_END = ".|!|..."
+
+
+def _zipf(n: int, *, empty: float | None = None) -> Floats:
+    weight = 1 / np.arange(1.0, n + 1)
+    weight /= weight.sum()
+    return weight if empty is None else np.concatenate([[empty], (1 - empty) * weight])
+
+
+def _free(name: str, phrases: str, *, empty: float | None = None) -> Slot:
+    """Build a slot that depends on nothing; `empty` is the probability that it stays empty."""
+    listed = tuple(phrases.split("|"))
+    weight = _zipf(len(listed), empty=empty)
+    return Slot(name, listed if empty is None else ("", *listed), np.log(weight))
+
+
+def _flat(groups: dict[str, str]) -> tuple[tuple[str, ...], list[str]]:
+    """Return all phrases and the group of each, in turn, so that no group has all the first."""
+    ranked = [
+        (rank, group, phrase)
+        for group, phrases in groups.items()
+        for rank, phrase in enumerate(phrases.split("|"))
+    ]
+    ranked.sort(key=lambda entry: entry[0])
+    return tuple(phrase for *_, phrase in ranked), [group for _, group, _ in ranked]
+
+
+def _fitting(weight: Floats, groups: list[str], wanted: list[str]) -> Floats:
+    """Return log-probabilities, a row per wanted group, others than it having little weight."""
+    rows = [
+        weight * [1 if group in ("any", want) else _MISPLACED for group in groups]
+        for want in wanted
+    ]
+    return np.log(np.array(rows) / np.sum(rows, axis=1, keepdims=True))
+
+
+@cache
+def review_grammar() -> Grammar:
+    """Build the grammar of reviews.
+
+    Returns
+    -------
+    Grammar
+        13 slots. Within a slot, weights fall as 1 / rank (Zipf). What is praised or blamed later
+        goes with the verdict and the link ("but" turns it), and aspects and occasions with the
+        kind of product; what does not fit has 1/25 of its weight. All phrases are possible.
+
+    Examples
+    --------
+    >>> grammar = review_grammar()
+    >>> grammar.n_sentences > 10**12
+    True
+    >>> text = "the kettle is great and the lid works well ."
+    >>> grammar.logprob([text, text + " ."]).round(1).tolist()
+    [-10.9, -inf]
+    """
+    product, product_kind = _flat(_PRODUCT)
+    verdict, verdict_sign = _flat(_VERDICT)
+    link, link_sign = _flat(_LINK)
+    aspect, aspect_kind = _flat(_ASPECT)
+    experience, experience_sign = _flat(_EXPERIENCE)
+    occasion, occasion_kind = _flat(_OCCASION)
+    closing, closing_sign = _flat(_CLOSING)
+    other = {"good": "bad", "bad": "good"}
+    sign_then = [
+        sign if kind == "same" else other[sign] for sign in verdict_sign for kind in link_sign
+    ]
+    # Two of three verdicts are good ones, as people rather praise than blame.
+    verdict_weight = _zipf(len(verdict)) * [2 if sign == "good" else 1 for sign in verdict_sign]
+    return Grammar(
+        (
+            _free("opening", _OPENING, empty=0.6),
+            _free("determiner", _DETERMINER),
+            _free("kind", _KIND, empty=0.6),
+            Slot("product", product, np.log(_zipf(len(product)))),
+            _free("origin", _ORIGIN, empty=0.75),
+            _free("verb", _VERB),
+            _free("degree", _DEGREE, empty=0.5),
+            Slot("verdict", verdict, np.log(verdict_weight / verdict_weight.sum())),
+            Slot("link", link, np.log(_zipf(len(link)))),
+            Slot(
+                "aspect",
+                aspect,
+                _fitting(_zipf(len(aspect)), aspect_kind, product_kind),
+                ("product",),
+            ),
+            Slot(
+                "experience",
+                experience,
+                _fitting(_zipf(len(experience)), experience_sign, sign_then).reshape(
+                    len(verdict), len(link), len(experience)
+                ),
+                ("verdict", "link"),
+            ),
+            Slot(
+                "occasion",
+                ("", *occasion),
+                _fitting(_zipf(len(occasion), empty=0.6), ["any", *occasion_kind], product_kind),
+                ("product",),
+            ),
+            Slot(
+                "closing",
+                ("", *closing),
+                _fitting(_zipf(len(closing), empty=0.6), ["any", *closing_sign], verdict_sign),
+                ("verdict",),
+            ),
+            _free("end", _END),
+        )
+    )
+
+
+def contexts(decisions: Ints) -> list[str]:
+    """Say what reviews are about.
+
+    Parameters
+    ----------
+    decisions : ndarray of int64, shape (n, n of slots)
+        Of `review_grammar`; each row inside the grammar.
+
+    Returns
+    -------
+    list of str
+        Product and aspect of each, as in "kettle lid".
+
+    Examples
+    --------
+    >>> contexts(review_grammar().parse(["the kettle is great and the lid works well ."]))
+    ['kettle lid']
+    """
+    slots = {slot.name: (at, slot.phrases) for at, slot in enumerate(review_grammar().slots)}
+    (product, products), (aspect, aspects) = slots["product"], slots["aspect"]
+    return [
+        f"{products[row[product]]} {aspects[row[aspect]].removeprefix('the ')}"
+        for row in decisions.tolist()
+    ]

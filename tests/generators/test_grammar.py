@@ -1,0 +1,154 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from nlgbench.generators.corruption import Corrupted
+from nlgbench.generators.grammar import Grammar, Slot, sharpened
+from nlgbench.generators.reviews import CONTEXT, contexts, review_grammar
+
+
+def tiny() -> Grammar:
+    who = Slot("who", ("cats", "big dogs"), np.log([0.25, 0.75]))
+    how = Slot("how", ("", "never", "often"), np.log([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]]), ("who",))
+    table = np.array([0.9, 0.1]) * np.ones((2, 3, 2))
+    table[1, 2] = [0.4, 0.6]
+    return Grammar((who, how, Slot("what", ("bark", "purr purr"), np.log(table), ("who", "how"))))
+
+
+def everything(grammar: Grammar) -> list[str]:
+    sizes = [range(len(slot.phrases)) for slot in grammar.slots]
+    return grammar.render(np.array(list(itertools.product(*sizes))))
+
+
+@pytest.mark.parametrize("grammar", [tiny(), tiny().annealed(0.5), tiny().leaky(0.2)])
+def test_all_sentences_differ_and_their_probabilities_sum_to_one(grammar):
+    texts = everything(grammar)
+    assert len(set(texts)) == len(texts) == grammar.n_sentences
+    assert np.exp(grammar.logprob(texts)).sum() == pytest.approx(1)
+
+
+def test_probabilities_by_hand():
+    grammar = tiny()
+    assert np.exp(grammar.logprob(["big dogs often purr purr"])) == pytest.approx(0.75 * 0.8 * 0.6)
+    cold = grammar.annealed(0.5)
+    share = 0.75**2 / (0.25**2 + 0.75**2) * 0.64 / 0.66 * 0.36 / 0.52
+    assert np.exp(cold.logprob(["big dogs often purr purr"])) == pytest.approx(share)
+    leaky = grammar.leaky(0.2)
+    wrong = ["big dogs oftenn purr purr", "big dogs often purrr purr", "big dogss bark"]
+    expected = [0.36 * 0.8 * 0.2 * 0.8, 0.36 * 0.8 * 0.8 * 0.2, 0.75 * 0.1 * 0.9 * 0.2 * 0.8]
+    assert np.exp(leaky.logprob(wrong)) == pytest.approx(expected)
+    assert (grammar.logprob(wrong) == -np.inf).all()
+
+
+@pytest.mark.parametrize(
+    "system", [tiny(), tiny().leaky(0.3).annealed(0.8), Corrupted(tiny(), 0.5)]
+)
+def test_samples_have_the_frequencies_that_logprob_says(system):
+    texts, counts = np.unique(system.sample(20_000, seed=3), return_counts=True)
+    expected = 20_000 * np.exp(system.logprob(texts.tolist()))
+    assert expected.sum() == pytest.approx(20_000, rel=0.01)
+    often = expected > 10
+    observed = [*counts[often], counts[~often].sum()]
+    wanted = [*expected[often], 20_000 - expected[often].sum()]
+    if wanted[-1] < 5:
+        observed, wanted = (
+            observed[:-1],
+            np.array(wanted[:-1]) * sum(observed[:-1]) / sum(wanted[:-1]),
+        )
+    assert chisquare(observed, wanted).pvalue > 1e-4
+
+
+def test_a_corrupted_grammar_sums_to_one_even_where_words_repeat_anyway():
+    system = Corrupted(tiny(), 0.3)
+    plain = everything(tiny())
+    stuttered = {
+        " ".join([*words[: at + 1], *words[at:]])
+        for words in (text.split(" ") for text in plain)
+        for at in range(len(words))
+    }
+    assert np.exp(system.logprob(sorted({*plain, *stuttered}))).sum() == pytest.approx(1)
+
+
+SYSTEMS = [
+    review_grammar(),
+    review_grammar().annealed(0.5),
+    review_grammar().leaky(0.3),
+    review_grammar().leaky(0.03).annealed(0.7),
+]
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(SYSTEMS))
+@settings(max_examples=60, deadline=None)
+def test_parsing_recovers_the_decisions(seed, grammar):
+    decisions = grammar.decide(50, seed=seed)
+    np.testing.assert_array_equal(grammar.parse(grammar.render(decisions)), decisions)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=30, deadline=None)
+def test_any_decisions_make_a_sentence_that_is_read_one_way(seed):
+    grammar = review_grammar()
+    rng = np.random.default_rng(seed)
+    decisions = rng.integers([len(slot.phrases) for slot in grammar.slots], size=(50, 14))
+    texts = grammar.render(decisions)
+    np.testing.assert_array_equal(grammar.parse(texts), decisions)
+    assert np.isfinite(grammar.logprob(texts)).all()
+
+
+def test_the_reviews_are_many_of_many_lengths_and_outside_is_minus_infinity():
+    grammar = review_grammar()
+    assert grammar.n_sentences >= 10**6
+    texts = grammar.sample(2000, seed=0)
+    lengths = [len(text.split(" ")) for text in texts]
+    assert min(lengths) < 11 and max(lengths) > 20 and len(set(texts)) > 1990
+    broken = [texts[0] + " .", " " + texts[0], "", texts[0].upper(), texts[0].replace(" ", "  ")]
+    assert (grammar.logprob(broken) == -np.inf).all()
+
+
+def test_probability_of_the_rest_given_the_context():
+    grammar = review_grammar()
+    decisions = grammar.decide(500, seed=1)
+    context = grammar.logprob_decisions(decisions) - grammar.logprob_decisions(
+        decisions, given=CONTEXT
+    )
+    share = dict(zip(contexts(decisions), np.exp(context), strict=True))
+    found = contexts(grammar.decide(20_000, seed=2))
+    top = max(share, key=share.get)
+    assert found.count(top) / 20_000 == pytest.approx(share[top], abs=0.01)
+
+
+def slots(*groups: tuple[str, ...]) -> tuple[Slot, ...]:
+    return tuple(
+        Slot(f"s{at}", phrases, np.full(len(phrases), -np.log(len(phrases))))
+        for at, phrases in enumerate(groups)
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (slots(("a", "a b"), ("c",)), "'a b' begins with 'a'"),
+        (slots(("", "a b"), ("a c",)), r"\['a'\] can begin it or what follows"),
+        (slots(("", "a"), ("", "b"), ("a c",)), r"\['a'\] can begin it or what follows"),
+        (slots(("a", "a")), "a phrase occurs twice"),
+        ((Slot("s", ("a", "b"), np.log([0.5, 0.4])),), "must sum to 1"),
+        ((Slot("s", ("a", "b"), np.zeros(1)),), r"of shape \(2,\)"),
+        ((Slot("s", ("a",), np.zeros((1, 1)), ("later",)),), "must come earlier"),
+    ],
+)
+def test_a_grammar_that_is_ambiguous_or_wrong_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        Grammar(wrong)
+
+
+def test_wrong_settings_are_refused():
+    with pytest.raises(ValueError, match="temperature must be above 0"):
+        sharpened(np.zeros(1), 0.0)
+    with pytest.raises(ValueError, match="p must lie between 0 and 1"):
+        tiny().leaky(1.0)
+    with pytest.raises(ValueError, match="q must lie between 0 and 1"):
+        Corrupted(tiny(), 1.5)
