@@ -49,7 +49,7 @@ def decision_grid(result: HuseResult, *, n_grid: int = 200, pad: float = 0.05) -
     Raises
     ------
     ValueError
-        When `n_grid` or `pad` is out of range.
+        When `n_grid` or `pad` is out of range, or features were scaled to ranks.
 
     Notes
     -----
@@ -69,6 +69,10 @@ def decision_grid(result: HuseResult, *, n_grid: int = 200, pad: float = 0.05) -
     if n_grid < 2 or not pad >= 0:
         raise ValueError(
             f"n_grid must be at least 2 and pad at least 0. Got n_grid={n_grid}, pad={pad}."
+        )
+    if result.scaling == "rank":
+        raise ValueError(
+            "a grid point has no rank among the outputs: draw the result of another scaling."
         )
     features = result.features
     axes = []

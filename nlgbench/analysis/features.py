@@ -4,9 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 
 from nlgbench.analysis.neighbors import Floats
 from nlgbench.names import did_you_mean
+
+#: What a feature is divided by, and what the log-probability is divided by; the paper's first.
+SCALINGS = ("unit variance", "none", "rank")
+LENGTHS = ("per token", "whole text")
 
 
 def known(name: str, choices: Sequence[str], what: str) -> str:
@@ -117,7 +122,7 @@ def none_missing(rows: pd.DataFrame, missing: pd.Series, what: str, way_out: str
 
 
 def logprob_per_token(
-    rows: pd.DataFrame, logprobs: pd.DataFrame, system: str
+    rows: pd.DataFrame, logprobs: pd.DataFrame, system: str, *, length: str = "per token"
 ) -> tuple[Floats, int]:
     """Divide each output's log-probability by its length, in nats.
 
@@ -129,6 +134,8 @@ def logprob_per_token(
         The ``logprobs`` table.
     system : str
         Whose model.
+    length : {"per token", "whole text"}
+        ``"whole text"`` does not divide.
 
     Returns
     -------
@@ -149,7 +156,8 @@ def logprob_per_token(
     way_out = "score them with the system's model, or drop them from `outputs`"
     missing = joined["logprob"].isna()
     none_missing(rows, missing, f"have no log-probability under model {system!r}", way_out)
-    per_token = (joined["logprob"] / joined["n_tokens"]).to_numpy(dtype=np.float64)
+    divisor = joined["n_tokens"] if known(length, LENGTHS, "length") == "per token" else 1
+    per_token = (joined["logprob"] / divisor).to_numpy(dtype=np.float64)
     finite = np.isfinite(per_token)
     if not finite.any():
         raise ValueError(
@@ -227,3 +235,42 @@ def scale_of(feature: Floats, name: str) -> float:
             "cannot be scaled to unit variance and tells nothing apart. Check the column."
         )
     return scale
+
+
+def scaled(feature: Floats, scaling: str, name: str) -> tuple[Floats, float]:
+    """Bring a feature to the scale in which distances are measured.
+
+    Parameters
+    ----------
+    feature : ndarray of shape (n,)
+        Its values.
+    scaling : {"unit variance", "none", "rank"}
+        ``"rank"`` takes average ranks, divided by their standard deviation.
+    name : str
+        For the message.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Scaled.
+    float
+        What it was divided by; NaN under ``"rank"``, which is not a division.
+
+    Raises
+    ------
+    ValueError
+        When the feature is constant, or the scaling unknown.
+
+    Examples
+    --------
+    >>> scaled(np.array([1.0, 3.0]), "unit variance", "judgment")
+    (array([1., 3.]), 1.0)
+    """
+    known(scaling, SCALINGS, "scaling")
+    scale = scale_of(feature, name)
+    if scaling == "rank":
+        # Means of equal judgments may differ in the last bit: they are of one rank.
+        ranks = rankdata(np.round(feature / scale, 9))
+        return ranks / np.std(ranks), float("nan")
+    scale = scale if scaling == "unit variance" else 1.0
+    return feature / scale, scale

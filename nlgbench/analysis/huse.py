@@ -14,10 +14,12 @@ from nlgbench.analysis.features import (
     known,
     logprob_per_token,
     mean_judgment,
-    scale_of,
+    scaled,
 )
 
 Ties = Literal["exact", "released"]
+Scaling = Literal["unit variance", "none", "rank"]
+Length = Literal["per token", "whole text"]
 #: Tie rule -> how much two distances may differ and still be equal, in unit-variance features.
 TOLERANCE = {"exact": neighbors.EXACT_TOLERANCE, "released": 0.0}
 #: The columns of `HuseResult.features` that the classifier sees.
@@ -37,7 +39,7 @@ class HuseResult:
         What was compared with the human outputs, where, and which judgments.
     n_neighbors : int
         k.
-    ties, label_ties : str
+    ties, label_ties, scaling, length : str
         The conventions (see `huse`).
     n_outputs, n_human, n_system : int
         Outputs compared, and of which class.
@@ -50,10 +52,12 @@ class HuseResult:
     n_enlarged, n_enlarged_q : int
         Neighborhoods that hold more than k outputs because of ties at the cut.
     scale_logprob, scale_judgment : float
-        The standard deviations (ddof = 0) that the features were divided by.
+        The standard deviations (ddof = 0) that the features were divided by; 1 under
+        ``scaling="none"``, NaN under ``scaling="rank"``.
     features : DataFrame
         A row per output, in the order of the outputs: dataset, output_id, item_id, system,
-        is_human, logprob_per_token (nats), judgment, scaled_logprob, scaled_judgment; then, for
+        is_human, logprob_per_token (nats; the whole text's under ``length="whole text"``),
+        judgment, scaled_logprob, scaled_judgment; then, for
         both features (``_huse``) and for the judgment alone (``_huse_q``): ``neighbors_*`` (int,
         at least k), ``machine_share_*`` (the class-weighted share of the neighborhood that is
         machine, 0 to 1: the leave-one-out confidence), ``predicted_human_*`` and ``correct_*``
@@ -69,6 +73,8 @@ class HuseResult:
     n_neighbors: int
     ties: Ties
     label_ties: neighbors.LabelTies
+    scaling: Scaling
+    length: Length
     n_outputs: int
     n_human: int
     n_system: int
@@ -93,6 +99,8 @@ def huse(
     n_neighbors: int = 16,
     ties: Ties = "exact",
     label_ties: neighbors.LabelTies = "human",
+    scaling: Scaling = "unit variance",
+    length: Length = "per token",
 ) -> HuseResult:
     """Twice the leave-one-out error of telling a system's outputs from human ones.
 
@@ -115,6 +123,11 @@ def huse(
         through the rounding of the standard deviation.
     label_ties : {"human", "system", "half"}
         What a tied vote predicts; ``"half"`` counts half an error. The authors' is ``"human"``.
+    scaling : {"unit variance", "none", "rank"}
+        What distances are measured in: features divided by their standard deviation (the paper's),
+        features as they are, or average ranks divided by theirs.
+    length : {"per token", "whole text"}
+        Whether the log-probability is divided by the number of tokens, as in the paper (eq. 5).
 
     Returns
     -------
@@ -165,18 +178,19 @@ def huse(
             f"n_neighbors = {n_neighbors} needs at least {n_neighbors + 1} outputs, human and "
             f"{system!r} together. Got {len(rows)}: add outputs or lower n_neighbors."
         )
-    logprob, n_floored = logprob_per_token(rows, tables.check(logprobs, "logprobs"), system)
+    logprob, n_floored = logprob_per_token(
+        rows, tables.check(logprobs, "logprobs"), system, length=length
+    )
     judgment, dimension, n_judgments = mean_judgment(
         rows, tables.check(judgments, "judgments"), dimension
     )
-    scale = {
-        name: scale_of(x, name) for name, x in {"logprob": logprob, "judgment": judgment}.items()
-    }
+    scaled_logprob, scale_logprob = scaled(logprob, scaling, "logprob")
+    scaled_judgment, scale_judgment = scaled(judgment, scaling, "judgment")
     features = rows.assign(
         logprob_per_token=logprob,
         judgment=judgment,
-        scaled_logprob=logprob / scale["logprob"],
-        scaled_judgment=judgment / scale["judgment"],
+        scaled_logprob=scaled_logprob,
+        scaled_judgment=scaled_judgment,
     )
     is_machine = ~features["is_human"].to_numpy()
     score, n_label_ties, n_enlarged = {}, {}, {}
@@ -205,6 +219,8 @@ def huse(
         n_neighbors=int(n_neighbors),
         ties=ties,
         label_ties=label_ties,
+        scaling=scaling,
+        length=length,
         n_outputs=len(features),
         n_human=int((~is_machine).sum()),
         n_system=int(is_machine.sum()),
@@ -214,8 +230,8 @@ def huse(
         n_label_ties_q=n_label_ties["huse_q"],
         n_enlarged=n_enlarged["huse"],
         n_enlarged_q=n_enlarged["huse_q"],
-        scale_logprob=scale["logprob"],
-        scale_judgment=scale["judgment"],
+        scale_logprob=scale_logprob,
+        scale_judgment=scale_judgment,
         features=features,
     )
 

@@ -1,0 +1,213 @@
+"""Half-samples without replacement, and the intervals that they give."""
+
+import math
+from numbers import Integral
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+
+from nlgbench.analysis.neighbors import Floats
+
+Bools = NDArray[np.bool_]
+
+
+def half_samples(
+    strata: int | ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    fraction: float = 0.5,
+    per_stratum: int | None = None,
+    n_resamples: int = 1000,
+    seed: int | np.random.Generator,
+) -> Bools:
+    """Draw subsamples without replacement, stratified, of rows or of whole clusters.
+
+    Parameters
+    ----------
+    strata : int or array-like of shape (n,)
+        A label for each row, such as its class; or the number of rows, all in one stratum.
+    clusters : array-like of shape (n,), optional
+        A label for each row, such as its item: rows of one cluster are drawn together, and a
+        cluster's stratum is the set of its rows' strata. Default: each row is a cluster.
+    fraction : float
+        Share drawn, between 0 and 1.
+    per_stratum : int, optional
+        How many clusters to draw from each stratum, in place of `fraction`.
+    n_resamples : int
+        Subsamples.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_resamples, n)
+        True where the row is in the subsample.
+
+    Raises
+    ------
+    ValueError
+        When a number is out of range, there is no row, or lengths disagree.
+
+    Notes
+    -----
+    Where ``fraction`` times a stratum's size is no whole number, the size drawn is rounded down or
+    up at random, so that its mean is exact; roundings are balanced over the strata, so that
+    the number drawn in all is off by less than one.
+
+    Examples
+    --------
+    >>> drawn = half_samples(["a", "a", "b", "b"], n_resamples=3, seed=0)
+    >>> drawn[:, :2].sum(axis=1), drawn[:, 2:].sum(axis=1)
+    (array([1, 1, 1]), array([1, 1, 1]))
+    """
+    check_n(n_resamples, "n_resamples")
+    label = pd.factorize(np.zeros(strata) if isinstance(strata, Integral) else np.asarray(strata))[
+        0
+    ]
+    of = np.arange(len(label)) if clusters is None else pd.factorize(np.asarray(clusters))[0]
+    if not len(label) or len(of) != len(label) or not 0 < fraction < 1:
+        raise ValueError(
+            "there must be rows, a cluster for each, and a fraction between 0 and 1. Got "
+            f"{len(label)} rows, {len(of)} clusters' labels, fraction = {fraction}."
+        )
+    rng = np.random.default_rng(seed)
+    stratum = _strata_of_clusters(label, of)
+    sizes = np.bincount(stratum)
+    if per_stratum is not None and not 1 <= per_stratum <= sizes.min():
+        raise ValueError(
+            f"per_stratum must be between 1 and the smallest stratum's size, {sizes.min()}. "
+            f"Got {per_stratum}."
+        )
+    # Cumulated shares plus one uniform number, rounded down: the sum never drifts.
+    upto = np.floor(np.append(0, np.cumsum(sizes)) * fraction + rng.random((n_resamples, 1)) + 1e-9)
+    n_drawn = np.diff(upto, axis=1)
+    drawn = np.empty((n_resamples, len(stratum)), dtype=bool)
+    for number, size in enumerate(sizes):
+        wanted = n_drawn[:, [number]] if per_stratum is None else per_stratum
+        first = np.broadcast_to(np.arange(size) < wanted, (n_resamples, size))
+        drawn[:, stratum == number] = rng.permuted(first, axis=1)
+    return drawn[:, of]
+
+
+def _strata_of_clusters(label: NDArray[np.int64], of: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a stratum for each cluster: which labels its rows have."""
+    holds = np.zeros((of.max() + 1, label.max() + 1), dtype=bool)
+    holds[of, label] = True
+    return np.unique(holds, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def recenter(replicates: ArrayLike, estimate: float, *, fraction: float = 0.5) -> Floats:
+    """Move replicates to the full estimate, and stretch them to the full sample's spread.
+
+    Parameters
+    ----------
+    replicates : array-like
+        Values on subsamples; NaN where undefined.
+    estimate : float
+        The value on the full sample.
+    fraction : float
+        Share that each subsample holds.
+
+    Returns
+    -------
+    ndarray
+        ``estimate + sqrt(f / (1 - f)) * (replicates - their mean)``; NaN stays NaN.
+
+    Notes
+    -----
+    A subsample is biased otherwise than the full sample (fewer outputs, or noisier mean
+    judgments), so its mean is no estimate of the full sample's: only its spread is used. A mean of
+    ``f n`` of ``n`` values, drawn without replacement, has the variance ``(1 - f) / (f n)``, that
+    of the full sample ``1 / n``, in units of the variance of one: hence the factor (Politis,
+    Romano and Wolf 1999, *Subsampling*, doi:10.1007/978-1-4612-1554-7, for root-n estimators).
+
+    Examples
+    --------
+    >>> recenter([0.4, 0.6], 0.7, fraction=0.2).round(2)
+    array([0.65, 0.75])
+    """
+    values = np.asarray(replicates, dtype=np.float64)
+    defined = values[np.isfinite(values)]
+    center = defined.mean() if len(defined) else float("nan")
+    return estimate + math.sqrt(fraction / (1 - fraction)) * (values - center)
+
+
+def interval(
+    replicates: ArrayLike, estimate: float, *, fraction: float = 0.5, level: float = 0.95
+) -> dict[str, float | int | str]:
+    """Make an interval around the full estimate from subsamples.
+
+    Parameters
+    ----------
+    replicates, estimate, fraction
+        As in `recenter`.
+    level : float
+        Coverage asked for, between 0 and 1.
+
+    Returns
+    -------
+    dict
+        estimate, se (standard deviation of the recentered replicates, ddof = 1), ci_low, ci_high
+        (estimate -+ z se, not clipped), level, center (mean of the replicates as they are),
+        n_resamples, n_undefined (replicates left aside), reason (why there is no interval, or "").
+
+    Raises
+    ------
+    ValueError
+        When `fraction` or `level` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> found = interval([0.4, 0.6, 0.5, float("nan")], 0.7)
+    >>> round(found["se"], 3), round(found["ci_low"], 3), found["n_undefined"]
+    (0.1, 0.504, 1)
+    """
+    if not (0 < fraction < 1 and 0 < level < 1):
+        raise ValueError(
+            f"fraction and level must be between 0 and 1. Got {fraction} and {level}: 0.5 and 0.95 "
+            "are usual."
+        )
+    values = np.asarray(replicates, dtype=np.float64)
+    moved = recenter(values, estimate, fraction=fraction)
+    moved = moved[np.isfinite(moved)]
+    n_undefined = len(values) - len(moved)
+    se = float(moved.std(ddof=1)) if len(moved) > 1 else float("nan")
+    half_width = norm.ppf(0.5 + level / 2) * se
+    reason = (
+        ""
+        if len(moved) > 1
+        else f"{n_undefined} of {len(values)} subsamples are undefined: too few outputs for "
+        "n_neighbors, a class is missing, or an output has no judgment left"
+    )
+    return {
+        "estimate": estimate,
+        "se": se,
+        "ci_low": float(estimate - half_width),
+        "ci_high": float(estimate + half_width),
+        "level": level,
+        "center": float(values[np.isfinite(values)].mean()) if len(moved) else float("nan"),
+        "n_resamples": len(values),
+        "n_undefined": n_undefined,
+        "reason": reason,
+    }
+
+
+def check_n(n: int, name: str) -> None:
+    """Refuse what is no whole number of at least 1.
+
+    Parameters
+    ----------
+    n : int
+        What was asked for.
+    name : str
+        For the message.
+
+    Raises
+    ------
+    ValueError
+        With the number.
+    """
+    if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
+        raise ValueError(f"{name} must be a whole number, at least 1. Got {n!r}.")
