@@ -12,6 +12,13 @@ from typing import Any
 ONE_COLUMN = 3.25
 TWO_COLUMN = 6.75
 
+#: Venue -> widths in inches of a column and of the text block, from their style files.
+VENUES: dict[str, tuple[float, float]] = {
+    "acl": (3.03, 6.30),
+    "neurips": (5.50, 5.50),
+    "two-column": (ONE_COLUMN, TWO_COLUMN),
+}
+
 #: Human references are blue squares, a system's outputs vermillion circles. The blue is darker than
 #: Okabe and Ito's (#0072B2), whose lightness is too near the vermillion's to part them in gray.
 HUMAN = "#004B7C"

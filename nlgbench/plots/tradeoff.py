@@ -36,7 +36,7 @@ def plot_tradeoff(
         One row per point: ``task``, ``label`` (written beside it), ``huse_q``, ``huse_d``,
         ``source``. Points of source ``published`` are filled, all others open. Optional
         intervals: ``huse_q_low``, ``huse_q_high``, ``huse_d_low``, ``huse_d_high``; NaN draws
-        none.
+        none. Optional true values: ``huse_q_true``, ``huse_d_true``, drawn as crosses.
     ax : Axes, optional
         Where to draw; the current axes by default.
     levels : sequence of float
@@ -97,6 +97,11 @@ def plot_tradeoff(
     for task, (_, color) in looks.items():
         printed = scores[(scores["task"] == task) & (scores["source"] == "published")]
         _draw_dominated(ax, printed, color)
+    if "huse_q_true" in scores.columns:
+        for row in scores.to_dict("records"):
+            ends = [(row[score], row[f"{score}_true"]) for score in ("huse_q", "huse_d")]
+            ax.plot(*ends, color=looks[row["task"]][1], linewidth=0.5, linestyle=":", zorder=2)
+        ax.plot(scores["huse_q_true"], scores["huse_d_true"], "kx", markersize=4, zorder=6)
     for row in scores.to_dict("records"):
         marker, color = looks[row["task"]]
         for ends in _intervals(row):
@@ -263,6 +268,8 @@ def _draw_legend(ax: Axes, scores: pd.DataFrame, looks: dict[str, tuple[str, str
             if source == "simulated":
                 words = "simulated"
             handles.append(handle(words, "p", gray, gray if source == "published" else "white"))
+    if "huse_q_true" in scores.columns:
+        handles.append(handle("true value", "x", "black", "black"))
     # The distance is in font sizes, so that it clears the axis' label at any size of figure.
     below: dict[str, Any] = {"bbox_to_anchor": (0.5, 0), "borderaxespad": 4.2}
     ax.legend(handles=handles, loc="upper center", ncols=2, **below)

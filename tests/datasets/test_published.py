@@ -95,6 +95,7 @@ def test_marks_are_left_out_unless_asked_for():
 def test_every_printed_table_loads_and_holds_every_claim_once():
     claims = load_claims()
     total = 0
+    claims = claims[claims["where"] != "direction"]  # sentences of the text, not of a table
     for where in (claims["paper"] + "/" + claims["where"]).unique():
         table = load_printed(where, marks=True)
         assert (table.dtypes == "float64").all()

@@ -15,6 +15,8 @@ TABLES_WITH_STARS = ("table6", "table9", "table10", "table11", "table13", "table
 COUNTS = {
     "huse/table1": 7 * 3,
     "huse/table2": 6 + 2,  # six judgments, two log-probabilities
+    "huse/figure2": 1,
+    "huse/direction": 5,
     "comm-eval/table1": 7 * 3,
     "comm-eval/section5.1": 8,
     "comm-eval/section5.2": 4,  # training utterances, two listeners and chance
@@ -61,7 +63,7 @@ def test_counts_per_paper_and_place_in_printed_order(claims):
     place = claims["paper"] + "/" + claims["where"]
     assert place.value_counts(sort=False).to_dict() == COUNTS
     assert list(place.unique()) == list(COUNTS)
-    assert len(claims) == sum(COUNTS.values()) == 1096
+    assert len(claims) == sum(COUNTS.values()) == 1102
 
 
 def test_258_stars_two_for_each_row_and_statistic(claims):
@@ -79,9 +81,8 @@ def test_258_stars_two_for_each_row_and_statistic(claims):
 def test_ids_are_unique_and_well_formed(claims):
     assert claims["claim_id"].is_unique
     name = r"[a-z0-9.]+(?:_[a-z0-9.]+)*"
-    form = (
-        rf"(?:{'|'.join(claims['paper'].unique())})/(?:table|section|figure)[0-9.]+/{name}/{name}"
-    )
+    papers = "|".join(claims["paper"].unique())
+    form = rf"(?:{papers})/(?:(?:table|section|figure)[0-9.]+/{name}/{name}|direction/{name})"
     assert claims["claim_id"].str.fullmatch(form).all()
     prefix = claims["paper"] + "/" + claims["where"] + "/"
     assert all(c.startswith(p) for c, p in zip(claims["claim_id"], prefix, strict=True))
@@ -98,6 +99,7 @@ def test_every_claim_has_its_one_owner(claims):
         }
     )
     owner = owner.mask(place == "huse/table2", "02-huse-boundary")
+    owner = owner.mask(place.isin(["huse/figure2", "huse/direction"]), "03-huse-stability")
     owner = owner.mask(place == "learning-to-compare/table3", "07-choosing-models")
     assert (claims["notebook"] == owner).all()
 
