@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import shutil
 import time
@@ -12,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from nlgbench.datasets import cache
 from nlgbench.workbench import identity, runs
 from nlgbench.workbench.notebooks import find_notebooks, read_notebook
 from nlgbench.workbench.plan import Outcome, Plan, SourceWish, plan
@@ -178,6 +180,8 @@ def run(
         Passed on; running kernels end with the process.
     """
     out = out.absolute()
+    if cache.read_only():  # kernels work in their notebook's folder, and a path may be relative
+        os.environ["NLGBENCH_DATA"] = str(cache.cache_dir().absolute())
     around = identity.surroundings()
     notebooks = [read_notebook(path) for path in find_notebooks(names)]
     for notebook in notebooks:  # the cheap checks of all, before any data are fetched

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -205,6 +206,17 @@ def test_auto_takes_simulated_where_released_data_are_missing(make_notebook, tmp
     assert "NLGBENCH_DATA" in decided.note
     with pytest.raises((OSError, ValueError), match=r"huse/summarization_raw_outputs\.csv"):
         plan(notebook, {}, source="released", effort="quick", around={})
+
+
+def test_a_relative_data_folder_and_out_mean_the_callers(make_notebook, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("NLGBENCH_DATA", "../data")
+    look = "import os\nassert os.environ['NLGBENCH_DATA'].endswith('here/../data')\n"
+    look += "assert os.path.isabs(os.environ['NLGBENCH_DATA'])\n"
+    path = make_notebook("mine", PARAMETERS, look + WRITE)
+    assert run(path, out=Path("results"))[0] == ["done"]
+    assert (tmp_path / "here" / "results" / "mine" / "made.txt").is_file()
 
 
 def test_a_changed_datum_is_noticed(make_notebook, tmp_path, monkeypatch):
