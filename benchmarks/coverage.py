@@ -16,13 +16,13 @@ import numpy as np
 import pandas as pd
 
 from nlgbench import worlds
-from nlgbench.analysis.huse import HuseResult, huse
+from nlgbench.analysis.huse import SCORES, HuseResult, huse
 from nlgbench.analysis.neighbors import leave_one_out, twice_error
 from nlgbench.analysis.replicates import MAPS, output_replicates
 from nlgbench.analysis.resampling import half_samples, interval
 
 REQUIRED = 0.90
-SCORES = ("huse", "huse_q", "huse_d")
+
 WAYS = {"half-samples, k = 16": 16, "half-samples, k = 8": 8}
 
 

@@ -11,10 +11,8 @@ import pandas as pd
 
 from nlgbench import worlds
 from nlgbench.analysis import neighbors
-from nlgbench.analysis.huse import huse
+from nlgbench.analysis.huse import SCORES, huse
 from nlgbench.generators.reviews import review_grammar
-
-SCORES = ("huse", "huse_q", "huse_d")
 
 
 def estimates(world: worlds.World) -> pd.DataFrame:

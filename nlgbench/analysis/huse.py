@@ -20,6 +20,8 @@ from nlgbench.analysis.features import (
 Ties = Literal["exact", "released"]
 Scaling = Literal["unit variance", "none", "rank"]
 Length = Literal["per token", "whole text"]
+#: The scores of a result, in the order of every table.
+SCORES = ("huse", "huse_q", "huse_d")
 #: Tie rule -> how much two distances may differ and still be equal, in unit-variance features.
 TOLERANCE = {"exact": neighbors.EXACT_TOLERANCE, "released": 0.0}
 #: The columns of `HuseResult.features` that the classifier sees.
@@ -271,6 +273,6 @@ def score_table(results: Iterable[HuseResult]) -> pd.DataFrame:
             "n_outputs": result.n_outputs,
         }
         for result in results
-        for score in ("huse", "huse_q", "huse_d")
+        for score in SCORES
     ]
     return pd.DataFrame(rows)

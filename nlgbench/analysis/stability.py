@@ -10,11 +10,9 @@ from scipy.stats import norm
 
 from nlgbench import tables
 from nlgbench.analysis.features import compared, known
-from nlgbench.analysis.huse import huse
+from nlgbench.analysis.huse import SCORES, huse
 from nlgbench.analysis.replicates import annotator_replicates, output_replicates
 from nlgbench.analysis.resampling import check_n, half_samples
-
-SCORES = ("huse", "huse_q", "huse_d")
 
 
 def stability_curve(

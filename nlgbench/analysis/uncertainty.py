@@ -7,11 +7,10 @@ import pandas as pd
 
 from nlgbench import tables
 from nlgbench.analysis.features import known
-from nlgbench.analysis.huse import huse
+from nlgbench.analysis.huse import SCORES, huse
 from nlgbench.analysis.replicates import annotator_replicates, output_replicates
 from nlgbench.analysis.resampling import check_n, half_samples, interval
 
-SCORES = ("huse", "huse_q", "huse_d")
 Over = Literal["outputs", "items", "annotators"]
 
 

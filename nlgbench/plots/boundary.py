@@ -12,6 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from nlgbench.plots.columns import require_columns
 from nlgbench.plots.style import HUMAN, SYSTEM
 
 # Pale, so that points read on it; white where the classifier is undecided; blue is the darker
@@ -78,12 +79,7 @@ def plot_boundary(
     ValueError
         If a column is missing or not what it must be, or the grid's shape does not fit.
     """
-    missing = [name for name in _COLUMNS if name not in features.columns]
-    if missing:
-        raise ValueError(
-            f"features have no column {missing[0]!r}: they need {', '.join(_COLUMNS)}; found "
-            f"{', '.join(map(str, features.columns))}."
-        )
+    require_columns(features, _COLUMNS, "features have")
     if not pd.api.types.is_bool_dtype(features["is_human"]):
         raise ValueError(
             f"features' column 'is_human' must be bool, not {features['is_human'].dtype}: the text "

@@ -10,10 +10,10 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from nlgbench.plots.style import HUMAN, SYSTEM
+from nlgbench.plots.columns import require_columns
+from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM
 
 _COLUMNS = ("score", "estimate", "paper")
-_NAMES = {"huse": "HUSE", "huse_q": "HUSE-Q", "huse_d": "HUSE-D"}
 
 
 def plot_multiverse(
@@ -58,12 +58,7 @@ def plot_multiverse(
     Dots of one strip are spread sideways by their rank, so that the same table gives the same
     picture.
     """
-    missing = [name for name in (*_COLUMNS, by) if name not in table.columns]
-    if missing:
-        raise ValueError(
-            f"table has no column {missing[0]!r}: it needs {', '.join((*_COLUMNS, by))}; found "
-            f"{', '.join(map(str, table.columns))}."
-        )
+    require_columns(table, (*_COLUMNS, by), "table has")
     ax = plt.gca() if ax is None else ax
     values = sorted(table[by].unique())
     ticks, names = [], []
@@ -91,7 +86,11 @@ def plot_multiverse(
             names.append(str(value))
         middle = start + (len(values) - 1) / 2
         ax.text(
-            middle, 1.01, _NAMES.get(score, score), transform=ax.get_xaxis_transform(), ha="center"
+            middle,
+            1.01,
+            SCORE_NAMES.get(score, score),
+            transform=ax.get_xaxis_transform(),
+            ha="center",
         )
     ax.set_xticks(ticks, names)
     ax.set_xlabel("Neighbors (k)" if by == "n_neighbors" else by.replace("_", " "))

@@ -8,10 +8,10 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from nlgbench.plots.style import GROUPS
+from nlgbench.plots.columns import require_columns
+from nlgbench.plots.style import GROUPS, SCORE_NAMES
 
 _COLUMNS = ("size", "score", "mean", "ci_low", "ci_high")
-_NAMES = {"huse": "HUSE", "huse_q": "HUSE-Q", "huse_d": "HUSE-D"}
 _LINES = ("-", "--", ":", "-.")
 
 
@@ -52,18 +52,13 @@ def plot_stability(
     ValueError
         If a column is missing.
     """
-    missing = [name for name in _COLUMNS if name not in curve.columns]
-    if missing:
-        raise ValueError(
-            f"curve has no column {missing[0]!r}: it needs {', '.join(_COLUMNS)}; found "
-            f"{', '.join(map(str, curve.columns))}."
-        )
+    require_columns(curve, _COLUMNS, "curve has")
     ax = plt.gca() if ax is None else ax
     for n, (score, rows) in enumerate(curve.groupby("score", sort=False)):
         rows = rows.sort_values("size")
         marker, color = GROUPS[n % len(GROUPS)]
         look = {"color": color, "linestyle": _LINES[n % len(_LINES)], "marker": marker}
-        label = _NAMES.get(str(score), str(score))
+        label = SCORE_NAMES.get(str(score), str(score))
         ax.fill_between(
             rows["size"], rows["ci_low"], rows["ci_high"], color=color, alpha=0.16, linewidth=0
         )

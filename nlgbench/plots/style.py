@@ -19,6 +19,9 @@ VENUES: dict[str, tuple[float, float]] = {
     "two-column": (ONE_COLUMN, TWO_COLUMN),
 }
 
+#: Score, as tables name it -> as figures write it.
+SCORE_NAMES = {"huse": "HUSE", "huse_q": "HUSE-Q", "huse_d": "HUSE-D"}
+
 #: Human references are blue squares, a system's outputs vermillion circles. The blue is darker than
 #: Okabe and Ito's (#0072B2), whose lightness is too near the vermillion's to part them in gray.
 HUMAN = "#004B7C"

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
+from nlgbench.plots.columns import require_columns
 from nlgbench.plots.style import task_looks
 
 _COLUMNS = ("task", "label", "huse_q", "huse_d", "source")
@@ -66,12 +67,7 @@ def plot_tradeoff(
     below a line that joins two others is dominated itself and bounds nothing. One point dominates
     a ray.
     """
-    missing = [name for name in _COLUMNS if name not in scores.columns]
-    if missing:
-        raise ValueError(
-            f"scores have no column {missing[0]!r}: they need {', '.join(_COLUMNS)}; found "
-            f"{', '.join(map(str, scores.columns))}."
-        )
+    require_columns(scores, _COLUMNS, "scores have")
     for name in ("huse_q", "huse_d"):
         bad = scores.index[~np.isfinite(scores[name])]
         if len(bad) or scores.empty:

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
+from nlgbench.plots.columns import require_columns
 from nlgbench.plots.style import HUMAN
 
 _COLUMNS = ("log_frequency", "judgment", "ci_low", "ci_high")
@@ -46,12 +47,7 @@ def plot_typicality(
     ValueError
         If a column is missing.
     """
-    missing = [name for name in _COLUMNS if name not in table.columns]
-    if missing:
-        raise ValueError(
-            f"table has no column {missing[0]!r}: it needs {', '.join(_COLUMNS)}; found "
-            f"{', '.join(map(str, table.columns))}."
-        )
+    require_columns(table, _COLUMNS, "table has")
     ax = plt.gca() if ax is None else ax
     low = table["judgment"] - table["ci_low"]
     high = table["ci_high"] - table["judgment"]
