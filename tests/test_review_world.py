@@ -82,7 +82,7 @@ def test_l_star_where_it_is_known_otherwise():
             for at, d in enumerate(line)
         ]
     ).reshape(decisions.shape)
-    expected = [0.7, (0.97 ** filled.sum(axis=1)).mean(), 0, 1]
+    expected = [0.7, (0.92 ** filled.sum(axis=1)).mean(), 0, 1]
     for name, value in zip(names, expected, strict=True):
         assert row.loc[name, "l_star"] == pytest.approx(
             value, abs=4 * row.loc[name, "l_star_se"] + 0.004

@@ -13,7 +13,7 @@ from nlgbench.generators.reviews import contexts, review_grammar
 
 _N_TRAINING = 5000  # one pool: each system that learns reads its first sentences
 _N_MODEL = 2000
-_LEAK = 0.03
+_LEAK = 0.08
 _SETTINGS: dict[str, tuple[float, ...]] = {
     "grammar_t": (1.0, 0.9, 0.7, 0.5),
     "leaky_t": (1.0, 0.9, 0.7, 0.5),
@@ -47,7 +47,7 @@ def review_systems(
     ----------
     names : sequence of str, optional
         Of `REVIEW_SYSTEMS`; default all. ``grammar_t*``: the reference grammar annealed;
-        ``leaky_t*``: each phrase misspelled with probability .03, then annealed;
+        ``leaky_t*``: each phrase misspelled with probability .08, then annealed;
         ``memorizer_*``: so many training sentences, repeated; ``corrupted_*``: with that
         probability a word is repeated; ``bigram_t*``, ``trigram_t*``: Witten-Bell models of 2,000
         training sentences, annealed; ``retrieval``: BM25 over these by context.
