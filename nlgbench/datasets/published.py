@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import tables
+from nlgbench import csv_files, tables
 from nlgbench.names import did_you_mean
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -143,6 +143,37 @@ def load_printed(where: str, *, marks: bool = False) -> pd.DataFrame:
         name: cell.set_index("row")["value"] for name, cell in cells.groupby("column", sort=False)
     }
     return pd.DataFrame(columns).loc[cells["row"].unique()].rename_axis("row")
+
+
+def load_lists() -> pd.DataFrame:
+    """Load the word-overlap scores that the code of Judge the Judges holds as lists of numbers.
+
+    Returns
+    -------
+    DataFrame
+        One row per generator, indexed ``row`` as in `load_printed`; higher scores are better.
+        ``bleu_top10`` and ``rouge_top10``: against the ten nearest human-written reviews;
+        ``bleu_all`` and ``rouge_all``: against all of them; ``bleu_majority``,
+        ``rouge_majority``, ``meteor_majority`` and ``cider_majority``: on the annotated reviews,
+        with the annotators' majority in place of the natural labels.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the published numbers are not where they should be.
+
+    Notes
+    -----
+    Source: Crista23/JudgeTheJudges on GitHub; which file holds which list stands in
+    ``data/published/README.md``.
+
+    Examples
+    --------
+    >>> load_lists().loc["google_lm", ["bleu_top10", "bleu_all"]].to_dict()
+    {'bleu_top10': 0.0907, 'bleu_all': 0.4512}
+    """
+    lists, _ = csv_files.parse(published_dir() / "judge_the_judges_lists.csv")
+    return lists.set_index("row").astype("float64")
 
 
 def _unknown(name: str, value: str, choices: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Counts, sums and identities that the printed numbers must satisfy, from claims.csv alone."""
+"""Counts, sums and identities that the printed numbers must satisfy, by themselves."""
 
 from math import sqrt
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgbench.datasets.published import load_claims, load_printed
+from nlgbench.datasets.published import load_claims, load_lists, load_printed
 
 JTJ = "judge-the-judges"
 TABLES_WITH_STARS = ("table6", "table9", "table10", "table11", "table13", "table15")
@@ -285,3 +285,15 @@ def test_learning_to_compare_table5_repeats_table2():
     dialogue = models[["dialogue_spearman", "dialogue_pearson"]].set_axis(ablation.columns, axis=1)
     assert ablation.loc["full_model"].equals(dialogue.loc["with_skill_rating"])
     assert ablation.loc["w_o_comparison"].equals(dialogue.loc["adversarial_evaluator"])
+
+
+def test_lists_of_the_authors_code_are_scores_of_the_twelve_generators():
+    lists = load_lists()
+    assert list(lists.index) == list(printed(3).index)
+    assert list(lists.filter(like="top10")) == ["bleu_top10", "rouge_top10"]
+    assert lists.shape == (12, 8)
+    assert lists.gt(0).all(axis=None)
+    assert lists.lt(1).all(axis=None)
+    # More references can only add n-grams that match.
+    for metric in ("bleu", "rouge"):
+        assert (lists[f"{metric}_all"] > lists[f"{metric}_top10"]).all()
