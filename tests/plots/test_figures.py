@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pypdf
 import pytest
+from gray import alike_in_gray, lightness
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
@@ -214,17 +215,31 @@ def test_labels_avoid_intervals_and_can_be_moved_by_hand():
         assert (-9.0, 7.0) in [text.xyann for text in named]
 
 
-def lightness(color):
-    """CIE 1976 L*, over 100, from sRGB (IEC 61966-2-1)."""
-    rgb = np.array(to_rgb(color))
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return 1.16 * np.cbrt(linear @ (0.2126, 0.7152, 0.0722)) - 0.16
-
-
 def test_the_two_classes_differ_in_gray_and_the_tasks_by_marker():
     assert lightness("#777777") == pytest.approx(0.5003, abs=1e-3), "middle gray, a known value"
     assert lightness(SYSTEM) - lightness(HUMAN) >= 0.2
     assert len({marker for marker, _ in GROUPS}) == len(GROUPS)
+
+
+def test_what_the_legends_part_is_told_apart_in_gray(problem):
+    boundary = plot_boundary(*problem)
+    assert alike_in_gray(boundary) == []
+    tradeoff = plot_tradeoff(
+        SCORES.assign(huse_q_true=SCORES["huse_q"], huse_d_true=SCORES["huse_d"]),
+        ax=plt.figure().gca(),
+    )
+    assert alike_in_gray(tradeoff) == []
+
+
+def test_the_check_for_gray_finds_what_is_alike():
+    ax = plt.figure().gca()
+    for color, marker in (("#0072B2", "o"), ("#D55E00", "o"), ("#0072B2", "s"), ("#FFFFFF", "o")):
+        ax.plot([0], [0], marker, color=color, markeredgecolor="black", label=f"{color} {marker}")
+    ax.fill_between([0, 1], [1, 1], color="#0072B2", label="area")
+    ax.fill_between([0, 1], [1, 1], color="#D55E00", label="its like")
+    ax.fill_between([0, 1], [1, 1], color="#D55E00", hatch="//", label="hatched")
+    ax.legend()
+    assert alike_in_gray(ax) == [("#0072B2 o", "#D55E00 o"), ("area", "its like")]
 
 
 @pytest.mark.parametrize("which", ["boundary", "tradeoff"])

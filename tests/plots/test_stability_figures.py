@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from gray import alike_in_gray
+from matplotlib import pyplot as plt
 
 from nlgbench.plots.multiverse import plot_multiverse
 from nlgbench.plots.stability import plot_stability
@@ -51,6 +53,13 @@ def test_multiverse_draws_every_combination_and_marks_the_papers():
     assert np.allclose(drawn, np.sort(pd.concat([CHOICES["estimate"], marked])))
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["8", "16"] * 2
     assert {text.get_text() for text in ax.texts} == {"HUSE", "HUSE-Q"}
+
+
+def test_what_the_legends_part_is_told_apart_in_gray():
+    scores = ("huse", "huse_q", "huse_d", "third", "fourth", "fifth", "sixth")
+    curve = pd.concat([CURVE[CURVE["score"] == "huse"].assign(score=name) for name in scores])
+    assert alike_in_gray(plot_stability(curve)) == []
+    assert alike_in_gray(plot_multiverse(CHOICES, ax=plt.figure().gca())) == []
 
 
 def test_typicality_draws_each_text_with_its_interval():

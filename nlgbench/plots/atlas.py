@@ -1,0 +1,197 @@
+"""Every evaluator by every correlation: which of them rank systems as humans do."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.patches import Rectangle
+
+from nlgbench.plots.columns import require_columns
+
+_COLUMNS = ("evaluator", "estimate", "ci_low", "ci_high", "p_adjusted")
+# Pale, so that black reads on all of it; blue is the darker in gray, and the sign is written.
+_SHADES = LinearSegmentedColormap.from_list("agreement", ["#F4B183", "#FFFFFF", "#4A90C4"])
+
+
+def plot_atlas(
+    correlations: pd.DataFrame,
+    *,
+    columns: Sequence[str] = ("statistic",),
+    ax: Axes | None = None,
+    alpha: float = 0.05,
+    interval_label: str = "95% interval",
+    colorbar: bool = True,
+    **heatmap_kws: Any,
+) -> Axes:
+    """Draw a heat map of correlations, each with its value and interval.
+
+    Parameters
+    ----------
+    correlations : DataFrame
+        One row per cell: ``evaluator`` (as it is to be written), ``estimate`` (-1 to 1),
+        ``ci_low``, ``ci_high``, ``p_adjusted`` (NaN where there is none) and the columns that
+        `columns` names. Optional ``kind``: rows of one kind stand together under its name, in the
+        order of `correlations`.
+    columns : sequence of str, default ("statistic",)
+        What the columns of the map are: one column of `correlations`, or two, the outer one first,
+        such as ``("criterion", "statistic")``. Their order is that of `correlations`.
+    ax : Axes, optional
+        Where to draw; the current axes by default. Set the figure's size before: the line below
+        the map is broken at that width. A cell with an interval needs 0.7 by 0.2 inches.
+    alpha : float, default 0.05
+        A star marks adjusted p-values below it.
+    interval_label : str
+        What the brackets hold, for the line below the map.
+    colorbar : bool, default True
+        Below the map.
+    **heatmap_kws
+        Handed to `seaborn.heatmap`.
+
+    Returns
+    -------
+    Axes
+        Evaluators from the greatest mean estimate to the least (undefined ones apart), those
+        without any at the end. Cells without an estimate are hatched.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, a cell is given twice, an estimate is no correlation, or there is
+        no row.
+
+    Notes
+    -----
+    Correlations are written without the zero before the point.
+    """
+    if not 1 <= len(columns) <= 2:
+        raise ValueError(f"columns must name one or two columns; got {list(columns)}.")
+    require_columns(correlations, (*_COLUMNS, *columns), "correlations have")
+    _check(correlations, columns)
+    ax = plt.gca() if ax is None else ax
+    rows = _order(correlations)
+    tops = list(correlations[list(columns)].drop_duplicates().itertuples(index=False, name=None))
+    outer = list(dict.fromkeys(top[0] for top in tops))
+    tops.sort(key=lambda top: outer.index(top[0]))
+    cells = {
+        (str(row["evaluator"]), *(row[name] for name in columns)): row
+        for row in correlations.to_dict("records")
+    }
+    grid = np.array(
+        [[cells.get((name, *top), {}).get("estimate", np.nan) for top in tops] for name, _ in rows]
+    )
+    bar = {"orientation": "horizontal", "aspect": 60, "fraction": 0.02, "pad": 0.02}
+    look = {"cmap": _SHADES, "vmin": -1, "vmax": 1, "linewidths": 0.6, "linecolor": "white"}
+    names = {"xticklabels": False, "yticklabels": False, "cbar": colorbar, "cbar_kws": bar}
+    sns.heatmap(grid, ax=ax, **{**look, **names, **heatmap_kws})
+    for y, (evaluator, _) in enumerate(rows):
+        for x, top in enumerate(tops):
+            if evaluator is not None:
+                _write_cell(ax, x, y, cells.get((evaluator, *top), {}), alpha)
+    ax.set_yticks(
+        np.arange(len(rows)) + 0.5,
+        [kind if evaluator is None else evaluator for evaluator, kind in rows],
+        rotation=0,
+    )
+    for (evaluator, _), tick in zip(rows, ax.get_yticklabels(), strict=True):
+        tick.set_fontweight("bold" if evaluator is None else "normal")
+    _write_tops(ax, tops)
+    ax.tick_params(length=0)
+    drawn = sum(evaluator is not None for evaluator, _ in rows) * len(tops)
+    missing = drawn - int(np.isfinite(grid).sum())
+    words = f"Each cell: estimate and [{interval_label}]. * Holm-adjusted p < {alpha:g}."
+    if missing:
+        words += f" Hatched, –: undefined ({missing} of {drawn})."
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    words = textwrap.fill(words, int(figure.get_figwidth() * 16))
+    # From the right edge leftwards, where it may reach below the evaluators' names.
+    ax.set_xlabel(words, fontsize=7, loc="right", multialignment="left")
+    ax.xaxis.set_label_position("bottom")
+    return ax
+
+
+def _check(correlations: pd.DataFrame, columns: Sequence[str]) -> None:
+    if correlations.empty:
+        raise ValueError("correlations have no row: there is nothing to draw.")
+    key = ["evaluator", *columns]
+    twice = correlations[correlations.duplicated(key)]
+    if len(twice):
+        cell = ", ".join(f"{name} {twice.iloc[0][name]!r}" for name in key)
+        raise ValueError(
+            f"correlations have two rows for {cell}: one cell holds one. Keep one of them, or name "
+            "what parts them in columns=."
+        )
+    wrong = correlations.index[correlations["estimate"].abs() > 1 + 1e-12]
+    if len(wrong):
+        raise ValueError(
+            f"correlations' column 'estimate' must lie between -1 and 1; row {wrong[0]!r} has "
+            f"{correlations.loc[wrong[0], 'estimate']}."
+        )
+
+
+def _order(correlations: pd.DataFrame) -> list[tuple[str | None, str]]:
+    """Give the map's rows, evaluator and kind; a kind's heading has no evaluator."""
+    rows = correlations.groupby("evaluator", sort=False)
+    about = pd.DataFrame({"mean": rows["estimate"].mean(), "kind": ""})
+    if "kind" in correlations.columns:
+        about["kind"] = rows["kind"].first().astype(str)
+    order: list[tuple[str | None, str]] = []
+    for kind in dict.fromkeys(about["kind"]):
+        order += [(None, kind)] if kind else []
+        best = about[about["kind"] == kind].sort_values("mean", ascending=False, kind="stable")
+        order += [(str(evaluator), kind) for evaluator in best.index]
+    return order
+
+
+def _write_cell(ax: Axes, x: int, y: int, cell: dict[Any, Any], alpha: float) -> None:
+    center = (x + 0.5, y + 0.5)
+    estimate = cell.get("estimate", np.nan)
+    beside: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center"}
+    if not np.isfinite(estimate):
+        hatched: dict[str, Any] = {"hatch": "//////", "facecolor": "white", "linewidth": 0}
+        ax.add_patch(Rectangle((x, y), 1, 1, edgecolor="#A0A0A0", **hatched))
+        white = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+        ax.annotate("–", center, xytext=(0, 0), fontsize=7, bbox=white, **beside)
+        return
+    star = "*" if cell["p_adjusted"] < alpha else ""
+    ends = [cell["ci_low"], cell["ci_high"]]
+    known = bool(np.isfinite(ends).all())
+    beside["va"] = "baseline"
+    above = (0, 1.0 if known else -2.5)
+    ax.annotate(_write(estimate) + star, center, xytext=above, fontsize=7.2, **beside)
+    if known:
+        words = f"[{_write(ends[0])}, {_write(ends[1])}]"
+        ax.annotate(words, center, xytext=(0, -5.6), fontsize=6.5, **beside)
+
+
+def _write(value: float) -> str:
+    """Write a correlation as papers do, with a minus sign and no zero before the point."""
+    return f"{value:z.2f}".replace("-", "−").replace("0.", ".", 1)
+
+
+def _write_tops(ax: Axes, tops: list[tuple[Any, ...]]) -> None:
+    ax.xaxis.tick_top()
+    ax.set_xticks(np.arange(len(tops)) + 0.5, [str(top[-1]) for top in tops], rotation=0)
+    if len(tops[0]) == 1:
+        return
+    middles, names, start = [], [], 0
+    for name, group in groupby(tops, key=lambda top: top[0]):
+        size = len(list(group))
+        middles.append(start + size / 2)
+        names.append(f"{name}\n")  # the empty line clears the inner names
+        start += size
+        if start < len(tops):
+            ax.axvline(start, color="black", linewidth=0.8)
+    upper = ax.secondary_xaxis("top")
+    upper.set_xticks(middles, names, fontweight="bold")
+    upper.tick_params(length=0)
+    upper.spines["top"].set_visible(False)

@@ -1,0 +1,82 @@
+"""Systems by two of their scores, each named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from nlgbench.plots.columns import require_columns
+from nlgbench.plots.intervals import draw_intervals
+from nlgbench.plots.labels import place_labels
+from nlgbench.plots.style import HUMAN
+
+
+def plot_scatter_systems(
+    table: pd.DataFrame,
+    x: str,
+    y: str,
+    *,
+    ax: Axes | None = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    score_label: str = "",
+    **scatter_kws: Any,
+) -> Axes:
+    """Draw systems by two scores, with their names and intervals.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per system: ``system`` (as it is to be written) and the columns `x` and `y`.
+        Optional intervals: each name with ``_low`` and ``_high``; NaN draws none.
+    x, y : str
+        Columns of the two scores.
+    ax : Axes, optional
+        Where to draw; the current axes by default. Set the figure's size and the limits of shared
+        axes before: places of names are sought at that size.
+    xlabel, ylabel : str, optional
+        Names of the axes; the columns' own by default.
+    score_label : str, optional
+        Written above the plot, such as a correlation with its interval.
+    **scatter_kws
+        Handed to `matplotlib.axes.Axes.scatter`.
+
+    Returns
+    -------
+    Axes
+        One collection of points, in the order of `table`. Systems without both scores are not
+        drawn; the line above the plot says how many.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+    """
+    require_columns(table, ("system", x, y), "table has")
+    ax = plt.gca() if ax is None else ax
+    known = table[np.isfinite(table[[x, y]]).all(axis=1)]
+    dots = {"s": 16, "color": HUMAN, "linewidth": 0, "zorder": 3}
+    ax.scatter(known[x], known[y], **{**dots, **scatter_kws})
+    lines: list[np.ndarray] = []
+    for name, at, upright in ((x, y, False), (y, x, True)):
+        if {f"{name}_low", f"{name}_high"} <= set(known.columns):
+            low, high = known[f"{name}_low"], known[f"{name}_high"]
+            draw_intervals(ax, known[at], low, high, upright=upright, color=HUMAN, linewidth=0.6)
+            for ends in zip(known[at], low, high, strict=True):
+                if np.isfinite(ends).all():
+                    line = np.array([[ends[0], ends[1]], [ends[0], ends[2]]])
+                    lines.append(line if upright else line[:, ::-1])
+    ax.margins(0.12)
+    ax.set_xlabel(x if xlabel is None else xlabel)
+    ax.set_ylabel(y if ylabel is None else ylabel)
+    missing = len(table) - len(known)
+    note = f"{missing} of {len(table)} undefined, not drawn" if missing else ""
+    ax.set_title("; ".join(filter(None, [score_label, note])), loc="left")
+    if len(known):
+        names = [str(name) for name in known["system"]]
+        place_labels(ax, known[[x, y]].to_numpy(dtype=float), names, lines=lines)
+    return ax

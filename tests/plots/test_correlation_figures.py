@@ -1,0 +1,339 @@
+"""Evaluators against humans: what is on the axes, and whether it can be read in print."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from gray import alike_in_gray, contrast
+from matplotlib import pyplot as plt
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+
+from nlgbench.plots.atlas import plot_atlas
+from nlgbench.plots.bars import plot_accuracy, plot_evaluator_bars
+from nlgbench.plots.forest import plot_flip, plot_forest
+from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN, paper_style
+from nlgbench.plots.systems import plot_scatter_systems
+
+NAMES = [
+    "Word LSTM temp 1.0",
+    "Word LSTM temp 0.7",
+    "Word LSTM temp 0.5",
+    "Scheduled Sampling",
+    "Google LM",
+    "Attention Attribute to Sequence",
+    "Contexts to Sequences",
+    "Gated Contexts to Sequences",
+    "MLE SeqGAN",
+    "SeqGAN",
+    "RankGAN",
+    "LeakGAN",
+]
+
+
+def correlations(n, *, kinds=True):
+    """Made-up correlations of n evaluators, of which the first cell is undefined."""
+    rng = np.random.default_rng(n)
+    names = ["human", "discriminative", "overlap", "diversity"]
+    rows = [
+        (f"Evaluator {e} (natural labels)", names[e % 4], criterion, statistic)
+        for e in range(n)
+        for criterion in ("H1", "H2")
+        for statistic in ("Kendall τ-b", "Spearman", "Pearson")
+    ]
+    table = pd.DataFrame(rows, columns=["evaluator", "kind", "criterion", "statistic"])
+    table["estimate"] = rng.uniform(-1, 1, len(table))
+    table["ci_low"] = (table["estimate"] - 0.3).clip(-1)
+    table["ci_high"] = (table["estimate"] + 0.2).clip(upper=1)
+    table["p_adjusted"] = rng.uniform(0, 0.1, len(table))
+    table.loc[0, ["estimate", "ci_low", "ci_high", "p_adjusted"]] = np.nan
+    return table if kinds else table.drop(columns="kind")
+
+
+def forest(n):
+    table = correlations(n).query("criterion == 'H1' and statistic == 'Kendall τ-b'")
+    return table.assign(published=table["estimate"] + 0.05)
+
+
+def flips(n):
+    rng = np.random.default_rng(n)
+    names = ("natural", "majority", "independence")
+    table = pd.DataFrame({name: rng.uniform(-0.9, 0.9, n) for name in names})
+    for name in names[:2]:
+        table[f"{name}_low"], table[f"{name}_high"] = table[name] - 0.1, table[name] + 0.1
+    table.loc[0, ["majority", "majority_low", "majority_high"]] = np.nan
+    return table.assign(evaluator=[f"Meta-discriminator {e}" for e in range(n)])
+
+
+def rates():
+    table = pd.DataFrame(
+        [
+            (criterion, measure)
+            for criterion in ("H1, all votes", "H2, majority")
+            for measure in ("accuracy", "true positive rate", "true negative rate")
+        ],
+        columns=["criterion", "measure"],
+    )
+    table["estimate"] = [66.6, 79.0, 54.3, 72.6, np.nan, 57.0]
+    table["ci_low"], table["ci_high"] = table["estimate"] - 2, table["estimate"] + 3
+    return table.assign(published=[66.0, 79.0, 54.0, 73.0, 88.0, 57.0])
+
+
+def panels(n):
+    rng = np.random.default_rng(n)
+    titles = ["Human votes (H1)", "SVM, natural labels: counterpart of the middle panel"]
+    table = pd.DataFrame(
+        [(title, name) for title in (titles * n)[:n] for name in NAMES],
+        columns=["panel", "system"],
+    )
+    table["panel"] = np.repeat([f"{title} {k}" for k, title in enumerate((titles * n)[:n])], 12)
+    table["score"] = rng.uniform(10, 90, len(table))
+    table["ci_low"], table["ci_high"] = table["score"] - 4, table["score"] + 4
+    table["human_quality"] = table["system"].map({name: k for k, name in enumerate(NAMES)})
+    return table
+
+
+def points(n=12):
+    rng = np.random.default_rng(3)
+    x = np.linspace(20, 60, n) + rng.normal(0, 3, n)
+    table = pd.DataFrame({"system": NAMES[:n], "self_bleu": x, "quality": x + rng.normal(0, 4, n)})
+    for name in ("self_bleu", "quality"):
+        table[f"{name}_low"], table[f"{name}_high"] = table[name] - 2, table[name] + 2
+    return table
+
+
+def both(ax, n):
+    return plot_atlas(correlations(n), columns=("criterion", "statistic"), ax=ax)
+
+
+FIGURES = {
+    "atlas": (TWO_COLUMN, 8.5, lambda ax: both(ax, 30)),
+    "atlas, 40 rows": (
+        *(TWO_COLUMN, 9.0),
+        lambda ax: plot_atlas(
+            correlations(40, kinds=False), columns=("criterion", "statistic"), ax=ax, colorbar=False
+        ),
+    ),
+    "atlas, one row": (TWO_COLUMN, 1.5, lambda ax: both(ax, 1)),
+    "accuracy": (ONE_COLUMN, 2.6, lambda ax: plot_accuracy(rates(), ax=ax, chance=50)),
+    "bars": (TWO_COLUMN, 5, lambda ax: plot_evaluator_bars(panels(6), ax=ax)),
+    "bars, one panel": (ONE_COLUMN, 2.4, lambda ax: plot_evaluator_bars(panels(1), ax=ax)),
+    "forest": (ONE_COLUMN, 6, lambda ax: plot_forest(forest(30), ax=ax, ceiling=(0.9, 0.98))),
+    "forest, one row": (ONE_COLUMN, 1.4, lambda ax: plot_forest(forest(1), ax=ax)),
+    "flip": (ONE_COLUMN, 3, lambda ax: plot_flip(flips(6), ax=ax)),
+    "scatter": (
+        *(ONE_COLUMN, 3),
+        lambda ax: plot_scatter_systems(points(), "self_bleu", "quality", ax=ax, score_label="r"),
+    ),
+}
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_every_text_can_be_read_in_print_and_every_mark_in_gray(figure):
+    width, height, draw = FIGURES[figure]
+    with plt.rc_context(paper_style()):
+        fig, ax = plt.subplots(figsize=(width, height), layout="constrained")
+        draw(ax)
+        fig.draw_without_rendering()
+    assert alike_in_gray(ax) == []
+    shown = [
+        text
+        for text in fig.findobj(Text)
+        if text.get_visible() and text.get_text().strip() and text.axes is not None
+    ]
+    boxes = [Text.get_window_extent(text) for text in shown]  # without the line to a point
+    for text, box in zip(shown, boxes, strict=True):
+        assert text.get_fontsize() >= 6.5, text.get_text()
+        assert fig.bbox.padded(2).contains(*box.min), text.get_text()
+        assert fig.bbox.padded(2).contains(*box.max), text.get_text()
+    # Ink is lower than a line of type: a fifth of the height may be shared.
+    inner = np.array(
+        [[b.x0 + 1, b.y0 + b.height / 5, b.x1 - 1, b.y1 - b.height / 5] for b in boxes]
+    )
+    low = np.maximum(inner[:, None, :2], inner[None, :, :2])
+    high = np.minimum(inner[:, None, 2:], inner[None, :, 2:])
+    covered = np.triu((high > low).all(axis=2), 1)
+    pairs = [(shown[m].get_text(), shown[n].get_text()) for m, n in np.argwhere(covered)]
+    assert pairs == []
+
+
+def test_the_atlas_writes_each_value_with_its_interval_and_star():
+    table = pd.DataFrame(
+        {
+            "evaluator": ["worse", "better", "better"],
+            "statistic": ["Spearman", "Spearman", "Pearson"],
+            "estimate": [-0.534, 1.0, 0.004],
+            "ci_low": [-0.8, 0.5, np.nan],
+            "ci_high": [-0.1, 1.0, np.nan],
+            "p_adjusted": [0.01, 0.05, np.nan],
+        }
+    )
+    ax = plot_atlas(table)
+    words = [text.get_text() for text in ax.texts]
+    assert words == ["1.00", "[.50, 1.00]", ".00", "−.53*", "[−.80, −.10]", "–"]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["better", "worse"]
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["Spearman", "Pearson"]
+    assert [patch.get_xy() for patch in ax.patches if patch.get_hatch()] == [(1, 1)]
+    assert re.sub(r"\s+", " ", ax.get_xlabel()).endswith("Hatched, –: undefined (1 of 4).")
+    mesh = ax.collections[0]
+    assert mesh.get_clim() == (-1, 1)
+    assert np.allclose(mesh.get_array().compressed(), [1.0, 0.004, -0.534])
+
+
+def test_the_atlas_groups_kinds_and_orders_each_by_agreement():
+    table = correlations(9)
+    ax = plot_atlas(table, columns=("criterion", "statistic"))
+    lines = [tick.get_text() for tick in ax.get_yticklabels()]
+    kinds = ["human", "discriminative", "overlap", "diversity"]
+    assert [line for line in lines if line in kinds] == kinds
+    means = table.groupby("evaluator")["estimate"].mean()
+    humans = lines[1 : lines.index("discriminative")]
+    assert len(humans) == 3
+    assert means[humans].is_monotonic_decreasing
+    outer = [tick.get_text().strip() for tick in ax.child_axes[0].get_xticklabels()]
+    assert outer == ["H1", "H2"]
+
+
+def test_black_reads_on_every_shade_of_the_atlas():
+    mesh = plot_atlas(correlations(2), columns=("criterion", "statistic")).collections[0]
+    shades = mesh.get_cmap()(np.linspace(0, 1, 101))
+    assert min(contrast(to_rgb(shade), "black") for shade in shades) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.drop(columns="p_adjusted"), "no column 'p_adjusted': they need evaluator"),
+        (lambda t: t.drop(columns="statistic"), "no column 'statistic'"),
+        (lambda t: t.iloc[:0], "have no row"),
+        (lambda t: pd.concat([t, t]), "two rows for evaluator 'Evaluator 0 .*, criterion 'H1', st"),
+        (lambda t: t.assign(estimate=1.5), "between -1 and 1; row 0 has 1.5"),
+    ],
+)
+def test_the_atlas_refuses_what_is_no_map_of_correlations(change, message):
+    with pytest.raises(ValueError, match=message):
+        plot_atlas(change(correlations(1)), columns=("criterion", "statistic"))
+
+
+def test_the_forest_draws_estimates_intervals_and_printed_values_from_the_best():
+    table = forest(5)
+    ax = plot_forest(table.drop(columns="kind"), ceiling=(0.9, 0.98))
+    best = table.sort_values("estimate", ascending=False)
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == best["evaluator"].to_list()
+    _, estimates, printed = ax.lines
+    assert np.array_equal(estimates.get_xdata(), best["estimate"], equal_nan=True)
+    assert np.array_equal(printed.get_xdata(), best["published"], equal_nan=True)
+    ends = [segment[:, 0].tolist() for segment in ax.collections[0].get_segments()]
+    assert ends == best[["ci_low", "ci_high"]].dropna().to_numpy().tolist()
+    assert [text.get_text() for text in ax.texts] == ["undefined"]
+    (band,) = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
+    assert (band.get_x(), band.get_width()) == pytest.approx((0.9, 0.08))
+
+
+def test_an_interval_that_misses_its_estimate_is_drawn_as_it_is():
+    table = forest(2).iloc[1:].assign(estimate=0.5, ci_low=0.1, ci_high=0.4)
+    (segment,) = plot_forest(table).collections[0].get_segments()
+    assert segment[:, 0].tolist() == [0.1, 0.4]
+
+
+def test_the_forest_refuses_two_rows_of_one_evaluator_and_too_many_kinds():
+    with pytest.raises(ValueError, match=r"two rows for evaluator 'Evaluator 0 .*Choose one stat"):
+        plot_forest(correlations(1))
+    many = forest(8).assign(kind=[f"kind {n}" for n in range(8)])
+    with pytest.raises(ValueError, match="have 8 kinds, and only 7 can be told apart"):
+        plot_forest(many)
+
+
+def test_the_flip_joins_labels_by_source_to_the_majority_and_to_independence():
+    table = flips(3)
+    ax = plot_flip(table)
+    joined = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2][1:]
+    expected = [(row.natural, row.majority) for row in table.itertuples()]
+    expected += [(row.natural, row.independence) for row in table.itertuples()]
+    assert np.array_equal(joined, expected, equal_nan=True)
+    marks = [line for line in ax.lines if line.get_marker() in "osD"]
+    assert [line.get_marker() for line in marks] == ["o", "s", "D"]
+    assert np.array_equal(marks[2].get_xdata(), table["independence"])
+    first = ax.get_yticklabels()[0].get_text()
+    assert first == "Meta-discriminator 0\n(undefined: majority)"
+
+
+def test_rates_stand_side_by_side_with_what_was_printed_at_their_left():
+    table = rates()
+    ax = plot_accuracy(table, chance=50)
+    first, printed, second, _, chance = ax.lines
+    assert first.get_ydata().tolist() == [66.6, 79.0, 54.3]
+    assert (printed.get_xdata() < first.get_xdata()).all()
+    assert (second.get_xdata() > first.get_xdata()).all()
+    assert set(chance.get_ydata()) == {50}
+    assert [text.get_text() for text in ax.texts] == ["undefined"]
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["H1, all votes", "H2, majority", "printed", "chance"]
+    with pytest.raises(ValueError, match="two rows for criterion 'H1, all votes', measure 'accur"):
+        plot_accuracy(pd.concat([table, table]))
+
+
+def test_panels_share_the_order_of_human_quality_and_hold_zero():
+    table = panels(4)
+    table.loc[3, ["score", "ci_low", "ci_high"]] = np.nan
+    ax = plot_evaluator_bars(table)
+    assert len(ax.child_axes) == 4
+    names = [tick.get_text() for tick in ax.child_axes[0].get_yticklabels()]
+    assert names == NAMES[::-1]
+    for n, panel in enumerate(ax.child_axes):
+        widths = [bar.get_width() for bar in panel.patches]
+        scores = table["score"].to_numpy()[n * 12 : n * 12 + 12][::-1]
+        assert np.array_equal(widths, np.nan_to_num(scores))
+        assert panel.get_xlim()[0] <= 0
+    assert [text.get_text() for text in ax.child_axes[0].texts] == ["–"]
+    wrong = table.assign(human_quality=np.arange(len(table)))
+    with pytest.raises(ValueError, match=r"system 'Word LSTM temp 1\.0' has two values"):
+        plot_evaluator_bars(wrong)
+
+
+def test_the_scatter_names_every_system_beside_its_own_point():
+    with plt.rc_context(paper_style()):
+        fig, ax = plt.subplots(figsize=(ONE_COLUMN, 3), layout="constrained")
+        table = points()
+        plot_scatter_systems(table, "self_bleu", "quality", ax=ax)
+        fig.draw_without_rendering()
+        assert [text.get_text() for text in ax.texts] == NAMES
+        centers = ax.transData.transform(table[["self_bleu", "quality"]].to_numpy())
+        for n, text in enumerate(ax.texts):
+            box = Text.get_window_extent(text)
+            assert not any(box.contains(*center) for center in centers)
+            nearest = np.clip(centers, box.min, box.max)
+            if not text.arrow_patch.get_visible():
+                assert np.hypot(*(centers - nearest).T).argmin() == n, text.get_text()
+
+
+def test_the_scatter_says_how_many_it_cannot_draw():
+    table = points()
+    table.loc[4, "quality"] = np.nan
+    ax = plot_scatter_systems(table, "self_bleu", "quality", score_label="r = .9")
+    assert ax.get_title(loc="left") == "r = .9; 1 of 12 undefined, not drawn"
+    assert len(ax.collections[0].get_offsets()) == 11
+    assert len(ax.texts) == 11
+    assert [len(lines.get_segments()) for lines in ax.collections[1:]] == [11, 11]
+    nothing = table.assign(quality=np.nan)
+    assert not plot_scatter_systems(nothing, "self_bleu", "quality", ax=plt.figure().gca()).texts
+
+
+@pytest.mark.parametrize(
+    ("draw", "table", "column"),
+    [
+        (plot_forest, forest(2), "ci_low"),
+        (plot_flip, flips(2), "independence"),
+        (plot_accuracy, rates(), "measure"),
+        (plot_evaluator_bars, panels(1), "human_quality"),
+        (lambda t: plot_scatter_systems(t, "self_bleu", "quality"), points(), "quality"),
+    ],
+)
+def test_a_missing_column_is_named_and_an_empty_table_refused(draw, table, column):
+    with pytest.raises(ValueError, match=f"no column '{column}': "):
+        draw(table.drop(columns=column))
+    if "self_bleu" not in table:
+        with pytest.raises(ValueError, match="no row: there is nothing to draw"):
+            draw(table.iloc[:0])
