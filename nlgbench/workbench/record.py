@@ -22,7 +22,7 @@ import pandas as pd
 
 from nlgbench import claims, tables
 from nlgbench.datasets.published import load_claims
-from nlgbench.workbench import runs
+from nlgbench.workbench import exports, runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -144,7 +144,14 @@ class Record:
         plt.close(fig)
         display(Image(image.getvalue(), format="png", width=width, alt=alt))
 
-    def table(self, table: pd.DataFrame, name: str, *, source: Source | None = None) -> None:
+    def table(
+        self,
+        table: pd.DataFrame,
+        name: str,
+        *,
+        source: Source | None = None,
+        layout: exports.Layout | None = None,
+    ) -> None:
         """Save a table as ``tables/<name>.csv``, in full precision, with its source.
 
         Parameters
@@ -156,17 +163,35 @@ class Record:
             File name without ending, unique in the notebook.
         source : str, optional
             Where it comes from when not from the run's source.
+        layout : Layout, optional
+            Save ``<name>.tex`` and ``<name>.md`` beside it as well, laid out for a paper: a
+            dictionary of what `nlgbench.workbench.exports.to_latex` takes. Its ``table``, such as
+            the same numbers with statistics side by side, is `table` if left out, its ``label``
+            ``tab:<name>``. The source is added to its ``caption``.
 
         Raises
         ------
         ValueError
-            If the name was used before.
+            If the name was used before, or the layout does not fit its table.
         """
+        files: dict[str, str] = {}
+        if layout is not None:
+            asked: dict[str, Any] = {
+                "table": table,
+                "label": f"tab:{name}",
+                "caption": "",
+                **layout,
+            }
+            words = f"{asked['caption'].strip()} Source: {source or self.source}."
+            asked["caption"] = words.strip()
+            files = {"tex": exports.to_latex(**asked), "md": exports.to_markdown(**asked)}
         self._announce("table", name, f"tables/{name}.csv", "", source)
         if self.output_dir is not None:
             folder = self.output_dir / "tables"
             folder.mkdir(parents=True, exist_ok=True)
             self._save(table, folder / f"{name}.csv", source)
+            for ending, text in files.items():
+                (folder / f"{name}.{ending}").write_text(text, encoding="utf-8", newline="\n")
 
     def claims(
         self,

@@ -1,0 +1,262 @@
+"""Tables in the paper's form: LaTeX with booktabs, and Markdown."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any, TypedDict
+
+import numpy as np
+import pandas as pd
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "−": "$-$",
+        **{"τ": r"$\tau$", "ρ": r"$\rho$", "κ": r"$\kappa$", "α": r"$\alpha$"},
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        **{sign: f"\\{sign}" for sign in "&%$#_"},
+    }
+)
+
+
+class Layout(TypedDict, total=False):
+    """What `to_latex` and `to_markdown` take, in one piece; what is missing has their defaults."""
+
+    table: pd.DataFrame
+    caption: str
+    label: str
+    decimals: int
+    marks: pd.DataFrame
+    intervals: tuple[pd.DataFrame, pd.DataFrame]
+    note: str
+
+
+def to_latex(
+    table: pd.DataFrame,
+    *,
+    caption: str,
+    label: str,
+    decimals: int = 2,
+    marks: pd.DataFrame | None = None,
+    intervals: tuple[pd.DataFrame, pd.DataFrame] | None = None,
+    note: str = "",
+) -> str:
+    r"""Write a table of numbers as LaTeX.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Row labels in the index; columns of one level, or of two where the upper groups the lower.
+        Integers are written whole, other numbers with `decimals`, NaN as ``--``, text as it is.
+    caption : str
+        Above the table; special characters are escaped here and in all other text.
+    label : str
+        For ``\ref``, such as ``tab:atlas``.
+    decimals : int, default 2
+        Digits after the point.
+    marks : DataFrame, optional
+        Of `table`'s labels: what stands raised behind a number, such as ``*`` or ``†``; it takes no
+        room, so that numbers stay aligned.
+    intervals : tuple of DataFrame, optional
+        Lower and upper bounds, of `table`'s labels: a line in small type below each row.
+    note : str, optional
+        Below the table: what the marks and intervals mean.
+
+    Returns
+    -------
+    str
+        A ``table`` environment. The document loads the package ``booktabs``, and nothing else.
+
+    Raises
+    ------
+    ValueError
+        If marks or bounds are not of the table's labels, or the columns have more than two levels.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"tau": [-0.5, np.nan]}, index=["BLEU_4", "R&D"])
+    >>> print(to_latex(table, caption="By hand", label="tab:x"))
+    \begin{table}
+    \centering
+    \caption{By hand}
+    \label{tab:x}
+    \begin{tabular}{lr}
+    \toprule
+     & \multicolumn{1}{c}{tau} \\
+    \midrule
+    BLEU\_4 & $-0.50$ \\
+    R\&D & -- \\
+    \bottomrule
+    \end{tabular}
+    \end{table}
+    """
+    _check(table, marks, intervals)
+    lines = [r"\begin{table}", r"\centering", f"\\caption{{{_escape(caption)}}}"]
+    lines += [f"\\label{{{label}}}"]
+    kinds = ["r" if pd.api.types.is_numeric_dtype(kind) else "l" for kind in table.dtypes]
+    lines += [f"\\begin{{tabular}}{{{'l' * table.index.nlevels}{''.join(kinds)}}}", r"\toprule"]
+    corner = " & ".join(_escape(name or "") for name in table.index.names)
+    if table.columns.nlevels == 2:
+        heads, rules, start = [" & " * (table.index.nlevels - 1)], [], table.index.nlevels + 1
+        for name, group in groupby(table.columns, key=lambda column: column[0]):
+            size = len(list(group))
+            heads.append(f"\\multicolumn{{{size}}}{{c}}{{{_escape(name)}}}")
+            rules.append(f"\\cmidrule(lr){{{start}-{start + size - 1}}}")
+            start += size
+        lines += [" & ".join(heads) + r" \\", " ".join(rules)]
+    lower = table.columns.get_level_values(-1)
+    lines += [
+        " & ".join([corner, *(f"\\multicolumn{{1}}{{c}}{{{_escape(name)}}}" for name in lower)])
+        + r" \\",
+        r"\midrule",
+    ]
+    numbers = _write(table, decimals)
+    raised = _write(_blank(table) if marks is None else marks.fillna(""), 0)
+    bounds = None if intervals is None else [_write(bound, decimals) for bound in intervals]
+    for n, name in enumerate(table.index):
+        names = [_escape(part) for part in (name if isinstance(name, tuple) else [name])]
+        if names[0].startswith(("[", "*")):  # which the line break before would take for its own
+            names[0] = f"{{}}{names[0]}"
+        cells = []
+        for number, mark, kind in zip(numbers[n], raised[n], kinds, strict=True):
+            cell = f"${number}$" if kind == "r" and number != "--" else _escape(number)
+            cells.append(cell + (f"\\rlap{{\\textsuperscript{{{_escape(mark)}}}}}" if mark else ""))
+        lines.append(" & ".join([*names, *cells]) + r" \\")
+        if bounds is not None:
+            below = [
+                "" if "--" in ends else f"{{\\scriptsize$[{ends[0]}, {ends[1]}]$}}"
+                for ends in zip(bounds[0][n], bounds[1][n], strict=True)
+            ]
+            lines.append(" & ".join(["" for _ in names] + below) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [f"\\par\\smallskip{{\\footnotesize {_escape(note)}}}"] if note else []
+    return "\n".join([*lines, r"\end{table}", ""])
+
+
+def to_markdown(
+    table: pd.DataFrame,
+    *,
+    caption: str = "",
+    label: str = "",
+    decimals: int = 2,
+    marks: pd.DataFrame | None = None,
+    intervals: tuple[pd.DataFrame, pd.DataFrame] | None = None,
+    note: str = "",
+) -> str:
+    r"""Write a table of numbers as Markdown, as GitHub reads it.
+
+    Parameters
+    ----------
+    table, caption, decimals, marks, note
+        As in `to_latex`. Columns of two levels are named by both, since Markdown has one.
+    label : str, optional
+        Not used: Markdown has no references. It is here so that one `Layout` serves both.
+    intervals : tuple of DataFrame, optional
+        As in `to_latex`; they stand behind each number, in brackets.
+
+    Returns
+    -------
+    str
+        Lines that end in a line feed.
+
+    Raises
+    ------
+    ValueError
+        As in `to_latex`.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"tau": [-0.5, np.nan]}, index=["BLEU_4", "a|b"])
+    >>> print(to_markdown(table, marks=table.map(lambda value: "*" if value < 0 else "")))
+    |  | tau |
+    | :-- | --: |
+    | BLEU\_4 | −0.50\* |
+    | a\|b | -- |
+    """
+    _check(table, marks, intervals)
+    heads = [
+        " ".join(map(str, column)) if isinstance(column, tuple) else str(column)
+        for column in table.columns
+    ]
+    names = [str(name or "") for name in table.index.names]
+    numeric = [pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes]
+    rows = [
+        [*names, *heads],
+        [*(":--" for _ in names), *("--:" if number else ":--" for number in numeric)],
+    ]
+    numbers = _write(table, decimals)
+    raised = _write(_blank(table) if marks is None else marks.fillna(""), 0)
+    bounds = None if intervals is None else [_write(bound, decimals) for bound in intervals]
+    for n, name in enumerate(table.index):
+        cells = []
+        for c, (number, mark) in enumerate(zip(numbers[n], raised[n], strict=True)):
+            cell = number.replace("-", "−") if numeric[c] and number != "--" else number
+            ends = [] if bounds is None else [bound[n][c] for bound in bounds]
+            if ends and "--" not in ends:
+                mark += f" [{ends[0]}, {ends[1]}]".replace("-", "−")
+            cells.append(cell + mark)
+        rows.append([*map(str, name if isinstance(name, tuple) else [name]), *cells])
+    lines = [
+        "| " + " | ".join(cell if n == 1 else _escape_markdown(cell) for cell in row) + " |"
+        for n, row in enumerate(rows)
+    ]
+    above = [f"**{_escape_markdown(caption)}**", ""] if caption else []
+    below = ["", _escape_markdown(note)] if note else []
+    return "\n".join([*above, *lines, *below, ""])
+
+
+def _write(table: pd.DataFrame, decimals: int) -> list[list[str]]:
+    """Write each cell: a hyphen for minus, which what rounds to zero does not have."""
+
+    def write(value: Any) -> str:
+        if pd.isna(value):
+            return "--"
+        if isinstance(value, float | np.floating):
+            return f"{value:z.{decimals}f}"
+        return str(value)
+
+    return [[write(value) for value in row] for row in table.astype(object).to_numpy()]
+
+
+def _blank(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame("", index=table.index, columns=table.columns)
+
+
+def _escape(text: object) -> str:
+    return str(text).translate(_LATEX)
+
+
+def _escape_markdown(text: str) -> str:
+    return "".join(f"\\{sign}" if sign in "\\|*_`<" else sign for sign in text)
+
+
+def _check(
+    table: pd.DataFrame,
+    marks: pd.DataFrame | None,
+    intervals: tuple[pd.DataFrame, pd.DataFrame] | None,
+) -> None:
+    if table.columns.nlevels > 2:
+        raise ValueError(
+            f"table's columns have {table.columns.nlevels} levels; two can be set. Join the upper "
+            "ones into one."
+        )
+    beside = {"marks": marks}
+    if intervals is not None:
+        beside |= dict(zip(("the lower bounds", "the upper bounds"), intervals, strict=True))
+    for name, other in beside.items():
+        if other is None:
+            continue
+        for side, own, its in (
+            ("rows", table.index, other.index),
+            ("columns", table.columns, other.columns),
+        ):
+            if not own.equals(its):
+                raise ValueError(
+                    f"{name} must have the table's {side}, in its order: {list(own)}; got "
+                    f"{list(its)}. Use reindex_like(table)."
+                )
