@@ -1,0 +1,217 @@
+"""The Judge the Judges release: 3,600 product reviews, and who took them for real.
+
+Garbacea, Carton, Yan and Mei (2019), doi:10.18653/v1/D19-1409. Nothing was released of the
+discriminators' training data.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from nlgbench import csv_files, tables
+from nlgbench.datasets import cache
+
+RAW_FILE = "judge-the-judges/Batch_3205459_batch_results_8th.csv"
+DATASET = "judge-the-judges"
+
+#: Name in the release -> system, as the rows of the paper's Table 3 are called in the claims.
+SYSTEMS = {
+    "Real": "human",
+    "WordRNN10": "word_lstm_temp_1.0",
+    "WordRNN07": "word_lstm_temp_0.7",
+    "WordRNN05": "word_lstm_temp_0.5",
+    "SS": "scheduled_sampling",
+    "GoogleLM": "google_lm",
+    "AttentionAC": "attention_attribute_to_sequence",
+    "NoAttentionAC": "contexts_to_sequences",
+    "SkipConnectionsAC": "gated_contexts_to_sequences",
+    "MLESeqGAN": "mle_seqgan",
+    "SeqGAN": "seqgan",
+    "RankGAN": "rankgan",
+    "LeakGAN": "leakgan",
+}
+
+_SLOTS = range(21)  # 20 reviews and the gotcha
+_VOTES = {"real": 1, "fake": 0}
+_NO_COMMENT = "{}"
+
+
+def load_judge_the_judges() -> tables.Study:
+    """Load the annotated reviews of Judge the Judges as tidy tables.
+
+    Returns
+    -------
+    Study
+        ``outputs``: 3,600 reviews, 1,800 of ``human`` and 150 of each of 12 systems. Ids count in
+        the order (HIT, slot), HITs as they first stand in the file, which is the authors' own
+        numbering. Reviews answer to no input: each is an item of its own (``item_id`` is
+        ``output_id``) and ``context`` is empty. ``judgments``: 17,920 votes of dimension
+        ``real_or_fake``, 1 real and 0 fake; ``group_id`` is the HIT (``hit001``, ...). Annotators
+        are ``w001``, ... in order of first appearance among the accepted assignments.
+
+    Raises
+    ------
+    DataUnavailableError
+        If the file is not in the cache.
+    DataCorruptError
+        If it is not the released file.
+
+    Notes
+    -----
+    An assignment is accepted when the authors did not reject it and it passed the gotcha, a review
+    that says of itself that it is fake: 896 of 1,094 (197 rejected, one submitted and failed). The
+    gotcha is left out by its slot. 177 HITs have five accepted assignments, two have four, one has
+    three. Each accepted worker did one HIT, so annotators are nested in HITs. Of
+    ``contexts_to_sequences``' 150 texts 111 are distinct: split by text, or a test set leaks.
+
+    Examples
+    --------
+    >>> if cache.available([RAW_FILE]):
+    ...     assert len(load_judge_the_judges().judgments) == 17920
+    """
+    return read_judge_the_judges(cache.path(RAW_FILE))
+
+
+def read_judge_the_judges(path: Path) -> tables.Study:
+    r"""Read a file laid out as the Judge the Judges release.
+
+    Parameters
+    ----------
+    path : Path
+        The crowdsourcing platform's export: one row per assignment, 21 reviews across.
+
+    Returns
+    -------
+    Study
+        As `load_judge_the_judges`.
+
+    Raises
+    ------
+    TableError
+        If the file is cut off, a column is missing, a system, a status or an accepted answer is
+        none that is known, or two assignments of one HIT show different reviews.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "export.csv")
+    ...     _ = path.write_text("HITId,WorkerId\n")
+    ...     read_judge_the_judges(path)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    nlgbench.csv_files.TableError: ... has no column 'AssignmentStatus' (columns missing: 66): ...
+    """
+    frame, accepted = _assignments(path)
+    outputs, judgments = [], []
+    ids: dict[tuple[str, int], str] = {}
+    for row in frame.drop_duplicates("HITId").to_dict("records"):
+        for slot in _SLOTS:
+            if slot != int(row["Input.gotcha_locs"]):
+                output_id = ids[row["HITId"], slot] = f"o{len(ids) + 1:04d}"
+                system = SYSTEMS[row[f"Input.review_{slot}_student_model"]]
+                text = row[f"Input.review_{slot}_text"]
+                outputs.append((DATASET, output_id, output_id, system, text, system == "human", ""))
+    for row in accepted.to_dict("records"):
+        for slot in _SLOTS:
+            if slot != int(row["Input.gotcha_locs"]):
+                value = _VOTES[row[f"Answer.review_{slot}_judgment"]]
+                output_id, annotator = ids[row["HITId"], slot], row["annotator_id"]
+                judgments.append(
+                    (DATASET, output_id, annotator, "real_or_fake", value, row["group_id"])
+                )
+
+    def table(rows: list[tuple], name: str) -> pd.DataFrame:
+        return tables.check(pd.DataFrame(rows, columns=tables.columns(name)), name, source=path)
+
+    return tables.Study(outputs=table(outputs, "outputs"), judgments=table(judgments, "judgments"))
+
+
+def load_reasons() -> pd.DataFrame:
+    """Load what accepted annotators wrote when asked why they called reviews fake.
+
+    Returns
+    -------
+    DataFrame
+        dataset, annotator_id, group_id, reason: the optional free text at the end of a HIT (section
+        5.3 of the paper), a row for each annotator who wrote one. Ids are those of
+        `load_judge_the_judges`. It is as written, but for identifiers of workers, which become
+        ``[worker]``. People may say otherwise who they are: quote with care, do not pass it on.
+
+    Raises
+    ------
+    DataUnavailableError, DataCorruptError
+        As `load_judge_the_judges`.
+
+    Examples
+    --------
+    >>> if cache.available([RAW_FILE]):
+    ...     assert len(load_reasons()) == 560
+    """
+    return _reasons(cache.path(RAW_FILE))
+
+
+def _reasons(path: Path) -> pd.DataFrame:
+    frame, accepted = _assignments(path)
+    comment = accepted["Answer.comment"]
+    accepted = accepted[~comment.str.strip().isin(["", _NO_COMMENT])]
+    workers = "|".join(map(re.escape, frame["WorkerId"].unique()))  # one wrote nothing but an id
+    reason = accepted["Answer.comment"].str.replace(rf"\b(?:{workers})\b", "[worker]", regex=True)
+    columns = ["dataset", "annotator_id", "group_id", "reason"]
+    return accepted.assign(dataset=DATASET, reason=reason)[columns].reset_index(drop=True)
+
+
+def _assignments(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return all assignments, and the accepted ones with group_id and annotator_id."""
+    frame, lines = csv_files.parse(path, may_lack=("Approve", "Reject"))
+    gotcha = _check(frame, lines, path)
+    passed = (frame["AssignmentStatus"] == "Submitted") & (gotcha == "fake")
+    accepted = frame[passed]
+    hits = {hit: f"hit{n:03d}" for n, hit in enumerate(frame["HITId"].unique(), 1)}
+    workers = {worker: f"w{n:03d}" for n, worker in enumerate(accepted["WorkerId"].unique(), 1)}
+    return frame, accepted.assign(
+        group_id=accepted["HITId"].map(hits), annotator_id=accepted["WorkerId"].map(workers)
+    )
+
+
+def _check(frame: pd.DataFrame, lines: list[int], path: Path) -> pd.Series:
+    """Refuse what is not the release's layout; return the answers to the gotcha."""
+    shown = [f"Input.review_{n}_{what}" for n in _SLOTS for what in ("text", "student_model")]
+    answers = [f"Answer.review_{n}_judgment" for n in _SLOTS]
+    constant = ["Input.gotcha_locs", *shown]
+    needed = ["HITId", "WorkerId", "AssignmentStatus", "Answer.comment", *constant, *answers]
+    missing = [name for name in needed if name not in frame]
+    if missing:
+        raise tables.TableError(
+            f"{path} has no column {missing[0]!r} (columns missing: {len(missing)}): it is not the "
+            f"export that the Judge the Judges release holds; take {RAW_FILE}."
+        )
+
+    def refuse(bad: pd.Series, name: str, rule: str) -> None:
+        if bad.any():
+            row = int(bad.to_numpy().argmax())
+            raise tables.TableError(
+                f"{path}, row {row + 1} (line {lines[row]}), column {name!r} is "
+                f"{frame[name].iloc[row]!r}; it must be {rule}. Get the file anew."
+            )
+
+    statuses = ("Submitted", "Rejected")
+    refuse(
+        ~frame["AssignmentStatus"].isin(statuses), "AssignmentStatus", "one of Submitted, Rejected"
+    )
+    places = [str(slot) for slot in _SLOTS]
+    refuse(~frame["Input.gotcha_locs"].isin(places), "Input.gotcha_locs", "a slot from 0 to 20")
+    for name in shown[1::2]:
+        refuse(~frame[name].isin(list(SYSTEMS)), name, f"one of {', '.join(SYSTEMS)}")
+    for name in constant:
+        first = frame.groupby("HITId")[name].transform("first")
+        refuse(frame[name] != first, name, "the same in all assignments of one HIT")
+    slot = frame["Input.gotcha_locs"].astype("int64")
+    answered = frame[answers].to_numpy()[range(len(frame)), slot]
+    gotcha = pd.Series(answered, index=frame.index)
+    counted = (frame["AssignmentStatus"] == "Submitted") & (gotcha != "real")
+    for name in answers:
+        refuse(counted & ~frame[name].isin(list(_VOTES)), name, "real or fake where it counts")
+    return gotcha

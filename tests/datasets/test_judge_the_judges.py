@@ -1,0 +1,194 @@
+import csv
+import os
+
+import pandas as pd
+import pytest
+
+from nlgbench import tables
+from nlgbench.datasets import cache
+from nlgbench.datasets.judge_the_judges import (
+    RAW_FILE,
+    SYSTEMS,
+    _reasons,
+    load_judge_the_judges,
+    load_reasons,
+    read_judge_the_judges,
+)
+from nlgbench.datasets.published import load_claims
+
+RELEASED = pytest.mark.skipif(
+    not os.environ.get("NLGBENCH_DATA") or not cache.available([RAW_FILE]),
+    reason="NLGBENCH_DATA names no folder with the Judge the Judges release",
+)
+#: HIT, worker, status, slot of the gotcha, answer to it.
+ASSIGNMENTS = [
+    ("hitB", "R7", "Rejected", 20, ""),
+    ("hitB", "Z9", "Submitted", 20, "fake"),
+    ("hitA", "F3", "Submitted", 0, "real"),
+    ("hitA", "Z9", "Submitted", 0, "fake"),
+    ("hitA", "A1", "Submitted", 0, "fake"),
+]
+
+
+def export():
+    """Five assignments in two HITs, as the platform exports them."""
+    models = ["RankGAN", *["Real", "SS"] * 10]
+    rows = []
+    for hit, worker, status, slot, gotcha in ASSIGNMENTS:
+        row = {"HITId": hit, "WorkerId": worker, "AssignmentStatus": status}
+        row |= {"Input.gotcha_locs": str(slot), "Answer.age": "15to24"}
+        row["Answer.comment"] = "{}" if worker == "Z9" else f'odd, "wrong"\nwords {worker}'
+        for n in range(21):
+            row[f"Input.review_{n}_text"] = f"{hit} review {n}, told\nNA"
+            row[f"Input.review_{n}_student_model"] = models[(n - slot) % 21]
+            vote = "real" if (n + len(rows)) % 3 else "fake"
+            row[f"Answer.review_{n}_judgment"] = "" if status == "Rejected" else vote
+        row[f"Answer.review_{slot}_judgment"] = gotcha
+        rows.append(row | {"Approve": "", "Reject": ""})
+    return rows
+
+
+def saved(rows, path):
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(rows[0])
+        writer.writerows(list(row.values())[:-2] for row in rows)
+    return path
+
+
+def test_an_export_becomes_tidy_tables(tmp_path):
+    study = read_judge_the_judges(saved(export(), tmp_path / "raw.csv"))
+    outputs, judgments = study.outputs, study.judgments
+    assert outputs["output_id"].tolist() == [f"o{n:04d}" for n in range(1, 41)]
+    assert (outputs["item_id"] == outputs["output_id"]).all()
+    assert outputs["context"].eq("").all()
+    # hitB comes first in the file and its gotcha is slot 20; that of hitA is slot 0.
+    assert outputs["text"].tolist() == [
+        *(f"hitB review {n}, told\nNA" for n in range(20)),
+        *(f"hitA review {n}, told\nNA" for n in range(1, 21)),
+    ]
+    assert outputs["system"].tolist() == ["human", "scheduled_sampling"] * 20
+    assert (outputs["is_human"] == (outputs["system"] == "human")).all()
+    by_hit = judgments.groupby("group_id")["annotator_id"].unique().map(list)
+    assert by_hit.to_dict() == {"hit001": ["w001"], "hit002": ["w001", "w002"]}
+    votes = judgments.set_index(["output_id", "annotator_id"])["value"]
+    assert votes.size == 60
+    for slot in range(20):  # row 1 of the file
+        assert votes[f"o{slot + 1:04d}", "w001"] == ((slot + 1) % 3 > 0)
+    for slot in range(1, 21):  # row 4
+        assert votes[f"o{slot + 20:04d}", "w002"] == ((slot + 4) % 3 > 0)
+    for table in (outputs, judgments):
+        assert not table.isin(["Z9", "A1", "F3", "R7", "hitA", "hitB"]).to_numpy().any()
+
+
+def changed(row, **cells):
+    rows = export()
+    rows[row].update({name.replace("__", "."): value for name, value in cells.items()})
+    return rows
+
+
+def without(name):
+    return [{key: cell for key, cell in row.items() if key != name} for row in export()]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (without("Answer.review_7_judgment"), r"raw\.csv has no column 'Answer\.review_7_judgment"),
+        (
+            without("WorkerId"),
+            r"no column 'WorkerId' \(columns missing: 1\).*take judge-the-judges",
+        ),
+        (changed(1, Answer__review_3_judgment="rael"), r"row 2 .*is 'rael'; it must be real or f"),
+        (changed(4, Answer__review_0_judgment=""), r"row 5 .*column 'Answer\.review_0_judgment'"),
+        (changed(0, AssignmentStatus="Approved"), r"row 1 .*one of Submitted, Rejected"),
+        (changed(3, Input__gotcha_locs="21"), r"row 4 .*'21'; it must be a slot from 0 to 20"),
+        (changed(3, Input__gotcha_locs="1"), r"row 4 .*'Input\.gotcha_locs'.* same in all"),
+        (changed(1, Input__review_4_student_model="GPT"), r"row 2 .*'GPT'; it must be one of Real"),
+        (changed(3, Input__review_4_text="x"), r"row 4 .*the same in all assignments of one HIT"),
+        (changed(4, WorkerId="Z9"), r"judgments, rows 21 and 41 have the same key .*'w001'"),
+    ],
+)
+def test_a_malformed_export_is_named(tmp_path, rows, message):
+    with pytest.raises(tables.TableError, match=message):
+        read_judge_the_judges(saved(rows, tmp_path / "raw.csv"))
+
+
+def test_reasons_are_given_without_names(tmp_path):
+    reasons = _reasons(saved(export(), tmp_path / "raw.csv"))
+    # A1 alone is accepted and wrote something, with the own id in it.
+    assert reasons.to_numpy().tolist() == [
+        ["judge-the-judges", "w002", "hit002", 'odd, "wrong"\nwords [worker]']
+    ]
+
+
+def test_what_a_rejected_worker_answered_does_not_matter(tmp_path):
+    rows = changed(0, Answer__review_3_judgment="rael")
+    assert len(read_judge_the_judges(saved(rows, tmp_path / "raw.csv")).judgments) == 60
+
+
+def test_an_export_that_is_cut_off_is_named(tmp_path):
+    path = saved(export(), tmp_path / "raw.csv")
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) * 3 // 4])
+    with pytest.raises(tables.TableError, match=r"row 4 \(line \d+\).*cut off"):
+        read_judge_the_judges(path)
+
+
+@pytest.mark.parametrize("load", [load_judge_the_judges, load_reasons])
+def test_a_release_that_is_not_here_is_not_made_up(tmp_path, monkeypatch, load):
+    monkeypatch.setenv("NLGBENCH_DATA", str(tmp_path))
+    with pytest.raises(cache.DataUnavailableError, match="judge-the-judges/Batch_3205459"):
+        load()
+    (tmp_path / "judge-the-judges").mkdir()
+    saved(export(), tmp_path / RAW_FILE)
+    with pytest.raises(cache.DataCorruptError, match="is not the released file"):
+        load()
+
+
+def test_systems_are_called_as_the_claims_call_them():
+    ids = load_claims()["claim_id"]
+    rows = ids[ids.str.startswith("judge-the-judges/table3/")].str.split("/").str[2]
+    assert sorted(rows.unique()) == sorted(set(SYSTEMS.values()) - {"human"})
+
+
+@pytest.fixture(scope="module")
+def released():
+    return load_judge_the_judges()
+
+
+@RELEASED
+def test_the_release_has_its_counts(released):
+    outputs, judgments = released.outputs, released.judgments
+    sizes = outputs["system"].value_counts().to_dict()
+    assert sizes == {name: 1800 if name == "human" else 150 for name in SYSTEMS.values()}
+    texts = outputs.groupby("system")["text"].nunique()
+    assert texts["contexts_to_sequences"] == 111
+    assert len(judgments) == 17920
+    per_output = judgments.groupby("output_id").size()
+    assert per_output.value_counts().to_dict() == {5: 3540, 4: 40, 3: 20}
+    assert judgments.groupby(["group_id", "annotator_id"]).size().tolist() == [20] * 896
+    assert judgments["annotator_id"].nunique() == 896
+    hit = judgments.drop_duplicates("output_id").set_index("output_id")["group_id"]
+    real = outputs.set_index("output_id")["is_human"].groupby(hit).agg(["size", "sum"])
+    assert len(real) == 180 and set(map(tuple, real.to_numpy())) == {(20, 10)}
+    assert not outputs["text"].str.contains("This text is fake", regex=False).any()
+
+
+@RELEASED
+def test_no_identifier_and_no_answer_about_a_person_leaves_the_loader(released):
+    raw = pd.read_csv(cache.path(RAW_FILE), dtype=str, keep_default_na=False)
+    people = {cell for name in ("WorkerId", "HITId", "AssignmentId") for cell in raw[name]}
+    assert len(people) == 1075 + 180 + 1094
+    tables_ = (released.outputs, released.judgments, load_reasons())
+    for table in tables_:
+        cells = {cell for name in table for cell in table[name].astype(str).unique()}
+        assert not cells & people
+        written = " ".join(cells)
+        assert not [identifier for identifier in people if identifier in written]
+        assert not set(table) & {"Answer.age", "Answer.gender", "Answer.language"}
+    reasons = tables_[2]
+    assert reasons.columns.tolist() == ["dataset", "annotator_id", "group_id", "reason"]
+    assert len(reasons) == 896 - 336
+    known = released.judgments[["annotator_id", "group_id"]].drop_duplicates()
+    assert len(reasons.merge(known)) == len(reasons)
