@@ -183,7 +183,6 @@ def test_no_identifier_and_no_answer_about_a_person_leaves_the_loader(released):
     tables_ = (released.outputs, released.judgments, load_reasons())
     for table in tables_:
         cells = {cell for name in table for cell in table[name].astype(str).unique()}
-        assert not cells & people
         written = " ".join(cells)
         assert not [identifier for identifier in people if identifier in written]
         assert not set(table) & {"Answer.age", "Answer.gender", "Answer.language"}
