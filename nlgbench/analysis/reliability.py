@@ -12,7 +12,7 @@ from nlgbench.analysis.votes import correct_votes, jackknife, judged, rows_of
 
 METRICS = ("nominal", "ordinal", "interval")
 COEFFICIENTS = ("percent_agreement", "fleiss_kappa", "krippendorff_alpha")
-_MOST_VALUES = 100
+_MOST_VALUES = 30
 _ALIKE = 1e-12
 
 
@@ -175,14 +175,14 @@ def reliability(
     -------
     DataFrame
         For each row (``all``, ``real``, ``fake``, then systems) three coefficients: dataset, row,
-        coded, coefficient (percent_agreement, fleiss_kappa, krippendorff_alpha), estimate, se,
-        ci_low, ci_high, level, n_clusters, reason, method, n_judgments, n_outputs (both: that
-        can be paired), n_left_out (outputs with one judgment).
+        coded, coefficient (percent_agreement, fleiss_kappa, krippendorff_alpha), metric (of alpha,
+        else empty), estimate, se, ci_low, ci_high (not clipped), level, n_clusters, reason, method,
+        n_judgments, n_outputs (both: that can be paired), n_left_out (outputs with one judgment).
 
     Raises
     ------
     ValueError
-        As `accuracy`, or when there are more than 100 different values.
+        As `accuracy`, or when there are more than 30 different values.
 
     Notes
     -----
@@ -229,7 +229,10 @@ def reliability(
         ]
         for coefficient, one in zip(COEFFICIENTS, found, strict=True):
             names = {"dataset": whole["dataset"].iloc[0], "row": name, "coded": coded}
-            names |= {"coefficient": coefficient}
+            names |= {
+                "coefficient": coefficient,
+                "metric": metric if "alpha" in coefficient else "",
+            }
             counted = {"n_judgments": int(paired.sum()), "n_outputs": len(paired)}
             table.append(names | one | counted | {"n_left_out": len(own) - len(paired)})
     return pd.DataFrame(table)

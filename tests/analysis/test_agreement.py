@@ -176,8 +176,8 @@ FLEISS = [
     *([0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1]),
     *([7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7]),
 ]
-#: Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", example C: 4 observers, 12
-#: units; nominal .743, ordinal .815, interval .849.
+#: Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", sections C and D: 4 observers,
+#: 12 units; nominal .743, ordinal .815, interval .849.
 KRIPPENDORFF = [
     [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
     [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
@@ -277,6 +277,23 @@ def test_the_table_has_the_coefficients_of_its_rows(study):
     assert other.loc["all", "estimate"].iloc[1] != pytest.approx(
         table.loc["all", "estimate"].iloc[1]
     )
+
+
+def test_ratings_are_compared_by_their_ranks():
+    values = np.transpose(KRIPPENDORFF)
+    votes = {f"a{n}": ("a", row[~np.isnan(row)]) for n, row in enumerate(values)}
+    table = reliability(*tables_of(votes), metric="ordinal").set_index(["row", "coefficient"])
+    alpha = table.loc[("a", "krippendorff_alpha")]
+    assert alpha["estimate"] == pytest.approx(0.815, abs=5e-4)
+    assert alpha["n_outputs"] == 11 and alpha["n_left_out"] == 1 and alpha["metric"] == "ordinal"
+    without = []
+    for n in range(11):
+        counts, scale = counts_of(np.delete(values, n, axis=0))
+        without.append(krippendorff_alpha(counts, scale, metric="ordinal"))
+    assert alpha["se"] == pytest.approx(np.sqrt(10 * np.var(without)))
+    many = {f"a{n}": ("a", [n, n + 0.5]) for n in range(31)}
+    with pytest.raises(ValueError, match=r"62 different values of 'real_or_fake'.*round them"):
+        reliability(*tables_of(many))
 
 
 def test_the_interval_of_kappa_is_a_plain_loop_without_each_hit(study):
