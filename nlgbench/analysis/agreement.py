@@ -59,6 +59,11 @@ def accuracy(
     one annotator's votes in several HITs, and a text that stands in several, they do not. The
     rules are those of Table 3 and Figure 2 of Garbacea et al. (2019), doi:10.18653/v1/D19-1409.
 
+    In 286 crowds of 12 systems (`nlgbench.crowd`) 95% intervals held the true value in .91 to .98
+    of cases for single systems by votes. By majority it was .91 to .97, but .88 where the accuracy
+    was .96: trust none near 0 or 1. Those of ``all`` and ``fake`` are wide (.96 to .98; standard
+    errors up to a quarter too large): they take the mix of systems for random, and it is not.
+
     Examples
     --------
     >>> from nlgbench.crowd import review_crowd
