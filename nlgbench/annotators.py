@@ -16,8 +16,8 @@ DIMENSIONS = ("typicality", "real_or_fake")
 HIGHEST = 5
 _SLOPE, _SHIFT = 3.0, 7.55  # -0.85 nats per token is a 5 ("very typical"), -2.35 is a 0.5
 _INVALID = -1.0  # below what any sentence of the grammar but a few gets
-_REAL_ABOVE = 2.0
-_BIAS_SD, _NOISE_SD, _CARELESS = 0.5, 1.1, 0.1
+REAL_ABOVE = 2.0
+BIAS_SD, NOISE_SD, CARELESS = 0.5, 1.1, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ def hire(n: int, *, seed: int | np.random.Generator) -> Crew:
     (3,)
     """
     rng = np.random.default_rng(seed)
-    return Crew(rng.normal(0, _BIAS_SD, size=n), rng.random(n) < _CARELESS)
+    return Crew(rng.normal(0, BIAS_SD, size=n), rng.random(n) < CARELESS)
 
 
 def typicality(logprob_per_token: Floats) -> Floats:
@@ -119,11 +119,11 @@ def judge(
         raise ValueError(f"dimension: {dimension!r} is unknown. There are: {', '.join(DIMENSIONS)}")
     rng = np.random.default_rng(seed)
     shape = (len(typical), len(crew.leniency))
-    felt = typical[:, None] + crew.leniency + rng.normal(0, _NOISE_SD, size=shape)
+    felt = typical[:, None] + crew.leniency + rng.normal(0, NOISE_SD, size=shape)
     if dimension == "typicality":
         careful, n_values = np.clip(np.round(felt), 0, HIGHEST), HIGHEST + 1
     else:
-        careful, n_values = (felt > _REAL_ABOVE).astype(np.float64), 2
+        careful, n_values = (felt > REAL_ABOVE).astype(np.float64), 2
     return np.where(crew.careless, rng.integers(n_values, size=shape), careful)
 
 
@@ -154,7 +154,7 @@ def sum_distribution(crew: Crew, typical: Floats) -> Floats:
         if careless:
             one = np.full((len(typical), HIGHEST + 1), 1 / (HIGHEST + 1))
         else:
-            one = np.diff(norm.cdf((edges - typical[:, None] - leniency) / _NOISE_SD), axis=1)
+            one = np.diff(norm.cdf((edges - typical[:, None] - leniency) / NOISE_SD), axis=1)
         wider = np.zeros((len(typical), total.shape[1] + HIGHEST))
         for value in range(HIGHEST + 1):
             wider[:, value : value + total.shape[1]] += one[:, [value]] * total

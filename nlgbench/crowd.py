@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.stats import binom, norm
 
 from nlgbench import annotators, tables
-from nlgbench.annotators import _BIAS_SD, _CARELESS, _NOISE_SD, _REAL_ABOVE, Floats
+from nlgbench.annotators import BIAS_SD, CARELESS, NOISE_SD, REAL_ABOVE, Floats
 from nlgbench.gaussian import World
 from nlgbench.generators.retrieval import Memorizer, Retrieval
 from nlgbench.generators.review_systems import System, review_systems
@@ -235,8 +235,8 @@ def probability_real(typical: Floats) -> Floats:
     >>> probability_real(np.array([2.0])).tolist()
     [0.5]
     """
-    careful = norm.cdf((typical - _REAL_ABOVE) / np.hypot(_BIAS_SD, _NOISE_SD))
-    return np.asarray(_CARELESS / 2 + (1 - _CARELESS) * careful)
+    careful = norm.cdf((typical - REAL_ABOVE) / np.hypot(BIAS_SD, NOISE_SD))
+    return np.asarray(CARELESS / 2 + (1 - CARELESS) * careful)
 
 
 def _typicality(texts: list[str]) -> Floats:

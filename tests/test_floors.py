@@ -22,6 +22,7 @@ FLOORS = {
     "nlgbench.generators": 2,
     "nlgbench.analysis": 3,
     "nlgbench.claims": 3,
+    "nlgbench.crowd": 3,
     "nlgbench.annotators": 3,
     "nlgbench.gaussian": 3,
     "nlgbench.truth": 3,
