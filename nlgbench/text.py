@@ -1,0 +1,177 @@
+"""Tokens and n-grams, counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from numbers import Integral
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+
+def tokenize(text: str) -> list[str]:
+    """Cut a text where there is white space.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    list of str
+        Its tokens; none is empty. Case and punctuation stay.
+
+    Examples
+    --------
+    >>> tokenize(" it leaks .")
+    ['it', 'leaks', '.']
+    """
+    return text.split()
+
+
+def ngram_counts(texts: Sequence[str], *, max_n: int) -> list[pd.DataFrame]:
+    """Count every n-gram in every text, for n from 1 to `max_n`.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Tokens are what `tokenize` gives.
+    max_n : int
+        Highest order.
+
+    Returns
+    -------
+    list of DataFrame
+        For each n a frame with a row per n-gram and text that holds it, sorted by both: ngram (0,
+        1, ... without gaps), text (position in `texts`) and count, at least 1; int64. A number
+        stands for one n-gram in all texts, and for another in the frame of another order.
+
+    Raises
+    ------
+    ValueError
+        When `texts` is one string or holds what is no string, or `max_n` is not at least 1.
+
+    Notes
+    -----
+    An n-gram is the pair of its first n - 1 tokens, numbered already, and its last token, so that
+    two whole numbers are compared however large n is. Time grows as m log m with m tokens.
+
+    Examples
+    --------
+    >>> one, two = ngram_counts(["a b a b", "b a"], max_n=2)
+    >>> two.to_numpy().tolist()  # "a b" twice in the first text; "b a" once in each
+    [[0, 0, 2], [1, 0, 1], [1, 1, 1]]
+    """
+    check_n(max_n, "max_n")
+    tokens = [tokenize(text) for text in check_texts(texts)]
+    n_tokens = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+    text = np.repeat(np.arange(len(tokens)), n_tokens)
+    token = pd.factorize(np.array(list(chain.from_iterable(tokens)), dtype=object))[0]
+    orders, ngram = [], token
+    for n in range(1, max_n + 1):
+        if n > 1:
+            inside = text[n - 1 :] == text[: 1 - n]
+            # Beyond the end of a text the n-gram is -1, and so is all that begins there.
+            longer = ngram[:-1] * (token.max(initial=0) + 1) + token[n - 1 :]
+            ngram = np.full(len(longer), -1)
+            ngram[inside] = pd.factorize(longer[inside])[0]
+        begins = ngram >= 0
+        orders.append(_count_pairs(ngram[begins], text[: len(ngram)][begins], len(tokens)))
+    return orders
+
+
+def _count_pairs(ngram: NDArray[np.int64], text: NDArray[np.int64], n_texts: int) -> pd.DataFrame:
+    pairs = np.sort(ngram * n_texts + text)  # one number per pair sorts faster than two
+    first = np.flatnonzero(np.diff(pairs, prepend=-1))
+    ngram, text = np.divmod(pairs[first], max(n_texts, 1))
+    return pd.DataFrame({"ngram": ngram, "text": text, "count": np.diff(first, append=len(pairs))})
+
+
+def text_lengths(counts: list[pd.DataFrame], n_texts: int) -> NDArray[np.float64]:
+    """Count the tokens of each text.
+
+    Parameters
+    ----------
+    counts : list of DataFrame
+        From `ngram_counts`.
+    n_texts : int
+        How many texts were counted.
+
+    Returns
+    -------
+    ndarray of shape (n_texts,)
+        Whole numbers; 0 for an empty text.
+
+    Examples
+    --------
+    >>> text_lengths(ngram_counts(["a a b", ""], max_n=1), 2)
+    array([3., 0.])
+    """
+    one = counts[0]
+    return np.bincount(one["text"], weights=one["count"], minlength=n_texts).astype(np.float64)
+
+
+def check_texts(texts: Sequence[str], name: str = "texts") -> list[str]:
+    """Refuse what is no sequence of strings.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Or something else.
+    name : str
+        For the message.
+
+    Returns
+    -------
+    list of str
+        The texts.
+
+    Raises
+    ------
+    ValueError
+        With the position and value of the first that is no string.
+
+    Examples
+    --------
+    >>> check_texts(["a", None])
+    Traceback (most recent call last):
+    ValueError: texts[1] is None; every text must be a string: drop it, or put '' for an empty one.
+    """
+    if isinstance(texts, str):
+        raise ValueError(f"{name} is one string; pass a sequence of them, such as [{name}].")
+    listed = list(texts)
+    for position, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise ValueError(
+                f"{name}[{position}] is {text!r}; every text must be a string: drop it, or put '' "
+                "for an empty one."
+            )
+    return listed
+
+
+def check_n(n: int, name: str) -> None:
+    """Refuse what is no whole number of at least 1.
+
+    Parameters
+    ----------
+    n : int
+        What was asked for.
+    name : str
+        For the message.
+
+    Raises
+    ------
+    ValueError
+        With the number.
+
+    Examples
+    --------
+    >>> check_n(0, "max_n")
+    Traceback (most recent call last):
+    ValueError: max_n must be a whole number, at least 1. Got 0.
+    """
+    if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
+        raise ValueError(f"{name} must be a whole number, at least 1. Got {n!r}.")

@@ -1,0 +1,54 @@
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlgbench.text import check_texts, ngram_counts, text_lengths, tokenize
+
+TEXTS = st.lists(st.lists(st.sampled_from(["a", "b", "c", "NA"])).map(" ".join), max_size=6)
+
+
+@given(TEXTS, st.integers(1, 5))
+def test_counts_are_those_of_nltks_ngrams(texts, max_n):
+    from nltk.util import ngrams
+
+    for n, order in enumerate(ngram_counts(texts, max_n=max_n), start=1):
+        plain = [Counter(ngrams(tokenize(text), n)) for text in texts]
+        assert sorted(order["ngram"].unique()) == list(range(len(set().union(*plain))))
+        assert not order.duplicated(["ngram", "text"]).any()
+        assert order.equals(order.sort_values(["ngram", "text"]))
+        # Numbers stand for n-grams one to one: the counts over all texts agree as multisets.
+        ours = [tuple(zip(g["text"], g["count"], strict=True)) for _, g in order.groupby("ngram")]
+        theirs = [
+            tuple((at, counts[gram]) for at, counts in enumerate(plain) if gram in counts)
+            for gram in set().union(*plain)
+        ]
+        assert sorted(ours) == sorted(theirs)
+
+
+@given(TEXTS)
+def test_lengths_are_the_numbers_of_tokens(texts):
+    found = text_lengths(ngram_counts(texts, max_n=1), len(texts))
+    assert found.tolist() == [len(text.split()) for text in texts]
+
+
+def test_no_ngram_runs_over_the_end_of_a_text():
+    assert len(ngram_counts(["a", "b", "", "c"], max_n=2)[1]) == 0
+
+
+def test_half_a_surrogate_pair_is_a_token_like_others():
+    assert ngram_counts(["\ud800 \ud800"], max_n=1)[0]["count"].tolist() == [2]
+
+
+@pytest.mark.parametrize("max_n", [0, -1, 2.0, True, None])
+def test_an_order_that_is_none_is_refused(max_n):
+    with pytest.raises(ValueError, match="max_n must be a whole number, at least 1"):
+        ngram_counts(["a"], max_n=max_n)
+
+
+def test_what_is_no_sequence_of_strings_is_refused():
+    with pytest.raises(ValueError, match="outputs is one string"):
+        check_texts("it leaks", "outputs")
+    with pytest.raises(ValueError, match=r"texts\[1\] is nan; every text must be a string"):
+        ngram_counts(["a", float("nan")], max_n=1)
