@@ -50,7 +50,8 @@ def test_it_is_nltks_value_on_longer_texts():
 
 
 def test_the_documented_example_of_fast_bleu():
-    # Bigrams, as printed in the documentation of fast_bleu.SelfBLEU 0.0.90.
+    # Bigrams, as printed in the documentation of fast_bleu.SelfBLEU 0.0.90. Its trigram values are
+    # 8e-8 lower: it holds the weight 1/3 in single precision.
     texts = [
         "It is a guide to action that ensures that the military will forever heed Party commands",
         "It is the guiding principle which guarantees the military forces always being under the "
