@@ -1,18 +1,23 @@
 """Judge HUSE where the truth is known: ``python benchmarks/known_world.py [N] [SEED]``.
 
 N outputs of each class (default 10,000) for every system of the world of reviews, 20 annotators.
-Prints each estimate beside its true value, and what must hold of them; returns 1 if any does not.
+Prints each estimate beside its true value, then, in the population (10,000 and 20,000 texts per
+class), HUSE as 1, 20 and 500 annotators give it, and both bounds of Theorem 1. Says what does not
+hold; returns 1 if anything does not.
 """
 
+import itertools
 import sys
 
 import numpy as np
 import pandas as pd
 
-from nlgbench import worlds
+from nlgbench import annotators, bounds, truth, worlds
 from nlgbench.analysis import neighbors
 from nlgbench.analysis.huse import SCORES, huse
-from nlgbench.generators.reviews import review_grammar
+from nlgbench.generators.reviews import contexts, review_grammar
+
+CREWS = (1, 20, 500)
 
 
 def estimates(world: worlds.World) -> pd.DataFrame:
@@ -54,14 +59,14 @@ def violations(table: pd.DataFrame, n: int) -> list[str]:
     se = np.sqrt(2 * table["huse"].clip(0.02, 1) * (1 - table["huse"].clip(0.02, 0.98) / 2) / n)
     for system in table.loc[table["huse"] < table["l_star"] - 3 * se, "system"]:
         wrong.append(f"{system}: HUSE is below L* by more than 3 standard errors")
-    for name, truth, allowed in [
+    for name, true, allowed in [
         ("optimal_many", "l_star", 0.05),
         ("optimal_16", "l_star_limit", 0.04),
         ("huse_q", "huse_q_true", 0.12),
     ]:
-        off = (table[name] - table[truth]).abs()
+        off = (table[name] - table[true]).abs()
         wrong += [
-            f"{table.loc[at, 'system']}: {name} is {off[at]:.3f} from {truth}"
+            f"{table.loc[at, 'system']}: {name} is {off[at]:.3f} from {true}"
             for at in off.index[off > allowed]
         ]
     for score in SCORES:
@@ -84,17 +89,65 @@ def violations(table: pd.DataFrame, n: int) -> list[str]:
     return wrong
 
 
+def by_crew(n_texts: int, seed: int) -> pd.DataFrame:
+    """Compute HUSE for crews of growing size, each with the smaller one in it, on the same texts.
+
+    Nobody in the smallest is careless: of a crew of one who does not read, HUSE needs no judgment.
+    """
+    rng = np.random.default_rng([seed, 1])
+    everyone = annotators.hire(max(CREWS), seed=rng)
+    first = np.argsort(everyone.careless, kind="stable")[: CREWS[0]]
+    order = np.append(first, np.delete(np.arange(max(CREWS)), first))
+    decisions = review_grammar().decide(n_texts, seed=rng)
+    human, about = review_grammar().render(decisions), contexts(decisions)
+    rows = []
+    for name, system in worlds.review_systems(seed=rng).items():
+        drawn = worlds._write(system, about, rng)
+        draws = [worlds._draws(system, texts, about) for texts in (human, drawn)]
+        row: dict[str, str | float] = {"system": name}
+        for n in CREWS:
+            crew = annotators.Crew(everyone.leniency[order[:n]], everyone.careless[order[:n]])
+            scores = truth.population_scores(*draws, crew)
+            row |= {f"huse_{n}": scores["huse"], f"se_{n}": scores["huse_se"]}
+        rows.append(row | {"l_star": scores["l_star"]})
+    return pd.DataFrame(rows)
+
+
+def rises(table: pd.DataFrame) -> list[str]:
+    """Say where more annotators raise HUSE by more than 3 standard errors."""
+    wrong = []
+    for few, many in itertools.pairwise(CREWS):
+        rise = table[f"huse_{many}"] - table[f"huse_{few}"]
+        # As if the errors of the two were independent: they share texts, so this is generous.
+        allowed = 3 * np.hypot(table[f"se_{many}"], table[f"se_{few}"])
+        wrong += [
+            f"{table.loc[at, 'system']}: {many} annotators raise HUSE by {rise[at]:.4f} over {few}"
+            for at in rise.index[rise > allowed + 1e-9]
+        ]
+    return wrong
+
+
 def main() -> int:
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     world = worlds.review_world(n_outputs=n, n_truth=max(n, 20_000), seed=seed)
-    truth = world.truth.rename(columns={score: f"{score}_true" for score in SCORES})
-    table = estimates(world).merge(truth, on="system", validate="one_to_one")
+    true = world.truth.rename(columns={score: f"{score}_true" for score in SCORES})
+    table = estimates(world).merge(true, on="system", validate="one_to_one")
     shown = ["system", "l_star", "optimal_many", "l_star_limit", "optimal_16"]
     shown += [name for score in SCORES for name in (score, f"{score}_true")]
     print(f"{n:,} outputs per class, 20 annotators, seed {seed}\n")
     print(table[shown].round(3).to_string(index=False), "\n")
     wrong = violations(table, n)
+    crews = by_crew(10_000, seed)
+    print("HUSE in the population, by number of annotators")
+    print(crews.round(4).to_string(index=False), "\n")
+    bound = bounds.review_bounds(n_texts=20_000, seed=seed)
+    shown = ["system", "l_star", "huse", "disagreement", "information", "information_se"]
+    shown += ["upper", "slack", "slack_se", "holds"]
+    print("Theorem 1 (I in bits)")
+    print(bound[shown].round(4).to_string(index=False), "\n")
+    wrong += rises(crews)
+    wrong += [f"{name}: HUSE breaks Theorem 1" for name in bound.loc[~bound["holds"], "system"]]
     print("\n".join(wrong) if wrong else "All that must hold does.")
     return int(bool(wrong))
 

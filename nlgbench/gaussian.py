@@ -47,6 +47,7 @@ def gaussian_world(
     n_outputs: int = 100,
     n_annotators: int = 20,
     systems: Mapping[str, tuple[float, float]] | None = None,
+    shared_by_item: float = 0.0,
     seed: int | np.random.Generator,
 ) -> World:
     """Simulate a study in which human and system outputs are two Gaussian classes.
@@ -60,6 +61,9 @@ def gaussian_world(
     systems : mapping of str to (float, float), optional
         For each system, how far its outputs lie below the human ones in mean judgment, and above
         them in log-probability per token (nats). Default: `ANNEALED`, three temperatures.
+    shared_by_item : float
+        Share of the variance of quality that all outputs of an item have in common, 0 to 1: how
+        hard the item is. It leaves each class as it is, and so the truth.
     seed : int or Generator
         Where the random numbers come from.
 
@@ -74,7 +78,8 @@ def gaussian_world(
     Raises
     ------
     ValueError
-        When a number is below 1, there is no system, or one is called "human".
+        When a number is below 1, there is no system, or one is called "human", or
+        `shared_by_item` is not between 0 and 1.
 
     Notes
     -----
@@ -103,13 +108,18 @@ def gaussian_world(
             f"'human'. Got n_outputs={n_outputs}, n_annotators={n_annotators}, "
             f"systems={list(systems)}."
         )
+    if not 0 <= shared_by_item <= 1:
+        raise ValueError(f"shared_by_item must be between 0 and 1. Got {shared_by_item}.")
     rng = np.random.default_rng(seed)
+    # A stream of its own, so that the rest is the same with and without it.
+    of_item = rng.spawn(1)[0].normal(size=n_outputs)
     items = [f"i{item:05d}" for item in range(1, n_outputs + 1)]
     leniency = rng.normal(0, _BIAS_SD, size=n_annotators)
     outputs, logprobs, judgments, truth = [], [], [], []
     human_quality = np.empty(0)
     for name, (quality_shift, likelihood_shift) in {"human": (0.0, 0.0), **systems}.items():
-        quality = rng.normal(size=n_outputs)
+        own = rng.normal(size=n_outputs)
+        quality = np.sqrt(1 - shared_by_item) * own + np.sqrt(shared_by_item) * of_item
         ids = [f"{name}_{item}" for item in items]
         outputs.append(
             pd.DataFrame(

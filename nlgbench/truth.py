@@ -114,21 +114,20 @@ def population_scores(
     other, both ways, so noise and bins can raise ``huse`` and ``huse_q`` a little but not lower
     them.
     """
-    n = len(reference.human)
-    if n != len(system.human) or n < 2:
-        raise ValueError(
-            "population_scores needs equally many texts of both classes, at least 2 each. "
-            f"Got {n} and {len(system.human)}."
-        )
-    human = np.concatenate([reference.human, system.human])
-    typical = typicality(np.concatenate([reference.reference, system.reference]))
-    levels = np.linspace(typical.min(), typical.max(), _N_LEVELS)
-    width = max(levels[1] - levels[0], 1e-12)
-    level = np.rint((typical - levels[0]) / width).astype(np.int64)
-    given_level = sum_distribution(crew, levels)
-    half = np.concatenate([np.arange(n) % 2, np.arange(n) % 2])
-    likelihood = _bins(np.concatenate([reference.system, system.system]))
+    loss = _losses(reference, system, crew, n_neighbors)
+    scores = {}
+    for name, values in loss.items():
+        scores[name], scores[f"{name}_se"] = _mean(values)
+    return scores
 
+
+def _losses(
+    reference: Draws, system: Draws, crew: Crew, n_neighbors: int = 16
+) -> dict[str, Floats]:
+    """Give each text's share of every score."""
+    human, level, given_level, likelihood = _judged(reference, system, crew)
+    n = len(human) // 2
+    half = np.concatenate([np.arange(n) % 2, np.arange(n) % 2])
     loss = {
         "l_star": 2 * np.minimum(human, 1 - human),
         "l_star_limit": vote_error(human, _majority(human, n_neighbors)),
@@ -137,13 +136,11 @@ def population_scores(
         best, vote = np.empty(2 * n), np.empty(2 * n)
         for side in (0, 1):
             learn, test = half != side, half == side
-            shape = (int(bins.max()) + 1, _N_LEVELS)
-            place = np.ravel_multi_index((bins, level), shape)
-            size = shape[0] * shape[1]
-            every = np.bincount(place[learn], minlength=size).reshape(shape) @ given_level
-            of_human = np.bincount(place[learn], weights=human[learn], minlength=size)
+            every, of_human = (
+                _cells(bins, level, given_level, weight * learn) for weight in (1.0, human)
+            )
             with np.errstate(invalid="ignore"):
-                share = of_human.reshape(shape) @ given_level / every
+                share = of_human / every
             share = np.clip(np.where(every > 1e-12, share, 0.5), 0, 1)
             at = (level[test], bins[test])
             best[test] = (given_level @ (share >= 0.5).T)[at]
@@ -152,12 +149,120 @@ def population_scores(
         if name == "huse":
             loss["huse_limit"] = vote_error(human, vote)
     loss["huse_d"] = 1 + loss["huse"] - loss["huse_q"]
-    scores = {}
-    for name, values in loss.items():
-        scores[name] = float(values.mean())
-        within = values[:n].var(ddof=1) + values[n:].var(ddof=1)
-        scores[f"{name}_se"] = float(np.sqrt(within / n) / 2)
-    return scores
+    return loss
+
+
+def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, float | bool]:
+    """Compute both bounds of HUSE that Theorem 1 gives, in the limit of infinitely many outputs.
+
+    Parameters
+    ----------
+    reference, system : Draws
+        Equally many texts of each class, drawn independently. The more, the better the estimates.
+    crew : Crew
+        Who judges every output.
+
+    Returns
+    -------
+    dict
+        ``l_star`` (the lower bound) and ``huse``, as in `population_scores`; ``disagreement``,
+        the least probability (0 to .5) of a wrong guess, from HUSE's features, of what the optimal
+        classifier says; ``information`` (0 to 1 bit), the I of the theorem; ``upper``, its upper
+        bound; ``slack``, upper - huse; Monte Carlo standard errors of all these under
+        ``<name>_se``; and ``holds``: slack is not below 0 by more than 3 standard errors.
+
+    Raises
+    ------
+    ValueError
+        When the two classes do not have equally many texts, at least 2 each.
+
+    Notes
+    -----
+    ``L* <= L(phi) <= L* + 2 (1 - 2^-I)``, where ``I = I(z_opt; phi_opt | phi)`` in bits, z_opt
+    is what the optimal classifier says ("human" where p_ref > p_model) and phi_opt = [p_ref,
+    p_model] (Hashimoto, Zhang and Liang 2019, appendix A.2, Theorem 1, doi:10.18653/v1/N19-1169).
+    z_opt is a function of phi_opt, so I is the entropy ``H(z_opt | phi)``: what HUSE's
+    features leave open about what the optimal classifier would say. Their judgments may be random
+    given the text; the proof holds then, too. It goes by way of ``L* + 2 disagreement``, which
+    lies between huse and upper. As z_opt has two values, ``L* + I`` lies between these two (Hellman
+    and Raviv 1970, doi:10.1109/TIT.1970.1054466): 2^-I is for any number of values.
+
+    I is that of the features in the bins of `population_scores`, on the texts themselves: bins
+    raise it a little, and learning and measuring on the same texts lowers it. ``huse`` is measured
+    on other texts than it is learned on, which raises it: ``holds`` asks more than the theorem. The
+    lower bound is not asked for: no rule errs less than the optimal one on any text, so ``huse``
+    cannot come out below ``l_star``.
+
+    Examples
+    --------
+    >>> from nlgbench.annotators import hire
+    >>> logprob = np.random.default_rng(0).normal(-2, 0.4, size=(2, 1000))
+    >>> draws = [Draws(one, one, np.full(1000, 0.5)) for one in logprob]
+    >>> found = theorem1_bound(*draws, hire(20, seed=0))
+    >>> found["l_star"], found["huse"], found["information"], found["upper"]
+    (1.0, 1.0, 0.0, 1.0)
+    """
+    loss = _losses(reference, system, crew)
+    human, level, given_level, bins = _judged(reference, system, crew)
+    says_human = human > 0.5 + 1e-9  # where both probabilities are equal, rounding must not say
+    of_human, of_machine = (
+        _cells(bins, level, given_level, weight) for weight in (says_human, ~says_human)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bits = [
+            np.where(one > 0, np.log2((of_human + of_machine) / one), 0)
+            for one in (of_machine, of_human)
+        ]
+    guess, *surprise = ((given_level @ of.T)[level, bins] for of in (of_human > of_machine, *bits))
+    values = {name: loss[name] for name in ("l_star", "huse")}
+    values["disagreement"] = np.where(says_human, 1 - guess, guess)
+    values["information"] = np.where(says_human, surprise[1], surprise[0])
+    # The bound is no mean, so its standard error is that of its linear part.
+    kept = 2 ** -float(values["information"].mean())
+    spread = loss["l_star"] + 2 * np.log(2) * kept * values["information"]
+    found: dict[str, float | bool] = {}
+    for name, value in values.items():
+        found[name], found[f"{name}_se"] = _mean(value)
+    found["upper"] = found["l_star"] + 2 * (1 - kept)
+    found["upper_se"] = _mean(spread)[1]
+    found["slack"] = found["upper"] - found["huse"]
+    found["slack_se"] = _mean(spread - loss["huse"])[1]
+    found["holds"] = found["slack"] > -3 * found["slack_se"] - 1e-9
+    return found
+
+
+def _mean(values: Floats) -> tuple[float, float]:
+    """Average over texts, the human ones first, with the standard error."""
+    n = len(values) // 2
+    within = values[:n].var(ddof=1) + values[n:].var(ddof=1)
+    return float(values.mean()), float(np.sqrt(within / n) / 2)
+
+
+def _judged(
+    reference: Draws, system: Draws, crew: Crew
+) -> tuple[Floats, np.ndarray, Floats, np.ndarray]:
+    """Give texts their posteriors, levels of typicality and bins, and levels their judgments."""
+    n = len(reference.human)
+    if n != len(system.human) or n < 2:
+        raise ValueError(
+            "population_scores and theorem1_bound need equally many texts of both classes, at "
+            f"least 2 each. Got {n} and {len(system.human)}."
+        )
+    typical = typicality(np.concatenate([reference.reference, system.reference]))
+    levels = np.linspace(typical.min(), typical.max(), _N_LEVELS)
+    width = max(levels[1] - levels[0], 1e-12)
+    level = np.rint((typical - levels[0]) / width).astype(np.int64)
+    human = np.concatenate([reference.human, system.human])
+    bins = _bins(np.concatenate([reference.system, system.system]))
+    return human, level, sum_distribution(crew, levels), bins
+
+
+def _cells(bins: np.ndarray, level: np.ndarray, given_level: Floats, weights: np.ndarray) -> Floats:
+    """Sum weights of texts by bin and, as expected from their levels, by sum of judgments."""
+    shape = (int(bins.max()) + 1, _N_LEVELS)
+    place = np.ravel_multi_index((bins, level), shape)
+    weighed = np.bincount(place, weights=weights, minlength=shape[0] * shape[1])
+    return weighed.reshape(shape) @ given_level
 
 
 def _bins(values: Floats) -> np.ndarray:

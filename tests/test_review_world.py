@@ -208,6 +208,22 @@ def test_more_annotators_lower_huse_toward_its_limit():
     assert population[-1] == pytest.approx(scores["l_star"], abs=0.05)
 
 
+@pytest.mark.parametrize("name", ["grammar_t0.9", "trigram_t0.7", "corrupted_0.3"])
+def test_more_annotators_lower_huse_in_the_population(name):
+    # Each crew holds the smaller one. A mean of more judgments does not determine the mean of
+    # fewer, so no theorem says so.
+    system, grammar = worlds.review_systems([name], seed=2)[name], review_grammar()
+    texts = grammar.sample(4000, seed=5), system.sample(4000, seed=6)
+    draws = [worlds._draws(system, one, []) for one in texts]
+    everyone = annotators.hire(200, seed=3)
+    assert not everyone.careless[0]
+    crews = [annotators.Crew(everyone.leniency[:n], everyone.careless[:n]) for n in (1, 20, 200)]
+    one, twenty, many = (truth.population_scores(*draws, crew) for crew in crews)
+    assert one["huse"] > twenty["huse"] + 3 * np.hypot(one["huse_se"], twenty["huse_se"])
+    assert many["huse"] < twenty["huse"] + 3 * np.hypot(many["huse_se"], twenty["huse_se"])
+    assert many["huse"] == pytest.approx(many["l_star"], abs=0.08)
+
+
 def test_typicality_table_spans_the_range_and_correlates():
     table = worlds.typicality_table(n_sentences=60, seed=0)
     assert table["logprob"].is_monotonic_increasing and table["text"].is_unique
