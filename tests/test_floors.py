@@ -24,6 +24,7 @@ FLOORS = {
     "nlgbench.claims": 3,
     "nlgbench.crowd": 3,
     "nlgbench.annotators": 3,
+    "nlgbench.bounds": 3,
     "nlgbench.gaussian": 3,
     "nlgbench.truth": 3,
     "nlgbench.worlds": 3,

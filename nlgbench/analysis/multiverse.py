@@ -9,7 +9,7 @@ from nlgbench.analysis import neighbors
 from nlgbench.analysis.features import known
 from nlgbench.analysis.huse import TOLERANCE, Length, Scaling, Ties, huse
 from nlgbench.analysis.replicates import MAPS
-from nlgbench.analysis.resampling import check_n
+from nlgbench.text import check_n
 
 #: The choices of Hashimoto, Zhang and Liang (2019) and of their released code.
 PAPER = {

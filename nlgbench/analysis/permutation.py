@@ -13,7 +13,8 @@ from nlgbench.analysis.features import known
 from nlgbench.analysis.huse import TOLERANCE, HuseResult, huse
 from nlgbench.analysis.neighbors import Ints
 from nlgbench.analysis.replicates import MAPS
-from nlgbench.analysis.resampling import Bools, check_n
+from nlgbench.analysis.resampling import Bools
+from nlgbench.text import check_n
 
 Within = Literal["items", "hits"]
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from nlgbench.analysis.neighbors import Floats
+from nlgbench.text import check_n
 
 Bools = NDArray[np.bool_]
 
@@ -192,22 +193,3 @@ def interval(
         "n_undefined": n_undefined,
         "reason": reason,
     }
-
-
-def check_n(n: int, name: str) -> None:
-    """Refuse what is no whole number of at least 1.
-
-    Parameters
-    ----------
-    n : int
-        What was asked for.
-    name : str
-        For the message.
-
-    Raises
-    ------
-    ValueError
-        With the number.
-    """
-    if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
-        raise ValueError(f"{name} must be a whole number, at least 1. Got {n!r}.")

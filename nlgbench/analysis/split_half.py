@@ -6,8 +6,9 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from nlgbench.analysis.neighbors import Floats
-from nlgbench.analysis.resampling import check_n, half_samples, interval
+from nlgbench.analysis.resampling import half_samples, interval
 from nlgbench.analysis.votes import judged
+from nlgbench.text import check_n
 
 
 def split_half(

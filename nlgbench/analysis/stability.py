@@ -12,7 +12,8 @@ from nlgbench import tables
 from nlgbench.analysis.features import compared, known
 from nlgbench.analysis.huse import SCORES, huse
 from nlgbench.analysis.replicates import annotator_replicates, output_replicates
-from nlgbench.analysis.resampling import check_n, half_samples
+from nlgbench.analysis.resampling import half_samples
+from nlgbench.text import check_n
 
 
 def stability_curve(

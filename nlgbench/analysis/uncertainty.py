@@ -9,7 +9,8 @@ from nlgbench import tables
 from nlgbench.analysis.features import known
 from nlgbench.analysis.huse import SCORES, huse
 from nlgbench.analysis.replicates import annotator_replicates, output_replicates
-from nlgbench.analysis.resampling import check_n, half_samples, interval
+from nlgbench.analysis.resampling import half_samples, interval
+from nlgbench.text import check_n
 
 Over = Literal["outputs", "items", "annotators"]
 
