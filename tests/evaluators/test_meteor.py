@@ -1,0 +1,116 @@
+import importlib.util
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgbench.evaluators import meteor as module
+from nlgbench.evaluators.meteor import meteor
+
+NEEDS_JAVA = pytest.mark.skipif(
+    shutil.which("java") is None or importlib.util.find_spec("pycocoevalcap") is None,
+    reason="METEOR needs Java and pycocoevalcap",
+)
+TEXTS = ["the lid leaks badly", "it broke", "a nice kettle", "the lids leaked"]
+REFERENCES = [["the lid leaks", "it drips a lot"], ["the zipper broke"], ["a good kettle ."], ["a"]]
+
+
+@NEEDS_JAVA
+def test_scores_are_pycocoevalcaps_and_oddities_do_not_break_a_long_batch():
+    from pycocoevalcap.meteor.meteor import Meteor
+
+    theirs = Meteor()
+    theirs.meteor_p.stderr.close()
+    total, each = theirs.compute_score(
+        dict(enumerate(REFERENCES)), {at: [text] for at, text in enumerate(TEXTS)}
+    )
+    theirs.meteor_p.stdin.close()
+    theirs.meteor_p.stdout.close()
+    theirs.meteor_p.kill()
+    theirs.meteor_p.wait()
+
+    odd = ["it\nbroke", "the ||| lid", "caf\u00e9", "", "no reference", "EVAL ||| 1"]
+    odd_references = [["it broke"], ["the\r\nlid |||"], ["caf\u00e9"], ["a lid"], [" "], ["a"]]
+    # More input in one line, and more answers, than pipes hold (64 KiB).
+    long = [" ".join(f"word{n}" for n in range(15_000)), *["a lid"] * 1500]
+    texts, references = TEXTS + odd + long, REFERENCES + odd_references + [[text] for text in long]
+    group = ["plain"] * len(TEXTS) + ["odd"] * len(odd) + ["long"] * len(long)
+    found, totals = module._evaluate(texts, references, group)
+    assert found[:4].tolist() == each
+    assert totals["plain"] == total
+    assert found[4:7].tolist() == pytest.approx([1, 1, 1])
+    assert found[7] == 0
+    assert np.isnan(found[8])
+    assert 0 < totals["odd"] < 1
+    assert found[10:].tolist() == pytest.approx([1] * len(long))
+
+
+def test_tables_take_meteor(monkeypatch):
+    pytest.importorskip("pycocoevalcap")
+    from nlgbench.evaluators import overlap
+
+    outputs = pd.DataFrame(
+        {"dataset": "d", "output_id": ["a", "b", "c"], "item_id": ["1", "2", "1"]}
+    ).assign(system=["s", "t", "t"], text=TEXTS[:3], is_human=False, context="")
+    references = pd.DataFrame(
+        {"dataset": "d", "item_id": ["1"], "reference_id": ["r"], "text": ["the lid leaks"]}
+    )
+    lists = [["the lid leaks"], [], ["the lid leaks"]]
+
+    def each(texts, found):
+        assert (texts, found) == (TEXTS[:3], lists)
+        return np.array([0.5, np.nan, 0.25])
+
+    def summed(texts, found, *, group):
+        assert (texts, found) == (TEXTS[:3], lists)
+        assert group == [("d", "s"), ("d", "t"), ("d", "t")]
+        return {("d", "s"): 0.7, ("d", "t"): 0.3}
+
+    monkeypatch.setattr(overlap, "meteor", each)
+    monkeypatch.setattr(overlap, "corpus_meteor", summed)
+    scores = overlap.score_overlap(outputs, references, metrics=["meteor"])
+    assert scores["score"].tolist() == pytest.approx([0.5, np.nan, 0.25], nan_ok=True)
+    systems = overlap.score_systems(outputs, references, metrics=["meteor"])
+    assert systems["score"].tolist() == [0.7, 0.3]
+    assert systems["signature"].str[-11:].tolist() == ["outputs:1/1", "outputs:1/2"]
+    assert "METEOR 1.5" in systems["signature"].iloc[0]
+
+
+def test_without_java(monkeypatch, tmp_path):
+    pytest.importorskip("pycocoevalcap")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="no `java` is on PATH: install one"):
+        meteor(["a"], [["a"]])
+
+
+def test_without_pycocoevalcap(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("pycocoevalcap")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pycocoevalcap", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'nlgbench\[meteor\]'"):
+        meteor(["a"], [["a"]])
+
+
+def test_a_program_that_ends_early_is_reported_and_ended(monkeypatch, tmp_path):
+    pytest.importorskip("pycocoevalcap")
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\necho 'Could not reserve enough space' >&2\nexit 3\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    started = []
+    start = module._start
+
+    def kept(log):
+        started.append(start(log))
+        return started[-1]
+
+    monkeypatch.setattr(module, "_start", kept)
+    with pytest.raises(RuntimeError, match="code 3 before it answered; it said: Could not reserve"):
+        meteor(["a"] * 3, [["a"]] * 3)
+    assert isinstance(started[0], subprocess.Popen)
+    assert started[0].poll() is not None
+    assert started[0].stdin.closed
+    assert started[0].stdout.closed
