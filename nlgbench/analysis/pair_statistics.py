@@ -111,7 +111,7 @@ def pairwise_accuracy(counts: PairCounts) -> Floats:
     Notes
     -----
     ``(C + T_xy) / all pairs``, ``T_xy`` the pairs tied in both (Deutsch, Foster and Freitag 2023,
-    *Ties Matter*, section 5, doi:10.18653/v1/2023.emnlp-main.798). Without ties it is the pairwise
+    *Ties Matter*, doi:10.18653/v1/2023.emnlp-main.798). Without ties it is the pairwise
     accuracy of Kocmi et al. (2021, https://aclanthology.org/2021.wmt-1.57).
 
     Examples

@@ -30,10 +30,10 @@ def tie_calibration(x: ArrayLike, y: ArrayLike) -> pd.DataFrame:
 
     Notes
     -----
-    Deutsch, Foster and Freitag (2023), section 6, doi:10.18653/v1/2023.emnlp-main.798: scores that
-    differ by at most epsilon are tied; a pair is right when it is tied in both or ordered alike.
-    One epsilon serves all groups, and each group weighs the same. Time and memory go with the
-    number of pairs.
+    Scores that differ by at most epsilon are tied; a pair is right when it is tied in both or
+    ordered alike (Deutsch, Foster and Freitag 2023, *Ties Matter*,
+    doi:10.18653/v1/2023.emnlp-main.798). One epsilon serves all groups, and each group weighs the
+    same. Time and memory go with the number of pairs.
 
     Examples
     --------
@@ -225,10 +225,11 @@ def soft_pairwise_accuracy(
     Notes
     -----
     ``1 - mean over pairs of |p_y - p_x|``; p is the one-sided p-value of a paired permutation test
-    that one system is better than the other (Thompson et al. 2024, section 4,
-    https://aclanthology.org/2024.wmt-1.118). There 1,000 permutations count those at or above the
-    observed sum, so that the two sides of a pair add up to more than 1 and the order of systems
-    matters where judgments are discrete. Here half of the equal ones count (mid-p), so it does not.
+    that one system is better than the other (Thompson, Mathur, Deutsch and Khayrallah 2024,
+    https://aclanthology.org/2024.wmt-1.118). The authors' code counts, of 1,000 permutations, those
+    at or above the observed sum, so that the two sides of a pair add up to more than 1 and the
+    order of systems matters where judgments are discrete. Here half of the equal ones count
+    (mid-p), so it does not.
 
     Systems that share fewer than two items are compared as unpaired samples, by the permutation
     distribution of labels (always its normal limit).

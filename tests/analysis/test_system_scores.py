@@ -2,17 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from small_study import table
 
-from nlgbench import tables
 from nlgbench.analysis.system_scores import correlate_systems, mean_system_scores
 
 ALL = ("pearson", "spearman", "kendall_b", "kendall_c", "pairwise_accuracy")
-
-
-def table(name, scores, systems=None):
-    systems = systems or [f"s{number}" for number in range(len(scores))]
-    rows = {"dataset": "d", "system": systems, "evaluator": name, "score": scores, "signature": ""}
-    return pd.DataFrame(rows)[tables.columns("system_scores")]
 
 
 # SciPy's documentation of kendalltau: tau = -0.47140452, p = 0.28274546.
