@@ -1,0 +1,359 @@
+"""The one training loop of torch models: seeded, on one thread, stopped early, saved safely."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgbench import csv_files
+
+try:
+    import safetensors.torch
+    import torch
+except ImportError as error:
+    raise ImportError(
+        f"neural models need torch and safetensors, and {error.name} is not installed: "
+        "pip install 'nlgbench[neural]'"
+    ) from error
+
+Batch = tuple[torch.Tensor, ...]
+Loss = Callable[[Any, Batch], torch.Tensor]
+
+_MARK = "nlgbench"
+
+
+@contextmanager
+def seeded(seed: int | np.random.Generator, *, threads: int = 1) -> Iterator[torch.Generator]:
+    """Make what torch draws inside depend on a seed alone, and leave its state outside untouched.
+
+    Parameters
+    ----------
+    seed : int or Generator
+        Where the random numbers come from.
+    threads : int
+        Threads of torch inside. One is fastest for small models, and sums in one order.
+
+    Yields
+    ------
+    torch.Generator
+        Seeded likewise, for draws that should not depend on those of the model.
+
+    Examples
+    --------
+    >>> with seeded(0):
+    ...     first = torch.nn.Linear(2, 1).weight
+    >>> with seeded(0):
+    ...     torch.equal(first, torch.nn.Linear(2, 1).weight)
+    True
+    """
+    number = int(np.random.default_rng(seed).integers(2**62))
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(number)
+            yield torch.Generator().manual_seed(number)
+    finally:
+        torch.set_num_threads(before)
+
+
+def fit(
+    model: torch.nn.Module,
+    data: Sequence[torch.Tensor],
+    *,
+    loss: Loss,
+    dev: Sequence[torch.Tensor] | None = None,
+    epochs: int,
+    batch_size: int = 64,
+    learning_rate: float = 1e-3,
+    weight_decay: float = 0.0,
+    one_cycle: bool = False,
+    max_norm: float | None = None,
+    patience: int | None = None,
+    seed: int | np.random.Generator,
+    threads: int = 1,
+    progress: Callable[[dict[str, float]], object] | None = None,
+) -> pd.DataFrame:
+    """Train a model in place, with Adam.
+
+    Parameters
+    ----------
+    model : Module
+        What is trained; its starting weights are the caller's (build it inside `seeded`).
+    data : sequence of tensors
+        Each with a row per example; a batch is a tuple of the same rows of each.
+    loss : callable
+        ``loss(model, batch)``: the batch's mean loss, a tensor of one number.
+    dev : sequence of tensors, optional
+        As `data`. Given, the weights of the epoch with the lowest mean loss on it are kept (the
+        earliest, where equal); else those of the last epoch.
+    epochs : int
+        Passes over the data at most.
+    batch_size : int
+        Rows in a batch; the last one may have fewer.
+    learning_rate, weight_decay : float
+        Of Adam, otherwise with torch's defaults; the highest rate, where `one_cycle`.
+    one_cycle : bool
+        Let the rate rise and fall once over all `epochs`, as torch's ``OneCycleLR`` does.
+    max_norm : float, optional
+        Clip the gradient's norm to this.
+    patience : int, optional
+        Stop after so many epochs without a lower loss on `dev`.
+    seed : int or Generator
+        Where the order of rows and the model's dropout come from.
+    threads : int
+        Threads of torch.
+    progress : callable, optional
+        Called with the history's row after each epoch.
+
+    Returns
+    -------
+    DataFrame
+        A row per epoch: epoch (from 1), train_loss (mean over rows, while training, so with
+        dropout), dev_loss (NaN without `dev`), is_kept (the epoch whose weights the model has).
+
+    Raises
+    ------
+    ValueError
+        When lengths disagree, a number is out of range, or `patience` comes without `dev`.
+    FloatingPointError
+        When a loss is not finite.
+
+    Examples
+    --------
+    >>> x = torch.linspace(-1, 1, 64)[:, None]
+    >>> with seeded(0):
+    ...     line = torch.nn.Linear(1, 1)
+    >>> def squared(model, batch):
+    ...     return ((model(batch[0]) - batch[1]) ** 2).mean()
+    >>> history = fit(line, (x, 3 * x), loss=squared, epochs=200, learning_rate=0.1, seed=0)
+    >>> round(line.weight.item(), 2), len(history)
+    (3.0, 200)
+    """
+    n = _check_rows(data, "data")
+    if dev is not None:
+        _check_rows(dev, "dev")
+    counts = {"epochs": epochs, "batch_size": batch_size, "patience": 1}
+    counts |= {} if patience is None else {"patience": patience}
+    if min(counts.values()) < 1 or not learning_rate > 0:
+        raise ValueError(
+            f"{', '.join(counts)} must be at least 1, and learning_rate above 0. Got {counts}, "
+            f"learning_rate = {learning_rate}."
+        )
+    if patience is not None and dev is None:
+        raise ValueError("patience needs dev: the data on which the loss no longer falls.")
+    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
+    cycle = None
+    if one_cycle:
+        steps = epochs * -(-n // batch_size)
+        cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps)
+    rows: list[dict[str, float]] = []
+    best, kept = float("inf"), 0
+    weights: dict[str, torch.Tensor] = {}
+    with seeded(seed, threads=threads) as order:
+        for epoch in range(1, epochs + 1):
+            model.train()
+            total = 0.0
+            for chosen in torch.randperm(n, generator=order).split(batch_size):
+                optimizer.zero_grad()
+                value = loss(model, tuple(tensor[chosen] for tensor in data))
+                value.backward()
+                if max_norm is not None:
+                    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+                optimizer.step()
+                if cycle is not None:
+                    cycle.step()
+                total += value.item() * len(chosen)
+            row = {"epoch": epoch, "train_loss": total / n, "dev_loss": float("nan")}
+            if dev is not None:
+                row["dev_loss"] = _mean_loss(model, dev, loss, batch_size)
+            if not np.isfinite(row["train_loss"]) or (dev and not np.isfinite(row["dev_loss"])):
+                raise FloatingPointError(
+                    f"the loss is not finite in epoch {epoch} ({row}): lower learning_rate "
+                    f"(now {learning_rate}), or set max_norm."
+                )
+            rows.append(row)
+            if progress is not None:
+                progress(dict(row))
+            if dev is None:
+                kept = epoch
+            elif row["dev_loss"] < best:
+                best, kept, weights = row["dev_loss"], epoch, _state(model)
+            elif patience is not None and epoch - kept >= patience:
+                break
+    if dev is not None:
+        model.load_state_dict(weights)
+    model.eval()
+    history = pd.DataFrame(rows)
+    return history.assign(is_kept=history["epoch"] == kept)
+
+
+def predict(
+    model: torch.nn.Module,
+    data: Sequence[torch.Tensor],
+    *,
+    batch_size: int = 256,
+    threads: int = 1,
+) -> torch.Tensor:
+    """Call a model on batches, without dropout or gradients.
+
+    Parameters
+    ----------
+    model : Module
+        Called as ``model(*batch)``.
+    data : sequence of tensors
+        As in `fit`.
+    batch_size, threads : int
+        As in `fit`.
+
+    Returns
+    -------
+    Tensor
+        What it returns for each row, in order.
+
+    Raises
+    ------
+    ValueError
+        When there is no row, or lengths disagree.
+
+    Examples
+    --------
+    >>> predict(torch.nn.Dropout(0.5), (torch.ones(3),), batch_size=2)
+    tensor([1., 1., 1.])
+    """
+    n = _check_rows(data, "data")
+    model.eval()
+    with seeded(0, threads=threads), torch.no_grad():
+        parts = torch.arange(n).split(batch_size)
+        return torch.cat([model(*(tensor[part] for tensor in data)) for part in parts])
+
+
+def _check_rows(data: Sequence[torch.Tensor], name: str) -> int:
+    lengths = {len(tensor) for tensor in data}
+    if len(lengths) != 1 or 0 in lengths:
+        raise ValueError(
+            f"{name} must be tensors with a row per example, as many in each and at least one. "
+            f"Got rows: {[len(tensor) for tensor in data]}."
+        )
+    return lengths.pop()
+
+
+def _mean_loss(
+    model: torch.nn.Module, data: Sequence[torch.Tensor], loss: Loss, batch_size: int
+) -> float:
+    model.eval()
+    n = len(data[0])
+    with torch.no_grad():
+        return sum(
+            loss(model, tuple(tensor[part] for tensor in data)).item() * len(part) / n
+            for part in torch.arange(n).split(batch_size)
+        )
+
+
+def _state(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Return a copy of the weights; safetensors wants none to share memory."""
+    return {name: value.detach().clone() for name, value in model.state_dict().items()}
+
+
+def digest(tensors: dict[str, torch.Tensor]) -> str:
+    """Hash tensors.
+
+    Parameters
+    ----------
+    tensors : dict of str to Tensor
+        Such as a ``state_dict``.
+
+    Returns
+    -------
+    str
+        SHA-256, in hex, of names, types, shapes and values.
+
+    Examples
+    --------
+    >>> digest({"a": torch.zeros(2)}) == digest({"a": torch.zeros(1, 2)})
+    False
+    """
+    total = hashlib.sha256()
+    for name in sorted(tensors):
+        values = tensors[name].detach().cpu().contiguous()
+        total.update(json.dumps([name, str(values.dtype), list(values.shape)]).encode())
+        total.update(values.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return total.hexdigest()
+
+
+def save(model: torch.nn.Module, path: str | os.PathLike, settings: dict[str, Any]) -> None:
+    """Save weights as safetensors, aside first and then renamed into place.
+
+    Parameters
+    ----------
+    model : Module
+        Its ``state_dict`` is saved.
+    path : path
+        The file; a former one is replaced only when the new one is whole.
+    settings : dict
+        What it takes to rebuild the model and to tell it from others. JSON, saved in the file.
+
+    Raises
+    ------
+    TypeError
+        When the settings are no JSON.
+
+    Notes
+    -----
+    To train only once, put into the settings what training depends on (options, seed, and the
+    `digest` of the data and of the starting weights), and train when those of `load` differ.
+    """
+    state = _state(model)
+    written = {_MARK: json.dumps(settings, sort_keys=True), "digest": digest(state)}
+    csv_files.replace(
+        Path(path), lambda aside: safetensors.torch.save_file(state, aside, metadata=written)
+    )
+
+
+def load(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Read what `save` wrote.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    tuple of (dict of str to Tensor, dict)
+        Weights, for ``model.load_state_dict``, and settings.
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is none.
+    ValueError
+        When the file is no safetensors file, was not written by `save`, or its values changed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(torch.nn.Linear(2, 1), Path(folder, "line"), {"kind": "line"})
+    ...     state, settings = load(Path(folder, "line"))
+    >>> sorted(state), settings
+    (['bias', 'weight'], {'kind': 'line'})
+    """
+    way = "delete it, and train again"
+    try:
+        with safetensors.safe_open(path, framework="pt") as opened:
+            written = opened.metadata() or {}
+            state = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+    except safetensors.SafetensorError as error:
+        raise ValueError(f"{path} is no whole safetensors file ({error}): {way}.") from error
+    if _MARK not in written:
+        raise ValueError(f"{path} was not saved by nlgbench: give another path.")
+    if written.get("digest") != digest(state):
+        raise ValueError(f"{path}: its values are not those that were saved: {way}.")
+    return state, json.loads(written[_MARK])

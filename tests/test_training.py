@@ -1,0 +1,257 @@
+import json
+import struct
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch", reason="the extra neural is not installed")
+
+from nlgbench.training import digest, fit, load, predict, save, seeded  # noqa: E402
+
+
+def line(*, seed=0):
+    with seeded(seed):
+        return torch.nn.Linear(1, 1)
+
+
+def squared(model, batch):
+    return ((model(batch[0]) - batch[1]) ** 2).mean()
+
+
+X = torch.linspace(-1, 1, 60)[:, None]
+NOISE = torch.from_numpy(np.random.default_rng(0).normal(size=(60, 1))).float()
+DATA = (X, 3 * X + 1 + NOISE)
+
+
+def test_the_loss_falls_to_that_of_least_squares():
+    model = line()
+    fit(model, DATA, loss=squared, epochs=200, batch_size=60, learning_rate=0.1, seed=0)
+    slope, intercept = np.polyfit(DATA[0][:, 0].numpy(), DATA[1][:, 0].numpy(), 1)
+    assert model.weight.item() == pytest.approx(slope, abs=1e-3)
+    assert model.bias.item() == pytest.approx(intercept, abs=1e-3)
+
+
+def test_a_step_is_torch_adam():
+    model, plain = line(), line()
+    fit(model, DATA, loss=squared, epochs=1, batch_size=60, weight_decay=0.1, seed=0)
+    optimizer = torch.optim.Adam(plain.parameters(), lr=1e-3, weight_decay=0.1)
+    squared(plain, DATA).backward()
+    optimizer.step()
+    assert digest(model.state_dict()) != digest(line().state_dict())
+    # Rows come in another order, so sums round otherwise.
+    for ours, theirs in zip(model.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-6)
+
+
+def dropping(*, seed=0):
+    with seeded(seed):
+        return torch.nn.Sequential(
+            torch.nn.Linear(1, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1)
+        )
+
+
+def test_a_seed_fixes_the_weights_and_leaves_the_global_state_alone():
+    torch.manual_seed(1)
+    before, n_threads = torch.get_rng_state(), torch.get_num_threads()
+    found = []
+    for seed in (0, 0, 1):
+        model = dropping()
+        history = fit(model, DATA, loss=squared, epochs=3, batch_size=16, seed=seed)
+        found.append((digest(model.state_dict()), history["train_loss"].tolist()))
+    assert found[0] == found[1]
+    assert found[0] != found[2]
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.get_num_threads() == n_threads
+    drawn = np.random.default_rng(5), np.random.default_rng(5)
+    for rng in drawn:
+        with seeded(rng):
+            found.append(torch.rand(1).item())
+    assert found[-1] == found[-2]
+
+
+@settings(max_examples=20, deadline=None)
+@given(n=st.integers(1, 20), batch_size=st.integers(1, 25))
+def test_each_epoch_sees_each_row_once(n, batch_size):
+    seen = []
+
+    def noting(model, batch):
+        assert len(batch[0]) <= batch_size
+        seen.extend(batch[1].tolist())
+        return squared(model, (batch[0], batch[0]))
+
+    data = (torch.ones(n, 1), torch.arange(n))
+    history = fit(line(), data, loss=noting, epochs=2, batch_size=batch_size, seed=0)
+    assert Counter(seen) == dict.fromkeys(range(n), 2)
+    assert history["epoch"].tolist() == [1, 2]
+    assert sorted(seen[:n]) == list(range(n))
+
+
+def test_the_epoch_with_the_lowest_dev_loss_is_kept():
+    """Training data pull the weight past the dev data's optimum of 1, to 3."""
+    model = line()
+    with torch.no_grad():
+        model.weight.fill_(0)
+        model.bias.fill_(0)
+    dev, kept = (X, X), []
+    history = fit(
+        model,
+        (X, 3 * X),
+        loss=squared,
+        dev=dev,
+        epochs=100,
+        batch_size=60,
+        learning_rate=0.1,
+        patience=4,
+        seed=0,
+        progress=lambda row: kept.append((row["dev_loss"], model.weight.item())),
+    )
+    best = history["dev_loss"].idxmin()
+    assert history["is_kept"].tolist() == [at == best for at in range(len(history))]
+    assert len(history) == best + 1 + 4
+    assert kept[best] == (history["dev_loss"][best], model.weight.item())
+    assert squared(model, dev).item() == pytest.approx(history["dev_loss"][best], rel=1e-5)
+    assert abs(model.weight.item() - 1) < 0.1
+    without = fit(line(), DATA, loss=squared, epochs=3, seed=0)
+    assert without["dev_loss"].isna().all()
+    assert without["is_kept"].tolist() == [False, False, True]
+
+
+def test_losses_are_means_over_rows_whatever_the_batches():
+    model = line()
+    histories = [
+        fit(
+            line(),
+            DATA,
+            loss=squared,
+            dev=DATA,
+            epochs=1,
+            batch_size=size,
+            learning_rate=1e-12,
+            seed=0,
+        )
+        for size in (7, 60)
+    ]
+    for history in histories:
+        wanted = squared(model, DATA).item()
+        assert history["dev_loss"][0] == pytest.approx(wanted, rel=1e-5)
+        assert history["train_loss"][0] == pytest.approx(wanted, rel=1e-5)
+
+
+def test_one_cycle_is_torch_schedule_over_all_steps():
+    model, plain = line(), line()
+    data = (torch.ones(4, 1), torch.zeros(4, 1))  # equal rows: their order does not matter
+    fit(model, data, loss=squared, epochs=10, batch_size=2, one_cycle=True, seed=0)
+    optimizer = torch.optim.Adam(plain.parameters(), lr=1e-3)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1e-3, total_steps=20)
+    for _ in range(20):
+        optimizer.zero_grad()
+        squared(plain, (data[0][:2], data[1][:2])).backward()
+        optimizer.step()
+        schedule.step()
+    assert digest(model.state_dict()) == digest(plain.state_dict())
+
+
+def test_a_clipped_gradient_has_at_most_that_norm(monkeypatch):
+    norms = []
+    original = torch.optim.Adam.step
+
+    def step(optimizer, *arguments, **options):
+        gradients = [each.grad.reshape(-1) for each in optimizer.param_groups[0]["params"]]
+        norms.append(torch.cat(gradients).norm().item())
+        return original(optimizer, *arguments, **options)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", step)
+    fit(line(), DATA, loss=squared, epochs=1, seed=0)
+    fit(line(), DATA, loss=squared, epochs=1, max_norm=0.5, seed=0)
+    assert norms[0] > 1
+    assert norms[1] == pytest.approx(0.5, rel=1e-4)
+
+
+def test_predictions_are_without_dropout_in_order():
+    model = torch.nn.Dropout(0.5)
+    model.train()
+    assert predict(model, (torch.arange(5.0),), batch_size=2).tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        ((X, X[:3]), {}, r"as many in each.*rows: \[60, 3\]"),
+        ((X[:0],), {}, "at least one"),
+        (DATA, {"epochs": 0}, "must be at least 1"),
+        (DATA, {"patience": 0, "dev": DATA}, "must be at least 1"),
+        (DATA, {"learning_rate": 0.0}, "learning_rate above 0"),
+        (DATA, {"patience": 2}, "patience needs dev"),
+        (DATA, {"dev": (X[:0],)}, "dev must be tensors"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(data, options, message):
+    with pytest.raises(ValueError, match=message):
+        fit(line(), data, **{"loss": squared, "epochs": 1, "seed": 0, **options})
+
+
+def test_a_loss_that_is_not_finite_stops_training():
+    with pytest.raises(FloatingPointError, match=r"epoch 1 .*lower learning_rate"):
+        fit(line(), (X, X / 0), loss=squared, epochs=2, seed=0)
+
+
+def test_weights_and_settings_come_back(tmp_path):
+    model = torch.nn.Sequential(torch.nn.Embedding(4, 2), torch.nn.LSTM(2, 3))
+    model.register_buffer("count", torch.tensor(7))
+    wanted = {"kind": "lstm", "sizes": [2, 3], "data": digest({"x": X})}
+    save(model, tmp_path / "a.safetensors", wanted)
+    state, found = load(tmp_path / "a.safetensors")
+    assert found == wanted
+    assert digest(state) == digest(model.state_dict())
+    assert [path.name for path in tmp_path.iterdir()] == ["a.safetensors"]
+
+
+def test_weights_that_share_memory_are_saved(tmp_path):
+    first, second = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+    second.weight = first.weight
+    model = torch.nn.Sequential(first, second)
+    save(model, tmp_path / "tied", {})
+    assert digest(load(tmp_path / "tied")[0]) == digest(model.state_dict())
+
+
+def test_a_failed_save_leaves_the_former_file(tmp_path):
+    path = tmp_path / "a"
+    save(line(), path, {})
+    before = path.read_bytes()
+    with pytest.raises(TypeError):
+        save(line(), path, {"seed": object()})
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_broken_or_foreign_checkpoint_is_refused(tmp_path):
+    path = tmp_path / "a"
+    with pytest.raises(FileNotFoundError, match="absent"):
+        load(tmp_path / "absent")
+    save(line(), path, {})
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    with pytest.raises(ValueError, match=r"no whole safetensors file .* train again"):
+        load(path)
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(ValueError, match="not those that were saved"):
+        load(path)
+    path.write_bytes(b"PK\x03\x04 a pickle")
+    with pytest.raises(ValueError, match="no whole safetensors file"):
+        load(path)
+    header = json.dumps({"__metadata__": {"format": "pt"}}).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(ValueError, match="was not saved by nlgbench"):
+        load(path)
+
+
+def test_without_torch_the_message_names_the_extra():
+    code = "import sys; sys.modules['torch'] = None; import nlgbench.training"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert "pip install 'nlgbench[neural]'" in ran.stderr
