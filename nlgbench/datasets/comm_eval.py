@@ -1,0 +1,236 @@
+"""The comm-eval release: captions of colors, good, vague and wrong, and who understood them.
+
+Newman, Cohn-Gordon and Potts (2020), Communication-based Evaluation for Natural Language
+Generation, Proceedings of SCiL 3, arXiv:1909.07290.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from nlgbench import csv_files, tables
+from nlgbench.datasets import cache
+from nlgbench.datasets.color_contexts import context_rows
+from nlgbench.datasets.monroe import role_colors
+
+RAW_FILE = "comm-eval/clean_data.csv"
+
+#: System -> quality, higher is better.
+QUALITY = {"descriptive": 3, "ambiguous": 2, "misleading": 1}
+
+# A descriptive caption is kept when so many of its three listeners found the target.
+_MAJORITY = 2
+# From this number on, a context's captions are those of the games.
+_FIRST_GAME = 10
+_FORMS = (
+    ("contextId", r"\w+\.[01]", "the name of a pair and which of it, such as ci7.1"),
+    ("contextNum", r"\d+", "a whole number"),
+    ("quality", "descriptive|ambiguous", "descriptive or ambiguous"),
+)
+
+
+def load_comm_eval(*, filtered: bool = True) -> tables.Study:
+    """Load the comm-eval release as tidy tables.
+
+    Parameters
+    ----------
+    filtered : bool, default True
+        Leave out what the paper left out; False gives every caption that was collected, and the
+        twin of every descriptive one.
+
+    Returns
+    -------
+    Study
+        ``outputs``: 1,912 descriptive, 1,343 ambiguous and 1,909 misleading captions, the
+        ``system`` (see `QUALITY`). ``context`` is one of 360 contexts, such as ``ci7.1``; contexts
+        ``ci7.0`` and ``ci7.1`` are twins, see `pairs`. ``item_id`` is the context, too, but for
+        405 captions of Monroe et al.'s games that were said of other colors than the context's
+        own: ``ci7.1/2``, ... have those. ``output_id`` is context and number, ``ci7.1-04``;
+        ``ci7.1-m12`` is from a game; a misleading caption is its twin's descriptive one, scored
+        with the same colors and the twin's target, and named after it: ``ci7.1-04-twin``.
+
+        ``references``: the kept descriptive captions of the context, the same for all its items;
+        ``reference_id`` is the output_id of the caption, so that a scorer can leave it out.
+
+        ``judgments``: what a listener picked. ``listener_success`` is 1 for the target;
+        ``twin_picked`` is 1 for the first distractor, which is the twin's target. There are three
+        listeners for each crowd caption. Who they are was not released: ``l1`` to ``l3`` are
+        places, not people. Game captions have one ``partner_success``, always 1, as they were
+        selected for it. Misleading captions were never judged as such: see
+        `nlgbench.datasets.comm_eval_counts.human_scores`.
+        ``group_id`` is the pair of contexts.
+
+        ``contexts``: hue (0 to 360), saturation, lightness (0 to 100); states in order of hue.
+
+    Raises
+    ------
+    DataUnavailableError
+        If the file is not in the cache.
+    DataCorruptError
+        If it is not the released file.
+
+    Notes
+    -----
+    The filter, as it gives the paper's counts: a descriptive caption is kept if at least 2 of its
+    3 listeners found the target (every game caption is kept); an ambiguous one if anybody listened
+    to it (288 of 1,800 have no listener, though the file says ``outcome=False``) and its text is
+    no kept description of its context; a misleading one unless its text is a kept description of
+    its context and the file calls the context far. Texts are compared in lower case, without
+    blanks at the ends. The paper says instead that such captions were removed from a CIEDE2000 of
+    20 on, but none of the 16 has that.
+
+    Examples
+    --------
+    >>> if cache.available([RAW_FILE]):
+    ...     assert len(load_comm_eval().outputs) == 5164
+    """
+    return read_comm_eval(cache.path(RAW_FILE), filtered=filtered)
+
+
+def read_comm_eval(path: Path, *, filtered: bool = True) -> tables.Study:
+    """Read a file laid out as the comm-eval release.
+
+    Parameters
+    ----------
+    path : Path
+        One row for each caption and listener.
+    filtered : bool, default True
+        As in `load_comm_eval`.
+
+    Returns
+    -------
+    Study
+        As `load_comm_eval`.
+
+    Raises
+    ------
+    TableError
+        If the file is cut off, a column is missing, a row's colors, roles, outcome or ids are none,
+        or the listeners of one caption saw different things.
+    """
+    captions, judgments = _captions(path)
+    described = captions["kind"] != "ambiguous"
+    from_game = captions["kind"] == "game"
+    captions["system"] = np.where(described, "descriptive", "ambiguous")
+    captions["kept"] = described & (from_game | (captions["n_found"] >= _MAJORITY))
+    references = captions[captions["kept"]]
+    twins = captions[described].assign(
+        system="misleading",
+        output_id=captions["output_id"] + "-twin",
+        context=captions["context"].map(_twin),
+        colors=captions["colors"].map(lambda three: (three[1], three[0], three[2])),
+    )
+    outputs = pd.concat([captions[described], captions[~described], twins], ignore_index=True)
+    known = set(zip(references["context"], references["plain"], strict=True))
+    repeats = [key in known for key in zip(outputs["context"], outputs["plain"], strict=True)]
+    ambiguous = outputs["system"] == "ambiguous"
+    far = (outputs["system"] == "misleading") & (outputs["condition"] == "far")
+    outputs["kept"] |= ambiguous & (outputs["n_listeners"] > 0)
+    outputs["kept"] &= ~((ambiguous | far) & np.array(repeats))
+    # The crowd's captions have the lowest numbers, and their colors are the context's own.
+    distinct = outputs.sort_values("number", kind="stable")[["context", "colors"]].drop_duplicates()
+    nth = distinct.groupby("context").cumcount() + 1
+    distinct["item_id"] = distinct["context"] + ("/" + nth.astype("str")).where(nth > 1, "")
+    outputs = outputs.merge(distinct, how="left", on=["context", "colors"], validate="many_to_one")
+    if filtered:
+        outputs = outputs[outputs["kept"]]
+    items = outputs.drop_duplicates("item_id")
+    references = items[["item_id", "context"]].merge(
+        references.rename(columns={"output_id": "reference_id"}), on="context"
+    )
+    judgments = judgments[judgments["output_id"].isin(outputs["output_id"])]
+
+    def table(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+        frame = frame.assign(dataset="comm-eval", is_human=True)
+        return tables.check(frame[tables.columns(name)], name, source=path)
+
+    colors = np.array(items["colors"].tolist())
+    return tables.Study(
+        outputs=table(outputs, "outputs"),
+        judgments=table(judgments, "judgments"),
+        references=table(references, "references"),
+        contexts=context_rows("comm-eval", items["item_id"].tolist(), colors, source=path),
+    )
+
+
+def _captions(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read one row per caption, and the judgments of all."""
+    frame, lines = csv_files.parse(path)
+    needs = ["contextId", "contextNum", "condition", "quality", "clickLocL", "outcome", "contents"]
+    colors = role_colors(frame, lines, path, needs=needs)
+    for name, form, rule in _FORMS:
+        bad = ~frame[name].str.fullmatch(form)
+        if bad.any():
+            row = int(bad.to_numpy().argmax())
+            raise tables.TableError(
+                f"{path}, row {row + 1} (line {lines[row]}), column {name!r} is "
+                f"{frame[name].iloc[row]!r}; it must be {rule}. Get the file anew."
+            )
+    number = frame["contextNum"].astype(int)
+    from_game = number >= _FIRST_GAME
+    between = pd.Series(np.where(from_game, "-m", "-"), dtype="str")
+    rows = pd.DataFrame(
+        {
+            "output_id": frame["contextId"] + between + frame["contextNum"].str.zfill(2),
+            "context": frame["contextId"],
+            "group_id": frame["contextId"].str[:-2],
+            "number": number,
+            "kind": frame["quality"].mask(from_game, "game"),
+            "condition": frame["condition"],
+            "text": frame["contents"],
+            "plain": frame["contents"].str.lower().str.strip(),
+            "colors": [tuple(map(tuple, three)) for three in colors.tolist()],
+        }
+    )
+    for name in ("kind", "text", "colors"):
+        differ = (rows[name] != rows.groupby("output_id")[name].transform("first")).to_numpy()
+        if differ.any():
+            row = int(differ.argmax())
+            raise tables.TableError(
+                f"{path}, row {row + 1} (line {lines[row]}): {name} differs from that of an "
+                f"earlier row of caption {rows['output_id'].iloc[row]!r}. Get the file anew."
+            )
+    # Captions that nobody heard have a row for each listener all the same, with no place clicked.
+    rows["heard"] = frame["clickLocL"] != ""
+    rows["found"] = rows["heard"] & (frame["clickStatus"] == "target")
+    captions = rows.groupby("output_id", sort=False).first()
+    captions["n_listeners"] = rows.groupby("output_id")["heard"].sum()
+    captions["n_found"] = rows.groupby("output_id")["found"].sum()
+
+    nth = rows.groupby("output_id").cumcount() + 1
+    rows["annotator_id"] = ("l" + nth.astype("str")).mask(from_game, "partner")
+    rows["dimension"] = pd.Series("listener_success", rows.index).mask(from_game, "partner_success")
+    rows["value"] = rows["found"].astype(float)
+    by_crowd = rows[~from_game].assign(dimension="twin_picked")
+    by_crowd["value"] = (frame["clickStatus"] == "distr1").astype(float)
+    judgments = pd.concat([rows, by_crowd])
+    return captions.reset_index(), judgments[judgments["heard"]]
+
+
+def _twin(context: str) -> str:
+    return context[:-1] + ("0" if context.endswith("1") else "1")
+
+
+def pairs(outputs: pd.DataFrame) -> pd.Series:
+    """Name the pair of contexts of each output: the cluster to resample.
+
+    Parameters
+    ----------
+    outputs : DataFrame
+        Outputs, references or contexts whose ``item_id`` is as in `load_comm_eval`.
+
+    Returns
+    -------
+    Series of str
+        180 pairs, such as ``ci7`` of contexts ``ci7.0`` and ``ci7.1``. They share their colors, and
+        the misleading captions of one are the descriptive ones of the other.
+
+    Examples
+    --------
+    >>> pairs(pd.DataFrame({"item_id": ["ci7.0", "ci7.1/2", "ci70.0"]})).tolist()
+    ['ci7', 'ci7', 'ci70']
+    """
+    return outputs["item_id"].str.partition(".")[0]

@@ -1,0 +1,325 @@
+"""Captions of colors, and the games that they come from."""
+
+import colorsys
+import csv
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from skimage.color import rgb2lab
+
+from nlgbench import tables
+from nlgbench.datasets import cache
+from nlgbench.datasets.color_contexts import (
+    FEATURES,
+    conditions,
+    context_rows,
+    differences,
+    lab,
+)
+from nlgbench.datasets.comm_eval import QUALITY, load_comm_eval, pairs, read_comm_eval
+from nlgbench.datasets.comm_eval_counts import counts, human_scores
+from nlgbench.datasets.monroe import RAW_FILES, load_monroe, read_monroe
+from nlgbench.datasets.published import load_claims
+
+RELEASED = pytest.mark.skipif(
+    not os.environ.get("NLGBENCH_DATA") or not cache.available("comm-eval"),
+    reason="NLGBENCH_DATA names no folder with the comm-eval release",
+)
+RED, PINK, BLUE, GREEN = (0, 90, 50), (340, 80, 50), (240, 90, 50), (120, 90, 50)
+PLACES = {"target": "click", "distr1": "alt1", "distr2": "alt2"}
+
+
+def row(colors, picked, **cells):
+    """A round in which `picked` was clicked; the others follow in the order of their roles."""
+    roles = [picked, *(role for role in PLACES if role != picked)]
+    by_role = dict(zip(PLACES, colors, strict=True))
+    made = {}
+    for place, role in zip(PLACES.values(), roles, strict=True):
+        made[f"{place}Status"] = role
+        for letter, value in zip("HSL", by_role[role], strict=True):
+            made[f"{place}Col{letter}"] = str(value)
+    return made | {"clickLocL": "1.0", "outcome": str(picked == "target")} | cells
+
+
+def caption(context, number, text, picks, colors, *, condition="split"):
+    quality = "ambiguous" if number < 10 and number % 2 else "descriptive"
+    shared = {"contextId": context, "contextNum": str(number), "condition": condition}
+    shared |= {"quality": quality, "contents": text}
+    rows = [row(colors, pick or "target", **shared) for pick in picks]
+    for made, pick in zip(rows, picks, strict=True):
+        if pick is None:  # never heard, though the file says that they failed
+            made |= {"clickLocL": "", "outcome": "False"}
+    return rows
+
+
+T, D1, D2 = "target", "distr1", "distr2"
+OWN, TWIN = (RED, PINK, BLUE), (PINK, RED, BLUE)
+
+
+def release(condition="split"):
+    say = [
+        ("ci0.0", 0, "red", [T, T, D2], OWN),  # kept by two of three
+        ("ci0.0", 2, "rose", [T, D1, D2], OWN),  # dropped
+        ("ci0.0", 1, " RED ", [T, D1, D2], OWN),  # ambiguous, but a reference: dropped
+        ("ci0.0", 3, "warm", [T, D1, D1], OWN),
+        ("ci0.0", 5, "color", [None] * 3, OWN),  # never heard: dropped
+        ("ci0.0", 12, "the red", [T], (RED, GREEN, BLUE)),  # a game of other colors
+        ("ci0.1", 0, "pink", [T, T, T], TWIN),
+        ("ci0.1", 2, "Red", [T, T, T], TWIN),  # as a misleading caption it repeats a reference
+    ]
+    return [made for part in say for made in caption(*part, condition=condition)]
+
+
+def saved(rows, path):
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def ids(study, system):
+    return study.outputs.loc[study.outputs["system"] == system, "output_id"].tolist()
+
+
+def test_the_paper_s_filter_keeps_what_listeners_understood(tmp_path):
+    study = read_comm_eval(saved(release(), tmp_path / "clean.csv"))
+    assert ids(study, "descriptive") == ["ci0.0-00", "ci0.0-m12", "ci0.1-00", "ci0.1-02"]
+    assert ids(study, "ambiguous") == ["ci0.0-03"]
+    twins = ["ci0.0-00-twin", "ci0.0-m12-twin", "ci0.1-00-twin", "ci0.1-02-twin"]
+    assert ids(study, "misleading") == twins
+    # A misleading caption that is a description of its context goes only where the file says far.
+    far = read_comm_eval(saved(release("far"), tmp_path / "clean.csv"))
+    # "red" describes ci0.1 too ("Red"), and "Red" describes ci0.0.
+    assert ids(far, "misleading") == ["ci0.0-m12-twin", "ci0.1-00-twin"]
+    whole = read_comm_eval(tmp_path / "clean.csv", filtered=False)
+    assert whole.outputs["system"].value_counts().to_dict() == {
+        "descriptive": 5,
+        "misleading": 5,
+        "ambiguous": 3,
+    }
+    assert far.references.equals(whole.references)
+
+
+def test_a_misleading_caption_is_heard_with_its_own_colors_and_the_twins_target(tmp_path):
+    study = read_comm_eval(saved(release(), tmp_path / "clean.csv"))
+    outputs = study.outputs.set_index("output_id")
+    items = outputs["item_id"]
+    targets = study.contexts[study.contexts["is_target"]].set_index("item_id")
+    assert items["ci0.0-00"] == "ci0.0"
+    assert items["ci0.0-00-twin"] == "ci0.1"
+    assert items["ci0.0-m12"] == "ci0.0/2"
+    assert items["ci0.0-m12-twin"] == outputs["context"]["ci0.0-m12-twin"] + "/2" == "ci0.1/2"
+    found = {item: tuple(targets.loc[item, list(FEATURES)]) for item in items.unique()}
+    assert found == {"ci0.0": RED, "ci0.1": PINK, "ci0.0/2": RED, "ci0.1/2": GREEN}
+    assert set(pairs(study.outputs)) == {"ci0"}
+    # Twins have the same states: nothing but the mark of the target tells them apart.
+    one, other = (study.contexts[study.contexts["item_id"] == item] for item in ("ci0.0", "ci0.1"))
+    columns = ["state", *FEATURES]
+    assert one[columns].to_numpy().tolist() == other[columns].to_numpy().tolist()
+
+
+def test_references_belong_to_the_context_and_can_be_left_out_one_by_one(tmp_path):
+    study = read_comm_eval(saved(release(), tmp_path / "clean.csv"))
+    by_item = study.references.groupby("item_id")["reference_id"].apply(list).to_dict()
+    own, twin = ["ci0.0-00", "ci0.0-m12"], ["ci0.1-00", "ci0.1-02"]
+    assert by_item == {"ci0.0": own, "ci0.0/2": own, "ci0.1": twin, "ci0.1/2": twin}
+    assert set(study.references["reference_id"]) == set(ids(study, "descriptive"))
+
+
+def test_judgments_are_what_listeners_picked(tmp_path):
+    study = read_comm_eval(saved(release(), tmp_path / "clean.csv"))
+    values = study.judgments.set_index(["output_id", "dimension", "annotator_id"])[
+        "value"
+    ].sort_index()
+    assert values["ci0.0-03", "listener_success"].to_dict() == {"l1": 1, "l2": 0, "l3": 0}
+    assert values["ci0.0-03", "twin_picked"].to_dict() == {"l1": 0, "l2": 1, "l3": 1}
+    assert values["ci0.0-m12"].to_dict() == {("partner_success", "partner"): 1}
+    assert set(study.judgments["group_id"]) == {"ci0"}
+    assert not study.judgments["output_id"].str.endswith("-twin").any()
+
+
+def test_human_scores_turn_the_same_clicks_round(tmp_path):
+    study = read_comm_eval(saved(release(), tmp_path / "clean.csv"))
+    negated = human_scores(study).set_index(["output_id", "annotator_id"])["score"]
+    picked = human_scores(study, misleading="twin_picked")
+    picked = picked.set_index(["output_id", "annotator_id"])["score"]
+    # The third listener of "red" picked the second distractor: no success for either target.
+    assert negated["ci0.0-00"].tolist() == [1, 1, 0]
+    assert negated["ci0.0-00-twin"].tolist() == [0, 0, 1]
+    assert picked["ci0.0-00-twin"].tolist() == [0, 0, 0]
+    assert not negated.index.get_level_values(0).str.contains("-m").any()
+    with pytest.raises(ValueError, match="negated or twin_picked, not 'twin'"):
+        human_scores(study, misleading="twin")
+    with pytest.raises(ValueError, match="no judgments of listener_success"):
+        human_scores(tables.Study(study.outputs, study.judgments.iloc[:0]))
+
+
+def spoiled(position, **cells):
+    rows = release()
+    rows[position] = rows[position] | cells
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (spoiled(1, clickStatus="distr2"), r"row 2 \(line 3\).*each of target, distr1, distr2 mus"),
+        (spoiled(4, alt1ColH="361"), r"row 5 \(line 6\): alt1ColH='361'; .* number from 0 to 360"),
+        (spoiled(4, alt1ColS=""), r"row 5 .*alt1ColS=''; it must be a number from 0 to 100"),
+        (spoiled(4, outcome="yes"), r"row 5 .*outcome='yes'; it must be True or False"),
+        (
+            spoiled(0, contextId="ci0"),
+            r"row 1 .*'contextId' is 'ci0'; it must be the name of a pair",
+        ),
+        (spoiled(0, contextNum="x"), r"row 1 .*'contextNum' is 'x'; it must be a whole number"),
+        (spoiled(0, quality="fine"), r"row 1 .*'quality' is 'fine'; .* descriptive or ambiguous"),
+        (spoiled(2, contents="blue"), r"row 3 .*text differs from .* caption 'ci0\.0-00'"),
+        (
+            [{"gameid": "1"}],
+            r"has no column 'contextId' \(columns missing: \d+\): .* fetch comm-ev",
+        ),
+    ],
+)
+def test_a_malformed_file_is_named(tmp_path, rows, message):
+    with pytest.raises(tables.TableError, match=message):
+        read_comm_eval(saved(rows, tmp_path / "clean.csv"))
+
+
+def rounds():
+    return [
+        row(OWN, T, gameid="77-1", roundNum="1", condition="split", contents="red ~ not pink"),
+        row(OWN, D1, gameid="77-1", roundNum="12", condition="split", contents="NA"),
+        row(TWIN, T, gameid="5-3", roundNum="1", condition="close", contents="pink"),
+    ]
+
+
+def test_rounds_become_tidy_tables(tmp_path):
+    study = read_monroe(saved(rounds(), tmp_path / "train.csv"), prefix="train_")
+    outputs = study.outputs
+    assert outputs["output_id"].tolist() == ["train_g001_r01", "train_g001_r12", "train_g002_r01"]
+    assert outputs["text"].tolist() == ["red ~ not pink", "NA", "pink"]
+    assert outputs["context"].tolist() == ["split", "split", "close"]
+    assert study.judgments["value"].tolist() == [1, 0, 1]
+    targets = study.contexts[study.contexts["is_target"]]
+    assert targets["hue"].tolist() == [0, 0, 340]
+    with pytest.raises(tables.TableError, match=r"outputs, rows 1 and 4 have the same key"):
+        read_monroe(saved([*rounds(), rounds()[0]], tmp_path / "train.csv"))
+
+
+hsl = st.tuples(st.floats(0, 360), st.floats(0, 100), st.floats(0, 100))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(hsl, min_size=1, max_size=5))
+def test_lab_is_that_of_the_standard_library_s_hls(colors):
+    rgb = [colorsys.hls_to_rgb(h / 360, light / 100, s / 100) for h, s, light in colors]
+    np.testing.assert_allclose(lab(np.array(colors)), rgb2lab(np.array(rgb)), atol=1e-9)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(hsl, min_size=3, max_size=3), st.permutations([1, 2]))
+def test_a_context_does_not_know_the_order_in_which_it_came(colors, others):
+    target = colors[0]
+    one = context_rows("d", ["i"], np.array([colors]))
+    two = context_rows("d", ["i"], np.array([[target, *(colors[n] for n in others)]]))
+    features = list(FEATURES)
+    assert one[features].to_numpy().tolist() == two[features].to_numpy().tolist()
+    assert one.loc[one["is_target"], features].to_numpy().tolist() == [list(map(float, target))]
+    assert conditions(one)["condition"].tolist() == conditions(two)["condition"].tolist()
+
+
+def test_conditions_follow_from_colors():
+    """Grays of known L*: between mid grays CIEDE2000 is near the difference of L*."""
+    grays = {"close": (50, 54, 57), "split": (50, 55, 95), "far": (10, 50, 95)}
+    grays |= {"other": (50, 62, 38), "other2": (10, 60, 65)}
+    colors = np.array([[(0, 0, level) for level in three] for three in grays.values()])
+    found = conditions(context_rows("d", list(grays), colors)).set_index("item_id")["condition"]
+    d = dict(zip(grays, differences(colors).round().tolist(), strict=True))
+    assert max(d["close"]) <= 20 < min(d["far"])
+    assert d["other"][2] > 20 >= max(d["other"][:2])
+    assert {name: name.rstrip("2") for name in grays} == found.to_dict()
+
+
+def test_colors_of_another_scale_are_refused():
+    with pytest.raises(ValueError, match=r"got \[400\.0, 50\.0, 50\.0\]"):
+        lab(np.array([[10.0, 50, 50], [400, 50, 50]]))
+    two = context_rows("d", ["i"], np.array([[RED, PINK, BLUE]])).iloc[:2]
+    with pytest.raises(ValueError, match=r"item \('d', 'i'\) has 2 colors, 1 of them targets"):
+        conditions(two)
+
+
+@pytest.fixture(scope="module")
+def released():
+    return load_comm_eval()
+
+
+@RELEASED
+def test_every_count_of_the_paper_follows(released):
+    """Sections 5.1 and 5.3 of Newman et al. (2020), arXiv:1909.07290."""
+    table = counts(load_comm_eval(filtered=False), released)
+    claims = load_claims().set_index("claim_id")
+    plain = table[table["variant"] == ""].set_index("claim_id")["value"]
+    wanted = claims.index[
+        claims.index.str.startswith("comm-eval/section5.1/")
+        | claims.index.str.fullmatch(r"comm-eval/section5\.3/.*/human_scores")
+    ]
+    assert set(plain.index) == set(wanted)
+    off = (plain - claims["published"][plain.index]).abs()
+    assert (off <= claims["tolerance"][plain.index]).all(), off
+    with pytest.raises(ValueError, match="hand over the unfiltered first"):
+        counts(released, load_comm_eval(filtered=False))
+
+
+@RELEASED
+def test_the_human_row_is_the_printed_one_and_circular(released):
+    claims = load_claims().set_index("claim_id")["published"]
+    for method in ("pearson", "spearman", "kendall"):
+        scores = human_scores(released)[["score", "quality"]]
+        found = scores.corr(method=method).iloc[0, 1]
+        assert abs(found - claims[f"comm-eval/table1/human/{method}"]) < 0.001
+    scores = human_scores(load_comm_eval(filtered=False), misleading="twin_picked")
+    assert scores[["score", "quality"]].corr().iloc[0, 1] < 0.54
+
+
+@RELEASED
+def test_the_release_is_as_documented(released):
+    outputs, contexts = released.outputs, released.contexts
+    assert outputs["system"].map(QUALITY).value_counts().to_dict() == {3: 1912, 2: 1343, 1: 1909}
+    assert outputs["context"].nunique() == 360
+    assert pairs(outputs).nunique() == pairs(contexts).nunique() == 180
+    assert outputs["output_id"].str.contains("-m").sum() == 2 * 461
+    assert outputs["item_id"].str.contains("/").sum() == 2 * 405
+    assert (
+        set(outputs["item_id"]) == set(released.references["item_id"]) == set(contexts["item_id"])
+    )
+    judged = released.judgments.groupby(["dimension", "output_id"]).size()
+    assert set(judged["listener_success"]) == set(judged["twin_picked"]) == {3}
+    assert len(judged["partner_success"]) == 461
+    own = contexts.merge(
+        outputs[["context"]].drop_duplicates(), left_on="item_id", right_on="context"
+    )
+    assert len(own) == 3 * 360
+
+
+@RELEASED
+@pytest.mark.parametrize(("split", "n"), [("train", 15665), ("dev", 15670), ("test", 15659)])
+def test_the_rounds_are_as_documented(split, n, released):
+    study = load_monroe(split)
+    assert len(study.outputs) == n
+    stated = conditions(study.contexts).merge(study.outputs, on=["dataset", "item_id"])
+    assert (stated["condition"] == stated["context"]).mean() > 0.998
+    raw = pd.read_csv(cache.path(RAW_FILES[split]), dtype=str, keep_default_na=False)
+    assert (study.judgments["value"] == (raw["outcome"] == "True")).all()
+    # The evaluation's colors occur in dev alone, so nothing leaks from train or into test.
+    groups = [
+        table.groupby("item_id")[list(FEATURES)].apply(lambda three: three.to_numpy().tobytes())
+        for table in (study.contexts, released.contexts)
+    ]
+    assert bool(set(groups[0]) & set(groups[1])) == (split == "dev")
+    written = study.outputs.to_csv() + study.judgments.to_csv()
+    assert not [game for game in raw["gameid"].unique() if game in written]
