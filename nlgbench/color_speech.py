@@ -27,9 +27,10 @@ COMPARATIVE_SPREAD = 4.0
 #: How well any caption fits "none of these"; keeps speakers from captions that barely apply.
 NONE_FITS = 0.05
 
-#: Speakers choose in proportion to exp(RATIONALITY * utility); each word costs WORD_COST nats.
-RATIONALITY = 4.0
-WORD_COST = 0.3
+#: Speakers choose in proportion to exp(RATIONALITY * utility); each word costs WORD_COST nats, so
+#: that the many harmless words to deny are not worth saying.
+RATIONALITY = 6.0
+WORD_COST = 0.5
 
 _LEAST_APART = 5.0
 _CHUNK = 200
