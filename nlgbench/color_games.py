@@ -86,7 +86,8 @@ def color_world(
     Raises
     ------
     ValueError
-        If a number is too small, `n_contexts` is odd, or `lapse` is no probability.
+        If a number is too small, `n_contexts` is odd, `lapse` is no probability, or no twins are
+        left.
 
     Notes
     -----
@@ -190,6 +191,11 @@ def _study(
     kept &= ~(repeats & (rows["system"] == "misleading") & parted)
     both = references.groupby("pair")["member"].nunique() == 2
     rows = rows[kept & rows["pair"].isin(both.index[both])]
+    if rows.empty:
+        raise ValueError(
+            "no twins have captions that their listeners understood: the world needs more contexts "
+            f"or a smaller lapse than {lapse}."
+        )
     references = references[references["output_id"].isin(rows["output_id"])]
     fresh = _picks(_success(rows, lapse), n_listeners, rng)
     values = {

@@ -176,3 +176,8 @@ def test_word_order_matters():
 def test_a_world_that_cannot_be_is_refused(settings):
     with pytest.raises(ValueError, match="needs"):
         color_world(**settings, seed=0)
+
+
+def test_a_world_in_which_nobody_was_understood_is_refused():
+    with pytest.raises(ValueError, match="more contexts or a smaller lapse than 1"):
+        color_world(n_contexts=2, n_listeners=60, lapse=1, n_rounds={}, seed=0)
