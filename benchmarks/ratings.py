@@ -1,0 +1,197 @@
+"""Time ratings, and see how often they are right: ``python benchmarks/ratings.py``, some minutes.
+
+Glicko-2 is timed against the plain way, one `glicko2_update` per system and game, after asserting
+equal results; Bradley-Terry against statsmodels' logistic regression. Then systems of known skill
+play: how often intervals hold the truth, and how often the two stopping rules end in its order.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import statsmodels.api as sm
+
+from nlgbench.analysis.bradley_terry import bradley_terry
+from nlgbench.analysis.games import games
+from nlgbench.analysis.glicko import POINTS, START, glicko2_update
+from nlgbench.analysis.pairing import tournament
+from nlgbench.analysis.ratings import glicko2, rating_intervals
+
+SKILLS = np.array([-150.0, -90.0, -30.0, 30.0, 90.0, 150.0])  # points; their mean is 0
+NAMES = [f"s{place}" for place in range(len(SKILLS))]
+REQUIRED_SECONDS = 1.5
+REQUIRED_COVERAGE = 0.90
+
+
+def simulate(n_games: int, tie: float, rng: np.random.Generator) -> pd.DataFrame:
+    """Let systems play by Davidson's rule with a known nu: one-hot comparisons of outputs."""
+    a, b = np.array(np.triu_indices(len(SKILLS), 1))[:, rng.integers(15, size=n_games)]
+    gap = (SKILLS[a] - SKILLS[b]) / POINTS / 2
+    weight = np.column_stack([np.exp(gap), np.full(n_games, tie), np.exp(-gap)])
+    bound = np.cumsum(weight / weight.sum(axis=1, keepdims=True), axis=1)
+    result = np.eye(3)[(rng.random((n_games, 1)) > bound[:, :2]).sum(axis=1)]
+    table = pd.DataFrame(result, columns=["prob_a", "prob_tie", "prob_b"])
+    number = pd.Series(np.arange(n_games)).astype(str)
+    names = pd.Series(NAMES)
+    return table.assign(
+        dataset="simulated",
+        comparator="known",
+        item_id=number,
+        output_a=names[a].to_numpy(),
+        output_b=names[b].to_numpy(),
+    )
+
+
+def plain_glicko(played: pd.DataFrame) -> dict[str, tuple[float, float, float]]:
+    state = dict.fromkeys(NAMES, (START, 350.0, 0.0))
+    score = played["win"] + played["tie"] / 2
+    for a, b, one in zip(played["system_a"], played["system_b"], score, strict=True):
+        before = state[a], state[b]
+        for own, other, points in ((a, before[1], one), (b, before[0], 1 - one)):
+            result = {"opponent_rating": [other[0]], "opponent_deviation": [other[1]]}
+            results = pd.DataFrame({**result, "score": [points]})
+            state[own] = glicko2_update(*state[own], results)
+    return state
+
+
+def logistic(played: pd.DataFrame) -> np.ndarray:
+    """Fit Bradley-Terry as a logistic regression without intercept, the first ability 0."""
+    design = np.zeros((len(played), len(NAMES)))
+    place = pd.Index(NAMES)
+    design[np.arange(len(played)), place.get_indexer(played["system_a"])] += 1
+    design[np.arange(len(played)), place.get_indexer(played["system_b"])] -= 1
+    model = sm.GLM(played["win"].to_numpy(), design[:, 1:], family=sm.families.Binomial())
+    ability = np.append(0, model.fit(tol=1e-14).params)
+    return START + POINTS * (ability - ability.mean())
+
+
+def best_seconds(calls: list[Callable[[], object]], n_repeats: int) -> list[float]:
+    times: list[list[float]] = [[] for _ in calls]
+    for _ in range(n_repeats):
+        for call, own in zip(calls, times, strict=True):
+            start = time.perf_counter()
+            call()
+            own.append(time.perf_counter() - start)
+    return [min(own) for own in times]
+
+
+def timings(rng: np.random.Generator) -> float:
+    table = simulate(500, 0.5, rng)
+    plain = plain_glicko(games(table))
+    for row in glicko2(table).to_dict("records"):
+        found = row["rating"], row["deviation"], row["volatility"]
+        np.testing.assert_allclose(found, plain[row["system"]], rtol=1e-11)
+    decided = simulate(3000, 0.0, rng)
+    found = bradley_terry(decided)["rating"]
+    np.testing.assert_allclose(found, logistic(games(decided)), rtol=1e-9)
+    ours, theirs = best_seconds([lambda: glicko2(table), lambda: plain_glicko(games(table))], 3)
+    print("Glicko-2 equal to one update per system and game; Bradley-Terry to statsmodels' GLM.\n")
+    print(f"Glicko-2, 500 games: {ours:.4f} s, plain {theirs:.3f} s, {theirs / ours:.0f}x")
+    ours, theirs = best_seconds(
+        [lambda: bradley_terry(decided), lambda: logistic(games(decided))], 5
+    )
+    print(f"Bradley-Terry, 3,000 games: {ours:.4f} s, GLM {theirs:.4f} s, {theirs / ours:.1f}x")
+    print(f"\n{'games':>9} {'Glicko-2, s':>12} {'one period, s':>14} {'Davidson, s':>12}")
+    seconds = {}
+    for n in (1_000, 10_000, 100_000):
+        many = simulate(n, 0.5, rng)
+        calls = [
+            lambda many=many: glicko2(many),
+            lambda many=many: glicko2(many, period="all"),
+            lambda many=many: bradley_terry(many),
+        ]
+        seconds[n], *others = best_seconds(calls, 3)
+        print(f"{n:>9,} {seconds[n]:>12.3f} {others[0]:>14.3f} {others[1]:>12.3f}")
+    return seconds[100_000]
+
+
+def coverage(n_worlds: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Count how often 95% intervals hold the skill, against the mean of all skills.
+
+    With ties Glicko-2's ratings have another scale than Davidson's abilities, so it sits out there.
+    """
+    rows = []
+    for n_games, tie in ((300, 0.0), (3000, 0.0), (3000, 1.0)):
+        for _ in range(n_worlds):
+            table = simulate(n_games, tie, rng)
+            ways = {
+                "Davidson, by item": bradley_terry(table),
+                "Davidson, by game": bradley_terry(table, clusters="games"),
+            }
+            if not tie:
+                raw = glicko2(table)
+                wide = 1.959964 * raw["deviation"]
+                ways["Glicko-2, not centered"] = raw.assign(
+                    ci_low=raw["rating"] - wide, ci_high=raw["rating"] + wide
+                )
+                ways["Glicko-2"] = rating_intervals(raw)
+                ways["Glicko-2, one period"] = rating_intervals(glicko2(table, period="all"))
+            for way, found in ways.items():
+                off = found["rating"].to_numpy() - START - SKILLS
+                half = ((found["ci_high"] - found["ci_low"]) / 2).to_numpy()
+                one = pd.DataFrame({"held": np.abs(off) <= half, "se": half / 1.959964})
+                # Too far from the mean counts as positive, on either side of it.
+                one = one.assign(off=off * np.sign(SKILLS), skill=np.abs(SKILLS))
+                rows.append(one.assign(games=n_games, nu=tie, way=way))
+    return pd.concat(rows)
+
+
+def stopping(n_worlds: int, pool: int, seed: int) -> None:
+    """Count how often each stopping rule ends in the true order."""
+    for pairing in ("random", "adaptive"):
+        spent, right, converged, concordant = [], [], [], []
+        for world in range(n_worlds):
+            rng = np.random.default_rng([seed, world])
+            table = simulate(pool, 0.5, rng)
+            one = tournament(table, pairing=pairing, max_games=20_000, seed=rng)
+            ratings = one.ratings.set_index("system")["rating"][NAMES].to_numpy()
+            first, second = np.triu_indices(len(NAMES), 1)
+            spent.append(one.n_games)
+            right.append(bool((np.diff(ratings) > 0).all()))
+            concordant.append(float((ratings[second] > ratings[first]).mean()))
+            converged.append(one.converged)
+        low, middle, high = np.percentile(spent, [0, 50, 100])
+        print(
+            f"{pairing:>9}: games {low:,.0f} to {high:,.0f}, median {middle:,.0f}; stopped by its "
+            f"rule {np.mean(converged):.2f}; true order {np.mean(right):.2f}; pairs in order "
+            f"{np.mean(concordant):.3f}"
+        )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worlds", type=int, default=300)
+    parser.add_argument("--tournaments", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=2020)
+    args = parser.parse_args()
+    rng = np.random.default_rng(args.seed)
+    seconds = timings(rng)
+    table = coverage(args.worlds, rng)
+    by = ["games", "nu", "way", "skill"]
+    report = table.groupby(by, sort=False).agg(
+        coverage=("held", "mean"), bias=("off", "mean"), sd=("off", "std"), mean_se=("se", "mean")
+    )
+    print(
+        f"\nCoverage of 95% intervals, {args.worlds} worlds of six systems, skill in points from "
+        "the mean:\n"
+    )
+    print(report.unstack("skill").round(3).to_string())
+    print(f"\nTournaments of six systems 60 points apart, {args.tournaments} worlds, nu = .5:")
+    stopping(args.tournaments, 20_000, args.seed)
+    big = glicko2(simulate(100_000, 0.5, rng)).sort_values("rating")["system"].tolist()
+    print(f"\nOrder after 100,000 games is the true one: {big == NAMES}.")
+    required = table[table["way"].isin(["Davidson, by item", "Glicko-2"])]
+    least = required.groupby(by)["held"].mean().min()
+    print(
+        f"Least coverage of Davidson's by item and Glicko-2's: {least:.3f}, required "
+        f"{REQUIRED_COVERAGE:.2f}."
+    )
+    print(f"Seconds for 100,000 games: {seconds:.2f}, required {REQUIRED_SECONDS:.1f}.")
+    return int(least < REQUIRED_COVERAGE or seconds > REQUIRED_SECONDS or big != NAMES)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
