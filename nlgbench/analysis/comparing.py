@@ -10,8 +10,8 @@ from nlgbench.analysis.coefficients import coefficients
 from nlgbench.analysis.features import known
 from nlgbench.analysis.inference import (
     MOST_EXACT,
+    bootstrap_interval,
     bootstrap_p,
-    percentile_interval,
     permutation_p,
 )
 from nlgbench.analysis.judged import Judged, judged_scores
@@ -181,8 +181,9 @@ def differences(
     -------
     DataFrame
         A row per pair of evaluators: dataset, level, statistic, evaluator_a, evaluator_b,
-        estimate_a, estimate_b, difference (a minus b), ci_low, ci_high, confidence, n_resamples,
-        n_undefined_resamples, reason, p (two-sided), n_missing (outputs left out), resample.
+        estimate_a, estimate_b, difference (a minus b), ci_low, ci_high, confidence, ci_method,
+        n_resamples, n_undefined_resamples, reason, p (two-sided), n_missing (outputs left out),
+        resample.
 
     Raises
     ------
@@ -259,7 +260,9 @@ def differences(
                 "estimate_a": float(full[a]),
                 "estimate_b": float(full[b]),
                 "difference": difference,
-                **percentile_interval(values, difference, confidence),
+                **bootstrap_interval(
+                    values, difference, confidence, corrected=statistic == "pearson"
+                ),
                 "p": bootstrap_p(values) if np.isfinite(difference) else float("nan"),
                 "n_missing": judged.n_outputs - len(sample.y),
                 "resample": resample if clusters is None else f"clusters of {clusters}",

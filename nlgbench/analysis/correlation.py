@@ -9,9 +9,9 @@ import pandas as pd
 from nlgbench.analysis.coefficients import coefficients
 from nlgbench.analysis.features import known
 from nlgbench.analysis.inference import (
+    bootstrap_interval,
     bootstrap_p,
     orders_of,
-    percentile_interval,
     permutation_p,
 )
 from nlgbench.analysis.judged import Judged, judged_scores
@@ -79,11 +79,11 @@ def correlate(
     -------
     DataFrame
         A row per evaluator and statistic: dataset, evaluator, level, statistic, estimate, ci_low,
-        ci_high (quantiles of the resamples where it is defined), confidence, p, p_method, n
-        (systems, outputs or items), n_undefined (items without a value; 1 where the estimate is),
-        n_missing (outputs left out for want of a score or a judgment), resample, n_resamples,
-        n_undefined_resamples, epsilon (threshold of tie calibration; the mean of two, held out),
-        reason (why there is no estimate or no interval, or "").
+        ci_high, confidence, ci_method, n_resamples, n_undefined_resamples (left aside), reason
+        (why there is no estimate or no interval, or ""), p, p_method, n (systems, outputs or
+        items), n_undefined (items without a value; 1 where the estimate is), n_missing (outputs
+        left out for want of a score or a judgment), epsilon (threshold of tie calibration; the mean
+        of two, held out), resample.
 
     Raises
     ------
@@ -102,9 +102,14 @@ def correlate(
     system. ``"items"`` asks what other items would have given for *these* systems (the parameter is
     the correlation of their population means); ``"systems"`` and ``"both"`` ask about other systems
     of the kind (Deutsch, Dror and Roth 2021, doi:10.1162/tacl_a_00417), of which few are known:
-    twelve systems are twelve points. The copies of a drawn system or output are no pairs. A
-    threshold of tie calibration stays as it is in resamples: the interval is given epsilon, and
-    leaves out that it was chosen. How often intervals hold: `benchmarks/correlation_coverage.py`.
+    twelve systems are twelve points. The copies of a drawn system or output are no pairs.
+
+    Means of few items are noisy, so a correlation of means is too low, and in resamples of the
+    items lower still. Pearson's interval is corrected for that (bias-corrected percentile); those
+    of ranks and pairs are plain quantiles, as the correction makes them worse. How often they
+    hold is in `benchmarks/correlation_coverage.py`: with few items, or with four systems, too
+    seldom. A threshold of tie calibration stays as it is in resamples: the interval is given
+    epsilon, and leaves out that it was chosen.
 
     p: at the level of systems, of a permutation test in which the systems' judgments are dealt out
     anew (all ways up to 65,536, that is up to eight systems), two-sided for correlations, and of
@@ -193,7 +198,9 @@ def _correlated(
                     "level": level,
                     "statistic": statistic,
                     "estimate": estimate,
-                    **percentile_interval(values, estimate, confidence),
+                    **bootstrap_interval(
+                        values, estimate, confidence, corrected=statistic == "pearson"
+                    ),
                     "p": p if np.isfinite(estimate) else float("nan"),
                     "p_method": p_method,
                     "n": len(np.unique(units[level])),

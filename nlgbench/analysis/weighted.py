@@ -190,10 +190,15 @@ def _groups(values: Floats) -> csr_array:
     """Mark which points share each value: a row for each value, in ascending order."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
-    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    ones = np.ones(len(values), dtype=np.float32)
-    shape = (len(starts), len(values))
-    return csr_array((ones, order, np.append(starts, len(values))), shape=shape)
+    return _runs(order, ordered[1:] != ordered[:-1])
+
+
+def _runs(order: Ints, differ: NDArray[np.bool_]) -> csr_array:
+    """Mark the points of each run in an order; `differ` tells where a new one starts."""
+    starts = np.append(0, 1 + np.flatnonzero(differ))
+    ones = np.ones(len(order), dtype=np.float32)
+    shape = (len(starts), len(order))
+    return csr_array((ones, order, np.append(starts, len(order))), shape=shape)
 
 
 def _room(w: Weights) -> Weights:
@@ -223,19 +228,20 @@ def _pair_counts(x: Floats, y: Floats, w: Weights) -> PairCounts:
     place = np.empty(len(x), dtype=np.int64)
     place[order_y] = np.arange(len(x))
     inversions = _Inversions(place[order_x])
-    groups_x, groups_y = _groups(x), _groups(y)
-    both = np.unique(np.stack([x, y]), axis=1, return_inverse=True)[1]
-    groups_both = _groups(both.reshape(-1).astype(np.float64))
+    other_x, other_y = np.diff(x[order_x]) != 0, np.diff(y[order_y]) != 0
+    groups = [
+        _runs(order_x, other_x),
+        _runs(order_y, other_y),
+        _runs(order_x, other_x | (np.diff(y[order_x]) != 0)),
+    ]
     parts = []
     for part in _parts(w):
         size, copies = part.sum(axis=0, dtype=np.float64), _dot(part, part)
-        tied_x, tied_y, tied_both = (
-            groups @ part if groups.shape[0] < len(x) else part
-            for groups in (groups_x, groups_y, groups_both)
-        )
-        untied_x, untied_y = ((size**2 - _dot(tied, tied)) / 2 for tied in (tied_x, tied_y))
+        tied = [part if one.shape[0] == len(x) else one @ part for one in groups]
+        squares = [copies if one is part else _dot(one, one) for one in tied]
+        untied_x, untied_y = ((size**2 - square) / 2 for square in squares[:2])
         pairs = (size**2 - copies) / 2
-        untied_both = untied_x + untied_y - pairs + (_dot(tied_both, tied_both) - copies) / 2
+        untied_both = untied_x + untied_y - pairs + (squares[2] - copies) / 2
         parts.append(
             PairCounts(
                 balance=untied_both - 2 * inversions(part[order_x], part[order_y]),
@@ -243,8 +249,8 @@ def _pair_counts(x: Floats, y: Floats, w: Weights) -> PairCounts:
                 untied_y=untied_y,
                 untied_both=untied_both,
                 pairs=pairs,
-                distinct_x=(tied_x > 0).sum(axis=0).astype(np.float64),
-                distinct_y=(tied_y > 0).sum(axis=0).astype(np.float64),
+                distinct_x=(tied[0] > 0).sum(axis=0).astype(np.float64),
+                distinct_y=(tied[1] > 0).sum(axis=0).astype(np.float64),
                 size=size,
             )
         )

@@ -1,0 +1,155 @@
+"""Time correlations over resamples against a SciPy loop: ``python benchmarks/correlation.py``.
+
+Results are asserted to be equal before anything is timed; the two are timed in turn, and the best
+of several repeats counts. The loop runs over some of the resamples, and is extrapolated.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from nlgbench.analysis.coefficients import coefficients
+from nlgbench.analysis.comparing import compare_evaluators
+from nlgbench.analysis.weighted import weighted_coefficients
+
+SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall_b": stats.kendalltau}
+FEW = {"pearson": 200, "spearman": 200, "kendall_b": 200}
+MANY = {"pearson": 8, "spearman": 40, "kendall_b": 9}
+REPEATS = 5
+SECONDS = 1.0
+
+Floats = NDArray[np.float64]
+
+
+def best(*calls: Callable[[], object]) -> list[float]:
+    """Time calls in turn, and return the least seconds of each."""
+    times = np.full((REPEATS, len(calls)), np.inf)
+    for repeat in times:
+        for at, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            repeat[at] = time.perf_counter() - start
+    return times.min(axis=0).tolist()
+
+
+def loop(statistic: str, x: Floats, y: Floats) -> list[float]:
+    """Correlate pairs of rows one by one."""
+    return [SCIPY[statistic](a, b).statistic for a, b in zip(x, y, strict=True)]
+
+
+def equal(found: Floats, expected: list[float]) -> None:
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def report(what: str, ours: float, scipys: float, required: float) -> bool:
+    ratio = scipys / ours
+    print(f"{what:58} {ours:8.3f} s {scipys:9.2f} s {ratio:8.0f} (required {required:g})")
+    return ratio >= required
+
+
+def few_systems() -> bool:
+    """Time 10,000 resamples of 25 evaluators over 12 systems, of items and of systems."""
+    rng = np.random.default_rng(0)
+    n_resamples, n_evaluators, n, n_looped = 10_000, 25, 12, 200
+    truth = rng.normal(size=n)
+    y = truth + rng.normal(scale=0.1, size=(n_resamples, n))
+    x = truth + rng.normal(scale=0.5, size=(n_evaluators, n_resamples, n))
+    drawn = rng.integers(n, size=(n_resamples, n))
+    weights = np.stack([np.bincount(one, minlength=n) for one in drawn])
+    varied = (weights > 0).sum(axis=1) > 1
+    fine = True
+    for name, required in FEW.items():
+
+        def rows(name: str = name) -> Floats:
+            return np.stack([coefficients(one, y, statistics=[name])[name] for one in x])
+
+        def points(name: str = name) -> Floats:
+            return weighted_coefficients(x[:, 0], y[0], weights, statistics=[name])[name]
+
+        def looped(name: str = name) -> list[float]:
+            return loop(name, x[3, :n_looped], y[:n_looped])
+
+        equal(rows()[3, :n_looped], looped())
+        some = np.flatnonzero(varied)[:n_looped]
+        equal(points()[3, some], loop(name, x[3, 0][drawn[some]], y[0][drawn[some]]))
+        ours, of_points, part = best(rows, points, looped)
+        scipys = part * n_evaluators * n_resamples / n_looped
+        what = f"{name}, 10,000 x 25 evaluators x 12 systems"
+        fine &= report(f"{what}, items", ours, scipys, required)
+        fine &= report(f"{what}, systems", of_points, scipys, required)
+    return fine
+
+
+def many_outputs() -> bool:
+    """Time 500 resamples of 8 evaluators over 5,164 outputs, with judgments of few values."""
+    rng = np.random.default_rng(0)
+    n, n_resamples, n_evaluators, n_looped = 5_164, 500, 8, 10
+    truth = rng.normal(size=n)
+    y = np.round(2 * truth + rng.normal(size=n))
+    x = truth + rng.normal(size=(n_evaluators, n))
+    drawn = rng.integers(n, size=(n_resamples, n))
+    weights = np.stack([np.bincount(one, minlength=n) for one in drawn])
+    fine = True
+    for name, required in MANY.items():
+
+        def ours(name: str = name) -> Floats:
+            return weighted_coefficients(x, y, weights, statistics=[name])[name]
+
+        def looped(name: str = name) -> list[float]:
+            return [SCIPY[name](x[2, one], y[one]).statistic for one in drawn[:n_looped]]
+
+        equal(ours()[2, :n_looped], looped())
+        seconds, part = best(ours, looped)
+        scipys = part * n_evaluators * n_resamples / n_looped
+        what = f"{name}, 500 x 8 evaluators x 5,164 outputs"
+        fine &= report(what, seconds, scipys, required)
+    return fine
+
+
+def growth() -> None:
+    """Print how the cost of a resample grows with the outputs."""
+    rng = np.random.default_rng(0)
+    sizes = (1_000, 4_000, 16_000)
+    print("\nmicroseconds a resample and evaluator:", *(f"{n:,}" for n in sizes))
+    for name in MANY:
+        cost = []
+        for n in sizes:
+            x, y = rng.normal(size=(2, n))
+            weights = rng.poisson(1.0, size=(200, n))
+            call = lambda: weighted_coefficients(x[None], y, weights, statistics=[name])  # noqa: B023, E731
+            cost.append(best(call)[0] / 200 * 1e6)
+        slope = np.polyfit(np.log(sizes), np.log(cost), 1)[0]
+        print(f"  {name:10}", *(f"{one:8.1f}" for one in cost), f"  grows as n^{slope:.2f}")
+
+
+def swaps() -> bool:
+    """Time the exact test of all 300 pairs of 25 evaluators over 12 systems."""
+    rng = np.random.default_rng(0)
+    systems = [f"s{number}" for number in range(12)]
+    truth = rng.normal(size=12)
+
+    def table(name: str, scores: Floats) -> pd.DataFrame:
+        rows = {"dataset": "d", "system": systems, "evaluator": name, "score": scores}
+        return pd.DataFrame(rows).assign(signature="")
+
+    scores = pd.concat([table(f"e{number}", truth + rng.normal(size=12)) for number in range(25)])
+    human = table("human", truth)
+    fine = True
+    for name in SCIPY:
+        seconds = best(lambda name=name: compare_evaluators(scores, human, statistic=name))[0]
+        limit = f"(at most {SECONDS:g})" if name == "pearson" else ""
+        print(f"{name}: 300 pairs of evaluators, 4,096 swaps each: {seconds:.2f} s {limit}")
+        fine &= name != "pearson" or seconds <= SECONDS
+    return fine
+
+
+if __name__ == "__main__":
+    print(f"{'':58} {'ours':>10} {'SciPy loop':>11} {'ratio':>8}")
+    results = [few_systems(), many_outputs(), swaps()]
+    growth()
+    sys.exit(not all(results))
