@@ -22,6 +22,8 @@ FLOORS = {
     "nlgbench.generators": 2,
     "nlgbench.analysis": 3,
     "nlgbench.claims": 3,
+    "nlgbench.color_games": 3,
+    "nlgbench.color_speech": 3,
     "nlgbench.crowd": 3,
     "nlgbench.annotators": 3,
     "nlgbench.bounds": 3,
