@@ -88,7 +88,7 @@ def few_systems() -> bool:
 def many_outputs() -> bool:
     """Time 500 resamples of 8 evaluators over 5,164 outputs, with judgments of few values."""
     rng = np.random.default_rng(0)
-    n, n_resamples, n_evaluators, n_looped = 5_164, 500, 8, 10
+    n, n_resamples, n_evaluators, n_looped = 5_164, 500, 8, 30
     truth = rng.normal(size=n)
     y = np.round(2 * truth + rng.normal(size=n))
     x = truth + rng.normal(size=(n_evaluators, n))

@@ -37,9 +37,8 @@ def coefficients(
 
     Notes
     -----
-    Takes time and memory by the pairs of units: for samples of up to some hundreds. Values equal
-    SciPy's on the sample written out, but for tau-c (see `kendall_c`) and for accuracies, to
-    which the copies of a unit are no pairs.
+    Takes time and memory by the pairs of units: for samples of up to some hundreds. Correlations
+    equal SciPy's on the sample written out; to accuracies the copies of a unit are no pairs.
 
     Examples
     --------

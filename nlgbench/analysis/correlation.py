@@ -102,7 +102,8 @@ def correlate(
     system. ``"items"`` asks what other items would have given for *these* systems (the parameter is
     the correlation of their population means); ``"systems"`` and ``"both"`` ask about other systems
     of the kind (Deutsch, Dror and Roth 2021, doi:10.1162/tacl_a_00417), of which few are known:
-    twelve systems are twelve points. The copies of a drawn system or output are no pairs.
+    twelve systems are twelve points. To accuracies the copies of a drawn system or output are no
+    pairs; to correlations they are ties.
 
     Means of few items are noisy, so a correlation of means is too low, and in resamples of the
     items lower still. Pearson's interval is corrected for that (bias-corrected percentile); those

@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 Weights = NDArray[np.floating]
 
 #: Weights that are held in memory at once.
-_BLOCK = 1 << 20
+_BLOCK = 1 << 21
 #: Up to this many points all pairs are looked at.
 _FEW = 64
 
@@ -78,7 +78,8 @@ def weighted_coefficients(
         found["pearson"] = _pearson(x, y, np.asarray(w, dtype=np.float64).T)
     by_points = _by_points(w)
     if "spearman" in names:
-        parts = [_spearman(x, y, part) for part in _parts(by_points)]
+        of_x, of_y = [_groups(one) for one in x], _groups(y)
+        parts = [_spearman(of_x, of_y, part) for part in _parts(by_points)]
         found["spearman"] = np.concatenate(parts, axis=1)
     wanted = [name for name in names if name in OF_PAIRS]
     for number in range(len(x)) if wanted else ():
@@ -149,16 +150,15 @@ def _dot(a: Weights, b: Weights) -> Floats:
     return np.einsum("nr,nr->r", a, b, dtype=np.float64)
 
 
-def _spearman(x: Floats, y: Floats, w: Weights) -> Floats:
+def _spearman(of_x: list[csr_array], of_y: csr_array, w: Weights) -> Floats:
     cubes = w.sum(axis=0, dtype=np.float64) ** 3
-    ranks, over_y = _ranks(y, w)
+    ranks, over_y = _ranks(of_y, w)
     weighted_ranks = w * ranks
     # Without ties the same for every x.
     untied, own = cubes - _dot(w * w, w), _dot(w, weighted_ranks)
     products, sums = np.empty_like(w), _room(w)
-    found = np.empty((len(x), w.shape[1]))
-    for number, values in enumerate(x):
-        groups = _groups(values)
+    found = np.empty((len(of_x), w.shape[1]))
+    for number, groups in enumerate(of_x):
         if groups.shape[0] == len(w):
             upto = sums.reshape(-1, w.shape[1])[: len(w)]
             np.take(w, groups.indices, axis=0, out=upto, mode="clip")
@@ -176,13 +176,14 @@ def _spearman(x: Floats, y: Floats, w: Weights) -> Floats:
     return found
 
 
-def _ranks(y: Floats, w: Weights) -> tuple[Weights, Floats]:
+def _ranks(groups: csr_array, w: Weights) -> tuple[Weights, Floats]:
     """Return average ranks of points, centered, and the weighted sum of their squares."""
-    groups = _groups(y)
     tied = groups @ w
     total = w.sum(axis=0)
     middle = _cumulated(tied) - tied / 2 - total / 2
-    ranks = middle[np.unique(y, return_inverse=True)[1]]
+    group = np.empty(len(w), dtype=np.int64)
+    group[groups.indices] = np.repeat(np.arange(groups.shape[0]), np.diff(groups.indptr))
+    ranks = middle[group]
     return ranks, (total.astype(np.float64) ** 3 - _dot(tied * tied, tied)) / 12
 
 

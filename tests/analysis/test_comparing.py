@@ -64,13 +64,13 @@ def test_many_systems_are_swapped_at_random():
 
 def test_swaps_hold_their_level_when_evaluators_are_alike():
     ps = []
-    for seed in range(100):
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         h = rng.normal(size=8)
         x = h + rng.normal(size=(2, 8))
         ps.append(compare_evaluators(evaluators(x), table("h", h))["p"].iloc[0])
-    # 10 of 100 expected at .1; 20 or more has a probability of .002.
-    assert np.mean(np.array(ps) <= 0.1) < 0.2
+    # 6 of 60 expected at .1; 15 or more has a probability of .001.
+    assert np.mean(np.array(ps) <= 0.1) < 0.25
     assert 0.4 < np.mean(ps) < 0.6
 
 
