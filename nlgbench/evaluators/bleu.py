@@ -37,7 +37,7 @@ def bleu(
         ``"sacrebleu"``: missing n-grams smoothed exponentially, and orders longer than the text
         left out. ``"coco"``: pycocoevalcap's (and nlg-eval's), which adds 1e-15 to matches and 1e-9
         to counts, so that a text without a common n-gram gets not 0 but a power of noise (BLEU-4
-        of an exact match of 2 words is 3e-4, BLEU-1 is 1 - 5e-10).
+        of an exact match of 2 words is .001, BLEU-1 is 1 - 1e-9).
 
     Returns
     -------

@@ -40,23 +40,29 @@ def ngram_counts(texts: Sequence[str], *, max_n: int) -> tuple[csr_array, NDArra
     >>> counts.toarray().tolist(), order.tolist()
     ([[2.0, 1.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.0]], [1, 1, 2, 2])
     """
-    words = [text.split() for text in texts]
-    text = np.repeat(np.arange(len(texts)), [len(listed) for listed in words])
-    word = pd.factorize(np.array(list(chain.from_iterable(words)), dtype=object))[0]
-    n_words = int(word.max(initial=-1)) + 1
+    words: list[str] = []
+    ends = [0]
+    for one in texts:
+        words += one.split()
+        ends.append(len(words))
+    text = np.repeat(np.arange(len(texts)), np.diff(ends))
+    word = pd.factorize(np.array(words, dtype=object))[0]
+    n_distinct = int(word.max(initial=-1)) + 1
     rows, columns, order = [], [], []
     n_columns = 0
     gram = np.zeros(len(word), dtype=np.int64)
     for n in range(1, max_n + 1):
         # An n-gram is the (n - 1)-gram at its place with the word that follows, in one number.
         fits = max(len(word) - n + 1, 0)
-        gram = pd.factorize(gram[:fits] * n_words + word[n - 1 :])[0]
         inside = text[:fits] == text[n - 1 :]
+        joined = gram[:fits] * n_distinct + word[n - 1 :]
+        column, distinct = pd.factorize(joined[inside])
+        gram = np.zeros(fits, dtype=np.int64)
+        gram[inside] = column
         rows.append(text[:fits][inside])
-        used, column = np.unique(gram[inside], return_inverse=True)
         columns.append(column + n_columns)
-        order.append(np.full(len(used), n))
-        n_columns += len(used)
+        order.append(np.full(len(distinct), n))
+        n_columns += len(distinct)
     row, column = np.concatenate(rows), np.concatenate(columns)
     shape = (len(texts), n_columns)
     return csr_array((np.ones(len(row)), (row, column)), shape=shape), np.concatenate(order)

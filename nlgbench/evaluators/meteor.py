@@ -126,8 +126,8 @@ def _evaluate(
                     process.stdin.flush()
                 except BrokenPipeError:
                     pass  # the missing answer says so below
-                answers = [process.stdout.readline().strip() for _ in range(n_answers)]
-                if "" in answers:
+                answers = [process.stdout.readline() for _ in range(n_answers)]
+                if "" in answers:  # not even the end of a line
                     process.wait(timeout=60)
                     log.seek(0)
                     raise RuntimeError(
@@ -135,7 +135,7 @@ def _evaluate(
                         f"answered; it said: {log.read().strip()[-500:] or 'nothing'}. It needs 2 "
                         "GB of memory and Java 8 or later."
                     )
-                return answers
+                return [answer.strip() for answer in answers]
 
             for label, rows in members.items():
                 counts = []

@@ -78,8 +78,8 @@ def score_overlap(
     >>> table[["output_id", "evaluator", "score"]].round(3).to_numpy().tolist()
     [['o', 'rouge_1', 0.857], ['o', 'bleu_4', 0.717]]
     """
-    outputs, lists = _joined(outputs, references)
     _check(metrics, group)
+    outputs, lists = _joined(outputs, references)
     scores = _scores(outputs, lists, metrics, group)
     rows = [
         outputs[["dataset", "output_id"]].assign(
@@ -130,8 +130,8 @@ def score_systems(
     >>> score_systems(output, reference, metrics=["bleu_1@coco"])["signature"].item()[-24:]
     'level:corpus|outputs:1/1'
     """
-    outputs, lists = _joined(outputs, references)
     _check(metrics, group)
+    outputs, lists = _joined(outputs, references)
     texts = outputs["text"].tolist()
     summed = [metric for metric in metrics if metric.startswith(("bleu_", "chrf", "meteor"))]
     scores = _scores(outputs, lists, [name for name in metrics if name not in summed], group)

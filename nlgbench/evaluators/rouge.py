@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from itertools import chain
+from operator import truediv
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from nlgbench.evaluators.cider import ngram_counts
@@ -62,7 +62,7 @@ def rouge_n(
     found = usable(hypotheses, references)
     counts, order = ngram_counts([*hypotheses, *chain.from_iterable(found)], max_n=n)
     counts = counts[:, order == n]
-    owner = _owner(found)
+    owner = np.repeat(np.arange(len(found)), [len(texts) for texts in found])
     hypothesis, reference = counts[: len(found)][owner], counts[len(found) :]
     common = hypothesis.minimum(reference).sum(axis=1)
     size = reference.sum(axis=1)
@@ -70,7 +70,9 @@ def rouge_n(
         score = 2 * common / np.where(size > 0, hypothesis.sum(axis=1) + size, np.nan)
     else:
         score = common / np.where(size > 0, size, np.nan)
-    return _best(score, owner, len(found))
+    best = np.full(len(found), np.nan)
+    np.fmax.at(best, owner, score)
+    return best
 
 
 def rouge_l(
@@ -107,29 +109,27 @@ def rouge_l(
     [0.75]
     """
     from rapidfuzz.distance import LCSseq
-    from rapidfuzz.process import cpdist
+    from rapidfuzz.process import cdist
 
-    found = usable(hypotheses, references)
-    owner = _owner(found)
-    words = [text.split() for text in chain(hypotheses, chain.from_iterable(found))]
-    codes = pd.factorize(np.array(list(chain.from_iterable(words)), dtype=object))[0].tolist()
-    ends = np.cumsum([len(listed) for listed in words], dtype=np.int64).tolist()
-    coded = [codes[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-    pairs = [coded[at] for at in owner], coded[len(found) :]
-    common = cpdist(*pairs, scorer=LCSseq.similarity, dtype=np.int64)
-    sizes = np.array([len(listed) for listed in words], dtype=np.int64)
-    precision = _best(common / np.maximum(1, sizes[owner]), owner, len(found))
-    recall = _best(common / sizes[len(found) :], owner, len(found))
-    top, bottom = (1 + beta**2) * precision * recall, recall + beta**2 * precision
-    return np.where(bottom == 0, 0.0, top / np.where(bottom == 0, 1, bottom))
-
-
-def _owner(found: list[list[str]]) -> NDArray[np.int64]:
-    """Return the hypothesis of each reference, references standing one after another."""
-    return np.repeat(np.arange(len(found)), [len(texts) for texts in found])
-
-
-def _best(score: Floats, owner: NDArray[np.int64], n: int) -> Floats:
-    best = np.full(n, np.nan)
-    np.fmax.at(best, owner, score)
-    return best
+    # Those that share references, as the outputs of several systems for an item, go together.
+    sharing: dict[tuple[str, ...], list[int]] = {}
+    for at, texts in enumerate(usable(hypotheses, references)):
+        sharing.setdefault(tuple(texts), []).append(at)
+    undefined = sharing.pop((), [])
+    precision, recall = [], []
+    for shared, rows in sharing.items():
+        words = [hypotheses[at].split() for at in rows]
+        against = [text.split() for text in shared]
+        sizes = [len(listed) for listed in against]
+        # rapidfuzz compares words by their 64-bit hashes.
+        common = cdist(words, against, scorer=LCSseq.similarity, dtype=np.int64).tolist()
+        precision += [max(row) / max(1, len(own)) for row, own in zip(common, words, strict=True)]
+        recall += [max(map(truediv, row, sizes)) for row in common]
+    p, r = np.array(precision), np.array(recall)
+    bottom = r + beta**2 * p
+    scores = np.empty(len(hypotheses))
+    scores[list(chain.from_iterable(sharing.values()))] = np.where(
+        bottom > 0, (1 + beta**2) * p * r / np.where(bottom > 0, bottom, 1), 0.0
+    )
+    scores[undefined] = np.nan
+    return scores

@@ -22,16 +22,8 @@ REFERENCES = [["the lid leaks", "it drips a lot"], ["the zipper broke"], ["a goo
 def test_scores_are_pycocoevalcaps_and_oddities_do_not_break_a_long_batch():
     from pycocoevalcap.meteor.meteor import Meteor
 
-    theirs = Meteor()
+    theirs = Meteor()  # starts while ours runs
     theirs.meteor_p.stderr.close()
-    total, each = theirs.compute_score(
-        dict(enumerate(REFERENCES)), {at: [text] for at, text in enumerate(TEXTS)}
-    )
-    theirs.meteor_p.stdin.close()
-    theirs.meteor_p.stdout.close()
-    theirs.meteor_p.kill()
-    theirs.meteor_p.wait()
-
     odd = ["it\nbroke", "the ||| lid", "caf\u00e9", "", "no reference", "EVAL ||| 1"]
     odd_references = [["it broke"], ["the\r\nlid |||"], ["caf\u00e9"], ["a lid"], [" "], ["a"]]
     # More input in one line, and more answers, than pipes hold (64 KiB).
@@ -39,6 +31,11 @@ def test_scores_are_pycocoevalcaps_and_oddities_do_not_break_a_long_batch():
     texts, references = TEXTS + odd + long, REFERENCES + odd_references + [[text] for text in long]
     group = ["plain"] * len(TEXTS) + ["odd"] * len(odd) + ["long"] * len(long)
     found, totals = module._evaluate(texts, references, group)
+    total, each = theirs.compute_score(
+        dict(enumerate(REFERENCES)), {at: [text] for at, text in enumerate(TEXTS)}
+    )
+    theirs.meteor_p.kill()
+    theirs.meteor_p.communicate()
     assert found[:4].tolist() == each
     assert totals["plain"] == total
     assert found[4:7].tolist() == pytest.approx([1, 1, 1])

@@ -12,7 +12,9 @@ from nlgbench.evaluators.overlap import METRICS, score_overlap, score_systems
 from nlgbench.evaluators.references import similar_references, usable
 from nlgbench.evaluators.rouge import rouge_l, rouge_n
 
-TEXTS = st.lists(st.sampled_from("abcde"), min_size=1, max_size=9).map(" ".join)
+TEXTS = st.lists(st.sampled_from(["a", "b", "c", "the", "lid"]), min_size=1, max_size=9).map(
+    " ".join
+)
 CORPORA = st.lists(
     st.tuples(TEXTS, st.lists(TEXTS, min_size=1, max_size=4)), min_size=1, max_size=6
 )
@@ -51,6 +53,13 @@ def test_rouge_l_is_pycocoevalcaps(corpus):
     assert rouge_l(hypotheses, references).tolist() == pytest.approx(
         coco(scorer, hypotheses, references)[1].tolist(), rel=1e-14
     )
+
+
+def test_rouge_l_of_shared_references_is_that_of_each():
+    references = [["a b c", "b c"], ["d"], ["a b c", "b c"], ["b c", "a b c"], [], ["a b c", "b c"]]
+    texts = ["a b", "d", "c", "a", "a", ""]
+    each = [rouge_l([text], [lists])[0] for text, lists in zip(texts, references, strict=True)]
+    np.testing.assert_array_equal(rouge_l(texts, references), each)
 
 
 @QUICK
