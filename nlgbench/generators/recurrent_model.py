@@ -1,0 +1,322 @@
+"""A recurrent language model, with or without a context, and its exact log-probabilities."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.generators import sampling
+from nlgbench.generators.grammar import Floats, Ints, sharpened
+from nlgbench.text import check_n, check_texts, tokenize
+from nlgbench.training import seeded, torch
+
+NONE = -1  # no target: past the end, or a word outside the vocabulary
+_ROWS, _DRAWN = 32, 1000  # texts scored, drawn at a time: each word's distribution takes memory
+
+
+class Network(torch.nn.Module):
+    """Give the logits of each next word, then of the end, from the words before.
+
+    Input indexes: the words, then the end (which is also the start), then any unknown word.
+    """
+
+    def __init__(self, n_words: int, n_context_words: int | None, units: int, dropout: float):
+        super().__init__()
+        self.end = n_words
+        self.units = units
+        self.embed = torch.nn.Embedding(n_words + 2, units)
+        self.recur = torch.nn.LSTM(units, units, batch_first=True)
+        self.drop = torch.nn.Dropout(dropout)
+        self.weigh = torch.nn.Linear(units, n_words + 1)
+        self.read = None
+        if n_context_words is not None:
+            self.embed_context = torch.nn.Embedding(n_context_words + 2, units)
+            self.read = torch.nn.LSTM(units, units, batch_first=True)
+
+    def start(self, source: torch.Tensor) -> torch.Tensor:
+        """Return the states before the first word: zero, or what is left of reading the context."""
+        if self.read is None:
+            return self.weigh.weight.new_zeros(len(source), 2, self.units)
+        lengths = (source != NONE).sum(dim=1)
+        packed = torch.nn.utils.rnn.pack_padded_sequence(
+            self.drop(self.embed_context(source.clamp(min=0))),
+            lengths,
+            batch_first=True,
+            enforce_sorted=False,
+        )
+        _, (hidden, cell) = self.read(packed)
+        return torch.stack([hidden[0], cell[0]], dim=1)
+
+    def forward(
+        self, state: torch.Tensor, words: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return what `weigh` turns into logits, after each of the words, and the last states."""
+        hidden, cell = state.transpose(0, 1)[:, None].contiguous()
+        steps, (hidden, cell) = self.recur(self.drop(self.embed(words)), (hidden, cell))
+        return self.drop(steps), torch.stack([hidden[0], cell[0]], dim=1)
+
+    def forced(
+        self, source: torch.Tensor, tokens: torch.Tensor, places: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the logits at some places, row by row, of texts that are given."""
+        before = torch.cat([torch.full_like(tokens[:, :1], self.end), tokens[:, :-1]], dim=1)
+        steps, _ = self(self.start(source), before)
+        logits = self.weigh(steps[places])
+        logits[places.nonzero()[:, 1] == 0, self.end] = -torch.inf  # no text is empty
+        return logits
+
+
+def text_indexes(
+    texts: Sequence[Sequence[str]], index: dict[str, int]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Turn words into indexes.
+
+    Parameters
+    ----------
+    texts : sequence of sequence of str
+        At least one.
+    index : dict of str to int
+        0, 1, ... of each word of the vocabulary.
+
+    Returns
+    -------
+    tuple of (Tensor, Tensor)
+        Inputs, padded by the end's index, and targets, padded by `NONE`: a column per word, and
+        one for the end. An unknown word is an input, never a target.
+
+    Examples
+    --------
+    >>> text_indexes([["b", "z"], ["a"]], {"a": 0, "b": 1})
+    (tensor([[1, 3, 2], [0, 2, 2]]), tensor([[ 1, -1, 2], [ 0, 2, -1]]))
+    """
+    end = len(index)
+    tokens = torch.full((len(texts), max(map(len, texts)) + 1), end)
+    targets = torch.full_like(tokens, NONE)
+    for row, words in enumerate(texts):
+        known = torch.tensor([index.get(word, end + 1) for word in words])
+        tokens[row, : len(words)] = known
+        targets[row, : len(words)] = torch.where(known > end, NONE, known)
+        targets[row, len(words)] = end
+    return tokens, targets
+
+
+def context_indexes(contexts: Sequence[str], words: Sequence[str] | None) -> torch.Tensor:
+    """Turn contexts into indexes.
+
+    Parameters
+    ----------
+    contexts : sequence of str
+        Words separated by white space; unknown words are one and the same.
+    words : sequence of str or None
+        The vocabulary.
+
+    Returns
+    -------
+    Tensor
+        A row per context, the end's index last, then padded by `NONE`.
+
+    Examples
+    --------
+    >>> context_indexes(["b z", ""], ["a", "b"])
+    tensor([[ 1, 3, 2], [ 2, -1, -1]])
+    """
+    index = {word: at for at, word in enumerate(words or ())}
+    split = [[index.get(word, len(index) + 1) for word in tokenize(text)] for text in contexts]
+    tokens = torch.full((len(split), max(map(len, split), default=0) + 1), NONE)
+    for row, known in enumerate(split):
+        tokens[row, : len(known) + 1] = torch.tensor([*known, len(index)])
+    return tokens
+
+
+@dataclass(frozen=True, eq=False)
+class RecurrentModel:
+    """A trained model, and how it is decoded; `fit_recurrent` makes one.
+
+    Attributes
+    ----------
+    words, context_words : tuple of str
+        The closed vocabularies. A text with a word outside `words` has probability 0; contexts
+        may hold any word. `context_words` is None where the model takes no context.
+    network : torch.nn.Module
+        In double precision, so that a word on the edge of a truncated distribution is on the same
+        side whatever the batch.
+    max_length : int
+        Words after which the end is certain.
+    temperature, top_k, nucleus
+        What is done to each step's distribution, in this order whatever the order of the calls;
+        see `annealed` and `truncated`.
+    """
+
+    words: tuple[str, ...] = field(repr=False)
+    context_words: tuple[str, ...] | None = field(repr=False)
+    network: Network = field(repr=False)
+    max_length: int
+    temperature: float = 1.0
+    top_k: int | None = None
+    nucleus: float | None = None
+
+    def __post_init__(self) -> None:
+        check_n(self.max_length, "max_length")
+        self._decided(np.zeros((1, len(self.words) + 1)), np.array([1]))
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {word: at for at, word in enumerate(self.words)}
+
+    def _decided(self, logits: Floats, n_written: Ints) -> Floats:
+        """Return the log-probabilities in force: the one place for sampling and for scoring."""
+        logits = logits.copy()
+        logits[n_written == 0, -1] = -np.inf
+        logits[n_written >= self.max_length, :-1] = -np.inf
+        return sampling.truncated(
+            sharpened(logits, self.temperature), top_k=self.top_k, nucleus=self.nucleus
+        )
+
+    def _step(self, state: Any, words: Ints, n_written: int) -> tuple[Floats, Any]:
+        with seeded(0), torch.no_grad():
+            steps, state = self.network(state, torch.from_numpy(words)[:, None])
+            logits = self.network.weigh(steps[:, 0]).numpy()
+        return self._decided(logits, np.full(len(words), n_written)), state
+
+    def _start(self, contexts: Sequence[str] | None, n: int) -> torch.Tensor:
+        with seeded(0), torch.no_grad():
+            return self.network.start(self._sources(contexts, n))
+
+    def _sources(self, contexts: Sequence[str] | None, n: int) -> torch.Tensor:
+        if (contexts is None) != (self.context_words is None):
+            raise ValueError(
+                "this model was trained without contexts: give none."
+                if self.context_words is None
+                else "this model was trained with contexts: give one per text, and use respond() "
+                "in place of sample()."
+            )
+        listed = [""] * n if contexts is None else check_texts(contexts, "contexts")
+        if len(listed) != n:
+            raise ValueError(f"there must be a context per text. Got {len(listed)} and {n}.")
+        return context_indexes(listed, self.context_words)
+
+    def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
+        """Draw texts from a model without context.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        seed : int or Generator
+            Where the random numbers come from.
+
+        Returns
+        -------
+        list of str
+            Independent texts of 1 to `max_length` words.
+
+        Raises
+        ------
+        ValueError
+            When the model takes contexts: use `respond`.
+        """
+        return self._drawn(self._start(None, n), n, seed)
+
+    def respond(self, contexts: Sequence[str], *, seed: int | np.random.Generator) -> list[str]:
+        """Draw a text for each context.
+
+        Parameters
+        ----------
+        contexts : sequence of str
+            What is answered.
+        seed : int or Generator
+            Where the random numbers come from.
+
+        Returns
+        -------
+        list of str
+            Of 1 to `max_length` words each, independent given the contexts.
+
+        Raises
+        ------
+        ValueError
+            When the model takes no context: use `sample`.
+        """
+        return self._drawn(self._start(contexts, len(contexts)), len(contexts), seed)
+
+    def _drawn(self, state: torch.Tensor, n: int, seed: int | np.random.Generator) -> list[str]:
+        rng = np.random.default_rng(seed)
+        drawn = []
+        for part in state.split(_DRAWN) if n else ():
+            drawn += sampling.draw(self._step, part, n=len(part), end=len(self.words), seed=rng)
+        return [" ".join(self.words[word] for word in text) for text in drawn]
+
+    def logprob(self, texts: Sequence[str], contexts: Sequence[str] | None = None) -> Floats:
+        """Give the exact log-probability of texts under the decoding in force.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Words separated by single spaces.
+        contexts : sequence of str, optional
+            One per text, where the model takes contexts.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Nats, end included. Minus infinity where a word is unknown or was cut by `truncated`,
+            for the empty text, and beyond `max_length` words.
+
+        Raises
+        ------
+        ValueError
+            When contexts are missing or too many.
+        """
+        listed = check_texts(texts)
+        source = self._sources(contexts, len(listed))
+        split = [text.split(" ") for text in listed]
+        total = np.full(len(listed), -np.inf)
+        possible = [
+            row
+            for row, text in enumerate(split)
+            if len(text) <= self.max_length and all(word in self._index for word in text)
+        ]
+        possible.sort(key=lambda row: len(split[row]))
+        for first in range(0, len(possible), _ROWS):
+            rows = possible[first : first + _ROWS]
+            tokens, targets = text_indexes([split[row] for row in rows], self._index)
+            places = targets != NONE
+            with seeded(0), torch.no_grad():
+                logits = self.network.forced(source[rows], tokens, places).numpy()
+            row, n_written = places.nonzero().numpy().T
+            found = self._decided(logits, n_written)[np.arange(len(row)), targets[places].numpy()]
+            total[rows] = np.bincount(row, weights=found)
+        return total
+
+    def beam_search(self, context: str | None = None, *, width: int = 10) -> pd.DataFrame:
+        """Search for the most probable texts, under the decoding in force.
+
+        Parameters
+        ----------
+        context : str, optional
+            Where the model takes contexts.
+        width : int
+            Unfinished texts followed at a time; see `nlgbench.generators.sampling.beam_search`.
+
+        Returns
+        -------
+        DataFrame
+            text and logprob (nats), the most probable first; at most `width` rows.
+        """
+        state = self._start(None if context is None else [context], 1)
+        found = sampling.beam_search(self._step, state, end=len(self.words), width=width)
+        texts = [" ".join(self.words[word] for word in text) for text, _ in found]
+        return pd.DataFrame({"text": texts, "logprob": [logprob for _, logprob in found]})
+
+    def annealed(self, temperature: float) -> "RecurrentModel":
+        """Sharpen each step: p to the power of 1/t, normalized. Temperatures multiply."""
+        return replace(self, temperature=self.temperature * temperature)
+
+    def truncated(
+        self, *, top_k: int | None = None, nucleus: float | None = None
+    ) -> "RecurrentModel":
+        """Keep each step's most probable words, as `sampling.truncated`; replaces a former cut."""
+        return replace(self, top_k=top_k, nucleus=nucleus)

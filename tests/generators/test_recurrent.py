@@ -1,0 +1,292 @@
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+torch = pytest.importorskip("torch", reason="the extra neural is not installed")
+
+from nlgbench.generators.grammar import Grammar, Slot  # noqa: E402
+from nlgbench.generators.recurrent import fit_recurrent  # noqa: E402
+from nlgbench.worlds import review_world  # noqa: E402
+
+GRAMMAR = Grammar(
+    (
+        Slot("who", ("cats", "dogs"), np.log([0.3, 0.7])),
+        Slot("how", ("", "never", "often"), np.log([[0.5, 0.4, 0.1], [0.2, 0.2, 0.6]]), ("who",)),
+        Slot(
+            "what",
+            ("bark", "meow", "chase mice"),
+            np.log([[0.1, 0.5, 0.4], [0.8, 0.1, 0.1]]),
+            ("who",),
+        ),
+    )
+)
+SENTENCES = [
+    " ".join(filter(None, words))
+    for words in itertools.product(*(s.phrases for s in GRAMMAR.slots))
+]
+WORDS = ("a", "b", "c")
+ALL = [" ".join(words) for n in range(1, 5) for words in itertools.product(WORDS, repeat=n)]
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """Trained on 1,500 sentences of a grammar whose probabilities are known."""
+    texts = GRAMMAR.sample(1500, seed=0)
+    return fit_recurrent(
+        texts,
+        dev=texts[:300],
+        units=24,
+        epochs=6,
+        n_checkpoints=3,
+        batch_size=64,
+        learning_rate=0.02,
+        seed=1,
+    )
+
+
+@pytest.fixture(scope="module")
+def small():
+    """Three words, at most four to a text, hardly trained: all its texts can be listed."""
+    models, _ = fit_recurrent(
+        ["a b", "b", "c c a", "a b c"], units=6, epochs=2, max_length=4, learning_rate=0.1, seed=0
+    )
+    return models[1.0]
+
+
+def decodings(model):
+    return {
+        "plain": model,
+        "annealed": model.annealed(0.5),
+        "top_k": model.truncated(top_k=2),
+        "nucleus": model.truncated(nucleus=0.6),
+        "all": model.annealed(1.5).truncated(top_k=3, nucleus=0.7),
+    }
+
+
+NAMES = ["plain", "annealed", "top_k", "nucleus", "all"]
+
+
+def test_the_grammar_is_learned(trained):
+    """Mean log p - log q under the grammar: the Kullback-Leibler divergence, by enumeration."""
+    models, _ = trained
+    true = GRAMMAR.logprob(SENTENCES)
+    p = np.exp(true)
+    assert p.sum() == pytest.approx(1)
+    divergence = {at: float(p @ (true - model.logprob(SENTENCES))) for at, model in models.items()}
+    assert list(divergence) == pytest.approx([1 / 3, 2 / 3, 1])
+    assert 0 < divergence[1.0] < 0.05
+    assert divergence[1.0] < divergence[1 / 3]
+    assert 0.95 < np.exp(models[1.0].logprob(SENTENCES)).sum() <= 1
+
+
+def test_the_history_says_what_the_checkpoints_score(trained):
+    """Nats per word and end: the same, in single precision, as from log-probabilities."""
+    models, history = trained
+    assert history.columns.tolist() == ["epoch", "train_loss", "dev_loss", "checkpoint"]
+    dev = GRAMMAR.sample(1500, seed=0)[:300]
+    n = sum(text.count(" ") + 2 for text in dev)
+    kept = history.dropna(subset="checkpoint")
+    assert kept["epoch"].tolist() == [2, 4, 6]
+    for row in kept.itertuples():
+        assert -models[row.checkpoint].logprob(dev).sum() / n == pytest.approx(
+            row.dev_loss, rel=1e-5
+        )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_probabilities_sum_to_one(small, name):
+    p = np.exp(decodings(small)[name].logprob(ALL))
+    assert p.sum() == pytest.approx(1, abs=1e-12)
+    assert (p == 0).any() == (name not in ("plain", "annealed"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_samples_have_the_frequencies_that_logprob_says(small, name):
+    model, n = decodings(small)[name], 4000
+    texts, counts = np.unique(model.sample(n, seed=1), return_counts=True)
+    expected = np.exp(model.logprob(texts.tolist()))
+    assert (expected > 0).all()
+    often = expected > 0.01
+    assert often.sum() > 5
+    error = np.sqrt(expected * (1 - expected) / n)
+    assert (np.abs(counts / n - expected)[often] < 4.5 * error[often]).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_teacher_forcing_repeats_what_the_sampler_saw(trained, name):
+    """Whatever the batch; a word on the edge of a nucleus would turn up as minus infinity."""
+    model = decodings(trained[0][1.0])[name]
+    words = np.array([model.words.index(word) for word in ["dogs", "often", "chase", "mice"]])
+    state, last, total = model._start(None, 1), np.array([len(model.words)]), 0.0
+    for n_written, word in enumerate([*words, len(model.words)]):
+        logprobs, state = model._step(state, last, n_written)
+        total += logprobs[0, word]
+        last = np.array([word])
+    text = "dogs often chase mice"
+    alone = model.logprob([text])[0]
+    assert alone == pytest.approx(total, abs=1e-10)
+    assert model.logprob([*SENTENCES, text])[-1] == pytest.approx(alone, abs=1e-10)
+    assert np.isfinite(model.logprob(model.sample(500, seed=2))).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_wide_beam_finds_the_most_probable_text_by_brute_force(small, name):
+    model = decodings(small)[name]
+    logprob = model.logprob(ALL)
+    found = model.beam_search(width=81)
+    order = np.argsort(-logprob)[: len(found)]
+    assert found["text"][0] == ALL[order[0]]
+    np.testing.assert_allclose(found["logprob"], logprob[order], atol=1e-10)
+    np.testing.assert_allclose(found["logprob"], model.logprob(found["text"]), atol=1e-10)
+    assert len(found) == min(81, np.isfinite(logprob).sum())
+
+
+def test_temperatures_multiply_and_sharpen_each_step(small):
+    first = [small.annealed(t).logprob(["a", "b", "c"]) for t in (1.0, 0.5)]
+    np.testing.assert_allclose(
+        small.annealed(2.0).annealed(0.25).logprob(ALL), small.annealed(0.5).logprob(ALL)
+    )
+    assert np.ptp(first[1]) > np.ptp(first[0])
+    # Where one step alone is free (the end is forced after it), p ** 2 normalized.
+    one = fit_recurrent(["a", "b", "b"], units=4, epochs=2, max_length=1, seed=0)[0][1.0]
+    p = np.exp(one.logprob(["a", "b"]))
+    assert p.sum() == pytest.approx(1)
+    np.testing.assert_allclose(np.exp(one.annealed(0.5).logprob(["a", "b"])), p**2 / (p**2).sum())
+    greedy = one.truncated(top_k=1).logprob(["a", "b"])
+    assert greedy.tolist() == np.where(p == p.max(), 0, -np.inf).tolist()
+
+
+def test_outside_the_support_is_minus_infinity(small):
+    outside = ["z", "a z", "", "a  b", " a", "a a a a a"]
+    assert (small.logprob(outside) == -np.inf).all()
+    assert np.isfinite(small.logprob(["a a a a"])).all()
+    assert small.logprob([]).shape == (0,)
+    assert small.sample(0, seed=0) == []
+
+
+def test_a_rare_word_is_read_but_never_written():
+    texts = ["a b", "a rare b", "a b b"] * 5 + ["a odd b"]
+    models, history = fit_recurrent(texts, dev=["never a"], min_count=2, units=8, epochs=3, seed=0)
+    model = models[1.0]
+    assert model.words == ("a", "b", "rare")
+    assert model.logprob(["a odd b"])[0] == -np.inf
+    assert not any("odd" in text for text in model.sample(300, seed=0))
+    assert history["dev_loss"].notna().all()
+
+
+def test_a_text_answers_its_context():
+    """Each context has answers of its own; an unseen context is still answered."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"context": rng.choice(["up", "down"], 300)})
+    likely = rng.random(300) < 0.8
+    table["text"] = np.where((table["context"] == "up") == likely, "it rises", "it falls fast")
+    models, _ = fit_recurrent(
+        table["text"],
+        table["context"],
+        dev=table["text"][:20],
+        dev_contexts=table["context"][:20],
+        units=12,
+        epochs=8,
+        learning_rate=0.01,
+        seed=0,
+    )
+    model = models[1.0]
+    p = np.exp(model.logprob(["it rises"] * 3, ["up", "down", "unseen words here"]))
+    share = table["text"].eq("it rises").groupby(table["context"]).mean()
+    np.testing.assert_allclose(p[:2], share[["up", "down"]], atol=0.1)
+    assert 0 < p[2] < 1
+    both = model.logprob(["it rises", "it falls fast"], ["up", "up"])
+    assert model.beam_search("up", width=2)["logprob"].tolist() == pytest.approx(sorted(both)[::-1])
+    drawn = model.respond(["up", "down"] * 1000, seed=0)
+    rises = np.array([text == "it rises" for text in drawn])
+    assert rises[::2].mean() == pytest.approx(p[0], abs=0.06)
+    assert rises[1::2].mean() == pytest.approx(p[1], abs=0.06)
+    for wrong in (
+        lambda: model.sample(1, seed=0),
+        lambda: model.logprob(["it rises"]),
+        lambda: model.beam_search(),
+    ):
+        with pytest.raises(ValueError, match="trained with contexts"):
+            wrong()
+    with pytest.raises(ValueError, match="a context per text"):
+        model.logprob(["it rises"], ["up", "down"])
+
+
+def test_a_seed_fixes_weights_and_samples(small):
+    again = [fit_recurrent(["a b", "b"], units=4, epochs=2, seed=s)[0][1.0] for s in (3, 3, 4)]
+    scores = [model.logprob(["a", "b", "a b"]) for model in again]
+    np.testing.assert_array_equal(scores[0], scores[1])
+    assert (scores[0] != scores[2]).all()
+    assert small.sample(20, seed=5) == small.sample(20, seed=np.random.default_rng(5))
+    assert small.sample(20, seed=5) != small.sample(20, seed=6)
+
+
+def test_checkpoints_do_not_change_the_training():
+    models = [
+        fit_recurrent(["a b", "b"], units=4, epochs=4, n_checkpoints=n, seed=0)[0] for n in (1, 4)
+    ]
+    assert list(models[1]) == [0.25, 0.5, 0.75, 1.0]
+    scores = [each.logprob(["a b"])[0] for each in models[1].values()]
+    assert len(set(scores)) == 4
+    assert models[0][1.0].logprob(["a b"])[0] == scores[-1]
+
+
+def test_it_joins_the_world_of_reviews(trained):
+    """A model of something else: its reviews are gibberish there, and its score is defined."""
+    world = review_world(
+        systems={"t1": trained[0][1.0], "t.5": trained[0][1.0].annealed(0.5)},
+        n_outputs=20,
+        n_truth=200,
+        seed=0,
+    )
+    assert world.truth["system"].tolist() == ["t1", "t.5"]
+    assert world.truth["l_star"].tolist() == [0, 0]
+    own = world.study.logprobs.merge(world.study.outputs, on="output_id")
+    assert (np.isfinite(own["logprob"]) == ~own["is_human"]).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([],), {}, "at least one text"),
+        ((["a", "a  b"],), {}, r"texts\[1\] is 'a  b'.*single spaces"),
+        ((["a", ""],), {}, r"texts\[1\] is ''"),
+        ((["a", None],), {}, r"texts\[1\] is None"),
+        ((["a"],), {"epochs": 5, "n_checkpoints": 2}, "multiple of n_checkpoints.*epochs=6"),
+        ((["a"],), {"min_count": 2}, "lower min_count"),
+        ((["a"],), {"max_length": 0}, "max_length must be"),
+        ((["a"], ["x", "y"]), {}, "contexts must hold a context for each of 1 texts. Got 2"),
+        ((["a"], ["x"]), {"dev": ["a"]}, "dev_contexts must hold .* Got 0"),
+        ((["a"],), {"dev": ["a"], "dev_contexts": ["x"]}, "dev_contexts without contexts"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        fit_recurrent(*arguments, **{"epochs": 1, "units": 2, "seed": 0, **options})
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda model: model.annealed(0), "temperature must be above 0"),
+        (lambda model: model.truncated(top_k=0), "top_k must be"),
+        (lambda model: model.truncated(nucleus=2.0), "nucleus must be"),
+        (lambda model: model.respond(["x"], seed=0), "trained without contexts"),
+        (lambda model: model.logprob(["a"], ["x"]), "trained without contexts"),
+        (lambda model: model.beam_search("x"), "trained without contexts"),
+    ],
+)
+def test_what_cannot_be_decoded_is_refused_at_once(small, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(small)
+
+
+def test_without_torch_the_message_names_the_extra():
+    code = "import sys; sys.modules['torch'] = None; import nlgbench.generators.recurrent"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert "pip install 'nlgbench[neural]'" in ran.stderr
