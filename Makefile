@@ -41,7 +41,7 @@ paper: $(SETUP) ## the same at full effort, in figures/paper
 
 test: $(SETUP) ## lint, types, tests, and every notebook through nbval
 	@$(MAKE) --no-print-directory lint
-	@MPLBACKEND=agg $(BIN)/python -m pytest -q
+	@MPLBACKEND=agg $(BIN)/python -m pytest -q -n 2 --dist worksteal
 	@PYTHONWARNINGS=error $(BIN)/python -m pytest -q -p no:cacheprovider \
 	  --override-ini addopts= --override-ini testpaths= --nbval-lax notebooks/*.ipynb
 

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+from pathlib import Path
 
 import pypdf
 import pytest
@@ -11,13 +13,16 @@ from nlgbench.workbench import execute
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """All notebooks, run once on the simulated source, and one of them a second time."""
+    """The figures of a finished run, where one is named; else those of two quick notebooks."""
     out = tmp_path_factory.mktemp("made")
-    outcomes = execute.run(
-        [], {}, out=out / "first", source="simulated", jobs=2, timeout=300, say=str
-    )
     again = execute.run(["02"], {}, out=out / "second", source="simulated", timeout=300, say=str)
-    assert {outcome.status for outcome in outcomes + again} == {"done"}
+    if finished := os.environ.get("NLGBENCH_FIGURES"):
+        (out / "first").symlink_to(Path(finished).resolve())
+    else:
+        again += execute.run(
+            ["01", "02"], {}, out=out / "first", source="simulated", jobs=2, timeout=300, say=str
+        )
+    assert {outcome.status for outcome in again} == {"done"}
     return out
 
 
