@@ -15,7 +15,7 @@ PADDING, UNKNOWN, START, END = range(4)
 #: What stands before the words in a vocabulary, at the positions above.
 SPECIAL = ("<padding>", "<unknown>", "<start>", "<end>")
 ENDINGS = ("+er", "+est", "+ish")
-#: Tokens that are read of one caption, without the end; the longest of 15,665 has 65.
+#: Tokens that are read of one caption, without the end; 7 of 15,665 in Monroe train have more.
 LONGEST = 40
 
 _PIECE = re.compile(r"[a-z0-9']+|[^\sa-z0-9']")

@@ -38,9 +38,9 @@ def fourier_features(colors: ArrayLike, *, space: str = "hsv") -> Floats:
     Notes
     -----
     ``exp(-2 pi i (j x + k y + l z))`` for j, k, l in 0, 1, 2, real and imaginary parts, as in
-    Monroe, Hawkins, Goodman and Potts (2017, doi:10.1162/tacl_a_00064, section 4). A network sees a
-    hue as the circle that it is, and can draw regions that are not convex. At a saturation or
-    lightness of 0 the hue does not show on a screen, but it is still a coordinate of HSV.
+    Monroe, Hawkins, Goodman and Potts (2017, doi:10.1162/tacl_a_00064). A network sees a hue as the
+    circle that it is, and can draw regions that are not convex. The hue of gray shows on no
+    screen, but it is still a coordinate of HSV.
 
     Examples
     --------

@@ -88,9 +88,8 @@ class ContextNetwork(torch.nn.Module):
         own = states[:, :, None].expand(-1, -1, n_states, -1)
         other = states[:, None].expand(-1, n_states, -1, -1)
         seen = self.rival(torch.cat([own, other, own - other], dim=3)).relu()
-        seen = (
-            seen * (1 - torch.eye(n_states))[None, :, :, None]
-        )  # zero is the least that it can be
+        # A state is no rival of itself; after a rectifier, zero is the least.
+        seen = seen * (1 - torch.eye(n_states))[None, :, :, None]
         rivals = torch.cat([seen.sum(dim=2) / (n_states - 1), seen.amax(dim=2)], dim=2)
         beside = self.state(torch.cat([states, rivals], dim=2)).relu()
         read = self.words(tokens.repeat_interleave(n_states, dim=0), beside.view(n * n_states, -1))
@@ -101,7 +100,7 @@ class SpeakerNetwork(torch.nn.Module):
     """Give the probability of a caption, word by word, when one state is meant among others.
 
     An LSTM reads the states, the target last; another reads the caption, what the first saw beside
-    each word (Monroe, Hawkins, Goodman and Potts 2017, section 4). Called, it gives what Bayes'
+    each word (Monroe, Hawkins, Goodman and Potts 2017). Called, it gives what Bayes'
     rule needs: log-probabilities of the caption with each state as the target, averaged (as
     probabilities) over orders of the other states.
     """

@@ -77,6 +77,7 @@ class ContextListener(NeuralListener):
     """
 
     _network = ContextNetwork
+    _units = 100
 
 
 class PragmaticListener(NeuralListener):
@@ -109,7 +110,7 @@ class PragmaticListener(NeuralListener):
     _network = SpeakerNetwork
 
     def _loss(self, network: torch.nn.Module, batch: Batch) -> torch.Tensor:
-        """Give nats per caption: with one order of states in training, over orders on dev."""
+        """Give nats per caption, with a random order of states; with all, where not in training."""
         tokens, states, targets = batch
         speaker: Any = network
         if network.training:

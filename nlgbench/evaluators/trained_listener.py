@@ -26,8 +26,8 @@ Floats = NDArray[np.float64]
 Rounds = tuple[ArrayLike, Sequence[str], ArrayLike]
 
 _EMBEDDING, _BATCH, _MAX_NORM = 100, 64, 5.0
-#: Rows of dev on which accuracy is followed while training.
-_FOLLOWED = 1_000
+#: Rounds of dev on which the epoch is chosen.
+_FOLLOWED = 3_000
 
 
 class NeuralListener:
@@ -44,8 +44,9 @@ class NeuralListener:
         Passes over the rounds at most.
     learning_rate : float
         The highest of Adam's, which rises and falls once (one cycle).
-    units : int
-        Of each LSTM.
+    units : int, optional
+        Of each LSTM. Default: 200; 100 for the context-aware listener, which reads a caption once
+        per state.
     word_vectors : path, optional
         A text file as GloVe's: words in it start there, in as many dimensions; others, and all
         words without it, at random (100 dimensions). All are trained on.
@@ -59,7 +60,9 @@ class NeuralListener:
     temperature : float
         Fitted on dev; 1 without dev. Probabilities are raised to its inverse.
     history : DataFrame
-        From `training.fit`, with dev_accuracy (on at most 1,000 rounds).
+        A row per epoch: epoch, train_loss (with dropout; the pragmatic listener's is of captions),
+        dev_loss (nats; log loss of the target, at the temperature that is best then),
+        dev_accuracy, is_kept. Dev is followed on 3,000 rounds at most, evenly spaced.
     calibrated : DataFrame
         `calibration` on dev, with a column stage: before and after the temperature; empty without
         dev. The temperature was fitted on the same rounds, so other rounds are the fair measure.
@@ -67,7 +70,8 @@ class NeuralListener:
     Notes
     -----
     Batches of 64, dropout .3, gradients clipped to norm 5, weights of the epoch with the lowest
-    loss on dev. Dev should hold no context that is evaluated later: `listeners.is_unseen`.
+    dev_loss. All epochs are run, as the rate rises and falls once over all. Dev should hold no
+    context that is evaluated later: `contexts.is_unseen`.
 
     A caption without a token says nothing: every state is equally probable. Tokens that training
     did not know are all one word, which means what rare words mean. Of a caption, 40 tokens are
@@ -75,6 +79,7 @@ class NeuralListener:
     """
 
     _network: Callable[..., torch.nn.Module]
+    _units = 200
 
     def __init__(
         self,
@@ -83,7 +88,7 @@ class NeuralListener:
         features: str = "hsv",
         epochs: int = 8,
         learning_rate: float = 4e-3,
-        units: int = 100,
+        units: int | None = None,
         word_vectors: str | os.PathLike | None = None,
         threads: int = 1,
     ) -> None:
@@ -91,6 +96,7 @@ class NeuralListener:
             raise ValueError(
                 f"features {features!r} is unknown. There are: {', '.join((*SPACES, 'raw'))}."
             )
+        units = self._units if units is None else units
         check_n(units, "units")
         self.features, self.epochs, self.learning_rate = features, epochs, learning_rate
         self.units, self.threads, self.word_vectors = units, threads, word_vectors
@@ -153,15 +159,16 @@ class NeuralListener:
             state, settings = load(checkpoint)
             if settings.get("asked") == asked:
                 return self._restore(state, settings["found"])
-        accuracies: list[float] = []
+        seen: list[tuple[float, float]] = []
+        best: dict[str, torch.Tensor] = {}
 
-        def report(row: dict[str, float]) -> None:
+        def follow(row: dict[str, float]) -> None:
             if held is not None:
-                step = -(-len(held[0]) // _FOLLOWED)
-                proba = self._proba(*(tensor[::step] for tensor in held[:2]))
-                table = calibration(proba, held[2][::step].numpy())
-                row["dev_accuracy"] = float(table["estimate"].iloc[0])
-                accuracies.append(row["dev_accuracy"])
+                seen.append(self._followed(*held))
+                row["dev_loss"], row["dev_accuracy"] = seen[-1]
+                if np.argmin([loss for loss, _ in seen]) == len(seen) - 1:
+                    state = self.network.state_dict()
+                    best.update({name: value.clone() for name, value in state.items()})
             if progress is not None:
                 progress(row)
 
@@ -170,7 +177,6 @@ class NeuralListener:
             self.network,
             rows,
             loss=self._loss,
-            dev=held,
             epochs=self.epochs,
             batch_size=_BATCH,
             learning_rate=self.learning_rate,
@@ -178,10 +184,12 @@ class NeuralListener:
             max_norm=_MAX_NORM,
             seed=self._seed,
             threads=self.threads,
-            progress=report,
+            progress=follow,
         )
         if held is not None:
-            self.history["dev_accuracy"] = accuracies
+            self.network.load_state_dict(best)
+            self.history[["dev_loss", "dev_accuracy"]] = seen
+            self.history["is_kept"] = self.history.index == self.history["dev_loss"].idxmin()
             before, target = self._proba(*held[:2]), held[2].numpy()
             self.temperature = fit_temperature(before, target)
             after = temper(before, self.temperature)
@@ -218,6 +226,16 @@ class NeuralListener:
             return np.empty((0, states.shape[1]))
         return temper(self._proba(tokens, states), self.temperature)
 
+    def _followed(
+        self, tokens: torch.Tensor, states: torch.Tensor, targets: torch.Tensor
+    ) -> tuple[float, float]:
+        """Return log loss at the best temperature, and accuracy, on evenly spaced rounds."""
+        step = -(-len(tokens) // _FOLLOWED)
+        proba, target = self._proba(tokens[::step], states[::step]), targets[::step].numpy()
+        measures = calibration(temper(proba, fit_temperature(proba, target)), target)
+        accuracy, nll, _ = measures["estimate"]
+        return nll, accuracy
+
     def _proba(self, tokens: torch.Tensor, states: torch.Tensor) -> Floats:
         """Return probabilities at temperature 1."""
         order = (tokens != 0).sum(dim=1).argsort(stable=True)  # short ones together are quick
@@ -225,7 +243,9 @@ class NeuralListener:
         logit = torch.empty(states.shape[:2], dtype=torch.float64)
         logit[order] = predict(self.network, rows, threads=self.threads).double()
         logit[tokens[:, 1:].sum(dim=1) == 0] = 0  # nothing before the end
-        return logit.softmax(dim=1).numpy()
+        below = logit - logit.amax(dim=1, keepdim=True)
+        # Nothing is impossible: e**-700 is about the least that a float64 holds.
+        return below.clamp(min=-700).softmax(dim=1).numpy()
 
     def _rounds(
         self, contexts: ArrayLike, captions: Sequence[str], targets: ArrayLike
