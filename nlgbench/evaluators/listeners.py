@@ -1,15 +1,15 @@
 """Does a text communicate? The measure M, and listeners to take it with.
 
 A listener is anything with ``fit(contexts, captions, targets)`` and ``predict_proba(contexts,
-captions)``, which returns an ndarray (n, n_states) whose rows sum to one. Trained ones are in
-`neural_listeners`, which needs torch.
+captions)``, which returns an ndarray (n, n_states) whose rows sum to one. People's votes, tables of
+probabilities and ensembles are in `plain_listeners`; trained ones are in `neural_listeners`, which
+needs torch.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -17,15 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import rel_entr
 
 from nlgbench import tables
-from nlgbench.evaluators.calibration import fit_temperature, temper
 from nlgbench.evaluators.color_features import COLOR
 from nlgbench.evaluators.contexts import (
-    check_contexts,
     check_proba,
     check_targets,
     context_arrays,
     state_rows,
-    state_sets,
 )
 
 Floats = NDArray[np.float64]
@@ -224,132 +221,3 @@ def _answers(
             array, _ = context_arrays(own, part["item_id"], features=features)
             answer = ask(array, part["text"].tolist())
             yield part, own, check_proba(answer, n=len(part), n_states=int(n))
-
-
-class HumanListener:
-    """The votes of people who picked a state.
-
-    Parameters
-    ----------
-    smoothing : float
-        Votes added to each state of a context that somebody voted on. With 0, a state without votes
-        has probability 0, and M is infinite where it is the target.
-
-    Examples
-    --------
-    >>> context, votes = [[0], [9]], [0, 0, 1]
-    >>> human = HumanListener().fit([context] * 3, ["red"] * 3, votes)
-    >>> human.predict_proba([context[::-1], context], ["red", "blue"]).round(2)
-    array([[0.33, 0.67],
-           [ nan,  nan]])
-    """
-
-    def __init__(self, *, smoothing: float = 0.0) -> None:
-        if not 0 <= smoothing < np.inf:
-            raise ValueError(f"smoothing must not be negative. Got {smoothing}.")
-        self.smoothing = smoothing
-        self._votes: dict[tuple, Counter[tuple[float, ...]]] = {}
-
-    def fit(self, contexts: ArrayLike, captions: Sequence[str], targets: ArrayLike) -> Self:
-        """Count votes: a row per vote, where `targets` is the position of the state picked."""
-        states = check_contexts(contexts, captions)
-        picked = check_targets(targets, *states.shape[:2])
-        self._votes = {}
-        for key, one, at in zip(_keys(states, captions), states.tolist(), picked, strict=True):
-            self._votes.setdefault(key, Counter())[tuple(one[at])] += 1
-        return self
-
-    def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
-        """Return shares of votes, (n, n_states); NaN where nobody heard the caption there.
-
-        Captions must be the same to the letter, contexts of the same states in any order. Equal
-        states of one context share their votes.
-        """
-        states = check_contexts(contexts, captions)
-        proba = np.full(states.shape[:2], np.nan)
-        for row, (key, one) in enumerate(
-            zip(_keys(states, captions), states.tolist(), strict=True)
-        ):
-            if key in self._votes:
-                there = [tuple(state) for state in one]
-                votes = [self._votes[key][state] / there.count(state) for state in there]
-                proba[row] = np.array(votes) + self.smoothing
-        return proba / proba.sum(axis=1, keepdims=True)
-
-
-def _keys(states: Floats, captions: Sequence[str]) -> list[tuple]:
-    return list(zip(captions, state_sets(states), strict=True))
-
-
-class EnsembleListener:
-    """The mean of several listeners' probabilities.
-
-    Parameters
-    ----------
-    listeners : sequence of listeners
-        At least one. Where one has no opinion, neither has the ensemble.
-
-    Examples
-    --------
-    >>> context, votes = [[0], [9]], [0, 0, 1]
-    >>> ensemble = EnsembleListener([HumanListener(), HumanListener(smoothing=9)])
-    >>> ensemble.fit([context] * 3, ["red"] * 3, votes).predict_proba([context], ["red"]).round(2)
-    array([[0.6, 0.4]])
-    """
-
-    def __init__(self, listeners: Sequence[Listener]) -> None:
-        if not len(listeners):
-            raise ValueError("an ensemble needs one listener at least.")
-        self.listeners = list(listeners)
-
-    def fit(
-        self, contexts: ArrayLike, captions: Sequence[str], targets: ArrayLike, **kws: Any
-    ) -> Self:
-        """Fit each on the same rounds; keywords are handed on. Not needed where they are fitted."""
-        for listener in self.listeners:
-            listener.fit(contexts, captions, targets, **kws)
-        return self
-
-    def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
-        """Return mean probabilities, (n, n_states)."""
-        answers = [
-            check_proba(listener.predict_proba(contexts, captions)) for listener in self.listeners
-        ]
-        return np.asarray(np.mean(answers, axis=0))
-
-
-class CalibratedListener:
-    """A listener at a temperature: how a fitted one, as an ensemble, is calibrated on dev.
-
-    Parameters
-    ----------
-    listener : listener
-        Fitted already.
-
-    Attributes
-    ----------
-    temperature : float
-        From `fit_temperature`.
-
-    Examples
-    --------
-    >>> context, votes = [[0], [9]], [0, 0, 0, 1]
-    >>> human = HumanListener().fit([context] * 4, ["red"] * 4, votes)
-    >>> calm = CalibratedListener(human).fit([context] * 2, ["red"] * 2, [0, 1])
-    >>> calm.predict_proba([context], ["red"]).round(1)
-    array([[0.5, 0.5]])
-    """
-
-    def __init__(self, listener: Listener) -> None:
-        self.listener = listener
-        self.temperature = 1.0
-
-    def fit(self, contexts: ArrayLike, captions: Sequence[str], targets: ArrayLike) -> Self:
-        """Fit the temperature, on rounds that the listener was not trained on."""
-        proba = self.listener.predict_proba(contexts, captions)
-        self.temperature = fit_temperature(proba, targets)
-        return self
-
-    def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
-        """Return its probabilities at the temperature, (n, n_states)."""
-        return temper(self.listener.predict_proba(contexts, captions), self.temperature)

@@ -27,13 +27,12 @@ from nlgbench.evaluators.caption_words import (
 )
 from nlgbench.evaluators.color_features import fourier_features
 from nlgbench.evaluators.contexts import context_arrays, is_unseen
-from nlgbench.evaluators.listeners import (
+from nlgbench.evaluators.listeners import beliefs, m_score, score_listener
+from nlgbench.evaluators.plain_listeners import (
     CalibratedListener,
     EnsembleListener,
     HumanListener,
-    beliefs,
-    m_score,
-    score_listener,
+    TableListener,
 )
 
 NAMES = {"red": 0, "orange": 30, "green": 120, "blue": 220, "purple": 280}
@@ -200,6 +199,17 @@ def test_people_are_their_votes():
     twins = np.array([[[5.0], [5.0], [9.0]]])
     shared = HumanListener(smoothing=1).fit(twins, ["x"], [0]).predict_proba(twins, ["x"])
     np.testing.assert_allclose(shared, np.array([[1.5, 1.5, 1]]) / 4)
+
+
+def test_a_table_of_probabilities_is_looked_up():
+    contexts, captions, _ = rounds(20, seed=0)
+    proba = random_proba(10, 3, seed=0)
+    table = TableListener(contexts[:10], captions[:10], proba)
+    found = table.predict_proba(contexts[:, [1, 2, 0]], captions)
+    np.testing.assert_array_equal(found[:10], proba[:, [1, 2, 0]])
+    assert np.isnan(found[10:]).all()
+    with pytest.raises(ValueError, match="row 0 of the probabilities"):
+        TableListener(contexts[:1], captions[:1], [[0.5, 0.5, 0.5]])
 
 
 def test_an_ensemble_is_the_mean():
