@@ -77,7 +77,7 @@ class ContextListener(NeuralListener):
     """
 
     _network = ContextNetwork
-    _units = 100
+    _units = 160
 
 
 class PragmaticListener(NeuralListener):

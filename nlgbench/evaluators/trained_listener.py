@@ -45,7 +45,7 @@ class NeuralListener:
     learning_rate : float
         The highest of Adam's, which rises and falls once (one cycle).
     units : int, optional
-        Of each LSTM. Default: 200; 100 for the context-aware listener, which reads a caption once
+        Of each LSTM. Default: 200; 160 for the context-aware listener, which reads a caption once
         per state.
     word_vectors : path, optional
         A text file as GloVe's: words in it start there, in as many dimensions; others, and all
