@@ -37,12 +37,14 @@ class _Words(torch.nn.Module):
     def inputs(
         self, tokens: torch.Tensor, beside: torch.Tensor | None, lengths: torch.Tensor
     ) -> torch.nn.utils.rnn.PackedSequence:
-        """Embed tokens, and pack them."""
-        embedded = self.drop(self.embed(tokens[:, : int(lengths.max())]))
+        """Pack tokens and embed them, so that no time goes into padding."""
+        tokens = tokens[:, : int(lengths.max())]
+        packed = _packed(tokens, lengths)
+        embedded = self.drop(self.embed(packed.data))
         if beside is not None:
-            repeated = beside[:, None].expand(-1, embedded.shape[1], -1)
-            embedded = torch.cat([embedded, repeated], dim=2)
-        return _packed(embedded, lengths)
+            rows = torch.arange(len(tokens))[:, None].expand_as(tokens)
+            embedded = torch.cat([embedded, beside[_packed(rows, lengths).data]], dim=1)
+        return torch.nn.utils.rnn.PackedSequence(embedded, *packed[1:])
 
 
 class LiteralNetwork(torch.nn.Module):
