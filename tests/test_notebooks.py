@@ -13,7 +13,6 @@ from nlgbench.workbench.notebooks import find_notebooks, read_notebook
 NOTEBOOKS = find_notebooks()
 # Notebooks that claims name before they are written.
 PLANNED = {
-    "04-listener-violins",
     "06-learning-to-compare",
     "07-choosing-models",
 }
