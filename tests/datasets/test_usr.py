@@ -1,0 +1,103 @@
+import json
+import os
+
+import pytest
+
+from nlgbench import tables
+from nlgbench.datasets import cache
+from nlgbench.datasets.usr import DIMENSIONS, RAW_FILES, load_usr, read_usr
+
+RELEASED = pytest.mark.skipif(
+    not os.environ.get("NLGBENCH_DATA") or not cache.available(list(RAW_FILES.values())),
+    reason="NLGBENCH_DATA names no folder with the USR release",
+)
+MODELS = ["Original Ground Truth", "KV-MemNN"]
+
+
+def release():
+    items = []
+    for n, names in enumerate([["zed", "amy", "kim"], ["kim", "bob", "zed"]]):
+        responses = []
+        for k, model in enumerate(MODELS):
+            ratings = {name: [low, high, low] for name, (_, low, high) in DIMENSIONS.items()}
+            ratings["Overall"] = [1 + n, 2 + k, 5]
+            responses.append({"response": f"{model} {n}\n", "model": model, **ratings})
+        fact = "_nofact\n" if n else "cats purr\n"
+        item = {"context": f"hi {n}\nyo\n\n", "fact": fact, "annotators": names}
+        items.append({**item, "responses": responses})
+    return items
+
+
+def saved(items, path):
+    path.write_text(json.dumps(items), encoding="utf-8")
+    return path
+
+
+def test_a_release_becomes_tidy_tables(tmp_path):
+    path = saved(release(), tmp_path / "usr.json")
+    study = read_usr(path, "usr-x")
+    assert study.outputs.iloc[:, 1:].to_numpy().tolist()[1:3] == [
+        ["c01-kv_memnn", "c01", "kv_memnn", "KV-MemNN 0", False, "hi 0\nyo"],
+        ["c02-human_original", "c02", "human_original", f"{MODELS[0]} 1", True, "hi 1\nyo"],
+    ]
+    overall = study.judgments[study.judgments["dimension"] == "overall"]
+    assert overall[["output_id", "annotator_id", "value"]].to_numpy().tolist()[3:9] == [
+        ["c01-kv_memnn", "w001", 1.0],
+        ["c01-kv_memnn", "w002", 3.0],
+        ["c01-kv_memnn", "w003", 5.0],
+        ["c02-human_original", "w003", 2.0],
+        ["c02-human_original", "w004", 2.0],
+        ["c02-human_original", "w001", 5.0],
+    ]
+    assert len(study.judgments) == 4 * 6 * 3
+    assert not study.judgments.isin(["zed", "amy", "kim", "bob"]).to_numpy().any()
+    told = read_usr(path, "usr-x", fact=True).outputs["context"].unique().tolist()
+    assert told == ["cats purr\nhi 0\nyo", "hi 1\nyo"]
+
+
+def changed(**cells):
+    items = release()
+    items[1]["responses"][0].update({name.replace("_", " "): v for name, v in cells.items()})
+    return items
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        (changed(Overall=[1, 2, 6]), r"context 2, response 1, 'Overall' is \[1, 2, 6\].*1 to 5"),
+        (changed(Uses_Knowledge=[1, 1]), "'Uses Knowledge' .*3 whole numbers from 0 to 1"),
+        (changed(model="GPT"), "context 2, response 1: model is 'GPT'"),
+        ({"a": 1}, "must hold a list"),
+        ([{"context": ""}], "context 1: it has no 'fact'"),
+        (["x"], "context 1: it has no 'context'"),
+    ],
+)
+def test_a_malformed_file_is_named(tmp_path, items, message):
+    with pytest.raises(tables.TableError, match=message):
+        read_usr(saved(items, tmp_path / "usr.json"), "usr-x")
+
+
+def test_a_cut_file_and_an_unknown_data_set_are_named(tmp_path):
+    path = tmp_path / "usr.json"
+    path.write_text("[{", encoding="utf-8")
+    with pytest.raises(tables.TableError, match="is no JSON"):
+        read_usr(path, "usr-x")
+    with pytest.raises(ValueError, match="mean 'usr-topical-chat'"):
+        load_usr("usr-topical")
+
+
+@RELEASED
+@pytest.mark.parametrize(
+    ("dataset", "n_systems", "n_annotators"),
+    [("usr-topical-chat", 6, 5), ("usr-persona-chat", 5, 4)],
+)
+def test_the_release(dataset, n_systems, n_annotators):
+    study = load_usr(dataset)
+    assert len(study.outputs) == 60 * n_systems
+    assert study.outputs["context"].nunique() == 60
+    assert study.outputs["is_human"].sum() == 120
+    assert len(study.judgments) == 60 * n_systems * 6 * 3
+    assert study.judgments["annotator_id"].nunique() == n_annotators
+    overall = study.judgments[study.judgments["dimension"] == "overall"]
+    quality = overall.merge(study.outputs).groupby("system")["value"].mean()
+    assert quality.idxmax() == "human_new"
