@@ -112,6 +112,63 @@ def _rows(text: str, path: Path, may_lack: Sequence[str]) -> tuple[pd.DataFrame,
     return pd.DataFrame(body, columns=header, dtype="str"), lines
 
 
+def require_columns(frame: pd.DataFrame, needed: Sequence[str], path: Path, way_out: str) -> None:
+    """Refuse a released file that lacks a column.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From `parse`.
+    needed : sequence of str
+        Columns it must have.
+    path : Path
+        Where it came from.
+    way_out : str
+        What the file is not, and which to take.
+
+    Raises
+    ------
+    TableError
+        Naming the first missing column and how many are missing.
+    """
+    missing = [name for name in needed if name not in frame]
+    if missing:
+        raise TableError(
+            f"{path} has no column {missing[0]!r} (columns missing: {len(missing)}): {way_out}"
+        )
+
+
+def refuse_rows(
+    frame: pd.DataFrame, lines: list[int], path: Path, bad: pd.Series, name: str, rule: str
+) -> None:
+    """Refuse a released file with a row that breaks a rule.
+
+    Parameters
+    ----------
+    frame, lines
+        From `parse`.
+    path : Path
+        Where they came from.
+    bad : Series of bool
+        Rows that break the rule.
+    name : str
+        Column that breaks it.
+    rule : str
+        What it must be.
+
+    Raises
+    ------
+    TableError
+        Naming the first such row, its line and its value.
+    """
+    if bad.any():
+        row = int(bad.to_numpy().argmax())
+        raise TableError(
+            f"{path}, row {row + 1} (line {lines[row]}), column {name!r} is "
+            f"{frame[name].iloc[row]!r}; it must be {rule}. Get the file anew."
+        )
+
+
 def convert(column: pd.Series, kind: str) -> tuple[pd.Series, np.ndarray, str]:
     """Convert a column exactly: no rounding, no guessing, nothing missing taken for a value.
 

@@ -6,6 +6,7 @@ Multiple References, doi:10.18653/v1/W19-5944.
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pandas as pd
@@ -126,20 +127,14 @@ def read_dailydialog(path: Path) -> tables.Study:
 
 
 def _check(frame: pd.DataFrame, lines: list[int], path: Path) -> None:
-    missing = [name for name in (*_COLUMNS, "context") if name not in frame]
-    if missing:
-        raise tables.TableError(
-            f"{path} has no column {missing[0]!r} (columns missing: {len(missing)}): it is not the "
-            f"file of ratings that the release holds; take {RAW_FILE}."
-        )
+    csv_files.require_columns(
+        frame,
+        (*_COLUMNS, "context"),
+        path,
+        f"it is not the file of ratings that the release holds; take {RAW_FILE}.",
+    )
 
-    def refuse(bad: pd.Series, name: str, rule: str) -> None:
-        if bad.any():
-            row = int(bad.to_numpy().argmax())
-            raise tables.TableError(
-                f"{path}, row {row + 1} (line {lines[row]}), column {name!r} is "
-                f"{frame[name].iloc[row]!r}; it must be {rule}. Get the file anew."
-            )
+    refuse = functools.partial(csv_files.refuse_rows, frame, lines, path)
 
     refuse(~frame["model"].isin(list(SYSTEMS)), "model", f"one of {', '.join(SYSTEMS)}")
     rating = pd.to_numeric(frame["human_average_rating"], errors="coerce")

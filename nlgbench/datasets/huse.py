@@ -6,6 +6,7 @@ temperatures and tasks.
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pandas as pd
@@ -147,20 +148,11 @@ def _check(frame: pd.DataFrame, lines: list[int], path: Path) -> None:
     types, answers = ([f"{name}{n}" for n in range(_PER_HIT)] for name in ("Input.TYPE", "Answer."))
     others = [f"Input.{name}{n}" for n in range(_PER_HIT) for name in ("OUT", "CTX", "LOGP")]
     needed = ["HITId", "WorkerId", *types, *others, *answers]
-    missing = [name for name in needed if name not in frame]
-    if missing:
-        raise tables.TableError(
-            f"{path} has no column {missing[0]!r} (columns missing: {len(missing)}): it is not the "
-            f"export that the HUSE release holds; take {RAW_FILE}."
-        )
+    csv_files.require_columns(
+        frame, needed, path, f"it is not the export that the HUSE release holds; take {RAW_FILE}."
+    )
 
-    def refuse(bad: pd.Series, name: str, rule: str) -> None:
-        if bad.any():
-            row = int(bad.to_numpy().argmax())
-            raise tables.TableError(
-                f"{path}, row {row + 1} (line {lines[row]}), column {name!r} is "
-                f"{frame[name].iloc[row]!r}; it must be {rule}. Get the file anew."
-            )
+    refuse = functools.partial(csv_files.refuse_rows, frame, lines, path)
 
     for name in types:
         refuse(~frame[name].isin((_HUMAN, _MACHINE)), name, f"one of {_HUMAN}, {_MACHINE}")

@@ -6,6 +6,7 @@ discriminators' training data.
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -182,20 +183,14 @@ def _check(frame: pd.DataFrame, lines: list[int], path: Path) -> pd.Series:
     answers = [f"Answer.review_{n}_judgment" for n in _SLOTS]
     constant = ["Input.gotcha_locs", *shown]
     needed = ["HITId", "WorkerId", "AssignmentStatus", "Answer.comment", *constant, *answers]
-    missing = [name for name in needed if name not in frame]
-    if missing:
-        raise tables.TableError(
-            f"{path} has no column {missing[0]!r} (columns missing: {len(missing)}): it is not the "
-            f"export that the Judge the Judges release holds; take {RAW_FILE}."
-        )
+    csv_files.require_columns(
+        frame,
+        needed,
+        path,
+        f"it is not the export that the Judge the Judges release holds; take {RAW_FILE}.",
+    )
 
-    def refuse(bad: pd.Series, name: str, rule: str) -> None:
-        if bad.any():
-            row = int(bad.to_numpy().argmax())
-            raise tables.TableError(
-                f"{path}, row {row + 1} (line {lines[row]}), column {name!r} is "
-                f"{frame[name].iloc[row]!r}; it must be {rule}. Get the file anew."
-            )
+    refuse = functools.partial(csv_files.refuse_rows, frame, lines, path)
 
     statuses = ("Submitted", "Rejected")
     refuse(
