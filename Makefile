@@ -28,7 +28,7 @@ $(VENV)/.ready-%: lock/requirements.txt pyproject.toml
 	  echo "Python's venv is missing. On Debian and Ubuntu: sudo apt install python3-venv"; exit 1; }
 	@echo "Setting up $(VENV): the locked packages, torch, nlgbench (once, about two minutes)"
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --require-hashes -r lock/requirements.txt
+	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r lock/requirements.txt
 	@if [ "$*" != 0 ]; then lock/install-torch.sh $(BIN)/python $(TORCH_OPTIONS); fi
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@rm -f $(VENV)/.ready-* && touch $@
@@ -53,7 +53,8 @@ lab: $(SETUP) ## open JupyterLab on this machine alone
 
 lock: ## resolve the lock anew (needs uv)
 	uv pip compile --universal --generate-hashes --python-version 3.11 --extra dev \
-	  --extra boosting --extra meteor \
+	  --extra boosting --extra meteor --extra encoder \
+	  --override lock/torch-elsewhere.txt --no-emit-package torch \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --upgrade --quiet \
 	  pyproject.toml lock/torch-dependencies.in -o lock/requirements.txt
 
