@@ -28,6 +28,7 @@ FLOORS = {
     "nlgbench.annotators": 3,
     "nlgbench.bounds": 3,
     "nlgbench.gaussian": 3,
+    "nlgbench.quality": 3,
     "nlgbench.truth": 3,
     "nlgbench.worlds": 3,
     "nlgbench.workbench": 4,
