@@ -4,7 +4,7 @@ A backend is a function that is given training rows and returns one that gives p
 Rows have columns context_a, text_a and, where two texts are compared, context_b, text_b.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -101,6 +101,31 @@ def sides(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[Ints]]:
     return texts, list(found)
 
 
+def fit_vectorizer(texts: Iterable[str]) -> TfidfVectorizer:
+    """Choose the words of TF-IDF, and their weights.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Training texts, each once.
+
+    Returns
+    -------
+    TfidfVectorizer
+        Of words, punctuation marks and their bigrams in lower case; logarithmic counts; unit
+        length; at most 20,000.
+
+    Examples
+    --------
+    >>> sorted(fit_vectorizer(["It's it.", "it ."]).vocabulary_)
+    ['.', 'it', 'it .', "it's", "it's it"]
+    """
+    vectorizer = TfidfVectorizer(
+        ngram_range=(1, 2), token_pattern=_WORD, sublinear_tf=True, max_features=_N_FEATURES
+    )
+    return vectorizer.fit(texts)
+
+
 def fit_tfidf(rows: pd.DataFrame, labels: Ints, *, seed: int) -> Predict:
     """Train multinomial logistic regression on TF-IDF.
 
@@ -121,10 +146,9 @@ def fit_tfidf(rows: pd.DataFrame, labels: Ints, *, seed: int) -> Predict:
 
     Notes
     -----
-    A text is its TF-IDF (words, punctuation marks and their bigrams in lower case; logarithmic
-    counts; unit length; at most 20,000, of the training texts alone), and the product of that with
-    its context's. A pair is the difference of its two texts, and the absolute difference, without
-    which a tie could not be told. Ridge penalty with scikit-learn's default.
+    A text is its TF-IDF (`fit_vectorizer`, on the training texts alone), and the product of that
+    with its context's. A pair is the difference of its two texts, and the absolute difference,
+    without which a tie could not be told. Ridge penalty with scikit-learn's default.
 
     Examples
     --------
@@ -134,10 +158,7 @@ def fit_tfidf(rows: pd.DataFrame, labels: Ints, *, seed: int) -> Predict:
     array([ True, False])
     """
     texts, _ = sides(rows)
-    vectorizer = TfidfVectorizer(
-        ngram_range=(1, 2), token_pattern=_WORD, sublinear_tf=True, max_features=_N_FEATURES
-    )
-    vectorizer.fit(texts["text"].unique())
+    vectorizer = fit_vectorizer(texts["text"].unique())
 
     def features(rows: pd.DataFrame) -> Any:
         texts, places = sides(rows)

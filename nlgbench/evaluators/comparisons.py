@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
@@ -149,7 +151,7 @@ def score_alone(comparator: Comparator, outputs: pd.DataFrame) -> pd.DataFrame:
     if comparator.compares:
         raise ValueError(f"{comparator.name} compares: use compare, or train with compares=False.")
     outputs = one_dataset(outputs)
-    _refuse_seen(comparator, outputs)
+    refuse_seen(comparator.name, comparator.seen, outputs)
     texts, (at,) = sides(outputs.rename(columns={"context": "context_a", "text": "text_a"}))
     scores = outputs[["dataset", "output_id"]].assign(evaluator=comparator.name)
     scores["score"] = _chance_alone(comparator, texts)[at]
@@ -201,17 +203,33 @@ def _rows_of(
                 f"pairs, row {row + 1}: output_{side} {ids.iloc[row]!r} of dataset "
                 f"{pairs['dataset'].iloc[row]!r} is not in outputs. Draw pairs from these outputs."
             )
-        _refuse_seen(comparator, outputs[outputs["output_id"].isin(ids)])
+        refuse_seen(comparator.name, comparator.seen, outputs[outputs["output_id"].isin(ids)])
         for name in ("context", "text"):
             rows[f"{name}_{side}"] = known.loc[ids, name].to_numpy()
     return pd.DataFrame(rows)[SIDES], pairs.reset_index(drop=True)
 
 
-def _refuse_seen(comparator: Comparator, outputs: pd.DataFrame) -> None:
-    seen = outputs["output_id"][outputs["text"].isin(comparator.seen)]
-    if len(seen):
+def refuse_seen(name: str, seen: Collection[str], outputs: pd.DataFrame) -> None:
+    """Refuse to judge texts that an evaluator was trained on.
+
+    Parameters
+    ----------
+    name : str
+        The evaluator's.
+    seen : collection of str
+        The texts that it was trained on.
+    outputs : DataFrame
+        The ``outputs`` table to judge.
+
+    Raises
+    ------
+    ValueError
+        When one of its texts is among them.
+    """
+    found = outputs["output_id"][outputs["text"].isin(seen)]
+    if len(found):
         raise ValueError(
-            f"{comparator.name} was trained on the text of {len(seen)} of the outputs to judge, "
-            f"such as {seen.iloc[0]!r}. Train on the first, and judge the second, of what "
+            f"{name} was trained on the text of {len(found)} of the outputs to judge, such as "
+            f"{found.iloc[0]!r}. Train on the first, and judge the second, of what "
             "split_outputs returns: they share no text."
         )

@@ -298,6 +298,6 @@ def import_extra(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise ImportError(
-            f"this comparator needs {error.name}, which is not installed: pip install "
+            f"the encoder needs {error.name}, which is not installed: pip install "
             "'nlgbench[neural,encoder]', or use backend='tfidf', which needs neither."
         ) from error
