@@ -1,6 +1,6 @@
 """A recurrent language model, with or without a context, and its exact log-probabilities."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -271,24 +271,61 @@ class RecurrentModel:
             When contexts are missing or too many.
         """
         listed = check_texts(texts)
-        source = self._sources(contexts, len(listed))
         split = [text.split(" ") for text in listed]
-        total = np.full(len(listed), -np.inf)
-        possible = [
-            row
-            for row, text in enumerate(split)
-            if len(text) <= self.max_length and all(word in self._index for word in text)
-        ]
+        known = [row for row, words in enumerate(split) if self._index.keys() >= set(words)]
+        return self._forced(split, self._sources(contexts, len(listed)), known)
+
+    def logprob_known(
+        self, texts: Sequence[str], contexts: Sequence[str] | None = None
+    ) -> tuple[Floats, Ints]:
+        """Give the log-probability of texts' known words, each after all words before it.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Words separated by white space.
+        contexts : sequence of str, optional
+            One per text, where the model takes contexts.
+
+        Returns
+        -------
+        tuple of (ndarray, ndarray), both of shape (n,)
+            Nats, and how many words they are of: known ones, and the end. Minus infinity as in
+            `logprob`, but not for unknown words.
+
+        Raises
+        ------
+        ValueError
+            When contexts are missing or too many.
+
+        Notes
+        -----
+        As in training: an unknown word is read, never predicted. So this is no probability of the
+        text, and one of many unknown words may look likely: say what share of words was known,
+        and compare only within one vocabulary.
+        """
+        listed = check_texts(texts)
+        split = [tokenize(text) for text in listed]
+        nats = self._forced(split, self._sources(contexts, len(listed)), range(len(listed)))
+        n_known = [1 + sum(word in self._index for word in words) for words in split]
+        return nats, np.array(n_known, dtype=np.int64)
+
+    def _forced(
+        self, split: Sequence[Sequence[str]], source: torch.Tensor, rows: Iterable[int]
+    ) -> Floats:
+        """Return the nats of known words and ends in some rows; minus infinity in others."""
+        total = np.full(len(split), -np.inf)
+        possible = [row for row in rows if 1 <= len(split[row]) <= self.max_length]
         possible.sort(key=lambda row: len(split[row]))
         for first in range(0, len(possible), _ROWS):
-            rows = possible[first : first + _ROWS]
-            tokens, targets = text_indexes([split[row] for row in rows], self._index)
+            batch = possible[first : first + _ROWS]
+            tokens, targets = text_indexes([split[row] for row in batch], self._index)
             places = targets != NONE
             with seeded(0), torch.no_grad():
-                logits = self.network.forced(source[rows], tokens, places).numpy()
+                logits = self.network.forced(source[batch], tokens, places).numpy()
             row, n_written = places.nonzero().numpy().T
             found = self._decided(logits, n_written)[np.arange(len(row)), targets[places].numpy()]
-            total[rows] = np.bincount(row, weights=found)
+            total[batch] = np.bincount(row, weights=found)
         return total
 
     def beam_search(self, context: str | None = None, *, width: int = 10) -> pd.DataFrame:

@@ -178,6 +178,40 @@ def test_a_rare_word_is_read_but_never_written():
     assert history["dev_loss"].notna().all()
 
 
+def test_known_words_are_scored_as_the_training_loss_scores_them():
+    texts = ["a b", "a rare b", "a b b"] * 5 + ["a odd b"]
+    dev = ["never a", "b a", "a odd odd b", "c"]
+    models, history = fit_recurrent(texts, dev=dev, min_count=2, units=8, epochs=3, seed=0)
+    model = models[1.0]
+    nats, n_known = model.logprob_known(dev)
+    assert n_known.tolist() == [2, 3, 3, 1]
+    assert -nats.sum() / n_known.sum() == pytest.approx(history["dev_loss"].iloc[-1], rel=1e-5)
+    # Without unknown words it is the log-probability; with them, it is not.
+    same = ["b a", "a rare b", "b"]
+    assert np.array_equal(model.logprob_known(same)[0], model.logprob(same))
+    assert model.logprob(dev)[[0, 2, 3]].tolist() == [-np.inf] * 3
+    # What stands before counts, though it is unknown; by hand, step by step.
+    state, total = model._start(None, 1), 0.0
+    for n_written, (read, word) in enumerate([(3, None), (4, None), (4, 0), (0, 3)]):
+        logprobs, state = model._step(state, np.array([read]), n_written)
+        total += 0.0 if word is None else logprobs[0, word]
+    assert model.logprob_known(["odd never a"])[0][0] == pytest.approx(total, abs=1e-10)
+    assert model.logprob_known([" b\na "])[0][0] == model.logprob(["b a"])[0]
+
+
+def test_known_words_keep_what_is_impossible(small):
+    nats, n_known = small.logprob_known(["", " ", "a a a a a", "z z z z z", "z z z z"])
+    assert np.isneginf(nats).tolist() == [True, True, True, True, False]
+    assert n_known.tolist() == [1, 1, 6, 1, 1]
+    assert nats[-1] == 0  # after the greatest length the end is certain
+    # Greedy decoding has one text, and cuts all known words but its own.
+    greedy = small.truncated(top_k=1)
+    assert greedy.logprob_known(greedy.sample(1, seed=0))[0].tolist() == [0]
+    assert np.isneginf(greedy.logprob_known(["c b a"])[0]).all()
+    nats, n_known = small.logprob_known([])
+    assert nats.shape == n_known.shape == (0,)
+
+
 def test_a_text_answers_its_context():
     """Each context has answers of its own; an unseen context is still answered."""
     rng = np.random.default_rng(0)
@@ -208,10 +242,13 @@ def test_a_text_answers_its_context():
     for wrong in (
         lambda: model.sample(1, seed=0),
         lambda: model.logprob(["it rises"]),
+        lambda: model.logprob_known(["it rises"]),
         lambda: model.beam_search(),
     ):
         with pytest.raises(ValueError, match="trained with contexts"):
             wrong()
+    part, n_known = model.logprob_known(["it suddenly rises"] * 2, ["up", "down"])
+    assert part[0] > part[1] and n_known.tolist() == [3, 3]
     with pytest.raises(ValueError, match="a context per text"):
         model.logprob(["it rises"], ["up", "down"])
 

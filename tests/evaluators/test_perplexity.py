@@ -1,0 +1,81 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlgbench import tables
+from nlgbench.evaluators.perplexity import perplexity
+from nlgbench.generators.language_model import fit_ngram
+
+
+def table_of(texts):
+    outputs = pd.DataFrame({"text": texts}).assign(dataset="d", item_id="i", system="s")
+    outputs["output_id"] = [f"o{n}" for n in range(len(texts))]
+    return tables.check(outputs.assign(is_human=False, context=""), "outputs")
+
+
+def logprobs_of(outputs, logprob, n_tokens, model="m"):
+    return outputs[["dataset", "output_id"]].assign(model=model, logprob=logprob, n_tokens=n_tokens)
+
+
+def test_the_textbook_example():
+    """Jurafsky and Martin, Speech and Language Processing (3rd ed. draft), chapter 3.
+
+    Perplexity as a branching factor: 3 where each of three colors has probability 1/3, and 1.89
+    where red has .8 and the others .1.
+    """
+    outputs = table_of(["red red red red blue"])
+    even, uneven = 5 * np.log(1 / 3), 4 * np.log(0.8) + np.log(0.1)
+    found = [
+        perplexity(outputs, logprobs_of(outputs, logprob, 5), model="m")["score"].item()
+        for logprob in (even, uneven)
+    ]
+    assert np.round(found, 2).tolist() == [3.0, 1.89]
+
+
+def test_the_end_counts_where_the_table_counts_it():
+    texts = ["a b", "b"]
+    outputs, model = table_of(texts), fit_ngram(["a b", "a", "b"], 2)
+    given = logprobs_of(outputs, model.logprob(texts), [3, 2])
+    p = np.exp(model.logprob(texts))
+    found = perplexity(outputs, given, model="m")["score"]
+    np.testing.assert_allclose(found, [(1 / p[0]) ** (1 / 3), (1 / p[1]) ** 0.5])
+
+
+def test_zero_is_infinite_and_a_gap_is_undefined():
+    outputs = table_of(["a", "b", "c", "d"])
+    given = logprobs_of(outputs, [-np.inf, -1.0, 0.0, -9e4], 1)
+    other = logprobs_of(outputs, -7.0, 1, model="other")
+    # The order of log-probabilities is of no effect, nor are those of another model.
+    both = pd.concat([other, given[given["output_id"] != "o1"][::-1]])
+    found = perplexity(outputs, both, model="m")
+    np.testing.assert_array_equal(found["score"], [np.inf, np.nan, 1.0, np.inf])
+    assert found["output_id"].tolist() == ["o0", "o1", "o2", "o3"]
+    assert found["evaluator"].unique().tolist() == ["perplexity@m"]
+    for part in ("under m|", "outputs:4", "undefined:1", "infinite:2", "lower is better"):
+        assert found["signature"].str.contains(part, regex=False).all()
+
+
+def test_an_infinite_score_can_be_written_and_read(tmp_path):
+    outputs = table_of(["a", "b"])
+    scores = perplexity(outputs, logprobs_of(outputs, [-np.inf, -1.0], 1), model="m")
+    tables.write(scores, "scores", tmp_path / "scores.csv")
+    pd.testing.assert_frame_equal(tables.read(tmp_path / "scores.csv", "scores"), scores)
+
+
+@given(st.lists(st.tuples(st.floats(-1e3, 0), st.integers(1, 50)), min_size=1, max_size=20))
+def test_its_logarithm_is_the_mean_surprise(rows):
+    logprob, n_tokens = map(np.array, zip(*rows, strict=True))
+    outputs = table_of([f"t{n}" for n in range(len(rows))])
+    found = perplexity(outputs, logprobs_of(outputs, logprob, n_tokens), model="m")["score"]
+    assert (found >= 1).all()
+    finite = np.isfinite(found)
+    np.testing.assert_allclose(np.log(found[finite]), -(logprob / n_tokens)[finite], atol=1e-12)
+    assert (-(logprob / n_tokens)[~finite] > 700).all()
+
+
+def test_an_unknown_model_is_named():
+    outputs = table_of(["a"])
+    with pytest.raises(ValueError, match=r"under 'lstn'.*lstm.*There are: lstm"):
+        perplexity(outputs, logprobs_of(outputs, -1.0, 1, model="lstm"), model="lstn")
