@@ -117,7 +117,10 @@ def train_regressor(
 
     The penalty, of `PENALTIES`, is the one with the least squared error when each training output
     in turn is left out. Texts that repeat, or share a context, are not left out together, so it
-    may be too small.
+    may be too small. On TF-IDF the products are small beside the vector itself, and the penalty
+    all but silences them: on multi-reference DailyDialog references changed nothing there, while
+    with embeddings the Spearman correlation with ratings of held-out outputs rose from .43 to .48
+    (means of five splits).
 
     Examples
     --------
