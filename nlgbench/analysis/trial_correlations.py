@@ -1,4 +1,4 @@
-"""Correlations of systems' scores with human quality, averaged over trials, and their differences."""
+"""Do evaluators rank systems as people do, over many trials, and which one does it better."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _cube(scores: pd.DataFrame, human: pd.Series) -> tuple[list[str], Floats, Fl
     if doubled.any():
         row = scores[doubled].iloc[0]
         raise ValueError(
-            f"system {row['system']!r} stands twice in trial {row['trial']!r} of evaluator "
+            f"system {row['system']!r} stands twice in trial {row['trial']} of evaluator "
             f"{row['evaluator']!r}: give each trial a number of its own."
         )
     systems = sorted(scores["system"].unique())

@@ -16,7 +16,7 @@ from nlgbench.analysis.ratings import glicko2
 from nlgbench.evaluators.comparator import Comparator, train_comparator
 from nlgbench.evaluators.comparison_draws import system_pairs
 from nlgbench.evaluators.comparison_pairs import human_pairs, strong_pairs, weak_pairs
-from nlgbench.evaluators.comparisons import compare, score_alone
+from nlgbench.evaluators.comparisons import compare, order_agreement, score_alone
 
 if TYPE_CHECKING:
     from nlgbench.evaluators.encoder import Encoder
@@ -53,6 +53,7 @@ def supervise(
     checkpoints: pd.DataFrame | None = None,
     *,
     references: pd.DataFrame | None = None,
+    held_out: pd.DataFrame | None = None,
     dimension: str,
     threshold: float,
     n: int = 4_000,
@@ -71,6 +72,9 @@ def supervise(
         there is no weak supervision.
     references : DataFrame, optional
         The ``references`` table: human texts for the items of `train`, for strong supervision.
+    held_out : DataFrame, optional
+        The ``outputs`` table to be judged: pairs that hold one of its texts are left out, as when
+        a workshop model happens to write "i don't know", too.
     dimension, threshold
         As in `comparison_pairs.human_pairs`.
     n : int
@@ -121,7 +125,11 @@ def supervise(
     parts.append(
         human_pairs(machine, judgments, dimension=dimension, threshold=threshold, n=2 * n, seed=rng)
     )
-    return pd.concat(parts, ignore_index=True)
+    pairs = pd.concat(parts, ignore_index=True)
+    if held_out is not None:
+        texts = held_out["text"]
+        pairs = pairs[~pairs["text_a"].isin(texts) & ~pairs["text_b"].isin(texts)]
+    return pairs.reset_index(drop=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,12 +146,15 @@ class Trial:
         dataset, output_id, method, score.
     comparisons : DataFrame
         The ``comparisons`` table between systems.
+    agreement : DataFrame
+        From `comparisons.order_agreement` on these comparisons; empty for an adversarial evaluator.
     """
 
     comparator: str
     systems: pd.DataFrame
     outputs: pd.DataFrame
     comparisons: pd.DataFrame
+    agreement: pd.DataFrame
 
 
 def trial(
@@ -270,7 +281,8 @@ def score_by(
     if not comparator.compares:
         alone = score_alone(comparator, test)[["dataset", "output_id", "score"]]
         outputs = alone.assign(method=ALONE)
-        return Trial(comparator.name, _means(outputs, of, {ALONE: ALONE}), outputs, comparisons)
+        systems = _means(outputs, of, {ALONE: ALONE})
+        return Trial(comparator.name, systems, outputs, comparisons, pd.DataFrame())
     n = len(test)
     plays = output_pairs(test, n_pairs=min(n_plays, n * (n - 1) // 2), seed=seed)
     single = glicko2(compare(comparator, test, plays), tie_ratio=tie_ratio, seed=seed)
@@ -295,7 +307,8 @@ def score_by(
         [rated[["dataset", "system", "method", "score"]], _means(outputs, of, names)],
         ignore_index=True,
     )
-    return Trial(comparator.name, systems, outputs, comparisons)
+    agreement = order_agreement(comparator, test, met)
+    return Trial(comparator.name, systems, outputs, comparisons, agreement)
 
 
 def _means(outputs: pd.DataFrame, of: pd.Series, names: dict[str, str]) -> pd.DataFrame:
