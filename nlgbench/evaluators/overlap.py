@@ -163,6 +163,64 @@ def score_systems(
     return tables.check(frame, "system_scores")
 
 
+def mean_of(scores: pd.DataFrame, evaluators: Sequence[str], name: str) -> pd.DataFrame:
+    """Average the scores of several evaluators for each output.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A `scores` table, such as from `score_overlap`.
+    evaluators : sequence of str
+        Those to average, in units that can be averaged.
+    name : str
+        What the mean is called.
+
+    Returns
+    -------
+    DataFrame
+        A `scores` table of evaluator `name`, outputs in the order in which they first appear. NaN
+        where one of the scores is. The signature holds those of all of them.
+
+    Raises
+    ------
+    TableError
+        If the table breaks its rules.
+    ValueError
+        If an evaluator is unknown, or has not scored an output that another has.
+
+    Notes
+    -----
+    "BLEU (average of 2-, 3-, 4-grams)" of Zhou and Xu (2020, section 4.1,
+    doi:10.1609/aaai.v34i05.6521) is read here as the mean of sentence BLEU-2, BLEU-3 and BLEU-4,
+    each with the smoothing that its signature names; the paper says neither.
+
+    Examples
+    --------
+    >>> scores = pd.DataFrame({"dataset": "d", "output_id": ["o"] * 3, "signature": "of x"})
+    >>> scores = scores.assign(evaluator=["bleu_2", "bleu_3", "bleu_4"], score=[0.6, 0.3, 0.0])
+    >>> mean_of(scores, ["bleu_2", "bleu_3", "bleu_4"], "bleu_2_to_4")["score"].item()
+    0.3
+    """
+    table = tables.check(scores, "scores")
+    known = list(table["evaluator"].unique())
+    for evaluator in evaluators:
+        if evaluator not in known:
+            hint = did_you_mean(evaluator, known)
+            raise ValueError(f"no scores of {evaluator!r}.{hint} There are: {', '.join(known)}.")
+    chosen = table[table["evaluator"].isin(evaluators)]
+    groups = chosen.groupby(["dataset", "output_id"], sort=False)
+    few = groups.size().ne(len(set(evaluators)))
+    if not len(evaluators) or few.any():
+        raise ValueError(
+            f"mean_of averages scores of the same outputs. Of {len(few)} outputs {few.sum()} lack "
+            f"some of {list(evaluators)}: score all of them by each, and name one at least."
+        )
+    found = groups["score"].mean(skipna=False).reset_index()
+    parts = groups["signature"].agg(" + ".join).to_numpy()
+    signature = f"mean of {', '.join(evaluators)}: " + pd.Series(parts, dtype="str")
+    return tables.check(found.assign(evaluator=name, signature=signature), "scores")
+
+
 def _check(metrics: Sequence[str], group: str | None) -> None:
     if isinstance(metrics, str) or not metrics or len(set(metrics)) < len(metrics):
         raise ValueError(f"metrics must name different metrics, at least one. Got {metrics!r}.")

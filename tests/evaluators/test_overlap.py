@@ -8,7 +8,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from nlgbench import tables
 from nlgbench.evaluators.bleu import bleu, chrf, corpus_bleu, corpus_chrf
 from nlgbench.evaluators.cider import cider
-from nlgbench.evaluators.overlap import METRICS, score_overlap, score_systems
+from nlgbench.evaluators.overlap import METRICS, mean_of, score_overlap, score_systems
 from nlgbench.evaluators.references import similar_references, usable
 from nlgbench.evaluators.rouge import rouge_l, rouge_n
 
@@ -338,3 +338,28 @@ def test_metrics_that_are_none_are_refused(study):
         score_overlap(*study, metrics="chrf")
     with pytest.raises(ValueError, match=r"group: 'systems' is unknown. Did you mean 'system'"):
         score_overlap(*study, group="systems")
+
+
+def test_the_mean_of_bleus_is_that_of_its_parts(study):
+    outputs, references = study
+    metrics = ["bleu_2", "bleu_3", "bleu_4"]
+    scores = score_overlap(outputs, references, metrics=["rouge_1", *metrics])
+    found = mean_of(scores, metrics, "bleu_2_to_4")
+    assert found["output_id"].tolist() == outputs["output_id"].tolist()
+    parts = [scores["score"][scores["evaluator"] == metric].to_numpy() for metric in metrics]
+    np.testing.assert_allclose(found["score"], np.mean(parts, axis=0), rtol=1e-14)
+    assert found["evaluator"].eq("bleu_2_to_4").all()
+    assert found["signature"][0].startswith("mean of bleu_2, bleu_3, bleu_4: BLEU-2|")
+    assert found["signature"][0].count("smooth:exp") == 3
+    scores.loc[scores["evaluator"] == "bleu_3", "score"] = np.nan
+    assert mean_of(scores, metrics, "x")["score"].isna().all()
+
+
+def test_a_mean_of_what_is_not_there_is_refused(study):
+    scores = score_overlap(*study, metrics=["bleu_2", "bleu_3"])
+    with pytest.raises(ValueError, match=r"no scores of 'bleu_4'.*There are: bleu_2, bleu_3"):
+        mean_of(scores, ["bleu_2", "bleu_4"], "x")
+    with pytest.raises(ValueError, match=r"1 lack some of \['bleu_2', 'bleu_3'\]"):
+        mean_of(scores[1:], ["bleu_2", "bleu_3"], "x")
+    with pytest.raises(ValueError, match="name one at least"):
+        mean_of(scores, [], "x")
