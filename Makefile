@@ -13,6 +13,8 @@ SETUP = $(VENV)/.ready-$(NEURAL)
 
 # Plain, predictable runs: no version notices, no color codes in log files.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# One thread for each matrix product, as `nlgbench run` has it.
+export OMP_NUM_THREADS ?= 1
 
 .PHONY: help setup figures paper test lab lint lock clean
 

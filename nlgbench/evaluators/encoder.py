@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +128,10 @@ def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
     array([[1.]], dtype=float32)
     """
     new = sorted({text for text in texts if text not in encoder.known}, key=lambda t: (len(t), t))
+    if new and encoder.model is None:
+        raise ValueError(
+            f"{new[0]!r} was not embedded before the network was left behind: add it to known_only."
+        )
     with seeded(0), torch.no_grad():
         for at in range(0, len(new), _BATCH):
             batch = new[at : at + _BATCH]
@@ -142,6 +146,33 @@ def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
     found = np.stack([encoder.known[text] for text in texts])
     found[blank] = 0.0
     return found
+
+
+def known_only(encoder: Encoder, texts: Sequence[str]) -> Encoder:
+    """Take the embeddings of some texts along, and leave the network behind.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        From `load_encoder`; texts that it does not know yet are embedded now.
+    texts : sequence of str
+        All that will be asked for.
+
+    Returns
+    -------
+    Encoder
+        Light enough to hand to many processes. Another text is refused.
+
+    Examples
+    --------
+    >>> encoder = Encoder("", True, 0, None, None, {"a": np.ones(1, dtype=np.float32)}, "")
+    >>> embed(known_only(encoder, ["a"]), ["b"])
+    Traceback (most recent call last):
+    ValueError: 'b' was not embedded before the network was left behind: add it to known_only.
+    """
+    distinct = list(dict.fromkeys(texts))
+    found = dict(zip(distinct, embed(encoder, distinct), strict=True)) if distinct else {}
+    return replace(encoder, tokenizer=None, model=None, known=found)
 
 
 class _Head(torch.nn.Module):

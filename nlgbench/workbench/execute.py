@@ -182,6 +182,9 @@ def run(
     out = out.absolute()
     if cache.read_only():  # kernels work in their notebook's folder, and a path may be relative
         os.environ["NLGBENCH_DATA"] = str(cache.cache_dir().absolute())
+    # Matrices here are small: threads of one product wait for each other, forty times as long where
+    # the cores are busy; and with one thread results do not depend on how many cores there are.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     around = identity.surroundings()
     notebooks = [read_notebook(path) for path in find_notebooks(names)]
     for notebook in notebooks:  # the cheap checks of all, before any data are fetched

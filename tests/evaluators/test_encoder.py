@@ -163,3 +163,18 @@ def test_a_cross_encoder_learns_the_order(folder, monkeypatch):
     other = compare(comparator, TEST, swapped)[PROBABILITIES].to_numpy()
     assert np.array_equal(other[:, ::-1], found[PROBABILITIES].to_numpy())
     assert 0 < order_agreement(comparator, TEST, pairs)["agreement"][0] <= 1
+
+
+def test_what_is_left_behind_gives_the_same_answers():
+    encoder = counting_encoder()
+    texts = [*PAIRS["text_a"], *PAIRS["text_b"], *TEST["text"], ""]
+    light = neural.known_only(encoder, texts)
+    assert set(light.known) == set(texts)
+    pairs = system_pairs(TEST, n_per_pair=5, seed=0)
+    found = [
+        compare(train_comparator(PAIRS, encoder=each, seed=0), TEST, pairs)
+        for each in (encoder, light)
+    ]
+    assert found[0].equals(found[1])
+    with pytest.raises(ValueError, match="'new words' was not embedded"):
+        neural.embed(light, ["new words"])

@@ -219,6 +219,15 @@ def test_a_relative_data_folder_and_out_mean_the_callers(make_notebook, tmp_path
     assert (tmp_path / "here" / "results" / "mine" / "made.txt").is_file()
 
 
+@pytest.mark.parametrize(("given", "found"), [(None, "1"), ("3", "3")])
+def test_kernels_use_one_thread_unless_told(make_notebook, tmp_path, monkeypatch, given, found):
+    monkeypatch.setenv("OMP_NUM_THREADS", given or "")
+    if given is None:
+        monkeypatch.delenv("OMP_NUM_THREADS")
+    look = f"import os\nassert os.environ['OMP_NUM_THREADS'] == '{found}'\n"
+    assert run(make_notebook("mine", PARAMETERS, look + WRITE), out=tmp_path)[0] == ["done"]
+
+
 def test_a_changed_datum_is_noticed(make_notebook, tmp_path, monkeypatch):
     from nlgbench.datasets import registry
 
