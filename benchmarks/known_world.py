@@ -102,8 +102,8 @@ def by_crew(n_texts: int, seed: int) -> pd.DataFrame:
     human, about = review_grammar().render(decisions), contexts(decisions)
     rows = []
     for name, system in worlds.review_systems(seed=rng).items():
-        drawn = worlds._write(system, about, rng)
-        draws = [worlds._draws(system, texts, about) for texts in (human, drawn)]
+        drawn = worlds.write_reviews(system, about, seed=rng)
+        draws = [worlds.review_draws(system, texts, about) for texts in (human, drawn)]
         row: dict[str, str | float] = {"system": name}
         for n in CREWS:
             crew = annotators.Crew(everyone.leniency[order[:n]], everyone.careless[order[:n]])

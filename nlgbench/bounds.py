@@ -68,9 +68,11 @@ def review_bounds(
     human, about = review_grammar().render(decisions), contexts(decisions)
     rows = []
     for (name, system), own in zip(systems.items(), rng.spawn(len(systems)), strict=True):
-        drawn = worlds._write(system, about, own)
+        drawn = worlds.write_reviews(system, about, seed=own)
         bound = truth.theorem1_bound(
-            worlds._draws(system, human, about), worlds._draws(system, drawn, about), crew
+            worlds.review_draws(system, human, about),
+            worlds.review_draws(system, drawn, about),
+            crew,
         )
         rows.append({"dataset": worlds.DATASET, "system": name} | bound)
     return pd.DataFrame(rows)

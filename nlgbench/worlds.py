@@ -20,9 +20,11 @@ __all__ = [
     "World",
     "correlation",
     "gaussian_world",
+    "review_draws",
     "review_systems",
     "review_world",
     "typicality_table",
+    "write_reviews",
 ]
 
 DATASET = "review_world"
@@ -34,13 +36,60 @@ def _own_logprob(system: System | Retrieval, texts: list[str], about: list[str])
     return system.logprob(texts)
 
 
-def _write(system: System | Retrieval, about: list[str], seed: np.random.Generator) -> list[str]:
+def write_reviews(
+    system: System | Retrieval, about: list[str], *, seed: int | np.random.Generator
+) -> list[str]:
+    """Let a system write a review for each context.
+
+    Parameters
+    ----------
+    system : system
+        As from `review_systems`. Retrieval answers to the contexts; others do not read them.
+    about : list of str
+        Contexts, as from `reviews.contexts`.
+    seed : int or Generator
+        Where the random numbers come from. Retrieval draws none.
+
+    Returns
+    -------
+    list of str
+        As many texts.
+
+    Examples
+    --------
+    >>> system = review_systems(["grammar_t0.5"], seed=0)["grammar_t0.5"]
+    >>> len(write_reviews(system, ["kettle lid", "phone screen"], seed=0))
+    2
+    """
     if isinstance(system, Retrieval):
         return system.respond(about)
     return system.sample(len(about), seed=seed)
 
 
-def _draws(system: System | Retrieval, texts: list[str], about: list[str]) -> truth.Draws:
+def review_draws(system: System | Retrieval, texts: list[str], about: list[str]) -> truth.Draws:
+    """Look up the exact probabilities of reviews, under the reference and under a system.
+
+    Parameters
+    ----------
+    system : system
+        As from `review_systems`.
+    texts : list of str
+        Drawn from the reference or from the system: probabilities of both may not be 0.
+    about : list of str
+        The context of each text. Only retrieval's probabilities are given it.
+
+    Returns
+    -------
+    Draws
+        What `truth.population_scores` and `truth.theorem1_bound` take.
+
+    Examples
+    --------
+    >>> system = review_systems(["grammar_t1.0"], seed=0)["grammar_t1.0"]
+    >>> texts = system.sample(2, seed=0)
+    >>> review_draws(system, texts, ["", ""]).human.round(6).tolist()  # anyone's guess
+    [0.5, 0.5]
+    """
     grammar = review_grammar()
     decisions = grammar.parse(texts)
     reference = grammar.logprob_decisions(decisions)
@@ -156,7 +205,7 @@ def review_world(
     true_rows = []
     for name, own in zip(["human", *systems], rng.spawn(len(systems) + 1), strict=True):
         system = systems.get(name, grammar)
-        texts = human if name == "human" else _write(system, about, own)
+        texts = human if name == "human" else write_reviews(system, about, seed=own)
         outputs = _outputs(name, texts, about)
         parts["outputs"].append(outputs)
         parts["judgments"] += [
@@ -178,9 +227,11 @@ def review_world(
             )
         )
         if n_truth:
-            drawn = _write(system, true_about, own)
+            drawn = write_reviews(system, true_about, seed=own)
             scores = truth.population_scores(
-                _draws(system, true_human, true_about), _draws(system, drawn, true_about), crew
+                review_draws(system, true_human, true_about),
+                review_draws(system, drawn, true_about),
+                crew,
             )
             exact = _exact_l_star(system)
             if exact is not None:

@@ -189,7 +189,7 @@ def test_more_annotators_lower_huse_toward_its_limit():
     # Measured with 2,000 outputs per class, and in the population; the one annotator is careful.
     system, grammar = review_grammar().annealed(0.7), review_grammar()
     drawn = [of.sample(2000, seed=seed) for of, seed in ((grammar, 5), (system, 6))]
-    human, machine = (worlds._draws(system, texts, []) for texts in drawn)
+    human, machine = (worlds.review_draws(system, texts, []) for texts in drawn)
     is_machine = np.repeat([False, True], 2000)
     typical = annotators.typicality(np.concatenate([human.reference, machine.reference]))
     likelihood = np.concatenate([human.system, machine.system])
@@ -214,7 +214,7 @@ def test_more_annotators_lower_huse_in_the_population(name):
     # fewer, so no theorem says so.
     system, grammar = worlds.review_systems([name], seed=2)[name], review_grammar()
     texts = grammar.sample(4000, seed=5), system.sample(4000, seed=6)
-    draws = [worlds._draws(system, one, []) for one in texts]
+    draws = [worlds.review_draws(system, one, []) for one in texts]
     everyone = annotators.hire(200, seed=3)
     assert not everyone.careless[0]
     crews = [annotators.Crew(everyone.leniency[:n], everyone.careless[:n]) for n in (1, 20, 200)]
