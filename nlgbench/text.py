@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 
 def tokenize(text: str) -> list[str]:
@@ -65,12 +65,22 @@ def ngram_counts(texts: Sequence[str], *, max_n: int) -> list[pd.DataFrame]:
     >>> two.to_numpy().tolist()  # "a b" twice in the first text; "b a" once in each
     [[0, 0, 2], [1, 0, 1], [1, 1, 1]]
     """
+    n_texts = len(texts)
+    return [_count_pairs(ngram, text, n_texts) for ngram, text in _occurrences(texts, max_n)]
+
+
+def _occurrences(
+    texts: Sequence[str], max_n: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Give the number and the text of each n-gram that occurs, text by text, for each n in turn."""
     check_n(max_n, "max_n")
-    tokens = [tokenize(text) for text in check_texts(texts)]
-    n_tokens = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
-    text = np.repeat(np.arange(len(tokens)), n_tokens)
-    token = pd.factorize(np.array(list(chain.from_iterable(tokens)), dtype=object))[0]
-    orders, ngram = [], token
+    tokens: list[str] = []
+    ends = [0]
+    for one in check_texts(texts):
+        tokens += tokenize(one)
+        ends.append(len(tokens))
+    text = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    ngram = token = pd.factorize(np.array(tokens, dtype=object))[0]
     for n in range(1, max_n + 1):
         if n > 1:
             inside = text[n - 1 :] == text[: 1 - n]
@@ -79,8 +89,7 @@ def ngram_counts(texts: Sequence[str], *, max_n: int) -> list[pd.DataFrame]:
             ngram = np.full(len(longer), -1)
             ngram[inside] = pd.factorize(longer[inside])[0]
         begins = ngram >= 0
-        orders.append(_count_pairs(ngram[begins], text[: len(ngram)][begins], len(tokens)))
-    return orders
+        yield ngram[begins], text[: len(ngram)][begins]
 
 
 def _count_pairs(ngram: NDArray[np.int64], text: NDArray[np.int64], n_texts: int) -> pd.DataFrame:
@@ -88,6 +97,44 @@ def _count_pairs(ngram: NDArray[np.int64], text: NDArray[np.int64], n_texts: int
     first = np.flatnonzero(np.diff(pairs, prepend=-1))
     ngram, text = np.divmod(pairs[first], max(n_texts, 1))
     return pd.DataFrame({"ngram": ngram, "text": text, "count": np.diff(first, append=len(pairs))})
+
+
+def ngram_matrix(texts: Sequence[str], *, max_n: int) -> tuple[csr_array, NDArray[np.int64]]:
+    """Count every n-gram in every text, as one sparse matrix.
+
+    Parameters
+    ----------
+    texts, max_n
+        As in `ngram_counts`.
+
+    Returns
+    -------
+    counts : csr_array of float64, shape (n texts, n distinct n-grams)
+        How often each occurs in each text; shorter n-grams come first.
+    order : ndarray of int64, shape (n distinct n-grams,)
+        How many tokens each has.
+
+    Raises
+    ------
+    ValueError
+        As `ngram_counts`.
+
+    Examples
+    --------
+    >>> counts, order = ngram_matrix(["a b a", "b"], max_n=2)
+    >>> counts.toarray().tolist(), order.tolist()
+    ([[2.0, 1.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.0]], [1, 1, 2, 2])
+    """
+    rows, columns = [], []
+    n_distinct: list[int] = []
+    for ngram, text in _occurrences(texts, max_n):
+        rows.append(text)
+        columns.append(ngram + sum(n_distinct))
+        n_distinct.append(int(ngram.max(initial=-1)) + 1)
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    order = np.repeat(np.arange(1, max_n + 1), n_distinct)
+    shape = (len(texts), len(order))
+    return csr_array((np.ones(len(row)), (row, column)), shape=shape), order
 
 
 def text_lengths(counts: list[pd.DataFrame], n_texts: int) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgbench.text import check_texts, ngram_counts, text_lengths, tokenize
+from nlgbench.text import check_texts, ngram_counts, ngram_matrix, text_lengths, tokenize
 
 TEXTS = st.lists(st.lists(st.sampled_from(["a", "b", "c", "NA"])).map(" ".join), max_size=6)
 
@@ -37,6 +37,18 @@ def test_lengths_are_the_numbers_of_tokens(texts):
 
 def test_no_ngram_runs_over_the_end_of_a_text():
     assert len(ngram_counts(["a", "b", "", "c"], max_n=2)[1]) == 0
+
+
+def test_a_matrix_of_counts_has_the_ngrams_of_each_text_alone():
+    counts, order = ngram_matrix(["a b", "", "a", "b a b"], max_n=3)
+    assert order.tolist() == [1, 1, 2, 2, 3]
+    assert counts.toarray().tolist() == [
+        [1, 1, 1, 0, 0],
+        [0, 0, 0, 0, 0],
+        [1, 0, 0, 0, 0],
+        [1, 2, 1, 1, 1],
+    ]
+    assert ngram_matrix(["", ""], max_n=4)[0].shape == (2, 0)
 
 
 def test_half_a_surrogate_pair_is_a_token_like_others():

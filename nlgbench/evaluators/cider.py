@@ -5,67 +5,16 @@ from itertools import chain
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from nlgbench.evaluators.references import usable
 from nlgbench.names import did_you_mean
+from nlgbench.text import ngram_matrix
 
 Floats = NDArray[np.float64]
 
 VARIANTS = ("cider_d", "cider")
-
-
-def ngram_counts(texts: Sequence[str], *, max_n: int) -> tuple[csr_array, NDArray[np.int64]]:
-    """Count the n-grams of words.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Words are what whitespace separates.
-    max_n : int
-        Longest n-grams; those of 1 to `max_n` words are counted.
-
-    Returns
-    -------
-    counts : csr_array of float64, shape (n texts, n distinct n-grams)
-        How often each occurs in each text.
-    order : ndarray of int64, shape (n distinct n-grams,)
-        How many words each has.
-
-    Examples
-    --------
-    >>> counts, order = ngram_counts(["a b a", "b"], max_n=2)
-    >>> counts.toarray().tolist(), order.tolist()
-    ([[2.0, 1.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.0]], [1, 1, 2, 2])
-    """
-    words: list[str] = []
-    ends = [0]
-    for one in texts:
-        words += one.split()
-        ends.append(len(words))
-    text = np.repeat(np.arange(len(texts)), np.diff(ends))
-    word = pd.factorize(np.array(words, dtype=object))[0]
-    n_distinct = int(word.max(initial=-1)) + 1
-    rows, columns, order = [], [], []
-    n_columns = 0
-    gram = np.zeros(len(word), dtype=np.int64)
-    for n in range(1, max_n + 1):
-        # An n-gram is the (n - 1)-gram at its place with the word that follows, in one number.
-        fits = max(len(word) - n + 1, 0)
-        inside = text[:fits] == text[n - 1 :]
-        joined = gram[:fits] * n_distinct + word[n - 1 :]
-        column, distinct = pd.factorize(joined[inside])
-        gram = np.zeros(fits, dtype=np.int64)
-        gram[inside] = column
-        rows.append(text[:fits][inside])
-        columns.append(column + n_columns)
-        order.append(np.full(len(distinct), n))
-        n_columns += len(distinct)
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    shape = (len(texts), n_columns)
-    return csr_array((np.ones(len(row)), (row, column)), shape=shape), np.concatenate(order)
 
 
 def cider(
@@ -146,7 +95,7 @@ def cider(
 def _cider_of_group(hypotheses: list[str], references: list[list[str]], variant: str) -> Floats:
     n = len(hypotheses)
     n_references = np.array([len(texts) for texts in references])
-    counts, order = ngram_counts([*hypotheses, *chain.from_iterable(references)], max_n=4)
+    counts, order = ngram_matrix([*hypotheses, *chain.from_iterable(references)], max_n=4)
     # A pair is a hypothesis with one of its references; pairs stand in the references' order.
     owner = np.repeat(np.arange(n), n_references)
     pairs = np.arange(len(owner))

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgbench.evaluators.cider import ngram_counts
 from nlgbench.evaluators.references import usable
 from nlgbench.names import did_you_mean
+from nlgbench.text import ngram_matrix
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ def rouge_n(
     if n < 1:
         raise ValueError(f"n must be at least 1. Got {n}.")
     found = usable(hypotheses, references)
-    counts, order = ngram_counts([*hypotheses, *chain.from_iterable(found)], max_n=n)
+    counts, order = ngram_matrix([*hypotheses, *chain.from_iterable(found)], max_n=n)
     counts = counts[:, order == n]
     owner = np.repeat(np.arange(len(found)), [len(texts) for texts in found])
     hypothesis, reference = counts[: len(found)][owner], counts[len(found) :]

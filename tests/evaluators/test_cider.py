@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgbench.evaluators.cider import cider, ngram_counts
+from nlgbench.evaluators.cider import cider
 
 TEXTS = st.lists(st.sampled_from("abcde"), min_size=1, max_size=9).map(" ".join)
 CORPORA = st.lists(
@@ -91,18 +91,6 @@ def test_a_longer_text_and_repeated_words_lose_by_cider_d_only():
 def test_one_document_is_undefined():
     found = cider(["a b", "a", "c"], [["a b"], [], ["c d"]], group=["x", "x", "y"])
     assert np.isnan(found).all()
-
-
-def test_ngrams_do_not_cross_texts():
-    counts, order = ngram_counts(["a b", "", "a", "b a b"], max_n=3)
-    assert order.tolist() == [1, 1, 2, 2, 3]
-    assert counts.toarray().tolist() == [
-        [1, 1, 1, 0, 0],
-        [0, 0, 0, 0, 0],
-        [1, 0, 0, 0, 0],
-        [1, 2, 1, 1, 1],
-    ]
-    assert ngram_counts(["", ""], max_n=4)[0].shape == (2, 0)
 
 
 def test_what_cannot_be_is_refused():
