@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import IO
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 from nlgbench.evaluators.references import usable
 
 Floats = NDArray[np.float64]
+
+TIMEOUT = 600.0  # seconds; the program starts in about 7, and then answers in milliseconds
 
 
 def meteor(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Floats:
@@ -41,6 +44,8 @@ def meteor(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Fl
         Where lengths differ, or something is not a text.
     RuntimeError
         When the program ends early, with what it said.
+    TimeoutError
+        When one answer takes longer than `TIMEOUT` seconds; the program is ended.
 
     Notes
     -----
@@ -78,7 +83,7 @@ def corpus_meteor(
 
     Raises
     ------
-    ModuleNotFoundError, FileNotFoundError, ValueError, RuntimeError
+    ModuleNotFoundError, FileNotFoundError, ValueError, RuntimeError, TimeoutError
         As `meteor`.
 
     Notes
@@ -115,25 +120,41 @@ def _evaluate(
 
     with tempfile.TemporaryFile("w+") as log:
         process = _start(log)
+        is_late = threading.Event()
+
+        def give_up() -> None:
+            is_late.set()
+            process.kill()  # which ends the wait for its answer
+
         try:
 
             def ask(line: str, n_answers: int = 1) -> list[str]:
                 # The program answers a line only when it has read all of it, so one line at a time
                 # cannot fill both pipes; its log goes to a file, which never fills.
                 assert process.stdin is not None and process.stdout is not None
+                watch = threading.Timer(TIMEOUT, give_up)
+                watch.daemon = True
+                watch.start()
                 try:
                     process.stdin.write(line + "\n")
                     process.stdin.flush()
                 except BrokenPipeError:
                     pass  # the missing answer says so below
                 answers = [process.stdout.readline() for _ in range(n_answers)]
+                watch.cancel()
                 if "" in answers:  # not even the end of a line
                     process.wait(timeout=60)
                     log.seek(0)
+                    said = f"it said: {log.read().strip()[-500:] or 'nothing'}"
+                    if is_late.is_set():
+                        raise TimeoutError(
+                            f"METEOR's Java program did not answer within {TIMEOUT:g} seconds and "
+                            f"was ended; {said}. See whether `java -version` answers and 2 GB of "
+                            "memory are free, or leave meteor out."
+                        )
                     raise RuntimeError(
                         f"METEOR's Java program ended with code {process.returncode} before it "
-                        f"answered; it said: {log.read().strip()[-500:] or 'nothing'}. It needs 2 "
-                        "GB of memory and Java 8 or later."
+                        f"answered; {said}. It needs 2 GB of memory and Java 8 or later."
                     )
                 return [answer.strip() for answer in answers]
 

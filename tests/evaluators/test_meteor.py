@@ -91,12 +91,10 @@ def test_without_pycocoevalcap(monkeypatch):
         meteor(["a"], [["a"]])
 
 
-def test_a_program_that_ends_early_is_reported_and_ended(monkeypatch, tmp_path):
+@pytest.fixture
+def fake_java(monkeypatch, tmp_path):
+    """Put a shell script in the place of Java, and give the processes that are started."""
     pytest.importorskip("pycocoevalcap")
-    java = tmp_path / "java"
-    java.write_text("#!/bin/sh\necho 'Could not reserve enough space' >&2\nexit 3\n")
-    java.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     started = []
     start = module._start
 
@@ -104,10 +102,36 @@ def test_a_program_that_ends_early_is_reported_and_ended(monkeypatch, tmp_path):
         started.append(start(log))
         return started[-1]
 
-    monkeypatch.setattr(module, "_start", kept)
-    with pytest.raises(RuntimeError, match="code 3 before it answered; it said: Could not reserve"):
-        meteor(["a"] * 3, [["a"]] * 3)
+    def put(script):
+        java = tmp_path / "java"
+        java.write_text(f"#!/bin/sh\n{script}\n")
+        java.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        monkeypatch.setattr(module, "_start", kept)
+        return started
+
+    return put
+
+
+def assert_ended(started):
     assert isinstance(started[0], subprocess.Popen)
     assert started[0].poll() is not None
     assert started[0].stdin.closed
     assert started[0].stdout.closed
+
+
+def test_a_program_that_ends_early_is_reported_and_ended(fake_java):
+    started = fake_java("echo 'Could not reserve enough space' >&2; exit 3")
+    with pytest.raises(RuntimeError, match="code 3 before it answered; it said: Could not reserve"):
+        meteor(["a"] * 3, [["a"]] * 3)
+    assert_ended(started)
+
+
+@pytest.mark.parametrize("script", ["exec sleep 60", "read line; echo 1.0; exec sleep 60"])
+def test_a_program_that_hangs_is_reported_and_ended(fake_java, monkeypatch, script):
+    started = fake_java(f"echo 'loading' >&2; {script}")
+    monkeypatch.setattr(module, "TIMEOUT", 0.5)
+    long = "word " * 100_000  # more than the pipe holds, so that writing hangs as well
+    with pytest.raises(TimeoutError, match=r"within 0.5 seconds .* it said: loading. See whether"):
+        meteor(["a", long], [["a"], ["a"]])
+    assert_ended(started)
