@@ -115,7 +115,7 @@ def plot_tradeoff(
 
 
 def _draw_diagonals(ax: Axes, levels: Sequence[float], top: float) -> None:
-    look: dict[str, Any] = {"fontsize": 6, "color": "#666666", "zorder": 1}
+    look: dict[str, Any] = {"fontsize": 7, "color": "#666666", "zorder": 1}
     beside = [level for level in levels if 1 + level > top]
     for level in levels:
         ends = [max(0.0, 1 + level - top), min(top, 1 + level)]
@@ -175,6 +175,9 @@ def _write_labels(
     centers = ax.transData.transform(scores[["huse_q", "huse_d"]]) * points
     frame = np.asarray(ax.bbox.extents) * points
     taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in centers]
+    if "huse_q_true" in scores.columns:
+        crosses = ax.transData.transform(scores[["huse_q_true", "huse_d_true"]]) * points
+        taken += [(x - 3, y - 3, x + 3, y + 3) for x, y in crosses]
     for row in scores.to_dict("records"):
         for ends in _intervals(row):
             (x0, y0), (x1, y1) = ax.transData.transform(ends) * points
@@ -188,7 +191,7 @@ def _write_labels(
             continue
         written.append((task, label, x, y))
         look: dict[str, Any] = {
-            "fontsize": 6.5,
+            "fontsize": 7,
             "color": np.array(to_rgb(looks[task][1])) * 0.7,
             # Not a path effect: that would turn the text into outlines in a PDF.
             "bbox": {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.3},

@@ -215,6 +215,26 @@ def test_labels_avoid_intervals_and_can_be_moved_by_hand():
         assert (-9.0, 7.0) in [text.xyann for text in named]
 
 
+def test_labels_avoid_true_values():
+    one = SCORES.iloc[:1]
+    with plt.rc_context(paper_style()):
+        ax = plt.figure(figsize=(ONE_COLUMN, ONE_COLUMN * 1.2)).gca()
+        plot_tradeoff(one, ax=ax)
+        (label,) = [text for text in ax.texts if text.get_text().startswith("t =")]
+        first = label.get_window_extent()
+        at = ax.transData.inverted().transform(first.get_points().mean(axis=0))
+        ax = plt.figure(figsize=(ONE_COLUMN, ONE_COLUMN * 1.2)).gca()
+        plot_tradeoff(one.assign(huse_q_true=at[0], huse_d_true=at[1]), ax=ax)
+        (label,) = [text for text in ax.texts if text.get_text().startswith("t =")]
+        assert not label.get_window_extent().contains(*ax.transData.transform(at))
+
+
+def test_no_text_is_smaller_than_seven_points():
+    with plt.rc_context(paper_style()):
+        ax = plot_tradeoff(SCORES)
+        assert min(text.get_fontsize() for text in ax.findobj(Text) if text.get_text()) >= 7
+
+
 def test_the_two_classes_differ_in_gray_and_the_tasks_by_marker():
     assert lightness("#777777") == pytest.approx(0.5003, abs=1e-3), "middle gray, a known value"
     assert lightness(SYSTEM) - lightness(HUMAN) >= 0.2
