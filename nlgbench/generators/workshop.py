@@ -1,0 +1,125 @@
+"""A workshop of small language models: settings drawn at random, trained, and what they write."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.generators.checkpoints import sample_checkpoints
+from nlgbench.generators.recurrent import fit_recurrent
+from nlgbench.text import check_n
+
+#: What `random_settings` draws from; the learning rate log-uniformly, dropout uniformly.
+UNITS = (16, 32, 64)
+LEARNING_RATES = (1e-3, 3e-2)
+DROPOUTS = (0.0, 0.5)
+BATCH_SIZES = (8, 16, 32, 64)
+EPOCHS = (5, 10, 20)
+
+
+def random_settings(n: int, *, seed: int | np.random.Generator) -> pd.DataFrame:
+    """Draw hyper-parameters to choose from.
+
+    Parameters
+    ----------
+    n : int
+        Settings.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    DataFrame
+        A row per setting: units (16, 32 or 64), learning_rate (log-uniform from .001 to .03),
+        dropout (uniform from 0 to .5), batch_size (8, 16, 32 or 64), epochs (5, 10 or 20); all
+        drawn independently. Columns are options of `recurrent.fit_recurrent`.
+
+    Raises
+    ------
+    ValueError
+        When `n` is below 1.
+
+    Notes
+    -----
+    Zhou and Xu (2020, section 4.1, doi:10.1609/aaai.v34i05.6521) "randomly sample 5 hyperparameter
+    choices in a predefined range", which they do not publish. These ranges are a convention: they
+    hold models that hardly learn, and models that learn their sentences by heart.
+
+    Examples
+    --------
+    >>> settings = random_settings(5, seed=0)
+    >>> settings.shape, bool(settings["dropout"].between(0, 0.5).all())
+    ((5, 5), True)
+    """
+    check_n(n, "n")
+    rng = np.random.default_rng(seed)
+    low, high = LEARNING_RATES
+    return pd.DataFrame(
+        {
+            "units": rng.choice(UNITS, n),
+            "learning_rate": np.exp(rng.uniform(np.log(low), np.log(high), n)),
+            "dropout": rng.uniform(*DROPOUTS, n),
+            "batch_size": rng.choice(BATCH_SIZES, n),
+            "epochs": rng.choice(EPOCHS, n),
+        }
+    )
+
+
+def train_and_write(
+    texts: Sequence[str],
+    settings: Mapping[str, Any],
+    *,
+    dev: Sequence[str],
+    model: str,
+    dataset: str,
+    n: int,
+    n_checkpoints: int = 1,
+    seed: int | np.random.Generator,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Train one model, and let its checkpoints write.
+
+    Parameters
+    ----------
+    texts, dev : sequence of str
+        Training and held-out texts, as in `recurrent.fit_recurrent`.
+    settings : mapping of str to number
+        Options of `recurrent.fit_recurrent`, such as a row of `random_settings`.
+    model, dataset, n
+        As in `checkpoints.sample_checkpoints`.
+    n_checkpoints : int
+        As in `recurrent.fit_recurrent`.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    tuple of (DataFrame, DataFrame)
+        As `checkpoints.sample_checkpoints`; the second has a column perplexity, too: that of the
+        held-out texts, over known words, lower is better. Models of the same `texts` share a
+        vocabulary, so that theirs can be compared.
+
+    Raises
+    ------
+    ValueError, FloatingPointError
+        As the two functions say.
+
+    Examples
+    --------
+    >>> setting = {"units": 4, "epochs": 2}
+    >>> outputs, checkpoints = train_and_write(
+    ...     ["a b", "a c"] * 10, setting, dev=["a b"], model="m", dataset="d", n=3, seed=0
+    ... )
+    >>> len(outputs), checkpoints["system"].tolist(), bool(checkpoints["perplexity"].item() > 1)
+    (3, ['m@1'], True)
+    """
+    for_training, for_writing = np.random.default_rng(seed).spawn(2)
+    models, history = fit_recurrent(
+        texts, dev=dev, n_checkpoints=n_checkpoints, **settings, seed=for_training
+    )
+    outputs, checkpoints = sample_checkpoints(
+        models, model=model, dataset=dataset, n=n, seed=for_writing
+    )
+    loss = history.dropna(subset="checkpoint").set_index("checkpoint")["dev_loss"]
+    perplexity = np.exp(loss.loc[checkpoints["progress"]].to_numpy())
+    return outputs, checkpoints.assign(perplexity=perplexity)

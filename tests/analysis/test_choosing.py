@@ -1,0 +1,129 @@
+"""Choices of an evaluator beside the truth, by hand and by definition."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.weightstats import DescrStatsW
+
+from nlgbench.analysis.choosing import RANDOM, choices, choose_best
+
+QUALITY = pd.DataFrame(
+    {
+        "group": ["g"] * 3 + ["h"] * 2 + ["i"] * 2,
+        "system": ["g1", "g2", "g3", "h1", "h2", "i1", "i2"],
+        "quality": [1.0, 2.0, 6.0, 4.0, 4.0, 5.0, 3.0],
+    }
+)
+
+
+def chosen(**systems: list) -> pd.DataFrame:
+    rows = [
+        {"evaluator": name, "group": group, "system": system}
+        for name, listed in systems.items()
+        for group, system in zip("ghi", listed, strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+def measured(table: pd.DataFrame) -> pd.DataFrame:
+    return table.set_index(["evaluator", "measure"])
+
+
+def test_choices_by_hand():
+    table = measured(choices(chosen(a=["g3", "h2", "i2"], b=["g2", "h1", "i2"]), QUALITY))
+    got = table["estimate"]
+    assert got["a"].to_dict() == pytest.approx(
+        {
+            "win_times": 2,  # h1 and h2 are both the best
+            "wins_among_choices": 3,
+            "quality": 13 / 3,
+            "regret": 2 / 3,
+            "gain": (3 + 0 - 1) / 3,
+        }
+    )
+    assert got["b", "win_times"] == 1
+    assert got["b", "wins_among_choices"] == 2
+    assert got[RANDOM].to_dict() == pytest.approx(
+        {"win_times": 1 / 3 + 1 + 1 / 2, "quality": 11 / 3, "regret": 4 / 3, "gain": 0}
+    )
+    reasons = table.loc[table["ci_low"].isna(), "reason"]
+    assert set(reasons) == {"exact, given the groups"}
+    assert (table.loc[table["ci_low"].notna(), "reason"] == "").all()
+
+
+def test_intervals_are_those_of_statsmodels():
+    table = measured(choices(chosen(a=["g3", "h2", "i2"]), QUALITY, level=0.9))
+    low, high = DescrStatsW([0.0, 0.0, 2.0]).tconfint_mean(alpha=0.1)
+    assert table.loc[("a", "regret"), ["ci_low", "ci_high"]].tolist() == pytest.approx([low, high])
+    low, high = proportion_confint(2, 3, alpha=0.1, method="wilson")
+    row = table.loc[("a", "win_times")]
+    assert [row["ci_low"], row["ci_high"]] == pytest.approx([3 * low, 3 * high])
+
+
+def test_within_tolerance_all_are_the_best():
+    picks = chosen(a=["g2", "h1", "i2"])
+    wins = [
+        measured(choices(picks, QUALITY, tolerance=tolerance))["estimate"]["a", "win_times"]
+        for tolerance in (0, 2, 4)
+    ]
+    assert wins == [1, 2, 3]
+    everywhere = measured(choices(picks, QUALITY, tolerance=9))["estimate"]
+    assert everywhere[RANDOM, "win_times"] == 3
+
+
+def test_what_is_undefined_is_counted_and_left_out():
+    table = measured(choices(chosen(a=["g3", None, "i2"], b=[None] * 3), QUALITY))
+    assert table.loc[("a", "quality"), ["estimate", "n", "n_undefined"]].tolist() == [4.5, 2, 1]
+    lost = table.loc["b"]
+    assert lost["estimate"].isna().all() and (lost["n_undefined"] == 3).all()
+    assert lost["reason"].str.startswith("fewer than two groups").all()
+    one = measured(choices(chosen(a=["g2", None, None]), QUALITY)).loc[("a", "regret")]
+    assert one["estimate"] == 4 and np.isnan(one["ci_low"]) and one["reason"]
+
+
+def test_the_highest_score_is_chosen_and_the_first_of_equals():
+    scores = QUALITY[["group", "system"]].assign(evaluator="e")
+    scores["score"] = [np.nan, 0.2, 0.1, 0.5, 0.5, np.nan, np.nan]
+    found = choose_best(scores)
+    assert found["system"].tolist()[:2] == ["g2", "h1"]
+    assert pd.isna(found["system"].iloc[2])
+    assert found["n_undefined"].tolist() == [1, 0, 2]
+
+
+@given(
+    st.lists(st.lists(st.floats(-9, 9), min_size=1, max_size=4), min_size=2, max_size=6),
+    st.data(),
+)
+def test_truth_never_regrets_and_nobody_beats_it(groups, data):
+    rows = [
+        {"group": f"g{n}", "system": f"{n}.{m}", "quality": value}
+        for n, values in enumerate(groups)
+        for m, value in enumerate(values)
+    ]
+    quality = pd.DataFrame(rows)
+    oracle = choose_best(quality.assign(evaluator="truth", score=quality["quality"]))
+    noise = data.draw(st.lists(st.floats(0, 1), min_size=len(rows), max_size=len(rows)))
+    other = choose_best(quality.assign(evaluator="noise", score=noise))
+    got = measured(choices(pd.concat([oracle, other]), quality))["estimate"]
+    assert got["truth", "regret"] == 0
+    assert got["truth", "win_times"] == len(groups) >= got["noise", "win_times"]
+    assert got["truth", "quality"] >= got["noise", "quality"]
+    assert got["noise", "gain"] + got["noise", "regret"] == pytest.approx(got[RANDOM, "regret"])
+    assert got[RANDOM, "win_times"] <= len(groups) + 1e-9
+
+
+def test_what_is_wrong_is_named():
+    picks = chosen(a=["g3", "h2", "i2"])
+    with pytest.raises(ValueError, match="'a' chose 'h2' in 'h', which quality does not have"):
+        choices(picks, QUALITY[QUALITY["system"] != "h2"])
+    with pytest.raises(ValueError, match="chosen has two rows for evaluator 'a', group 'g'"):
+        choices(pd.concat([picks, picks]), QUALITY)
+    with pytest.raises(ValueError, match="quality of 'g1' in 'g' is missing"):
+        choices(picks, QUALITY.assign(quality=[np.nan, *QUALITY["quality"][1:]]))
+    with pytest.raises(ValueError, match="tolerance must be 0 or more"):
+        choices(picks, QUALITY, tolerance=-1)
+    with pytest.raises(ValueError, match="scores have no column 'score'"):
+        choose_best(picks)

@@ -1,0 +1,202 @@
+"""Pairs of neighboring checkpoints, rates with intervals, and rules of patience."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlgbench.analysis.stopping import (
+    checkpoint_pairs,
+    stop_on_losses,
+    stop_on_scores,
+    win_and_loss,
+)
+from nlgbench.quality import true_comparisons
+
+
+def written(n_checkpoints: int, n: int, model: str = "m") -> tuple[pd.DataFrame, pd.DataFrame]:
+    steps = pd.DataFrame({"system": [f"{model}@{at + 1}" for at in range(n_checkpoints)]})
+    steps = steps.assign(model=model, progress=np.arange(1, n_checkpoints + 1) / n_checkpoints)
+    rows = [
+        {"output_id": f"{system}_{item}", "item_id": f"i{item}", "system": system}
+        for system in steps["system"]
+        for item in range(n)
+    ]
+    outputs = pd.DataFrame(rows).assign(dataset="d", is_human=False, context="")
+    return outputs.assign(text=outputs["output_id"]), steps
+
+
+def test_each_checkpoint_meets_the_two_before_it_in_equal_parts():
+    outputs, steps = written(4, 5)
+    pairs = checkpoint_pairs(outputs, steps, n=7, k=2, seed=0)
+    of = outputs.set_index("output_id")["system"]
+    met = pairs.groupby([pairs["output_a"].map(of), pairs["output_b"].map(of)]).size()
+    assert met.to_dict() == {
+        ("m@2", "m@1"): 7,
+        ("m@3", "m@2"): 4,
+        ("m@3", "m@1"): 3,
+        ("m@4", "m@3"): 4,
+        ("m@4", "m@2"): 3,
+    }
+    assert not pairs.duplicated(["output_a", "output_b"]).any()
+
+
+def test_models_do_not_meet_and_the_order_of_rows_does_not_matter():
+    (one, its), (other, other_steps) = written(3, 4), written(2, 4, model="b")
+    outputs, steps = pd.concat([one, other]), pd.concat([its, other_steps])
+    pairs = checkpoint_pairs(outputs, steps, n=6, seed=1)
+    assert (pairs["output_a"].str[0] == pairs["output_b"].str[0]).all()
+    assert len(pairs) == 3 * 6
+    shuffled = steps.sample(frac=1, random_state=0)
+    assert checkpoint_pairs(outputs, shuffled, n=6, seed=1).equals(pairs)
+
+
+def compared(pairs: pd.DataFrame, won: np.ndarray) -> pd.DataFrame:
+    chances = {"prob_a": np.where(won > 0, 0.8, 0.1), "prob_b": np.where(won < 0, 0.8, 0.1)}
+    table = pairs.assign(comparator="c", **chances)
+    return table.assign(prob_tie=1 - table["prob_a"] - table["prob_b"])
+
+
+def test_rates_are_the_newer_ones_whichever_stands_first():
+    outputs, steps = written(2, 6)
+    pairs = checkpoint_pairs(outputs, steps, n=10, seed=0)
+    won = np.array([1, 1, 1, 1, 1, 0, 0, -1, -1, -1])
+    table = compared(pairs, won)
+    found = win_and_loss(table, outputs, steps)
+    assert found["n"].tolist() == [0, 10]
+    assert np.isnan(found["win"].iloc[0])
+    row = found.iloc[1]
+    assert row[["win", "tie", "loss", "difference"]].tolist() == pytest.approx([0.5, 0.2, 0.3, 0.2])
+    turned = table.rename(
+        columns={
+            "output_a": "output_b",
+            "output_b": "output_a",
+            "prob_a": "prob_b",
+            "prob_b": "prob_a",
+        }
+    )
+    mixed = pd.concat([table.iloc[:4], turned.iloc[4:][table.columns]])
+    assert win_and_loss(mixed, outputs, steps).equals(found)
+
+
+def test_where_no_output_stands_twice_the_interval_is_that_of_a_mean():
+    outputs, steps = written(2, 10)
+    pairs = pd.DataFrame({"dataset": "d", "item_id": [f"i{n}" for n in range(10)]})
+    pairs = pairs.assign(output_a="m@2_" + pairs["item_id"].str[1:])
+    pairs = pairs.assign(output_b="m@1_" + pairs["item_id"].str[1:])
+    won = np.array([1, 1, 1, 1, 1, 0, 0, -1, -1, -1])
+    row = win_and_loss(compared(pairs, won), outputs, steps).iloc[1]
+    half = 1.959964 * won.std() / np.sqrt(10)
+    assert [row["ci_low"], row["ci_high"]] == pytest.approx([0.2 - half, 0.2 + half], abs=1e-6)
+
+
+def test_intervals_hold_the_difference_though_outputs_stand_in_many_pairs():
+    # Outputs have strengths; each of 30 stands in about 10 of 300 pairs, which are far from
+    # independent: taken so, the interval would hold the truth in half of the samples.
+    outputs, steps = written(2, 30)
+    rng = np.random.default_rng(0)
+    held = []
+    for seed in range(150):
+        strength = pd.Series(rng.normal(size=60), index=outputs["output_id"])
+        pairs = checkpoint_pairs(outputs, steps, n=300, seed=seed)
+        gap = (
+            strength.loc[pairs["output_a"]].to_numpy() - strength.loc[pairs["output_b"]].to_numpy()
+        )
+        row = win_and_loss(compared(pairs, np.sign(gap)), outputs, steps).iloc[1]
+        held.append(row["ci_low"] <= 0 <= row["ci_high"])
+    assert 0.90 <= np.mean(held) <= 0.99
+
+
+def test_a_comparator_that_is_right_sees_progress():
+    outputs, steps = written(2, 20)
+    better = outputs["system"] == "m@2"
+    text = "the kettle is great and the lid works well ."
+    outputs["text"] = np.where(better, text, outputs["text"])
+    said = true_comparisons(outputs, checkpoint_pairs(outputs, steps, n=50, seed=0))
+    row = win_and_loss(said, outputs, steps).iloc[1]
+    assert (row["win"], row["loss"], row["n"]) == (1, 0, 50)
+
+
+def rates_of(lost: list[bool]) -> pd.DataFrame:
+    win = [0.2 if each else 0.5 for each in lost]
+    table = pd.DataFrame({"system": [str(at) for at in range(len(lost) + 1)]})
+    table["progress"] = np.arange(1, len(lost) + 2) / (len(lost) + 1)
+    return table.assign(evaluator="c", model="m", win=[np.nan, *win], loss=0.3)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=25), st.integers(1, 6))
+def test_the_rule_of_losses(lost, patience):
+    found = stop_on_losses(rates_of(lost), patience=patience).iloc[0]
+    fires = [at for at in range(patience, len(lost) + 1) if all(lost[at - patience : at])]
+    kept = fires[0] - patience if fires else len(lost)
+    assert found["system"] == str(kept)
+    assert found["group"] == "m"
+    if fires:
+        assert found["stopped_at"] == pytest.approx((fires[0] + 1) / (len(lost) + 1))
+    else:
+        assert np.isnan(found["stopped_at"])
+
+
+@given(
+    st.lists(st.one_of(st.just(np.nan), st.integers(0, 9)), min_size=1, max_size=25),
+    st.integers(1, 6),
+)
+def test_the_rule_of_scores(scores, patience):
+    table = rates_of([True] * (len(scores) - 1)).assign(score=np.array(scores, dtype=float))
+    found = stop_on_scores(table, patience=patience).iloc[0]
+    values = np.array(scores, dtype=float)
+    seen = len(values)
+    for end in range(1, len(values) + 1):
+        part = values[:end]
+        best = -1 if np.isnan(part).all() else int(np.nanargmax(part))
+        if end - 1 - best == patience:
+            seen = end
+            break
+    best = -1 if np.isnan(values[:seen]).all() else int(np.nanargmax(values[:seen]))
+    if best < 0:
+        assert found["system"] is None and np.isnan(found["progress"])
+    else:
+        assert found["system"] == str(best)
+
+
+def test_evaluators_and_models_are_told_apart():
+    table = pd.concat(
+        [rates_of(lost).assign(model=model) for model, lost in {"m": [True], "b": [False]}.items()]
+    )
+    table = pd.concat([table, table.assign(evaluator="d", win=0.9)])
+    found = stop_on_losses(table, patience=1).set_index(["evaluator", "group"])["system"]
+    assert found.to_dict() == {("c", "m"): "0", ("c", "b"): "1", ("d", "m"): "1", ("d", "b"): "1"}
+
+
+def test_what_is_wrong_is_named():
+    (outputs, steps), (other, other_steps) = written(2, 3), written(1, 3, model="b")
+    pairs = checkpoint_pairs(outputs, steps, n=3, seed=0)
+    table = compared(pairs, np.ones(3))
+    with pytest.raises(ValueError, match="is no checkpoint's"):
+        win_and_loss(table, outputs, steps.iloc[:1])
+    strangers = table.assign(output_b=[f"b@1_{n}" for n in range(3)])
+    with pytest.raises(ValueError, match="are of different models"):
+        win_and_loss(strangers, pd.concat([outputs, other]), pd.concat([steps, other_steps]))
+    with pytest.raises(ValueError, match=r"Missing: \['progress'\]"):
+        checkpoint_pairs(outputs, steps[["system", "model"]], seed=0)
+    with pytest.raises(ValueError, match="two rows for system 'm@1'"):
+        checkpoint_pairs(outputs, pd.concat([steps, steps]), seed=0)
+    with pytest.raises(ValueError, match="no model has two checkpoints"):
+        checkpoint_pairs(outputs, steps.iloc[:1], seed=0)
+    with pytest.raises(ValueError, match="rates have no column 'loss'"):
+        stop_on_losses(rates_of([True]).drop(columns="loss"))
+    with pytest.raises(ValueError, match="scores have two rows of 'c'"):
+        stop_on_scores(pd.concat([rates_of([True])] * 2).assign(score=1.0))
+    for rule in (stop_on_losses, stop_on_scores):
+        with pytest.raises(ValueError, match="patience"):
+            rule(rates_of([True]).assign(score=1.0), patience=0)
+
+
+def test_shares_stay_even_over_all_k():
+    for n, k in itertools.product((1, 2, 5), (1, 3)):
+        outputs, steps = written(4, 4)
+        pairs = checkpoint_pairs(outputs, steps, n=n, k=k, seed=0)
+        assert len(pairs) == 3 * n
