@@ -14,7 +14,6 @@ NOTEBOOKS = find_notebooks()
 # Notebooks that claims name before they are written.
 PLANNED = {
     "06-learning-to-compare",
-    "07-choosing-models",
 }
 
 
