@@ -103,7 +103,7 @@ def choices(
     regret and gain are paired within groups. Regret is skewed, and with ten groups its interval
     holds the mean in .90 rather than .95 of samples where regrets are exponential (a percentile
     bootstrap: .87). A random choice's win times are exact given the groups: the sum of the shares
-    of systems that are the best.
+    of systems that are the best. Where all groups agree, a mean's interval has no width.
 
     Where quality is a mean over sampled texts, the best is in part the luckiest: regret is too high
     by about what the sampling error makes of it, for all evaluators alike.
