@@ -229,6 +229,7 @@ def score_by(
     comparator: Comparator,
     test: pd.DataFrame,
     *,
+    single: bool = True,
     n_per_pair: int = 100,
     n_plays: int = 10_000,
     n_references: int = 50,
@@ -243,6 +244,8 @@ def score_by(
         From `comparator.train_comparator`.
     test : DataFrame
         The ``outputs`` table of one dataset, held-out machine outputs.
+    single : bool
+        Whether single outputs are scored, too; without, systems are rated alone.
     n_per_pair : int
         Games of each two systems; fewer where there are not so many pairs of outputs.
     n_plays : int
@@ -283,31 +286,32 @@ def score_by(
         outputs = alone.assign(method=ALONE)
         systems = _means(outputs, of, {ALONE: ALONE})
         return Trial(comparator.name, systems, outputs, comparisons, pd.DataFrame())
+    agreement = order_agreement(comparator, test, met)
+    rated = glicko2(comparisons, test, tie_ratio=tie_ratio, seed=seed)
+    rated = rated.rename(columns={"rating": "score"}).assign(method=METHODS[0])
+    rated = rated[["dataset", "system", "method", "score"]]
+    columns = ["dataset", "output_id", "method", "score"]
+    if not single:
+        nothing = pd.DataFrame(columns=columns)
+        return Trial(comparator.name, rated, nothing, comparisons, agreement)
     n = len(test)
     plays = output_pairs(test, n_pairs=min(n_plays, n * (n - 1) // 2), seed=seed)
-    single = glicko2(compare(comparator, test, plays), tie_ratio=tie_ratio, seed=seed)
+    of_plays = glicko2(compare(comparator, test, plays), tie_ratio=tie_ratio, seed=seed)
+    of_plays = of_plays.rename(columns={"system": "output_id", "rating": "score"})
     against = reference_pairs(test, n_references=n_references, seed=seed)
     points = reference_scores(compare(comparator, test, against))
-    single = single.rename(columns={"system": "output_id", "rating": "score"})
-    columns = ["dataset", "output_id", "method", "score"]
     outputs = pd.concat(
         [
-            single.assign(method="with skill rating")[columns],
+            of_plays.assign(method="with skill rating")[columns],
             points.assign(method="with random sampled reference")[columns],
         ],
         ignore_index=True,
     )
-    rated = glicko2(comparisons, test, tie_ratio=tie_ratio, seed=seed)
-    rated = rated.rename(columns={"rating": "score"}).assign(method=METHODS[0])
-    names = {
+    averaged = {
         "with skill rating": METHODS[1],
         "with random sampled reference": METHODS[2],
     }
-    systems = pd.concat(
-        [rated[["dataset", "system", "method", "score"]], _means(outputs, of, names)],
-        ignore_index=True,
-    )
-    agreement = order_agreement(comparator, test, met)
+    systems = pd.concat([rated, _means(outputs, of, averaged)], ignore_index=True)
     return Trial(comparator.name, systems, outputs, comparisons, agreement)
 
 

@@ -11,7 +11,7 @@ from nlgbench.analysis.trial_correlations import correlate_trials
 from nlgbench.analysis.trials import ALONE, METHODS, VARIANTS, score_by, supervise, trial
 from nlgbench.evaluators.comparator import train_comparator
 from nlgbench.evaluators.comparison_splits import split_outputs
-from nlgbench.generators.checkpoints import train_and_write
+from nlgbench.generators.workshop import train_workshop
 from nlgbench.quality import true_quality
 from nlgbench.worlds import review_world
 
@@ -26,7 +26,7 @@ SCORING = {"n_per_pair": 20, "n_plays": 500, "n_references": 10}
 @pytest.fixture(scope="module")
 def workshop():
     human = TRAIN[TRAIN["is_human"]]
-    return train_and_write(
+    return train_workshop(
         human, TEST, model="lstm", n=40, epochs=4, n_checkpoints=4, units=16, min_count=1, seed=0
     )
 
@@ -106,6 +106,9 @@ def test_averages_are_averages_of_the_outputs(pairs):
     rows = found.systems[found.systems["method"] == METHODS[2]].set_index("system")["score"]
     pd.testing.assert_series_equal(rows.sort_index(), mean, check_names=False)
     assert points["score"].between(0, 3).all()
+    alone = score_by(comparator, TEST, single=False, seed=0, **SCORING)
+    assert alone.outputs.empty and set(alone.systems["method"]) == {METHODS[0]}
+    pd.testing.assert_frame_equal(alone.systems, found.systems[: len(SYSTEMS)])
 
 
 def test_a_leak_is_refused(pairs):
