@@ -147,7 +147,8 @@ class Trial:
     comparisons : DataFrame
         The ``comparisons`` table between systems.
     agreement : DataFrame
-        From `comparisons.order_agreement` on these comparisons; empty for an adversarial evaluator.
+        From `comparisons.order_agreement` on these comparisons; empty for an adversarial evaluator,
+        and where systems alone were scored.
     """
 
     comparator: str
@@ -245,7 +246,8 @@ def score_by(
     test : DataFrame
         The ``outputs`` table of one dataset, held-out machine outputs.
     single : bool
-        Whether single outputs are scored, too; without, systems are rated alone.
+        Whether single outputs are scored, too, and both orders compared; without, systems are rated
+        and that is all.
     n_per_pair : int
         Games of each two systems; fewer where there are not so many pairs of outputs.
     n_plays : int
@@ -286,14 +288,13 @@ def score_by(
         outputs = alone.assign(method=ALONE)
         systems = _means(outputs, of, {ALONE: ALONE})
         return Trial(comparator.name, systems, outputs, comparisons, pd.DataFrame())
-    agreement = order_agreement(comparator, test, met)
     rated = glicko2(comparisons, test, tie_ratio=tie_ratio, seed=seed)
     rated = rated.rename(columns={"rating": "score"}).assign(method=METHODS[0])
     rated = rated[["dataset", "system", "method", "score"]]
     columns = ["dataset", "output_id", "method", "score"]
     if not single:
         nothing = pd.DataFrame(columns=columns)
-        return Trial(comparator.name, rated, nothing, comparisons, agreement)
+        return Trial(comparator.name, rated, nothing, comparisons, pd.DataFrame())
     n = len(test)
     plays = output_pairs(test, n_pairs=min(n_plays, n * (n - 1) // 2), seed=seed)
     of_plays = glicko2(compare(comparator, test, plays), tie_ratio=tie_ratio, seed=seed)
@@ -312,6 +313,7 @@ def score_by(
         "with random sampled reference": METHODS[2],
     }
     systems = pd.concat([rated, _means(outputs, of, averaged)], ignore_index=True)
+    agreement = order_agreement(comparator, test, met)
     return Trial(comparator.name, systems, outputs, comparisons, agreement)
 
 
