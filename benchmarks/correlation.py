@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from nlgbench.analysis.coefficients import coefficients
-from nlgbench.analysis.comparing import compare_evaluators
-from nlgbench.analysis.weighted import weighted_coefficients
+from nlgbench.analysis.coefficients.weighted import weighted_coefficients
+from nlgbench.analysis.correlation.comparing import compare_evaluators
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall_b": stats.kendalltau}
 FEW = {"pearson": 200, "spearman": 200, "kendall_b": 200}

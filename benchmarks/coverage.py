@@ -24,10 +24,10 @@ import pandas as pd
 
 from nlgbench import annotators, tables, worlds
 from nlgbench.analysis.huse import SCORES, HuseResult, huse
-from nlgbench.analysis.neighbors import leave_one_out, twice_error
-from nlgbench.analysis.replicates import MAPS, annotator_replicates, output_replicates
+from nlgbench.analysis.huse.neighbors import leave_one_out, twice_error
+from nlgbench.analysis.huse.replicates import MAPS, annotator_replicates, output_replicates
+from nlgbench.analysis.huse.uncertainty import huse_difference
 from nlgbench.analysis.resampling import half_samples, interval
-from nlgbench.analysis.uncertainty import huse_difference
 from nlgbench.generators.reviews import review_grammar
 
 REQUIRED = 0.90

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from plain_huse import plain_leave_one_out
 
-from nlgbench.analysis.neighbors import EXACT_TOLERANCE, leave_one_out, twice_error
+from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, leave_one_out, twice_error
 
 K = 16
 REQUIRED = {200: 8, 2_000: 40, 10_000: 150}

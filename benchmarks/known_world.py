@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench import annotators, bounds, truth, worlds
-from nlgbench.analysis import neighbors
-from nlgbench.analysis.huse import SCORES, huse
+from nlgbench.analysis.huse import SCORES, huse, neighbors
 from nlgbench.generators.reviews import contexts, review_grammar
 
 CREWS = (1, 20, 500)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nlgbench.evaluators.neural_listeners import (
+from nlgbench.evaluators.listeners.neural import (
     ContextListener,
     LiteralListener,
     NeuralListener,

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 
-from nlgbench.analysis.bradley_terry import bradley_terry
-from nlgbench.analysis.games import games
-from nlgbench.analysis.glicko import POINTS, START, glicko2_update
-from nlgbench.analysis.pairing import tournament
 from nlgbench.analysis.ratings import glicko2, rating_intervals
+from nlgbench.analysis.ratings.bradley_terry import bradley_terry
+from nlgbench.analysis.ratings.games import games
+from nlgbench.analysis.ratings.glicko import POINTS, START, glicko2_update
+from nlgbench.analysis.ratings.pairing import tournament
 
 SKILLS = np.array([-150.0, -90.0, -30.0, 30.0, 90.0, 150.0])  # points; their mean is 0
 NAMES = [f"s{place}" for place in range(len(SKILLS))]

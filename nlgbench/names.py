@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def did_you_mean(name: object, choices: Iterable[str]) -> str:
@@ -28,3 +28,39 @@ def did_you_mean(name: object, choices: Iterable[str]) -> str:
     """
     near = difflib.get_close_matches(str(name), list(choices), n=1, cutoff=0.5)
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def known(name: str, choices: Sequence[str], what: str) -> str:
+    """Return a name that is among the choices.
+
+    Parameters
+    ----------
+    name : str
+        What was asked for.
+    choices : sequence of str
+        What there is.
+    what : str
+        What is chosen, for the message.
+
+    Returns
+    -------
+    str
+        The name.
+
+    Raises
+    ------
+    ValueError
+        When it is unknown, with the nearest.
+
+    Examples
+    --------
+    >>> known("holm", ["holm", "bh"], "method")
+    'holm'
+    >>> known("hol", ["holm", "bh"], "method")
+    Traceback (most recent call last):
+    ValueError: method: 'hol' is unknown. Did you mean 'holm'? There are: holm, bh.
+    """
+    if name not in choices:
+        hint = did_you_mean(name, choices)
+        raise ValueError(f"{what}: {name!r} is unknown.{hint} There are: {', '.join(choices)}.")
+    return name

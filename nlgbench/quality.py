@@ -53,7 +53,7 @@ def true_comparisons(
     outputs : DataFrame
         The ``outputs`` table of a world of reviews.
     pairs : DataFrame
-        Columns dataset, item_id, output_a, output_b, as from `comparison_draws.system_pairs`.
+        Columns dataset, item_id, output_a, output_b, as from `comparator.draws.system_pairs`.
     accuracy : float
         Probability that it prefers the better text; above .5, at most 1.
 

@@ -4,8 +4,8 @@ import pytest
 
 from nlgbench import annotators, tables
 from nlgbench.analysis.agreement import accuracy
-from nlgbench.analysis.reliability import reliability
-from nlgbench.analysis.split_half import split_half
+from nlgbench.analysis.agreement.reliability import reliability
+from nlgbench.analysis.agreement.split_half import split_half
 from nlgbench.crowd import CROWD_SYSTEMS, probability_real, review_crowd, vote_truth
 from nlgbench.generators.review_systems import review_systems
 

@@ -54,8 +54,8 @@ def floor_name(module: str) -> str:
     )
 
 
-def imports(path: Path) -> set[str]:
-    """Modules of ours that a file imports, inside functions too."""
+def named(path: Path) -> set[str]:
+    """Modules of ours that a file names in its imports, inside functions too."""
     known = modules()
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -67,6 +67,14 @@ def imports(path: Path) -> set[str]:
             names = [name if name in known else node.module for name in inner]
         found.update(name for name in names if name.split(".")[0] == "nlgbench")
     return found
+
+
+def imports(path: Path) -> set[str]:
+    """What a file names, and the doors it goes through: Python runs those of other folders too."""
+    own = {".".join(folder.parts) for folder in path.relative_to(PACKAGE.parent).parents}
+    found = named(path)
+    doors = {name.rsplit(".", n)[0] for name in found for n in range(1, name.count(".") + 1)}
+    return found | (doors - own)
 
 
 @pytest.mark.parametrize("module", sorted(modules()))
@@ -91,3 +99,43 @@ def test_there_are_no_circles():
 def test_files_are_read_in_one_sitting():
     long = {name: len(path.read_text().splitlines()) for name, path in modules().items()}
     assert {name: n for name, n in long.items() if n > 360} == {}
+
+
+def test_folders_stand_in_an_order():
+    """Whoever reads one folder needs those below it, and never the one above."""
+    graph: dict[str, set[str]] = {}
+    for name, path in modules().items():
+        graph.setdefault(folder_of(name), set()).update(map(folder_of, named(path)))
+    for name, below in graph.items():
+        below.discard(name)
+    list(graphlib.TopologicalSorter(graph).static_order())
+
+
+def folder_of(module: str) -> str:
+    """Name the folder within a floor's folder that a module is in; else the module itself."""
+    folder = module.split(".")[1:3]
+    return ".".join(["nlgbench", *folder]) if PACKAGE.joinpath(*folder).is_dir() else module
+
+
+DOORS = sorted(name for name, path in modules().items() if path.name == "__init__.py")
+
+
+@pytest.mark.parametrize("door", [name for name in DOORS if name != "nlgbench"])
+def test_a_door_only_hands_out(door):
+    path = modules()[door]
+    docstring, *rest = ast.parse(path.read_text(encoding="utf-8")).body
+    assert isinstance(docstring, ast.Expr) and isinstance(docstring.value.value, str)
+    handed_out = []
+    for node in rest[:-1]:
+        assert isinstance(node, ast.ImportFrom) and node.module.startswith(f"{door}."), node.lineno
+        handed_out += [alias.name for alias in node.names]
+    if rest:
+        assert sorted(ast.literal_eval(rest[-1].value)) == sorted(handed_out)  # __all__
+    # Else `import folder.room` would find the function, or `from folder import name` the room.
+    assert not set(handed_out) & {room.stem for room in path.parent.glob("*.py")}
+
+
+@pytest.mark.parametrize("module", sorted(set(modules()) - set(DOORS)))
+def test_rooms_are_imported_by_their_own_names(module):
+    through = named(modules()[module]) & set(DOORS) - {"nlgbench"}
+    assert not through, f"{module} goes through a door: name the room inside"

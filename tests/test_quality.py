@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from nlgbench.annotators import typicality
-from nlgbench.evaluators.comparison_draws import system_pairs
+from nlgbench.evaluators.comparator.draws import system_pairs
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.quality import OUTSIDE, true_comparisons, true_quality
 from nlgbench.worlds import review_world

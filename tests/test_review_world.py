@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from nlgbench import annotators, truth, worlds
-from nlgbench.analysis import neighbors
-from nlgbench.analysis.huse import huse
+from nlgbench.analysis.huse import huse, neighbors
 from nlgbench.generators.reviews import review_grammar
 
 NAMES = ["grammar_t0.5", "leaky_t1.0", "memorizer_50", "corrupted_0.5", "trigram_t0.7", "retrieval"]

@@ -1,1 +1,1 @@
-"""Analyses of study tables; each module is imported by name."""
+"""Analyses of study tables: a folder for each question."""

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.analysis.games import check_level
+from nlgbench.analysis.ratings.games import check_level
 
 #: What `choices` calls the baseline that picks any of the group's systems alike.
 RANDOM = "random choice"

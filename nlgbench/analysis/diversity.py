@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from nlgbench import tables
-from nlgbench.analysis.features import known
 from nlgbench.analysis.resampling import half_samples, interval
-from nlgbench.evaluators.diversity import diversity_of_subsets, signature
+from nlgbench.evaluators.diversity.scores import diversity_of_subsets, signature
+from nlgbench.names import known
 
 _FRACTION = 2 / 3
 

@@ -8,9 +8,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from nlgbench.analysis.neighbors import Floats
 from nlgbench.text import check_n
 
+Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 

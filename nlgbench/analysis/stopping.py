@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.analysis.games import check_level, games
-from nlgbench.evaluators.comparison_draws import draw_between, paired
-from nlgbench.evaluators.comparison_splits import one_dataset
+from nlgbench.analysis.ratings.games import check_level, games
+from nlgbench.evaluators.comparator.draws import draw_between, paired
+from nlgbench.evaluators.comparator.splits import one_dataset
 from nlgbench.text import check_n
 
 
@@ -37,7 +37,7 @@ def checkpoint_pairs(
     -------
     DataFrame
         dataset, item_id (output a's), output_a (the newer checkpoint's), output_b: for
-        `nlgbench.evaluators.comparisons.compare`.
+        `nlgbench.evaluators.comparator.comparisons.compare`.
 
     Raises
     ------
@@ -116,8 +116,8 @@ def win_and_loss(
 
     Notes
     -----
-    The likeliest of win, tie and loss counts (`games.games`). The interval is normal, its variance
-    clustered by both outputs of a pair (Cameron, Gelbach and Miller 2011,
+    The likeliest of win, tie and loss counts (`ratings.games.games`). The interval is normal, its
+    variance clustered by both outputs of a pair (Cameron, Gelbach and Miller 2011,
     doi:10.1198/jbes.2010.07136): one output stands in several pairs. It is that of other samples of
     the same checkpoints, for this comparator. In 300 simulations of 300 pairs of 30 outputs each,
     95% intervals held the truth in .93; with pairs taken as independent, in .50.

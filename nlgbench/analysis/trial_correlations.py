@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from nlgbench.analysis.features import known
-from nlgbench.analysis.neighbors import Floats
-from nlgbench.analysis.resampling import check_n
+from nlgbench.names import known
+from nlgbench.text import check_n
+
+Floats = NDArray[np.float64]
 
 #: Fewer systems than this are not resampled.
 LEAST = 5

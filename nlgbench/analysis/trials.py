@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 
 from nlgbench import tables
-from nlgbench.analysis.features import known
-from nlgbench.analysis.games import reference_scores
-from nlgbench.analysis.pairing import output_pairs, reference_pairs
-from nlgbench.analysis.ratings import glicko2
-from nlgbench.evaluators.comparator import Comparator, train_comparator
-from nlgbench.evaluators.comparison_draws import system_pairs
-from nlgbench.evaluators.comparison_pairs import human_pairs, strong_pairs, weak_pairs
-from nlgbench.evaluators.comparisons import compare, order_agreement, score_alone
+from nlgbench.analysis.ratings.games import reference_scores
+from nlgbench.analysis.ratings.pairing import output_pairs, reference_pairs
+from nlgbench.analysis.ratings.skill import glicko2
+from nlgbench.evaluators.comparator.comparisons import compare, order_agreement, score_alone
+from nlgbench.evaluators.comparator.draws import system_pairs
+from nlgbench.evaluators.comparator.pairs import human_pairs, strong_pairs, weak_pairs
+from nlgbench.evaluators.comparator.training import Comparator, train_comparator
+from nlgbench.names import known
 
 if TYPE_CHECKING:
-    from nlgbench.evaluators.encoder import Encoder
+    from nlgbench.evaluators.comparator.encoder import Encoder
 
 SUPERVISION = ("strong", "weak", "human")
 
@@ -76,7 +76,7 @@ def supervise(
         The ``outputs`` table to be judged: pairs that hold one of its texts are left out, as when
         a workshop model happens to write "i don't know", too.
     dimension, threshold
-        As in `comparison_pairs.human_pairs`.
+        As in `comparator.pairs.human_pairs`.
     n : int
         Pairs of each kind; twice as many human ones; fewer where there are not so many.
     seed : int or Generator
@@ -90,7 +90,7 @@ def supervise(
     Raises
     ------
     ValueError
-        As the functions of `comparison_pairs`.
+        As the functions of `comparator.pairs`.
 
     Notes
     -----
@@ -147,8 +147,8 @@ class Trial:
     comparisons : DataFrame
         The ``comparisons`` table between systems.
     agreement : DataFrame
-        From `comparisons.order_agreement` on these comparisons; empty for an adversarial evaluator,
-        and where systems alone were scored.
+        From `comparator.comparisons.order_agreement` on these comparisons; empty for an adversarial
+        evaluator, and where systems alone were scored.
     """
 
     comparator: str
@@ -268,7 +268,7 @@ def score_by(
     Raises
     ------
     ValueError
-        As `comparisons.compare`.
+        As `comparator.comparisons.compare`.
 
     Notes
     -----

@@ -1,1 +1,1 @@
-"""Evaluators: what scores a text."""
+"""Evaluators: what scores a text. A folder for each kind."""

@@ -40,7 +40,7 @@ def sample_checkpoints(
     -------
     tuple of (DataFrame, DataFrame)
         The ``outputs`` table, a system per checkpoint (``MODEL@PROGRESS``); and a row per
-        checkpoint for `comparison_pairs.weak_pairs`: system, model, progress.
+        checkpoint for `comparator.pairs.weak_pairs`: system, model, progress.
 
     Raises
     ------

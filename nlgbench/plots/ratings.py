@@ -130,7 +130,7 @@ def plot_convergence(
     Parameters
     ----------
     history : DataFrame
-        ``game``, ``system``, ``rating``, ``deviation``, as `pairing.tournament` keeps them.
+        ``game``, ``system``, ``rating``, ``deviation``, as `ratings.pairing.tournament` keeps them.
     ax : Axes, optional
         Where to draw; the current axes by default.
     legend : bool, default True

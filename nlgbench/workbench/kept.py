@@ -13,7 +13,7 @@ from nlgbench import tables
 from nlgbench.workbench import identity
 
 # What a score can depend on: the floors below analysis/.
-_CODE = ("*.py", "datasets/*.py", "evaluators/*.py", "generators/*.py")
+_CODE = ("*.py", "datasets/**/*.py", "evaluators/**/*.py", "generators/**/*.py")
 
 
 def kept_dir() -> Path:

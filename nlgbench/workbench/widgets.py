@@ -6,8 +6,8 @@ import io
 from typing import TYPE_CHECKING
 
 from nlgbench import tables
-from nlgbench.analysis.diagnosis import decision_grid
-from nlgbench.analysis.huse import huse
+from nlgbench.analysis.huse.diagnosis import decision_grid
+from nlgbench.analysis.huse.scores import huse
 from nlgbench.plots.boundary import plot_boundary
 from nlgbench.plots.style import ONE_COLUMN, paper_style
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgbench.analysis.neighbors import EXACT_TOLERANCE, leave_one_out, twice_error
-from nlgbench.analysis.replicates import subsample_errors
+from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, leave_one_out, twice_error
+from nlgbench.analysis.huse.replicates import subsample_errors
 from nlgbench.analysis.resampling import half_samples, interval, recenter
 
 PLAIN = Path(__file__).parents[2] / "benchmarks" / "plain_huse.py"

@@ -10,7 +10,7 @@ from scipy.stats import pearsonr, spearmanr
 from nlgbench.analysis.trial_correlations import correlate_trials
 from nlgbench.analysis.trials import ALONE, METHODS, VARIANTS, score_by, supervise, trial
 from nlgbench.evaluators.comparator import train_comparator
-from nlgbench.evaluators.comparison_splits import split_outputs
+from nlgbench.evaluators.comparator.splits import split_outputs
 from nlgbench.generators.workshop import train_workshop
 from nlgbench.quality import true_quality
 from nlgbench.worlds import review_world

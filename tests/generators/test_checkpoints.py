@@ -2,7 +2,7 @@
 
 import pytest
 
-from nlgbench.evaluators.comparison_pairs import weak_pairs
+from nlgbench.evaluators.comparator.pairs import weak_pairs
 from nlgbench.generators.checkpoints import sample_checkpoints
 from nlgbench.generators.recurrent import fit_recurrent
 

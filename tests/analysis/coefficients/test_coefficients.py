@@ -1,0 +1,167 @@
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from nlgbench.analysis.coefficients import coefficients, pair_counts
+from nlgbench.analysis.coefficients.pair_statistics import kendall_c, pairwise_accuracy
+from nlgbench.analysis.coefficients.weighted import weighted_coefficients, weighted_pair_counts
+
+ALL = ("pearson", "spearman", "kendall_b", "kendall_c", "pairwise_accuracy", "chance_accuracy")
+
+
+def scipy_values(x, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Constant input: NaN.
+        return [
+            stats.pearsonr(x, y).statistic,
+            stats.spearmanr(x, y).statistic,
+            stats.kendalltau(x, y).statistic,
+            stats.kendalltau(x, y, variant="c").statistic,
+        ]
+
+
+@st.composite
+def samples(draw, most=12):
+    """Values of two variables with many ties, and counts of a bootstrap."""
+    n = draw(st.integers(2, most))
+    value = st.integers(-2, 3) | st.floats(-5, 5).map(lambda one: round(one, 2))
+    x, y = (draw(st.lists(value, min_size=n, max_size=n)) for _ in "xy")
+    drawn = draw(st.lists(st.integers(0, n - 1), min_size=n, max_size=n))
+    return np.array(x, float), np.array(y, float), np.array(drawn)
+
+
+@given(samples())
+def test_coefficients_are_scipys(sample):
+    x, y, _ = sample
+    found = coefficients(x, y, statistics=ALL)
+    expected = scipy_values(x, y)
+    if len(np.unique(x)) > 1 and len(np.unique(y)) > 1:
+        np.testing.assert_allclose([found[name] for name in ALL[:4]], expected, atol=1e-12)
+    else:
+        assert all(np.isnan(found[name]) for name in ALL[:4])
+
+
+@given(samples())
+def test_weights_are_the_sample_written_out(sample):
+    x, y, drawn = sample
+    weights = np.bincount(drawn, minlength=len(x))
+    rows = coefficients(x, y, weights, statistics=ALL)
+    points = weighted_coefficients(x[None], y, weights[None], statistics=ALL)
+    written_out = coefficients(x[drawn], y[drawn], statistics=ALL)
+    for name in ALL:
+        np.testing.assert_allclose(points[name][0, 0], rows[name], atol=1e-12, err_msg=name)
+        if name in ALL[:4]:
+            np.testing.assert_allclose(rows[name], written_out[name], atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("n", [63, 64, 65, 200, 700])
+@pytest.mark.parametrize("digits", [0, 1, 6])
+def test_many_points_are_scipys_in_every_resample(n, digits):
+    rng = np.random.default_rng(n)
+    x = rng.normal(size=(2, n)).round(digits)
+    y = (x[0] + rng.normal(size=n)).round(digits)
+    drawn = rng.integers(n, size=(4, n))
+    weights = np.stack([np.bincount(one, minlength=n) for one in drawn])
+    found = weighted_coefficients(x, y, weights, statistics=ALL[:3])
+    for evaluator in range(2):
+        for row, one in enumerate(drawn):
+            np.testing.assert_allclose(
+                [found[name][evaluator, row] for name in ALL[:3]],
+                scipy_values(x[evaluator, one], y[one])[:3],
+                rtol=0,
+                atol=1e-12,
+            )
+
+
+@pytest.mark.parametrize("n", [5, 100])
+def test_counts_of_pairs_are_those_of_two_loops(n):
+    rng = np.random.default_rng(0)
+    x, y, w = (rng.integers(0, 6, size=n).astype(float) for _ in "xyw")
+    expected = np.zeros(5)
+    for i in range(n):
+        for j in range(i):
+            sx, sy = np.sign(x[i] - x[j]), np.sign(y[i] - y[j])
+            expected += w[i] * w[j] * np.array([sx * sy, sx**2, sy**2, (sx * sy) ** 2, 1])
+    for counts in (pair_counts(x, y, w), weighted_pair_counts(x, y, w[None])):
+        assert [float(np.squeeze(one)) for one in counts[:5]] == expected.tolist()
+        assert float(np.squeeze(counts.distinct_x)) == len(np.unique(x[w > 0]))
+        assert float(np.squeeze(counts.size)) == w.sum()
+
+
+def test_large_weights_are_counted_exactly():
+    # Beyond single precision: three points, each some millions of times.
+    weights = np.array([[5_000_011, 7_000_003, 3_000_017]])
+    counts = weighted_pair_counts([1.0, 3.0, 2.0], [1.0, 2.0, 3.0], weights)
+    a, b, c = (int(one) for one in weights[0])
+    assert int(counts.pairs[0]) == a * b + a * c + b * c
+    assert int(counts.balance[0]) == a * b + a * c - b * c
+
+
+def test_absent_units_may_be_nan_and_make_no_difference():
+    x = np.array([[1.0, np.nan, 3.0, 2.0], [np.nan, 5.0, 1.0, 2.0]])
+    found = coefficients(x, [1.0, 2.0, 3.0, 4.0], [[1, 0, 1, 1], [0, 1, 1, 1]], statistics=ALL)
+    for row, kept in enumerate(([0, 2, 3], [1, 2, 3])):
+        alone = coefficients(x[row, kept], np.array([1.0, 2.0, 3.0, 4.0])[kept], statistics=ALL)
+        for name in ALL:
+            np.testing.assert_allclose(found[name][row], alone[name], atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1.0, 1e150])
+def test_scale_and_offset_do_not_matter_and_constants_are_undefined(scale):
+    x, y = np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 2.0])
+    found = coefficients(x * scale, y, statistics=["pearson"])["pearson"]
+    assert found == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-14)
+    constant = coefficients(np.full(3, 0.1 + 0.2) * scale, y, statistics=ALL)
+    assert all(np.isnan(constant[name]) for name in ALL[:4])
+    many = np.repeat([0.1 + 0.2, 1.0], [98, 2])
+    only_constant = (np.arange(100) < 98).astype(float)[None]
+    found = weighted_coefficients(many[None], np.arange(100.0), only_constant, statistics=ALL)
+    assert all(np.isnan(found[name]) for name in ALL[:4])
+
+
+def test_pearson_keeps_its_digits_where_a_resample_is_nearly_constant():
+    x = np.append([0.0, 1e-7, 3e-7], 1e3 + np.arange(97.0))
+    y = np.append([1.0, 2.0, 2.5], np.arange(97.0))
+    weights = (np.arange(100) < 3).astype(float)[None]
+    found = weighted_coefficients(x[None], y, weights, statistics=["pearson"])["pearson"]
+    assert found[0, 0] == pytest.approx(stats.pearsonr(x[:3], y[:3]).statistic, abs=1e-9)
+
+
+def test_copies_of_a_unit_are_ties_to_tau_c_and_no_pairs_to_accuracy():
+    drawn = np.random.default_rng(0).integers(12, size=(50, 12))
+    weights = np.stack([np.bincount(one, minlength=12) for one in drawn])
+    counts = pair_counts(np.arange(12.0), np.arange(12.0), weights)
+    scipys = [stats.kendalltau(one, one, variant="c").statistic for one in drawn]
+    np.testing.assert_allclose(kendall_c(counts), scipys, atol=1e-12)
+    assert 0.9 < kendall_c(counts).mean() < 1
+    assert (pairwise_accuracy(counts) == 1).all()
+
+
+def test_bad_shapes_and_values_are_refused():
+    with pytest.raises(ValueError, match="must have the same units"):
+        coefficients([1.0, 2.0], [1.0, 2.0, 3.0], statistics=["pearson"])
+    with pytest.raises(ValueError, match="must be finite where a unit has a weight"):
+        coefficients([1.0, np.nan], [1.0, 2.0], statistics=["pearson"])
+    with pytest.raises(ValueError, match=r"Got \(2,\), \(2,\), \(1, 2\)"):
+        weighted_coefficients([1.0, 2.0], [1.0, 2.0], [[1, 1]], statistics=["pearson"])
+    with pytest.raises(ValueError, match="leave points out"):
+        weighted_coefficients([[1.0, np.inf]], [1.0, 2.0], [[1, 1]], statistics=["pearson"])
+
+
+@settings(max_examples=25)
+@given(samples(most=8))
+def test_accuracies_stay_within_bounds(sample):
+    x, y, _ = sample
+    found = coefficients(x, y, statistics=ALL)
+    assert 0 <= found["pairwise_accuracy"] <= 1
+    # The mean over all orders is the chance that is computed.
+    from itertools import permutations
+
+    if len(x) <= 5:
+        orders = np.array(list(permutations(range(len(x)))))
+        every = coefficients(x, y[orders], statistics=["pairwise_accuracy"])["pairwise_accuracy"]
+        np.testing.assert_allclose(every.mean(), found["chance_accuracy"], atol=1e-12)

@@ -1,0 +1,352 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from small_study import study
+
+from nlgbench import tables
+from nlgbench.analysis.correlation import correlate
+from nlgbench.analysis.correlation.judged import bootstrap_counts, draws, judged_scores
+from nlgbench.analysis.correlation.levels import resampled
+from nlgbench.analysis.correlation.samples import samples_of
+
+ALL = ["pearson", "spearman", "kendall_b", "kendall_c", "pairwise_accuracy", "tie_calibrated"]
+
+
+def values(outputs, scores, judgments, evaluator="e0"):
+    rows = outputs.merge(judgments.groupby("output_id", as_index=False)["value"].mean())
+    return rows.merge(scores[scores["evaluator"] == evaluator], on="output_id")
+
+
+def one(table, statistic, evaluator="e0"):
+    found = table[(table["statistic"] == statistic) & (table["evaluator"] == evaluator)]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall_b": stats.kendalltau}
+
+
+def test_levels_are_those_written_out():
+    tables_of = study()
+    rows = values(*tables_of)
+    means = rows.groupby("system")[["value", "score"]].mean()
+    for name, test in SCIPY.items():
+        options = {"statistics": [name], "resample": None, "seed": 0}
+        of_systems = one(correlate(*tables_of, level="system", **options), name)
+        assert of_systems["estimate"] == pytest.approx(test(means["value"], means["score"])[0])
+        of_outputs = one(correlate(*tables_of, level="output", **options), name)
+        assert of_outputs["estimate"] == pytest.approx(test(rows["value"], rows["score"])[0])
+        by_item = [test(part["value"], part["score"])[0] for _, part in rows.groupby("item_id")]
+        of_items = one(correlate(*tables_of, level="item", **options), name)
+        assert of_items["estimate"] == pytest.approx(np.mean(by_item))
+        assert [of_systems["n"], of_outputs["n"], of_items["n"]] == [6, 180, 30]
+        assert of_items["n_undefined"] == 0
+
+
+@pytest.mark.parametrize("level", ["system", "output", "item"])
+@pytest.mark.parametrize("resample", ["items", "systems", "both"])
+@pytest.mark.parametrize("clusters", [None, "context"])
+def test_every_resample_is_that_of_rows_written_out(level, resample, clusters):
+    tables_of = study(n_items=12, n_evaluators=1)
+    judged = judged_scores(*tables_of, clusters=clusters)
+    ((_, sample),) = samples_of(judged)
+    options = {"resample": resample, "n_resamples": 12, "seed": 5}
+    found = resampled(judged, sample, level, list(SCIPY), {}, *options.values())
+    rows = judged.rows.assign(score=judged.scores["e0"])
+    numbers = [pd.factorize(rows[name])[0] for name in ("cluster", "system")]
+    of_clusters, of_systems = next(draws(*numbers, **options))
+    for at in range(12):
+        times = of_systems[at, numbers[1]]
+        items = rows["item_id"].drop_duplicates()
+        for name, test in SCIPY.items():
+            if level == "system":
+                drawn = rows.loc[rows.index.repeat(of_clusters[at, numbers[0]].astype(int))]
+                means = drawn.groupby("system", sort=False)[["score", "judgment"]].mean()
+                means = means.reindex(rows["system"].unique())
+                part = means.loc[means.index.repeat(of_systems[at].astype(int))].round(12)
+                expected = test(part["score"], part["judgment"])[0]
+            elif level == "output":
+                count = (of_clusters[at, numbers[0]] * times).astype(int)
+                part = rows.loc[rows.index.repeat(count)]
+                expected = test(part["score"], part["judgment"])[0]
+            else:
+                by_item, weight = [], []
+                for item in items:
+                    here = rows["item_id"] == item
+                    part = rows.loc[rows.index[here].repeat(times[here].astype(int))]
+                    varies = min(part["score"].nunique(), part["judgment"].nunique()) > 1
+                    by_item.append(test(part["score"], part["judgment"])[0] if varies else np.nan)
+                    weight.append(of_clusters[at, numbers[0][here.argmax()]])
+                ok = np.isfinite(by_item)
+                expected = np.average(np.array(by_item)[ok], weights=np.array(weight)[ok])
+            assert found[name][0, at] == pytest.approx(expected, abs=1e-10)
+
+
+def test_every_statistic_has_an_interval_around_it_and_is_repeatable():
+    tables_of = study()
+    for level in ("system", "output", "item"):
+        names = list(ALL)
+        names += {"system": ["soft_pairwise"], "item": ["tie_calibrated_held_out"]}.get(level, [])
+        for resample in ("items", "systems", "both"):
+            options = {"level": level, "statistics": names, "resample": resample}
+            table = correlate(*tables_of, n_resamples=40, seed=3, **options)
+            again = correlate(*tables_of, n_resamples=40, seed=3, **options)
+            pd.testing.assert_frame_equal(table, again)
+            assert len(table) == 2 * len(names)
+            assert table["estimate"].notna().all()
+            assert (table["ci_low"] <= table["ci_high"]).all()
+            assert table["ci_low"].lt(table["estimate"] + 0.1).all()
+            assert table["reason"].eq("").all()
+            tested = table["p_method"].str.startswith("none")
+            assert table.loc[~tested, "p"].between(0, 1, inclusive="right").all()
+            assert table.loc[tested, "p"].isna().all()
+            calibrated = table["statistic"].str.startswith("tie_calibrated")
+            assert (table["epsilon"].notna() == calibrated).all()
+
+
+def test_systems_drawn_are_points_drawn():
+    tables_of = study(n_systems=9)
+    means = values(*tables_of).groupby("system", sort=False)[["score", "value"]].mean().to_numpy()
+    options = {"statistics": ["spearman"], "resample": "systems", "n_resamples": 4000}
+    found = one(correlate(*tables_of, seed=0, **options), "spearman")
+    drawn = np.random.default_rng(9).integers(9, size=(1500, 9))
+    loop = [stats.spearmanr(*means[pick].T).statistic for pick in drawn]
+    assert found["ci_low"] == pytest.approx(np.quantile(loop, 0.025), abs=0.06)
+
+
+def test_items_of_one_system_are_drawn_within_it():
+    outputs, scores, judgments = study(shared=False)
+    judged = judged_scores(outputs, scores, judgments)
+    cluster, system = (pd.factorize(judged.rows[name])[0] for name in ("cluster", "system"))
+    of_clusters, of_systems = next(draws(cluster, system, resample="items", n_resamples=50, seed=0))
+    totals = of_clusters[:, cluster] @ (system[:, None] == np.arange(6))
+    assert (totals == 30).all()
+    assert (of_systems == 1).all()
+    found = correlate(outputs, scores, judgments, statistics=["soft_pairwise"], seed=0)
+    assert found["estimate"].between(0.5, 1).all()
+
+
+def test_counts_are_of_a_bootstrap():
+    counts = bootstrap_counts(np.zeros(50), 2000, seed=0)
+    assert (counts.sum(axis=1) == 50).all()
+    assert counts.mean() == 1
+    assert counts.var() == pytest.approx(1 - 1 / 50, abs=0.02)
+
+
+def test_groups_are_clusters():
+    outputs, scores, judgments = study()
+    found = correlate(
+        outputs, scores, judgments, level="output", clusters="group_id", n_resamples=50, seed=0
+    )
+    assert found["resample"].unique().tolist() == ["clusters of group_id"]
+    with pytest.raises(ValueError, match="some items lie in several clusters"):
+        correlate(outputs, scores, judgments, level="item", clusters="group_id", seed=0)
+    twice = judgments.assign(group_id=judgments["annotator_id"])
+    with pytest.raises(ValueError, match="'o0' was judged in 3 groups"):
+        correlate(outputs, scores, twice, clusters="group_id", seed=0)
+    with pytest.raises(ValueError, match="group_id' is empty for some"):
+        correlate(outputs, scores, judgments.assign(group_id=""), clusters="group_id", seed=0)
+    with pytest.raises(ValueError, match=r"clusters: 'contxt' is unknown. Did you mean 'context'"):
+        correlate(outputs, scores, judgments, clusters="contxt", seed=0)
+
+
+def test_permutations_of_systems_are_all_orders_up_to_eight():
+    tables_of = study(n_systems=5)
+    means = values(*tables_of).groupby("system", sort=False)[["score", "value"]].mean().to_numpy()
+    found = correlate(*tables_of, statistics=["pearson", "kendall_b"], resample=None, seed=0)
+    test = stats.permutation_test(
+        (means[:, 0],),
+        lambda x: stats.pearsonr(x, means[:, 1]).statistic,
+        permutation_type="pairings",
+        n_resamples=np.inf,
+    )
+    pearson = one(found, "pearson")
+    # SciPy doubles the smaller tail; here values as far from 0 count.
+    null = np.abs(test.null_distribution)
+    assert pearson["p"] == (null >= abs(pearson["estimate"]) - 1e-12).mean()
+    assert pearson["p_method"] == "permutation, all"
+    kendall = one(found, "kendall_b")
+    assert kendall["p"] == pytest.approx(stats.kendalltau(*means.T).pvalue)
+    many = correlate(*study(n_systems=9), resample=None, n_resamples=200, seed=0)
+    assert many["p_method"].unique().tolist() == ["permutation, 200 drawn"]
+
+
+def test_noise_is_rarely_significant():
+    ps = []
+    for seed in range(40):
+        outputs, scores, judgments = study(n_systems=7, n_items=4, n_evaluators=1, seed=seed)
+        rng = np.random.default_rng(seed)
+        scores = scores.assign(score=rng.normal(size=len(scores)))
+        found = correlate(
+            outputs,
+            scores,
+            judgments,
+            statistics=["pearson", "tie_calibrated"],
+            resample=None,
+            n_resamples=50,
+            seed=0,
+        )
+        ps.append(found["p"].to_numpy())
+    # Under the null P(p <= .2) <= .2: 8 of 40 expected; 16 or more has a probability of .003.
+    assert (np.array(ps) <= 0.2).sum(axis=0).max() < 16
+    assert 0.3 < np.mean(ps) < 0.75
+
+
+def test_missing_scores_and_judgments_are_left_out_and_counted():
+    outputs, scores, judgments = study()
+    first = scores["output_id"].isin([f"o{n}" for n in range(20)])
+    fewer = scores[~(first & (scores["evaluator"] == "e1"))]
+    fewer = fewer.assign(score=fewer["score"].mask(fewer["output_id"] == "o40"))
+    unjudged = judgments[judgments["output_id"] != "o41"]
+    found = correlate(outputs, fewer, unjudged, statistics=["pearson"], n_resamples=20, seed=0)
+    assert one(found, "pearson")["n_missing"] == 2
+    assert one(found, "pearson", "e1")["n_missing"] == 22
+    assert found["evaluator"].tolist() == ["e0", "e1"]
+    kept = outputs[~outputs["output_id"].isin([f"o{n}" for n in [*range(20), 40, 41]])]
+    rows = values(kept, scores, judgments, "e1").groupby("system")[["value", "score"]].mean()
+    expected = stats.pearsonr(rows["value"], rows["score"]).statistic
+    assert one(found, "pearson", "e1")["estimate"] == pytest.approx(expected)
+
+
+def test_an_evaluator_without_some_systems_is_compared_over_the_others():
+    outputs, scores, judgments = study()
+    lacking = outputs.loc[outputs["system"].isin(["s0", "s3"]), "output_id"]
+    some = scores[~((scores["evaluator"] == "e1") & scores["output_id"].isin(lacking))]
+    for level, n in (("system", 4), ("output", 120), ("item", 30)):
+        for resample in ("items", "both"):
+            found = correlate(
+                outputs,
+                some,
+                judgments,
+                level=level,
+                statistics=ALL,
+                resample=resample,
+                n_resamples=30,
+                seed=0,
+            )
+            left = outputs[~outputs["output_id"].isin(lacking)]
+            ids = left["output_id"]
+            alone = correlate(
+                left,
+                scores[scores["output_id"].isin(ids) & (scores["evaluator"] == "e1")],
+                judgments[judgments["output_id"].isin(ids)],
+                level=level,
+                statistics=ALL,
+                resample=None,
+                seed=0,
+            )
+            there = found[found["evaluator"] == "e1"]
+            np.testing.assert_allclose(there["estimate"], alone["estimate"], atol=1e-12)
+            assert there["n"].unique().tolist() == [n]
+    none = scores[(scores["evaluator"] != "e1") | scores["output_id"].isin(lacking)]
+    with pytest.raises(ValueError, match="evaluator 'e1' has no score for any judged output"):
+        correlate(outputs, none, judgments[~judgments["output_id"].isin(lacking)], seed=0)
+
+
+def test_constants_are_undefined_and_counted():
+    outputs, scores, judgments = study()
+    constant = scores.assign(score=np.where(scores["evaluator"] == "e1", 0.1, scores["score"]))
+    for level in ("system", "output", "item"):
+        found = correlate(
+            outputs, constant, judgments, level=level, statistics=ALL[:4], n_resamples=20, seed=0
+        )
+        flat = found[found["evaluator"] == "e1"]
+        assert flat[["estimate", "ci_low", "ci_high", "p"]].isna().all(axis=None)
+        assert flat["n_undefined"].eq(30 if level == "item" else 1).all()
+        assert flat["reason"].str.startswith("undefined").all()
+        assert found[found["evaluator"] == "e0"]["estimate"].notna().all()
+    # All of an item's judgments alike: that item is undefined, the others count.
+    first = outputs.loc[outputs["item_id"] == "i0", "output_id"]
+    alike = judgments.assign(value=judgments["value"].mask(judgments["output_id"].isin(first), 3))
+    found = correlate(outputs, scores, alike, level="item", statistics=["spearman"], seed=0)
+    assert found["n_undefined"].tolist() == [1, 1]
+    assert found["estimate"].notna().all()
+
+
+def test_equal_means_are_tied_whatever_their_last_bits():
+    outputs, scores, judgments = study(n_systems=3, n_items=10, n_annotators=1, n_evaluators=1)
+    # The same ten values in three orders: the sums differ in their last bits.
+    rng = np.random.default_rng(0)
+    base = rng.random(10)
+    score = np.concatenate([rng.permutation(base) for _ in range(3)])
+    found = correlate(
+        outputs, scores.assign(score=score), judgments, statistics=["kendall_b"], seed=0
+    )
+    assert found["estimate"].isna().all()
+
+
+def test_two_systems_one_item_and_one_system():
+    two = correlate(
+        *study(n_systems=2), statistics=["pearson", "kendall_b"], n_resamples=20, seed=0
+    )
+    assert two["estimate"].abs().eq(1).all()
+    assert two["p"].eq(1).all()
+    lone = correlate(
+        *study(n_items=1), level="item", statistics=["spearman"], n_resamples=20, seed=0
+    )
+    assert lone["n"].eq(1).all()
+    assert (lone["ci_low"] == lone["ci_high"]).all()
+    single = correlate(*study(n_systems=1), statistics=ALL, n_resamples=20, seed=0)
+    assert single[["estimate", "ci_low", "p"]].isna().all(axis=None)
+    assert single["n_undefined"].eq(1).all()
+
+
+def test_annotators_are_averaged_before_outputs():
+    outputs, scores, judgments = study(n_annotators=1)
+    again = judgments.assign(annotator_id="w9")
+    more = pd.concat([judgments, again[again["output_id"].isin(["o0", "o1"])]])
+    options = {"statistics": ["pearson"], "resample": None, "seed": 0}
+    once = correlate(outputs, scores, judgments, **options)
+    pd.testing.assert_frame_equal(once, correlate(outputs, scores, more, **options))
+
+
+def test_human_outputs_are_a_system_only_when_asked_for():
+    outputs, scores, judgments = study()
+    outputs = outputs.assign(is_human=outputs["system"] == "s5")
+    options = {"statistics": ["pearson"], "resample": None, "seed": 0}
+    assert correlate(outputs, scores, judgments, **options)["n"].tolist() == [5, 5]
+    both = correlate(outputs, scores, judgments, include_human=True, **options)
+    assert both["n"].tolist() == [6, 6]
+
+
+def test_held_out_thresholds_come_from_the_other_half():
+    tables_of = study(n_items=40, n_evaluators=1)
+    names = ["tie_calibrated", "tie_calibrated_held_out"]
+    found = [
+        correlate(*tables_of, level="item", statistics=names, resample=None, seed=seed)
+        for seed in range(12)
+    ]
+    within = {table["estimate"].iloc[0] for table in found}
+    held_out = np.array([table["estimate"].iloc[1] for table in found])
+    assert len(within) == 1
+    assert held_out.max() <= next(iter(within)) + 0.02
+    assert held_out.mean() < next(iter(within))
+
+
+def test_wrong_names_and_tables_are_refused():
+    outputs, scores, judgments = study()
+    asked = [
+        ({"level": "systems"}, "level: 'systems' is unknown. Did you mean 'system'"),
+        ({"statistics": ["person"]}, "statistics: 'person' is unknown. Did you mean 'pearson'"),
+        ({"statistics": "pearson"}, "statistics must be a list of names"),
+        ({"statistics": ["soft_pairwise"], "level": "item"}, "is a statistic of level='system'"),
+        ({"resample": "item"}, "resample: 'item' is unknown"),
+        ({"n_resamples": 0}, "n_resamples must be a whole number"),
+        ({"confidence": 95}, "confidence must be between 0 and 1"),
+        ({"dimension": "qualty"}, "dimension: 'qualty' is unknown. Did you mean 'quality'"),
+    ]
+    for options, message in asked:
+        with pytest.raises(ValueError, match=message):
+            correlate(outputs, scores, judgments, seed=0, **options)
+    with pytest.raises(ValueError, match="scores has 30 outputs that `outputs` does not have"):
+        correlate(outputs[outputs["system"] != "s0"], scores, judgments, seed=0)
+    with pytest.raises(ValueError, match="must be of one dataset"):
+        correlate(outputs, scores.assign(dataset="other"), judgments, seed=0)
+    with pytest.raises(ValueError, match="2 dimensions"):
+        more = pd.concat([judgments, judgments.assign(dimension="fluency")])
+        correlate(outputs, scores, more, seed=0)
+    with pytest.raises(ValueError, match="180 outputs that are not human have no judgment"):
+        correlate(outputs, scores, judgments[:0], seed=0)
+    with pytest.raises(tables.TableError, match="scores has no column 'score'"):
+        correlate(outputs, scores.drop(columns="score"), judgments, seed=0)

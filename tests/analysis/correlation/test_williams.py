@@ -1,0 +1,139 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from nlgbench.analysis.correlation.multiplicity import adjust, significance_clusters
+from nlgbench.analysis.correlation.williams import williams, williams_matrix
+
+
+@pytest.mark.parametrize(
+    ("correlations", "n", "t", "p"),
+    [
+        # R's psych::r.test on mtcars: hp with mpg against hp with am (mpg with am: .5998324).
+        ((-0.7761684, -0.2432043, 0.5998324), 32, -5.563815, 5.301858e-06),
+        # Steiger (1980), case A, as in psych's examples: r.test(103, .4, .5, .1).
+        ((0.4, 0.5, 0.1), 103, -0.89, 0.37),
+    ],
+)
+def test_values_are_those_of_psych(correlations, n, t, p):
+    found = williams(*correlations, n)
+    digits = 2 if t == -0.89 else 6
+    assert found[0] == pytest.approx(t, abs=0.6 * 10**-digits)
+    assert found[1] == pytest.approx(p, rel=0.02 if digits == 2 else 1e-5)
+
+
+@given(st.integers(0, 10_000), st.integers(4, 60))
+def test_sides_mirror_and_equal_correlations_do_not_differ(seed, n):
+    rng = np.random.default_rng(seed)
+    r = np.corrcoef(rng.normal(size=(3, n)))
+    t, p = williams(r[0, 1], r[0, 2], r[1, 2], n)
+    back, same_p = williams(r[0, 2], r[0, 1], r[1, 2], n)
+    assert t == pytest.approx(-back)
+    assert p == pytest.approx(same_p)
+    assert 0 <= p <= 1
+    assert np.sign(t) == np.sign(r[0, 1] - r[0, 2])
+    assert williams(0.3, 0.3, 0.5, n) == (0, 1)
+
+
+def test_its_level_holds_on_normal_data():
+    rng = np.random.default_rng(0)
+    below = []
+    for _ in range(400):
+        h = rng.normal(size=30)
+        r = np.corrcoef([h, *(h + rng.normal(size=(2, 30)))])
+        below.append(williams(r[0, 1], r[0, 2], r[1, 2], 30)[1] <= 0.1)
+    # 40 expected; more than 60 has a probability below .001.
+    assert 20 < sum(below) < 60
+
+
+def test_all_pairs_and_what_is_missing():
+    rng = np.random.default_rng(1)
+    h = rng.normal(size=40)
+    scores = pd.DataFrame({"a": h + rng.normal(size=40), "b": rng.normal(size=40), "c": 1.0})
+    scores.loc[0, "a"] = np.nan
+    found = williams_matrix(scores, h).set_index(["evaluator_a", "evaluator_b"])
+    row = found.loc[("a", "b")]
+    assert row["n"] == 39
+    r12 = stats.pearsonr(scores["a"][1:], h[1:]).statistic
+    r13 = stats.pearsonr(scores["b"][1:], h[1:]).statistic
+    r23 = stats.pearsonr(scores["a"][1:], scores["b"][1:]).statistic
+    assert [row["estimate_a"], row["correlation"]] == pytest.approx([r12, r23])
+    assert [row["t"], row["p"]] == pytest.approx(williams(r12, r13, r23, 39))
+    assert found.loc[[("a", "c"), ("b", "c")], ["t", "p"]].isna().all(axis=None)
+    few = williams_matrix(scores[:4], h[:4])
+    assert few["p"].isna().tolist() == [True, True, True]
+    empty = williams_matrix(scores.assign(a=np.nan), h)
+    assert empty["n"].tolist() == [0, 0, 40]
+
+
+def test_one_evaluator_twice_has_no_test():
+    assert np.isnan(williams(0.5, 0.5, 1.0, 20)).all()
+    scores = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0, 7.0]})
+    found = williams_matrix(scores.assign(b=scores["a"]), [1.0, 2.0, 3.0, 4.0, 5.0])
+    assert found["difference"].tolist() == [0]
+
+
+def test_impossible_correlations_are_refused():
+    with pytest.raises(ValueError, match="between -1 and 1, and n at least 4"):
+        williams(0.5, 0.4, 0.3, 3)
+    with pytest.raises(ValueError, match="between -1 and 1"):
+        williams(1.5, 0.4, 0.3, 30)
+    with pytest.raises(ValueError, match="no three variables correlate"):
+        williams(0.9, -0.9, 0.9, 30)
+    with pytest.raises(ValueError, match="a judgment per row and two evaluators"):
+        williams_matrix(pd.DataFrame({"a": [1.0]}), [1.0])
+
+
+def test_adjusted_values_are_the_textbooks():
+    # Holm by hand: .005 x 3; .03 x 2; .04 x 1, at least the one before.
+    assert adjust([0.03, 0.005, 0.04]).tolist() == pytest.approx([0.06, 0.015, 0.06])
+    p = np.random.default_rng(0).random(20) ** 3
+    assert adjust(p, method="bh") == pytest.approx(stats.false_discovery_control(p))
+    # Benjamini and Hochberg (1995), section 4.1: at .05 the first four of fifteen are rejected,
+    # by Bonferroni's and Holm's procedures three.
+    trial = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459]
+    trial += [0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000]
+    assert (adjust(trial, method="bh") <= 0.05).sum() == 4
+    assert (adjust(trial) <= 0.05).sum() == 3
+
+
+def test_undefined_tests_are_kept_and_not_counted():
+    found = adjust([[0.01, np.nan], [0.02, np.nan]])
+    np.testing.assert_array_equal(found, [[0.02, np.nan], [0.02, np.nan]])
+    assert np.isnan(adjust([np.nan])).all()
+    assert adjust([]).shape == (0,)
+    with pytest.raises(ValueError, match="p must be between 0 and 1"):
+        adjust([1.2])
+    with pytest.raises(ValueError, match="method: 'bonferroni' is unknown"):
+        adjust([0.2], method="bonferroni")
+
+
+def pair_tests(p):
+    pairs = [name.split("-") for name in p]
+    return pd.DataFrame(pairs, columns=["evaluator_a", "evaluator_b"]).assign(p=list(p.values()))
+
+
+def test_lines_are_drawn_only_where_all_above_beat_all_below():
+    estimates = pd.Series({"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0})
+    clear = dict.fromkeys(["a-b", "a-c", "a-d", "b-c", "b-d", "c-d"], 0.001)
+    assert significance_clusters(estimates, pair_tests(clear))["cluster"].tolist() == [1, 2, 3, 4]
+    chained = {**clear, "a-c": 0.2}  # neighbors differ, but a and c do not
+    assert significance_clusters(estimates, pair_tests(chained))["cluster"].tolist() == [1, 1, 1, 2]
+    unknown = {**clear, "c-d": np.nan}
+    assert significance_clusters(estimates, pair_tests(unknown))["cluster"].tolist() == [1, 2, 3, 3]
+    strict = significance_clusters(estimates, pair_tests(clear), alpha=0.0001)
+    assert strict["cluster"].tolist() == [1, 1, 1, 1]
+
+
+def test_clusters_need_every_pair_and_leave_the_undefined_last():
+    estimates = pd.Series({"a": np.nan, "b": 3.0, "c": 5.0})
+    found = significance_clusters(estimates, pair_tests({"b-c": 0.01}))
+    assert found["name"].tolist() == ["c", "b", "a"]
+    assert found["cluster"].tolist() == [1, 2, 0]
+    with pytest.raises(ValueError, match="tests has no row for 'c' and 'b'"):
+        significance_clusters(estimates, pair_tests({"a-b": 0.01}))
+    with pytest.raises(ValueError, match="tests needs the columns evaluator_a"):
+        significance_clusters(estimates, pd.DataFrame({"a": ["b"], "p": [0.1]}))

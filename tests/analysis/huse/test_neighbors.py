@@ -1,0 +1,175 @@
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlgbench.analysis.huse import neighbors
+from nlgbench.analysis.huse.neighbors import leave_one_out, neighborhoods, twice_error, votes
+
+PLAIN = Path(__file__).parents[3] / "benchmarks" / "plain_huse.py"
+plain_leave_one_out = runpy.run_path(str(PLAIN))["plain_leave_one_out"]
+TOLERANCES = [0.0, neighbors.EXACT_TOLERANCE]
+
+
+@st.composite
+def tied_tables(draw, max_outputs=24):
+    """Features on a small lattice, so that duplicates and ties are everywhere, and two classes."""
+    n = draw(st.integers(3, max_outputs))
+    n_features = draw(st.integers(1, 3))
+    row = st.lists(
+        st.integers(0, draw(st.integers(1, 6))), min_size=n_features, max_size=n_features
+    )
+    lattice = np.array(draw(st.lists(row, min_size=n, max_size=n)), dtype=float)
+    # Thirds and tenths are no binary fractions: equal distances come out unequal in the last bit.
+    features = lattice / draw(st.sampled_from([1.0, 3.0, 0.1, 0.7])) + draw(
+        st.sampled_from([0, 0.1])
+    )
+    n_human = draw(st.integers(1, n - 1))
+    is_machine = np.array(draw(st.permutations([False] * n_human + [True] * (n - n_human))))
+    return features, is_machine, draw(st.integers(1, n - 1))
+
+
+def random_table(seed):
+    """A larger table: enough points for a tree of several leaves, from few levels to none tied."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(30, 260))
+    levels = rng.integers(2, 40, size=2)
+    features = rng.integers(0, levels, size=(n, 2)) / rng.choice([1.0, 3.0, 0.7], size=2)
+    if rng.random() < 0.5:
+        features[:, 0] = rng.normal(size=n)
+    if rng.random() < 0.2:
+        features[rng.integers(n)] = 1e3
+    is_machine = rng.random(n) < rng.uniform(0.1, 0.9)
+    is_machine[:2] = [True, False]
+    return features, is_machine, int(rng.integers(1, n))
+
+
+def assert_equal_to_plain(features, is_machine, n_neighbors):
+    for tolerance in TOLERANCES:
+        size, machine = leave_one_out(features, is_machine, n_neighbors, tolerance=tolerance)
+        for label_ties in ("human", "system", "half"):
+            score, plain_size, plain_machine = plain_leave_one_out(
+                features, is_machine, n_neighbors, tolerance=tolerance, label_ties=label_ties
+            )
+            np.testing.assert_array_equal(size, plain_size)
+            np.testing.assert_array_equal(machine, plain_machine)
+            found = twice_error(size, machine, is_machine, label_ties=label_ties)
+            assert found == pytest.approx(score, abs=1e-14)
+
+
+@settings(max_examples=300, deadline=None)
+@given(tied_tables())
+def test_equal_to_the_plain_loop_on_tied_tables(table):
+    assert_equal_to_plain(*table)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_equal_to_the_plain_loop_on_larger_tables(seed):
+    features, is_machine, n_neighbors = random_table(seed)
+    assert_equal_to_plain(features, is_machine, n_neighbors)
+    assert_equal_to_plain(features[:, 1:], is_machine, min(16, n_neighbors))
+
+
+def test_equal_to_the_plain_loop_in_small_blocks(monkeypatch):
+    monkeypatch.setattr(neighbors, "_BLOCK", 50)
+    for seed in range(60, 70):
+        assert_equal_to_plain(*random_table(seed))
+
+
+def test_a_ring_of_equal_distances_is_counted_whole():
+    # All 400 outputs on a circle are at one distance, up to rounding, from the one in the middle.
+    angle = np.linspace(0, 2 * np.pi, 400, endpoint=False)
+    features = np.vstack([[0.0, 0.0], np.column_stack([np.cos(angle), np.sin(angle)])])
+    is_machine = np.arange(401) % 2 == 1
+    size, machine = leave_one_out(features, is_machine, 5)
+    assert (size[0], machine[0]) == (400, 200)
+    assert_equal_to_plain(features, is_machine, 5)
+
+
+@settings(max_examples=100, deadline=None)
+@given(tied_tables(), st.integers(0, 2**32 - 1))
+def test_new_points_are_counted_as_a_plain_sort_counts_them(table, seed):
+    features, is_machine, n_neighbors = table
+    rng = np.random.default_rng(seed)
+    queries = np.vstack([features[:5], rng.normal(3, 5, size=(7, features.shape[1]))])
+    for tolerance in TOLERANCES:
+        size, machine = neighborhoods(
+            features, is_machine, queries, n_neighbors, tolerance=tolerance
+        )
+        for row, query in enumerate(queries):
+            distance = np.sqrt(((features - query) ** 2).sum(axis=1))
+            inside = distance <= np.sort(distance)[n_neighbors - 1] + tolerance
+            assert size[row] == inside.sum()
+            assert machine[row] == is_machine[inside].sum()
+
+
+@settings(max_examples=50, deadline=None)
+@given(tied_tables(), st.randoms(use_true_random=False))
+def test_the_order_of_rows_changes_nothing(table, random):
+    features, is_machine, n_neighbors = table
+    order = np.array(random.sample(range(len(features)), len(features)))
+    size, machine = leave_one_out(features, is_machine, n_neighbors)
+    again = leave_one_out(features[order], is_machine[order], n_neighbors)
+    np.testing.assert_array_equal(size[order], again[0])
+    np.testing.assert_array_equal(machine[order], again[1])
+
+
+def test_votes_weigh_a_class_by_its_size():
+    # One of 2 machine outputs outvotes three of 8 human ones, and ties with four.
+    is_machine = np.array([True] * 2 + [False] * 8)
+    for_machine, for_human = votes(np.array([4, 5]), np.array([1, 1]), is_machine)
+    assert for_machine.tolist() == [8, 8]
+    assert for_human.tolist() == [6, 8]
+
+
+def test_twice_error_of_equal_classes_is_twice_the_share_of_errors():
+    rng = np.random.default_rng(3)
+    is_machine = np.arange(100) % 2 == 0
+    size, machine = leave_one_out(rng.normal(size=(100, 2)), is_machine, 7)
+    wrong = (2 * machine > size) != is_machine
+    assert twice_error(size, machine, is_machine) == 2 * wrong.mean()
+
+
+@pytest.mark.parametrize("label_ties", ["human", "system", "half"])
+def test_a_tie_everywhere_is_chance(label_ties):
+    is_machine = np.array([True, False, True, False])
+    size, machine = np.full(4, 2), np.full(4, 1)
+    assert twice_error(size, machine, is_machine, label_ties=label_ties) == 1
+
+
+def test_a_tied_vote_predicts_what_label_ties_says():
+    is_machine = np.array([True, True, False, False])
+    size, machine = np.array([2, 2, 2, 2]), np.array([1, 2, 0, 0])
+    found = {
+        t: twice_error(size, machine, is_machine, label_ties=t) for t in ("human", "system", "half")
+    }
+    assert found == {"human": 0.5, "system": 0.0, "half": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        (([[0.0], [np.nan]], [True, False], 1), "must be finite. Got nan at row 1, column 0"),
+        (([[0.0], [1.0]], [True, False], 2), "between 1 and the number of other outputs, 1. Got 2"),
+        (([[0.0], [1.0]], [True, False], 0), "Got 0 with 2 outputs"),
+        (([0.0, 1.0], [True, False], 1), r"must have shape \(n, d\)"),
+        (([[0.0], [1.0]], [True], 1), r"Got \(2, 1\) and \(1,\)"),
+    ],
+)
+def test_bad_arrays_are_refused(arguments, match):
+    with pytest.raises(ValueError, match=match):
+        leave_one_out(*arguments)
+
+
+def test_bad_queries_and_label_ties_are_refused():
+    with pytest.raises(ValueError, match=r"queries must be finite, of shape \(m, 2\)"):
+        neighborhoods(np.eye(2), [True, False], [[0.0]], 1)
+    with pytest.raises(ValueError, match=r"between 1 and the number of outputs, 2\. Got 3"):
+        neighborhoods(np.eye(2), [True, False], np.eye(2), 3)
+    with pytest.raises(ValueError, match=r'must be "human", "system" or "half"\. Got .model'):
+        twice_error(np.array([1, 1]), np.array([1, 1]), [True, False], label_ties="model")
+    with pytest.raises(ValueError, match="Got 0 human outputs and 2 of the system"):
+        twice_error(np.array([1, 1]), np.array([1, 1]), [True, True])

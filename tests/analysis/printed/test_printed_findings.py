@@ -1,0 +1,109 @@
+"""What the printed numbers of Judge the Judges say beyond their own claims."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgbench.analysis.printed.findings import (
+    _agreement_under_independence,
+    agreement_beyond_independence,
+    detector_differences,
+    findings,
+    flip_under_independence,
+)
+from nlgbench.analysis.printed.judges import generators
+from nlgbench.claims import is_own
+from nlgbench.datasets.published import load_lists
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return findings()
+
+
+def test_findings_are_ours_and_have_intervals_or_reasons(table):
+    assert table["claim_id"].map(is_own).all()
+    assert table["claim_id"].is_unique
+    assert table["value"].notna().all()
+    bare = table[table["ci_low"].isna()]
+    assert set(bare["reason"]) == {"A p-value has no interval."}
+    held = table.drop(bare.index)
+    assert ((held["ci_low"] < held["value"]) & (held["value"] < held["ci_high"])).all()
+
+
+def test_self_bleu_goes_against_lexical_diversity(table):
+    value = table.set_index("claim_id")["value"]
+    found = {s: value[f"judge-the-judges/finding/table12/{s}"] for s in ("kendall", "spearman")}
+    assert found == pytest.approx({"kendall": -46 / 66, "spearman": -0.8462}, abs=5e-5)
+    assert value["judge-the-judges/finding/table12/pearson"] == pytest.approx(-0.9879, abs=5e-5)
+
+
+def test_ten_references_rank_much_like_all(table):
+    value = table.set_index("claim_id")["value"].filter(like="/ten_against_all")
+    assert len(value) == 6
+    assert (value > 0.7).all()
+    # Kendall by hand, from signs of differences: BLEU has no ties.
+    lists = load_lists()
+    ten, everything = (lists[f"bleu_{which}"].to_numpy() for which in ("top10", "all"))
+    upper = np.triu_indices(12, 1)
+    signs = [np.sign(np.subtract.outer(x, x))[upper] for x in (ten, everything)]
+    assert value.filter(like="bleu_kendall").iloc[0] == pytest.approx((signs[0] * signs[1]).mean())
+
+
+def test_independence_alone_turns_the_sign():
+    found = flip_under_independence()
+    assert len(found) == 42
+    assert (np.sign(found["value"]) == np.sign(found["printed"])).all()
+    strong = found[found["row"] != "nb_meta_discriminator"]
+    assert (strong["value"] > 0.45).all()
+    assert (strong["value"] - strong["printed"]).abs().max() < 0.13
+
+
+def test_agreement_of_independent_calls():
+    agreement, majority = _agreement_under_independence(), generators(3)["h2"]
+    # A detector that calls all reviews generated agrees where the majority does; a coin, on half.
+    row = agreement.loc["contexts_to_sequences"]
+    assert row.to_numpy() == pytest.approx(np.full(7, majority["contexts_to_sequences"]))
+    assert agreement.loc["google_lm", "nb"] == 50
+    rng = np.random.default_rng(0)
+    share, m = generators(7).loc["leakgan", "rf"] / 100, majority["leakgan"] / 100
+    agree = (rng.random(200_000) < share) == (rng.random(200_000) < m)
+    assert agreement.loc["leakgan", "rf"] == pytest.approx(100 * agree.mean(), abs=0.5)
+
+
+def test_no_detector_agrees_beyond_independence():
+    found = agreement_beyond_independence()
+    assert ((found["ci_low"] < 0) & (found["ci_high"] > 0)).all()
+    assert found["value"].abs().max() < 1.2
+    assert found.set_index("detector")["n"].to_dict() == dict.fromkeys(
+        generators(7).columns, 12
+    ) | {"svm": 8}
+
+
+def test_detectors_differ_on_individual_reviews(table):
+    found = detector_differences()
+    counts = found.groupby("reviews")["p_holm"].agg(lambda p: int((p <= 0.05).sum()))
+    assert counts.to_dict() == {"annotated": 10, "d_test": 19}
+    # Over twelve generators with equal weight and without pairing, nothing is significant; paired
+    # by generator, it is.
+    p = table.set_index("claim_id")["value"].filter(like="/detectors_over_generators/")
+    assert (p.filter(like="anova") > 0.4).all()
+    assert (p.filter(like="friedman") < 0.01).all()
+
+
+def test_the_variance_is_the_largest_of_any_pairing():
+    row = (
+        detector_differences().query("reviews == 'annotated' and a == 'svm' and b == 'nb'").iloc[0]
+    )
+    n = 3600
+    wrong = [round(n * (1 - x / 100)) for x in (75.53, 71.33)]
+    half = (row["ci_high"] - row["ci_low"]) / 2
+    for shared in (0, 200, wrong[0]):  # reviews that both misjudge
+        svm, nb = np.zeros(n), np.zeros(n)
+        svm[: wrong[0]] = 1
+        nb[wrong[0] - shared : wrong[0] - shared + wrong[1]] = 1
+        spread = 100 * 1.959964 * (nb - svm).std() / np.sqrt(n)
+        if shared:
+            assert spread < half
+        else:
+            assert spread == pytest.approx(half, rel=1e-3)

@@ -1,0 +1,161 @@
+"""What follows from the printed tables of Judge the Judges, and what does not."""
+
+from fnmatch import fnmatchcase
+from math import asin, pi
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import kendalltau, multivariate_normal, pearsonr, spearmanr
+
+from nlgbench.analysis.printed.judges import (
+    PAPER,
+    STATISTICS,
+    _p_of_printed,
+    correlation,
+    inputs,
+    not_recomputable,
+    recompute,
+)
+from nlgbench.datasets.published import load_claims
+from nlgbench.workbench import record
+
+
+@pytest.fixture(scope="module")
+def claims() -> pd.DataFrame:
+    return load_claims(PAPER).set_index("claim_id")
+
+
+@pytest.fixture(scope="module")
+def beside(claims) -> pd.DataFrame:
+    """Recomputed values beside the printed ones."""
+    table = recompute().join(claims[["where", "published", "tolerance"]], on="claim_id")
+    table["follows"] = (table["value"] - table["published"]).abs() <= table["tolerance"] + 1e-9
+    table["is_star"] = table["claim_id"].str.endswith("_star")
+    return table
+
+
+def test_how_many_cells_follow(beside):
+    counts = beside[~beside["is_star"]].groupby("where")["follows"].agg(["sum", "size"])
+    assert counts.apply(tuple, axis=1).to_dict() == {
+        "table2": (2, 2),
+        "table4": (14, 14),
+        "table6": (55, 60),  # all but five of six of the individual detectors' row
+        "table7": (13, 14),
+        "table8": (7, 14),
+        "table9": (36, 42),  # all but SVM's row
+        "table10": (42, 42),
+        "table13": (33, 33),
+        "table15": (33, 33),
+    }
+    wrong = beside[~beside["follows"] & ~beside["is_star"]]
+    assert set(wrong["claim_id"].str.split("/").str[1:3].str.join("/")) == {
+        "table6/svm_individual_discriminators",
+        "table7/test_set_reviews_machine_generated",
+        "table8/test_set_reviews_machine_generated",
+        "table9/svm_meta_discriminator",
+    }
+    assert (wrong["reason"].str.len() > 60).all()
+
+
+def test_twelve_stars_of_258_are_wrong_ten_of_them_missing(beside):
+    stars = beside[beside["is_star"]]
+    wrong = stars[~stars["follows"]]
+    assert (len(stars), len(wrong), int((wrong["published"] == 0).sum())) == (258, 12, 10)
+    spurious = wrong[wrong["published"] == 1]
+    row = f"{PAPER}/table9/nb_meta_discriminator"
+    assert list(spurious["claim_id"]) == [f"{row}/h1_pearson_star", f"{row}/h2_pearson_star"]
+    assert spurious["reason"].str.startswith("The star is spurious: p = 0.1").all()
+    missing = wrong.loc[wrong["published"] == 0, "reason"]
+    assert missing.str.startswith("The star is missing: p = ").all()
+
+
+def test_every_cell_is_recomputed_or_excused_not_both(claims, beside):
+    patterns = list(not_recomputable()["claim_id"])
+    recomputed = set(beside["claim_id"])
+    assert beside["claim_id"].is_unique
+    tables = [f"table{number}" for number in (6, 9, 10, 11, 13, 15)]
+    for claim_id in claims.index[claims["where"].isin(tables)]:
+        excused = any(fnmatchcase(claim_id, pattern) for pattern in patterns)
+        assert excused != (claim_id in recomputed), claim_id
+
+
+def test_the_ledger_takes_the_tables():
+    run = record.open("05-evaluator-correlations", source="simulated")
+    run.claims(
+        recompute(),
+        **{"id": "{claim_id}", "value": "value", "variant": "{variant}", "reason": "{reason}"},
+        source="published",
+    )
+    for row in not_recomputable().to_dict("records"):
+        run.skip(row["claim_id"], row["reason"])
+    verdicts = run.close()["verdict"].value_counts()
+    assert verdicts["differs"] == 5 + 6 + 1 + 7 + 12
+
+
+def test_what_has_no_interval_says_so(beside):
+    bare = beside["ci_low"].isna()
+    assert beside.loc[bare, "reason"].str.contains("no interval").all()
+    held = beside[~bare]
+    assert ((held["ci_low"] < held["value"]) & (held["value"] < held["ci_high"])).all()
+
+
+def test_parity_of_table_8(beside):
+    # An average over 1,800 reviews and twelve cells of 150 from one labeling would be equal; from
+    # two labelings they differ by the parity of how many labels differ, whoever the detector is.
+    reasons = beside[
+        beside["claim_id"].str.startswith(f"{PAPER}/table8/test_set_reviews_machine")
+    ].set_index("claim_id")["reason"]
+    counts = reasons.str.extract(r"hold (\d+) .* average (\d+)\.").astype(int)
+    off = (counts[1] - counts[0]).rename(lambda claim_id: claim_id.split("/")[-1])
+    assert off.pop("svm") == -34
+    assert (off % 2 == 1).all()
+    assert (off.min(), off.max()) == (-1, 7)
+
+
+def test_pearson_interval_is_scipys_and_all_take_few_ties():
+    rows, against = inputs()[9]
+    for score in rows.values():
+        for other in against.values():
+            ours = correlation("pearson", score, other)
+            theirs = pearsonr(score, other).confidence_interval(0.95)
+            assert (ours["ci_low"], ours["ci_high"]) == pytest.approx(tuple(theirs))
+            assert -1 < correlation("kendall", score, other)["ci_low"] < 1
+
+
+def test_coverage_of_the_intervals_over_twelve_generators():
+    rho, n = 0.7, 12
+    truth = {"pearson": rho, "spearman": 6 / pi * asin(rho / 2), "kendall": 2 / pi * asin(rho)}
+    rng = np.random.default_rng(0)
+    covered = dict.fromkeys(STATISTICS, 0)
+    worlds = multivariate_normal([0, 0], [[1, rho], [rho, 1]]).rvs((400, n), random_state=rng)
+    for world in worlds:
+        x, y = pd.Series(world[:, 0]), pd.Series(world[:, 1])
+        for name in STATISTICS:
+            found = correlation(name, x, y)
+            covered[name] += found["ci_low"] <= truth[name] <= found["ci_high"]
+    # Three standard errors of a share of .95 out of 400 are .033.
+    assert all(0.917 <= count / 400 <= 0.99 for count in covered.values()), covered
+
+
+def test_perfect_agreement_has_no_fisher_interval():
+    x = pd.Series([1.0, 2, 3, 4, 5])
+    assert np.isnan(correlation("kendall", x, 2 * x)["ci_low"])
+
+
+def test_correlation_refuses_other_generators():
+    x = pd.Series([1.0, 2, 3, 4, 5], index=list("abcde"))
+    with pytest.raises(ValueError, match="same generators"):
+        correlation("kendall", x, x[::-1])
+
+
+@given(st.permutations(list(range(12))))
+def test_p_of_a_printed_coefficient_is_scipys(ranking):
+    first = list(range(12))
+    for name, test in (("kendall", kendalltau), ("spearman", spearmanr)):
+        found = test(first, ranking)
+        if abs(found.statistic) < 1:
+            p = _p_of_printed(name, round(float(found.statistic), 4))
+            assert p == pytest.approx(found.pvalue, rel=0.01)

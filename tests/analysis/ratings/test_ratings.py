@@ -1,0 +1,506 @@
+import math
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from statsmodels.stats.proportion import proportion_confint
+
+from nlgbench import tables
+from nlgbench.analysis.ratings import elo, glicko2, order_stability, rating_intervals
+from nlgbench.analysis.ratings.bradley_terry import bradley_terry
+from nlgbench.analysis.ratings.games import games, reference_scores, win_rates
+from nlgbench.analysis.ratings.glicko import POINTS, START, glicko2_update
+from nlgbench.analysis.ratings.pairing import output_pairs, reference_pairs, tournament
+
+
+def compared(rows, dataset="d", comparator="c"):
+    """Comparisons from (output_a, output_b, prob_a, prob_tie, prob_b), each on its own item."""
+    names = ["output_a", "output_b", "prob_a", "prob_tie", "prob_b"]
+    table = pd.DataFrame(rows, columns=names).astype(dict.fromkeys(names[2:], float))
+    item = pd.Series(np.arange(len(table))).astype(str)
+    return table.assign(dataset=dataset, comparator=comparator, item_id=item)
+
+
+def results(text):
+    """Comparisons from lines such as "a b 3 1 2": wins, ties and losses of a."""
+    rows = []
+    for line in text.splitlines():
+        a, b, *counts = line.split()
+        for kind, count in zip(np.eye(3).tolist(), counts, strict=True):
+            rows += [(a, b, *kind)] * int(count)
+    return compared(rows)
+
+
+def simulated(skills, n_games, *, nu=0.0, seed=0):
+    """Games by Davidson's rule between systems s0, s1, ... of known skill in nats."""
+    rng = np.random.default_rng(seed)
+    pairs = np.array(np.triu_indices(len(skills), 1))
+    a, b = pairs[:, rng.integers(pairs.shape[1], size=n_games)]
+    gap = (np.asarray(skills)[a] - np.asarray(skills)[b]) / 2
+    weight = np.column_stack([np.exp(gap), np.full(n_games, nu), np.exp(-gap)])
+    bound = np.cumsum(weight / weight.sum(axis=1, keepdims=True), axis=1)
+    one_hot = np.eye(3)[(rng.random((n_games, 1)) > bound[:, :2]).sum(axis=1)]
+    return compared(
+        [(f"s{i}", f"s{j}", *row) for i, j, row in zip(a, b, one_hot.tolist(), strict=True)]
+    )
+
+
+def against(rating, deviation, score, n=1):
+    row = {"opponent_rating": rating, "opponent_deviation": deviation, "score": score}
+    return pd.DataFrame([row] * n)
+
+
+def by_system(table, column="rating"):
+    return table.set_index("system")[column].to_dict()
+
+
+MIXED = results("x y 6 2 3\nx z 5 4 1\ny z 4 3 3\nz w 2 5 4\nw x 3 1 1")
+
+
+def test_glickmans_worked_example():
+    # Glickman (2012), "Example of the Glicko-2 system": 1464.06, 151.52, 0.05999.
+    table = pd.concat([against(1400, 30, 1), against(1550, 100, 0), against(1700, 300, 0)])
+    rating, deviation, volatility = glicko2_update(1500, 200, 0.06, table)
+    assert rating == pytest.approx(1464.06, abs=0.01)
+    assert deviation == pytest.approx(151.52, abs=0.005)
+    assert volatility == pytest.approx(0.05999, abs=1e-5)
+
+
+def test_volatility_solves_glickmans_equation_away_from_the_start():
+    # The root of his step 5, found by SciPy; a rating in the deviation's place gives .06008.
+    from scipy.optimize import brentq
+
+    mu, phi, sigma, tau, phi_j = 700 / POINTS, 80 / POINTS, 0.06, 0.5, 60 / POINTS
+    g = 1 / math.sqrt(1 + 3 * phi_j**2 / math.pi**2)
+    expected = 1 / (1 + math.exp(-g * mu))
+    v = 1 / (10 * g**2 * expected * (1 - expected))
+    delta = v * 10 * g * -expected
+
+    def f(x):
+        top = math.exp(x) * (delta**2 - phi**2 - v - math.exp(x))
+        return top / (2 * (phi**2 + v + math.exp(x)) ** 2) - (x - math.log(sigma**2)) / tau**2
+
+    root = math.exp(brentq(f, -20, 5, xtol=1e-14) / 2)
+    rating, deviation, volatility = glicko2_update(2200, 80, 0.06, against(1500, 60, 0, 10))
+    assert root == pytest.approx(0.06122, abs=5e-6)
+    assert volatility == pytest.approx(root, rel=1e-9)
+    assert deviation == pytest.approx(POINTS / math.sqrt(1 / (phi**2 + root**2) + 1 / v))
+    assert rating == pytest.approx(2200 + (deviation**2 / POINTS) * 10 * g * -expected)
+
+
+def test_frozen_systems_keep_their_deviation_where_they_do_not_play():
+    none = against(1500, 50, 1).iloc[:0]
+    assert glicko2_update(1500, 80, 0, none) == (1500, 80, 0)
+    rating, deviation, volatility = glicko2_update(1500, 80, 0.06, none)
+    assert (rating, volatility) == (1500, 0.06)
+    assert deviation == pytest.approx(math.hypot(80, 0.06 * POINTS))
+
+
+@given(
+    rating=st.floats(500, 2500),
+    deviation=st.floats(20, 350),
+    volatility=st.sampled_from([0.0, 0.06, 0.3]),
+    opponent=st.floats(500, 2500),
+    score=st.sampled_from([0, 0.3, 0.5, 1]),
+    n=st.integers(1, 30),
+)
+@settings(max_examples=60, deadline=None)
+def test_an_update_is_mirrored_and_never_widens_a_frozen_system(
+    rating, deviation, volatility, opponent, score, n
+):
+    after = glicko2_update(rating, deviation, volatility, against(opponent, 70, score, n))
+    mirrored = glicko2_update(
+        3000 - rating, deviation, volatility, against(3000 - opponent, 70, 1 - score, n)
+    )
+    np.testing.assert_allclose(mirrored, (3000 - after[0], *after[1:]), rtol=1e-6)
+    if score in (0, 1):
+        assert (after[0] - rating) * (score - 0.5) >= 0
+    if volatility == 0:
+        assert after[1] < deviation
+        assert after[2] == 0
+
+
+def test_what_cannot_be_updated_is_refused():
+    with pytest.raises(ValueError, match="no column 'score': they need"):
+        glicko2_update(1500, 200, 0.06, against(1500, 60, 1).drop(columns="score"))
+    with pytest.raises(ValueError, match=r"row 2: .*score between 0 and 1. Got 1500.0, 60.0 and 2"):
+        glicko2_update(1500, 200, 0.06, pd.concat([against(1500, 60, 1), against(1500, 60, 2)]))
+    with pytest.raises(ValueError, match=r"deviation and tau positive. Got 1500, 0"):
+        glicko2_update(1500, 0, 0.06, against(1500, 60, 1))
+    with pytest.raises(ValueError, match="volatility must be at least 0"):
+        glicko2_update(1500, 200, -1, against(1500, 60, 1))
+
+
+@pytest.mark.parametrize("volatility", [0.0, 0.06])
+def test_games_one_by_one_are_updates_of_both_systems(volatility):
+    table = MIXED.sample(frac=1, random_state=1)
+    state = dict.fromkeys("xyzw", (START, 350.0, volatility))
+    for row in table.to_dict("records"):
+        a, b, score = row["output_a"], row["output_b"], row["prob_a"] + row["prob_tie"] / 2
+        before = state[a], state[b]
+        state[a] = glicko2_update(*state[a], against(*before[1][:2], score))
+        state[b] = glicko2_update(*state[b], against(*before[0][:2], 1 - score))
+    found = glicko2(table, volatility=volatility)
+    for row in found.to_dict("records"):
+        numbers = [row["rating"], row["deviation"], row["volatility"]]
+        np.testing.assert_allclose(numbers, state[row["system"]], rtol=1e-9)
+    assert by_system(found, "n_games") == {"x": 26, "y": 21, "z": 31, "w": 16}
+
+
+@pytest.mark.parametrize("volatility", [0.0, 0.06])
+def test_one_period_is_one_update_from_equal_ratings(volatility):
+    found = glicko2(MIXED, period="all", volatility=volatility).set_index("system")
+    as_a = MIXED[MIXED["output_a"] == "z"]
+    as_b = MIXED[MIXED["output_b"] == "z"]
+    score = [*(as_a["prob_a"] + as_a["prob_tie"] / 2), *(as_b["prob_b"] + as_b["prob_tie"] / 2)]
+    expected = glicko2_update(1500, 350, volatility, against(1500, 350, 0, 31).assign(score=score))
+    np.testing.assert_allclose(found.loc["z", ["rating", "deviation", "volatility"]], expected)
+    again = glicko2(MIXED.iloc[::-1], period="all", volatility=volatility, seed=3)
+    np.testing.assert_allclose(again["rating"], found["rating"], rtol=1e-12)
+
+
+def test_a_tie_by_the_papers_rule_is_a_share_of_a_win_or_loss():
+    first = [("x", "y", 1, 0, 0)]
+    won, lost, tied = (
+        by_system(glicko2(compared([*first, ("y", "x", *result)]), tie_ratio=0.1))
+        for result in [(1, 0, 0), (0, 0, 1), (0, 1, 0)]
+    )
+    start = by_system(glicko2(compared(first)))
+    # y is the lower rated: it rises by a tenth of what a win would give; x falls likewise.
+    assert tied["y"] - start["y"] == pytest.approx((won["y"] - start["y"]) / 10)
+    assert tied["x"] - start["x"] == pytest.approx((won["x"] - start["x"]) / 10)
+    assert tied["x"] < start["x"]
+    assert lost["x"] > start["x"]
+    equals = glicko2(compared([("x", "y", 0, 1, 0)]), tie_ratio=0.1)
+    assert equals["rating"].tolist() == [1500, 1500]
+    assert (equals["deviation"] < 350).all()
+    half = by_system(glicko2(compared([*first, ("y", "x", 0, 1, 0)])))
+    assert start["y"] < tied["y"] < half["y"]
+    with pytest.raises(ValueError, match=r"tie_ratio must be between 0 and 1. Got 2"):
+        glicko2(MIXED, tie_ratio=2)
+
+
+def test_with_enough_games_the_order_is_the_true_one():
+    table = simulated([-0.6, -0.3, 0.0, 0.3, 0.6], 12_000, nu=0.5, seed=4)
+    names = [f"s{place}" for place in range(5)]
+    for found in (glicko2(table, seed=0), glicko2(table, tie_ratio=0.1), bradley_terry(table)):
+        assert found.sort_values("rating")["system"].tolist() == names
+
+
+def test_ratings_approach_the_truth_where_there_are_no_ties():
+    skills = np.array([-0.8, -0.1, 0.3, 0.6])
+    found = rating_intervals(glicko2(simulated(skills, 6000, seed=1), seed=0))
+    off = found["rating"] - START - POINTS * skills
+    assert (off.abs() < 4 * found["deviation"]).all()
+    assert found["deviation"].between(5, 15).all()
+    assert found["rating"].mean() == pytest.approx(START)
+
+
+def test_intervals_are_around_ratings_and_absent_for_elo():
+    found = rating_intervals(glicko2(MIXED), level=0.5)
+    half = (found["ci_high"] - found["ci_low"]) / 2
+    np.testing.assert_allclose(half, 0.674490 * found["deviation"], rtol=1e-6)
+    np.testing.assert_allclose((found["ci_high"] + found["ci_low"]) / 2, found["rating"])
+    without = rating_intervals(elo(MIXED))
+    assert without[["deviation", "ci_low", "ci_high"]].isna().all(axis=None)
+    with pytest.raises(ValueError, match="level must be between 0 and 1"):
+        rating_intervals(glicko2(MIXED), level=95)
+
+
+def test_elo_by_hand():
+    found = by_system(elo(compared([("x", "y", 1, 0, 0), ("x", "y", 0, 1, 0)])))
+    second = 32 * (0.5 - 1 / (1 + 10 ** (-32 / 400)))
+    assert found == pytest.approx({"x": 1516 + second, "y": 1484 - second}, rel=1e-12)
+    with pytest.raises(ValueError, match="step must be positive"):
+        elo(MIXED, step=0)
+
+
+def test_the_order_of_games_matters_and_its_spread_is_reported():
+    spread = order_stability(MIXED, n_shuffles=30, seed=0)
+    assert len(spread) == 30 * 4
+    assert spread.groupby("system")["rating"].std().gt(1).all()
+    assert spread.groupby("shuffle")["rank"].sum().eq(10).all()
+    pd.testing.assert_frame_equal(spread, order_stability(MIXED, n_shuffles=30, seed=0))
+    assert by_system(glicko2(MIXED, seed=0)) != by_system(glicko2(MIXED))
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)).filter(lambda p: sum(p) > 0.1),
+        min_size=1,
+        max_size=8,
+    ),
+    st.sampled_from(["argmax", "expected"]),
+)
+@settings(max_examples=15, deadline=None)
+def test_swapping_outputs_mirrors_games_and_ratings(chances, outcome):
+    rows = [("x", "y", *(np.array(p) / sum(p))) for p in chances]
+    table = compared(rows)
+    swapped = compared([(b, a, lose, tie, win) for a, b, win, tie, lose in rows])
+    one, other = (games(each, outcome=outcome) for each in (table, swapped))
+    np.testing.assert_array_equal(one[["win", "tie", "loss"]], other[["loss", "tie", "win"]])
+    np.testing.assert_allclose(one[["win", "tie", "loss"]].sum(axis=1), 1)
+    first, second = (glicko2(each, outcome=outcome) for each in (table, swapped))
+    np.testing.assert_allclose(first["rating"], second["rating"], rtol=1e-12)
+    assert first["rating"].mean() == pytest.approx(1500)
+
+
+def test_probabilities_become_games_in_three_ways():
+    rows = [("x", "y", 0.5, 0.2, 0.3), ("x", "y", 0.4, 0.2, 0.4), ("x", "y", 0.1, 0.4, 0.5)]
+    kinds = ["win", "tie", "loss"]
+    assert games(compared(rows))[kinds].to_numpy().tolist() == np.eye(3).tolist()
+    assert games(compared(rows), outcome="expected")[kinds].to_numpy().tolist() == [
+        list(row[2:]) for row in rows
+    ]
+    drawn = games(compared(rows[:1] * 4000), outcome="sampled", seed=0)[kinds]
+    assert drawn.isin([0, 1]).all(axis=None)
+    np.testing.assert_allclose(drawn.mean(), rows[0][2:], atol=0.03)
+    with pytest.raises(ValueError, match="needs a seed"):
+        games(compared(rows), outcome="sampled")
+    with pytest.raises(ValueError, match=r"outcome: 'argmx' is unknown. Did you mean 'argmax'"):
+        games(compared(rows), outcome="argmx")
+
+
+def outputs_of(**systems):
+    rows = [
+        {"output_id": output_id, "system": system}
+        for system, ids in systems.items()
+        for output_id in ids.split()
+    ]
+    table = pd.DataFrame(rows)
+    is_human = table["system"] == "human"
+    return table.assign(dataset="d", item_id="1", text="t", is_human=is_human, context="")
+
+
+def test_systems_play_through_their_outputs():
+    outputs = outputs_of(x="x1 x2", y="y1")
+    table = compared([("x1", "y1", 1, 0, 0), ("y1", "x2", 1, 0, 0), ("x1", "x2", 1, 0, 0)])
+    played = games(table, outputs)
+    assert played[["system_a", "system_b"]].to_numpy().tolist() == [["x", "y"], ["y", "x"]]
+    with pytest.raises(ValueError, match=r"row 2: output_a = 'y1' of dataset 'd' is not in"):
+        games(table.iloc[1:].iloc[::-1], outputs_of(x="x1 x2"))
+    with pytest.raises(ValueError, match="no game is left: each of the 1 comparisons"):
+        games(table.iloc[2:], outputs)
+
+
+def test_datasets_and_comparators_are_rated_apart():
+    both = pd.concat([MIXED, MIXED.iloc[::-1].assign(comparator="other")])
+    for rate in (glicko2, elo, bradley_terry, win_rates):
+        whole = rate(both)
+        assert whole["comparator"].unique().tolist() == ["c", "other"]
+        alone = rate(MIXED)
+        pd.testing.assert_frame_equal(whole[whole["comparator"] == "c"], alone)
+
+
+def test_win_rates_have_wilsons_intervals_from_either_side():
+    rates = win_rates(MIXED).set_index(["system", "opponent"])
+    assert rates.loc[("x", "y"), ["win", "tie", "loss"]].tolist() == [6 / 11, 2 / 11, 3 / 11]
+    assert rates.loc[("x", "y"), "win_rate"] == pytest.approx(7 / 11)
+    assert rates.loc[("y", "x"), "win_rate"] == pytest.approx(4 / 11)
+    low, high = proportion_confint(7, 11, method="wilson")
+    assert rates.loc[("x", "y"), ["ci_low", "ci_high"]].tolist() == pytest.approx([low, high])
+    same = win_rates(MIXED.assign(item_id="1", comparator=MIXED["item_id"]))
+    assert same["n_items"].eq(1).all()
+    few = results("x y 20 0 0").assign(item_id=[str(n % 5) for n in range(20)])
+    few["output_a"] += few.index.astype(str)  # four outputs an item
+    ids = {"x": " ".join(few["output_a"]), "y": "y"}
+    row = win_rates(few, outputs_of(**ids)).set_index("system").loc["x"]
+    assert (row["n_games"], row["n_items"]) == (20, 5)
+    assert row["ci_low"] == pytest.approx(proportion_confint(5, 5, method="wilson")[0])
+
+
+def test_points_against_references():
+    table = compared(
+        [("x", "r1", 1, 0, 0), ("x", "r2", 0, 1, 0), ("x", "r3", 0, 0, 1), ("r1", "r2", 1, 0, 0)]
+    )
+    scores = reference_scores(table)
+    assert scores[["output_id", "score"]].to_numpy().tolist() == [["r1", 3.0], ["x", 4 / 3]]
+    tables.check(scores, "scores")
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_bradley_terry_without_ties_is_logistic_regression(seed):
+    table = simulated([-0.7, 0.0, 0.2, 0.5], 400, seed=seed)
+    design = np.zeros((len(table), 4))
+    for column, sign in (("output_a", 1), ("output_b", -1)):
+        design[np.arange(len(table)), table[column].str[1:].astype(int)] += sign
+    fitted = sm.GLM(table["prob_a"], design[:, 1:], family=sm.families.Binomial()).fit(tol=1e-14)
+    centering = (np.eye(4) - 0.25)[:, 1:]
+    found = bradley_terry(table, clusters="games")
+    np.testing.assert_allclose(found["rating"], START + POINTS * centering @ fitted.params)
+    covariance = centering @ fitted.cov_params() @ centering.T
+    np.testing.assert_allclose(found["se"], POINTS * np.sqrt(np.diag(covariance)), rtol=1e-6)
+    assert found["tie"].eq(0).all()
+    # The sandwich by item, as statsmodels' cluster-robust covariance without its degrees of freedom
+    # of the parameters.
+    item = np.arange(len(table)) // 4
+    robust = sm.GLM(table["prob_a"], design[:, 1:], family=sm.families.Binomial()).fit(
+        tol=1e-14,
+        cov_type="cluster",
+        cov_kwds={"groups": item, "use_correction": False},
+    )
+    covariance = centering @ robust.cov_params() @ centering.T * (item.max() + 1) / item.max()
+    clustered = table.assign(item_id=item.astype(str))
+    clustered["output_a"] += "_" + clustered.index.astype(str)
+    clustered["output_b"] += "_" + clustered.index.astype(str)
+    ids = pd.concat([clustered["output_a"], clustered["output_b"]])
+    of = {name: " ".join(ids[ids.str.startswith(f"{name}_")]) for name in ("s0", "s1", "s2", "s3")}
+    found = bradley_terry(clustered, outputs_of(**of))
+    np.testing.assert_allclose(found["se"], POINTS * np.sqrt(np.diag(covariance)), rtol=1e-6)
+
+
+def test_davidson_by_brute_force():
+    def cost(x):
+        ability, log_nu = dict(zip("wxyz", x[:4], strict=True)), x[4]
+        total = 10 * x[:4].sum() ** 2
+        for row in MIXED.to_dict("records"):
+            p, q = math.exp(ability[row["output_a"]]), math.exp(ability[row["output_b"]])
+            tie = math.exp(log_nu) * math.sqrt(p * q)
+            chosen = row["prob_a"] * p + row["prob_tie"] * tie + row["prob_b"] * q
+            total -= math.log(chosen / (p + q + tie))
+        return total
+
+    options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 20_000, "maxfev": 20_000}
+    best = minimize(cost, np.zeros(5), method="Nelder-Mead", options=options)
+    found = bradley_terry(MIXED)
+    assert found["system"].tolist() == list("wxyz")
+    np.testing.assert_allclose((found["rating"] - START) / POINTS, best.x[:4], atol=1e-6)
+    assert found["tie"].iloc[0] == pytest.approx(math.exp(best.x[4]), rel=1e-6)
+
+
+def test_two_systems_have_davidsons_closed_form():
+    # wins 30, losses 10, ties 20: pi ratio 3, nu = ties / sqrt(wins losses).
+    found = bradley_terry(results("x y 30 20 10"))
+    assert np.diff(found["rating"])[0] == pytest.approx(-POINTS * math.log(3))
+    assert found["tie"].tolist() == pytest.approx([20 / math.sqrt(300)] * 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("x y 5 0 0\ny z 2 0 2", "never lose to, or never play"),
+        ("x y 5 0 2\nz w 2 0 2", "never lose to, or never play"),
+        ("x y 5 3 0", "fit a ladder"),
+        ("x y 0 3 0", "fit a ladder"),
+        ("x y 3 2 0\ny z 3 2 0\nx z 3 0 0", "fit a ladder"),
+        ("x y 3 2 0\ny z 3 2 0\nx z 0 3 0", ""),
+        ("x y 3 0 0\ny z 3 0 0\nz x 3 0 0", ""),
+        ("x y 5 3 1", ""),
+    ],
+)
+def test_infinite_estimates_are_undefined_with_a_reason(text, reason):
+    found = bradley_terry(results(text))
+    if reason:
+        assert found["reason"].str.contains(reason).all()
+        assert found[["rating", "se", "ci_low", "ci_high", "tie"]].isna().all(axis=None)
+    else:
+        assert found["reason"].eq("").all()
+        assert found["rating"].between(500, 2500).all()
+
+
+@given(st.lists(st.integers(0, 2), min_size=9, max_size=9))
+@settings(max_examples=30, deadline=None)
+def test_a_ladder_is_what_linear_programming_finds(counts):
+    from scipy.optimize import linprog
+
+    lines = [
+        f"{a} {b} {' '.join(map(str, counts[3 * n : 3 * n + 3]))}"
+        for n, (a, b) in enumerate(["xy", "yz", "xz"])
+    ]
+    table = results("\n".join(lines))
+    if not table["prob_tie"].any() or {*table["output_a"], *table["output_b"]} != {*"xyz"}:
+        return
+    bounds = []
+    for row in table.to_dict("records"):
+        gap = np.zeros(3)
+        gap["xyz".index(row["output_a"])], gap["xyz".index(row["output_b"])] = 1, -1
+        if row["prob_tie"]:
+            bounds += [(gap, 1), (-gap, 1)]
+        else:
+            bounds.append((-gap if row["prob_a"] else gap, -1))
+    matrix, right = (np.array(column) for column in zip(*bounds, strict=True))
+    ladder = linprog(np.zeros(3), matrix, right, bounds=(None, None)).status == 0
+    reason = bradley_terry(table)["reason"].iloc[0]
+    if "never" not in reason:
+        assert ("ladder" in reason) == ladder
+
+
+def test_bradley_terry_says_what_it_cannot_do():
+    with pytest.raises(ValueError, match="clusters='games' would be wrong"):
+        bradley_terry(MIXED, outcome="expected", clusters="games")
+    with pytest.raises(ValueError, match="clusters: 'item' is unknown"):
+        bradley_terry(MIXED, clusters="item")
+    one = bradley_terry(compared([("x", "y", 0.6, 0.2, 0.2)]), outcome="expected")
+    assert one["rating"].notna().all()
+    assert one["se"].isna().all()
+    assert one["reason"].str.startswith("one item").all()
+
+
+def test_random_pairing_stops_when_the_order_has_stayed():
+    table = simulated([-1.0, 0.0, 1.0], 600, nu=0.5, seed=0)
+    found = tournament(table, n_unchanged=20, seed=0)
+    assert found.converged
+    last = found.history.groupby("system").tail(1).set_index("system")
+    final = found.ratings.set_index("system")
+    assert last["rating"].to_dict() == final["rating"].to_dict()
+    assert final["n_games"].sum() == 2 * found.n_games
+    wide = found.history.pivot(index="game", columns="system", values="rating").ffill().fillna(1500)
+    orders = wide.rank(axis=1, method="first").to_numpy()
+    changed = [n + 2 for n, (one, two) in enumerate(pairwise(orders)) if (one != two).any()]
+    played = found.history[found.history["game"] > max([1, *changed])]
+    assert played["system"].value_counts().min() == 20
+    tables.check(found.ratings, "ratings")
+    again = tournament(table, n_unchanged=20, seed=0)
+    pd.testing.assert_frame_equal(found.history, again.history)
+    assert not tournament(table, max_games=5, seed=0).converged
+
+
+def test_adaptive_pairing_spends_games_where_the_order_is_doubtful():
+    table = simulated([-1.5, 0.0, 0.3], 3000, seed=2)
+    found = tournament(table, pairing="adaptive", seed=0)
+    assert found.converged
+    assert found.ratings.sort_values("rating")["system"].tolist() == ["s0", "s1", "s2"]
+    n_games = by_system(found.ratings, "n_games")
+    assert n_games["s0"] < min(n_games["s1"], n_games["s2"]) / 2
+    less = tournament(table, pairing="adaptive", confidence=0.5, seed=0)
+    assert less.n_games <= found.n_games
+
+
+def test_adaptive_pairing_seldom_settles_between_equals():
+    # A wrong "settled" has a probability of at most .1 (about): 9 or more of 30 has one of .002.
+    settled = [
+        tournament(
+            results("x y 1 0 1"), pairing="adaptive", confidence=0.9, max_games=400, seed=seed
+        ).converged
+        for seed in range(30)
+    ]
+    assert sum(settled) < 9
+
+
+def test_tournaments_that_cannot_be_are_refused():
+    with pytest.raises(ValueError, match="'x' and 'z' were never compared"):
+        tournament(results("x y 1 1 1\ny z 1 1 1"), seed=0)
+    with pytest.raises(ValueError, match="2 combinations of dataset and comparator"):
+        tournament(pd.concat([MIXED, MIXED.assign(comparator="other")]), seed=0)
+    with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
+        tournament(MIXED, confidence=1, seed=0)
+
+
+def test_pairs_of_outputs_and_references():
+    outputs = outputs_of(human="h1 h2", x="x1 x2 x3", y="y1")
+    every = output_pairs(outputs, n_pairs=15, seed=0)
+    assert len({frozenset(pair) for pair in every[["output_a", "output_b"]].to_numpy()}) == 15
+    assert (every["output_a"] != every["output_b"]).all()
+    pairs = reference_pairs(outputs, n_references=3, seed=0)
+    assert pairs["output_b"].nunique() == 3
+    assert not pairs["output_b"].str.startswith("h").any()
+    assert len(pairs) == 6 * 3 - 3
+    with pytest.raises(ValueError, match="6 outputs make 15 pairs"):
+        output_pairs(outputs, n_pairs=16, seed=0)
+    with pytest.raises(ValueError, match="machine outputs: 4"):
+        reference_pairs(outputs, seed=0)

@@ -1,0 +1,272 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlgbench import tables
+from nlgbench.evaluators.comparator import train_comparator
+from nlgbench.evaluators.comparator.backends import curriculum
+from nlgbench.evaluators.comparator.comparisons import compare, order_agreement, score_alone
+from nlgbench.evaluators.comparator.draws import draw_between, draw_within, system_pairs
+from nlgbench.evaluators.comparator.pairs import human_pairs, strong_pairs, weak_pairs
+from nlgbench.evaluators.comparator.splits import split_outputs
+
+PROBABILITIES = ["prob_a", "prob_tie", "prob_b"]
+ACTS = ["rain", "train", "bread", "music", "chess", "paint", "river", "cloud"]
+
+
+def world(n_contexts=40, *, seed=0):
+    """A human, and systems that answer nonsense in 1, 3 or 5 words of 6, on each context."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for item in range(n_contexts):
+        for system, n_bad in [("human", 0), ("m1", 1), ("m3", 3), ("m5", 5)]:
+            words = rng.choice(ACTS, 6) + np.where(np.arange(6) < n_bad, "zz", "")
+            text = " ".join(rng.permutation(words)) + f" {item}{system}"
+            context = f"what of {item}"
+            rows.append((f"c{item}", system, text, system == "human", context, 5 - n_bad))
+    columns = ["item_id", "system", "text", "is_human", "context", "quality"]
+    outputs = pd.DataFrame(rows, columns=columns).assign(dataset="d")
+    outputs["output_id"] = [f"o{n}" for n in range(len(outputs))]
+    judgments = outputs[["dataset", "output_id"]].assign(annotator_id="w", dimension="overall")
+    judgments = judgments.assign(value=outputs.pop("quality").astype(float), group_id="")
+    return tables.check(outputs, "outputs"), judgments
+
+
+OUTPUTS, JUDGMENTS = world()
+TRAIN, TEST = split_outputs(OUTPUTS, by="context", seed=0)
+HUMAN = human_pairs(TRAIN, JUDGMENTS, dimension="overall", threshold=1.0, seed=0)
+STEPS = pd.DataFrame({"system": ["m5", "m3", "m1"], "model": "m", "progress": [0.1, 0.5, 1.0]})
+SYSTEM_OF = OUTPUTS.set_index("output_id")["system"]
+
+
+def points(table):
+    """Mean expected points of each system: a win is 1, a tie one half."""
+    a, b = (table[f"output_{side}"].map(SYSTEM_OF) for side in "ab")
+    tie = table["prob_tie"] / 2
+    both = pd.concat([(table["prob_a"] + tie).groupby(a).agg(["sum", "size"])])
+    both = both.add((table["prob_b"] + tie).groupby(b).agg(["sum", "size"]), fill_value=0)
+    return both["sum"] / both["size"]
+
+
+@pytest.mark.parametrize("options", [{}, {"compares": False}, {"ties": False}])
+@pytest.mark.parametrize("kind", ["human", "strong", "weak"])
+def test_systems_come_out_in_their_true_order(kind, options):
+    pairs = {"human": HUMAN, "strong": strong_pairs(TRAIN, seed=0)}
+    pairs["weak"] = weak_pairs(TRAIN, STEPS, seed=0)
+    comparator = train_comparator(pairs[kind], backend="tfidf", seed=0, **options)
+    assert comparator.name.endswith(f"@{kind}")
+    found = compare(comparator, TEST, system_pairs(TEST, human=True, seed=0))
+    assert len(found) == 6 * 16
+    # Here human texts lack what machines share, so even strong supervision orders the machines.
+    assert list(points(found).sort_values().index) == ["m5", "m3", "m1", "human"]
+    # On one context each source has one text, so no strong pair ties, nor does a weak one.
+    learned = options.get("ties", True) and (kind == "human" or not options.get("compares", True))
+    assert (found["prob_tie"] > 0).all() == learned
+    assert found["prob_tie"].gt(0).any() == learned
+
+
+@pytest.mark.parametrize("options", [{}, {"compares": False}, {"compares": False, "ties": False}])
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_swapping_swaps_to_the_last_bit(options, data):
+    key = tuple(options)
+    comparator = TRAINED.setdefault(
+        key, train_comparator(HUMAN, backend="tfidf", seed=0, **options)
+    )
+    pairs = system_pairs(TEST, human=True, seed=data.draw(st.integers(0, 9)))
+    swap = np.array(data.draw(st.lists(st.booleans(), min_size=len(pairs), max_size=len(pairs))))
+    order = np.random.default_rng(data.draw(st.integers(0, 9))).permutation(len(pairs))
+    swapped = pairs.copy()
+    swapped.loc[swap, ["output_a", "output_b"]] = pairs.loc[
+        swap, ["output_b", "output_a"]
+    ].to_numpy()
+    before = compare(comparator, TEST, pairs)[PROBABILITIES].to_numpy()
+    after = compare(comparator, TEST, swapped.iloc[order])[PROBABILITIES].to_numpy()
+    expected = np.where(swap[:, None], before[:, ::-1], before)[order]
+    assert np.array_equal(after, expected)
+
+
+TRAINED = {}
+
+
+def test_a_text_that_was_trained_on_is_refused():
+    comparator = train_comparator(HUMAN, backend="tfidf", seed=0)
+    again = TEST.copy()
+    again.loc[3, "text"] = TRAIN["text"][0]
+    again.loc[3, "output_id"] = "copied"
+    pairs = system_pairs(again, human=True, seed=0)
+    with pytest.raises(ValueError, match=r"trained on the text of 1 .* 'copied'.*split_outputs"):
+        compare(comparator, again, pairs)
+    alone = train_comparator(HUMAN, backend="tfidf", compares=False, seed=0)
+    with pytest.raises(ValueError, match="trained on the text of"):
+        score_alone(alone, TRAIN)
+
+
+def test_equal_texts_are_even_and_orders_agree():
+    comparator = train_comparator(HUMAN, backend="tfidf", seed=0)
+    twins = TEST.copy()
+    twins.loc[twins["system"] == "m1", "text"] = twins.loc[
+        twins["system"] == "m3", "text"
+    ].to_numpy()
+    a = twins.loc[twins["system"] == "m1", ["dataset", "item_id", "output_id"]]
+    pairs = a.rename(columns={"output_id": "output_a"}).reset_index(drop=True)
+    pairs["output_b"] = twins.loc[twins["system"] == "m3", "output_id"].to_numpy()
+    found = compare(comparator, twins, pairs)
+    assert (found["prob_a"] == found["prob_b"]).all()
+    agreement = order_agreement(comparator, TEST, system_pairs(TEST, seed=0)).iloc[0]
+    assert agreement["n"] == 48 and agreement["agreement"] > 0.9
+    assert agreement["ci_low"] < agreement["agreement"] <= agreement["ci_high"] + 1e-12
+
+
+def test_an_adversarial_evaluator_scores_texts_and_multiplies():
+    alone = train_comparator(strong_pairs(TRAIN, seed=0), backend="tfidf", compares=False, seed=0)
+    scores = score_alone(alone, TEST)
+    assert scores["evaluator"].unique().tolist() == ["tfidf_alone@strong"]
+    score = scores.set_index("output_id")["score"]
+    found = compare(alone, TEST, system_pairs(TEST, human=True, seed=0))
+    p, q = score[found["output_a"]].to_numpy(), score[found["output_b"]].to_numpy()
+    expected = np.column_stack([p * (1 - q), p * q + (1 - p) * (1 - q), (1 - p) * q])
+    np.testing.assert_allclose(found[PROBABILITIES], expected, rtol=1e-12)
+
+
+def test_strong_pairs_follow_the_paper():
+    pooled = TRAIN.assign(context="")
+    pairs = strong_pairs(pooled, n=400, seed=1)
+    system = pairs[["output_a", "output_b"]].apply(lambda ids: ids.map(SYSTEM_OF))
+    better = pairs["outcome"] == "better"
+    assert better.sum() == 200 and (~better).sum() == 200
+    assert (system["output_a"][better] == "human").all()
+    assert (system["output_b"][better] != "human").all()
+    assert (system["output_a"][~better] == system["output_b"][~better]).all()
+    assert (system["output_a"][~better] == "human").sum() == 100
+    assert not pairs[["output_a", "output_b"]].apply(frozenset, axis=1).duplicated().any()
+    # One output per system and context: no two texts of one source can meet.
+    assert strong_pairs(TRAIN, seed=0)["outcome"].eq("better").all()
+    with pytest.raises(ValueError, match="no human text has the context"):
+        strong_pairs(TRAIN[~TRAIN["is_human"]], seed=0)
+
+
+def test_weak_pairs_keep_the_margin_and_leave_out_the_converged():
+    names = [f"s{n}" for n in range(1, 11)]
+    rows = [(name, f"{name} {k}") for name in names for k in range(5)]
+    outputs = pd.DataFrame(rows, columns=["system", "text"]).assign(dataset="d", item_id="i")
+    outputs = outputs.assign(output_id=outputs["text"], is_human=False, context="")
+    steps = pd.DataFrame({"system": names, "model": "m", "progress": np.arange(1, 11) / 10})
+    pairs = weak_pairs(outputs, steps, n=10_000, seed=0)
+    # 45 pairs of checkpoints, less the three among .8, .9 and 1; 25 pairs of texts each.
+    assert len(pairs) == (45 - 3) * 25
+    assert pairs["margin"].min() == 0.1 and pairs["margin"].max() == 0.9
+    place = {name: at for at, name in enumerate(names)}
+    later, earlier = (pairs[f"output_{side}"].str.split().str[0].map(place) for side in ("a", "b"))
+    assert (later > earlier).all()
+    np.testing.assert_allclose((later - earlier) / 10, pairs["margin"])
+    wide = weak_pairs(outputs, steps, n=10_000, least_margin=0.5, seed=0)
+    assert wide["margin"].min() == 0.5
+    other = steps.assign(model=names)
+    with pytest.raises(ValueError, match=r"no two of the 10 checkpoints.*Save more"):
+        weak_pairs(outputs, other, seed=0)
+
+
+def test_human_pairs_tie_within_the_threshold():
+    quality = JUDGMENTS.set_index("output_id")["value"]
+    gap = quality[HUMAN["output_a"]].to_numpy() - quality[HUMAN["output_b"]].to_numpy()
+    assert (HUMAN["context_a"] == HUMAN["context_b"]).all()
+    assert len(HUMAN) == 24 * 6  # every two of four systems, on each training context
+    assert ((HUMAN["outcome"] == "better") == (gap > 1)).all()
+    assert (gap >= 0).all() and (gap[HUMAN["outcome"] == "tie"] == 1).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_draws_are_all_pairs_when_enough_are_asked_for(data):
+    n = data.draw(st.integers(2, 9))
+    context = data.draw(st.lists(st.sampled_from("xy"), min_size=n, max_size=n))
+    left = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    table = pd.DataFrame({"context": context, "text": [str(k) for k in range(n)]})
+    rng = np.random.default_rng(0)
+    among = list(zip(*draw_within(table, left, np.zeros(n), 100, rng), strict=True))
+    across = set(zip(*draw_between(table, left, ~left, 100, rng), strict=True))
+    rows = range(n)
+    assert across == {
+        (i, j) for i in rows for j in rows if left[i] and not left[j] and context[i] == context[j]
+    }
+    assert {frozenset(two) for two in among} == {
+        frozenset((i, j))
+        for i in rows
+        for j in range(i)
+        if left[i] & left[j] and context[i] == context[j]
+    }
+    assert len(among) == len({frozenset(two) for two in among})
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 99), st.sampled_from(["text", "context"]), st.sampled_from([None, "m3"]))
+def test_splits_share_no_text(seed, by, left_out):
+    repeated = OUTPUTS.copy()
+    repeated["text"] = repeated["text"].str[:10]
+    train, test = split_outputs(repeated, by=by, leave_out=left_out, seed=seed)
+    assert not set(train["text"]) & set(test["text"])
+    assert left_out not in set(train["system"])
+    whole = split_outputs(repeated, by=by, seed=seed)[1]
+    pd.testing.assert_frame_equal(test, whole)
+    if by == "context":
+        assert not set(train["context"]) & set(test["context"])
+        assert test["context"].nunique() == 16
+
+
+def test_training_goes_from_wide_to_narrow_and_then_to_human():
+    weak = weak_pairs(TRAIN, STEPS, seed=0)
+    pairs = pd.concat([weak, strong_pairs(TRAIN, seed=0), HUMAN], ignore_index=True)
+    stages = [pairs.iloc[rows] for rows in curriculum(pairs)]
+    assert [stage["margin"].min() for stage in stages[:3]] == [0.9, 0.5, 0.4]
+    assert len(stages[2]) == len(pairs)
+    assert stages[3]["supervision"].unique().tolist() == ["human"]
+    assert [rows.tolist() for rows in curriculum(HUMAN)] == [list(range(len(HUMAN)))]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: train_comparator(HUMAN, backend="tfid", seed=0), "mean 'tfidf'"),
+        (lambda: train_comparator(HUMAN, backend="tfidf", encoder="x", seed=0), "has no encoder"),
+        (lambda: train_comparator(HUMAN[["text_a"]], backend="tfidf", seed=0), "lack columns"),
+        (
+            lambda: train_comparator(HUMAN.assign(outcome="tie"), backend="tfidf", seed=0),
+            "no pair has a better text",
+        ),
+        (
+            lambda: train_comparator(HUMAN.assign(outcome="worse"), backend="tfidf", seed=0),
+            "must be better .* 'worse'",
+        ),
+        (lambda: strong_pairs(TRAIN, n=0, seed=0), "n must be at least 1"),
+        (lambda: split_outputs(OUTPUTS, by="texts", seed=0), "mean 'text'"),
+        (lambda: split_outputs(OUTPUTS, leave_out="m7", seed=0), "no system 'm7'"),
+        (lambda: split_outputs(OUTPUTS, test_size=1.0, seed=0), "between 0 and 1"),
+        (lambda: split_outputs(OUTPUTS.assign(context=""), by="context", seed=0), "1 distinct"),
+        (
+            lambda: human_pairs(TRAIN, JUDGMENTS, dimension="overal", threshold=0, seed=0),
+            "mean 'overall'",
+        ),
+        (
+            lambda: human_pairs(TRAIN, JUDGMENTS, dimension="overall", threshold=-1, seed=0),
+            "0 or more",
+        ),
+        (lambda: weak_pairs(TRAIN, STEPS.drop(columns="model"), seed=0), r"\['model'\]"),
+        (lambda: weak_pairs(TRAIN, STEPS.assign(progress=50), seed=0), "from 0 to 1"),
+        (lambda: system_pairs(TEST[TEST["system"] == "m1"], seed=0), "no two systems"),
+    ],
+)
+def test_what_is_wrong_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_unknown_outputs_are_named():
+    comparator = train_comparator(HUMAN, backend="tfidf", seed=0)
+    pairs = system_pairs(TEST, seed=0)
+    with pytest.raises(ValueError, match=r"row 2: output_a 'nobody' of dataset 'd'"):
+        compare(comparator, TEST, pairs.assign(output_a=[pairs["output_a"][0]] + ["nobody"] * 47))
+    with pytest.raises(ValueError, match=r"Missing: \['output_b'\]"):
+        compare(comparator, TEST, pairs.drop(columns="output_b"))

@@ -1,0 +1,179 @@
+"""What needs transformers is skipped without it; the network on top needs torch alone."""
+
+import importlib.util
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgbench.evaluators.comparator import cross_encoder, train_comparator
+from nlgbench.evaluators.comparator import encoder as neural
+from nlgbench.evaluators.comparator.comparisons import compare, order_agreement
+from nlgbench.evaluators.comparator.draws import system_pairs
+from nlgbench.evaluators.comparator.pairs import human_pairs
+from nlgbench.evaluators.comparator.splits import split_outputs
+
+TRANSFORMERS = pytest.mark.skipif(
+    importlib.util.find_spec("transformers") is None, reason="transformers is not installed"
+)
+PROBABILITIES = ["prob_a", "prob_tie", "prob_b"]
+WORDS = [*"abcdefgh", *"stuvwxyz"]
+
+
+def world():
+    """Texts of eight letters; a system's quality is how many come from the alphabet's start."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for system, n_good in [("poor", 1), ("fair", 4), ("good", 7)]:
+        for n in range(60):
+            letters = [*rng.choice(WORDS[:8], n_good), *rng.choice(WORDS[8:], 8 - n_good)]
+            rows.append((f"{system}{n}", system, " ".join(rng.permutation(letters)), n_good))
+    outputs = pd.DataFrame(rows, columns=["output_id", "system", "text", "quality"])
+    outputs = outputs.assign(dataset="d", item_id="i", is_human=False, context="")
+    judged = outputs[["dataset", "output_id"]].assign(annotator_id="w", dimension="q", group_id="")
+    return outputs.drop(columns="quality"), judged.assign(value=outputs["quality"].astype(float))
+
+
+OUTPUTS, JUDGMENTS = world()
+TRAIN, TEST = split_outputs(OUTPUTS, seed=0)
+PAIRS = human_pairs(TRAIN, JUDGMENTS, dimension="q", threshold=1, n=800, seed=0)
+
+
+def counting_encoder():
+    """An encoder that has read every text: which letters it has, with noise beside them."""
+    rng = np.random.default_rng(1)
+    known = {
+        text: np.array([*(text.count(word) for word in WORDS), *rng.normal(size=8)], np.float32)
+        for text in ["", *OUTPUTS["text"]]
+    }
+    return neural.Encoder("counts", True, 0, None, None, known, "counts of letters")
+
+
+def system_of(ids):
+    return ids.str.rstrip("0123456789")
+
+
+def wins(table, better, worse):
+    """Mean probability that one system's texts beat another's, less that they lose."""
+    a, b = system_of(table["output_a"]), system_of(table["output_b"])
+    gap = table["prob_a"] - table["prob_b"]
+    return pd.concat([gap[(a == better) & (b == worse)], -gap[(a == worse) & (b == better)]]).mean()
+
+
+@pytest.mark.parametrize("options", [{}, {"compares": False}, {"ties": False}])
+def test_a_frozen_encoder_learns_the_order(options):
+    comparator = train_comparator(PAIRS, encoder=counting_encoder(), seed=0, **options)
+    assert comparator.name.startswith("frozen") and "counts of letters" in comparator.signature
+    found = compare(comparator, TEST, system_pairs(TEST, seed=0))
+    for better, worse in [("good", "fair"), ("fair", "poor"), ("good", "poor")]:
+        assert wins(found, better, worse) > 0.2
+    again = train_comparator(PAIRS, encoder=counting_encoder(), seed=0, **options)
+    pd.testing.assert_frame_equal(
+        compare(again, TEST, system_pairs(TEST, seed=0)), found, check_exact=True
+    )
+
+
+def test_swapping_swaps_to_the_last_bit():
+    comparator = train_comparator(PAIRS, encoder=counting_encoder(), seed=0)
+    pairs = system_pairs(TEST, n_per_pair=101, seed=3)
+    names = {"output_a": "output_b", "output_b": "output_a"}
+    swapped = pairs.rename(columns=names).sample(frac=1, random_state=0)
+    before = compare(comparator, TEST, pairs).set_index(["output_a", "output_b"])[PROBABILITIES]
+    after = compare(comparator, TEST, swapped).set_index(["output_b", "output_a"])[PROBABILITIES]
+    assert np.array_equal(after.loc[before.index].to_numpy()[:, ::-1], before.to_numpy())
+    # Before averaging, the order matters to a network: that is why both are asked.
+    chances = comparator.predict(
+        pd.DataFrame(
+            {"context_a": "", "text_a": ["a b"], "context_b": "", "text_b": ["a b"]}
+        ).assign(text_a=TEST["text"][0], text_b=TEST["text"][40])
+    )
+    assert chances.shape == (1, 3) and chances.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_a_missing_extra_is_named(monkeypatch):
+    def gone(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr(neural.importlib, "import_module", gone)
+    with pytest.raises(ImportError, match=r"needs transformers.*nlgbench\[neural,encoder\].*tfidf"):
+        train_comparator(PAIRS, seed=0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A BERT of two small layers with random weights, saved as Hugging Face saves models."""
+    transformers = pytest.importorskip("transformers")
+    place = tmp_path_factory.mktemp("bert")
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    (place / "vocab.txt").write_text("\n".join([*special, *WORDS]))
+    (place / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BertTokenizer"}))
+    config = transformers.BertConfig(
+        vocab_size=len(special) + len(WORDS),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+    )
+    with neural.seeded(0):
+        transformers.BertModel(config).save_pretrained(place)
+    return str(place)
+
+
+@TRANSFORMERS
+def test_embeddings_do_not_depend_on_what_is_beside_them(folder):
+    loaded = neural.load_encoder(folder)
+    together = neural.embed(loaded, ["a b", "c d e f", ""])
+    assert np.linalg.norm(together, axis=1).round(5).tolist() == [1, 1, 0]
+    np.testing.assert_allclose(
+        neural.embed(neural.load_encoder(folder), ["a b"]), together[:1], atol=1e-6
+    )
+    assert neural.embed(loaded, ["a b"]).tolist() == together[:1].tolist()
+    untrained = neural.load_encoder(folder, pretrained=False, seed=1)
+    assert "untrained" in untrained.signature
+    assert not np.allclose(neural.embed(untrained, ["a b"]), together[:1], atol=1e-3)
+
+
+@TRANSFORMERS
+def test_the_cross_encoder_reads_both_sides(folder):
+    loaded = neural.load_encoder(folder)
+    rows = pd.DataFrame({"context_a": ["a"], "text_a": ["b c"], "context_b": ["a"], "text_b": "d"})
+    ids, mask, segment = cross_encoder._tokens(loaded.tokenizer, rows)
+    read = loaded.tokenizer.convert_ids_to_tokens(ids[0, :9].tolist())
+    assert read == ["[CLS]", *"abc", "[SEP]", *"ad", "[SEP]", "[PAD]"]
+    assert segment[0, :8].tolist() == [0, 0, 0, 0, 0, 1, 1, 1]
+    assert mask.sum() == 8
+    long = rows.assign(context_a=" ".join(["a"] * 500))
+    cut = loaded.tokenizer.convert_ids_to_tokens(
+        cross_encoder._tokens(loaded.tokenizer, long)[0][0, :130]
+    )
+    assert cut == ["[CLS]", *["a"] * 126, *"bc", "[SEP]"]
+
+
+@TRANSFORMERS
+def test_a_cross_encoder_learns_the_order(folder, monkeypatch):
+    monkeypatch.setattr(cross_encoder, "_RATE", 2e-3)  # the small model is not pretrained
+    many = human_pairs(TRAIN, JUDGMENTS, dimension="q", threshold=1, n=2_000, seed=0)
+    comparator = train_comparator(many, backend="cross_encoder", encoder=folder, seed=0)
+    pairs = system_pairs(TEST, n_per_pair=30, seed=0)
+    found = compare(comparator, TEST, pairs)
+    assert wins(found, "good", "poor") > 0.3
+    swapped = pairs.rename(columns={"output_a": "output_b", "output_b": "output_a"})
+    other = compare(comparator, TEST, swapped)[PROBABILITIES].to_numpy()
+    assert np.array_equal(other[:, ::-1], found[PROBABILITIES].to_numpy())
+    assert 0 < order_agreement(comparator, TEST, pairs)["agreement"][0] <= 1
+
+
+def test_what_is_left_behind_gives_the_same_answers():
+    encoder = counting_encoder()
+    texts = [*PAIRS["text_a"], *PAIRS["text_b"], *TEST["text"], ""]
+    light = neural.known_only(encoder, texts)
+    assert set(light.known) == set(texts)
+    pairs = system_pairs(TEST, n_per_pair=5, seed=0)
+    found = [
+        compare(train_comparator(PAIRS, encoder=each, seed=0), TEST, pairs)
+        for each in (encoder, light)
+    ]
+    assert found[0].equals(found[1])
+    with pytest.raises(ValueError, match="'new words' was not embedded"):
+        neural.embed(light, ["new words"])

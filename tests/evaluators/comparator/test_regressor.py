@@ -1,0 +1,219 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from nlgbench import tables
+from nlgbench.evaluators.comparator.regressor import PENALTIES, score_regressor, train_regressor
+from nlgbench.evaluators.comparator.splits import split_outputs
+
+GOOD, BAD = ["rain", "train", "bread", "music"], ["zz", "yy", "xx", "ww"]
+
+
+def world(n_items=50, *, seed=0):
+    """Texts of eight words; an output's quality is how many of them are good."""
+    rng = np.random.default_rng(seed)
+    rows, references = [], []
+    for item in range(n_items):
+        for system in ("m1", "m2", "m3"):
+            n_good = int(rng.integers(9))
+            words = [*rng.choice(GOOD, n_good), *rng.choice(BAD, 8 - n_good), f"{item}{system}"]
+            context = " ".join(rng.choice(GOOD + BAD, 3))
+            rows.append((f"c{item}", system, " ".join(rng.permutation(words)), context, n_good))
+        for number in range(2):
+            text = " ".join(rng.choice(GOOD, 3))
+            references.append(("d", f"c{item}", f"r{number}", text))
+    columns = ["item_id", "system", "text", "context", "quality"]
+    outputs = pd.DataFrame(rows, columns=columns).assign(dataset="d", is_human=False)
+    outputs["output_id"] = [f"o{n}" for n in range(len(outputs))]
+    judged = outputs[["dataset", "output_id"]].assign(dimension="q", group_id="")
+    quality = outputs.pop("quality")
+    judgments = [
+        judged.assign(annotator_id=w, value=quality + bias)
+        for w, bias in zip("vw", (0, 1.0), strict=True)
+    ]
+    given = pd.DataFrame(references, columns=tables.columns("references"))
+    return tables.check(outputs, "outputs"), pd.concat(judgments, ignore_index=True), given
+
+
+OUTPUTS, JUDGMENTS, REFERENCES = world()
+TRAIN, TEST = split_outputs(OUTPUTS, seed=0)
+QUALITY = JUDGMENTS.groupby("output_id")["value"].mean()
+
+
+def counting_encoder():
+    """An encoder that has read every text: which words it has, with noise beside them."""
+    neural = pytest.importorskip("nlgbench.evaluators.comparator.encoder")
+    rng = np.random.default_rng(1)
+    texts = pd.concat([OUTPUTS["text"], OUTPUTS["context"], REFERENCES["text"]]).unique()
+    known = {
+        text: np.array([*(text.split().count(word) for word in GOOD + BAD), *rng.normal(size=3)])
+        for text in texts
+    }
+    known = {text: vector.astype(np.float32) for text, vector in known.items()}
+    return neural.Encoder("counts", True, 0, None, None, known, "counts of words")
+
+
+def features_by_hand(encoder, outputs, references):
+    rows = []
+    for output in outputs.itertuples():
+        own = encoder.known[output.text].astype(float)
+        row = [own, own * encoder.known[output.context]]
+        if references is not None:
+            found = references["text"][references["item_id"] == output.item_id]
+            row.append(own * np.mean([encoder.known[text].astype(float) for text in found], axis=0))
+        rows.append(np.concatenate(row))
+    return np.array(rows)
+
+
+def ridge(features, quality, new, penalty):
+    """Ridge regression by its normal equations; the intercept is not penalized."""
+    mean = features.mean(axis=0)
+    x = features - mean
+    gram = x.T @ x + penalty * np.eye(x.shape[1])
+    slope = np.linalg.solve(gram, x.T @ (quality - quality.mean()))
+    return quality.mean() + (new - mean) @ slope
+
+
+@pytest.mark.parametrize("references", [None, REFERENCES])
+def test_it_is_ridge_regression_with_the_penalty_of_leave_one_out(references):
+    encoder = counting_encoder()
+    train = TRAIN.head(20)
+    found = train_regressor(train, JUDGMENTS, references, dimension="q", encoder=encoder, seed=0)
+    x = features_by_hand(encoder, train, references)
+    center, scale = x.mean(axis=0), x.std(axis=0)
+    scale[scale == 0] = 1  # words that no reference has
+    x = (x - center) / scale
+    y = QUALITY[train["output_id"]].to_numpy()
+    errors = []
+    for penalty in PENALTIES:
+        keep = ~np.eye(len(x), dtype=bool)
+        left_out = [ridge(x[k], y[k], x[~k], penalty).item() - y[~k].item() for k in keep]
+        errors.append(np.mean(np.square(left_out)))
+    best = PENALTIES[int(np.argmin(errors))]
+    assert f"penalty {best:.3g}, by leave-one-out" in found.signature
+    new = (features_by_hand(encoder, TEST, references) - center) / scale
+    scores = score_regressor(found, TEST, references)
+    np.testing.assert_allclose(scores["score"], ridge(x, y, new, best), rtol=1e-6)
+    assert scores["output_id"].tolist() == TEST["output_id"].tolist()
+    kind = "regressor_frozen" if references is None else "regressor_frozen_references"
+    assert scores["evaluator"].unique().tolist() == [f"{kind}@q"]
+    assert "counts of words" in found.signature and "not ADEM itself" in found.signature
+
+
+@pytest.mark.parametrize("references", [None, REFERENCES])
+def test_quality_is_found_in_unseen_texts(references):
+    found = train_regressor(TRAIN, JUDGMENTS, references, dimension="q", backend="tfidf", seed=0)
+    score = score_regressor(found, TEST, references)["score"]
+    assert stats.spearmanr(score, QUALITY[TEST["output_id"]]).statistic > 0.9
+    nonsense = JUDGMENTS.assign(value=np.random.default_rng(0).permutation(JUDGMENTS["value"]))
+    found = train_regressor(TRAIN, nonsense, dimension="q", backend="tfidf", seed=0)
+    assert score_regressor(found, TEST)["score"].std() < score.std() / 5
+
+
+def test_a_reference_matters_by_what_it_shares_with_the_text():
+    # Quality is likeness to the reference: without references it cannot be seen.
+    rng = np.random.default_rng(0)
+    said, wanted = rng.choice(GOOD, 200), rng.choice(GOOD, 200)
+    outputs = pd.DataFrame({"text": [f"{word} {n}" for n, word in enumerate(said)]})
+    outputs["output_id"] = [f"o{n}" for n in range(200)]
+    outputs = outputs.assign(item_id=outputs["output_id"].str.replace("o", "i"), dataset="d")
+    outputs = outputs.assign(system="m", is_human=False, context="")
+    judgments = outputs[["dataset", "output_id"]].assign(annotator_id="w", dimension="q")
+    judgments = judgments.assign(value=(said == wanted) * 1.0, group_id="")
+    references = outputs[["dataset", "item_id"]].assign(reference_id="r", text=wanted)
+    train, test = outputs[:120], outputs[120:]
+    options = {"dimension": "q", "backend": "tfidf", "seed": 0}
+    with_them = train_regressor(train, judgments, references, **options)
+    without = train_regressor(train, judgments, **options)
+    truth = judgments["value"][120:]
+    seen = np.corrcoef(score_regressor(with_them, test, references)["score"], truth)[0, 1]
+    blind = np.corrcoef(score_regressor(without, test)["score"], truth)[0, 1]
+    assert seen > 0.9 and abs(blind) < 0.4
+
+
+@settings(max_examples=6, deadline=None)
+@given(slope=st.floats(0.1, 10), shift=st.floats(-5, 5), seed=st.integers(0, 9))
+def test_units_and_order_of_rows_do_not_matter(slope, shift, seed):
+    options = {"dimension": "q", "backend": "tfidf", "seed": seed}
+    before = score_regressor(train_regressor(TRAIN, JUDGMENTS, **options), TEST)
+    rescaled = JUDGMENTS.assign(value=slope * JUDGMENTS["value"] + shift)
+    shuffled = (table.sample(frac=1, random_state=seed) for table in (TRAIN, rescaled))
+    after = score_regressor(train_regressor(*shuffled, **options), TEST)
+    np.testing.assert_allclose(
+        after["score"], slope * before["score"] + shift, rtol=1e-6, atol=1e-6
+    )
+
+
+def test_what_has_no_reference_is_nan_and_teaches_nothing():
+    few = REFERENCES[REFERENCES["item_id"].isin([f"c{n}" for n in range(25)])]
+    blank = REFERENCES[REFERENCES["item_id"] == "c30"].assign(text=" ")
+    # A reference that is the output itself is none.
+    one = OUTPUTS["output_id"][OUTPUTS["item_id"] == "c40"].tolist()
+    itself = pd.DataFrame([("d", "c40", each, "rain") for each in one[:1]], columns=few.columns)
+    given = pd.concat([few, blank, itself], ignore_index=True)
+    options = {"dimension": "q", "backend": "tfidf", "seed": 0}
+    found = train_regressor(TRAIN, JUDGMENTS, given, **options)
+    has = [item in set(few["item_id"]) for item in TRAIN["item_id"]]
+    taught = TRAIN["item_id"].eq("c40") & (TRAIN["output_id"] != one[0])
+    n_taught = sum(has) + taught.sum()
+    assert f"of {n_taught} outputs" in found.signature and len(found.seen) == n_taught
+    scores = score_regressor(found, TEST, given).set_index("output_id")["score"]
+    expected = TEST["item_id"].isin(few["item_id"])
+    expected |= TEST["item_id"].eq("c40") & (TEST["output_id"] != one[0])
+    assert np.array_equal(scores.notna().to_numpy(), expected.to_numpy())
+    assert score_regressor(found, TEST, blank)["score"].isna().all()
+
+
+def test_outputs_without_judgments_teach_nothing():
+    options = {"dimension": "q", "backend": "tfidf", "seed": 0}
+    judged = JUDGMENTS[JUDGMENTS["output_id"].isin(TRAIN["output_id"][:40])]
+    all_of_them = score_regressor(train_regressor(TRAIN, judged, **options), TEST)
+    only = score_regressor(train_regressor(TRAIN[:40], JUDGMENTS, **options), TEST)
+    pd.testing.assert_frame_equal(all_of_them, only, check_exact=True)
+
+
+def test_texts_seen_in_training_are_refused():
+    found = train_regressor(TRAIN, JUDGMENTS, dimension="q", backend="tfidf", seed=0)
+    again = TEST.copy()
+    again.loc[3, "text"] = TRAIN["text"][0]
+    with pytest.raises(ValueError, match=r"regressor_tfidf@q was trained on the text of 1 of"):
+        score_regressor(found, again)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dimension": "p"}, r"no dimension 'p'.*There are: q"),
+        ({"backend": "tfdif"}, r"no backend 'tfdif'.*tfidf.*There are: frozen, tfidf"),
+        ({"encoder": "x"}, "has no encoder"),
+        ({"judgments": JUDGMENTS.assign(value=3.0)}, "with 1 different means"),
+        ({"judgments": JUDGMENTS.assign(dataset="other")}, "^0 outputs have judgments of 'q', "),
+        ({"references": REFERENCES.assign(dataset="x")}, "0 outputs .* and references"),
+    ],
+)
+def test_what_cannot_be_learned_from_is_named(options, message):
+    given = {"judgments": JUDGMENTS, "dimension": "q", "backend": "tfidf", "seed": 0} | options
+    with pytest.raises(ValueError, match=message):
+        train_regressor(TRAIN, **given)
+
+
+def test_references_are_given_to_both_or_to_neither():
+    options = {"dimension": "q", "backend": "tfidf", "seed": 0}
+    with pytest.raises(ValueError, match="trained with references: give them"):
+        score_regressor(train_regressor(TRAIN, JUDGMENTS, REFERENCES, **options), TEST)
+    with pytest.raises(ValueError, match="trained without references: leave them out"):
+        score_regressor(train_regressor(TRAIN, JUDGMENTS, **options), TEST, REFERENCES)
+
+
+def test_a_missing_extra_is_named(monkeypatch):
+    neural = pytest.importorskip("nlgbench.evaluators.comparator.encoder")
+
+    def gone(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr(neural.importlib, "import_module", gone)
+    with pytest.raises(ImportError, match=r"needs transformers.*nlgbench\[neural,encoder\].*tfidf"):
+        train_regressor(TRAIN, JUDGMENTS, dimension="q", seed=0)

@@ -1,0 +1,409 @@
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from joblib import parallel_config
+from scipy.sparse import diags_array
+from scipy.special import expit
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.metrics import accuracy_score
+from sklearn.svm import LinearSVC
+
+from nlgbench import tables
+from nlgbench.evaluators.discriminators import discriminator_accuracy, score_discriminators
+from nlgbench.evaluators.discriminators.out_of_fold import DEEP, deal, score_fold
+from nlgbench.evaluators.discriminators.shallow import SHALLOW, ngram_presence, score_shallow
+from nlgbench.generators.corruption import Corrupted
+from nlgbench.generators.reviews import review_grammar
+
+QUICK = ("svm", "naive_bayes", "logistic_regression")
+
+
+def table(texts_of, *, human="human"):
+    """Make outputs from texts by system."""
+    rows = [(system, text) for system, texts in texts_of.items() for text in texts]
+    frame = pd.DataFrame(rows, columns=["system", "text"])
+    return tables.check(
+        frame.assign(
+            dataset="d",
+            output_id=[f"o{at}" for at in range(len(frame))],
+            item_id="i",
+            is_human=frame["system"] == human,
+            context="",
+        ),
+        "outputs",
+    )
+
+
+@pytest.fixture(scope="module")
+def outputs():
+    """Human reviews; others of the same grammar, as they are, with stutters, and backwards."""
+    grammar = review_grammar()
+    return table(
+        {
+            "human": grammar.sample(90, seed=0),
+            "same": grammar.sample(30, seed=1),
+            "stutter": Corrupted(grammar, 1.0).sample(30, seed=2),
+            "backwards": [" ".join(text.split()[::-1]) for text in grammar.sample(30, seed=3)],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def scores(outputs):
+    return score_discriminators(outputs, n_folds=4, seed=0)
+
+
+def test_each_output_has_a_score_by_each_model(outputs, scores):
+    assert scores["evaluator"].unique().tolist() == [f"{model}_meta@natural" for model in SHALLOW]
+    for _, own in scores.groupby("evaluator"):
+        assert own["output_id"].tolist() == outputs["output_id"].tolist()
+    assert scores["score"].between(0, 1).all()
+    assert scores["signature"].str.contains("4 folds, equal texts in one; seed 0").all()
+
+
+def test_more_human_is_higher(outputs, scores):
+    means = scores.merge(outputs, on=["dataset", "output_id"]).groupby(["evaluator", "system"])
+    mean = means["score"].mean().unstack()
+    assert (mean["human"] > mean["backwards"] + 0.1).all()
+
+
+def test_what_no_one_can_tell_apart_is_near_chance():
+    """Both samples are of one grammar: out of fold nothing can be learned."""
+    grammar = review_grammar()
+    twins = table({"human": grammar.sample(200, seed=0), "same": grammar.sample(200, seed=1)})
+    found = score_discriminators(twins, models=QUICK, n_folds=4, seed=0)
+    accuracy = discriminator_accuracy(twins.assign(system="all"), found)
+    assert accuracy["accuracy"].between(0.43, 0.57).all()
+
+
+def test_the_same_seed_gives_the_same_scores_whatever_else_is_asked(outputs, scores):
+    with parallel_config(backend="threading"):
+        again = score_discriminators(
+            outputs, models=("xgboost", "svm"), n_folds=4, seed=0, n_jobs=2
+        )
+    for name in again["evaluator"].unique():
+        ours, theirs = (
+            frame.loc[frame["evaluator"] == name].reset_index(drop=True)
+            for frame in (again, scores)
+        )
+        pd.testing.assert_frame_equal(ours, theirs)
+    other = score_discriminators(outputs, models=["svm"], n_folds=4, seed=1)
+    assert (other["score"] != scores.loc[: len(other) - 1, "score"]).any()
+    drawn = [
+        score_discriminators(outputs, models=["svm"], seed=np.random.default_rng(3))
+        for _ in range(2)
+    ]
+    pd.testing.assert_frame_equal(*drawn)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    copies=st.lists(st.integers(1, 30), min_size=6, max_size=25),
+    n_folds=st.integers(2, 3),
+    seed=st.integers(0, 5),
+)
+def test_equal_texts_share_a_fold_even_across_systems(copies, n_folds, seed):
+    texts = [f"text {at}" for at, n in enumerate(copies) for _ in range(n)]
+    planted = table({"human": texts, "m": [f"other {at}" for at in range(9)], "copier": texts[::2]})
+    label = planted["is_human"].to_numpy(dtype=float)
+    dealt = deal(planted, label, n_folds, seed)
+    fold_of = pd.Series(dealt.fold).groupby(planted["text"].to_numpy())
+    assert fold_of.nunique().eq(1).all()
+    assert set(dealt.fold) == set(range(n_folds))
+
+
+def test_a_planted_text_is_never_scored_by_what_was_trained_on_it():
+    """A word that stands in one repeated text only is unseen where that text is scored."""
+    rng = np.random.default_rng(0)
+    words = np.array(["a", "b", "c", "d", "e", "f"])
+    texts = [" ".join(rng.choice(words, 6)) for _ in range(80)]
+    planted = table({"human": [*texts[:40], *["tell tale"] * 10], "m": texts[40:]})
+    found = score_discriminators(planted, models=QUICK, n_folds=4, seed=0)
+    is_planted = np.tile((planted["text"] == "tell tale").to_numpy(), len(QUICK))
+    assert found.loc[is_planted].groupby("evaluator")["score"].nunique().eq(1).all()
+    # Without a known word, what is left is the intercept: 1/2 with equal priors.
+    bayes = found.loc[is_planted & found["evaluator"].str.startswith("naive").to_numpy(), "score"]
+    np.testing.assert_allclose(bayes, 0.5)
+
+
+def test_a_score_is_scikit_learn_s(outputs):
+    """One fold of the SVM, written out with scikit-learn's own vectorizer on the other folds."""
+    label = outputs["is_human"].to_numpy(dtype=float)
+    texts = deal(outputs, label, 4, 7)
+    ours = score_fold(texts, 2, ("svm",), "meta", 0, 7)[0]
+    train, test = outputs[texts.fold != 2], outputs[texts.fold == 2]
+    vectorizer = TfidfVectorizer(
+        ngram_range=(1, 3), binary=True, min_df=2, token_pattern=r"\w+(?:'\w+)*|[^\w\s]"
+    )
+    plain = LinearSVC(class_weight="balanced", tol=1e-8, max_iter=100_000)
+    plain.fit(vectorizer.fit_transform(train["text"]), train["is_human"])
+    theirs = expit(plain.decision_function(vectorizer.transform(test["text"])))
+    np.testing.assert_allclose(ours, theirs, atol=1e-3)
+
+
+def test_labels_of_the_test_fold_do_not_reach_its_scores(outputs):
+    """Wrong labels in a fold change nothing in that fold, with or without a search."""
+    label = outputs["is_human"].to_numpy(dtype=float)
+    fold = deal(outputs, label, 4, 0).fold
+    wrong = np.where(fold == 1, 1 - label, label)
+    for search in (0, 3):
+        right, other = (
+            score_fold(deal(outputs, given, 4, 0), 1, ("svm", "naive_bayes"), "meta", search, 0)
+            for given in (label, wrong)
+        )
+        np.testing.assert_array_equal(right, other)
+
+
+@pytest.mark.parametrize("model", SHALLOW)
+def test_classes_weigh_the_same(model, monkeypatch):
+    """Nine in ten training texts are human, and none tells: without weights, new ones seem so."""
+    rng = np.random.default_rng(0)
+    noise = ngram_presence([list(rng.choice(list("abc"), 4)) for _ in range(400)])
+    label = np.arange(200) < 180
+
+    def mean():
+        given = {"groups": np.arange(200), "seed": 0}
+        return score_shallow(model, noise[:200], label, noise[200:], **given).mean()
+
+    weighed = mean()
+    equal = "nlgbench.evaluators.discriminators.shallow.compute_sample_weight"
+    monkeypatch.setattr(equal, lambda _, label: np.ones(len(label)))
+    assert weighed < mean() - 0.05
+
+
+def test_a_search_is_on_other_folds_and_stated(outputs):
+    found = score_discriminators(outputs, models=QUICK, n_folds=2, search=2, seed=0)
+    assert found["signature"].str.contains("random search of 2 draws").all()
+    plain = score_discriminators(outputs, models=QUICK, n_folds=2, seed=0)
+    assert (found["score"] != plain["score"]).any()
+
+
+@pytest.mark.parametrize("model", ["random_forest", "xgboost"])
+def test_trees_can_be_searched(model):
+    texts = ngram_presence([[word, str(at)] for word in ("good", "bad") for at in range(20)])
+    label = np.repeat([1, 0], 20)
+    found = score_shallow(model, texts, label, texts, groups=np.arange(40), search=1, seed=0)
+    assert ((found > 0.5) == label).all()
+
+
+def test_labels_that_are_trained_on_turn_the_scores(outputs):
+    odd = outputs.set_index("output_id")["is_human"] ^ True
+    turned = score_discriminators(
+        outputs, odd.astype(int), models=QUICK, labels_trained="turned", n_folds=4, seed=0
+    )
+    natural = score_discriminators(outputs, models=QUICK, n_folds=4, seed=0)
+    assert turned["evaluator"].iloc[0] == "svm_meta@turned"
+    np.testing.assert_allclose(turned["score"], 1 - natural["score"], atol=1e-3)
+
+
+def test_outputs_without_a_label_are_scored_but_teach_nothing(outputs):
+    labels = outputs.set_index("output_id")["is_human"].astype(float)
+    known = labels.copy()
+    known[outputs.loc[outputs["system"] == "stutter", "output_id"]] = np.nan
+    options = {"models": ["svm"], "labels_trained": "some", "n_folds": 4, "seed": 0}
+    found = score_discriminators(outputs, known, **options)
+    shorter = score_discriminators(outputs, known.dropna(), **options)
+    pd.testing.assert_frame_equal(found, shorter)
+    assert found["score"].notna().all()
+    whole = score_discriminators(outputs, labels, **options)
+    assert (found["score"] != whole["score"]).any()
+
+
+def test_an_individual_discriminator_knows_one_system(outputs):
+    """What other systems write changes nothing."""
+    options = {"models": ["svm"], "scope": "individual", "n_folds": 4, "seed": 0}
+    found = score_discriminators(outputs, **options)
+    assert found["evaluator"].unique().tolist() == ["svm_individual@natural"]
+    assert found["score"].notna().all()
+    label = outputs["is_human"].to_numpy(dtype=float)
+    ours = deal(outputs, label, 4, 0)
+    changed = deal(outputs, label, 4, 0)
+    own = ours.stratum == "backwards"
+    others = ~own & (label == 0)
+    changed = replace(changed, presence=diags_array(1.0 * ~others).tocsr() @ changed.presence)
+    first, second = (score_fold(each, 0, ("svm",), "individual", 0, 0) for each in (ours, changed))
+    own = own[ours.fold == 0]
+    np.testing.assert_allclose(first[0][own], second[0][own], rtol=1e-12)
+    stutter = (ours.stratum == "stutter")[ours.fold == 0]
+    assert (abs(first[0][stutter] - second[0][stutter]) > 0.01).any()
+
+
+def test_a_system_of_one_text_has_no_individual_score():
+    grammar = review_grammar()
+    found_of = table({"human": grammar.sample(30, seed=0), "one": ["always the same"] * 20})
+    with pytest.raises(ValueError, match=r"only 1 distinct human, or machine, texts"):
+        score_discriminators(found_of, models=["svm"], n_folds=3, seed=0)
+    both = pd.concat([found_of, table({"same": grammar.sample(30, seed=1)})], ignore_index=True)
+    both["output_id"] = [str(at) for at in range(len(both))]
+    options = {"models": ["svm"], "n_folds": 3, "seed": 0}
+    alone = score_discriminators(both, scope="individual", **options)
+    is_one = (both["system"] == "one").to_numpy()
+    assert alone["score"].isna().tolist() == is_one.tolist()
+    assert score_discriminators(both, **options)["score"].notna().all()
+    accuracy = discriminator_accuracy(both, alone).set_index("system")
+    assert accuracy.loc["one", ["n", "n_undefined"]].tolist() == [0, 20]
+    assert np.isnan(accuracy.loc["one", "accuracy"])
+    assert accuracy.loc["one", "reason"] == "no output has both a label and a score"
+    assert accuracy.loc["human", "reason"] == ""
+
+
+def test_accuracy_is_scikit_learn_s_and_states_its_labels(outputs, scores):
+    rng = np.random.default_rng(0)
+    votes = pd.Series(rng.integers(0, 2, len(outputs)), index=outputs["output_id"])[5:]
+    found = discriminator_accuracy(outputs, scores, votes, labels_scored="majority")
+    assert set(found["labels_trained"]) == {"natural"}
+    assert set(found["labels_scored"]) == {"majority"}
+    first = found.iloc[0]
+    assert (first["evaluator"], first["system"]) == ("svm_meta@natural", "human")
+    assert (first["n"], first["n_unlabeled"], bool(first["is_human"])) == (85, 5, True)
+    rows = scores.merge(outputs, on=["dataset", "output_id"]).set_index("output_id")
+    rows = rows[(rows["evaluator"] == "svm_meta@natural") & (rows["system"] == "human")].iloc[5:]
+    assert first["accuracy"] == pytest.approx(
+        accuracy_score(votes[rows.index], rows["score"] > 0.5)
+    )
+
+
+def test_equal_texts_count_as_one_in_the_interval():
+    """Wilson's interval for 4 of 5, and the same where each text stands three times."""
+    base = table({"human": ["a", "b"], "m": ["c", "d", "e", "f", "g"]})
+    score = [0.9, 0.9, 0.1, 0.1, 0.1, 0.1, 0.9]
+    thrice = pd.concat([base] * 3, ignore_index=True)
+    thrice["output_id"] = [str(at) for at in range(len(thrice))]
+    for frame, times in ((base, 1), (thrice, 3)):
+        made = frame[["dataset", "output_id"]].assign(
+            evaluator="x@natural", score=score * times, signature=""
+        )
+        row = discriminator_accuracy(frame, made).set_index("system").loc["m"]
+        # Newcombe (1998), doi:10.1002/(SICI)1097-0258(19980430)17:8<857::AID-SIM777>3.0.CO;2-E,
+        # method 3, worked by its formula: (2np + z^2 -+ z sqrt(z^2 + 4npq)) / 2(n + z^2).
+        n, p, z = 5, 0.8, 1.959964
+        half = z * np.sqrt(z**2 + 4 * n * p * (1 - p))
+        wanted = [(2 * n * p + z**2 + sign * half) / (2 * (n + z**2)) for sign in (-1, 1)]
+        np.testing.assert_allclose([row["ci_low"], row["ci_high"]], wanted, rtol=1e-6)
+        assert (row["n"], row["n_effective"], row["accuracy"]) == (5 * times, 5, 0.8)
+
+
+def test_a_missing_score_is_counted_and_a_tie_is_half():
+    base = table({"human": ["a", "b"], "m": ["c", "d"]})
+    made = base[["dataset", "output_id"]].assign(evaluator="x@natural", score=0.5, signature="")
+    made.loc[0, "score"] = np.nan
+    found = discriminator_accuracy(base, made.drop(index=2)).set_index("system")
+    assert found["accuracy"].tolist() == [0.5, 0.5]
+    assert found["n_undefined"].tolist() == [1, 1]
+    strict = discriminator_accuracy(base, made, threshold=0.6).set_index("system")
+    assert strict["accuracy"].tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"models": ["svn"]}, r"'svn' is unknown\. Did you mean 'svm'\?"),
+        ({"models": []}, "must name one at least"),
+        ({"models": ["svm", "svm"]}, "each once"),
+        ({"scope": "meat"}, "Did you mean 'meta'"),
+        ({"n_folds": 1}, "n_folds must be 2 or more"),
+        ({"search": -1}, "search 0 or more"),
+        ({"labels_trained": "majority"}, "give both it and labels"),
+        ({"labels": pd.Series([1.0], index=["o0"])}, "give both it and labels"),
+        (
+            {"labels": pd.Series([0.5], index=["o0"]), "labels_trained": "votes"},
+            r"0 or 1, one for an output_id.*\['o0'\]",
+        ),
+        (
+            {"labels": pd.Series([1, 0], index=["o0", "o0"]), "labels_trained": "votes"},
+            r"\['o0'\]",
+        ),
+        (
+            {"labels": pd.Series([1, 0], index=["x", "y"]), "labels_trained": "votes"},
+            "index must be output_id, as 'o0'",
+        ),
+        ({"n_folds": 200}, "only 90 distinct human, or machine"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(outputs, options, message):
+    with pytest.raises(ValueError, match=message):
+        score_discriminators(outputs, **{"seed": 0, **options})
+
+
+def test_two_datasets_and_foreign_scores_are_refused(outputs, scores):
+    two = outputs.assign(dataset=["d", "e"] * (len(outputs) // 2))
+    with pytest.raises(ValueError, match=r"one dataset\. Got 2"):
+        score_discriminators(two, seed=0)
+    with pytest.raises(ValueError, match="are of other outputs"):
+        discriminator_accuracy(outputs.iloc[10:], scores)
+    with pytest.raises(ValueError, match="tell the labels"):
+        discriminator_accuracy(
+            outputs, scores.assign(evaluator="bleu_4").drop_duplicates(["output_id", "evaluator"])
+        )
+
+
+def test_progress_counts_folds(outputs):
+    seen = []
+    score_discriminators(
+        outputs, models=["svm"], n_folds=3, seed=0, progress=lambda *at: seen.append(at)
+    )
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_deep_discriminators_learn_and_repeat():
+    """Only the order of the words tells."""
+    pytest.importorskip("torch", reason="the extra neural is not installed")
+    texts = table(
+        {
+            "human": [f"it is good {at}" for at in range(150)],
+            "m": [f"good it is {at}" for at in range(150)],
+        }
+    )
+    first = score_discriminators(texts, models=DEEP, n_folds=2, seed=0)
+    again = score_discriminators(texts, models=["cnn_lstm"], n_folds=2, seed=0)
+    same = first[first["evaluator"] == "cnn_lstm_meta@natural"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(same, again)
+    assert (discriminator_accuracy(texts, first)["accuracy"] > 0.9).all()
+    assert first["signature"].str.contains("embedding").all()
+
+
+@pytest.mark.parametrize("architecture", DEEP)
+def test_a_deep_score_does_not_hang_on_the_texts_beside(architecture):
+    torch = pytest.importorskip("torch", reason="the extra neural is not installed")
+    from nlgbench.evaluators.discriminators import neural
+
+    assert neural.ARCHITECTURES == DEEP
+    network = neural._Network(architecture, 9).eval()
+    index = {str(at): at for at in range(2, 9)}
+    texts = [["2", "3"], ["4"], [], ["5", "6", "7", "8"] * 20]
+    together = network(neural._indexes(texts, index))
+    apart = [network(neural._indexes([text], index)) for text in texts]
+    torch.testing.assert_close(together, torch.cat(apart))
+
+
+def test_shallow_discriminators_need_no_extra():
+    code = """
+import sys
+class Gone:
+    def find_spec(self, name, *_):
+        if name.split(".")[0] in ("torch", "xgboost"):
+            raise ModuleNotFoundError(name=name)
+sys.meta_path.insert(0, Gone())
+import pandas as pd
+from nlgbench.evaluators.discriminators import score_discriminators
+frame = pd.DataFrame({"text": [f"{n % 2} {n}" for n in range(20)]})
+frame["is_human"] = frame["text"].str[0] == "0"
+frame["output_id"] = frame["system"] = frame["text"]
+frame = frame.assign(dataset="d", item_id="i", context="")
+for model in ("svm", "xgboost", "cnn"):
+    try:
+        print(len(score_discriminators(frame, models=[model], n_folds=2, seed=0)))
+    except ImportError as error:
+        print(error)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    lines = ran.stdout.splitlines()
+    assert lines[0] == "20"
+    assert "nlgbench[boosting]" in lines[1]
+    assert "nlgbench[neural]" in lines[2]

@@ -1,0 +1,131 @@
+import math
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import entropy
+
+from nlgbench import tables
+from nlgbench.evaluators.diversity import (
+    diversity_of_subsets,
+    draw_equal,
+    score_diversity,
+    score_self_bleu,
+)
+from nlgbench.evaluators.diversity import scores as diversity
+from nlgbench.evaluators.diversity.self_bleu import self_bleu
+
+TEXTS = st.lists(
+    st.lists(st.sampled_from(["a", "b", "c"]), max_size=8).map(" ".join), min_size=1, max_size=6
+)
+
+
+def outputs_of(systems):
+    rows = [
+        ("d", f"{system}{at}", f"i{at}", system, text, system == "human", "")
+        for system, texts in systems.items()
+        for at, text in enumerate(texts)
+    ]
+    return pd.DataFrame(rows, columns=tables.columns("outputs"))
+
+
+def pooled(texts, n):
+    """Count n-grams with NLTK."""
+    from nltk.util import ngrams
+
+    return Counter(gram for text in texts for gram in ngrams(text.split(), n))
+
+
+@settings(deadline=None)
+@given(TEXTS, st.integers(0, 63))
+def test_subsets_agree_with_plain_counting_and_scipys_entropy(texts, bits):
+    member = np.array([bool(bits >> at & 1) for at in range(len(texts))])
+    found = diversity_of_subsets(texts, member[None])
+    chosen = [text for text, is_in in zip(texts, member, strict=True) if is_in]
+    for n in (1, 2, 3):
+        counts = list(pooled(chosen, n).values())
+        distinct, nats = found[f"distinct_{n}"][0], found[f"entropy_{n}"][0]
+        if counts:
+            assert distinct == len(counts) / sum(counts)
+            assert math.isclose(nats, entropy(counts), abs_tol=1e-12)
+        else:
+            assert np.isnan([distinct, nats]).all()
+    if len(chosen) > 1:
+        np.testing.assert_allclose(found["self_bleu_4"][0], self_bleu(chosen).mean(), rtol=1e-12)
+    else:
+        assert np.isnan(found["self_bleu_4"][0])
+
+
+def test_taking_subsets_in_parts_changes_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(list("abcdefgh"), size=9)) for _ in range(12)]
+    members = rng.random((40, 12)) < 0.5
+    whole = diversity_of_subsets(texts, members)
+    monkeypatch.setattr(diversity, "_AT_ONCE", 500)
+    pd.testing.assert_frame_equal(diversity_of_subsets(texts, members), whole)
+
+
+def test_scores_of_systems():
+    outputs = outputs_of({"same": ["a b c d", "a b c d"], "other": ["a b c d", "e f g h"]})
+    found = score_diversity(outputs).set_index(["system", "evaluator"])["score"].unstack()
+    assert found.loc["same", ["distinct_1", "distinct_3", "self_bleu_4"]].tolist() == [0.5, 0.5, 1]
+    assert found.loc["other", ["distinct_1", "distinct_3", "self_bleu_4"]].tolist() == [1, 1, 0]
+    np.testing.assert_allclose(found["entropy_1"], [math.log(8), math.log(4)])
+
+
+def test_signatures_give_direction_and_number_of_texts():
+    table = score_diversity(outputs_of({"s": ["a b c d", "a", "b"]}))
+    assert table.columns.tolist() == tables.columns("system_scores")
+    lower = table["signature"].str.endswith("direction:lower is more diverse")
+    assert table.loc[lower, "evaluator"].tolist() == ["self_bleu_4"]
+    assert table.loc[~lower, "signature"].str.endswith("direction:higher is more diverse").all()
+    assert table["signature"].str.contains("texts:3", regex=False).all()
+
+
+def test_what_is_undefined_is_nan():
+    table = score_diversity(outputs_of({"s": ["a b"], "empty": ["", ""]}))
+    found = table.set_index(["system", "evaluator"])["score"].unstack()
+    undefined = found.isna().apply(lambda row: sorted(row[row].index), axis=1)
+    assert undefined["s"] == ["distinct_3", "entropy_3", "self_bleu_4"]
+    assert undefined["empty"] == [f"{m}_{n}" for m in ("distinct", "entropy") for n in (1, 2, 3)]
+    assert found.loc["empty", "self_bleu_4"] == 0  # as NLTK scores an empty text
+    assert score_diversity(outputs_of({})).empty
+
+
+def test_self_bleu_of_outputs_refers_to_their_own_system():
+    outputs = outputs_of({"a": ["x y z w", "x y z w", "q"], "b": ["x y z w"]})
+    outputs = outputs.iloc[[3, 0, 2, 1]].set_axis([7, 7, 1, 0])
+    scores = score_self_bleu(outputs)
+    assert scores["output_id"].tolist() == ["b0", "a0", "a2", "a1"]
+    np.testing.assert_array_equal(scores["score"], [np.nan, 1, 0, 1])
+    assert scores["signature"].str.endswith("lower is more diverse").all()
+
+
+def test_equal_numbers_are_drawn():
+    outputs = outputs_of({"human": list("abcdef"), "s": list("abc")})
+    drawn = draw_equal(outputs, seed=0)
+    assert drawn.value_counts("system").to_dict() == {"human": 3, "s": 3}
+    assert drawn["output_id"].is_unique
+    assert drawn["output_id"].isin(outputs["output_id"]).all()
+    pd.testing.assert_frame_equal(drawn, draw_equal(outputs, seed=np.random.default_rng(0)))
+    assert len(draw_equal(outputs, n_texts=1, seed=0)) == 2
+    for n_texts in (0, 4):
+        with pytest.raises(ValueError, match="n_texts must be between 1 and 3"):
+            draw_equal(outputs, n_texts=n_texts, seed=0)
+
+
+@pytest.mark.parametrize(
+    "members", [np.ones((1, 2)), np.ones((1, 3), bool), np.ones(2, bool), np.ones((0, 2), bool)]
+)
+def test_members_of_the_wrong_shape_are_refused(members):
+    with pytest.raises(ValueError, match="a column for each of 2 texts"):
+        diversity_of_subsets(["a", "b"], members)
+
+
+@pytest.mark.parametrize("name", ["max_n", "bleu_n"])
+def test_an_order_of_zero_is_refused(name):
+    with pytest.raises(ValueError, match="at least 1"):
+        score_diversity(outputs_of({"s": ["a"]}), **{name: 0})

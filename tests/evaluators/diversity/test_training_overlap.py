@@ -1,0 +1,93 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlgbench import tables
+from nlgbench.evaluators.diversity.training_overlap import (
+    overlap_with_training,
+    score_overlap_with_training,
+)
+
+TEXT = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=10).map(" ".join)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(TEXT, max_size=5), st.lists(TEXT.filter(len), min_size=1, max_size=5))
+def test_with_the_whole_corpus_it_is_nltks_bleu(texts, corpus):
+    from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
+    smooth = SmoothingFunction().method1
+    references = [text.split() for text in corpus]
+    expected = [sentence_bleu(references, t.split(), smoothing_function=smooth) for t in texts]
+    found = overlap_with_training(texts, corpus, n_neighbors=9)["overlap"]
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+
+
+def test_it_is_sacrebleus_value_with_floor_smoothing():
+    # sacrebleu's "floor" with .1 is the same smoothing, for texts of at least 4 tokens.
+    from sacrebleu.metrics import BLEU
+
+    rng = np.random.default_rng(1)
+    texts, corpus = (
+        [" ".join(rng.choice(list("abcdef"), size=n)) for n in rng.integers(4, 15, size=20)]
+        for _ in range(2)
+    )
+    metric = BLEU(smooth_method="floor", smooth_value=0.1, tokenize="none", effective_order=False)
+    expected = [metric.sentence_score(text, corpus).score / 100 for text in texts]
+    found = overlap_with_training(texts, corpus, n_neighbors=20)["overlap"]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_the_references_are_the_nearest_only():
+    corpus = ["it leaks a lot .", "it leaks .", "great blender for my son"]
+    found = overlap_with_training(
+        ["it leaks a lot .", "for my son it leaks"], corpus, n_neighbors=1
+    )
+    assert found["nearest"].tolist() == [0, 2]
+    assert found["overlap"][0] == 1
+    np.testing.assert_allclose(found["similarity"][0], 1)
+    # 3 of 5 words, 2 of 4 bigrams, 1 of 3 trigrams, none of 2 fourgrams; equal lengths
+    expected = (3 / 5 * 2 / 4 * 1 / 3 * 0.1 / 2) ** 0.25
+    np.testing.assert_allclose(found["overlap"][1], expected, rtol=1e-12)
+    both = overlap_with_training(["for my son it leaks"], corpus, n_neighbors=2)["overlap"][0]
+    assert both > expected
+
+
+def test_a_text_that_shares_nothing_is_zero():
+    found = overlap_with_training(["", "bad"], ["it leaks", "great"], n_neighbors=2)
+    assert found[["overlap", "similarity"]].to_numpy().tolist() == [[0, 0], [0, 0]]
+
+
+def test_the_table_names_what_was_done():
+    outputs = pd.DataFrame(
+        {
+            "dataset": "d",
+            "output_id": ["1", "2"],
+            "item_id": "i",
+            "system": ["a", "b"],
+            "text": ["great blender", "it leaks a lot ."],
+            "is_human": False,
+            "context": "",
+        }
+    )
+    scores = score_overlap_with_training(outputs, ["it leaks a lot .", "bad"], n_neighbors=1)
+    assert scores.columns.tolist() == tables.columns("scores")
+    assert scores["score"].tolist() == [0, 1]
+    assert scores["evaluator"].unique().tolist() == ["training_overlap_4"]
+    assert scores["signature"].str.contains("references:1 nearest of 2 by TF-IDF").all()
+
+
+@pytest.mark.parametrize("n_neighbors", [0, 1.0, True])
+def test_a_number_of_neighbors_that_is_none_is_refused(n_neighbors):
+    with pytest.raises(ValueError, match="n_neighbors must be a whole number"):
+        overlap_with_training(["a"], ["a"], n_neighbors=n_neighbors)
+
+
+def test_a_corpus_without_a_token_is_refused():
+    for corpus in ([], ["", " "]):
+        with pytest.raises(ValueError, match="corpus holds no token"):
+            overlap_with_training(["a"], corpus)
+    with pytest.raises(ValueError, match="corpus is one string"):
+        overlap_with_training(["a"], "it leaks")

@@ -1,0 +1,722 @@
+import colorsys
+import math
+import struct
+from itertools import pairwise, permutations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import entropy
+
+from nlgbench import tables
+from nlgbench.evaluators.listeners import beliefs, m_score, score_listener
+from nlgbench.evaluators.listeners.calibration import (
+    calibration,
+    fit_temperature,
+    reliability,
+    temper,
+)
+from nlgbench.evaluators.listeners.caption_words import (
+    LONGEST,
+    SPECIAL,
+    START,
+    caption_text,
+    caption_tokens,
+    encode,
+    may_follow,
+    read_word_vectors,
+    vocabulary,
+)
+from nlgbench.evaluators.listeners.color_features import fourier_features
+from nlgbench.evaluators.listeners.contexts import context_arrays, is_unseen
+from nlgbench.evaluators.listeners.plain import (
+    CalibratedListener,
+    EnsembleListener,
+    HumanListener,
+    TableListener,
+)
+
+NAMES = {"red": 0, "orange": 30, "green": 120, "blue": 220, "purple": 280}
+
+
+def rounds(n, *, seed, n_states=3):
+    """Colors of distinct names, of which the target is named; pale ones are called paler."""
+    rng = np.random.default_rng(seed)
+    named = np.array([rng.permutation(len(NAMES))[:n_states] for _ in range(n)])
+    hue = (np.array(list(NAMES.values()))[named] + rng.uniform(-8, 8, named.shape)) % 360
+    saturation = rng.choice([30.0, 90.0], named.shape)
+    contexts = np.stack([hue, saturation, np.full(named.shape, 50.0)], axis=2)
+    targets = rng.integers(n_states, size=n)
+    words = np.array(list(NAMES))[named[np.arange(n), targets]]
+    pale = saturation[np.arange(n), targets] < 50
+    captions = [
+        f"paler {word}" if is_pale else word for word, is_pale in zip(words, pale, strict=True)
+    ]
+    return contexts, captions, targets
+
+
+def random_proba(n, n_states, *, seed):
+    return np.random.default_rng(seed).dirichlet(np.ones(n_states), size=n)
+
+
+# The measure
+
+
+def test_m_is_the_kl_divergence_of_scipy():
+    speaker, listener = random_proba(50, 4, seed=0), random_proba(50, 4, seed=1)
+    np.testing.assert_allclose(m_score(speaker, listener), entropy(speaker, listener, axis=1))
+
+
+def test_m_of_one_meant_state_is_its_surprisal():
+    listener = random_proba(50, 3, seed=0)
+    targets = np.arange(50) % 3
+    np.testing.assert_allclose(np.exp(-m_score(targets, listener)), listener[range(50), targets])
+    np.testing.assert_array_equal(m_score(np.eye(3)[targets], listener), m_score(targets, listener))
+    assert m_score([[0.5, 0.5]], [[1.0, 0.0]])[0] == np.inf
+    assert m_score([[1.0, 0.0]], [[1.0, 0.0]])[0] == 0
+    assert np.isnan(m_score([0], [[np.nan, np.nan]])[0])
+
+
+@settings(max_examples=30, deadline=None)
+@given(arrays(float, (2, 5), elements=st.floats(0.01, 1)))
+def test_m_is_never_negative_and_ignores_the_order_of_states(weights):
+    speaker, listener = (row[None] / row.sum() for row in weights)
+    found = m_score(speaker, listener)
+    assert found >= -1e-12
+    np.testing.assert_allclose(m_score(speaker[:, ::-1], listener[:, ::-1]), found, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("speaker", "listener", "message"),
+    [
+        ([0], [[0.5, 0.6]], r"row 0 .* sum 1.1; .* divide each row by its sum"),
+        ([0], [[-0.5, 1.5]], "numbers from 0 to 1"),
+        ([0], [[np.nan, 1.0]], "row 0"),
+        ([2], [[0.5, 0.5]], r"targets\[0\] is 2; .* 0 to 1"),
+        ([0.5], [[0.5, 0.5]], r"targets\[0\] is 0.5"),
+        ([0, 1], [[0.5, 0.5]], "targets must be 1 whole numbers"),
+        ([[0.5, 0.4]], [[0.5, 0.5]], "sum 0.9"),
+        ([[1.0]], [[0.5, 0.5]], r"shape \(1, 2\)"),
+        ([0], [0.5, 0.5], r"Got \(2,\)"),
+    ],
+)
+def test_what_is_no_distribution_is_refused(speaker, listener, message):
+    with pytest.raises(ValueError, match=message):
+        m_score(speaker, listener)
+
+
+# Tables
+
+
+def study(*, sizes=(3, 2, 3)):
+    contexts, outputs = [], []
+    for item, n in enumerate(sizes):
+        for state in range(n):
+            contexts.append(("d", f"i{item}", f"c{state}", state == 1, 10.0 * state, 90.0, 50.0))
+        outputs.append(("d", f"o{item}", f"i{item}", "s", "red", True, ""))
+    names = ["dataset", "item_id", "state", "is_target", "hue", "saturation", "lightness"]
+    return (
+        pd.DataFrame(outputs, columns=tables.columns("outputs")),
+        pd.DataFrame(contexts, columns=names),
+    )
+
+
+def rising(contexts, captions):
+    """Believe the more in a state the further its hue."""
+    hue = contexts[:, :, 0] + 1
+    return hue / hue.sum(axis=1, keepdims=True)
+
+
+def test_outputs_are_scored_whatever_the_sizes_of_their_contexts():
+    outputs, contexts = study()
+    scores = score_listener(rising, outputs, contexts, evaluator="rising")
+    assert scores["output_id"].tolist() == ["o0", "o1", "o2"]
+    np.testing.assert_allclose(scores["score"], [11 / 33, 11 / 12, 11 / 33])
+    long = beliefs(rising, outputs, contexts, evaluator="rising")
+    np.testing.assert_allclose(long.groupby("output_id")["probability"].sum(), 1)
+    chosen = long[long["is_target"]]
+    np.testing.assert_allclose(chosen["probability"], scores["score"])
+    assert long["output_id"].tolist() == ["o0"] * 3 + ["o1"] * 2 + ["o2"] * 3
+    assert long["state"].tolist() == ["c0", "c1", "c2", "c0", "c1", "c0", "c1", "c2"]
+    # Rows of both tables may stand in any order.
+    mixed = contexts.sample(frac=1, random_state=0)
+    again = score_listener(rising, outputs[::-1], mixed, evaluator="rising")
+    pd.testing.assert_frame_equal(again[::-1].reset_index(drop=True), scores)
+
+
+def test_a_speaker_may_be_unsure():
+    outputs, contexts = study(sizes=(2,))
+    unsure = contexts.assign(belief=[0.25, 0.75])
+    found = score_listener(rising, outputs, unsure, evaluator="r", speaker="belief")
+    kl = 0.25 * math.log(0.25 / (1 / 12)) + 0.75 * math.log(0.75 / (11 / 12))
+    assert found["score"].item() == pytest.approx(math.exp(-kl))
+    with pytest.raises(ValueError, match=r"no numbers in a column 'belif'.* Did you mean 'belief'"):
+        score_listener(rising, outputs, unsure, evaluator="r", speaker="belif")
+
+
+def test_tables_that_cannot_be_scored_say_why():
+    outputs, contexts = study()
+    with pytest.raises(ValueError, match=r"items must have as many states each. Got 2 \('i1'\)"):
+        context_arrays(contexts, ["i0", "i1"])
+    for wrong in (contexts.assign(is_target=False), contexts.assign(is_target=True)):
+        with pytest.raises(tables.TableError, match="exactly one state of each item"):
+            score_listener(rising, outputs, wrong, evaluator="r")
+    with pytest.raises(ValueError, match=r"no item 'i1' of 'd' \(1 outputs\)"):
+        score_listener(rising, outputs, contexts[contexts["item_id"] != "i1"], evaluator="r")
+    with pytest.raises(ValueError, match="no item 'i9'"):
+        context_arrays(contexts, ["i9"])
+    both = pd.concat([contexts, contexts.assign(dataset="e")])
+    with pytest.raises(ValueError, match="one dataset"):
+        context_arrays(both, ["i0"])
+    with pytest.raises(ValueError, match=r"row 0 of the probabilities .* sum 3"):
+        score_listener(lambda c, _: np.ones(c.shape[:2]), outputs, contexts, evaluator="r")
+    with pytest.raises(ValueError, match=r"shape \(2, 3\)"):
+        score_listener(lambda c, _: np.ones((1, 2)) / 2, outputs, contexts, evaluator="r")
+
+
+def test_contexts_are_told_apart_by_their_states_in_any_order():
+    contexts = rounds(20, seed=0)[0]
+    turned = contexts[:10, [2, 0, 1]]
+    assert is_unseen(contexts, turned).tolist() == [False] * 10 + [True] * 10
+    assert is_unseen(contexts, np.empty((0, 3, 3))).all()
+
+
+# Listeners without a network
+
+
+def test_people_are_their_votes():
+    contexts, captions, _ = rounds(4, seed=0)
+    heard = np.repeat(np.arange(3), 3)
+    picks = [0, 0, 1, 2, 2, 2, 0, 1, 2]
+    human = HumanListener().fit(contexts[heard], [captions[at] for at in heard], picks)
+    found = human.predict_proba(contexts, captions)
+    np.testing.assert_allclose(found[:3], np.array([[2, 1, 0], [0, 0, 3], [1, 1, 1]]) / 3)
+    assert np.isnan(found[3]).all()
+    turned = human.predict_proba(contexts[:, [2, 0, 1]], captions)
+    np.testing.assert_array_equal(turned, found[:, [2, 0, 1]])
+    outputs, table = study(sizes=(3,))
+    unheard = score_listener(human, outputs, table, evaluator="human")
+    assert unheard["score"].isna().all()
+    twins = np.array([[[5.0], [5.0], [9.0]]])
+    shared = HumanListener(smoothing=1).fit(twins, ["x"], [0]).predict_proba(twins, ["x"])
+    np.testing.assert_allclose(shared, np.array([[1.5, 1.5, 1]]) / 4)
+
+
+def test_a_table_of_probabilities_is_looked_up():
+    contexts, captions, _ = rounds(20, seed=0)
+    proba = random_proba(10, 3, seed=0)
+    table = TableListener(contexts[:10], captions[:10], proba)
+    found = table.predict_proba(contexts[:, [1, 2, 0]], captions)
+    np.testing.assert_array_equal(found[:10], proba[:, [1, 2, 0]])
+    assert np.isnan(found[10:]).all()
+    with pytest.raises(ValueError, match="row 0 of the probabilities"):
+        TableListener(contexts[:1], captions[:1], [[0.5, 0.5, 0.5]])
+
+
+def test_an_ensemble_is_the_mean():
+    contexts, captions, _ = rounds(30, seed=0)
+
+    class Fixed:
+        def __init__(self, seed):
+            self.proba = random_proba(30, 3, seed=seed)
+
+        def predict_proba(self, contexts, captions):
+            return self.proba
+
+    listeners = [Fixed(0), Fixed(1)]
+    found = EnsembleListener(listeners).predict_proba(contexts, captions)
+    np.testing.assert_allclose(found, (listeners[0].proba + listeners[1].proba) / 2)
+    with pytest.raises(ValueError, match="one listener at least"):
+        EnsembleListener([])
+
+
+# Calibration
+
+
+def test_a_temperature_is_recovered():
+    """Targets are drawn from probabilities; a listener that is twice too sure is put right."""
+    true = random_proba(20_000, 3, seed=0)
+    rng = np.random.default_rng(1)
+    targets = (rng.random((20_000, 1)) > true.cumsum(axis=1)).sum(axis=1)
+    sure = temper(true, 0.5)
+    temperature = fit_temperature(sure, targets)
+    assert temperature == pytest.approx(2, rel=0.05)
+    np.testing.assert_allclose(temper(temper(true, 0.5), 2), true, atol=1e-12)
+    before, after = (
+        calibration(proba, targets).set_index("measure")["estimate"]
+        for proba in (sure, temper(sure, temperature))
+    )
+    assert before["accuracy"] == after["accuracy"]
+    assert after["nll"] < before["nll"]
+    assert after["ece"] < 0.02 < before["ece"]
+
+    class Sure:
+        def predict_proba(self, contexts, captions):
+            return sure
+
+    calm = CalibratedListener(Sure()).fit(None, None, targets)
+    assert calm.temperature == temperature
+    np.testing.assert_array_equal(calm.predict_proba(None, None), temper(sure, temperature))
+
+
+def test_measures_by_hand():
+    """Two bins: .9 and .8 (right once), .5 and .45 (right once; ties are split)."""
+    proba = [[0.9, 0.1, 0], [0.8, 0.2, 0], [0.5, 0.5, 0], [0.45, 0.35, 0.2]]
+    found = calibration(proba, [0, 1, 1, 0], n_bins=2).set_index("measure")
+    assert found.loc["accuracy", "estimate"] == (1 + 0 + 0.5 + 1) / 4
+    nll = -np.log([0.9, 0.2, 0.5, 0.45]).mean()
+    assert found.loc["nll", "estimate"] == pytest.approx(nll)
+    # .5 belongs to the lower bin, whose upper end it is.
+    ece = 0.5 * abs(0.85 - 0.5) + 0.5 * abs(0.475 - 0.75)
+    assert found.loc["ece", "estimate"] == pytest.approx(ece)
+    bins = reliability(proba, [0, 1, 1, 0], n_bins=2)
+    np.testing.assert_allclose(bins["share"], [0.75, 0.5])
+    np.testing.assert_allclose(bins["ece"], ece)
+    assert ((bins["ci_low"] < bins["share"]) & (bins["share"] < bins["ci_high"])).all()
+
+
+def test_rows_without_an_opinion_are_counted():
+    table = calibration([[0.5, 0.5], [np.nan, np.nan]], [0, 0])
+    assert table["n"].tolist() == [1] * 3
+    assert table["n_undefined"].tolist() == [1] * 3
+    with pytest.raises(ValueError, match="none of NaN"):
+        calibration([[np.nan, np.nan]], [0])
+    with pytest.raises(ValueError, match="target of row 1 has probability 0"):
+        fit_temperature([[0.5, 0.5], [1, 0]], [0, 1])
+    with pytest.raises(ValueError, match="temperature must be above 0"):
+        temper([[0.5, 0.5]], 0)
+    certain = calibration([[0.0, 1.0]] * 2, [0, 1]).set_index("measure")
+    assert certain.loc["nll", "estimate"] == np.inf
+    assert np.isnan(certain.loc["nll", "ci_low"])
+    assert certain.loc["nll", "reason"] != ""
+
+
+# Colors
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.floats(0, 360), st.floats(0, 100), st.floats(0, 100))
+def test_waves_run_along_the_coordinates_of_colorsys(hue, saturation, lightness):
+    rgb = colorsys.hls_to_rgb(hue / 360, lightness / 100, saturation / 100)
+    _, s, v = colorsys.rgb_to_hsv(*rgb)
+    for space, xyz in (("rgb", rgb), ("hsv", (hue / 360, s, v))):
+        found = fourier_features([hue, saturation, lightness], space=space)
+        wave = [
+            np.exp(-2j * np.pi * np.dot((j, k, m), xyz))
+            for j in range(3)
+            for k in range(3)
+            for m in range(3)
+        ]
+        np.testing.assert_allclose(found, [*np.real(wave), *np.imag(wave)], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("color", "message"),
+    [
+        ([361, 0, 0], r"the hue at \[0, 0\] is 361; it must be from 0 to 360"),
+        ([0, -1, 0], "the saturation"),
+        ([0, 0, np.nan], "the lightness"),
+        ([0, 0], "three numbers"),
+    ],
+)
+def test_colors_out_of_range_are_refused(color, message):
+    with pytest.raises(ValueError, match=message):
+        fourier_features([[color]])
+
+
+# Words
+
+
+def test_endings_are_split():
+    cases = {
+        "lightest": "light +est",
+        "Bluish-green!": "blu +ish - green !",
+        "greenisher": "green +ish +er",
+        "her est": "her est",
+        "it's the  other": "it's the oth +er",
+        "": "",
+        "é ~": "é ~",
+    }
+    for text, tokens in cases.items():
+        assert caption_tokens(text) == tokens.split()
+
+
+WORDS = [*SPECIAL, "+er", "+est", "+ish", "!", "a", "blu", "dark", "don't", "er", "red"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(0, len(WORDS) - 1), min_size=1, max_size=8))
+def test_what_may_follow_is_read_as_it_was_written(numbers):
+    allowed = may_follow(WORDS)
+    places = [START, *numbers]
+    if all(allowed[a, b] and b > 3 for a, b in pairwise(places)):
+        tokens = [WORDS[at] for at in numbers]
+        assert caption_tokens(caption_text(tokens)) == tokens
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text())
+def test_the_tokens_of_any_text_may_follow_each_other(text):
+    tokens = caption_tokens(text)
+    words = [*SPECIAL, *sorted(set(tokens))]
+    allowed = may_follow(words)
+    places = [START, *(words.index(token) for token in tokens)]
+    assert all(allowed[a, b] for a, b in pairwise(places))
+
+
+def test_rare_words_are_unknown_and_long_captions_cut():
+    words = vocabulary(["red red", "mauve"])
+    assert words == [*SPECIAL, "red"]
+    assert encode(["mauve"], words).tolist() == [[1, 3]]
+    assert encode(["red " * 99], words).shape == (1, LONGEST + 1)
+    with pytest.raises(ValueError, match=r"captions\[1\] is None"):
+        encode(["red", None], words)
+
+
+def test_word_vectors_are_read_or_refused(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("red 1 2\nblue 3 4\n")
+    assert read_word_vectors(path, ["blue"])["blue"].tolist() == [3, 4]
+    cases = {
+        "2 300\nred 1 2\n": "line 2 has 2 numbers, not 1",
+        "red 1 x\n": "line 1",
+        "red 1 nan\n": "finite",
+        "blue 1 2\n": "none of the 1 words",
+        "red\n": "line 1 has 0 numbers",
+    }
+    for text, message in cases.items():
+        path.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            read_word_vectors(path, ["red"])
+
+
+# Listeners in torch
+
+torch = pytest.importorskip("torch", reason="the extra neural is not installed")
+
+from nlgbench.evaluators.listeners.networks import (  # noqa: E402
+    SpeakerNetwork,
+    any_order,
+    orders,
+)
+from nlgbench.evaluators.listeners.neural import (  # noqa: E402
+    ContextListener,
+    LiteralListener,
+    PragmaticListener,
+)
+from nlgbench.training import seeded  # noqa: E402
+
+KINDS = (LiteralListener, ContextListener, PragmaticListener)
+TRAIN, DEV, TEST = (rounds(n, seed=seed) for n, seed in ((900, 0), (200, 1), (300, 2)))
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return {
+        kind: kind(seed=0, epochs=6, units=40, learning_rate=0.01).fit(*TRAIN, dev=DEV)
+        for kind in KINDS
+    }
+
+
+def accuracy(listener, contexts, captions, targets):
+    return calibration(listener.predict_proba(contexts, captions), targets)["estimate"].iloc[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_listeners_learn_names_they_can_be_asked_about(trained, kind):
+    listener = trained[kind]
+    proba = listener.predict_proba(*TEST[:2])
+    assert proba.shape == (300, 3)
+    np.testing.assert_allclose(proba.sum(axis=1), 1, atol=1e-12)
+    assert accuracy(listener, *TEST) > 0.95
+    assert listener.history["dev_accuracy"].iloc[-1] > 0.95
+    stages = listener.calibrated.pivot(index="stage", columns="measure", values="estimate")
+    assert stages.loc["after", "nll"] <= stages.loc["before", "nll"]
+    assert stages.loc["after", "accuracy"] == stages.loc["before", "accuracy"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_states", [2, 3, 4])
+def test_permuting_the_colors_permutes_the_probabilities(trained, kind, n_states):
+    contexts, captions, _ = rounds(40, seed=3, n_states=n_states)
+    found = trained[kind].predict_proba(contexts, captions)
+    for order in permutations(range(n_states)):
+        turned = trained[kind].predict_proba(contexts[:, list(order)], captions)
+        np.testing.assert_allclose(turned, found[:, list(order)], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_listener_that_hears_nothing_is_at_chance(trained, kind):
+    contexts, _, targets = rounds(2_000, seed=4)
+    for words in ("", " \n"):
+        silent = trained[kind].predict_proba(contexts[:20], [words] * 20)
+        np.testing.assert_array_equal(silent, 1 / 3)
+    assert accuracy(trained[kind], contexts, [""] * 2_000, targets) == pytest.approx(1 / 3)
+    # The same words for all, or one that was never heard, tell nothing, either.
+    for words in ("red", "zyzzyva"):
+        heard = trained[kind].predict_proba(contexts, [words] * 2_000)
+        np.testing.assert_allclose(heard.sum(axis=1), 1, atol=1e-12)
+        right = accuracy(trained[kind], contexts, [words] * 2_000, targets)
+        assert right == pytest.approx(1 / 3, abs=4 * math.sqrt(2 / 9 / 2_000))
+
+
+def test_the_role_order_of_states_cannot_leak():
+    """The target always first, captions random: nothing can be learned from the order."""
+    contexts, captions, targets = TRAIN
+    n = len(captions)
+    first = np.take_along_axis(contexts, (targets[:, None] + np.arange(3))[:, :, None] % 3, axis=1)
+    mixed = [captions[at] for at in np.random.default_rng(0).permutation(n)]
+    for kind in KINDS:
+        leaky = kind(seed=0, epochs=2, units=20).fit(first, mixed, np.zeros(n, dtype=int))
+        fresh = rounds(900, seed=8)
+        assert accuracy(leaky, *fresh) == pytest.approx(1 / 3, abs=0.07)
+
+
+def test_a_seed_decides_everything():
+    rows = [part[:150] for part in TRAIN]
+    for kind in KINDS:
+        found = [
+            kind(seed=seed, epochs=1, units=8).fit(*rows).predict_proba(*TEST[:2])
+            for seed in (0, 0, 1, np.random.default_rng(0))
+        ]
+        np.testing.assert_array_equal(found[0], found[1])
+        np.testing.assert_array_equal(found[0], found[3])
+        assert not np.array_equal(found[0], found[2])
+
+
+def test_a_checkpoint_is_reused_until_something_changes(tmp_path):
+    path = tmp_path / "listener.safetensors"
+    rows, calls = [part[:150] for part in TRAIN], []
+
+    def fit(data=rows, *, seed=0, epochs=1, kind=LiteralListener):
+        calls.clear()
+        listener = kind(seed=seed, epochs=epochs, units=8)
+        return listener.fit(*data, dev=DEV, checkpoint=path, progress=calls.append)
+
+    first = fit()
+    assert {"epoch", "train_loss", "dev_loss", "dev_accuracy"} <= set(calls[0])
+    again = fit()
+    assert not calls
+    expected = first.predict_proba(*TEST[:2])
+    for other in (again, LiteralListener.load(path)):
+        np.testing.assert_array_equal(other.predict_proba(*TEST[:2]), expected)
+        assert other.temperature == first.temperature
+        pd.testing.assert_frame_equal(other.history, first.history)
+        pd.testing.assert_frame_equal(other.calibrated, first.calibrated)
+    renamed = [caption.replace("red", "rot") for caption in rows[1]]
+    for changed in (
+        {"seed": 1},
+        {"epochs": 2},
+        {"data": [part[:149] for part in TRAIN]},
+        {"data": [rows[0], renamed, rows[2]]},
+        {"kind": ContextListener},
+    ):
+        fit(**changed)
+        assert calls
+    with pytest.raises(ValueError, match=r"is no LiteralListener: it says 'ContextListener'"):
+        LiteralListener.load(path)
+
+
+def test_a_corrupt_or_foreign_checkpoint_is_refused(tmp_path):
+    rows = [part[:60] for part in TRAIN]
+    path = tmp_path / "listener.safetensors"
+    LiteralListener(seed=0, epochs=1, units=8).fit(*rows, checkpoint=path)
+    whole = path.read_bytes()
+
+    def refused(content, message):
+        path.write_bytes(content)
+        for call in (
+            lambda: LiteralListener.load(path),
+            lambda: LiteralListener(seed=0, epochs=1, units=8).fit(*rows, checkpoint=path),
+        ):
+            with pytest.raises(ValueError, match=message):
+                call()
+
+    refused(whole[:-9], "no whole safetensors file")
+    refused(b"not a checkpoint", "no whole safetensors file")
+    refused(whole[:-4] + struct.pack("f", 7.0), "not those that were saved")
+    import safetensors.torch
+
+    refused(safetensors.torch.save({"a": torch.zeros(2)}), "not saved by nlgbench")
+    with pytest.raises(FileNotFoundError):
+        LiteralListener.load(tmp_path / "none")
+
+
+def test_word_vectors_are_where_words_start(tmp_path):
+    path = Path(tmp_path, "vectors.txt")
+    path.write_text("red " + " ".join(["7"] * 12) + "\n")
+    rows = [part[:60] for part in TRAIN]
+    listener = LiteralListener(seed=0, epochs=1, units=8, learning_rate=1e-9, word_vectors=path)
+    listener.fit(*rows)
+    weights = listener.network.words.embed.weight.detach()
+    assert weights.shape[1] == 12
+    np.testing.assert_allclose(weights[listener.words.index("red")], 7, atol=1e-5)
+
+
+def test_what_cannot_be_asked_says_why(trained):
+    listener = trained[LiteralListener]
+    color = [0, 90, 50]
+    cases = [
+        ([[color, [0, 90, 500]]], ["red"], r"the lightness at \[0, 1\] is 500"),
+        ([[color, color], [color]], ["a", "b"], "as many in each"),
+        ([[color]], ["a"], "at least 2 states"),
+        ([[color, color]], ["a", "b"], "2 captions and 1 contexts"),
+        ([[color, color]], [None], r"captions\[0\] is None"),
+    ]
+    for contexts, captions, message in cases:
+        with pytest.raises(ValueError, match=message):
+            listener.predict_proba(contexts, captions)
+    with pytest.raises(ValueError, match="is not trained: call fit"):
+        LiteralListener(seed=0).predict_proba([[color, color]], ["a"])
+    with pytest.raises(ValueError, match="features 'lab' is unknown"):
+        LiteralListener(seed=0, features="lab")
+    with pytest.raises(ValueError, match=r"targets\[0\] is 2"):
+        LiteralListener(seed=0).fit([[color, color]], ["a"], [2])
+    assert listener.predict_proba(np.empty((0, 3, 3)), []).shape == (0, 3)
+
+
+def test_states_need_not_be_colors():
+    rng = np.random.default_rng(0)
+    states = rng.normal(size=(600, 4, 5))
+    targets = rng.integers(4, size=600)
+    high = states[np.arange(600), targets, 0] > 0
+    captions = np.where(high, "high", "low").tolist()
+    listener = LiteralListener(seed=0, features="raw", epochs=8, units=20, learning_rate=0.01)
+    listener.fit(states, captions, targets)
+    # Half of the states fit a caption: with 4 states the best accuracy is the mean of 1 / matches.
+    matches = ((states[:, :, 0] > 0) == high[:, None]).sum(axis=1)
+    assert accuracy(listener, states, captions, targets) > 0.85 * (1 / matches).mean()
+    with pytest.raises(ValueError, match="must have 5 features"):
+        listener.predict_proba(states[:, :, :3], captions)
+
+
+# The speaker
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_teacher_forcing_gives_the_log_probability_of_sampling(trained, temperature):
+    speaker = trained[PragmaticListener]
+    contexts, _, targets = TEST
+    spoken = speaker.speak(contexts, targets, temperature=temperature, seed=0)
+    found = speaker.caption_logprob(
+        contexts, targets, spoken["caption"].tolist(), temperature=temperature
+    )
+    np.testing.assert_allclose(found, spoken["logprob"], atol=1e-4)
+    assert spoken["n_tokens"].tolist() == [len(caption_tokens(c)) for c in spoken["caption"]]
+    assert (spoken["logprob"] <= 0).all()
+
+
+def test_captions_are_drawn_with_their_probabilities(trained):
+    """Shares of 4,000 draws of one context against probabilities, which sum to one at most."""
+    speaker = trained[PragmaticListener]
+    contexts, targets = (np.repeat(part[:1], 4_000, axis=0) for part in (TEST[0], TEST[2]))
+    spoken = speaker.speak(contexts, targets, temperature=2.0, seed=0)
+    shares = spoken["caption"].value_counts(normalize=True)
+    kinds = shares.index.tolist()
+    n = len(kinds)
+    proba = np.exp(speaker.caption_logprob(contexts[:n], targets[:n], kinds, temperature=2.0))
+    assert 0.5 < proba.sum() < 1 + 1e-6
+    spread = np.sqrt(proba * (1 - proba) / 4_000)
+    assert (abs(shares - proba) < 5 * spread + 2 / 4_000).all()
+
+
+def test_a_speaker_is_understood_and_is_colder_at_low_temperature(trained):
+    contexts, _, targets = TEST
+    speaker, listener = trained[PragmaticListener], trained[LiteralListener]
+    right = [
+        accuracy(
+            listener,
+            contexts,
+            speaker.speak(contexts, targets, temperature=t, seed=0)["caption"].tolist(),
+            targets,
+        )
+        for t in (0.2, 4.0)
+    ]
+    assert right[0] > max(0.85, right[1] + 0.1)
+    with pytest.raises(ValueError, match="temperature must be above 0"):
+        speaker.speak(contexts, targets, temperature=0, seed=0)
+
+
+def test_what_is_never_said_has_probability_zero(trained):
+    speaker = trained[PragmaticListener]
+    contexts, _, targets = (part[:4] for part in TEST)
+    captions = ["zyzzyva", "", "red " * (LONGEST + 1), "red"]
+    found = speaker.caption_logprob(contexts, targets, captions)
+    assert np.isneginf(found[:3]).all()
+    assert np.isfinite(found[3])
+
+
+def test_bayes_rule_by_hand():
+    """The listener is the softmax of the mean over both orders, computed one at a time."""
+    with seeded(0):
+        network = SpeakerNetwork(6, 3, 4, 5).eval()
+    states = torch.from_numpy(np.random.default_rng(0).normal(size=(1, 3, 3))).float()
+    tokens = torch.tensor([[4, 5, 3]])
+    by_hand = []
+    for target in range(3):
+        a, b = (at for at in range(3) if at != target)
+        probs = []
+        for order in ([a, b, target], [b, a, target]):
+            seen = network.look(states[:, order])[1][0][-1]
+            memory, total = None, 0.0
+            for before, word in ((START, 4), (4, 5), (5, 3)):
+                embedded = network.words.embed(torch.tensor([[before]]))
+                step, memory = network.words.recur(
+                    torch.cat([embedded, seen[:, None]], dim=2), memory
+                )
+                total += network.next(step[0, 0]).log_softmax(dim=0)[word].item()
+            probs.append(math.exp(total))
+        by_hand.append(math.log(sum(probs) / 2))
+    np.testing.assert_allclose(network(tokens, states).detach()[0], by_hand, rtol=1e-5)
+
+
+def test_a_prior_over_utterances_matters_only_among_alternatives(trained):
+    listener = trained[PragmaticListener]
+    contexts, captions, _ = (part[:50] for part in TEST)
+    plain = listener.predict_proba(contexts, captions)
+    listed = sorted(set(captions))
+    weights = dict.fromkeys(listed, 1.0)
+    among = listener.predict_proba(contexts, captions, utterances=weights)
+    np.testing.assert_allclose(among.sum(axis=1), 1)
+    # A weight of all alternatives together cancels.
+    doubled = listener.predict_proba(contexts, captions, utterances=dict.fromkeys(listed, 2.0))
+    np.testing.assert_allclose(doubled, among, atol=1e-9)
+    # P(u | w) by hand: its share among the alternatives, under each state as the target.
+    shares = []
+    for state in range(3):
+        tokens, states = listener._inputs(contexts, captions)
+        said = [
+            listener.network(*listener._inputs(contexts, [text] * 50)).detach().double().numpy()
+            for text in listed
+        ]
+        own = listener.network(tokens, states).detach().double().numpy()
+        shares.append(np.exp(own[:, state] - np.logaddexp.reduce(said, axis=0)[:, state]))
+    expected = np.stack(shares, axis=1) ** (1 / listener.temperature)
+    np.testing.assert_allclose(among, expected / expected.sum(axis=1, keepdims=True), atol=1e-5)
+    prior = random_proba(50, 3, seed=0)
+    found = listener.predict_proba(contexts, captions, states_prior=prior)
+    product = plain * prior
+    np.testing.assert_allclose(found, product / product.sum(axis=1, keepdims=True))
+    with pytest.raises(ValueError, match="weight above 0"):
+        listener.predict_proba(contexts, captions, utterances={"red": 0})
+
+
+def test_orders_have_the_target_last_whatever_the_order_given():
+    states = torch.arange(8.0).reshape(1, 4, 2)
+    found = orders(states, torch.tensor([1]))
+    assert [order[0, :, 0].tolist() for order in found] == [
+        [0, 4, 6, 2],
+        [6, 0, 4, 2],
+        [4, 6, 0, 2],
+    ]
+    turned = orders(states[:, [3, 2, 1, 0]], torch.tensor([2]))
+    assert all(torch.equal(a, b) for a, b in zip(found, turned, strict=True))
+    many = states.repeat(200, 1, 1)
+    with seeded(0):
+        drawn = any_order(many, torch.full((200,), 1))
+    assert (drawn[:, -1, 0] == 2).all()
+    assert len({tuple(row) for row in drawn[:, :, 0].tolist()}) == 6

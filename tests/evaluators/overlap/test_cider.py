@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlgbench.evaluators.overlap.cider import cider
+
+TEXTS = st.lists(st.sampled_from("abcde"), min_size=1, max_size=9).map(" ".join)
+CORPORA = st.lists(
+    st.tuples(TEXTS, st.lists(TEXTS, min_size=1, max_size=4)), min_size=2, max_size=6
+)
+QUICK = settings(max_examples=60, deadline=None)
+
+
+def coco(corpus):
+    scorer = pytest.importorskip("pycocoevalcap.cider.cider").Cider()
+    texts, references = (
+        dict(enumerate([text] for text, _ in corpus)),
+        [lists for _, lists in corpus],
+    )
+    return scorer.compute_score(dict(enumerate(references)), texts)[1]
+
+
+@QUICK
+@given(CORPORA)
+def test_cider_d_is_what_pycocoevalcap_calls_cider(corpus):
+    np.testing.assert_allclose(cider(*zip(*corpus, strict=True)), coco(corpus), atol=1e-12)
+
+
+@QUICK
+@given(CORPORA, CORPORA)
+def test_document_frequencies_are_counted_within_groups(one, other):
+    expected = np.concatenate([coco(one), coco(other)])
+    labels = ["one"] * len(one) + ["other"] * len(other)
+    order = np.random.default_rng(0).permutation(len(labels))
+    mixed = [(one + other)[at] for at in order]
+    found = cider(*zip(*mixed, strict=True), group=[labels[at] for at in order])
+    np.testing.assert_allclose(found, expected[order], atol=1e-12)
+
+
+def plain_cider(corpus):
+    """Equations 1 to 3 of Vedantam et al. (2015) as they stand, times 10."""
+
+    def grams(text, n):
+        words = text.split()
+        return [tuple(words[at : at + n]) for at in range(len(words) - n + 1)]
+
+    def tfidf(text, n):
+        found = grams(text, n)
+        df = {g: sum(any(g in grams(r, n) for r in refs) for _, refs in corpus) for g in found}
+        return {
+            g: found.count(g) / len(found) * np.log(len(corpus) / max(1, df[g])) for g in set(found)
+        }
+
+    def cosine(h, r):
+        norms = np.sqrt(sum(v * v for v in h.values()) * sum(v * v for v in r.values()))
+        return sum(v * r.get(g, 0) for g, v in h.items()) / norms if norms > 0 else 0.0
+
+    return [
+        10
+        * np.mean(
+            [np.mean([cosine(tfidf(text, n), tfidf(r, n)) for r in refs]) for n in range(1, 5)]
+        )
+        for text, refs in corpus
+    ]
+
+
+@QUICK
+@given(CORPORA)
+def test_cider_is_the_papers(corpus):
+    found = cider(*zip(*corpus, strict=True), variant="cider")
+    np.testing.assert_allclose(found, plain_cider(corpus), atol=1e-12)
+
+
+def test_exact_matches_and_their_length():
+    texts = ["a b c d", "e f", "g"]
+    for variant in ("cider", "cider_d"):
+        found = cider(texts, [[text] for text in texts], variant=variant)
+        assert found.tolist() == pytest.approx([10, 5, 2.5])
+
+
+def test_a_longer_text_and_repeated_words_lose_by_cider_d_only():
+    references = [["a b c d"], ["e f g h"]]
+    longer = ["a b c d a b c d", "e"]
+    by = {name: cider(longer, references, variant=name)[0] for name in ("cider", "cider_d")}
+    # 4 words more: exp(-16 / 72); the doubled counts are clipped to 1 of 2 each
+    assert by["cider_d"] < by["cider"] * np.exp(-16 / 72) * 0.8
+    assert by["cider"] > 8
+
+
+def test_one_document_is_undefined():
+    found = cider(["a b", "a", "c"], [["a b"], [], ["c d"]], group=["x", "x", "y"])
+    assert np.isnan(found).all()
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ValueError, match=r"variant: 'cider-d' is unknown. Did you mean 'cider_d'"):
+        cider(["a"], [["a"]], variant="cider-d")
+    with pytest.raises(
+        ValueError, match=r"group must hold a label for each hypothesis. Got 1 for 2"
+    ):
+        cider(["a", "b"], [["a"], ["b"]], group=["x"])
