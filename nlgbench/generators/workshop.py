@@ -44,8 +44,8 @@ def random_settings(n: int, *, seed: int | np.random.Generator) -> pd.DataFrame:
 
     Notes
     -----
-    Zhou and Xu (2020, section 4.1, doi:10.1609/aaai.v34i05.6521) "randomly sample 5 hyperparameter
-    choices in a predefined range", which they do not publish. These ranges are a convention, for a
+    Zhou and Xu (2020, section 4.1, doi:10.1609/aaai.v34i05.6521) draw five settings for each model,
+    from ranges that they do not publish. These ranges are a convention, for a
     few hundred short sentences: they hold models that hardly learn to write, and models whose
     held-out perplexity rises again long before training ends.
 

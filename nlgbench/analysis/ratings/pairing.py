@@ -85,9 +85,9 @@ def tournament(
 
     Notes
     -----
-    Zhou and Xu (2020), section 3.3, doi:10.1609/aaai.v34i05.6521, stop when "the order of skill
-    ratings of compared models keeps the same after each model is selected at least 50 times",
-    which is read as above. It says nothing of certainty: repeat it with other seeds.
+    Zhou and Xu (2020), section 3.2, doi:10.1609/aaai.v34i05.6521, stop when the order of ratings
+    has stayed the same while every model was drawn 50 times, which is read as above. It says
+    nothing of certainty: repeat it with other seeds.
 
     Glicko-2's deviations pass over that ratings err alike: systems that mostly play each other look
     known against all. So with adaptive pairing ratings keep their joint covariance C. From the same

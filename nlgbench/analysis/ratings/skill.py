@@ -69,7 +69,7 @@ def glicko2(
 
     Notes
     -----
-    Zhou and Xu (2020), section 3.3, doi:10.1609/aaai.v34i05.6521, and `glicko2_update`. Both
+    Zhou and Xu (2020), section 3.2, doi:10.1609/aaai.v34i05.6521, and `glicko2_update`. Both
     systems of a game are updated from what held before it. The deviation does not depend on the
     outcome, so a tie narrows it as a win does, by either rule. It takes games for independent;
     several on one item are not, and expected outcomes vary less than games do. `order_stability`
