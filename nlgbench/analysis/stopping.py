@@ -213,10 +213,10 @@ def stop_on_losses(rates: pd.DataFrame, *, patience: int = 5) -> pd.DataFrame:
 
     Notes
     -----
-    Zhou and Xu (2020, section 4.1, doi:10.1609/aaai.v34i05.6521) "stop training when the winning
-    rate of latest checkpoint keeps being smaller than its losing rate for 5 iterations". Which
-    checkpoint is then used they do not say. Here it is the last one before the losing streak, or
-    the last of all where training never stops. Equal rates end a streak, as do undefined ones.
+    Zhou and Xu (2020, section 4.1, doi:10.1609/aaai.v34i05.6521) stop once the newest checkpoint
+    has lost more often than it won five times running. Which checkpoint is then used they do not
+    say. Here it is the last one before the losing streak, or the last of all where training never
+    stops. Equal rates end a streak, as do undefined ones.
 
     Examples
     --------
