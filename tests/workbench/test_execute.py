@@ -94,7 +94,11 @@ time.sleep(60)
 """
     make_notebook("mine", PARAMETERS, WRITE, slow)
     command = [sys.executable, "-c", "from nlgbench.workbench.cli import main; main()"]
-    process = subprocess.Popen([*command, "run", str(path), "--out", str(out)])
+    process = subprocess.Popen(
+        [*command, "run", str(path), "--out", str(out)],
+        # A job in the background of a shell is born deaf to Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     deadline = time.monotonic() + 40
     while not (found := list(out.glob(".partial-*/pid"))) or not found[0].read_text():
         assert time.monotonic() < deadline
