@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import re
@@ -192,6 +193,9 @@ def run(
     plans = [
         plan(notebook, given, source=source, effort=effort, around=around) for notebook in notebooks
     ]
+    # Two threads that import one package for the first time can lock each other out of it.
+    for package in ("papermill", "pandera.pandas"):
+        importlib.import_module(package)
     with runs.writing(out):
         runs.recover(out)
         runs.check_place(out, [plan.name for plan in plans])

@@ -223,6 +223,24 @@ def test_a_relative_data_folder_and_out_mean_the_callers(make_notebook, tmp_path
     assert (tmp_path / "here" / "results" / "mine" / "made.txt").is_file()
 
 
+def test_threads_find_their_packages_imported(make_notebook, tmp_path):
+    look = """
+import sys
+from pathlib import Path
+from nlgbench.workbench import execute
+def stand_in(plan, out, **_):
+    print(*("papermill" in sys.modules, "pandera.pandas" in sys.modules))
+    sys.stdout.flush()
+    raise SystemExit
+execute.execute = stand_in
+execute.run([sys.argv[1]], {}, out=Path(sys.argv[2]), source="simulated", jobs=2)
+"""
+    command = [sys.executable, "-c", look, str(make_notebook("mine", PARAMETERS, WRITE))]
+    command.append(str(tmp_path / "out"))
+    said = subprocess.run(command, capture_output=True, text=True)
+    assert "True True" in said.stdout, said
+
+
 @pytest.mark.parametrize(("given", "found"), [(None, "1"), ("3", "3")])
 def test_kernels_use_one_thread_unless_told(make_notebook, tmp_path, monkeypatch, given, found):
     monkeypatch.setenv("OMP_NUM_THREADS", given or "")
