@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.analysis.ratings.games import check_level
+from nlgbench.analysis.resampling import check_coverage
 
 #: What `choices` calls the baseline that picks any of the group's systems alike.
 RANDOM = "random choice"
@@ -119,7 +119,7 @@ def choices(
     >>> float(table[RANDOM, "win_times"])
     1.0
     """
-    check_level(level)
+    check_coverage(level, "level")
     if not tolerance >= 0:
         raise ValueError(f"tolerance must be 0 or more, in units of quality. Got {tolerance}.")
     _check(chosen, ["evaluator", "group"], "system", "chosen has")

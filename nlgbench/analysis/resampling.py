@@ -193,3 +193,28 @@ def interval(
         "n_undefined": n_undefined,
         "reason": reason,
     }
+
+
+def check_coverage(value: float, name: str) -> None:
+    """Refuse a coverage outside 0 to 1.
+
+    Parameters
+    ----------
+    value : float
+        What was asked for.
+    name : str
+        For the message: level or confidence.
+
+    Raises
+    ------
+    ValueError
+        With the number.
+
+    Examples
+    --------
+    >>> check_coverage(95, "level")
+    Traceback (most recent call last):
+    ValueError: level must be between 0 and 1. Got 95: 0.95 is usual.
+    """
+    if not 0 < value < 1:
+        raise ValueError(f"{name} must be between 0 and 1. Got {value}: 0.95 is usual.")

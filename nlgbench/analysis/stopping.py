@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.analysis.ratings.games import check_level, games
+from nlgbench.analysis.ratings.games import games
+from nlgbench.analysis.resampling import check_coverage
 from nlgbench.evaluators.comparator.draws import draw_between, paired
 from nlgbench.evaluators.comparator.splits import one_dataset
 from nlgbench.text import check_n
@@ -132,7 +133,7 @@ def win_and_loss(
     >>> win_and_loss(said, outputs, steps)[["system", "win", "loss", "n"]].values.tolist()
     [['a', nan, nan, 0], ['b', 0.0, 1.0, 1]]
     """
-    check_level(level)
+    check_coverage(level, "level")
     played = games(comparisons)  # outputs play for themselves, so that it is known which
     steps = _in_order(checkpoints)
     of = outputs[["output_id", "system"]].merge(steps, on="system").set_index("output_id")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
+from nlgbench.analysis.coefficients.weighted import weighted_coefficients
+from nlgbench.analysis.resampling import check_coverage
 from nlgbench.names import known
 from nlgbench.text import check_n
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 #: Fewer systems than this are not resampled.
 LEAST = 5
@@ -78,41 +80,36 @@ def correlate_trials(
     """
     known(statistic, ["spearman", "pearson"], "statistic")
     check_n(n_resamples, "n_resamples")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1. Got {confidence}: 0.95 is usual.")
+    check_coverage(confidence, "confidence")
     evaluators, cube, quality = _cube(scores, human)
     n_trials, n_systems = cube.shape[1:]
     rng = np.random.default_rng(seed)
-    full = _coefficients(cube, quality, statistic)
-    reason = ""
-    replicates = np.full((n_resamples, *full.shape), np.nan)
-    weights = np.zeros((n_resamples, n_trials))
-    if n_systems < LEAST:
-        reason = f"{n_systems} systems: resampling them says nothing."
-    else:
-        for at in range(n_resamples):
-            drawn = rng.integers(n_systems, size=n_systems)
-            replicates[at] = _coefficients(cube[:, :, drawn], quality[drawn], statistic)
-            weights[at] = np.bincount(rng.integers(n_trials, size=n_trials), minlength=n_trials)
-    bounds = [(1 - confidence) / 2, (1 + confidence) / 2]
+    reason = f"{n_systems} systems: resampling them says nothing." if n_systems < LEAST else ""
+    drawn = np.ones((1, n_systems), dtype=np.int64)  # all of them, as they are, come first
+    weights = np.zeros((0, n_trials))
+    if not reason:
+        counts = [(_draw(n_systems, rng), _draw(n_trials, rng)) for _ in range(n_resamples)]
+        drawn = np.stack([drawn[0], *(systems for systems, _ in counts)])
+        weights = np.stack([trials for _, trials in counts])
+    found = _coefficients(cube, quality, drawn, statistic)
+    full, replicates = found[0], found[1:]
     means = _means(replicates, weights)
     rows = []
     for at, name in enumerate(evaluators):
-        values = means[:, at]
         trials = full[at][np.isfinite(full[at])]
         rows.append(
             {
                 "evaluator": name,
                 "statistic": statistic,
                 "estimate": trials.mean() if len(trials) else np.nan,
-                **_interval(values, bounds),
+                **_interval(means[:, at], confidence),
                 "lowest": trials.min() if len(trials) else np.nan,
                 "highest": trials.max() if len(trials) else np.nan,
                 "confidence": confidence,
                 "n": n_systems,
                 "n_trials": len(trials),
                 "n_undefined": n_trials - len(trials),
-                "n_undefined_resamples": int(np.isnan(values).sum()) if not reason else 0,
+                "n_undefined_resamples": int(np.isnan(means[:, at]).sum()),
                 "reason": reason if len(trials) else "its scores are constant, or missing.",
             }
         )
@@ -121,14 +118,14 @@ def correlate_trials(
         for b in range(a + 1, len(evaluators)):
             gap = full[a] - full[b]
             both = np.isfinite(gap)
-            values = _means((replicates[:, [a]] - replicates[:, [b]]), weights)[:, 0]
+            values = _means(replicates[:, [a]] - replicates[:, [b]], weights)[:, 0]
             between.append(
                 {
                     "evaluator_a": evaluators[a],
                     "evaluator_b": evaluators[b],
                     "statistic": statistic,
                     "difference": gap[both].mean() if both.any() else np.nan,
-                    **_interval(values, bounds),
+                    **_interval(values, confidence),
                     "confidence": confidence,
                     "reason": reason if both.any() else "no trial has both.",
                 }
@@ -160,27 +157,30 @@ def _cube(scores: pd.DataFrame, human: pd.Series) -> tuple[list[str], Floats, Fl
     return evaluators, cube.reshape(len(evaluators), len(trials), len(systems)), quality
 
 
-def _coefficients(cube: Floats, quality: Floats, statistic: str) -> Floats:
-    """Correlate the last axis with quality; NaN where a score is missing or all are equal."""
-    if statistic == "spearman":
-        cube = np.where(np.isnan(cube).any(axis=-1, keepdims=True), np.nan, rankdata(cube, axis=-1))
-        quality = rankdata(quality)
-    x = cube - cube.mean(axis=-1, keepdims=True)
-    y = quality - quality.mean()
-    size = np.sqrt((x**2).sum(axis=-1) * (y**2).sum())
-    constant = size <= 1e-12 * np.maximum(1.0, np.abs(cube).max(axis=-1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(constant, np.nan, (x @ y) / np.where(constant, 1.0, size))
+def _draw(n: int, rng: np.random.Generator) -> Ints:
+    """Draw n of n with replacement; return how often each came."""
+    return np.bincount(rng.integers(n, size=n), minlength=n)
+
+
+def _coefficients(cube: Floats, quality: Floats, drawn: Ints, statistic: str) -> Floats:
+    """Correlate each evaluator and trial with quality; NaN where a score is missing and drawn."""
+    rows = cube.reshape(-1, cube.shape[-1])
+    missing = np.isnan(rows) if statistic == "spearman" else ~np.isfinite(rows)
+    # Infinite scores have ranks: the largest numbers stand for them.
+    filled = np.nan_to_num(np.where(missing, 0.0, rows))
+    found = weighted_coefficients(filled, quality, drawn, statistics=[statistic])[statistic].T
+    found[drawn @ missing.T > 0] = np.nan
+    return found.reshape(-1, *cube.shape[:2])
 
 
 def _means(replicates: Floats, weights: Floats) -> Floats:
     """Average over drawn trials; NaN where one that was drawn has no coefficient."""
     used = np.where(weights[:, None, :] > 0, replicates * weights[:, None, :], 0.0)
-    total = weights.sum(axis=1)[:, None]
-    return np.divide(used.sum(axis=2), total, out=np.full(used.shape[:2], np.nan), where=total > 0)
+    return used.sum(axis=2) / weights.sum(axis=1)[:, None]
 
 
-def _interval(values: Floats, bounds: list[float]) -> dict[str, float]:
+def _interval(values: Floats, confidence: float) -> dict[str, float]:
     values = values[np.isfinite(values)]
+    bounds = [(1 - confidence) / 2, (1 + confidence) / 2]
     low, high = np.quantile(values, bounds) if len(values) else (np.nan, np.nan)
     return {"ci_low": float(low), "ci_high": float(high)}

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from nlgbench import tables
+from nlgbench.analysis.resampling import check_coverage
 from nlgbench.names import known
 
 Floats = NDArray[np.float64]
@@ -148,8 +149,7 @@ def jackknife(
     >>> round(found["estimate"], 3), round(found["se"], 3), found["n_clusters"]
     (0.667, 0.333, 3)
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1. Got {level}: 0.95 is usual.")
+    check_coverage(level, "level")
     place, names = pd.factorize(np.asarray(clusters))
     n = len(names)
     sums = np.zeros((n, parts.shape[1]))

@@ -25,6 +25,7 @@ from nlgbench.analysis.correlation.levels import (
 )
 from nlgbench.analysis.correlation.samples import samples_of
 from nlgbench.analysis.correlation.system_scores import wide_scores
+from nlgbench.analysis.resampling import check_coverage
 from nlgbench.names import known
 from nlgbench.text import check_n
 
@@ -218,8 +219,7 @@ def differences(
     check_n(n_resamples, "n_resamples")
     if STATISTICS[known(statistic, list(STATISTICS), "statistic")] not in (None, level):
         raise ValueError(f"{statistic!r} is a statistic of level={STATISTICS[statistic]!r}.")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1. Got {confidence}: 0.95 is usual.")
+    check_coverage(confidence, "confidence")
     judged = judged_scores(
         outputs,
         scores,

@@ -27,6 +27,7 @@ from nlgbench.analysis.correlation.levels import (
     resampled,
 )
 from nlgbench.analysis.correlation.samples import Sample, item_grids, samples_of, system_means
+from nlgbench.analysis.resampling import check_coverage
 from nlgbench.names import known
 from nlgbench.text import check_n
 
@@ -220,8 +221,7 @@ def _checked(
     if resample is not None:
         known(resample, ("items", "systems", "both"), "resample")
     check_n(n, "n_resamples")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1. Got {confidence}: 0.95 is usual.")
+    check_coverage(confidence, "confidence")
     if isinstance(statistics, str) or not len(statistics):
         raise ValueError(f"statistics must be a list of names. Got {statistics!r}.")
     for name in statistics:

@@ -14,6 +14,7 @@ from nlgbench.analysis.correlation.inference import orders_of, permutation_p
 from nlgbench.analysis.correlation.judged import judged_scores
 from nlgbench.analysis.correlation.levels import ACCURACIES, PLAIN
 from nlgbench.analysis.correlation.samples import rounded
+from nlgbench.analysis.resampling import check_coverage
 from nlgbench.names import known
 from nlgbench.text import check_n
 
@@ -82,8 +83,7 @@ def correlate_systems(
         known(name, PLAIN, "statistics")
     known(p_method, ("scipy", "permutation"), "p_method")
     check_n(n_permutations, "n_permutations")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1. Got {confidence}: 0.95 is usual.")
+    check_coverage(confidence, "confidence")
     rng = np.random.default_rng(seed)
     dataset, scores, human = wide_scores(system_scores, human_scores)
     rows = []

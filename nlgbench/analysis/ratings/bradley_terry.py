@@ -21,10 +21,10 @@ from nlgbench.analysis.ratings.games import (
     Outcome,
     as_arrays,
     by_comparator,
-    check_level,
     games,
 )
 from nlgbench.analysis.ratings.glicko import POINTS, START
+from nlgbench.analysis.resampling import check_coverage
 from nlgbench.names import known
 
 
@@ -85,7 +85,7 @@ def bradley_terry(
     ([1595.42, 1404.58], True)
     """
     known(clusters, ["items", "games"], "clusters")
-    check_level(level)
+    check_coverage(level, "level")
     if clusters == "games" and outcome == "expected":
         raise ValueError(
             "expected outcomes vary less than games, so clusters='games' would be wrong: use "

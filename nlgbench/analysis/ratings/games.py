@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from statsmodels.stats.proportion import proportion_confint
 
 from nlgbench import tables
+from nlgbench.analysis.resampling import check_coverage
 from nlgbench.names import known
 
 Floats = NDArray[np.float64]
@@ -186,7 +187,7 @@ def win_rates(
     >>> win_rates(table)[["system", "win_rate", "ci_low", "ci_high"]].round(3).values.tolist()
     [['x', 1.0, 0.51, 1.0], ['y', 0.0, 0.0, 0.49]]
     """
-    check_level(level)
+    check_coverage(level, "level")
     played = games(comparisons, outputs, outcome=outcome, seed=seed)
     swapped = played.rename(
         columns={"system_a": "system_b", "system_b": "system_a", "win": "loss", "loss": "win"}
@@ -259,20 +260,3 @@ def reference_scores(
     scores = points.groupby(["dataset", "output_id", "evaluator"])["score"].mean().reset_index()
     scores["signature"] = f"points:3/1/0|outcome:{outcome}|range:0-3"
     return tables.check(scores[tables.columns("scores")], "scores")
-
-
-def check_level(level: float) -> None:
-    """Refuse a coverage or confidence outside 0 to 1.
-
-    Parameters
-    ----------
-    level : float
-        What was asked for.
-
-    Raises
-    ------
-    ValueError
-        With the number.
-    """
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1. Got {level}: 0.95 is usual.")

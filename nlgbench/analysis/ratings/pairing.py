@@ -12,6 +12,7 @@ from nlgbench import tables
 from nlgbench.analysis.ratings.games import Floats, Ints, Outcome, as_arrays, by_comparator, games
 from nlgbench.analysis.ratings.glicko import POINTS, START, check_start, play, start, surprise_of
 from nlgbench.analysis.ratings.skill import ratings_table
+from nlgbench.analysis.resampling import check_coverage
 from nlgbench.names import known
 from nlgbench.text import check_n
 
@@ -124,8 +125,7 @@ def tournament(
     check_n(n_unchanged, "n_unchanged")
     check_n(max_games, "max_games")
     check_start(START, deviation, 0.0, 0.5, tie_ratio)
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1. Got {confidence}: 0.95 is usual.")
+    check_coverage(confidence, "confidence")
     rng = np.random.default_rng(seed)
     sampled = outcome == "sampled"
     pool = games(comparisons, outputs, outcome="expected" if sampled else outcome)

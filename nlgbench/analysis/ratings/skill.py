@@ -8,7 +8,7 @@ import pandas as pd
 from scipy.stats import norm, rankdata
 
 from nlgbench import tables
-from nlgbench.analysis.ratings.games import Outcome, as_arrays, by_comparator, check_level, games
+from nlgbench.analysis.ratings.games import Outcome, as_arrays, by_comparator, games
 from nlgbench.analysis.ratings.glicko import (
     POINTS,
     START,
@@ -19,6 +19,7 @@ from nlgbench.analysis.ratings.glicko import (
     start,
     weight,
 )
+from nlgbench.analysis.resampling import check_coverage
 from nlgbench.names import known
 from nlgbench.text import check_n
 
@@ -195,7 +196,7 @@ def rating_intervals(ratings: pd.DataFrame, *, level: float = 0.95) -> pd.DataFr
     >>> rating_intervals(table)[["rating", "ci_low", "ci_high"]].round(1).values.tolist()
     [[1600.0, 1502.0, 1698.0], [1400.0, 1302.0, 1498.0]]
     """
-    check_level(level)
+    check_coverage(level, "level")
     checked = tables.check(ratings, "ratings")
     mean = checked.groupby(["dataset", "comparator"])["rating"].transform("mean")
     checked["rating"] += START - mean
