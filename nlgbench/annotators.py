@@ -16,6 +16,8 @@ DIMENSIONS = ("typicality", "real_or_fake")
 HIGHEST = 5
 _SLOPE, _SHIFT = 3.0, 7.55  # -0.85 nats per token is a 5 ("very typical"), -2.35 is a 0.5
 _INVALID = -1.0  # below what any sentence of the grammar but a few gets
+#: Nats per token at which a text of the grammar would be found invalid.
+INVALID_NATS = (_INVALID - _SHIFT) / _SLOPE
 REAL_ABOVE = 2.0
 BIAS_SD, NOISE_SD, CARELESS = 0.5, 1.1, 0.1
 

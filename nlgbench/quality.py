@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 
 from nlgbench import tables
-from nlgbench.annotators import Floats, n_tokens
+from nlgbench.annotators import INVALID_NATS, Floats, n_tokens
 from nlgbench.generators.reviews import review_grammar
 
-#: What a text outside the grammar counts for, nats per token: where typicality is -1 ("invalid").
-OUTSIDE = -2.85
+#: What a text outside the grammar counts for, nats per token.
+OUTSIDE = INVALID_NATS
 
 
 def true_quality(texts: Sequence[str]) -> Floats:

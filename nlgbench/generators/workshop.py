@@ -211,6 +211,7 @@ def train_workshop(
         min_count=min_count,
         seed=for_model,
     )
+    contexts = None
     if conditional:
         distinct = sorted(human["context"].unique())
         if n > len(distinct):
@@ -219,17 +220,14 @@ def train_workshop(
             )
         chosen = for_contexts.choice(len(distinct), n, replace=False)
         contexts = [distinct[at] for at in sorted(chosen)]
-        written, checkpoints = sample_checkpoints(
-            models,
-            model=model,
-            dataset=human["dataset"].iloc[0],
-            contexts=contexts,
-            seed=for_texts,
-        )
-    else:
-        written, checkpoints = sample_checkpoints(
-            models, model=model, dataset=human["dataset"].iloc[0], n=n, seed=for_texts
-        )
+    written, checkpoints = sample_checkpoints(
+        models,
+        model=model,
+        dataset=human["dataset"].iloc[0],
+        n=None if conditional else n,
+        contexts=contexts,
+        seed=for_texts,
+    )
     nats, n_known = models[1.0].logprob_known(
         to_read["text"].tolist(), to_read["context"].tolist() if conditional else None
     )
