@@ -194,7 +194,7 @@ def run(
         plan(notebook, given, source=source, effort=effort, around=around) for notebook in notebooks
     ]
     # Two threads that import one package for the first time can lock each other out of it.
-    for package in ("papermill", "pandera.pandas"):
+    for package in ("papermill", "pandera.pandas") if jobs > 1 else ():
         importlib.import_module(package)
     with runs.writing(out):
         runs.recover(out)
