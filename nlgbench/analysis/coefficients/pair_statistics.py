@@ -185,3 +185,30 @@ def divide(above: Floats, below: Floats) -> Floats:
     found = np.full(below.shape, np.nan)
     np.divide(above, below, out=found, where=below != 0)
     return found
+
+
+def tolerance(values: Floats) -> float:
+    """Give the difference up to which values count as equal.
+
+    Means of equal values, and differences of equal steps, may differ in their last bits. The rule
+    is that of HUSE's neighborhoods (``ties="exact"``): 1e-9 standard deviations. Where values
+    hardly vary, 1e-12 of the largest.
+    """
+    finite = values[np.isfinite(values)]
+    return float(max(1e-9 * finite.std(), 1e-12 * np.abs(finite).max())) if finite.size else 0.0
+
+
+def equalized(values: Floats, limit: float | None = None) -> Floats:
+    """Make values equal that differ by at most `limit`, along the last axis; NaN stays.
+
+    Default: the `tolerance` of all values.
+    """
+    limit = tolerance(values) if limit is None else limit
+    order = np.argsort(values, axis=-1)
+    ordered = np.take_along_axis(values, order, axis=-1)
+    place = np.broadcast_to(np.arange(values.shape[-1]), values.shape).copy()
+    place[..., 1:][ordered[..., 1:] - ordered[..., :-1] <= limit] = 0
+    first = np.take_along_axis(ordered, np.maximum.accumulate(place, axis=-1), axis=-1)
+    found = np.empty_like(values)
+    np.put_along_axis(found, order, first, axis=-1)
+    return found

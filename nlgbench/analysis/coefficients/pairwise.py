@@ -5,7 +5,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from nlgbench.analysis.coefficients.pair_statistics import Floats
+from nlgbench.analysis.coefficients.pair_statistics import Floats, equalized, tolerance
 from nlgbench.text import check_n
 
 
@@ -30,10 +30,10 @@ def tie_calibration(x: ArrayLike, y: ArrayLike) -> pd.DataFrame:
 
     Notes
     -----
-    Scores that differ by at most epsilon are tied; a pair is right when it is tied in both or
-    ordered alike (Deutsch, Foster and Freitag 2023, *Ties Matter*,
-    doi:10.18653/v1/2023.emnlp-main.798). One epsilon serves all groups, and each group weighs the
-    same. Time and memory go with the number of pairs.
+    Scores that differ by at most epsilon are tied (up to rounding: 1e-9 standard deviations); a
+    pair is right when it is tied in both or ordered alike (Deutsch, Foster and Freitag 2023, *Ties
+    Matter*, doi:10.18653/v1/2023.emnlp-main.798). One epsilon serves all groups, and each group
+    weighs the same. Time and memory go with the number of pairs.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def tie_calibration(x: ArrayLike, y: ArrayLike) -> pd.DataFrame:
     share = np.broadcast_to(1 / np.maximum(pairs, 1) / (pairs > 0).sum(), dx.shape)[there]
     dx, dy = dx[there], dy[there]
     tied, alike = dy == 0, np.sign(dx) * np.sign(dy) > 0
-    distance = np.abs(dx)
+    distance = equalized(np.abs(dx), tolerance(np.asarray(x, dtype=np.float64)))
     order = np.argsort(distance)
     gain = np.append(0, np.cumsum((share * (tied * 1.0 - alike))[order]))
     distance = distance[order]
@@ -104,9 +104,9 @@ def calibrated_accuracies(x: Floats, ys: Floats) -> Floats:
     array([0.66666667])
     """
     first, second = np.triu_indices(len(x), 1)
-    dx, dy = x[first] - x[second], ys[:, first] - ys[:, second]
+    dx, dy = _cleared(x[first] - x[second], x), _cleared(ys[:, first] - ys[:, second], ys)
     order = np.argsort(np.abs(dx))
-    distance = np.append(0, np.abs(dx)[order])
+    distance = np.append(0, equalized(np.abs(dx), tolerance(x))[order])
     tied, alike = dy[:, order] == 0, np.sign(dx[order]) * np.sign(dy[:, order]) > 0
     gain = np.cumsum(tied * 1.0 - alike, axis=1)
     gain = np.concatenate([np.zeros((len(ys), 1)), gain], axis=1)
@@ -144,6 +144,7 @@ def accuracy_at(
     first, second = np.triu_indices(n, 1)
     weight = np.where(np.isfinite(dx) & np.isfinite(dy), w[:, first] * w[:, second], 0)
     limit = np.reshape(np.asarray(epsilon, dtype=np.float64), (-1, 1))
+    limit = limit + tolerance(np.asarray(x, dtype=np.float64))
     ordered = np.where(np.abs(dx) <= limit, 0, np.sign(dx))
     total = weight.sum(axis=1)
     right = (weight * (ordered == np.sign(dy))).sum(axis=1)
@@ -173,6 +174,7 @@ def weighted_accuracy_at(x: Floats, y: Floats, weights: Floats, *, epsilon: floa
     >>> weighted_accuracy_at(*points, np.array([[1.0, 1.0, 1.0, 1.0]]), epsilon=4.0).round(3)
     array([0.667])
     """
+    x, y, epsilon = equalized(x), equalized(y), epsilon + tolerance(x)
     right = np.zeros(len(weights))
     step = max(1, (1 << 22) // len(x))
     for start in range(0, len(x), step):
@@ -191,7 +193,12 @@ def _differences(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
     if a.shape != b.shape:
         raise ValueError(f"x and y must have one shape. Got {np.shape(x)} and {np.shape(y)}.")
     first, second = np.triu_indices(a.shape[1], 1)
-    return a[:, first] - a[:, second], b[:, first] - b[:, second]
+    return _cleared(a[:, first] - a[:, second], a), _cleared(b[:, first] - b[:, second], b)
+
+
+def _cleared(differences: Floats, values: Floats) -> Floats:
+    """Set differences to 0 that rounding alone can have made."""
+    return np.where(np.abs(differences) <= tolerance(values), 0.0, differences)
 
 
 def soft_pairwise_accuracy(

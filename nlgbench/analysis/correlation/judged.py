@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from nlgbench import tables
-from nlgbench.analysis.coefficients.pair_statistics import Floats
+from nlgbench.analysis.coefficients.pair_statistics import Floats, equalized
 from nlgbench.names import known
 
 
@@ -27,17 +27,15 @@ class Judged:
         The same rows, a column per evaluator; NaN where an output has no score.
     n_outputs : int
         Outputs that should have both.
-
-    Examples
-    --------
-    >>> Judged("d", pd.DataFrame(), pd.DataFrame(), 0).n_outputs
-    0
+    turned : tuple of str
+        Evaluators of which lower was better: their scores are negated.
     """
 
     dataset: str
     rows: pd.DataFrame
     scores: pd.DataFrame
     n_outputs: int
+    turned: tuple[str, ...] = ()
 
 
 def judged_scores(
@@ -67,7 +65,9 @@ def judged_scores(
     -------
     Judged
         Each output's judgments are averaged first, so that every output weighs the same
-        whatever the number of its annotators.
+        whatever the number of its annotators. Scores whose signature says ``direction:lower`` are
+        negated, so that higher is better everywhere. Values that differ by at most 1e-9 standard
+        deviations are made equal.
 
     Raises
     ------
@@ -112,10 +112,16 @@ def judged_scores(
         known(dimension, dimensions, "dimension")
         judgments = judgments[judgments["dimension"] == dimension]
     rows = outputs if include_human else outputs[~outputs["is_human"]]
+    turned = scores["signature"].str.contains("direction:lower", regex=False)
+    scores = scores.assign(score=scores["score"].where(~turned, -scores["score"]))
     wide = scores.pivot(index="output_id", columns="evaluator", values="score")
     rows = rows[["output_id", "item_id", "system"]].assign(
         cluster=_clusters(rows, judgments, clusters),
-        judgment=rows["output_id"].map(judgments.groupby("output_id")["value"].mean()),
+        judgment=equalized(
+            rows["output_id"]
+            .map(judgments.groupby("output_id")["value"].mean())
+            .to_numpy(dtype=np.float64)
+        ),
     )
     n_outputs = len(rows)
     rows = rows[rows["judgment"].notna()].reset_index(drop=True)
@@ -130,7 +136,9 @@ def judged_scores(
             "another column."
         )
     aligned = wide.reindex(rows["output_id"]).reset_index(drop=True)
-    return Judged(datasets[0], rows, aligned, n_outputs)
+    aligned = aligned.apply(lambda one: equalized(one.to_numpy(dtype=np.float64)), raw=False)
+    names = tuple(str(name) for name in scores.loc[turned, "evaluator"].unique())
+    return Judged(datasets[0], rows, aligned, n_outputs, names)
 
 
 def _clusters(rows: pd.DataFrame, judgments: pd.DataFrame, column: str | None) -> pd.Series:

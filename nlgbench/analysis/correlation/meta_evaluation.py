@@ -9,11 +9,14 @@ import pandas as pd
 from nlgbench.analysis.coefficients.pair_statistics import Floats
 from nlgbench.analysis.coefficients.pairwise import calibrated_accuracies, pair_confidences
 from nlgbench.analysis.coefficients.unweighted import coefficients
-from nlgbench.analysis.correlation.inference import (
-    bootstrap_interval,
-    bootstrap_p,
-    orders_of,
-    permutation_p,
+from nlgbench.analysis.correlation.expectations import expectations
+from nlgbench.analysis.correlation.inference import orders_of, permutation_p
+from nlgbench.analysis.correlation.intervals import (
+    Interval,
+    doubts,
+    of_outputs,
+    of_systems,
+    p_value,
 )
 from nlgbench.analysis.correlation.judged import Judged, judged_scores
 from nlgbench.analysis.correlation.levels import (
@@ -24,7 +27,6 @@ from nlgbench.analysis.correlation.levels import (
     epsilons_of,
     full_statistics,
     item_values,
-    resampled,
 )
 from nlgbench.analysis.correlation.samples import Sample, item_grids, samples_of, system_means
 from nlgbench.analysis.resampling import check_coverage
@@ -52,7 +54,8 @@ def correlate(
     Parameters
     ----------
     outputs, scores, judgments : DataFrame
-        The tables, of one dataset. Scores are taken as they are: higher should be better.
+        The tables, of one dataset. Higher scores should be better; those whose signature says
+        ``direction:lower`` are turned.
     level : {"system", "output", "item"}
         ``"system"``: over systems' means. ``"output"``: over all outputs at once. ``"item"``: over
         the systems of an item, averaged over the items where it is defined.
@@ -61,14 +64,14 @@ def correlate(
         ``tie_calibrated`` (epsilon chosen in sample), ``tie_calibrated_held_out`` (chosen on the
         other half of the items; level ``"item"``), ``soft_pairwise`` (level ``"system"``) (0 to 1).
     resample : {"items", "systems", "both"} or None
-        What the bootstrap draws: which other items, systems, or both there might have been.
+        What the interval is about: other items, systems, or both that there might have been.
     clusters : str, optional
         ``"group_id"`` (HIT) or a column of `outputs`, such as ``"context"``: drawn in place of
         items.
     dimension : str, optional
         Of the judgments; may be omitted where there is one.
     n_resamples : int
-        Resamples, and random permutations.
+        Draws, where an interval is made of them, and random permutations.
     confidence : float
         Coverage asked for, between 0 and 1.
     include_human : bool
@@ -80,11 +83,14 @@ def correlate(
     -------
     DataFrame
         A row per evaluator and statistic: dataset, evaluator, level, statistic, estimate, ci_low,
-        ci_high, confidence, ci_method, n_resamples, n_undefined_resamples (left aside), reason
-        (why there is no estimate or no interval, or ""), p, p_method, n (systems, outputs or
-        items), n_undefined (items without a value; 1 where the estimate is), n_missing (outputs
+        ci_high, confidence, ci_method, estimand (what the interval is about), reason (why there is
+        no estimate or no interval, or why to doubt it; or ""), n_resamples (draws; 0 where none are
+        needed), n_undefined_resamples (left aside), p, p_method, n (systems, outputs or items),
+        n_clusters, n_undefined (items without a value; 1 where the estimate is), n_missing (outputs
         left out for want of a score or a judgment), epsilon (threshold of tie calibration; the mean
-        of two, held out), resample.
+        of two, held out), turned (whether scores were negated), resample; at the level of systems
+        also disattenuated (Pearson's r of the systems' expectations), reliability_scores and
+        reliability_judgments (share of the variance of means that is not noise).
 
     Raises
     ------
@@ -99,26 +105,41 @@ def correlate(
     Undefined (a constant variable, a single system) is NaN and counted, never 0. Two systems give
     correlations of -1 or 1.
 
-    Items drawn are drawn with all their outputs; where every item is of one system, within the
-    system. ``"items"`` asks what other items would have given for *these* systems (the parameter is
-    the correlation of their population means); ``"systems"`` and ``"both"`` ask about other systems
-    of the kind (Deutsch, Dror and Roth 2021, doi:10.1162/tacl_a_00417), of which few are known:
-    twelve systems are twelve points. To accuracies the copies of a drawn system or output are no
-    pairs; to correlations they are ties.
+    Values that differ by at most 1e-9 standard deviations are equal, as in HUSE.
 
-    Means of few items are noisy, so a correlation of means is too low, and in resamples of the
-    items lower still. Pearson's interval is corrected for that (bias-corrected percentile); those
-    of ranks and pairs are plain quantiles, as the correction makes them worse. How often they
-    hold is in `benchmarks/correlation_coverage.py`: with few items, or with four systems, too
-    seldom. A threshold of tie calibration stays as it is in resamples: the interval is given
-    epsilon, and leaves out that it was chosen.
+    **Systems' means.** Means of few items are noisy, and noise lowers correlations. ``"items"``
+    and ``"both"`` are therefore about the systems' *expectations*, while the estimate is that of
+    the means. Let C be the covariance of the means over systems, and N the part that is noise, from
+    how clusters differ (``MS_int / n`` where every cluster has every system)::
+
+        r_d = (C_xy - N_xy) / sqrt((C_xx - N_xx) (C_yy - N_yy))
+
+    - ``"items"``, Pearson: r_d plus or minus Student's t times its delete-one-cluster jackknife
+      standard error, cut at -1 and 1; clusters are deleted within systems where each is of one.
+      Ranks: quantiles of the statistic of expectations drawn from their posterior, for systems
+      that are a sample of a bivariate normal population with nothing known of it.
+    - ``"systems"``, Pearson: jackknife over systems of Fisher's z, t with n - 2 degrees of freedom.
+      Spearman: Bonett and Wright (2000, doi:10.1007/BF02294183). Kendall and pairwise accuracy:
+      Fieller, Hartley and Pearson's variance (1957, doi:10.1093/biomet/44.3-4.470), with t.
+    - ``"both"``: the interval over systems, its ends taken off the noise as r_d is (ranks by way of
+      the r that a normal population with theirs has).
+    - Tie calibration and soft accuracy: plain percentiles of a bootstrap.
+
+    No interval where the reliability of the mean scores or judgments is below .5.
+
+    **Outputs, items.** Delete-one jackknife over clusters (in at most 1,000 random groups), over
+    systems, or the sum of both variances, with Student's t; over outputs on Fisher's z.
+
+    Fewer than ten clusters, or systems where these are drawn, are marked in `reason`. How often
+    intervals hold is in docs/meta-evaluation.md. A threshold of tie calibration stays as it is in
+    resamples: the interval is given epsilon, and leaves out that it was chosen.
 
     p: at the level of systems, of a permutation test in which the systems' judgments are dealt out
     anew (all ways up to 65,536, that is up to eight systems), two-sided for correlations, and of
-    accuracies at least as high; epsilon is chosen anew. At the other levels, from the bootstrap:
-    twice the share of resamples on the other side of 0, or of the accuracy that is expected by
-    chance with these ties, so that it follows `resample` and `clusters`. None (NaN) for tie
-    calibration there, as epsilon was chosen on the same judgments.
+    accuracies at least as high; epsilon is chosen anew. At the other levels, Student's t of the
+    jackknife against 0, or against the accuracy that is expected by chance with these ties, so that
+    it follows `resample` and `clusters`. None (NaN) for tie calibration there, as epsilon was
+    chosen on the same judgments.
 
     Examples
     --------
@@ -170,26 +191,45 @@ def _correlated(
 ) -> pd.DataFrame:
     """Correlate evaluators that have scored the same outputs."""
     epsilons = epsilons_of(sample, level, statistics, rng)
-    computed = list(statistics)
-    if "pairwise_accuracy" in statistics:
-        computed.append("chance_accuracy")
     full = full_statistics(sample, level, statistics, epsilons)
-    replicates = resampled(judged, sample, level, computed, epsilons, resample, n_resamples, rng)
     tested = {}
+    beside: dict[str, Floats] = {}
+    intervals: dict[tuple[int, str], Interval] = {}
     if level == "system":
         tested = _permutation_tests(sample, statistics, full, n_resamples, rng)
+        found = expectations(sample)
+        beside = {
+            "disattenuated": found.r,
+            "reliability_scores": found.reliability_scores,
+            "reliability_judgments": found.reliability_judgments,
+        }
+        if resample is not None:
+            intervals = of_systems(
+                judged,
+                sample,
+                found,
+                full,
+                statistics,
+                epsilons,
+                resample,
+                n_resamples,
+                confidence,
+                rng,
+            )
+    elif resample is not None:
+        intervals = of_outputs(sample, level, full, statistics, epsilons, resample, confidence, rng)
     by_item = item_values(sample, statistics, epsilons, None) if level == "item" else full
     units = {"system": sample.system, "output": np.arange(len(sample.y)), "item": sample.item}
+    nothing = Interval(float("nan"), float("nan"), "none", "nothing was resampled")
     rows = []
     for at, name in enumerate(names):
         for statistic in statistics:
-            estimate, values = float(full[statistic][at, 0]), replicates[statistic][at]
+            estimate = float(full[statistic][at, 0])
+            interval = intervals.get((at, statistic), nothing)
             if statistic in tested:
                 p, p_method = float(tested[statistic][0][at]), tested[statistic][1]
             elif statistic in PLAIN:
-                is_accuracy = statistic in ACCURACIES
-                chance = replicates["chance_accuracy"][at] if is_accuracy else 0.0
-                p, p_method = bootstrap_p(values - chance), "bootstrap"
+                p, p_method = p_value(interval), "jackknife, t"
             else:
                 p, p_method = float("nan"), "none: epsilon was chosen on the same judgments"
             epsilon = epsilons[statistic][at].mean() if statistic in epsilons else float("nan")
@@ -200,18 +240,63 @@ def _correlated(
                     "level": level,
                     "statistic": statistic,
                     "estimate": estimate,
-                    **bootstrap_interval(
-                        values, estimate, confidence, corrected=statistic == "pearson"
-                    ),
+                    "ci_low": interval.low,
+                    "ci_high": interval.high,
+                    "confidence": confidence,
+                    "ci_method": interval.method,
+                    "estimand": _estimand(level, resample, interval.method),
+                    "reason": _reason(interval, sample, resample, statistic, level, float(epsilon)),
+                    "n_resamples": interval.n_drawn,
+                    "n_undefined_resamples": interval.n_undefined,
                     "p": p if np.isfinite(estimate) else float("nan"),
                     "p_method": p_method,
                     "n": len(np.unique(units[level])),
+                    "n_clusters": len(np.unique(sample.cluster)),
                     "n_undefined": int(np.isnan(by_item[statistic][at]).sum()),
                     "n_missing": judged.n_outputs - len(sample.y),
                     "epsilon": float(epsilon),
+                    "turned": name in judged.turned,
+                    **{
+                        column: float(values[at]) if statistic == "pearson" else float("nan")
+                        for column, values in beside.items()
+                    },
                 }
             )
     return pd.DataFrame(rows)
+
+
+def _estimand(level: str, resample: str | None, method: str) -> str:
+    """Say what an interval is about."""
+    if resample is None or method == "none":
+        return ""
+    noiseless = level == "system" and method != "percentile" and resample != "systems"
+    return {
+        "items": "these systems, other items",
+        "systems": "other systems, these items",
+        "both": "other systems, other items",
+    }[resample] + (": expectations" if noiseless else "")
+
+
+def _reason(
+    interval: Interval,
+    sample: Sample,
+    resample: str | None,
+    statistic: str,
+    level: str,
+    epsilon: float,
+) -> str:
+    """Say why there is no interval, or why to doubt it."""
+    if resample is None or interval.reason:
+        return interval.reason
+    if statistic.startswith("tie_calibrated"):
+        x = (
+            system_means(sample, np.ones((1, sample.n_clusters)))[0][:, 0]
+            if level == "system"
+            else sample.x
+        )
+        if epsilon >= np.nanmax(np.nanmax(x, axis=1) - np.nanmin(x, axis=1)):
+            return "the chosen threshold ties all scores"
+    return doubts(interval, sample, resample)
 
 
 def _checked(

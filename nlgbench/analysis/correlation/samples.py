@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nlgbench.analysis.coefficients.pair_statistics import Floats, divide
+from nlgbench.analysis.coefficients.pair_statistics import Floats, divide, equalized
 from nlgbench.analysis.correlation.judged import Judged
 
 
@@ -99,8 +99,8 @@ def item_grids(sample: Sample) -> tuple[Floats, Floats]:
     cell, n_cells = row * sample.n_systems + sample.system, len(items) * sample.n_systems
     count = np.bincount(cell, minlength=n_cells).astype(np.float64)
     grids = [
-        divide(
-            np.bincount(cell, weights=values, minlength=n_cells).astype(np.float64), count
+        equalized(
+            divide(np.bincount(cell, weights=values, minlength=n_cells).astype(np.float64), count)
         ).reshape(len(items), -1)
         for values in (*sample.x, sample.y)
     ]
@@ -121,8 +121,8 @@ def system_means(sample: Sample, of_clusters: Floats) -> tuple[Floats, Floats, N
     -------
     tuple of ndarray
         Mean scores (m, r, systems), mean judgments (r, systems), and whether the resample has an
-        output of the system (r, systems); NaN where not. Means are rounded to 12 digits of the
-        largest, so that equal means are tied.
+        output of the system (r, systems); NaN where not. Equal means are tied, whatever their
+        last bits.
     """
     cell = sample.cluster * sample.n_systems + sample.system
     n_cells = sample.n_clusters * sample.n_systems
@@ -133,25 +133,7 @@ def system_means(sample: Sample, of_clusters: Floats) -> tuple[Floats, Floats, N
 
     count = sums(np.ones(len(sample.y)))
     x, y = np.stack([divide(sums(one), count) for one in sample.x]), divide(sums(sample.y), count)
-    return np.stack([rounded(one) for one in x]), rounded(y), count > 0
-
-
-def rounded(means: Floats) -> Floats:
-    """Round to 12 digits of the largest: means of equal values may differ in their last bits.
-
-    Parameters
-    ----------
-    means : ndarray
-        NaN stays.
-
-    Returns
-    -------
-    ndarray
-        Of the same shape.
-    """
-    largest = np.nanmax(np.abs(means), initial=0)
-    scale = 10.0 ** np.ceil(np.log10(largest)) if largest > 0 else 1.0
-    return np.round(means / scale, 12) * scale
+    return np.stack([equalized(one) for one in x]), equalized(y), count > 0
 
 
 def clusters_of_items(sample: Sample) -> NDArray[np.int64]:

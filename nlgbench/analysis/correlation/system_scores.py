@@ -8,12 +8,11 @@ import pandas as pd
 from scipy import stats
 
 from nlgbench import tables
-from nlgbench.analysis.coefficients.pair_statistics import Floats
+from nlgbench.analysis.coefficients.pair_statistics import Floats, equalized
 from nlgbench.analysis.coefficients.unweighted import coefficients
 from nlgbench.analysis.correlation.inference import orders_of, permutation_p
 from nlgbench.analysis.correlation.judged import judged_scores
 from nlgbench.analysis.correlation.levels import ACCURACIES, PLAIN
-from nlgbench.analysis.correlation.samples import rounded
 from nlgbench.analysis.resampling import check_coverage
 from nlgbench.names import known
 from nlgbench.text import check_n
@@ -169,7 +168,7 @@ def mean_system_scores(
     tuple of DataFrame
         Two tables ``system_scores``: of the evaluators, and of the judgments (the evaluator's name
         is the dimension). Only outputs that every evaluator has scored count, so that all are
-        averaged over the same; means are rounded to 12 digits.
+        averaged over the same; equal means are tied, whatever their last bits.
 
     Raises
     ------
@@ -203,7 +202,7 @@ def mean_system_scores(
     found = []
     for means in (x, y.set_axis([dimension], axis=1)):
         # Equal means may differ in their last bits, and would not be tied.
-        means = means.apply(lambda one: rounded(one.to_numpy()), raw=False)
+        means = means.apply(lambda one: equalized(one.to_numpy()), raw=False)
         long = means.rename_axis("system").reset_index().melt("system", var_name="evaluator")
         long = long.rename(columns={"value": "score"}).assign(dataset=judged.dataset, signature="")
         found.append(tables.check(long[tables.columns("system_scores")], "system_scores"))

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -156,3 +156,19 @@ def test_soft_accuracy_does_not_depend_on_the_order_of_systems():
     assert np.isnan(soft_pairwise_accuracy(x[:, :1], y[:, :1]))
     with pytest.raises(ValueError, match=r"one shape \(items, systems\)"):
         soft_pairwise_accuracy(x, y[:10])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), min_size=2, max_size=12))
+def test_tenths_tie_as_whole_numbers_do(pairs):
+    # Of [0, 1, 2, 3] against [0, 1, 1, 1] two thirds are right; divided by ten it was .833.
+    x, y = np.array(pairs, dtype=np.float64).T
+    whole, tenths = tie_calibration(x, y), tie_calibration(x / 10, y / 10)
+    np.testing.assert_allclose(tenths["accuracy"], whole["accuracy"])
+    np.testing.assert_allclose(tenths["epsilon"] * 10, whole["epsilon"])
+    epsilon = best_epsilon(tenths)
+    best = whole["accuracy"].max()
+    assert calibrated_accuracies(x / 10, y[None] / 10)[0] == pytest.approx(best)
+    assert accuracy_at(x / 10, y / 10, epsilon=epsilon)[0] == pytest.approx(best)
+    ones = np.ones((1, len(x)))
+    assert weighted_accuracy_at(x / 10, y / 10, ones, epsilon=epsilon)[0] == pytest.approx(best)

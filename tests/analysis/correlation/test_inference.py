@@ -45,6 +45,8 @@ def test_what_has_no_interval_has_a_reason():
         found = bootstrap_interval(values, estimate, 0.9)
         assert found["reason"].startswith(reason)
         assert np.isnan([found["ci_low"], found["ci_high"]]).all()
+    two = bootstrap_interval(np.array([0.25, np.nan, 0.75]), 0.5, 0.9)
+    assert [two["ci_low"], two["ci_high"], two["reason"]] == pytest.approx([0.275, 0.725, ""])
 
 
 def test_bootstrap_p_is_twice_the_rarer_side():
@@ -53,6 +55,7 @@ def test_bootstrap_p_is_twice_the_rarer_side():
     assert bootstrap_p(-values) == pytest.approx(2 * 4 / 101)
     assert bootstrap_p(np.zeros(50)) == 1
     assert np.isnan(bootstrap_p(np.array([np.nan, 1.0])))
+    assert bootstrap_p(np.array([0.5, 1.0])) == pytest.approx(2 / 3)
 
 
 def test_orders_are_all_or_drawn():

@@ -1,0 +1,354 @@
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from small_study import study
+
+from nlgbench.analysis.correlation import correlate
+from nlgbench.analysis.correlation.expectations import drawn_expectations, expectations
+from nlgbench.analysis.correlation.samples import Sample
+
+sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
+from correlation_coverage import intervals_of, measure, sample_of, world_of
+
+RANKS = ["spearman", "kendall_b", "kendall_c", "pairwise_accuracy"]
+
+
+def sample_from(x, y, item, system, n_items, n_systems):
+    return Sample(np.atleast_2d(x), y, item, system, item, n_systems, n_items)
+
+
+def without(sample, keep):
+    return Sample(
+        sample.x[:, keep],
+        sample.y[keep],
+        sample.item[keep],
+        sample.system[keep],
+        sample.cluster[keep],
+        sample.n_systems,
+        sample.n_clusters,
+    )
+
+
+def layout(kind, rng, n_systems=5, n_items=12):
+    """Outputs of all systems for all items, of some, or each item's of one system."""
+    system, item = np.divmod(np.arange(n_systems * n_items), n_items)
+    if kind == "apart":
+        item = system * n_items + item
+    keep = rng.random(len(item)) < 0.75 if kind == "some" else np.ones(len(item), dtype=bool)
+    system, item = system[keep], item[keep]
+    quality, hard = 2 * rng.normal(size=n_systems), rng.normal(size=item.max() + 1)
+    x, y = (quality[system] + hard[item] + rng.normal(size=(2, len(item)))).astype(float)
+    return sample_from(
+        np.stack([x, -x + rng.normal(size=len(x))]), y, item, system, item.max() + 1, n_systems
+    )
+
+
+def test_expectations_are_those_of_an_analysis_of_variance():
+    rng = np.random.default_rng(0)
+    n_systems, n_items = 6, 15
+    x, y = rng.normal(size=(2, n_systems, n_items)) + 2 * rng.normal(size=(n_systems, 1))
+    system, item = np.divmod(np.arange(n_systems * n_items), n_items)
+    found = expectations(sample_from(x.ravel(), y.ravel(), item, system, n_items, n_systems))
+
+    def parts(a, b):
+        """Covariance of means, and the interaction's mean product over the items."""
+        rest = [
+            one - one.mean(axis=0) - one.mean(axis=1, keepdims=True) + one.mean() for one in (a, b)
+        ]
+        degrees = (n_systems - 1) * (n_items - 1)
+        return np.cov(a.mean(axis=1), b.mean(axis=1))[0, 1], (rest[0] * rest[1]).sum() / (
+            degrees * n_items
+        )
+
+    (xx, nxx), (xy, nxy), (yy, nyy) = parts(x, x), parts(x, y), parts(y, y)
+    assert found.r[0] == pytest.approx((xy - nxy) / np.sqrt((xx - nxx) * (yy - nyy)))
+    assert found.reliability_scores[0] == pytest.approx(1 - nxx / xx)
+    assert found.reliability_judgments[0] == pytest.approx(1 - nyy / yy)
+    assert found.noise[:, 0].mean(axis=1) == pytest.approx([nxx, nxy, nyy])
+
+
+@pytest.mark.parametrize("kind", ["all", "some", "apart"])
+@pytest.mark.parametrize("seed", range(3))
+def test_jackknives_are_those_of_outputs_left_out(kind, seed):
+    sample = layout(kind, np.random.default_rng(seed))
+    found = expectations(sample)
+    units = np.unique(sample.cluster)
+    left_out = np.array([expectations(without(sample, sample.cluster != u)).r for u in units])
+    n = len(units)
+    if kind == "apart":
+        of = np.array([sample.system[sample.cluster == u][0] for u in units])
+        parts = [left_out[of == s] for s in np.unique(of)]
+        variance = sum(part.var(axis=0) * (len(part) - 1) for part in parts)
+    else:
+        variance = left_out.var(axis=0) * (n - 1)
+    assert found.over_clusters == pytest.approx(np.sqrt(variance))
+    systems = np.unique(sample.system)
+    left_out = np.array([expectations(without(sample, sample.system != s)).r for s in systems])
+    if kind == "all":
+        expected = np.sqrt(left_out.var(axis=0) * (len(systems) - 1))
+        assert found.over_systems == pytest.approx(expected)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.floats(0.01, 100), st.floats(-50, 50))
+def test_expectations_do_not_depend_on_units_or_order(seed, scale, shift):
+    rng = np.random.default_rng(seed)
+    sample = layout("some", rng)
+    order = rng.permutation(len(sample.y))
+    moved = without(sample, order)
+    moved = Sample(
+        moved.x * scale + shift,
+        moved.y,
+        moved.item,
+        moved.system,
+        moved.cluster,
+        moved.n_systems,
+        moved.n_clusters,
+    )
+    one, other = expectations(sample), expectations(moved)
+    assert other.r == pytest.approx(one.r, rel=1e-6, nan_ok=True)
+    assert other.over_clusters == pytest.approx(one.over_clusters, rel=1e-5, nan_ok=True)
+
+
+def test_draws_of_expectations_have_less_noise_than_the_means():
+    rng = np.random.default_rng(0)
+    sample = sample_of(world_of(12, 30, 0.8, "normal", rng), rng)
+    found = expectations(sample)
+    x, y = drawn_expectations(found, 0, 4000, rng)
+    assert x.shape == (4000, 12)
+    # Drawn systems keep the order of their means, drawn towards the mean of all.
+    assert np.corrcoef(x.mean(axis=0), found.x[0])[0, 1] > 0.99
+    assert x.mean(axis=0).var() < found.x[0].var()
+    assert x.std(axis=0).mean() == pytest.approx(np.sqrt(found.noise[0, 0].mean()), rel=0.2)
+    assert stats.kendalltau(y.mean(axis=0), found.y).statistic > 0.9
+
+
+@pytest.mark.parametrize(
+    ("level", "cell", "n_worlds"),
+    [
+        # Bias-corrected percentiles held .49 to .85 in cells of this kind.
+        ("system", (24, 100, 0.96, "normal"), 40),
+        ("system", (12, 30, 0.8, "ordinal"), 40),
+        ("output", (12, 30, 0.5, "normal"), 30),
+        ("item", (12, 30, 0.8, "skewed"), 30),
+    ],
+)
+def test_intervals_hold_as_often_as_they_say(level, cell, n_worlds):
+    table = measure(level, *cell, n_worlds, seed=1)
+    least = 0.95 - 3 * np.sqrt(0.95 * 0.05 / n_worlds)
+    assert (table["covered"] >= least).all(), table.to_string()
+    assert (table["marked"] <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_worlds)).all()
+    assert table["width"].between(0.4, 1.8).all()
+
+
+def test_the_upper_end_is_no_extreme_of_resamples():
+    # Nearly all resamples of noisy means lie below the estimate: bias-corrected quantiles then
+    # ended at the largest of them, and moved with their number.
+    tables_of = study(n_systems=12, n_items=30, n_evaluators=1)
+    ends = [
+        correlate(*tables_of, statistics=["pearson"], n_resamples=n, seed=0)["ci_high"].iloc[0]
+        for n in (200, 2_000)
+    ]
+    assert ends[0] == pytest.approx(ends[1])
+
+
+def test_every_interval_says_what_it_is_about_and_how_it_was_made():
+    tables_of = study(n_systems=12, n_items=30)
+    names = ["pearson", *RANKS, "tie_calibrated", "soft_pairwise"]
+    about = {
+        "items": "these systems, other items",
+        "systems": "other systems, these items",
+        "both": "other systems, other items",
+    }
+    for resample, words in about.items():
+        found = correlate(*tables_of, statistics=names, resample=resample, n_resamples=200, seed=0)
+        assert found["estimand"].str.startswith(words).all()
+        percentile = found["statistic"].isin(["tie_calibrated", "soft_pairwise"])
+        assert (found["ci_method"].eq("percentile") == percentile).all()
+        noiseless = found["estimand"].str.endswith("expectations")
+        assert (noiseless == (~percentile & (resample != "systems"))).all()
+        assert found["n_clusters"].eq(30).all()
+        pearson = found[found["statistic"] == "pearson"]
+        assert pearson["disattenuated"].gt(pearson["estimate"]).all()
+        assert pearson["reliability_scores"].between(0.5, 1).all()
+
+
+@pytest.mark.parametrize("level", ["output", "item"])
+@pytest.mark.parametrize("resample", ["items", "systems", "both"])
+def test_jackknives_of_outputs_and_items_are_those_written_out(level, resample):
+    outputs, scores, judgments = study(n_systems=10, n_items=12, n_evaluators=1)
+    rows = outputs.merge(judgments.groupby("output_id", as_index=False)["value"].mean())
+    rows = rows.merge(scores[["output_id", "score"]])
+
+    def statistic(part):
+        if level == "output":
+            return np.arctanh(stats.spearmanr(part["score"], part["value"]).statistic)
+        by_item = part.groupby("item_id")[["score", "value"]]
+        return by_item.apply(lambda one: stats.spearmanr(*one.to_numpy().T).statistic).mean()
+
+    variance, n = 0.0, []
+    for unit in ("item_id", "system"):
+        if resample == {"item_id": "systems", "system": "items"}[unit]:
+            continue
+        names = rows[unit].unique()
+        each = np.array([statistic(rows[rows[unit] != name]) for name in names])
+        variance += each.var() * (len(each) - 1)
+        n.append(len(each))
+    half = stats.t.ppf(0.975, min(n) - 1) * np.sqrt(variance)
+    found = correlate(
+        outputs, scores, judgments, level=level, statistics=["spearman"], resample=resample, seed=0
+    ).iloc[0]
+    ends = statistic(rows) + np.array([-half, half])
+    ends = np.tanh(ends) if level == "output" else np.clip(ends, -1, 1)
+    assert [found["ci_low"], found["ci_high"]] == pytest.approx(ends)
+    t = statistic(rows) / np.sqrt(variance)
+    assert found["p"] == pytest.approx(2 * stats.t.sf(abs(t), min(n) - 1))
+
+
+def marks(*tables_of, **options):
+    options = {"statistics": ["pearson"], "n_resamples": 50, "seed": 0} | options
+    return correlate(*tables_of, **options)
+
+
+def test_intervals_from_almost_nothing_say_so():
+    assert marks(*study(n_systems=12, n_items=30))["reason"].eq("").all()
+    few = marks(*study(n_systems=12, n_items=5))
+    assert few["reason"].str.contains("5 clusters|reliability|noise").all()
+    assert few["n_clusters"].eq(5).all()
+    two = marks(*study(n_systems=12, n_items=2), level="output")
+    assert two["reason"].eq("2 clusters: hardly an interval from fewer than 10").all()
+    fewer = marks(*study(n_systems=6), resample="systems")
+    assert fewer["reason"].eq("6 systems: hardly an interval from fewer than 10").all()
+    four = marks(*study(n_systems=4), resample="systems")
+    assert four["reason"].eq("4 systems: an interval over systems needs five").all()
+    assert four["ci_low"].isna().all()
+
+
+def test_systems_that_are_all_alike_have_no_interval():
+    outputs, scores, judgments = study(n_systems=12, n_items=30, n_evaluators=1)
+    rng = np.random.default_rng(1)
+    alike = scores.assign(score=rng.normal(size=len(scores)))
+    found = marks(outputs, alike, judgments, statistics=["pearson", "kendall_b"])
+    assert found["reason"].str.startswith("the reliability of systems' mean scores is").all()
+    assert found[["ci_low", "ci_high"]].isna().all(axis=None)
+
+
+def test_a_threshold_that_ties_all_scores_is_marked():
+    outputs, scores, judgments = study(n_systems=12, n_items=12, n_evaluators=1)
+    same = judgments.assign(value=3.0)
+    same.loc[same.index[:3], "value"] = 4.0
+    found = marks(outputs, scores, same, level="output", statistics=["tie_calibrated"])
+    assert found["reason"].eq("the chosen threshold ties all scores").all()
+
+
+def test_perfect_agreement_says_nothing_of_other_systems():
+    outputs, scores, judgments = study(n_systems=12, n_evaluators=1)
+    own = outputs["output_id"].map(judgments.groupby("output_id")["value"].mean())
+    found = marks(
+        outputs, scores.assign(score=own), judgments, resample="systems", statistics=["kendall_b"]
+    )
+    assert found["estimate"].eq(1).all()
+    assert found["reason"].str.startswith("perfect agreement").all()
+
+
+def test_a_rank_estimate_outside_its_interval_is_marked():
+    # Noise shuffles forty systems more than a posterior without noise does.
+    rng = np.random.default_rng(0)
+    n_outside = 0
+    for _ in range(8):
+        sample = sample_of(world_of(40, 20, 0.98, "normal", rng), rng)
+        for (resample, name), (estimate, one, reason) in intervals_of(
+            sample, "system", rng
+        ).items():
+            if resample == "items" and name != "pearson":
+                outside = not one.low - 1e-9 <= estimate <= one.high + 1e-9
+                assert reason.startswith("the estimate lies outside") == outside
+                n_outside += outside
+    assert n_outside
+
+
+def test_scores_of_which_lower_is_better_are_turned():
+    outputs, scores, judgments = study()
+    lower = scores["evaluator"] == "e1"
+    signature = scores["signature"].mask(lower, "perplexity|direction:lower is better")
+    turned = scores.assign(score=scores["score"].mask(lower, -scores["score"]), signature=signature)
+    for level in ("system", "output", "item"):
+        plain = correlate(outputs, scores, judgments, level=level, n_resamples=50, seed=0)
+        found = correlate(outputs, turned, judgments, level=level, n_resamples=50, seed=0)
+        assert (found["turned"] == (found["evaluator"] == "e1")).all()
+        pd.testing.assert_frame_equal(found.drop(columns="turned"), plain.drop(columns="turned"))
+
+
+def test_means_of_the_same_judgments_are_tied_in_any_order():
+    # .1 + .2 + .3 and .3 + .2 + .1 differ in their last bits: tau-b was .913 for .816.
+    outputs = pd.DataFrame(
+        {
+            "dataset": "d",
+            "output_id": list("abcd"),
+            "item_id": ["1", "1", "1", "1"],
+            "system": list("stuv"),
+            "text": "",
+            "is_human": False,
+            "context": "",
+        }
+    )
+    keys = outputs[["dataset", "output_id"]]
+    three = [(0.1, 0.2, 0.3), (0.3, 0.2, 0.1), (0.3, 0.3, 0.3), (0.9, 0.9, 0.9)]
+    judgments = pd.concat(
+        keys.assign(
+            annotator_id=f"w{number}",
+            dimension="q",
+            value=[values[number] for values in three],
+            group_id="",
+        )
+        for number in range(3)
+    )
+    scores = keys.assign(evaluator="e", score=[1.0, 2.0, 1.5, 3.0], signature="")
+    expected = stats.kendalltau([1.0, 2.0, 1.5, 3.0], [2, 2, 3, 9]).statistic
+    for level in ("system", "output", "item"):
+        found = correlate(
+            outputs, scores, judgments, level=level, statistics=["kendall_b"], resample=None, seed=0
+        )
+        assert found["estimate"].iloc[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("level", ["system", "output", "item"])
+def test_tie_calibration_is_of_the_pairs_written_out(level):
+    outputs, scores, judgments = study(n_systems=5, n_items=8, n_evaluators=1)
+    rows = outputs.merge(judgments.groupby("output_id", as_index=False)["value"].mean())
+    rows = rows.merge(scores[["output_id", "score"]])
+    groups = {
+        "system": [rows.groupby("system")[["score", "value"]].mean()],
+        "output": [rows],
+        "item": [part for _, part in rows.groupby("item_id")],
+    }[level]
+    pairs = []
+    for part in groups:
+        x, y = part["score"].to_numpy(), part["value"].to_numpy()
+        i, j = np.triu_indices(len(x), 1)
+        pairs.append((x[i] - x[j], np.round(y[i] - y[j], 9)))
+    best = max(
+        np.mean(
+            [
+                np.mean(np.where(abs(dx) <= e + 1e-9, 0, np.sign(dx)) == np.sign(dy))
+                for dx, dy in pairs
+            ]
+        )
+        for e in [0, *np.unique(np.concatenate([abs(dx) for dx, _ in pairs]))]
+    )
+    found = correlate(
+        outputs,
+        scores,
+        judgments,
+        level=level,
+        statistics=["tie_calibrated"],
+        resample=None,
+        seed=0,
+    )
+    assert found["estimate"].iloc[0] == pytest.approx(best)
