@@ -1,6 +1,7 @@
 """Permutation tests of whether a system's outputs can be told from human ones at all."""
 
 import math
+from itertools import combinations, product
 from typing import Any, Literal
 
 import numpy as np
@@ -40,17 +41,18 @@ def permutation_test(
         ``"items"``: labels are permuted among the outputs of one item (swapped, for a pair).
         ``"hits"``: labels are permuted among whole HITs (``group_id``), each of one class.
     n_permutations : int
-        Random permutations.
+        Random permutations. Where there are no more labelings than this, all are gone through
+        instead, each once.
     seed : int or Generator
-        Where the random numbers come from.
+        Where the random numbers come from; of no effect where all labelings are gone through.
 
     Returns
     -------
     DataFrame
         A row for huse and one for huse_q: dataset, system, score, estimate, p (small: can be told
         apart), null_mean and null_sd (of the permuted scores), within, n_units (items of both
-        classes, or HITs), log10_labelings (how many labelings there are: p cannot go far below
-        one in so many), n_permutations.
+        classes, or HITs), log10_labelings (how many labelings there are: p cannot go below one in
+        so many), n_permutations (labelings gone through), exact (whether these are all).
 
     Raises
     ------
@@ -60,8 +62,10 @@ def permutation_test(
 
     Notes
     -----
-    One-sided: ``p = (1 + #(permuted <= observed)) / (n_permutations + 1)``. The labels are
-    exchangeable within an item when the system writes as humans do in every context. Under
+    One-sided. Over all labelings, of which the observed one is one, p is the share of them that
+    score as low: at least 1 / 70 for 4 + 4 HITs. Over random ones (Phipson and Smyth 2010,
+    doi:10.2202/1544-6115.1585) ``p = (1 + #(permuted <= observed)) / (n_permutations + 1)``. The
+    labels are exchangeable within an item when the system writes as humans do in every context. Under
     ``"items"`` judgments are taken for the outputs' own: where every HIT holds one class, as in the
     authors' release, the leniency of an HIT's annotators is confounded with the class, and a small
     p may come from either. ``"hits"`` takes whole HITs for the units, so that leniency is part of
@@ -80,38 +84,47 @@ def permutation_test(
     known(within, ["items", "hits"], "within")
     check_n(n_permutations, "n_permutations")
     full = huse(outputs, logprobs, judgments, system=system, **options)
-    rng = np.random.default_rng(seed)
     if within == "items":
-        units, n_units, log10 = _item_units(full)
-        labels = _permuted_within(~full.features["is_human"].to_numpy(), units, n_permutations, rng)
+        units, n_units = _item_units(full)
+        own = ~full.features["is_human"].to_numpy()
+        place = np.arange(len(own))
     else:
-        hit, of_hit, log10 = _hit_units(full, tables.check(judgments, "judgments"))
-        n_units = len(of_hit)
-        labels = rng.permuted(np.tile(of_hit, (n_permutations, 1)), axis=1)[:, hit]
+        place, own = _hit_units(full, tables.check(judgments, "judgments"))
+        units, n_units = np.zeros(len(own), dtype=np.int64), len(own)
+    counts = zip(np.bincount(units), np.bincount(units, weights=own), strict=True)
+    n_labelings = math.prod(math.comb(int(n), int(m)) for n, m in counts)
+    exact = n_labelings <= n_permutations
+    if exact:
+        labels = _all_labelings(own, units)
+    else:
+        labels = _permuted_within(own, units, n_permutations, np.random.default_rng(seed))
+    labels = labels[:, place]
     rows = []
     for score in MAPS:
         estimate, permuted = getattr(full, score), _permuted_scores(full, score, labels)
+        # Scores of one rounding: equal ones differ in the last bit at most.
+        n_low = int((permuted <= estimate + 1e-12).sum())
         rows.append(
             {
                 "dataset": full.dataset,
                 "system": full.system,
                 "score": score,
                 "estimate": estimate,
-                # Scores of one rounding: equal ones differ in the last bit at most.
-                "p": (1 + int((permuted <= estimate + 1e-12).sum())) / (n_permutations + 1),
+                "p": n_low / n_labelings if exact else (1 + n_low) / (n_permutations + 1),
                 "null_mean": float(permuted.mean()),
                 "null_sd": float(permuted.std()),
                 "within": within,
                 "n_units": n_units,
-                "log10_labelings": log10,
-                "n_permutations": n_permutations,
+                "log10_labelings": math.log10(n_labelings),
+                "n_permutations": len(labels),
+                "exact": exact,
             }
         )
     return pd.DataFrame(rows)
 
 
-def _item_units(full: HuseResult) -> tuple[Ints, int, float]:
-    """Return each output's item as a number, the items of both classes, and their labelings."""
+def _item_units(full: HuseResult) -> tuple[Ints, int]:
+    """Return each output's item as a number, and how many items hold both classes."""
     item = pd.factorize(full.features["item_id"])[0].astype(np.int64)
     machine = np.bincount(item, weights=~full.features["is_human"]).astype(int)
     both = (machine > 0) & (machine < np.bincount(item))
@@ -120,9 +133,18 @@ def _item_units(full: HuseResult) -> tuple[Ints, int, float]:
             f"no item holds outputs of both human writers and {full.system!r}, so no label can be "
             'swapped within one: mend item_id, or use within="hits".'
         )
-    counts = zip(np.bincount(item), machine, strict=True)
-    log10 = sum(math.log10(math.comb(int(n), int(m))) for n, m in counts)
-    return item, int(both.sum()), log10
+    return item, int(both.sum())
+
+
+def _all_labelings(label: Bools, unit: Ints) -> Bools:
+    """List every way to permute labels among the rows of each unit."""
+    rows_of = [np.flatnonzero(unit == number) for number in range(int(unit.max()) + 1)]
+    chosen = (combinations(rows, int(label[rows].sum())) for rows in rows_of)
+    machine = [[row for part in parts for row in part] for parts in product(*chosen)]
+    labels = np.zeros((len(machine), len(label)), dtype=bool)
+    for labeling, rows in zip(labels, machine, strict=True):
+        labeling[rows] = True
+    return labels
 
 
 def _permuted_within(
@@ -137,8 +159,8 @@ def _permuted_within(
     return permuted
 
 
-def _hit_units(full: HuseResult, judgments: pd.DataFrame) -> tuple[Ints, Bools, float]:
-    """Return each output's HIT as a number, each HIT's label, and how many labelings there are."""
+def _hit_units(full: HuseResult, judgments: pd.DataFrame) -> tuple[Ints, Bools]:
+    """Return each output's HIT as a number, and each HIT's label."""
     same = judgments["dataset"].eq(full.dataset) & judgments["dimension"].eq(full.dimension)
     pairs = judgments.loc[same, ["output_id", "group_id"]].drop_duplicates()
     joined = full.features[["output_id", "is_human"]].merge(pairs, on="output_id", how="left")
@@ -157,8 +179,7 @@ def _hit_units(full: HuseResult, judgments: pd.DataFrame) -> tuple[Ints, Bools, 
             f"HIT {names[int(mixed.argmax())]!r} holds both classes (HITs like it: "
             f'{int(mixed.sum())}): its label cannot be permuted as one; use within="items".'
         )
-    labelings = math.comb(len(names), int(share.sum()))
-    return hit.astype(np.int64), share == 1, math.log10(labelings)
+    return hit.astype(np.int64), share == 1
 
 
 def _permuted_scores(full: HuseResult, score: str, labels: Bools) -> neighbors.Floats:

@@ -201,7 +201,7 @@ def test_permuted_scores_are_those_of_relabeled_outputs(study):
 
     full = huse(*frames(study), system="t0.7", n_neighbors=8)
     label = ~full.features["is_human"].to_numpy()
-    item, _, _ = _item_units(full)
+    item, _ = _item_units(full)
     labels = _permuted_within(label, item, 30, np.random.default_rng(0))
     for one in labels:  # a pair stays a pair
         assert (np.bincount(item, weights=one) == 1).all()
@@ -212,6 +212,47 @@ def test_permuted_scores_are_those_of_relabeled_outputs(study):
     expected = [twice_error(*leave_one_out(points, one, 8), one) for one in labels]
     assert found.tolist() == expected
     assert _permuted_scores(full, "huse_q", label[None])[0] == full.huse_q
+
+
+@pytest.mark.parametrize(("within", "labelings"), [("hits", math.comb(8, 4)), ("items", 2**6)])
+def test_few_labelings_are_all_gone_through(within, labelings):
+    from itertools import product
+
+    n = {"hits": 40, "items": 6}[within]
+    few = worlds.gaussian_world(n_outputs=n, systems={"twin": (0.0, 0.0)}, seed=3).study
+    judgments = in_hits(few)
+    options = {"within": within, "n_neighbors": 4}
+    tables_of = (few.outputs, few.logprobs, judgments)
+    tests = [permutation_test(*tables_of, **options, seed=seed) for seed in (0, 1)]
+    pd.testing.assert_frame_equal(*tests)  # nothing is drawn
+    assert tests[0]["exact"].all()
+    assert (tests[0]["n_permutations"] == labelings).all()
+
+    # By hand: every labeling of the units, scored from scratch.
+    full = huse(*tables_of, n_neighbors=4)
+    unit = {
+        "hits": full.features["output_id"].map(
+            judgments.drop_duplicates("output_id").set_index("output_id")["group_id"]
+        ),
+        "items": full.features["item_id"],
+    }[within]
+    own = ~full.features["is_human"].to_numpy()
+    code, names = pd.factorize(unit)
+    if within == "hits":
+        ways = [np.array(way)[code] for way in product([False, True], repeat=len(names))]
+        ways = [way for way in ways if way.sum() == own.sum()]
+    else:  # each pair as it is, or swapped
+        ways = [own ^ np.array(way)[code] for way in product([False, True], repeat=len(names))]
+    assert len(ways) == labelings
+    points = full.features[["scaled_logprob", "scaled_judgment"]]
+    scores = np.array([twice_error(*leave_one_out(points, way, 4), way) for way in ways])
+    row = tests[0].set_index("score").loc["huse"]
+    assert row["p"] == pytest.approx((scores <= full.huse + 1e-12).mean())
+    assert row["null_mean"] == pytest.approx(scores.mean())
+
+    fewer = permutation_test(*tables_of, **options, n_permutations=labelings - 1, seed=0)
+    assert not fewer["exact"].any()
+    assert (fewer["n_permutations"] == labelings - 1).all()
 
 
 def test_p_values_of_twins_are_spread_evenly():
@@ -270,4 +311,7 @@ def test_released_hits_hold_one_class_each():
 
     test = permutation_test(*frames(load_huse()), within="hits", n_permutations=200, seed=0)
     assert test["n_units"].tolist() == [8, 8]
+    # No other labeling of the HITs scores as low as the true one.
+    assert test["exact"].all()
+    assert test["p"].iloc[0] == 1 / 70
     assert test["log10_labelings"].iloc[0] == pytest.approx(math.log10(70))
