@@ -36,6 +36,27 @@ def tokenize(text: str) -> list[str]:
     return text.split()
 
 
+def text_key(text: str) -> str:
+    """Reduce a text to what it shares with its copies: case and white space do not count.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        The same for two texts that learning would not tell apart.
+
+    Examples
+    --------
+    >>> text_key(" It  leaks .") == text_key("it leaks .")
+    True
+    """
+    return " ".join(text.split()).casefold()
+
+
 def cut_at_sentence(text: str, *, n_words: int = 250) -> str:
     """Cut a long text at the end of the sentence nearest to a number of words.
 

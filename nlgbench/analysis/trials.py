@@ -17,6 +17,7 @@ from nlgbench.evaluators.comparator.draws import system_pairs
 from nlgbench.evaluators.comparator.pairs import human_pairs, strong_pairs, weak_pairs
 from nlgbench.evaluators.comparator.training import Comparator, train_comparator
 from nlgbench.names import known
+from nlgbench.text import text_key
 
 if TYPE_CHECKING:
     from nlgbench.evaluators.comparator.encoder import Encoder
@@ -73,8 +74,8 @@ def supervise(
     references : DataFrame, optional
         The ``references`` table: human texts for the items of `train`, for strong supervision.
     held_out : DataFrame, optional
-        The ``outputs`` table to be judged: pairs that hold one of its texts are left out, as when
-        a workshop model happens to write "i don't know", too.
+        The ``outputs`` table to be judged: pairs that hold one of its texts (as `text.text_key`
+        tells texts apart) are left out, as when a workshop model writes "i don't know", too.
     dimension, threshold
         As in `comparator.pairs.human_pairs`.
     n : int
@@ -127,8 +128,9 @@ def supervise(
     )
     pairs = pd.concat(parts, ignore_index=True)
     if held_out is not None:
-        texts = held_out["text"]
-        pairs = pairs[~pairs["text_a"].isin(texts) & ~pairs["text_b"].isin(texts)]
+        kept_back = set(held_out["text"].map(text_key))
+        a, b = (pairs[side].map(text_key).isin(kept_back) for side in ("text_a", "text_b"))
+        pairs = pairs[~a & ~b]
     return pairs.reset_index(drop=True)
 
 

@@ -53,11 +53,12 @@ def test_supervision_is_of_three_kinds_and_holds_no_held_out_text(pairs, worksho
     assert not texts.isin(TEST["text"]).any()
     judged = pairs.loc[pairs["supervision"] == "human", "text_a"]
     assert not judged.isin(OUTPUTS.loc[OUTPUTS["is_human"], "text"]).any()
-    planted = TEST.assign(text=pairs["text_a"].iloc[0])
+    copied = pairs["text_a"].iloc[0]
+    planted = TEST.assign(text=f" {copied.upper()}")
     again = supervise(
         TRAIN, STUDY.judgments, held_out=planted, dimension="typicality", threshold=0.5, seed=0
     )
-    assert not again["text_a"].eq(planted["text"].iloc[0]).any()
+    assert not again["text_a"].eq(copied).any()
 
 
 def test_references_stand_in_for_people():

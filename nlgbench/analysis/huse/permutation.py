@@ -65,13 +65,13 @@ def permutation_test(
     One-sided. Over all labelings, of which the observed one is one, p is the share of them that
     score as low: at least 1 / 70 for 4 + 4 HITs. Over random ones (Phipson and Smyth 2010,
     doi:10.2202/1544-6115.1585) ``p = (1 + #(permuted <= observed)) / (n_permutations + 1)``. The
-    labels are exchangeable within an item when the system writes as humans do in every context. Under
-    ``"items"`` judgments are taken for the outputs' own: where every HIT holds one class, as in the
-    authors' release, the leniency of an HIT's annotators is confounded with the class, and a small
-    p may come from either. ``"hits"`` takes whole HITs for the units, so that leniency is part of
-    the null; it has few labelings (70 for 4 + 4 HITs), hence little power, and it takes
-    the HITs for exchangeable although their outputs are for given contexts. HUSE-D is a difference
-    that either sign may tell apart, so it has no one-sided p.
+    labels are exchangeable within an item when the system writes as humans do in every context.
+    Under ``"items"`` judgments are taken for the outputs' own: where every HIT holds one class, as
+    in the authors' release, the leniency of an HIT's annotators is confounded with the class, and a
+    small p may come from either. ``"hits"`` takes whole HITs for the units, so that leniency is
+    part of the null; it has few labelings (70 for 4 + 4 HITs), hence little power, and it takes the
+    HITs for exchangeable although their outputs are for given contexts. HUSE-D is a difference that
+    either sign may tell apart, so it has no one-sided p.
 
     Examples
     --------

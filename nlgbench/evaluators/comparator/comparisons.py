@@ -12,6 +12,7 @@ from nlgbench import tables
 from nlgbench.evaluators.comparator.backends import SIDES, SWAPPED, TIE, Floats, sides
 from nlgbench.evaluators.comparator.splits import one_dataset
 from nlgbench.evaluators.comparator.training import Comparator
+from nlgbench.text import text_key
 
 
 def compare(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
@@ -218,9 +219,9 @@ def refuse_seen(name: str, seen: Collection[str], outputs: pd.DataFrame) -> None
     Raises
     ------
     ValueError
-        When one of its texts is among them.
+        When one of its texts is among them; case and white space do not count.
     """
-    found = outputs["output_id"][outputs["text"].isin(seen)]
+    found = outputs["output_id"][outputs["text"].map(text_key).isin({text_key(t) for t in seen})]
     if len(found):
         raise ValueError(
             f"{name} was trained on the text of {len(found)} of the outputs to judge, such as "

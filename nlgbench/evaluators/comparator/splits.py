@@ -7,6 +7,7 @@ import pandas as pd
 
 from nlgbench import tables
 from nlgbench.names import did_you_mean
+from nlgbench.text import text_key
 
 
 def one_dataset(outputs: pd.DataFrame) -> pd.DataFrame:
@@ -52,7 +53,8 @@ def split_outputs(
     outputs : DataFrame
         The ``outputs`` table of one dataset.
     by : {"text", "context"}
-        What is dealt out whole: equal texts, or all outputs of one context.
+        What is dealt out whole: equal texts (case and white space do not count, as in
+        `text.text_key`), or all outputs of one context.
     test_size : float
         Share of the distinct texts of each system (rounded), or of the contexts.
     leave_out : str, optional
@@ -91,19 +93,21 @@ def split_outputs(
         hint = did_you_mean(leave_out, systems)
         raise ValueError(f"no system {leave_out!r}.{hint} There are: {', '.join(systems)}.")
     rng = np.random.default_rng(seed)
+    text = table["text"].map(text_key)
+    unit = text if by == "text" else table["context"]
     # A text that several systems wrote counts with the first of them; contexts are one stratum.
-    distinct = table.drop_duplicates(by)
-    stratum = distinct["system"] if by == "text" else distinct["dataset"]
+    first = ~unit.duplicated()
+    stratum = table["system" if by == "text" else "dataset"]
     chosen: list[str] = []
-    for _, group in distinct.groupby(stratum, sort=True):
-        chosen += rng.permutation(group[by])[: round(test_size * len(group))].tolist()
-    in_test = table[by].isin(chosen)
+    for _, group in unit[first].groupby(stratum[first], sort=True):
+        chosen += rng.permutation(group)[: round(test_size * len(group))].tolist()
+    in_test = unit.isin(chosen)
     test = table[in_test]
-    in_train = ~in_test & ~table["text"].isin(test["text"]) & (table["system"] != leave_out)
+    in_train = ~in_test & ~text.isin(text[in_test]) & (table["system"] != leave_out)
     train = table[in_train]
     if train.empty or test.empty:
         raise ValueError(
             f"the split by {by} leaves {len(train)} outputs to train on and {len(test)} to test "
-            f"on: there are {table[by].nunique()} distinct {by}s. Split by the other, or give more."
+            f"on: there are {unit.nunique()} distinct {by}s. Split by the other, or give more."
         )
     return train.reset_index(drop=True), test.reset_index(drop=True)

@@ -11,6 +11,7 @@ from nlgbench.evaluators.comparator.comparisons import compare, order_agreement,
 from nlgbench.evaluators.comparator.draws import draw_between, draw_within, system_pairs
 from nlgbench.evaluators.comparator.pairs import human_pairs, strong_pairs, weak_pairs
 from nlgbench.evaluators.comparator.splits import split_outputs
+from nlgbench.text import text_key
 
 PROBABILITIES = ["prob_a", "prob_tie", "prob_b"]
 ACTS = ["rain", "train", "bread", "music", "chess", "paint", "river", "cloud"]
@@ -102,6 +103,16 @@ def test_a_text_that_was_trained_on_is_refused():
     alone = train_comparator(HUMAN, backend="tfidf", compares=False, seed=0)
     with pytest.raises(ValueError, match="trained on the text of"):
         score_alone(alone, TRAIN)
+
+
+@pytest.mark.parametrize("rewritten", [str.upper, str.title, lambda text: f"  {text}\n"])
+def test_case_and_white_space_do_not_make_a_text_unseen(rewritten):
+    comparator = train_comparator(HUMAN, backend="tfidf", seed=0)
+    again = TEST.copy()
+    again.loc[3, "text"] = rewritten(TRAIN["text"][0])
+    again.loc[3, "output_id"] = "copied"
+    with pytest.raises(ValueError, match=r"trained on the text of 1 .* 'copied'.*split_outputs"):
+        compare(comparator, again, system_pairs(again, human=True, seed=0))
 
 
 def test_equal_texts_are_even_and_orders_agree():
@@ -206,8 +217,9 @@ def test_draws_are_all_pairs_when_enough_are_asked_for(data):
 def test_splits_share_no_text(seed, by, left_out):
     repeated = OUTPUTS.copy()
     repeated["text"] = repeated["text"].str[:10]
+    repeated.loc[::3, "text"] = " " + repeated["text"].str.upper()  # still the same texts
     train, test = split_outputs(repeated, by=by, leave_out=left_out, seed=seed)
-    assert not set(train["text"]) & set(test["text"])
+    assert not set(train["text"].map(text_key)) & set(test["text"].map(text_key))
     assert left_out not in set(train["system"])
     whole = split_outputs(repeated, by=by, seed=seed)[1]
     pd.testing.assert_frame_equal(test, whole)
