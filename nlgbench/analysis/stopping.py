@@ -287,6 +287,45 @@ def stop_on_scores(scores: pd.DataFrame, *, patience: int = 5) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
+def training_curves(scores: pd.DataFrame) -> pd.DataFrame:
+    """Turn the scores of checkpoints into curves to draw, perplexity as its logarithm.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A row per evaluator and checkpoint: evaluator, score (higher is better; perplexity's is
+        minus the perplexity, as `stop_on_scores` takes it), se (NaN where there is none).
+
+    Returns
+    -------
+    DataFrame
+        `scores` with value, ci_low, ci_high: the score with a normal 95% interval; for perplexity
+        the logarithm of the perplexity in nats per word, lower is better, without an interval.
+
+    Raises
+    ------
+    ValueError
+        When a perplexity is not above 0.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"evaluator": ["regressor", "perplexity"], "score": [-0.5, -20.0]})
+    >>> training_curves(table.assign(se=[0.1, np.nan]))["value"].round(2).tolist()
+    [-0.5, 3.0]
+    """
+    value = scores["score"].astype("float64")
+    of_perplexity = scores["evaluator"] == "perplexity"
+    wrong = of_perplexity & (value >= 0)
+    if wrong.any():
+        raise ValueError(
+            "the score of perplexity must be minus the perplexity, below 0. Got "
+            f"{value[wrong].iloc[0]}: turn its sign."
+        )
+    half = norm.ppf(0.975) * scores["se"].mask(of_perplexity)
+    value = value.mask(of_perplexity, np.log(value.abs().where(of_perplexity)))
+    return scores.assign(value=value, ci_low=value - half, ci_high=value + half)
+
+
 def _runs(
     table: pd.DataFrame, values: tuple[str, ...], subject: str
 ) -> list[tuple[dict[str, str], pd.DataFrame]]:

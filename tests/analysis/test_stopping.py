@@ -12,6 +12,7 @@ from nlgbench.analysis.stopping import (
     checkpoint_pairs,
     stop_on_losses,
     stop_on_scores,
+    training_curves,
     win_and_loss,
 )
 from nlgbench.quality import true_comparisons
@@ -200,3 +201,30 @@ def test_shares_stay_even_over_all_k():
         outputs, steps = written(4, 4)
         pairs = checkpoint_pairs(outputs, steps, n=n, k=k, seed=0)
         assert len(pairs) == 3 * n
+
+
+@given(
+    st.lists(st.floats(-50, 50), min_size=1, max_size=5),
+    st.lists(st.floats(1, 1e6), min_size=1, max_size=5),
+)
+def test_perplexity_alone_is_drawn_as_a_logarithm(predicted, perplexity):
+    scores = pd.DataFrame(
+        {
+            "evaluator": ["regressor"] * len(predicted) + ["perplexity"] * len(perplexity),
+            "score": [*predicted, *(-p for p in perplexity)],
+            "se": [0.5] * len(predicted) + [np.nan] * len(perplexity),
+        }
+    )
+    found = training_curves(scores).groupby("evaluator", sort=False)
+    of_regressor, of_perplexity = (found.get_group(name) for name in scores["evaluator"].unique())
+    assert of_regressor["value"].tolist() == predicted  # a prediction may be 0, or below
+    width = of_regressor["ci_high"] - of_regressor["ci_low"]
+    assert width.to_numpy() == pytest.approx(2 * 1.959964 * 0.5)
+    assert np.exp(of_perplexity["value"]).to_numpy() == pytest.approx(perplexity)
+    assert of_perplexity[["ci_low", "ci_high"]].isna().all(axis=None)
+
+
+def test_a_perplexity_that_is_none_is_refused():
+    scores = pd.DataFrame({"evaluator": ["perplexity"], "score": [20.0], "se": [np.nan]})
+    with pytest.raises(ValueError, match=r"minus the perplexity, below 0\. Got 20\.0"):
+        training_curves(scores)
