@@ -5,7 +5,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from nlgbench.analysis.agreement.votes import Floats, judged
+from nlgbench.analysis.agreement.votes import Floats, few_clusters, judged
 from nlgbench.analysis.resampling import half_samples, interval
 from nlgbench.text import check_n
 
@@ -43,8 +43,10 @@ def split_half(
     DataFrame
         dataset, unit (``system``: mean judgments of systems; ``output``: of outputs), correlation
         (pearson, spearman, kendall; for outputs pearson alone), quantity, estimate, se, ci_low,
-        ci_high (not clipped), level, center, n_resamples, n_undefined, reason, method, n_units,
-        n_splits, votes_full, votes_half (mean judgments of an output, in all and in a half).
+        ci_high (not clipped), level, center, n_resamples, n_undefined, reason (why there is no
+        ceiling or no interval, or why not to trust it, as with fewer than 10 clusters), method,
+        n_units, n_clusters, n_left_out (outputs with one judgment), n_splits, votes_full,
+        votes_half (mean judgments of an output, in all and in a half).
         Quantities: ``half``, the mean correlation over splits; ``full``, stepped up to two whole
         panels (reliability); ``ceiling``, its square root, for pearson: the expected correlation
         with the panel of an evaluator that knows what infinitely many annotators would say.
@@ -58,8 +60,10 @@ def split_half(
     -----
     Spearman-Brown: ``full = f r / (1 + (f - 1) r)``, f = votes_full / votes_half (Spearman 1910,
     Brown 1910, doi:10.1111/j.2044-8295.1910.tb00206.x and .tb00207.x). It holds for Pearson's r of
-    interchangeable annotators; for ranks it is a rule of thumb. Both halves judge the same outputs,
-    so the ceiling is that for these outputs, not for others of the same systems. Intervals are from
+    interchangeable annotators; for ranks it is a rule of thumb. In each split only the outputs
+    that both halves judged count, for systems as for outputs: halves of different outputs would
+    differ by these as well. So the ceiling is that for these outputs, not for others of the same
+    systems, and where no output has two judgments there is none. Intervals are from
     half-samples of clusters (HITs) around the full estimate (`resampling.interval`); the number of
     systems stays. Where the correlation is undefined (a half gives all units the same) the split
     is left out; where every split is, the half-sample counts as undefined.
@@ -76,17 +80,24 @@ def split_half(
     rng = np.random.default_rng(seed)
     frame = judged(outputs, judgments, dimension=dimension)
     frame = frame[~frame["is_human"]]
+    again = frame.duplicated("output_id", keep=False)
+    n_left_out = int((~again).sum())
+    if again.any():  # else nothing can be compared, and every row says so
+        frame = frame[again]
     whole = frame.drop_duplicates("output_id").reset_index(drop=True)
     system, names = pd.factorize(whole["system"])
     if len(names) < 3:
         raise ValueError(f"a correlation over systems needs at least 3. Found {len(names)}.")
+    n_clusters = whole["cluster"].nunique()
     place = pd.Index(whole["output_id"]).get_indexer(frame["output_id"])
     sums, sizes = _halves(frame, place, n_splits, rng)
+    both = (sizes > 0).all(axis=1)
+    sums, sizes = sums * both[:, None], sizes * both[:, None]
     drawn = half_samples(len(whole), clusters=whole["cluster"], n_resamples=n_resamples, seed=rng)
     weights = np.vstack([np.ones(len(whole)), drawn])  # the first row is the full sample
     votes_full = len(frame) / len(whole)
-    votes_half = sizes.sum() / (2 * n_splits * len(whole))
-    factor = votes_full / votes_half if votes_half else float("nan")
+    votes_half = float(sizes.sum() / (2 * both.sum())) if both.any() else float("nan")
+    factor = votes_full / votes_half
     found = {
         ("system", name): r
         for name, r in _over_systems(_system_means(weights, sums, sizes, system)).items()
@@ -103,11 +114,23 @@ def split_half(
                 quantities["ceiling"] = np.sqrt(full)
         for quantity, value in quantities.items():
             one = interval(value[1:], float(value[0]), level=level)
-            if one["n_undefined"]:
-                one["reason"] = "undefined in some half-samples: a half gives all units the same"
+            if not both.any():
+                one["reason"] = "no output has two judgments: halves have nothing in common"
+            elif np.isnan(half[0]):
+                one["reason"] = "undefined: in every split a half gives all units the same"
+            elif np.isnan(value[0]):
+                one["reason"] = "the halves correlate below 0: there is no ceiling"
+            elif one["n_undefined"]:
+                one["reason"] = (
+                    f"undefined in {one['n_undefined']} of {one['n_resamples']} half-samples: a "
+                    "half gives all units the same, or halves correlate below 0"
+                )
+            else:
+                one["reason"] = few_clusters(n_clusters)
             row = {"dataset": whole["dataset"].iloc[0], "unit": unit, "correlation": correlation}
             row |= {"quantity": quantity} | one | {"method": "half-samples of clusters, normal"}
             row |= {"n_units": len(names) if unit == "system" else len(whole)}
+            row |= {"n_clusters": n_clusters, "n_left_out": n_left_out}
             counted = {"n_splits": n_splits, "votes_full": votes_full, "votes_half": votes_half}
             rows.append(row | counted)
     return pd.DataFrame(rows)

@@ -15,6 +15,9 @@ Floats = NDArray[np.float64]
 
 METHOD = "delete-one-cluster jackknife, t"
 
+#: An interval from fewer clusters than these is given, and marked.
+FEWEST_CLUSTERS = 10
+
 
 def judged(
     outputs: pd.DataFrame, judgments: pd.DataFrame, *, dimension: str = "real_or_fake"
@@ -128,7 +131,7 @@ def jackknife(
     -------
     dict
         estimate, se, ci_low, ci_high (not clipped), level, n_clusters, reason (why there is no
-        interval, or ""), method.
+        interval, or why not to trust it, as with fewer than 10 clusters; or ""), method.
 
     Raises
     ------
@@ -148,6 +151,8 @@ def jackknife(
     >>> found = jackknife(parts, ["a", "b", "c"], lambda sums: sums[..., 0] / sums[..., 1])
     >>> round(found["estimate"], 3), round(found["se"], 3), found["n_clusters"]
     (0.667, 0.333, 3)
+    >>> found["reason"]
+    '3 clusters: an interval from fewer than 10 cannot be trusted'
     """
     check_coverage(level, "level")
     place, names = pd.factorize(np.asarray(clusters))
@@ -172,6 +177,7 @@ def jackknife(
     if se < 1e-12:
         reason = "all clusters give the same: their spread is unknown"
     half = student.ppf(0.5 + level / 2, n - 1) * se if not reason else float("nan")
+    reason = reason or few_clusters(n)
     return {
         "estimate": estimate,
         "se": se,
@@ -182,6 +188,12 @@ def jackknife(
         "reason": reason,
         "method": METHOD,
     }
+
+
+def few_clusters(n: int) -> str:
+    """Say that an interval rests on too few clusters to be trusted, or nothing."""
+    few = f"{n} clusters: an interval from fewer than {FEWEST_CLUSTERS} cannot be trusted"
+    return few if n < FEWEST_CLUSTERS else ""
 
 
 def correct_votes(frame: pd.DataFrame) -> pd.Series:

@@ -379,6 +379,88 @@ def test_one_judgment_each_is_no_agreement():
     assert table["reason"].str.startswith("undefined").all()
     halves = split_half(outputs, judgments, n_splits=3, n_resamples=5, seed=0)
     assert halves["estimate"].isna().all() and halves["n_undefined"].eq(5).all()
+    assert halves["reason"].str.startswith("no output has two judgments").all()
+
+
+def scattered(n_each: int, *, seed=0):
+    """Votes on four systems, each output judged by `n_each` of a crowd of 40."""
+    rng = np.random.default_rng(seed)
+    votes = {
+        f"{s}{n:02d}": (s, (rng.random(n_each) < p).astype(float).tolist())
+        for s, p in zip("abcd", [0.2, 0.4, 0.6, 0.8], strict=True)
+        for n in range(30)
+    }
+    outputs, judgments = tables_of(votes)
+    crowd = [f"w{at:02d}" for _ in range(120) for at in rng.permutation(40)[:n_each]]
+    return outputs, judgments.assign(annotator_id=crowd)
+
+
+def test_no_ceiling_where_no_output_has_two_judgments():
+    # Halves of the crowd judged different outputs: what they differ by is no disagreement.
+    table = split_half(*scattered(1), n_splits=20, n_resamples=20, seed=0)
+    assert table[["estimate", "ci_low", "ci_high"]].isna().all(axis=None)
+    assert table["reason"].str.startswith("no output has two judgments").all()
+    assert table["n_left_out"].eq(120).all() and table["n_clusters"].eq(120).all()
+
+
+def test_halves_are_compared_on_the_outputs_that_both_judged():
+    outputs, judgments = scattered(4)
+    table = split_half(outputs, judgments, n_splits=20, n_resamples=20, seed=0)
+    assert table["reason"].eq("").all()
+    # Another ten outputs of each system with a single judgment add nothing.
+    single = outputs[outputs["output_id"].str.endswith(("7", "8"))]
+    single = single.assign(output_id="x" + single["output_id"], item_id="x" + single["item_id"])
+    more = pd.DataFrame({"output_id": single["output_id"], "annotator_id": "w00", "value": 1.0})
+    more = more.assign(dataset="d", dimension="real_or_fake", group_id="")
+    both = pd.concat([judgments, more[judgments.columns]], ignore_index=True)
+    again = split_half(
+        pd.concat([outputs, single], ignore_index=True), both, n_splits=20, n_resamples=20, seed=0
+    )
+    assert again["n_left_out"].eq(24).all()
+    columns = [name for name in table if name != "n_left_out"]
+    pd.testing.assert_frame_equal(table[columns], again[columns])
+
+
+def test_halves_that_disagree_have_no_ceiling():
+    votes = {f"{s}{n}": (s, [1.0, 0.0]) for s in "ab" for n in range(8)}
+    votes |= {f"{s}{n}": (s, [0.0, 1.0]) for s in "cd" for n in range(8)}
+    table = split_half(*tables_of(votes), n_splits=10, n_resamples=10, seed=0)
+    ceiling = table[table["quantity"] == "ceiling"]
+    assert ceiling["estimate"].isna().all()
+    assert ceiling["reason"].str.startswith("the halves correlate below 0").all()
+
+
+def few_hits(n_hits: int):
+    rng = np.random.default_rng(5)
+    votes = {
+        f"{system}{n}": (system, (rng.random(4) < 0.3 + 0.1 * at).astype(float).tolist())
+        for n in range(3 * n_hits)
+        for at, system in enumerate(["human", "a", "b", "c"])
+    }
+    return tables_of(votes, hits=[f"hit{at // 12}" for at in range(12 * n_hits)])
+
+
+@pytest.mark.parametrize(("n_hits", "marked"), [(5, True), (9, True), (10, False)])
+def test_intervals_from_few_clusters_are_marked(n_hits, marked):
+    data = few_hits(n_hits)
+    halves = split_half(*data, n_splits=20, n_resamples=40, seed=0)
+    defined = halves["n_undefined"] == 0
+    for table in (accuracy(*data), reliability(*data), halves[defined]):
+        assert len(table) and table["n_clusters"].eq(n_hits).all()
+        few = table["reason"].str.startswith(f"{n_hits} clusters: an interval from fewer than 10")
+        assert few.all() if marked else table["reason"].eq("").all()
+        assert table["ci_low"].notna().all()  # given, and marked
+
+
+def test_votes_that_are_all_alike_have_no_interval():
+    votes = {f"{s}{n}": (s, [1.0, 1.0, 1.0]) for s in ["human", "a", "b"] for n in range(12)}
+    data = tables_of(votes)
+    for rule in ("votes", "majority"):
+        table = accuracy(*data, rule=rule, n_votes=3).set_index("row").drop(index="all")
+        assert table["estimate"].to_dict() == {"real": 1.0, "fake": 0.0, "a": 0.0, "b": 0.0}
+        assert table["ci_low"].isna().all()
+        assert table["reason"].eq("all clusters give the same: their spread is unknown").all()
+    assert (reliability(*data)["reason"] != "").all()
 
 
 @pytest.mark.parametrize(
