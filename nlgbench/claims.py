@@ -38,14 +38,15 @@ def verdict(
     directional : bool, default False
         The claim is about a sign: `published` is 1 or -1, and the interval of `recomputed` decides.
     ci_low, ci_high : float, default NaN
-        Interval of `recomputed`. It is used by directional claims only: an interval never
+        95% interval of `recomputed`. It is used by directional claims only: an interval never
         turns ``differs`` into ``matches``.
 
     Returns
     -------
     str
-        ``matches`` or ``differs``; for directional claims ``same direction``, ``differs`` or
-        ``undecided``; ``undecided`` wherever `recomputed` is NaN.
+        ``matches`` or ``differs``. For directional claims ``same direction`` where the whole
+        interval has the printed sign, ``differs`` where it has the other, ``undecided`` where it
+        holds 0 or there is none. ``undecided`` wherever `recomputed` is NaN.
 
     Examples
     --------
@@ -61,8 +62,125 @@ def verdict(
     if directional:
         if not (ci_low > 0 or ci_high < 0):
             return "undecided"
-        return "same direction" if np.sign(recomputed) == np.sign(published) else "differs"
+        return "same direction" if (ci_low > 0) == (published > 0) else "differs"
     return "matches" if abs(recomputed - published) <= tolerance + _ROUNDING else "differs"
+
+
+def smaller_than(threshold: float, value: float, ci_low: float, ci_high: float) -> dict[str, float]:
+    """Put a sentence that something is small as a direction, where no number says how small.
+
+    Parameters
+    ----------
+    threshold : float
+        What we take for small; the claim's unit names it.
+    value, ci_low, ci_high : float
+        What is said to be small, with its 95% interval.
+
+    Returns
+    -------
+    dict
+        value (the threshold minus the value), and ci_low, ci_high, which hold the difference for
+        half and for twice the threshold: the verdict is `undecided` unless it is the same for
+        both.
+
+    Notes
+    -----
+    Words like "accurate", "perfect" or "does not matter" support no tolerance: one of our own must
+    not decide.
+
+    Examples
+    --------
+    >>> found = smaller_than(0.1, 0.25, 0.23, 0.27)
+    >>> [round(end, 2) for end in found.values()]
+    [-0.15, -0.22, -0.03]
+    """
+    return {
+        "value": threshold - value,
+        "ci_low": threshold / 2 - ci_high,
+        "ci_high": 2 * threshold - ci_low,
+    }
+
+
+#: What a row of the ledger rests on, from the strongest evidence to none.
+KINDS = (
+    "recomputed from data",
+    "directions",
+    "coefficients from print",
+    "stars",
+    "identities",
+    "not recomputable",
+    "our own results",
+)
+
+
+def kinds(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.Series:
+    """Say what each row of a ledger rests on.
+
+    Parameters
+    ----------
+    ledger : DataFrame
+        The ``ledger`` table.
+    claims : DataFrame
+        The ``claims`` table.
+
+    Returns
+    -------
+    Series of str
+        One of `KINDS`. ``recomputed from data``: a number, from released data or one's own study.
+        ``directions``: a sentence put to such data. From printed numbers alone come
+        ``coefficients from print`` (computed anew from other printed scores, with an interval),
+        ``stars`` (is a coefficient significant?) and ``identities`` (sums, averages, repeated
+        cells, equation 9). ``our own results`` have no printed counterpart.
+
+    Examples
+    --------
+    >>> from nlgbench.datasets.published import load_claims
+    >>> row = {"claim_id": "huse/table1/lm_t1.0/huse_d", "source": "published", "ci_low": np.nan}
+    >>> kinds(pd.DataFrame([{**row, "verdict": "differs"}]), load_claims()).tolist()
+    ['identities']
+    """
+    by_id = claims.set_index("claim_id")
+    unit = ledger["claim_id"].map(by_id["unit"]).fillna("")
+    direction = ledger["claim_id"].map(by_id["where"]).eq("direction")
+    printed = ledger["source"] == "published"
+    # Arithmetic on printed cells has no interval.
+    computed = unit.str.startswith("correlation") & ledger["ci_low"].notna()
+    found = pd.Series("recomputed from data", ledger.index)
+    found = found.mask(direction, "directions").mask(printed, "identities")
+    found = found.mask(printed & computed, "coefficients from print")
+    found = found.mask(printed & unit.str.contains("printed with a star"), "stars")
+    found = found.mask(ledger["verdict"] == "not recomputable", "not recomputable")
+    return found.mask(ledger["claim_id"].map(is_own).astype(bool), "our own results")
+
+
+def summary(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
+    """Count a ledger's verdicts by what they rest on: what was recomputed is not what follows.
+
+    Parameters
+    ----------
+    ledger, claims : DataFrame
+        As in `kinds`.
+
+    Returns
+    -------
+    DataFrame
+        A row per kind that occurs, in the order of `KINDS`: rests on, claims (different ids), rows,
+        then a count for each verdict.
+
+    Examples
+    --------
+    >>> from nlgbench.datasets.published import load_claims
+    >>> row = {"claim_id": "huse/table1/lm_t1.0/huse_d", "source": "published", "ci_low": np.nan}
+    >>> table = summary(pd.DataFrame([{**row, "verdict": "differs"}]), load_claims())
+    >>> table[["rests on", "claims", "matches", "differs"]].values.tolist()
+    [['identities', 1, 0, 1]]
+    """
+    of_kind = ledger.groupby(kinds(ledger, claims))
+    counts = of_kind["claim_id"].agg(claims="nunique", rows="size")
+    verdicts = of_kind["verdict"].value_counts().unstack(fill_value=0)
+    verdicts = verdicts.reindex(columns=list(tables.VERDICTS), fill_value=0)
+    table = counts.join(verdicts).loc[[kind for kind in KINDS if kind in counts.index]]
+    return table.rename_axis("rests on").reset_index()
 
 
 def check_known(claim_ids: Iterable[str], claims: pd.DataFrame) -> None:

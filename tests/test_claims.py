@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgbench import claims
+from nlgbench import claims, tables
+from nlgbench.analysis.printed.judges import not_recomputable, recompute
+from nlgbench.datasets.published import load_claims, load_printed
+from nlgbench.workbench import record
 
 CLAIMS = pd.DataFrame(
     [
@@ -128,10 +131,104 @@ def test_an_interval_never_turns_differs_into_matches(published, off, tolerance,
     [
         (0.2, 0.1, 0.3, "same direction"),
         (0.2, -0.1, 0.3, "undecided"),
+        (0.2, 0.0, 0.3, "undecided"),
         (-0.2, -0.3, -0.1, "differs"),
+        (0.05, -0.3, -0.1, "differs"),  # the interval decides, also where it misses the estimate
         (0.2, np.nan, np.nan, "undecided"),
         (np.nan, np.nan, np.nan, "undecided"),
     ],
 )
 def test_directional_claims_are_decided_by_their_interval(value, low, high, says):
     assert claims.verdict(1, value, 0, directional=True, ci_low=low, ci_high=high) == says
+
+
+@given(
+    published=st.sampled_from([-1.0, 1.0]),
+    value=st.floats(-1, 1),
+    low=st.floats(-1, 1),
+    width=st.floats(0, 1),
+)
+def test_turning_everything_round_turns_no_verdict(published, value, low, width):
+    high = low + width
+    said = claims.verdict(published, value, 0, directional=True, ci_low=low, ci_high=high)
+    turned = claims.verdict(-published, -value, 0, directional=True, ci_low=-high, ci_high=-low)
+    assert said == turned
+    assert (said == "undecided") == (low <= 0 <= high)
+
+
+@given(
+    threshold=st.floats(0.01, 1),
+    value=st.floats(0, 3),
+    below=st.floats(0, 1),
+    above=st.floats(0, 1),
+)
+def test_a_threshold_of_ours_decides_nothing(threshold, value, below, above):
+    found = claims.smaller_than(threshold, value, value - below, value + above)
+    said = claims.verdict(
+        1, found["value"], 0, directional=True, ci_low=found["ci_low"], ci_high=found["ci_high"]
+    )
+    small = [value + above < one for one in (threshold / 2, threshold, 2 * threshold)]
+    large = [value - below > one for one in (threshold / 2, threshold, 2 * threshold)]
+    expected = "same direction" if all(small) else "differs" if all(large) else "undecided"
+    assert said == expected
+
+
+def printed_ledger() -> pd.DataFrame:
+    """What a run of notebooks 01 and 05 records from printed numbers alone."""
+    run = record.open("05-evaluator-correlations", source="released")
+    run.claims(
+        recompute(),
+        id="{claim_id}",
+        value="value",
+        variant="{variant}",
+        reason="{reason}",
+        source="published",
+    )
+    for row in not_recomputable().to_dict("records"):
+        run.skip(row["claim_id"], row["reason"])
+    run.skip(["judge-the-judges/*"], "Not in this test.")
+    huse = record.open("01-huse-tradeoff", source="released")
+    table1 = load_printed("huse/table1")
+    huse.claims(
+        table1.assign(implied=1 + table1["huse"] - table1["huse_q"]).reset_index(),
+        id="huse/table1/{row}/huse_d",
+        value="implied",
+        variant="equation 9 from print",
+        source="published",
+    )
+    huse.skip("huse/*", "Not in this test.")
+    return pd.concat([run.close(), huse.close()], ignore_index=True)
+
+
+def test_what_follows_from_print_is_counted_apart():
+    ledger = printed_ledger()
+    table = claims.summary(ledger, load_claims()).set_index("rests on")
+    counted = table[["rows", "matches", "differs"]].to_dict("index")
+    assert counted["coefficients from print"] == {"rows": 210, "matches": 198, "differs": 12}
+    assert counted["stars"] == {"rows": 258, "matches": 246, "differs": 12}
+    # Two totals, 42 averages, and equation 9 for seven systems.
+    assert counted["identities"] == {"rows": 2 + 42 + 7, "matches": 2 + 34 + 6, "differs": 8 + 1}
+    assert "recomputed from data" not in table.index
+    assert table["rows"].sum() == len(ledger)
+    assert (table[list(tables.VERDICTS)].sum(axis=1) == table["rows"]).all()
+
+
+def test_numbers_from_data_and_directions_are_counted_apart():
+    own = ("huse/finding/k", "", 0.4, "released")
+    printed = ("huse/table1/b/huse_d", "equation 9", 0.34, "published")
+    ledger = claims.ledger(CLAIMS, records(*ALL, own, printed), source="released")
+    table = claims.summary(ledger, CLAIMS).set_index("rests on")
+    assert table["rows"].to_dict() == {
+        "recomputed from data": 2,
+        "directions": 1,
+        "identities": 1,
+        "not recomputable": 1,
+        "our own results": 1,
+    }
+    assert list(table.index) == [kind for kind in claims.KINDS if kind in table.index]
+    assert table.loc["recomputed from data", ["matches", "differs"]].tolist() == [1, 1]
+
+
+def test_an_empty_ledger_counts_nothing():
+    empty = tables.check(pd.DataFrame(columns=tables.columns("ledger")), "ledger")
+    assert claims.summary(empty, CLAIMS).empty

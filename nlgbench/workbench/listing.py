@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from nlgbench import tables
+from nlgbench.claims import summary
 from nlgbench.datasets.published import load_claims
 from nlgbench.names import did_you_mean
 from nlgbench.workbench.notebooks import find_notebooks, read_notebook
@@ -48,8 +49,8 @@ def ledger(directory: Path, *, verdict: str | None = None, form: str = "table") 
     verdict : str, optional
         Keep only the rows with this verdict.
     form : {"table", "csv", "json", "latex"}
-        ``table`` rounds for reading and ends with counts; the others hold full precision
-        (``latex`` rounds to four digits).
+        ``table`` rounds for reading and ends with counts, also by what a verdict rests on; the
+        others hold full precision (``latex`` rounds to four digits).
 
     Returns
     -------
@@ -85,7 +86,9 @@ def ledger(directory: Path, *, verdict: str | None = None, form: str = "table") 
     total = f"{len(rows)} rows, {rows['claim_id'].nunique()} claims and results: " + ", ".join(
         f"{counts[name]} {name}" for name in tables.VERDICTS if name in counts
     )
-    return f"{_for_reading(rows)}\n{total}\n"
+    by_kind = summary(rows, load_claims())
+    by_kind = by_kind.drop(columns=[name for name in tables.VERDICTS if name not in counts])
+    return f"{_for_reading(rows)}\n{total}\n\n{plain(by_kind)}\n"
 
 
 def _for_reading(rows: pd.DataFrame) -> str:

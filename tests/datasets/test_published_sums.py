@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgbench.datasets.published import load_claims, load_lists, load_printed
+from nlgbench import tables
+from nlgbench.datasets.published import load_claims, load_lists, load_printed, published_dir
 
 JTJ = "judge-the-judges"
 TABLES_WITH_STARS = ("table6", "table9", "table10", "table11", "table13", "table15")
@@ -105,6 +106,47 @@ def test_every_claim_has_its_one_owner(claims):
     owner = owner.mask(place.isin(["huse/figure2", "huse/direction"]), "03-huse-stability")
     owner = owner.mask(place == "learning-to-compare/table3", "07-choosing-models")
     assert (claims["notebook"] == owner).all()
+
+
+def test_tolerances_follow_one_policy():
+    """The policy of data/published/README.md, from the digits as they are transcribed."""
+    claims = tables.read(published_dir() / "claims.csv", "claims")
+    text = pd.read_csv(published_dir() / "claims.csv", dtype=str)["published"]
+    place, unit = claims["paper"] + "/" + claims["where"], claims["unit"]
+    last = 10.0 ** -text.str.partition(".")[2].str.len()
+    number = claims["published"]
+    last_not_zero = 10.0 ** text.map(lambda digits: len(digits) - len(digits.rstrip("0")))
+    average = claims["claim_id"].str.contains("/test_set_reviews_|/d_test_")
+    # A whole unit: cells that are cut off, and what is computed from rounded cells.
+    whole = place.isin([f"{JTJ}/table3"]) | average
+    whole |= place.isin([f"{JTJ}/{name}" for name in TABLES_WITH_STARS])
+    expected = last / 2
+    expected = expected.mask(whole, last)
+    count = unit.str.match("count|best choices") & ~unit.str.contains("approximately")
+    expected = expected.mask(count, 0).mask(unit.str.startswith("1 if printed with a star"), 0)
+    expected = expected.mask(claims["where"] == "direction", 0)
+    hedged = unit.str.contains("printed as (?:around|approximately)")
+    expected = expected.mask(hedged, last_not_zero / 2)
+    expected = expected.mask(unit.str.contains("a printed upper bound"), number)
+    wrong = claims[(claims["tolerance"] - expected).abs() > 1e-12]
+    assert wrong.empty, wrong[["claim_id", "tolerance"]].head().to_string()
+
+
+def test_some_cells_are_cut_off_and_some_are_rounded():
+    """Why a tolerance of a whole unit, and not of half a one."""
+    from nlgbench.analysis.printed.judges import recompute
+
+    cells = recompute().set_index("claim_id")["value"]
+    claims = load_claims().set_index("claim_id")["published"]
+    # -7/11 is -.63636, 2/3 is .66667: printed -.6363 and .6666, but -.4848... is printed -.4849.
+    for cell, printed_as, exact in [
+        ("table6/cnn_meta_discriminator/h1_kendall", -0.6363, -7 / 11),
+        ("table6/bleu_evaluator/h2_kendall", 0.6666, 2 / 3),
+        ("table10/xgboost_meta_discriminator/h1_kendall", -0.4849, -16 / 33),
+    ]:
+        assert claims[f"{JTJ}/{cell}"] == printed_as
+        assert cells[f"{JTJ}/{cell}"] == pytest.approx(exact)
+        assert 5e-5 < abs(printed_as - exact) < 1e-4
 
 
 def test_no_text_longer_than_a_sentence(claims):
@@ -254,7 +296,7 @@ def follows(row: pd.Series, score: pd.Series) -> int:
     """Count the cells of a row that are correlations of the score with human quality."""
     human = quality(3)
     computed = [score.corr(human[name[:2]], method=name[3:]) for name in row.index]
-    return int((abs(row - computed) <= 6e-4).sum())
+    return int((abs(row - computed) <= 1e-4).sum())
 
 
 @pytest.mark.parametrize(
@@ -270,7 +312,7 @@ def test_correlations_with_humans_follow_from_printed_accuracies(number, scores,
 
 
 def test_individual_detectors_row_of_table6_does_not_follow_from_table5():
-    assert follows(printed(6).iloc[0], quality(5).iloc[:, 0]) == 1
+    assert follows(printed(6).iloc[0], quality(5).iloc[:, 0]) == 0
 
 
 @pytest.mark.parametrize(("number", "other", "sign"), [(13, 12, -1), (15, 14, 1)])
@@ -280,7 +322,7 @@ def test_correlations_with_diversity_and_overlap_follow(number, other, sign):
     rows |= {f"{name}_evaluator": score for name, score in quality(3).items()}
     for row, score in rows.items():
         for statistic, value in table.loc[row].items():
-            assert score.corr(target, method=statistic) == pytest.approx(value, abs=6e-4)
+            assert score.corr(target, method=statistic) == pytest.approx(value, abs=1e-4)
 
 
 def test_learning_to_compare_table5_repeats_table2():

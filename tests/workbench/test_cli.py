@@ -57,6 +57,13 @@ def test_ledger_in_every_format(ledger_dir):
     table = call("ledger", ledger_dir).output
     assert "0.98" in table
     assert "1 differs, 1 not recomputable" in table
+    counted = [line.split() for line in table.splitlines()[-4:]]
+    assert counted[0] == ["rests", "on", "claims", "rows", "differs", "not", "recomputable"]
+    assert counted[2:] == [
+        ["identities", "1", "1", "1", "0"],
+        ["not", "recomputable", "1", "1", "0", "1"],
+    ]
+    assert call("ledger", ledger_dir, "--verdict", "matches").output.startswith("claim")
     shown = call("ledger", ledger_dir, "--verdict", "differs", "--format", "csv").output
     assert shown.count("\n") == 2
     assert call("ledger", ledger_dir, "--format", "json").output.count("claim_id") == 2
