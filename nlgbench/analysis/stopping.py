@@ -322,7 +322,7 @@ def training_curves(scores: pd.DataFrame) -> pd.DataFrame:
             f"{value[wrong].iloc[0]}: turn its sign."
         )
     half = norm.ppf(0.975) * scores["se"].mask(of_perplexity)
-    value = value.mask(of_perplexity, np.log(value.abs().where(of_perplexity)))
+    value[of_perplexity] = np.log(-value[of_perplexity])
     return scores.assign(value=value, ci_low=value - half, ci_high=value + half)
 
 

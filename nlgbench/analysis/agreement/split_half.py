@@ -91,7 +91,7 @@ def split_half(
     n_clusters = whole["cluster"].nunique()
     place = pd.Index(whole["output_id"]).get_indexer(frame["output_id"])
     sums, sizes = _halves(frame, place, n_splits, rng)
-    both = (sizes > 0).all(axis=1)
+    both = np.asarray((sizes > 0).all(axis=1))
     sums, sizes = sums * both[:, None], sizes * both[:, None]
     drawn = half_samples(len(whole), clusters=whole["cluster"], n_resamples=n_resamples, seed=rng)
     weights = np.vstack([np.ones(len(whole)), drawn])  # the first row is the full sample

@@ -12,9 +12,11 @@ from nlgbench import tables
 from nlgbench.analysis.huse.features import compared
 from nlgbench.analysis.huse.replicates import annotator_replicates, output_replicates
 from nlgbench.analysis.huse.scores import SCORES, huse
-from nlgbench.analysis.resampling import half_samples
+from nlgbench.analysis.resampling import half_samples, interval
 from nlgbench.names import known
 from nlgbench.text import check_n
+
+_DRAWS = 20  # of annotators, whose mean is compared
 
 
 def stability_curve(
@@ -135,6 +137,81 @@ def _band(values: pd.Series, level: float) -> dict[str, float | int]:
         "n_resamples": len(values),
         "n_undefined": int(values.isna().sum()),
     }
+
+
+def annotator_difference(
+    outputs: pd.DataFrame,
+    logprobs: pd.DataFrame,
+    judgments: pd.DataFrame,
+    *,
+    system: str | None = None,
+    n_annotators: int,
+    n_resamples: int = 1000,
+    seed: int | np.random.Generator,
+) -> dict[str, float | int | str]:
+    """Say how much higher HUSE is with fewer annotators than with all.
+
+    Parameters
+    ----------
+    outputs, logprobs, judgments, system
+        As in `huse`.
+    n_annotators : int
+        Annotators drawn from each ``group_id`` (HIT), or from all where it is empty.
+    n_resamples : int
+        Half-samples of outputs for the interval.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    dict
+        As `resampling.interval`: estimate is the mean of HUSE over 20 draws of annotators, minus
+        HUSE with all; the 95% interval is over outputs and draws, for these annotators.
+
+    Raises
+    ------
+    ValueError
+        As `huse`, or when there are not so many annotators.
+
+    Notes
+    -----
+    The half-samples of outputs are shared, so that the difference is paired. The spread of
+    `stability_curve` over draws of annotators is no interval of this difference: it is that of a
+    single draw, and knows no other outputs. What more annotators than all would give, nothing says.
+
+    Examples
+    --------
+    >>> from nlgbench import worlds
+    >>> study = worlds.gaussian_world(n_outputs=30, seed=0).study
+    >>> found = annotator_difference(
+    ...     study.outputs, study.logprobs, study.judgments, system="t0.7", n_annotators=20,
+    ...     n_resamples=20, seed=0)
+    >>> float(found["estimate"])  # twenty are all
+    0.0
+    """
+    full = huse(outputs, logprobs, judgments, system=system)
+    rng = np.random.default_rng(seed)
+    members = half_samples(full.features["is_human"], n_resamples=n_resamples, seed=rng)
+    whole = output_replicates(full, members)["huse"].to_numpy()
+    unit = ["group_id", "annotator_id"]
+    units = judgments[unit].drop_duplicates(ignore_index=True)
+    fewest = int(units["group_id"].value_counts().min())
+    if not 1 <= n_annotators <= fewest:
+        raise ValueError(
+            f"n_annotators must be between 1 and {fewest}, the annotators of the smallest group. "
+            f"Got {n_annotators}."
+        )
+    drawn = half_samples(units["group_id"], per_stratum=n_annotators, n_resamples=_DRAWS, seed=rng)
+    differences, replicates = np.empty(_DRAWS), np.empty((_DRAWS, n_resamples))
+    for draw, kept in enumerate(drawn):
+        fewer = huse(outputs, logprobs, judgments.merge(units[kept], on=unit), system=system)
+        differences[draw] = fewer.huse - full.huse
+        replicates[draw] = output_replicates(fewer, members)["huse"] - whole
+    found = interval(replicates.mean(axis=0), float(differences.mean()))
+    se = float(np.hypot(float(found["se"]), differences.std(ddof=1) / np.sqrt(_DRAWS)))
+    half = norm.ppf(0.975) * se
+    ends = {"ci_low": differences.mean() - half, "ci_high": differences.mean() + half}
+    return found | {"se": se} | {name: float(end) for name, end in ends.items()}
 
 
 def interval_widths(

@@ -8,7 +8,12 @@ import pytest
 from nlgbench import tables, worlds
 from nlgbench.analysis.huse import huse
 from nlgbench.analysis.huse.multiverse import multiverse
-from nlgbench.analysis.huse.stability import interval_widths, needed_outputs, stability_curve
+from nlgbench.analysis.huse.stability import (
+    annotator_difference,
+    interval_widths,
+    needed_outputs,
+    stability_curve,
+)
 
 RELEASED_FILE = Path(os.environ.get("NLGBENCH_DATA", ""), "huse/summarization_raw_outputs.csv")
 RELEASED = pytest.mark.skipif(
@@ -54,6 +59,23 @@ def test_more_annotators_lower_huse():
     curve = stability_curve(*frames(study), over="annotators", sizes=[1, 5, 20], seed=0)
     means = curve.loc[curve["score"] == "huse_q", "mean"].tolist()
     assert means[0] > means[1] > means[2]
+
+
+def test_what_fewer_annotators_add_has_an_interval_over_outputs(study):
+    noisy = worlds.gaussian_world(systems={"lstm": (0.9, 0.2)}, seed=2).study
+    one = annotator_difference(*frames(noisy), n_annotators=1, n_resamples=100, seed=0)
+    assert 0 < one["ci_low"] < one["estimate"] < one["ci_high"]
+    curve = stability_curve(*frames(noisy), over="annotators", sizes=[1], seed=0)
+    mean = curve.loc[curve["score"] == "huse", "mean"].iloc[0]
+    # Means over 20 and over 200 draws of annotators: both are of the same.
+    expected = mean - huse(*frames(noisy)).huse
+    assert one["estimate"] == pytest.approx(expected, abs=0.05)
+    everybody = annotator_difference(
+        *frames(study), system="t0.7", n_annotators=8, n_resamples=20, seed=0
+    )
+    assert everybody["estimate"] == everybody["ci_low"] == everybody["ci_high"] == 0
+    with pytest.raises(ValueError, match=r"between 1 and 8, the annotators .* Got 9"):
+        annotator_difference(*frames(study), system="t0.7", n_annotators=9, seed=0)
 
 
 @pytest.mark.parametrize(
