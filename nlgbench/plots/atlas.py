@@ -29,6 +29,7 @@ def plot_atlas(
     ax: Axes | None = None,
     alpha: float = 0.05,
     interval_label: str = "95% interval",
+    second_label: str = "95% interval over systems",
     colorbar: bool = True,
     **heatmap_kws: Any,
 ) -> Axes:
@@ -40,17 +41,19 @@ def plot_atlas(
         One row per cell: ``evaluator`` (as it is to be written), ``estimate`` (-1 to 1),
         ``ci_low``, ``ci_high``, ``p_adjusted`` (NaN where there is none) and the columns that
         `columns` names. Optional ``kind``: rows of one kind stand together under its name, in the
-        order of `correlations`.
+        order of `correlations`; ``reason``: cells with one are marked as doubtful; ``second_low``,
+        ``second_high``: another interval, such as one over systems, written below the first.
     columns : sequence of str, default ("statistic",)
         What the columns of the map are: one column of `correlations`, or two, the outer one first,
         such as ``("criterion", "statistic")``. Their order is that of `correlations`.
     ax : Axes, optional
         Where to draw; the current axes by default. Set the figure's size before: the line below
-        the map is broken at that width. A cell with an interval needs 0.7 by 0.2 inches.
+        the map is broken at that width. A cell with an interval needs 0.7 by 0.2 inches, with two
+        0.7 by 0.3.
     alpha : float, default 0.05
         A star marks adjusted p-values below it.
-    interval_label : str
-        What the brackets hold, for the line below the map.
+    interval_label, second_label : str
+        What the square and the round brackets hold, for the line below the map.
     colorbar : bool, default True
         Below the map.
     **heatmap_kws
@@ -107,7 +110,12 @@ def plot_atlas(
     ax.tick_params(length=0)
     drawn = sum(evaluator is not None for evaluator, _ in rows) * len(tops)
     missing = drawn - int(np.isfinite(grid).sum())
-    words = f"Each cell: estimate and [{interval_label}]. * Holm-adjusted p < {alpha:g}."
+    words = f"Each cell: estimate and [{interval_label}]"
+    words += f" and ({second_label})." if "second_low" in correlations.columns else "."
+    words += f" * Holm-adjusted p < {alpha:g}."
+    doubted = correlations.get("reason", pd.Series(dtype="str")).fillna("").ne("")
+    if (doubted & correlations["estimate"].notna()).any():
+        words += " † No interval, or a doubtful one: see the table's reason."
     if missing:
         words += f" Hatched, –: undefined ({missing} of {drawn})."
     figure = ax.get_figure(root=True)
@@ -162,15 +170,21 @@ def _write_cell(ax: Axes, x: int, y: int, cell: dict[Any, Any], alpha: float) ->
         white = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
         ax.annotate("–", center, xytext=(0, 0), fontsize=7, bbox=white, **beside)
         return
-    star = "*" if cell["p_adjusted"] < alpha else ""
-    ends = [cell["ci_low"], cell["ci_high"]]
-    known = bool(np.isfinite(ends).all())
+    marks = ("*" if cell["p_adjusted"] < alpha else "") + ("†" if cell.get("reason") else "")
+    lines = [
+        words.format(*map(_write, ends))
+        for words, ends in (
+            ("[{}, {}]", (cell["ci_low"], cell["ci_high"])),
+            ("({}, {})", (cell.get("second_low", np.nan), cell.get("second_high", np.nan))),
+        )
+        if np.isfinite(ends).all()
+    ]
     beside["va"] = "baseline"
-    above = (0, 1.0 if known else -2.5)
-    ax.annotate(_write(estimate) + star, center, xytext=above, fontsize=7.2, **beside)
-    if known:
-        words = f"[{_write(ends[0])}, {_write(ends[1])}]"
-        ax.annotate(words, center, xytext=(0, -5.6), fontsize=6.5, **beside)
+    # Lines are 6.3 points apart; together they stand in the middle of the cell.
+    top = 3.15 * len(lines) - 2.4
+    ax.annotate(_write(estimate) + marks, center, xytext=(0, top), fontsize=7.2, **beside)
+    for number, words in enumerate(lines, 1):
+        ax.annotate(words, center, xytext=(0, top - 6.3 * number), fontsize=6.5, **beside)
 
 
 def _write(value: float) -> str:

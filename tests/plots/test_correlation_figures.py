@@ -108,6 +108,17 @@ def both(ax, n):
     return plot_atlas(correlations(n), columns=("criterion", "statistic"), ax=ax)
 
 
+def doubted(n):
+    """Correlations with a second interval; every fifth cell is doubtful, and has none."""
+    table = correlations(n)
+    fifth = np.arange(len(table)) % 5 == 0
+    return table.assign(
+        second_low=np.where(fifth, np.nan, -0.95),
+        second_high=np.where(fifth, np.nan, 0.95),
+        reason=np.where(fifth, "5 systems", ""),
+    )
+
+
 FIGURES = {
     "atlas": (TWO_COLUMN, 8.5, lambda ax: both(ax, 30)),
     "atlas, 40 rows": (
@@ -115,6 +126,10 @@ FIGURES = {
         lambda ax: plot_atlas(
             correlations(40, kinds=False), columns=("criterion", "statistic"), ax=ax, colorbar=False
         ),
+    ),
+    "atlas, two intervals": (
+        *(TWO_COLUMN, 4.8),
+        lambda ax: plot_atlas(doubted(8), columns=("criterion", "statistic"), ax=ax),
     ),
     "atlas, one row": (TWO_COLUMN, 1.5, lambda ax: both(ax, 1)),
     "accuracy": (ONE_COLUMN, 2.6, lambda ax: plot_accuracy(rates(), ax=ax, chance=50)),
@@ -180,6 +195,29 @@ def test_the_atlas_writes_each_value_with_its_interval_and_star():
     mesh = ax.collections[0]
     assert mesh.get_clim() == (-1, 1)
     assert np.allclose(mesh.get_array().compressed(), [1.0, 0.004, -0.534])
+
+
+def test_the_atlas_writes_a_second_interval_and_marks_doubt():
+    table = pd.DataFrame(
+        {
+            "evaluator": ["e", "f"],
+            "statistic": "Pearson",
+            "estimate": [0.5, 0.4],
+            "ci_low": [0.25, np.nan],
+            "ci_high": [0.75, np.nan],
+            "second_low": [-0.1, np.nan],
+            "second_high": [0.9, np.nan],
+            "p_adjusted": [0.01, 0.5],
+            "reason": ["", "two items"],
+        }
+    )
+    ax = plot_atlas(table, interval_label="95% over items")
+    words = [text.get_text() for text in ax.texts]
+    assert words == [".50*", "[.25, .75]", "(−.10, .90)", ".40†"]
+    below = re.sub(r"\s+", " ", ax.get_xlabel())
+    assert "[95% over items] and (95% interval over systems)" in below
+    assert "† No interval, or a doubtful one" in below
+    assert "†" not in plot_atlas(table.iloc[:1], ax=plt.figure().subplots()).get_xlabel()
 
 
 def test_the_atlas_groups_kinds_and_orders_each_by_agreement():
