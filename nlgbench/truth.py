@@ -1,8 +1,10 @@
 """What HUSE is in the population, where the probabilities of all texts are known."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import binom
 
@@ -125,23 +127,15 @@ def _losses(
     reference: Draws, system: Draws, crew: Crew, n_neighbors: int = 16
 ) -> dict[str, Floats]:
     """Give each text's share of every score."""
-    human, level, given_level, likelihood = _judged(reference, system, crew)
-    n = len(human) // 2
-    half = np.concatenate([np.arange(n) % 2, np.arange(n) % 2])
+    human, level, levels, likelihood = _placed(reference, system)
+    given_level = sum_distribution(crew, levels)
     loss = {
         "l_star": 2 * np.minimum(human, 1 - human),
         "l_star_limit": vote_error(human, _majority(human, n_neighbors)),
     }
     for name, bins in {"huse": likelihood, "huse_q": np.zeros_like(likelihood)}.items():
-        best, vote = np.empty(2 * n), np.empty(2 * n)
-        for side in (0, 1):
-            learn, test = half != side, half == side
-            every, of_human = (
-                _cells(bins, level, given_level, weight * learn) for weight in (1.0, human)
-            )
-            with np.errstate(invalid="ignore"):
-                share = of_human / every
-            share = np.clip(np.where(every > 1e-12, share, 0.5), 0, 1)
+        best, vote = np.empty(len(human)), np.empty(len(human))
+        for test, share in _learned(human, level, given_level, bins):
             at = (level[test], bins[test])
             best[test] = (given_level @ (share >= 0.5).T)[at]
             vote[test] = (given_level @ _majority(share, n_neighbors).T)[at]
@@ -150,6 +144,78 @@ def _losses(
             loss["huse_limit"] = vote_error(human, vote)
     loss["huse_d"] = 1 + loss["huse"] - loss["huse_q"]
     return loss
+
+
+def _learned(
+    human: Floats, level: np.ndarray, given_level: Floats, bins: np.ndarray
+) -> list[tuple[NDArray[np.bool_], Floats]]:
+    """Learn the share of human texts by bin and sum of judgments on each half, for the other."""
+    half = np.tile(np.arange(len(human) // 2) % 2, 2)
+    found = []
+    for test in (half == 0, half == 1):
+        every, of_human = (_cells(bins, level, given_level, w * ~test) for w in (1.0, human))
+        with np.errstate(invalid="ignore"):
+            share = of_human / every
+        found.append((test, np.clip(np.where(every > 1e-12, share, 0.5), 0, 1)))
+    return found
+
+
+def over_crews(reference: Draws, system: Draws, crews: Sequence[Crew]) -> dict[str, float]:
+    """Say how far HUSE, HUSE-Q and HUSE-D in the population depend on who judges.
+
+    Parameters
+    ----------
+    reference, system : Draws
+        Equally many texts of each class, drawn independently; the same for all crews.
+    crews : sequence of Crew
+        At least 2, drawn independently.
+
+    Returns
+    -------
+    dict
+        For each of ``huse``, ``huse_q``, ``huse_d``, over crews: the mean under ``<name>_crews``,
+        the standard deviation (n - 1), the least and the largest value under
+        ``<name>_crews_sd``, ``_min`` and ``_max``.
+
+    Raises
+    ------
+    ValueError
+        When there are fewer than 2 crews, or not equally many texts of both classes.
+
+    Notes
+    -----
+    HUSE has no one value for a reference and a system: the judgments are a feature, and a crew with
+    many careless annotators sees less. Each crew's value is that of `population_scores`. The crews
+    share the texts, so the spread is the crews' alone; the mean has the standard error of
+    `population_scores` for its texts, and ``sd / sqrt(n)`` for its crews.
+
+    Examples
+    --------
+    >>> from nlgbench.annotators import hire
+    >>> logprob = np.random.default_rng(0).normal(-2, 0.4, size=(2, 1000))
+    >>> draws = [Draws(one, one, np.full(1000, 0.5)) for one in logprob]
+    >>> found = over_crews(*draws, [hire(20, seed=seed) for seed in range(3)])
+    >>> found["huse_crews"], found["huse_crews_sd"]  # the reference against itself, for any crew
+    (1.0, 0.0)
+    """
+    if len(crews) < 2:
+        raise ValueError(f"a spread over crews needs at least 2 crews. Got {len(crews)}.")
+    human, level, levels, likelihood = _placed(reference, system)
+    scores: dict[str, list[float]] = {"huse": [], "huse_q": [], "huse_d": []}
+    for crew in crews:
+        given_level = sum_distribution(crew, levels)
+        for name, bins in {"huse": likelihood, "huse_q": np.zeros_like(likelihood)}.items():
+            best = np.empty(len(human))
+            for test, share in _learned(human, level, given_level, bins):
+                best[test] = (given_level @ (share >= 0.5).T)[level[test], bins[test]]
+            scores[name].append(float(vote_error(human, best).mean()))
+        scores["huse_d"].append(1 + scores["huse"][-1] - scores["huse_q"][-1])
+    found: dict[str, float] = {}
+    for name, values in scores.items():
+        found |= {f"{name}_crews": float(np.mean(values))}
+        found |= {f"{name}_crews_sd": float(np.std(values, ddof=1))}
+        found |= {f"{name}_crews_min": min(values), f"{name}_crews_max": max(values)}
+    return found
 
 
 def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, float | bool]:
@@ -203,7 +269,8 @@ def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, flo
     (1.0, 1.0, 0.0, 1.0)
     """
     loss = _losses(reference, system, crew)
-    human, level, given_level, bins = _judged(reference, system, crew)
+    human, level, levels, bins = _placed(reference, system)
+    given_level = sum_distribution(crew, levels)
     says_human = human > 0.5 + 1e-9  # where both probabilities are equal, rounding must not say
     of_human, of_machine = (
         _cells(bins, level, given_level, weight) for weight in (says_human, ~says_human)
@@ -238,15 +305,13 @@ def _mean(values: Floats) -> tuple[float, float]:
     return float(values.mean()), float(np.sqrt(within / n) / 2)
 
 
-def _judged(
-    reference: Draws, system: Draws, crew: Crew
-) -> tuple[Floats, np.ndarray, Floats, np.ndarray]:
-    """Give texts their posteriors, levels of typicality and bins, and levels their judgments."""
+def _placed(reference: Draws, system: Draws) -> tuple[Floats, np.ndarray, Floats, np.ndarray]:
+    """Give texts their posteriors, their level of typicality among the levels, and their bins."""
     n = len(reference.human)
     if n != len(system.human) or n < 2:
         raise ValueError(
-            "population_scores and theorem1_bound need equally many texts of both classes, at "
-            f"least 2 each. Got {n} and {len(system.human)}."
+            "the population's scores need equally many texts of both classes, at least 2 each. "
+            f"Got {n} and {len(system.human)}."
         )
     typical = typicality(np.concatenate([reference.reference, system.reference]))
     levels = np.linspace(typical.min(), typical.max(), _N_LEVELS)
@@ -254,7 +319,7 @@ def _judged(
     level = np.rint((typical - levels[0]) / width).astype(np.int64)
     human = np.concatenate([reference.human, system.human])
     bins = _bins(np.concatenate([reference.system, system.system]))
-    return human, level, sum_distribution(crew, levels), bins
+    return human, level, levels, bins
 
 
 def _cells(bins: np.ndarray, level: np.ndarray, given_level: Floats, weights: np.ndarray) -> Floats:

@@ -19,6 +19,7 @@ __all__ = [
     "System",
     "World",
     "correlation",
+    "crew_table",
     "gaussian_world",
     "review_draws",
     "review_systems",
@@ -28,6 +29,8 @@ __all__ = [
 ]
 
 DATASET = "review_world"
+#: Crews, besides the study's own, over which the truth is given.
+N_CREWS = 20
 
 
 def _own_logprob(system: System | Retrieval, texts: list[str], about: list[str]) -> Floats:
@@ -156,8 +159,10 @@ def review_world(
         model, and each system's outputs under its own). ``truth`` has a row per system: dataset,
         system, then l_star (1 - TV), l_star_limit, huse, huse_limit, huse_q, huse_d, each with
         its Monte Carlo standard error in ``*_se`` (0 where enumerated); see
-        `nlgbench.truth.population_scores`. It is that of typicality, and of this world's
-        annotators.
+        `nlgbench.truth.population_scores`. It is that of typicality, and of this study's
+        annotators, of whom ``n_careless`` do not read. Beside it stands the truth over `N_CREWS`
+        other crews of as many: huse_crews (the mean), huse_crews_sd, huse_crews_min,
+        huse_crews_max, and the same of huse_q and huse_d; see `nlgbench.truth.over_crews`.
 
     Raises
     ------
@@ -173,6 +178,10 @@ def review_world(
     floors at one nat per token below, and its truth is conditional, too (eq. 2 of Hashimoto, Zhang
     and Liang 2019, doi:10.18653/v1/N19-1169, averaged over contexts). Annotators rate the text, not
     whether it goes with the context.
+
+    How many annotators are careless is left to chance, as it is to a study that recruits: the
+    score that a study estimates is that of its own crew, and depends on who came. With exactly a
+    tenth in every crew the spread over crews would look smaller than it is.
 
     Typicality is a linear function of log p_ref per token, so the best boundary, p_ref =
     p_system, is a curve in HUSE's own features (a line before ratings are cut at 0 and 5).
@@ -199,6 +208,7 @@ def review_world(
     crew = annotators.hire(n_annotators, seed=for_crew)
     decisions = grammar.decide(n_outputs, seed=for_humans)
     human, about = grammar.render(decisions), contexts(decisions)
+    others = [annotators.hire(n_annotators, seed=one) for one in for_truth.spawn(N_CREWS)]
     true_decisions = grammar.decide(n_truth, seed=for_truth)
     true_human, true_about = grammar.render(true_decisions), contexts(true_decisions)
     parts: dict[str, list[pd.DataFrame]] = {"outputs": [], "judgments": [], "logprobs": []}
@@ -228,17 +238,56 @@ def review_world(
         )
         if n_truth:
             drawn = write_reviews(system, true_about, seed=own)
-            scores = truth.population_scores(
+            draws = (
                 review_draws(system, true_human, true_about),
                 review_draws(system, drawn, true_about),
-                crew,
             )
+            scores = truth.population_scores(*draws, crew) | truth.over_crews(*draws, others)
+            scores["n_careless"] = int(crew.careless.sum())
             exact = _exact_l_star(system)
             if exact is not None:
                 scores |= {"l_star": exact, "l_star_se": 0.0}
             true_rows.append({"dataset": DATASET, "system": name} | scores)
     checked = {name: tables.check(pd.concat(part), name) for name, part in parts.items()}
     return World(tables.Study(**checked), pd.DataFrame(true_rows))
+
+
+def crew_table(truth: pd.DataFrame) -> pd.DataFrame:
+    """Set the truth for a study's own annotators beside that for others.
+
+    Parameters
+    ----------
+    truth : DataFrame
+        That of `review_world`.
+
+    Returns
+    -------
+    DataFrame
+        A row per system and score (huse, huse_q, huse_d; higher is better): system, score, own
+        (with this study's annotators), then mean, sd, min, max over `N_CREWS` other crews.
+
+    Examples
+    --------
+    >>> world = review_world(systems=["grammar_t0.5"], n_outputs=5, n_truth=2000, seed=0)
+    >>> crew_table(world.truth).round(2)
+             system   score   own  mean    sd   min   max
+    0  grammar_t0.5    huse  0.16  0.17  0.00  0.16  0.18
+    1  grammar_t0.5  huse_q  0.57  0.58  0.01  0.56  0.60
+    2  grammar_t0.5  huse_d  0.60  0.59  0.01  0.57  0.60
+    """
+    parts = [
+        pd.DataFrame(
+            {
+                "system": truth["system"],
+                "score": score,
+                "own": truth[score],
+                "mean": truth[f"{score}_crews"],
+                **{name: truth[f"{score}_crews_{name}"] for name in ("sd", "min", "max")},
+            }
+        )
+        for score in ("huse", "huse_q", "huse_d")
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def _outputs(name: str, texts: list[str], about: list[str]) -> pd.DataFrame:

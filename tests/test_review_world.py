@@ -223,6 +223,58 @@ def test_more_annotators_lower_huse_in_the_population(name):
     assert many["huse"] == pytest.approx(many["l_star"], abs=0.08)
 
 
+def draws_of(name: str, n: int) -> list[truth.Draws]:
+    """Draw n texts of each class."""
+    system = worlds.review_systems([name], seed=2)[name]
+    texts = review_grammar().sample(n, seed=5), system.sample(n, seed=6)
+    return [worlds.review_draws(system, one, []) for one in texts]
+
+
+def test_the_truth_over_crews_is_that_of_each_crew_put_together():
+    draws = draws_of("trigram_t1.0", 600)
+    crews = [annotators.hire(n, seed=n) for n in (3, 5, 8, 20)]
+    each = pd.DataFrame([truth.population_scores(*draws, crew) for crew in crews])
+    found = truth.over_crews(*draws, crews)
+    for score in SCORES:
+        assert found[f"{score}_crews"] == pytest.approx(each[score].mean(), abs=1e-12)
+        assert found[f"{score}_crews_sd"] == pytest.approx(each[score].std(), abs=1e-12)
+        assert found[f"{score}_crews_min"] == pytest.approx(each[score].min(), abs=1e-12)
+        assert found[f"{score}_crews_max"] == pytest.approx(each[score].max(), abs=1e-12)
+    turned = truth.over_crews(*draws, crews[::-1])
+    assert turned == pytest.approx(found, abs=1e-12)
+    with pytest.raises(ValueError, match=r"at least 2 crews\. Got 1"):
+        truth.over_crews(*draws, crews[:1])
+
+
+def test_the_more_careless_the_higher_huse_and_the_spread_says_so():
+    draws = draws_of("trigram_t1.0", 4000)
+    leniency = annotators.hire(20, seed=0).leniency
+    careless = [annotators.Crew(leniency, np.arange(20) < n) for n in (0, 2, 6)]
+    none, tenth, many = (truth.population_scores(*draws, crew)["huse"] for crew in careless)
+    assert none < tenth < many - 0.02
+    found = truth.over_crews(*draws, careless)
+    assert (found["huse_crews_min"], found["huse_crews_max"]) == pytest.approx((none, many))
+
+
+def test_an_atypical_crew_can_be_told_from_the_truth():
+    # Seed 1 draws 6 careless annotators of 20: the true HUSE of trigram_t1.0 is .38 with them, as
+    # it was printed for the world, where six other crews have .30 to .33.
+    world = worlds.review_world(systems=["trigram_t1.0"], n_outputs=5, n_truth=4000, seed=1)
+    row = world.truth.iloc[0]
+    assert row["n_careless"] == 6
+    assert row["huse"] == pytest.approx(0.38, abs=0.015)
+    assert row["huse_crews"] == pytest.approx(0.325, abs=0.02)
+    assert row["huse"] > row["huse_crews"] + 1.5 * row["huse_crews_sd"]
+    assert 0.29 < row["huse_crews_min"] < row["huse_crews_max"] < 0.41
+
+
+def test_how_many_are_careless_is_binomial():
+    # As 2.0 +- 4 * 1.34 / sqrt(2000), and scipy.stats.binom.sf(5, 20, .1) = .0113.
+    many = np.array([annotators.hire(20, seed=seed).careless.sum() for seed in range(2000)])
+    assert many.mean() == pytest.approx(2, abs=0.12)
+    assert (many >= 6).mean() == pytest.approx(0.0113, abs=4 * np.sqrt(0.0113 / 2000))
+
+
 def test_typicality_table_spans_the_range_and_correlates():
     table = worlds.typicality_table(n_sentences=60, seed=0)
     assert table["logprob"].is_monotonic_increasing and table["text"].is_unique
