@@ -190,11 +190,16 @@ class _Head(torch.nn.Module):
             torch.nn.Linear(_UNITS, n_classes),
         )
 
+    def standardized(self, texts: torch.Tensor) -> torch.Tensor:
+        """Scale the features of texts; once for a table, as its texts stand in many pairs."""
+        return (texts - self.mean) / self.scale
+
     def forward(self, *texts: torch.Tensor) -> torch.Tensor:
-        each = [(text - self.mean) / self.scale for text in texts]
-        if len(each) == 2:
-            each = [each[0] - each[1], (each[0] - each[1]).abs()]
-        return self.layers(torch.cat(each, dim=1))
+        """Give log-odds from standardized features."""
+        if len(texts) == 2:
+            gap = texts[0] - texts[1]
+            texts = (gap, gap.abs())
+        return self.layers(torch.cat(texts, dim=1))
 
 
 def fit_frozen(
@@ -239,6 +244,7 @@ def fit_frozen(
     table = _features(encoder, texts)
     with seeded(seed):
         head = _Head(table, len(places), int(labels.max()) + 1)
+    table = head.standardized(table)
 
     def loss(model: torch.nn.Module, batch: Batch) -> torch.Tensor:
         *at, label = batch
@@ -261,7 +267,7 @@ def fit_frozen(
 
     def chances(rows: pd.DataFrame) -> NDArray[np.float64]:
         texts, places = sides(rows)
-        table = _features(encoder, texts)
+        table = head.standardized(_features(encoder, texts))
         logits = predict(head, [table[torch.tensor(at)] for at in places])
         return logits.double().softmax(dim=1).numpy()
 

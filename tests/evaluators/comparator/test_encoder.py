@@ -13,6 +13,7 @@ from nlgbench.evaluators.comparator.comparisons import compare, order_agreement
 from nlgbench.evaluators.comparator.draws import system_pairs
 from nlgbench.evaluators.comparator.pairs import human_pairs
 from nlgbench.evaluators.comparator.splits import split_outputs
+from nlgbench.training import torch
 
 TRANSFORMERS = pytest.mark.skipif(
     importlib.util.find_spec("transformers") is None, reason="transformers is not installed"
@@ -71,6 +72,25 @@ def test_a_frozen_encoder_learns_the_order(options):
     again = train_comparator(PAIRS, encoder=counting_encoder(), seed=0, **options)
     pd.testing.assert_frame_equal(
         compare(again, TEST, system_pairs(TEST, seed=0)), found, check_exact=True
+    )
+
+
+def test_a_table_is_standardized_once_as_each_batch_was():
+    """To the last bit, log-odds of pairs are those of features scaled pair by pair."""
+    texts = torch.tensor(np.random.default_rng(0).normal(3, 2, size=(50, 6)), dtype=torch.float32)
+    texts[:, 5] = 0.0  # as the product with a context, where there is none
+    head = neural._Head(texts, 2, 3).eval()
+    a, b = texts[[1, 2, 3, 3]], texts[[0, 2, 49, 1]]
+    gap = (a - texts.mean(dim=0)) / head.scale - (b - texts.mean(dim=0)) / head.scale
+    once = head.standardized(texts)
+    found = head(once[[1, 2, 3, 3]], once[[0, 2, 49, 1]])
+    assert torch.equal(found, head.layers(torch.cat([gap, gap.abs()], dim=1)))
+    alone = neural._Head(texts, 1, 2).eval()
+    single = alone.standardized(texts)
+    scaled = (texts - texts.mean(dim=0)) / (texts.std(dim=0, correction=0) + 1e-6)
+    assert torch.equal(alone(single[[3, 1, 3]]), alone.layers(scaled[[3, 1, 3]]))
+    assert single[:, 5].eq(0).all() and scaled[:, :5].std(dim=0, correction=0).allclose(
+        torch.ones(5)
     )
 
 
