@@ -46,13 +46,16 @@ class _Network(torch.nn.Module):
         lengths = (words != _PADDING).sum(dim=1)
         words = words[:, : int(lengths.max())]
         states = self.drop(self.embed(words))
-        maps = [conv(states.transpose(1, 2)).relu() for conv in self.convolve]
+        # Turned once: every convolution would make its own copy, and one more for its gradient.
+        turned = states.transpose(1, 2).contiguous() if self.convolve else states
+        maps = [conv(turned) for conv in self.convolve]
         if self.recur is None:
-            # Windows past the end see nothing but padding: they must not win the maximum.
-            pooled = torch.cat([_longest(each, lengths).amax(dim=2) for each in maps], dim=1)
+            # Windows past the end see nothing but padding: they must not win the maximum. The
+            # rectifier of the maximum is the maximum of the rectified, at a fraction of the time.
+            pooled = torch.cat([_longest(each, lengths).amax(dim=2) for each in maps], dim=1).relu()
         else:
             if maps:
-                states = maps[0].transpose(1, 2)
+                states = maps[0].relu().transpose(1, 2)
                 lengths = lengths + _WIDTHS[0] - 1
             steps, _ = self.recur(states)
             pooled = steps[torch.arange(len(words)), lengths - 1]
@@ -60,7 +63,7 @@ class _Network(torch.nn.Module):
 
 
 def _longest(maps: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Zero the windows that lie wholly past the end; after a rectifier, zero is the least."""
+    """Zero the windows that lie wholly past the end; before a rectifier, zero is the least."""
     extra = maps.shape[2] - int(lengths.max())
     return maps * (torch.arange(maps.shape[2]) < (lengths + extra)[:, None])[:, None]
 

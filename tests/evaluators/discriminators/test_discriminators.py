@@ -379,6 +379,43 @@ def test_a_deep_score_does_not_hang_on_the_texts_beside(architecture):
     torch.testing.assert_close(together, torch.cat(apart))
 
 
+@pytest.mark.parametrize("architecture", ["cnn", "cnn_lstm"])
+def test_convolutions_are_the_plain_formula_to_the_last_bit(architecture):
+    """Rectified before the maximum, each from its own copy: score, gradients, and ties alike."""
+    torch = pytest.importorskip("torch", reason="the extra neural is not installed")
+    from nlgbench.evaluators.discriminators import neural
+    from nlgbench.training import seeded
+
+    with seeded(0):
+        network = neural._Network(architecture, 9)
+    index = {str(at): at for at in range(2, 9)}
+    tokens = neural._indexes([["2"] * 9, ["4"], [], ["5", "6", "7", "8", "2"] * 6], index)
+
+    def plain(tokens):
+        lengths = (tokens != 0).sum(dim=1)
+        tokens = tokens[:, : int(lengths.max())]
+        states = network.drop(network.embed(tokens))
+        maps = [conv(states.transpose(1, 2)).relu() for conv in network.convolve]
+        if architecture == "cnn":
+            beyond = [torch.arange(each.shape[2]) for each in maps]
+            last = [lengths + each.shape[2] - tokens.shape[1] for each in maps]
+            inside = [at < end[:, None] for at, end in zip(beyond, last, strict=True)]
+            pooled = [(a * b[:, None]).amax(dim=2) for a, b in zip(maps, inside, strict=True)]
+            return network.weigh(network.drop(torch.cat(pooled, dim=1))).squeeze(1)
+        steps, _ = network.recur(maps[0].transpose(1, 2))
+        last = steps[torch.arange(len(tokens)), lengths + 1]
+        return network.weigh(network.drop(last)).squeeze(1)
+
+    found = []
+    for score in (network, plain):
+        network.zero_grad()
+        with seeded(1):
+            logit = score(tokens)
+            logit.square().sum().backward()
+        found.append([logit, *(weights.grad.clone() for weights in network.parameters())])
+    assert all(torch.equal(ours, theirs) for ours, theirs in zip(*found, strict=True))
+
+
 def test_shallow_discriminators_need_no_extra():
     code = """
 import sys
