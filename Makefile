@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 OUT ?= figures/latest
+# Notebooks at once at full effort: what one does on a single core leaves the other to the next.
+JOBS ?= 2
 # Options for pip alone, such as the address of torch's CPU builds.
 TORCH_OPTIONS ?=
 # NEURAL=0 leaves torch out.
@@ -39,7 +41,7 @@ figures: $(SETUP) ## run every notebook headlessly: figures, tables and ledger i
 	@$(BIN)/nlgbench run --out $(OUT)
 
 paper: $(SETUP) ## the same at full effort, in figures/paper
-	@$(BIN)/nlgbench run --effort full --out figures/paper
+	@$(BIN)/nlgbench run --effort full --jobs $(JOBS) --out figures/paper
 
 test: $(SETUP) ## lint, types, tests, and every notebook through nbval
 	@$(MAKE) --no-print-directory lint
