@@ -1,19 +1,13 @@
 """Whether one evaluator agrees better with humans than another."""
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from nlgbench.analysis.coefficients.pair_statistics import Floats
-from nlgbench.analysis.coefficients.unweighted import coefficients
-from nlgbench.analysis.correlation.inference import (
-    MOST_EXACT,
-    bootstrap_interval,
-    bootstrap_p,
-    permutation_p,
-)
+from nlgbench.analysis.correlation.inference import bootstrap_interval, bootstrap_p
 from nlgbench.analysis.correlation.judged import Judged, judged_scores
 from nlgbench.analysis.correlation.levels import (
     LEVELS,
@@ -23,7 +17,9 @@ from nlgbench.analysis.correlation.levels import (
     full_statistics,
     resampled,
 )
+from nlgbench.analysis.correlation.multiplicity import cannot_answer, draws_needed
 from nlgbench.analysis.correlation.samples import samples_of
+from nlgbench.analysis.correlation.swaps import swap_p, swapped_statistics, ways_to_swap
 from nlgbench.analysis.correlation.system_scores import wide_scores
 from nlgbench.analysis.resampling import check_coverage
 from nlgbench.names import known
@@ -34,21 +30,29 @@ def compare_evaluators(
     system_scores: pd.DataFrame,
     human_scores: pd.DataFrame,
     *,
+    pairs: Sequence[tuple[str, str]] | None = None,
     statistic: str = "pearson",
+    alpha: float = 0.05,
     n_permutations: int = 9999,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Test for all pairs of evaluators whether their correlations over systems differ.
+    """Test for pairs of evaluators whether their correlations over systems differ.
 
     Parameters
     ----------
     system_scores, human_scores : DataFrame
         Tables ``system_scores`` of one dataset, printed or from `mean_system_scores`; the second
         with one "evaluator", the human scores.
+    pairs : sequence of (str, str), optional
+        The pairs that are asked about, chosen before looking: they are the family, under Holm.
+        Default: all pairs, under a step-down max-T.
     statistic : str
         ``pearson``, ``spearman``, ``kendall_b``, ``kendall_c`` or ``pairwise_accuracy``.
+    alpha : float
+        Family-wise level: `reason` says where no data of so many systems could reach it.
     n_permutations : int
-        Random swaps from 17 systems on; up to 16 all ``2^systems``, at most 65,536.
+        Random swaps from 17 systems on (more where Holm needs them, see `draws_needed`); up to 16
+        all ``2^systems``, at most 65,536.
     seed : int or Generator
         Where random swaps come from.
 
@@ -57,22 +61,43 @@ def compare_evaluators(
     DataFrame
         A row per pair: dataset, statistic, evaluator_a, evaluator_b, estimate_a, estimate_b (over
         the systems that both and the humans have scored), difference (a minus b), p (two-sided),
-        p_method, n (systems).
+        p_adjusted (for the family), p_least (the least p_adjusted that the family could have),
+        adjustment, p_method, n (systems), reason (why there is no answer, or "").
 
     Raises
     ------
     ValueError
-        When a table breaks a rule, there are several human scores, one evaluator alone, or a name
-        is unknown.
+        When a table breaks a rule, there are several human scores, one evaluator alone, a name is
+        unknown, a pair is named twice or is of one evaluator, or a number out of range.
 
     Notes
     -----
     Under the null an evaluator's score of a system could as well be the other's, so scores are
-    swapped system by system. They are standardized over the systems first (mean 0, variance 1),
-    since evaluators have different units: the permutation test of Deutsch, Dror and Roth (2021,
-    doi:10.1162/tacl_a_00417), on systems' scores. p is the share of swaps whose difference is
-    at least as far from 0. Systems are the sample here; that their scores are means of finitely
-    many outputs is in the data, not in the test. `differences` resamples outputs.
+    swapped system by system; p is the share of swaps whose statistic is at least as far from 0.
+    Scores are standardized over the systems first (mean 0, variance 1), since evaluators have
+    different units. This is in the way of the Perm-Systems of Deutsch, Dror and Roth (2021,
+    doi:10.1162/tacl_a_00417) but is not it: theirs standardizes the scores of outputs, so that an
+    evaluator whose systems' means lie close together keeps them close; here it is the means that
+    are standardized, and printed scores suffice. Systems are the sample; that their scores are
+    means of finitely many outputs is in the data, not in the test. `differences` resamples outputs.
+
+    For Pearson the statistic is the difference of Fisher's z over its standard error, the root of
+    the mean square of ``(z_a z_h - r_a (z_a^2 + z_h^2) / 2) / (1 - r_a^2)`` minus the same of b
+    (after DiCiccio and Romano 2017, doi:10.1080/01621459.2016.1202117). For others it is the
+    difference of the coefficients.
+
+    The null is that the two are exchangeable, which is more than equal correlations, and
+    standardizing makes even that approximate: with skewed scores and few systems the test rejects
+    too often, as does Williams' (``benchmarks/comparing_level.py`` says by how much).
+
+    All pairs share the swaps: in each the same systems are swapped for every pair, and statistics
+    are on one scale, so that max-T (`multiplicity.max_t`) asks the same of every pair. It is
+    **approximate**: swaps within a pair give its own null distribution; jointly those of several
+    pairs among unequal evaluators are only nearly that of the data (subset pivotality does not hold
+    exactly).
+
+    With n systems p is at least ``2 / 2^n``, and Holm over m pairs makes that ``2 m / 2^n``: at
+    twelve systems at most 102 pairs can reach .05.
 
     Examples
     --------
@@ -81,11 +106,14 @@ def compare_evaluators(
     >>> scores = pd.concat([human.assign(evaluator="e"),
     ...     human.assign(evaluator="f", score=[2.0, 1.0, 4.0, 5.0, 3.0])])
     >>> found = compare_evaluators(scores, human, statistic="spearman")
-    >>> found[["estimate_a", "estimate_b", "p"]].round(3).values.tolist()
-    [[1.0, 0.6, 0.125]]
+    >>> found[["estimate_a", "estimate_b", "p", "p_least"]].round(3).values.tolist()
+    [[1.0, 0.6, 0.125, 0.062]]
+    >>> found["reason"].iloc[0]
+    'cannot be answered with 5 systems: the least adjusted p there is 0.0625'
     """
     known(statistic, PLAIN, "statistic")
     check_n(n_permutations, "n_permutations")
+    check_coverage(alpha, "alpha")
     dataset, scores, human = wide_scores(system_scores, human_scores)
     if human.shape[1] != 1 or scores.shape[1] < 2:
         raise ValueError(
@@ -93,59 +121,58 @@ def compare_evaluators(
             f"{human.shape[1]} ({', '.join(human.columns)}) and {scores.shape[1]}: filter by "
             "evaluator."
         )
-    rng = np.random.default_rng(seed)
-    h, values = human.iloc[:, 0].to_numpy(), scores.to_numpy()
-    swaps: dict[int, Floats] = {}
-    rows = []
-    for a, b in combinations(range(values.shape[1]), 2):
-        there = np.isfinite(h) & np.isfinite(values[:, a]) & np.isfinite(values[:, b])
-        n = int(there.sum())
-        if n not in swaps:
-            swaps[n] = _swaps(n, n_permutations, rng)
-        is_all = 2**n <= MOST_EXACT
-        pair = values[there][:, [a, b]].T
-        estimates, p = _swap_test(pair, h[there], statistic, swaps[n], is_all)
-        rows.append(
-            {
-                "dataset": dataset,
-                "statistic": statistic,
-                "evaluator_a": scores.columns[a],
-                "evaluator_b": scores.columns[b],
-                "estimate_a": estimates[0],
-                "estimate_b": estimates[1],
-                "difference": estimates[0] - estimates[1],
-                "p": p,
-                "p_method": f"swaps, {'all' if is_all else f'{n_permutations} drawn'}",
-                "n": n,
-            }
-        )
-    return pd.DataFrame(rows)
+    chosen = _named(pairs, list(scores.columns))
+    there = human.iloc[:, 0].notna().to_numpy()
+    h, values = human.iloc[there, 0].to_numpy(), scores[there].to_numpy().T
+    needed = 0 if pairs is None else draws_needed(len(chosen), alpha=alpha)
+    swaps, is_all = ways_to_swap(len(h), max(n_permutations, needed), np.random.default_rng(seed))
+    x = values[np.array(chosen).T]  # (2, pairs, systems)
+    estimates, swapped = swapped_statistics(x, h, statistic, swaps)
+    p, adjusted, least = swap_p(swapped, named=pairs is not None)
+    n = (np.isfinite(x).all(axis=0)).sum(axis=1)
+    undefined = "undefined: fewer than two systems, or scores that do not vary"
+    table = pd.DataFrame(
+        {
+            "dataset": dataset,
+            "statistic": statistic,
+            "evaluator_a": [scores.columns[a] for a, _ in chosen],
+            "evaluator_b": [scores.columns[b] for _, b in chosen],
+            "estimate_a": estimates[0],
+            "estimate_b": estimates[1],
+            "difference": estimates[0] - estimates[1],
+            "p": p,
+            "p_adjusted": adjusted,
+            "p_least": least,
+            "adjustment": "max-T over all pairs, approximate"
+            if pairs is None
+            else f"Holm over {int(np.isfinite(p).sum())} named pairs",
+            "p_method": f"swaps, {'all' if is_all else f'{len(swaps) - 1} drawn'}",
+            "n": n,
+        }
+    )
+    table["reason"] = [
+        cannot_answer(least, alpha, size) if np.isfinite(one) else undefined
+        for one, size in zip(p, n, strict=True)
+    ]
+    return table
 
 
-def _swaps(n: int, n_permutations: int, rng: np.random.Generator) -> np.ndarray:
-    """List which of n systems are swapped; of all ways half, since the others mirror them."""
-    if 2**n <= MOST_EXACT:
-        ways = np.arange(2 ** max(n - 1, 0))[:, None]
-        return (ways >> np.arange(n)) % 2 == 1
-    return rng.random((n_permutations, n)) < 0.5
-
-
-def _swap_test(
-    pair: Floats, h: Floats, statistic: str, swaps: np.ndarray, is_all: bool
-) -> tuple[Floats, float]:
-    if len(h) < 2:
-        return np.full(2, np.nan), float("nan")
-    estimates = coefficients(pair, h, statistics=[statistic])[statistic]
-    # As in coefficients, the first value off makes exact zeros of a constant.
-    centered = pair - pair[:, :1]
-    spread = centered.std(axis=1, keepdims=True)
-    if not np.isfinite(estimates).all() or (spread == 0).any():
-        return estimates, float("nan")
-    a, b = (centered - centered.mean(axis=1, keepdims=True)) / spread
-    swapped = np.stack([np.where(swaps, b, a), np.where(swaps, a, b)])
-    of_a, of_b = coefficients(swapped, h, statistics=[statistic])[statistic]
-    observed = np.array([estimates[0] - estimates[1]])
-    return estimates, float(permutation_p(of_a - of_b, observed, exact=is_all, two_sided=True))
+def _named(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> list[tuple[int, int]]:
+    """Look the pairs up; all of them where none are named."""
+    if pairs is None:
+        return list(combinations(range(len(names)), 2))
+    found = []
+    for pair in pairs:
+        a, b = (names.index(known(name, names, "pairs")) for name in pair)
+        if a == b or (a, b) in found or (b, a) in found:
+            raise ValueError(
+                f"pairs must be of two evaluators, each pair once. Got {tuple(pair)!r}"
+                + ("." if a == b else " twice.")
+            )
+        found.append((a, b))
+    if not found:
+        raise ValueError("pairs must name at least one pair; leave it out to compare all.")
+    return found
 
 
 def differences(
