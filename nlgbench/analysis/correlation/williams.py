@@ -9,6 +9,10 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.coefficients.unweighted import coefficients
 
+#: Correlations of a few hundred units are off by some 1e-15: what lies below is rounding.
+_ROUNDING = 1e-12
+#: Correlations whose determinant lies below minus this belong to no three variables.
+_IMPOSSIBLE = 1e-9
 
 def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     """Test whether two correlations that share a variable differ.
@@ -26,7 +30,8 @@ def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     -------
     tuple of float
         t, above 0 where r12 is larger, and its two-sided p at n - 3 degrees of freedom; NaN
-        where the three correlations leave no variance (two evaluators that are one).
+        where the three correlations leave no variance (evaluators that are one, or one the
+        other's opposite; or the humans are the difference of the two), to within 1e-12.
 
     Raises
     ------
@@ -40,8 +45,9 @@ def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23`` and ``m = (r12 + r13) / 2`` (Williams 1959,
     J. R. Stat. Soc. B 21, 396-399; Steiger 1980, equation 7,
     doi:10.1037/0033-2909.87.2.245; for metrics, Graham and Baldwin 2014, doi:10.3115/v1/D14-1020).
-    It takes units as independent and the variables as normal; where several units share a
-    context or an annotator use `comparing.differences` with clusters.
+    It takes units as independent and the variables as normal. Where they are skewed, or several
+    units share a context or an annotator, it rejects too often: ``benchmarks/comparing_level.py``
+    says how often. Use `comparing.differences` there, with clusters.
 
     Examples
     --------
@@ -55,13 +61,13 @@ def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
             f"r12={r12}, r13={r13}, r23={r23}, n={n}."
         )
     determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
-    if determinant < -1e-9:
+    if determinant < -_IMPOSSIBLE:
         raise ValueError(
             f"no three variables correlate r12={r12}, r13={r13}, r23={r23}: check which is which."
         )
     mean = (r12 + r13) / 2
     below = 2 * max(determinant, 0.0) * (n - 1) / (n - 3) + mean**2 * (1 - r23) ** 3
-    if below <= 1e-15 or r23 == -1:
+    if 1 - abs(r23) < _ROUNDING or below < _ROUNDING:
         return float("nan"), float("nan")
     t = (r12 - r13) * np.sqrt((n - 1) * (1 + r23) / below)
     return float(t), float(2 * student.sf(abs(t), n - 3))

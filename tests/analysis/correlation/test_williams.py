@@ -76,6 +76,49 @@ def test_one_evaluator_twice_has_no_test():
     assert found["difference"].tolist() == [0]
 
 
+@pytest.mark.parametrize("off", [0, 1e-16, 1e-13])
+def test_evaluators_that_are_one_but_for_rounding_have_no_test(off):
+    for r23 in (1 - off, -1 + off):
+        r13 = 0.5 * np.sign(r23)
+        # Rounding may show as a difference, too.
+        assert np.isnan(williams(0.5 + off, r13, r23, 4)).all()
+    # The humans are the difference of the two, r23 = 1 - 2 r12^2: the determinant is 0.
+    assert np.isnan(williams(0.6, -0.6, 1 - 2 * 0.6**2 - off, 10)).all()
+
+
+def test_what_is_more_than_rounding_is_tested():
+    # Evaluators of correlation 1 - e, e = 1e-10, with r12 - r13 = sqrt(e) / 10: by the formula
+    # K = (1 - .25) 2 e - e / 100 to first order in e.
+    e, n = 1e-10, 30
+    r12, r13 = 0.5 + np.sqrt(e) / 20, 0.5 - np.sqrt(e) / 20
+    t, p = williams(r12, r13, 1 - e, n)
+    k = 1.5 * e - e / 100
+    assert t == pytest.approx(np.sqrt(e) / 10 * np.sqrt((n - 3) / k), rel=1e-4)
+    assert p == pytest.approx(2 * stats.t.sf(t, n - 3), rel=1e-6)
+
+
+def test_the_determinant_may_be_negative_by_rounding_alone():
+    # h = x + y with uncorrelated x and y: r12^2 + r13^2 = 1, determinant 0.
+    r12, r13 = 0.6, 0.8
+    assert williams(r12, r13, 0.0, 20)[1] < 0.5
+    barely, clearly = np.sqrt(r13**2 + 5e-10), np.sqrt(r13**2 + 2e-9)
+    assert np.isfinite(williams(r12, barely, 0.0, 20)).all()
+    with pytest.raises(ValueError, match="no three variables correlate"):
+        williams(r12, clearly, 0.0, 20)
+
+
+def test_skewed_units_break_its_level():
+    """As benchmarks/comparing_level.py measures; the docstring warns of it."""
+    rng = np.random.default_rng(0)
+    below = []
+    for _ in range(400):
+        h, common, a, b = rng.exponential(size=(4, 12)) - 1
+        x = [0.5 * h + np.sqrt(0.375) * (common + one) for one in (a, b)]
+        r = np.corrcoef([h, *x])
+        below.append(williams(r[0, 1], r[0, 2], r[1, 2], 12)[1] <= 0.05)
+    assert np.mean(below) > 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
+
+
 def test_impossible_correlations_are_refused():
     with pytest.raises(ValueError, match="between -1 and 1, and n at least 4"):
         williams(0.5, 0.4, 0.3, 3)
