@@ -101,7 +101,7 @@ def correlate_systems(
                         "human": by,
                         "statistic": name,
                         "estimate": estimate,
-                        **_fisher_interval(name, estimate, len(x), confidence),
+                        **fisher_interval(name, estimate, len(x), confidence),
                         "confidence": confidence,
                         "p": p,
                         "p_method": method,
@@ -241,19 +241,23 @@ def _p(
     return float(tests[name](x, y).pvalue), "scipy"
 
 
-def _fisher_interval(
-    name: str, estimate: float, n: int, confidence: float
+def fisher_interval(
+    name: str, estimate: float, n: int, confidence: float, *, n_given: int = 0
 ) -> dict[str, float | str]:
-    """Put an interval around a correlation on the scale of Fisher's z."""
-    few = 4 if name == "kendall_b" else 3
+    """Put an interval around a (partial) correlation on the scale of Fisher's z."""
+    few = (4 if name == "kendall_b" else 3) + n_given
     reason = ""
-    if not np.isfinite(estimate):
-        reason = "undefined: fewer than two systems, or scores that do not vary"
+    if n < 2 + 2 * n_given:
+        reason = f"undefined: {n} systems have all scores"
+    elif not np.isfinite(estimate):
+        reason = "undefined: scores that do not vary" + (
+            ", or that the one held constant determines" if n_given else ""
+        )
     elif name not in ("pearson", "spearman", "kendall_b"):
         reason = "no closed form: resample outputs with correlate"
     elif n <= few:
         reason = f"{n} systems: an interval needs at least {few + 1}"
-    elif abs(estimate) == 1:
+    elif 1 - abs(estimate) < 1e-12:
         reason = "perfect correlation: the standard error of z is undefined"
     if reason:
         return {"ci_low": float("nan"), "ci_high": float("nan"), "reason": reason}

@@ -14,6 +14,7 @@ _ROUNDING = 1e-12
 #: Correlations whose determinant lies below minus this belong to no three variables.
 _IMPOSSIBLE = 1e-9
 
+
 def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     """Test whether two correlations that share a variable differ.
 
