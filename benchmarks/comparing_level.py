@@ -31,6 +31,7 @@ from nlgbench.analysis.correlation.swaps import swap_p, swapped_statistics, ways
 from nlgbench.analysis.correlation.williams import williams
 
 ALPHA = 0.05
+OF_ITEM = 0.3  # share of the variance of outputs that their item makes
 N_DRAWN = 999  # swaps from 17 systems on
 SHAPES = ("normal", "skewed", "unlike")
 FAMILIES = {
@@ -158,12 +159,15 @@ def over_items(
     rng = np.random.default_rng(seed)
     held: dict[str, list[float]] = {"items": [], "systems": [], "both": []}
     width: dict[str, list[float]] = {name: [] for name in held}
+    # Noise of the means is part of what other systems would show on these items.
+    noisy = tuple(one / (1 + 1.5**2 * (1 - OF_ITEM) / n_items) for one in r)
     for _ in range(n_worlds):
-        study, own = outputs_of(n_systems, n_items, r, 0.3, rng)
-        for name, (a, b) in {"items": own, "systems": r, "both": r}.items():
+        study, own = outputs_of(n_systems, n_items, r, OF_ITEM, rng)
+        for name, (a, b) in {"items": own, "systems": noisy, "both": r}.items():
             found = differences(*study, resample=name, n_resamples=n_resamples, seed=rng).iloc[0]
-            held[name].append(float(found["ci_low"] <= a - b <= found["ci_high"]))
-            width[name].append(found["ci_high"] - found["ci_low"])
+            if np.isfinite(found["ci_low"]):
+                held[name].append(float(found["ci_low"] <= a - b <= found["ci_high"]))
+                width[name].append(found["ci_high"] - found["ci_low"])
     return [
         share(one, systems=n_systems, items=n_items, r=f"{r[0]:g}, {r[1]:g}", resample=name)
         | {"width": float(np.median(width[name]))}

@@ -6,17 +6,18 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
-from nlgbench.analysis.correlation.inference import bootstrap_interval, bootstrap_p
-from nlgbench.analysis.correlation.judged import Judged, judged_scores
+from nlgbench.analysis.coefficients.pair_statistics import Floats
+from nlgbench.analysis.correlation.judged import judged_scores
 from nlgbench.analysis.correlation.levels import (
     LEVELS,
     PLAIN,
     STATISTICS,
     epsilons_of,
-    full_statistics,
     resampled,
 )
+from nlgbench.analysis.correlation.meta_evaluation import correlate
 from nlgbench.analysis.correlation.multiplicity import cannot_answer, draws_needed
 from nlgbench.analysis.correlation.samples import samples_of
 from nlgbench.analysis.correlation.swaps import swap_p, swapped_statistics, ways_to_swap
@@ -24,6 +25,9 @@ from nlgbench.analysis.correlation.system_scores import wide_scores
 from nlgbench.analysis.resampling import check_coverage
 from nlgbench.names import known
 from nlgbench.text import check_n
+
+#: Fewer clusters or systems than these hardly make an interval.
+_FEW = 10
 
 
 def compare_evaluators(
@@ -209,9 +213,10 @@ def differences(
     -------
     DataFrame
         A row per pair of evaluators: dataset, level, statistic, evaluator_a, evaluator_b,
-        estimate_a, estimate_b, difference (a minus b), ci_low, ci_high, confidence, ci_method,
-        n_resamples, n_undefined_resamples, reason, p (two-sided), n_missing (outputs left out),
-        resample.
+        estimate_a, estimate_b, difference (a minus b), ci_low, ci_high (NaN with a reason),
+        confidence, ci_method, n_resamples, n_undefined_resamples, reason (why there is no interval,
+        or why to doubt it), p (two-sided), n_missing (outputs left out), n (systems), n_clusters
+        (items where no clusters are named), resample (what was drawn, as `correlate` has it).
 
     Raises
     ------
@@ -220,10 +225,19 @@ def differences(
 
     Notes
     -----
-    Both evaluators are scored on the same resamples, so that what is common to their errors falls
-    out. Only outputs that every evaluator has scored count. With ``clusters`` (HITs, pairs of
-    contexts) whole clusters are drawn: the test that `williams` is not, as it takes every output
-    for independent. p is twice the share of resamples on the other side of 0.
+    Only outputs that every evaluator has scored count. The interval is made of `correlate`'s
+    intervals of each, and of the correlation rho of the two estimates over common resamples: it is
+    where a minus b goes while the two deviate together, ``a`` by cos(t) times the reach of its
+    interval on that side, ``b`` by (rho cos(t) + sqrt(1 - rho^2) sin(t)) times that of its own, for
+    all t. For symmetric intervals or rho = 0 these are the limits of Zou (2007,
+    doi:10.1037/1082-989X.12.4.399). So what is common to the errors of the two falls out, and
+    their skewness does not. At the level of systems, where `correlate` takes the noise off the
+    systems' means, a and b are without it, and so is what the interval is for.
+
+    p is that of a normal deviate that has the interval's end on the side of 0 at its quantile.
+    With ``clusters`` (HITs, pairs of contexts) whole clusters are drawn: the test that `williams`
+    is not, as it takes every output for independent. ``benchmarks/comparing_level.py`` measures
+    how often these intervals hold.
 
     Examples
     --------
@@ -233,13 +247,15 @@ def differences(
     ...     columns=tables.columns("outputs"),
     ... )
     >>> keys = outputs[["dataset", "output_id"]]
-    >>> noise = np.random.default_rng(0).normal(size=12)
-    >>> judgments = keys.assign(annotator_id="w", dimension="q", value=noise, group_id="")
+    >>> noise = np.random.default_rng(0).normal(size=(2, 12))
+    >>> judgments = keys.assign(annotator_id="w", dimension="q", value=noise[0], group_id="")
     >>> scores = pd.concat([keys.assign(evaluator=name, score=score, signature="")
-    ...     for name, score in (("e", noise), ("f", -noise))])
+    ...     for name, score in (("e", noise.sum(axis=0)), ("f", -noise.sum(axis=0)))])
     >>> found = differences(outputs, scores, judgments, level="output", seed=0)
-    >>> round(float(found["difference"].iloc[0]), 6), bool(found["ci_low"].iloc[0] > 1.9)
-    (2.0, True)
+    >>> found[["estimate_a", "estimate_b", "difference", "n_clusters"]].round(2).values.tolist()
+    [[0.56, -0.56, 1.11, 4.0]]
+    >>> found["reason"].iloc[0]
+    '4 clusters: hardly an interval from fewer than 10'
     """
     known(level, LEVELS, "level")
     known(resample, ("items", "systems", "both"), "resample")
@@ -247,36 +263,50 @@ def differences(
     if STATISTICS[known(statistic, list(STATISTICS), "statistic")] not in (None, level):
         raise ValueError(f"{statistic!r} is a statistic of level={STATISTICS[statistic]!r}.")
     check_coverage(confidence, "confidence")
-    judged = judged_scores(
-        outputs,
-        scores,
-        judgments,
-        dimension=dimension,
-        clusters=clusters,
-        include_human=include_human,
-    )
+    options = {"dimension": dimension, "clusters": clusters, "include_human": include_human}
+    judged = judged_scores(outputs, scores, judgments, **options)  # type: ignore[arg-type]
     whole = judged.scores.notna().all(axis=1).to_numpy()
     if judged.scores.shape[1] < 2 or not whole.any():
         raise ValueError(
             f"{int(whole.sum())} judged outputs have a score of all {judged.scores.shape[1]} "
             "evaluators. A difference needs two evaluators that have scored the same outputs."
         )
-    judged = Judged(
-        judged.dataset,
-        judged.rows[whole].reset_index(drop=True),
-        judged.scores[whole].reset_index(drop=True),
-        judged.n_outputs,
-    )
     rng = np.random.default_rng(seed)
+    common = scores[scores["output_id"].isin(judged.rows.loc[whole, "output_id"])]
+    each = correlate(
+        outputs,
+        common,
+        judgments,
+        level=level,
+        statistics=[statistic],
+        resample=resample,
+        n_resamples=n_resamples,
+        confidence=confidence,
+        seed=rng,
+        **options,  # type: ignore[arg-type]
+    ).set_index("evaluator")
+    judged = judged_scores(outputs, common, judgments, **options)  # type: ignore[arg-type]
     ((names, sample),) = samples_of(judged)
     epsilons = epsilons_of(sample, level, [statistic], rng)
-    full = full_statistics(sample, level, [statistic], epsilons)[statistic][:, 0]
     replicates = resampled(
         judged, sample, level, [statistic], epsilons, resample, n_resamples, rng
     )[statistic]
+    n_clusters, n_systems = (len(np.unique(one)) for one in (sample.cluster, sample.system))
+    few = []
+    if resample != "systems" and n_clusters < _FEW:
+        few = [f"{n_clusters} clusters: hardly an interval from fewer than {_FEW}"]
+    if resample != "items" and n_systems < _FEW:
+        few += [f"{n_systems} systems: hardly an interval from fewer than {_FEW}"]
     rows = []
     for a, b in combinations(range(len(names)), 2):
-        difference, values = float(full[a] - full[b]), replicates[a] - replicates[b]
+        two = each.loc[[names[a], names[b]]]
+        estimates = two["estimate"].to_numpy()
+        gap, down, up = _joined(two, replicates[[a, b]])
+        difference = float(estimates[0] - estimates[1])
+        n_undefined = int(np.isnan(replicates[[a, b]]).any(axis=0).sum())
+        reasons = [*two["reason"], *few]
+        if not (np.isfinite(gap) or any(reasons)):
+            reasons = [f"{n_undefined} of {n_resamples} resamples are undefined"]
         rows.append(
             {
                 "dataset": judged.dataset,
@@ -284,15 +314,60 @@ def differences(
                 "statistic": statistic,
                 "evaluator_a": names[a],
                 "evaluator_b": names[b],
-                "estimate_a": float(full[a]),
-                "estimate_b": float(full[b]),
+                "estimate_a": estimates[0],
+                "estimate_b": estimates[1],
                 "difference": difference,
-                **bootstrap_interval(
-                    values, difference, confidence, corrected=statistic == "pearson"
-                ),
-                "p": bootstrap_p(values) if np.isfinite(difference) else float("nan"),
+                "ci_low": gap - down,
+                "ci_high": gap + up,
+                "confidence": confidence,
+                "ci_method": "joint, " + " and ".join(dict.fromkeys(two["ci_method"])),
+                "n_resamples": n_resamples,
+                "n_undefined_resamples": n_undefined,
+                "reason": "; ".join(dict.fromkeys(filter(None, reasons))),
+                "p": _p_of_reach(gap, down if gap > 0 else up, confidence),
                 "n_missing": judged.n_outputs - len(sample.y),
-                "resample": resample if clusters is None else f"clusters of {clusters}",
+                "n": n_systems,
+                "n_clusters": n_clusters,
+                "resample": two["resample"].iloc[0],
             }
         )
     return pd.DataFrame(rows)
+
+
+def _joined(two: pd.DataFrame, replicates: Floats) -> tuple[float, float, float]:
+    """Give the difference of two rows of `correlate`, and how far its interval reaches down and up.
+
+    The correlation of the estimates is that of resamples (2, r).
+    """
+    ends = two[["ci_low", "ci_high"]].to_numpy(dtype=np.float64)
+    center = two["estimate"].to_numpy(dtype=np.float64)
+    if "disattenuated" in two and two["estimand"].str.contains("expectations").all():
+        center = two["disattenuated"].fillna(two["estimate"]).to_numpy(dtype=np.float64)
+    # Ends that noise was taken off may leave the raw estimate outside.
+    center = np.clip(center, ends[:, 0], ends[:, 1])
+    defined = replicates[:, np.isfinite(replicates).all(axis=0)]
+    if not np.isfinite(ends).all() or defined.shape[1] < 2:
+        return float("nan"), float("nan"), float("nan")
+    apart = np.ptp(defined, axis=1) > 1e-12
+    together = 0.0
+    if np.ptp(defined[0] - defined[1]) <= 1e-12:
+        together = 1.0
+    elif apart.all():
+        together = float(np.clip(np.asarray(np.corrcoef(defined))[0, 1], -1, 1))
+    turn = np.linspace(0, 2 * np.pi, 721)
+    first = np.cos(turn)
+    second = together * first + np.sqrt(1 - together**2) * np.sin(turn)
+    below, above = center - ends[:, 0], ends[:, 1] - center
+    moved = (
+        np.where(first > 0, above[0], below[0]) * first
+        - np.where(second > 0, above[1], below[1]) * second
+    )
+    gap, down, up = float(center[0] - center[1]), float(-moved.min()), float(moved.max())
+    return gap, down, up
+
+
+def _p_of_reach(gap: float, reach: float, confidence: float) -> float:
+    """Give the p of a normal deviate whose quantile at this confidence is the reach towards 0."""
+    if gap == 0 or not reach > 0:
+        return 1.0 if gap == 0 else float("nan")
+    return float(2 * norm.sf(abs(gap) / reach * norm.ppf(0.5 + confidence / 2)))

@@ -124,10 +124,10 @@ def permutation_tests(
     smallest = families["p_least"].transform("min") * families["p"].transform("count")
     table["p_least"] = smallest.where(smallest < 1, 1.0).where(smallest.notna())
     table["reason"] = [
-        cannot_answer(row.p_least, alpha, row.n)
-        if np.isfinite(row.p)
+        cannot_answer(least, alpha, n)
+        if np.isfinite(p)
         else "undefined: fewer than two systems, or scores that do not vary"
-        for row in table.itertuples()
+        for p, least, n in zip(table["p"], table["p_least"], table["n"], strict=True)
     ]
     order = {name: place for place, name in enumerate(judged.scores.columns)}
     return table.sort_values(

@@ -7,7 +7,6 @@ from nlgbench.analysis.coefficients.pair_statistics import Floats, divide
 from nlgbench.analysis.coefficients.unweighted import coefficients
 from nlgbench.analysis.correlation.inference import MOST_EXACT, permutation_p
 from nlgbench.analysis.correlation.multiplicity import adjust, max_t
-from nlgbench.analysis.correlation.samples import rounded
 
 
 def ways_to_swap(
@@ -35,19 +34,21 @@ def swapped_statistics(
     m = x.shape[1]
     estimates, z = np.full((2, m), np.nan), np.full(x.shape, np.nan)
     found = np.full((m, len(swaps)), np.nan)
-    whole = np.isfinite(x).all(axis=0)
+    whole = np.asarray(np.isfinite(x).all(axis=0))
     for there in np.unique(whole, axis=0):
         if there.sum() < 2:
             continue
-        at = np.ix_([0, 1], (whole == there).all(axis=1), there)
-        correlations = coefficients(x[at], h[there], statistics=[statistic])[statistic]
-        estimates[:, at[1].ravel()] = correlations
-        z[at] = _standardized(x[at])
-        z[:, at[1].ravel()[~np.isfinite(correlations).all(axis=0)]] = np.nan
+        alike = np.flatnonzero((whole == there).all(axis=1))
+        cells = np.ix_(np.arange(2), alike, there)
+        correlations = coefficients(x[cells], h[there], statistics=[statistic])[statistic]
+        estimates[:, alike] = correlations
+        z[cells] = _standardized(x[cells])
+        z[:, alike[~np.isfinite(correlations).all(axis=0)]] = np.nan
     # Scores of the two that are equal must be tied when they are mixed.
-    z = rounded(z)
-    for at in np.flatnonzero(np.isfinite(z).all(axis=0).any(axis=1)):
-        there = whole[at]
+    z = np.round(z, 9)
+    for at, there in enumerate(whole):
+        if not np.isfinite(z[0, at]).any():
+            continue
         (a, b), which = z[:, at, there], swaps[:, there]
         both = np.stack([np.where(which, b, a), np.where(which, a, b)])
         if statistic == "pearson":
