@@ -26,9 +26,6 @@ from nlgbench.analysis.resampling import check_coverage
 from nlgbench.names import known
 from nlgbench.text import check_n
 
-#: Fewer clusters or systems than these hardly make an interval.
-_FEW = 10
-
 
 def compare_evaluators(
     system_scores: pd.DataFrame,
@@ -292,11 +289,6 @@ def differences(
         judged, sample, level, [statistic], epsilons, resample, n_resamples, rng
     )[statistic]
     n_clusters, n_systems = (len(np.unique(one)) for one in (sample.cluster, sample.system))
-    few = []
-    if resample != "systems" and n_clusters < _FEW:
-        few = [f"{n_clusters} clusters: hardly an interval from fewer than {_FEW}"]
-    if resample != "items" and n_systems < _FEW:
-        few += [f"{n_systems} systems: hardly an interval from fewer than {_FEW}"]
     rows = []
     for a, b in combinations(range(len(names)), 2):
         two = each.loc[[names[a], names[b]]]
@@ -304,7 +296,7 @@ def differences(
         gap, down, up = _joined(two, replicates[[a, b]])
         difference = float(estimates[0] - estimates[1])
         n_undefined = int(np.isnan(replicates[[a, b]]).any(axis=0).sum())
-        reasons = [*two["reason"], *few]
+        reasons = list(two["reason"])
         if not (np.isfinite(gap) or any(reasons)):
             reasons = [f"{n_undefined} of {n_resamples} resamples are undefined"]
         rows.append(

@@ -5,7 +5,6 @@ from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from nlgbench.analysis.coefficients.pair_statistics import Floats
 
@@ -14,38 +13,11 @@ MOST_EXACT = 65_536
 
 
 def bootstrap_interval(
-    values: Floats, estimate: float, confidence: float, *, corrected: bool = False
+    values: Floats, estimate: float, confidence: float
 ) -> dict[str, float | int | str]:
-    """Take an interval from the quantiles of resamples.
+    """Take an interval from the quantiles of resamples: ends, reason, counts.
 
-    Parameters
-    ----------
-    values : ndarray of shape (r,)
-        Of the resamples; NaN where undefined.
-    estimate : float
-        Of all data.
-    confidence : float
-        Coverage asked for, between 0 and 1.
-    corrected : bool
-        Whether to correct for the bias of the median.
-
-    Returns
-    -------
-    dict
-        ci_low, ci_high (NaN with a reason), confidence, ci_method, n_resamples,
-        n_undefined_resamples (left aside), reason.
-
-    Notes
-    -----
-    Corrected, the quantiles are at ``Phi(2 z0 -+ z)``, where ``Phi(z0)`` is the share of resamples
-    below the estimate, and half of those equal to it (Efron 1987, section 2,
-    doi:10.1080/01621459.1987.10478410, with an acceleration of 0).
-
-    Examples
-    --------
-    >>> found = bootstrap_interval(np.array([0.1, 0.2, 0.3, np.nan]), 0.2, 0.5)
-    >>> round(found["ci_low"], 3), round(found["ci_high"], 3), found["n_undefined_resamples"]
-    (0.15, 0.25, 1)
+    `values` are of the resamples, NaN where undefined; these are left aside and counted.
     """
     defined = values[np.isfinite(values)]
     reason = ""
@@ -56,50 +28,13 @@ def bootstrap_interval(
     elif len(defined) < 2:
         reason = f"{len(values) - len(defined)} of {len(values)} resamples are undefined"
     tail = (1 - confidence) / 2
-    low, high = float("nan"), float("nan")
-    if not reason:
-        ends = np.array([tail, 1 - tail])
-        if corrected:
-            below = ((defined < estimate).mean() + (defined <= estimate).mean()) / 2
-            # Where the estimate is outside of all resamples, it counts as just outside.
-            least = 0.5 / len(defined)
-            ends = ndtr(2 * ndtri(np.clip(below, least, 1 - least)) + ndtri(ends))
-        low, high = np.quantile(defined, ends)
+    low, high = (np.nan, np.nan) if reason else np.quantile(defined, [tail, 1 - tail])
     return {
         "ci_low": float(low),
         "ci_high": float(high),
-        "confidence": confidence,
-        "ci_method": "bias-corrected percentile" if corrected else "percentile",
-        "n_resamples": len(values),
         "n_undefined_resamples": len(values) - len(defined),
         "reason": reason,
     }
-
-
-def bootstrap_p(values: Floats) -> float:
-    """Test against 0 by the share of resamples beyond it.
-
-    Parameters
-    ----------
-    values : ndarray of shape (r,)
-        Of the resamples; NaN where undefined.
-
-    Returns
-    -------
-    float
-        ``2 (1 + fewer) / (1 + r)``, at most 1, where ``fewer`` are at 0 or on its rarer side; NaN
-        where fewer than two are defined.
-
-    Examples
-    --------
-    >>> bootstrap_p(np.array([0.1, 0.2, 0.3]))
-    0.5
-    """
-    defined = values[np.isfinite(values)]
-    if len(defined) < 2:
-        return float("nan")
-    fewer = min((defined <= 0).sum(), (defined >= 0).sum())
-    return min(1.0, float(2 * (1 + fewer) / (1 + len(defined))))
 
 
 def orders_of(
