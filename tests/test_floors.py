@@ -96,11 +96,6 @@ def test_there_are_no_circles():
     list(graphlib.TopologicalSorter(graph).static_order())
 
 
-def test_files_are_read_in_one_sitting():
-    long = {name: len(path.read_text().splitlines()) for name, path in modules().items()}
-    assert {name: n for name, n in long.items() if n > 360} == {}
-
-
 def test_folders_stand_in_an_order():
     """Whoever reads one folder needs those below it, and never the one above."""
     graph: dict[str, set[str]] = {}
