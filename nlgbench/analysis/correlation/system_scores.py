@@ -148,6 +148,52 @@ def wide_scores(
     return datasets[0], wide[0], wide[1]
 
 
+def mean_scores(outputs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Average each evaluator's scores by system, over the outputs that it has scored.
+
+    Parameters
+    ----------
+    outputs, scores : DataFrame
+        The tables, of one dataset.
+
+    Returns
+    -------
+    DataFrame
+        A table ``system_scores``; NaN where an evaluator has scored no output of a system. Use
+        `mean_system_scores` where judgments of the same outputs are to be averaged with them.
+
+    Raises
+    ------
+    ValueError
+        When a table breaks a rule, or a score is of an output that `outputs` does not have.
+
+    Examples
+    --------
+    >>> outputs = pd.DataFrame({"dataset": "d", "output_id": ["a", "b", "c"], "item_id": "1",
+    ...     "system": ["s", "s", "t"], "text": "", "is_human": False, "context": ""})
+    >>> scores = outputs[["dataset", "output_id"]].assign(evaluator="e", score=[1.0, 2.0, 4.0],
+    ...     signature="")
+    >>> mean_scores(outputs, scores)[["system", "score"]].values.tolist()
+    [['s', 1.5], ['t', 4.0]]
+    """
+    outputs, scores = tables.check(outputs, "outputs"), tables.check(scores, "scores")
+    found = scores.merge(
+        outputs[["dataset", "output_id", "system"]],
+        on=["dataset", "output_id"],
+        how="left",
+        validate="many_to_one",
+    )
+    unknown = found.loc[found["system"].isna(), "output_id"].unique()
+    if len(unknown):
+        raise ValueError(
+            f"scores has {len(unknown)} outputs that `outputs` does not have, such as "
+            f"{unknown[0]!r}: drop them, or add them to `outputs`."
+        )
+    by = found.groupby(["dataset", "system", "evaluator"], sort=False)["score"]
+    means = by.mean().reset_index().assign(signature="mean over outputs")
+    return tables.check(means[tables.columns("system_scores")], "system_scores")
+
+
 def mean_system_scores(
     outputs: pd.DataFrame,
     scores: pd.DataFrame,

@@ -16,6 +16,26 @@ STATISTICS = {"kendall": kendalltau, "spearman": spearmanr, "pearson": pearsonr}
 TOLERANCE = 1e-4 + 1e-9
 _STARRED = 0.05
 
+#: Evaluators whose direction the paper claims, and the ends of these claims' ids, in order.
+DIRECTIONS = {
+    "bleu_4@coco": "bleu_ranks_as_people_do",
+    "rouge_l": "rouge_ranks_as_people_do",
+    "cider_d": "cider_ranks_as_people_do",
+    "meteor": "meteor_ranks_as_people_do",
+} | {
+    f"{model}_meta@natural/{scored}": f"{short}_{claim}"
+    for model, short in (
+        ("svm", "svm"),
+        ("naive_bayes", "nb"),
+        ("random_forest", "rf"),
+        ("xgboost", "xgboost"),
+    )
+    for scored, claim in (
+        ("natural", "reverses_people_on_natural_labels"),
+        ("majority", "ranks_as_people_do_on_majority_labels"),
+    )
+}
+
 # Rows and cells that do not follow, and what would let them; the tests find these values anew.
 _SUSPECTS = {
     "table6/svm_individual_discriminators": (

@@ -2,9 +2,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from small_study import table
+from small_study import study, table
 
-from nlgbench.analysis.correlation.system_scores import correlate_systems, mean_system_scores
+from nlgbench.analysis.correlation.system_scores import (
+    correlate_systems,
+    mean_scores,
+    mean_system_scores,
+)
 
 ALL = ("pearson", "spearman", "kendall_b", "kendall_c", "pairwise_accuracy")
 
@@ -129,3 +133,21 @@ def test_means_by_system_are_over_outputs_with_all_scores():
     assert found["estimate"].eq(1).all()
     with pytest.raises(ValueError, match="no judged output has a score of every evaluator"):
         mean_system_scores(outputs, pd.concat([first[:3], second[3:]]), judgments)
+
+
+def test_each_evaluator_is_averaged_over_what_it_has_scored():
+    outputs, scores, judgments = study(n_evaluators=2)
+    found = mean_scores(outputs, scores)
+    assert found["evaluator"].unique().tolist() == ["e0", "e1"]
+    both = mean_system_scores(outputs, scores, judgments)[0]
+    key = ["evaluator", "system"]
+    pd.testing.assert_series_equal(
+        found.set_index(key)["score"].sort_index(), both.set_index(key)["score"].sort_index()
+    )
+    of_s0 = scores["output_id"].isin(outputs.loc[outputs["system"] == "s0", "output_id"])
+    holed = scores.assign(score=scores["score"].mask(of_s0 & (scores["evaluator"] == "e1")))
+    holed = mean_scores(outputs, holed).set_index(key)["score"]
+    assert np.isnan(holed["e1", "s0"])
+    assert holed.drop(("e1", "s0")).notna().all()
+    with pytest.raises(ValueError, match="outputs that `outputs` does not have, such as 'o0'"):
+        mean_scores(outputs.iloc[1:], scores)

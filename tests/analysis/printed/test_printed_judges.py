@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau, multivariate_normal, pearsonr, spearmanr
 
 from nlgbench.analysis.printed.judges import (
+    DIRECTIONS,
     PAPER,
     STATISTICS,
     _p_of_printed,
@@ -159,3 +160,17 @@ def test_p_of_a_printed_coefficient_is_scipys(ranking):
         if abs(found.statistic) < 1:
             p = _p_of_printed(name, round(float(found.statistic), 4))
             assert p == pytest.approx(found.pvalue, rel=0.01)
+
+
+def test_every_claimed_direction_has_one_evaluator_in_a_fixed_order(claims):
+    claimed = claims.index[claims["where"] == "direction"].str.rpartition("/").get_level_values(2)
+    assert set(DIRECTIONS.values()) == set(claimed) - {"self_bleu_order"}
+    assert len(set(DIRECTIONS.values())) == len(DIRECTIONS)
+    # A set of names would come in another order in every process.
+    assert list(DIRECTIONS)[:5] == ["bleu_4@coco", "rouge_l", "cider_d", "meteor", SVM]
+    assert DIRECTIONS[SVM] == "svm_reverses_people_on_natural_labels"
+    majority = DIRECTIONS["xgboost_meta@natural/majority"]
+    assert majority == "xgboost_ranks_as_people_do_on_majority_labels"
+
+
+SVM = "svm_meta@natural/natural"
