@@ -9,7 +9,7 @@ from scipy import stats
 from small_study import study, table
 
 from nlgbench.analysis.correlation import correlate
-from nlgbench.analysis.correlation.comparing import compare_evaluators, differences
+from nlgbench.analysis.correlation.comparing import _joined, compare_evaluators, differences
 from nlgbench.analysis.correlation.multiplicity import adjust, max_t
 from nlgbench.analysis.correlation.swaps import swap_p, swapped_statistics, ways_to_swap
 from nlgbench.analysis.correlation.system_scores import mean_system_scores
@@ -262,6 +262,104 @@ def test_clusters_widen_what_copies_narrow():
     ratio = (clustered["ci_high"] - clustered["ci_low"]) / (naive["ci_high"] - naive["ci_low"])
     assert ratio > 2
     assert clustered["resample"] == "clusters of context"
+
+
+@pytest.mark.parametrize(
+    ("resample", "clusters", "label"),
+    [
+        ("items", None, "items"),
+        ("systems", None, "systems"),
+        ("both", None, "both"),
+        ("items", "context", "clusters of context"),
+        ("systems", "context", "systems"),
+        ("both", "context", "clusters of context and systems"),
+    ],
+)
+def test_differences_say_what_was_drawn_and_from_how_many(resample, clusters, label):
+    outputs, scores, judgments = study(n_systems=6, n_items=36)
+    found = differences(
+        outputs, scores, judgments, resample=resample, clusters=clusters, n_resamples=50, seed=0
+    ).iloc[0]
+    assert found["resample"] == label
+    assert found["n"] == 6
+    assert found["n_clusters"] == (36 if clusters is None else 12)
+    few = "6 systems: hardly an interval from fewer than 10"
+    assert (few in found["reason"]) == (resample != "items")
+
+
+def test_few_clusters_are_marked():
+    outputs, scores, judgments = study(n_systems=10, n_items=27)
+    options = {"clusters": "context", "n_resamples": 50, "seed": 0}
+    found = differences(outputs, scores, judgments, **options).iloc[0]
+    assert found["n_clusters"] == 9
+    assert "9 clusters: hardly an interval from fewer than 10" in found["reason"]
+    # Systems alone were drawn: how many clusters there are does not matter to that.
+    found = differences(outputs, scores, judgments, resample="systems", **options).iloc[0]
+    assert "clusters" not in found["reason"]
+
+
+def rows_of(estimates, ends):
+    return pd.DataFrame(
+        {"estimate": estimates, "ci_low": [e[0] for e in ends], "ci_high": [e[1] for e in ends]}
+    )
+
+
+def test_the_interval_of_a_difference_is_zous_where_ends_are_symmetric_or_unrelated():
+    # Zou (2007, doi:10.1037/1082-989X.12.4.399), equation 10: ends of each, and rho.
+    (l_a, a, u_a), (l_b, b, u_b) = (0.2, 0.5, 0.8), (0.1, 0.3, 0.5)
+    rng = np.random.default_rng(0)
+    both = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], size=200).T
+    rho = np.corrcoef(both)[0, 1]
+    gap, down, up = _joined(rows_of([a, b], [(l_a, u_a), (l_b, u_b)]), both)
+    assert gap == pytest.approx(0.2)
+    reach = np.sqrt((a - l_a) ** 2 + (u_b - b) ** 2 - 2 * rho * (a - l_a) * (u_b - b))
+    assert [down, up] == pytest.approx([reach, reach], rel=1e-4)
+    unrelated = np.array([[1.0, 1, -1, -1], [1.0, -1, 1, -1]])
+    two = rows_of([0.5, 0.3], [(0.1, 0.6), (0.2, 0.7)])
+    _, down, up = _joined(two, unrelated)
+    assert down == pytest.approx(np.hypot(0.4, 0.4), rel=1e-4)
+    assert up == pytest.approx(np.hypot(0.1, 0.1), rel=1e-4)
+
+
+def test_what_two_estimates_share_falls_out_however_skewed():
+    two = rows_of([0.9, 0.9], [(0.5, 0.95)] * 2)
+    same = np.tile(np.random.default_rng(0).normal(size=50), (2, 1))
+    assert _joined(two, same) == pytest.approx((0, 0, 0), abs=1e-9)
+    near = same + [[0.0], [1.0]] * np.random.default_rng(1).normal(size=50) / 100
+    assert max(_joined(two, near)[1:]) < 0.02
+    assert np.isnan(_joined(rows_of([0.9, 0.9], [(np.nan, np.nan), (0.5, 0.95)]), same)).all()
+
+
+def test_p_and_the_interval_of_a_difference_agree():
+    for seed in range(6):
+        tables_of = study(n_items=12, n_evaluators=2, seed=seed)
+        for confidence in (0.9, 0.99):
+            found = differences(*tables_of, n_resamples=100, confidence=confidence, seed=0).iloc[0]
+            excludes = found["ci_low"] > 0 or found["ci_high"] < 0
+            assert (found["p"] < 1 - confidence) == excludes
+
+
+def test_intervals_over_systems_hold_the_difference():
+    """As benchmarks/comparing_level.py: the limit is three standard errors from .93."""
+    rng = np.random.default_rng(0)
+    held, n_worlds, r = 0, 60, np.array([[0.9], [0.6]])
+    for _ in range(n_worlds):
+        quality, common = rng.normal(size=(2, 14))
+        seen = r * quality + np.sqrt((1 - r**2) / 2) * (common + rng.normal(size=(2, 14)))
+        keys = pd.DataFrame({"dataset": "d", "output_id": [f"o{n}" for n in range(14)]})
+        outputs = keys.assign(
+            item_id="i", system=keys["output_id"], text="", is_human=False, context=""
+        )
+        scores = pd.concat(
+            keys.assign(evaluator=name, score=one, signature="")
+            for name, one in zip("ab", seen, strict=True)
+        )
+        judgments = keys.assign(annotator_id="w", dimension="q", value=quality, group_id="")
+        found = differences(
+            outputs, scores, judgments, resample="systems", n_resamples=200, seed=rng
+        ).iloc[0]
+        held += found["ci_low"] <= 0.3 <= found["ci_high"]
+    assert held / n_worlds > 0.93 - 3 * np.sqrt(0.93 * 0.07 / n_worlds)
 
 
 def test_differences_refuse_what_they_cannot_do():
