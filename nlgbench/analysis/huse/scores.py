@@ -165,9 +165,37 @@ def huse(
     >>> result.n_outputs, abs(result.huse_d - (1 + result.huse - result.huse_q)) < 1e-12
     (200, True)
     """
+    return huse_of_checked(
+        tables.check(outputs, "outputs"),
+        tables.check(logprobs, "logprobs"),
+        tables.check(judgments, "judgments"),
+        system=system,
+        dimension=dimension,
+        n_neighbors=n_neighbors,
+        ties=ties,
+        label_ties=label_ties,
+        scaling=scaling,
+        length=length,
+    )
+
+
+def huse_of_checked(
+    outputs: pd.DataFrame,
+    logprobs: pd.DataFrame,
+    judgments: pd.DataFrame,
+    *,
+    system: str | None = None,
+    dimension: str | None = None,
+    n_neighbors: int = 16,
+    ties: Ties = "exact",
+    label_ties: neighbors.LabelTies = "human",
+    scaling: Scaling = "unit variance",
+    length: Length = "per token",
+) -> HuseResult:
+    """Score as `huse`, where tables were checked before: checking takes longer than scoring."""
     tolerance = TOLERANCE[known(ties, list(TOLERANCE), "ties")]
     known(label_ties, ["human", "system", "half"], "label_ties")
-    rows, system = compared(tables.check(outputs, "outputs"), system)
+    rows, system = compared(outputs, system)
     if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, Integral) or n_neighbors < 1:
         raise ValueError(f"n_neighbors must be a whole number, at least 1. Got {n_neighbors!r}.")
     if len(rows) < n_neighbors + 1:
@@ -175,12 +203,8 @@ def huse(
             f"n_neighbors = {n_neighbors} needs at least {n_neighbors + 1} outputs, human and "
             f"{system!r} together. Got {len(rows)}: add outputs or lower n_neighbors."
         )
-    logprob, n_floored = logprob_per_token(
-        rows, tables.check(logprobs, "logprobs"), system, length=length
-    )
-    judgment, dimension, n_judgments = mean_judgment(
-        rows, tables.check(judgments, "judgments"), dimension
-    )
+    logprob, n_floored = logprob_per_token(rows, logprobs, system, length=length)
+    judgment, dimension, n_judgments = mean_judgment(rows, judgments, dimension)
     scaled_logprob, scale_logprob = scaled(logprob, scaling, "logprob")
     scaled_judgment, scale_judgment = scaled(judgment, scaling, "judgment")
     features = rows.assign(

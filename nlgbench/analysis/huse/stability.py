@@ -11,7 +11,7 @@ from scipy.stats import norm
 from nlgbench import tables
 from nlgbench.analysis.huse.features import compared
 from nlgbench.analysis.huse.replicates import annotator_replicates, output_replicates
-from nlgbench.analysis.huse.scores import SCORES, huse
+from nlgbench.analysis.huse.scores import SCORES, huse, huse_of_checked
 from nlgbench.analysis.resampling import half_samples, interval
 from nlgbench.names import known
 from nlgbench.text import check_n
@@ -288,6 +288,9 @@ def interval_widths(
         )
     rng = np.random.default_rng(seed)
     given = _prepared(world, system) if isinstance(world, tables.Study) else None
+    # Checking takes longer than scoring: a subsample of checked tables is not checked again, nor
+    # are a world's later studies, where the tables of its first are as `tables.check` makes them.
+    trusted = None if given is None else True
     rows: list[dict[str, object]] = []
     for n_each, n_judging in product(n_outputs, n_annotators):
         scores = []
@@ -298,7 +301,11 @@ def interval_widths(
             else:
                 study = _smaller(given, n_each, n_judging, rng)
             assert study.logprobs is not None
-            found = huse(study.outputs, study.logprobs, study.judgments, system=system, **options)
+            three = (study.outputs, study.logprobs, study.judgments)
+            if trusted is None:
+                trusted = _is_checked(study)
+            score_study = huse_of_checked if trusted else huse
+            found = score_study(*three, system=system, **options)
             scores.append([getattr(found, score) for score in SCORES])
         values = pd.DataFrame(scores, columns=list(SCORES))
         share = 0.0 if given is None else n_each / given.outputs["is_human"].value_counts().min()
@@ -326,7 +333,17 @@ def _prepared(study: tables.Study, system: str | None) -> tables.Study:
     outputs = tables.check(study.outputs, "outputs")
     rows = outputs.merge(compared(outputs, system)[0][["dataset", "output_id"]])
     judged = tables.check(study.judgments, "judgments")
-    return tables.Study(rows, judged[judged["output_id"].isin(rows["output_id"])], study.logprobs)
+    logprobs = tables.check(study.logprobs, "logprobs")
+    return tables.Study(rows, judged[judged["output_id"].isin(rows["output_id"])], logprobs)
+
+
+def _is_checked(study: tables.Study) -> bool:
+    """Say whether checking would change nothing in a study's tables."""
+    named = {"outputs": study.outputs, "logprobs": study.logprobs, "judgments": study.judgments}
+    return all(
+        frame is not None and tables.check(frame, name).equals(frame)
+        for name, frame in named.items()
+    )
 
 
 def _smaller(

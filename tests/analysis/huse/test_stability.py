@@ -1,4 +1,5 @@
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -6,7 +7,7 @@ import pandas as pd
 import pytest
 
 from nlgbench import tables, worlds
-from nlgbench.analysis.huse import huse
+from nlgbench.analysis.huse import huse, stability
 from nlgbench.analysis.huse.multiverse import multiverse
 from nlgbench.analysis.huse.stability import (
     annotator_difference,
@@ -118,6 +119,55 @@ def test_a_study_stands_for_its_world():
     ratio = from_study["sd"] / from_world["sd"]
     # Two standard deviations, each of a relative standard error of .11.
     assert ratio.between(0.5, 2).all()
+
+
+@pytest.mark.parametrize("kind", ["study", "world", "texts"])
+def test_widths_are_of_huse_and_check_no_table_in_every_study(kind, monkeypatch):
+    """A world that gives numbers as texts is converted in each study, and comes out the same."""
+    study = gaussian(40, 4, 0)
+    drawn, n_checked = [], 0
+    check = tables.check
+
+    def counting(*args, **options):
+        nonlocal n_checked
+        n_checked += 1
+        return check(*args, **options)
+
+    def texts(n_outputs, n_annotators, rng):
+        return replace(
+            (made := gaussian(n_outputs, n_annotators, rng)),
+            outputs=made.outputs.astype({"is_human": str}),
+            judgments=made.judgments.astype({"value": str}),
+        )
+
+    def scored(*args, **options):
+        drawn.append(huse(*args, **options))
+        return drawn[-1]
+
+    world = {"study": study, "world": gaussian, "texts": texts}[kind]
+    options = {"n_outputs": [20, 30], "n_annotators": [3], "seed": 2}
+    found = interval_widths(world, n_studies=6, **options)
+    # By the public door, which checks, in every study: the same to the last bit.
+    with monkeypatch.context() as patch:
+        for name in ("huse", "huse_of_checked"):
+            patch.setattr(stability, name, scored)
+        pd.testing.assert_frame_equal(
+            interval_widths(world, n_studies=6, **options), found, check_exact=True
+        )
+    means = found[found["score"] == "huse"]["mean"]
+    assert means.tolist() == [np.mean([each.huse for each in part]) for part in split(drawn)]
+    monkeypatch.setattr(tables, "check", counting)
+    counts = []
+    for n_studies in (2, 6):
+        n_checked = 0
+        interval_widths(world, n_studies=n_studies, **options)
+        counts.append(n_checked)
+    more = (counts[1] - counts[0]) / 8  # in each study that was added, at two sizes
+    assert more == {"study": 0, "world": 3, "texts": 6}[kind]  # a Gaussian world checks its own
+
+
+def split(results):
+    return results[: len(results) // 2], results[len(results) // 2 :]
 
 
 def test_needed_outputs_is_nan_where_none_suffices():
