@@ -1,258 +1,320 @@
-"""How often intervals hold what they should: ``python benchmarks/coverage.py``, some minutes.
+"""How often intervals of HUSE hold what they should: ``python benchmarks/coverage.py``.
 
-Studies of 100 outputs per class, three systems and 20 annotators, from three worlds: two Gaussian
-classes; the same where half of the variance of quality is the item's; and reviews, rated with whole
-numbers from 0 to 5.
+What each 95% interval should hold, in worlds whose expectations are known by simulation:
 
-Intervals over outputs and items, and of the difference of two systems, should hold the
-expectation of the score at this size, over studies: HUSE of finitely many outputs with a fixed k is
-biased against its limit, and no resampling of one study takes that out. In the world of reviews
-that is also over crews, whose leniency such intervals do not see. The expectation is the mean over
-studies of their own, with another seed. Intervals over annotators should hold the expectation
-over crews of 20 with this study's outputs: the mean over other crews, for each study its own.
+- over outputs and items, and of the difference of two systems: the expectation of the score at
+  this number of outputs and annotators, over other outputs. It is the mean over the worlds of the
+  cell (of those with the same crew, in the world of reviews, where crews differ). HUSE of finitely
+  many outputs with a fixed k is biased against its limit, and no resampling of one study takes
+  that out: so for the limit, twice the error of the best classifier, the table only says how often
+  the *upper* end lies above it, where that is known in closed form.
+- over annotators: the expectation over crews of this size with this study's outputs, the mean over
+  other crews, for each study its own.
 
-Way, in the tables: half-samples with the same k (the default), of outputs with k halved so that a
-neighborhood holds the same share; and the naive bootstrap: of outputs, with replacement,
-stratified by class.
+Worlds: two Gaussian classes (as `nlgbench.gaussian`: two systems, and one that writes as humans
+do), also with half of the variance of quality shared by item, and with three times as many machine
+outputs as human ones; and reviews (as `nlgbench.worlds`), rated with whole numbers from 0 to 5, so
+that judgments tie, most with three annotators. Features are drawn as arrays, without tables, as
+worlds of tables cost ten times as much; what is measured is `huse_intervals` and `huse_difference`
+from the result on.
+
+The width is set beside an oracle's: 1.96 standard deviations of the score over worlds (crews).
 """
 
 import argparse
 import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from nlgbench import annotators, tables, worlds
-from nlgbench.analysis.huse import SCORES, HuseResult, huse
+from nlgbench import annotators, gaussian, worlds
+from nlgbench.analysis.huse import HuseResult, huse
 from nlgbench.analysis.huse.neighbors import leave_one_out, twice_error
-from nlgbench.analysis.huse.replicates import MAPS, annotator_replicates, output_replicates
-from nlgbench.analysis.huse.uncertainty import huse_difference
-from nlgbench.analysis.resampling import half_samples, interval
+from nlgbench.analysis.huse.uncertainty import result_difference, result_intervals
 from nlgbench.generators.reviews import review_grammar
 
-REQUIRED = 0.90
-N_ANNOTATORS = 20
+LOW, HIGH = 0.93, 0.97
+K = 16
+SYSTEMS = {name: gaussian.ANNEALED[name] for name in ("t1.0", "t0.5")} | {"twin": (0.0, 0.0)}
+REVIEWS = ["leaky_t1.0", "leaky_t0.7", "trigram_t0.7"]
+N_CREWS = 10
 TRAINING_SEED = 7  # the systems that are trained are the same in all studies
-REVIEWS = worlds.review_systems(["leaky_t1.0", "leaky_t0.7", "trigram_t0.7"], seed=TRAINING_SEED)
-GAUSSIAN, SHARED, DISCRETE = "Gaussian", "Gaussian, shared by item", "reviews"
-SYSTEMS = {
-    GAUSSIAN: list(worlds.ANNEALED),
-    SHARED: list(worlds.ANNEALED),
-    DISCRETE: list(REVIEWS),
-}
 
 
-def study_of(world: str, rng: np.random.Generator, n_annotators: int) -> tables.Study:
-    if world == DISCRETE:
-        return worlds.review_world(
-            systems=REVIEWS, n_annotators=n_annotators, n_truth=0, seed=rng
-        ).study
-    shared = 0.5 if world == SHARED else 0.0
-    return worlds.gaussian_world(n_annotators=n_annotators, shared_by_item=shared, seed=rng).study
+@dataclass(frozen=True)
+class Cell:
+    """A layout, and what is asked there."""
+
+    name: str
+    world: Callable[..., Iterator["Drawn"]]
+    n: tuple[int, int]  # human and machine outputs
+    n_annotators: int
+    n_worlds: int
+    intervals: tuple[str, ...] = ("outputs",)
+    shared: float = 0.0
 
 
-def results(study: tables.Study) -> dict[str, HuseResult]:
-    assert study.logprobs is not None
-    names = study.logprobs["model"].unique()
-    return {
-        name: huse(study.outputs, study.logprobs, study.judgments, system=name) for name in names
-    }
+@dataclass(frozen=True)
+class Drawn:
+    """One study as arrays: by system, log-probabilities and quality of human and its outputs."""
+
+    crew: int
+    systems: dict[str, tuple[np.ndarray, np.ndarray]]
+    judge: Callable[[np.ndarray], np.ndarray]  # quality to judgments, shape (n, annotators)
+    others: Callable[[np.ndarray], np.ndarray]  # the same by other annotators at each call
+    limits: dict[str, dict[str, float]]
 
 
-def pairs(names: list[str]) -> list[tuple[str, str]]:
-    return [(names[0], name) for name in names[1:]]
-
-
-def bootstrap(result: HuseResult, n_resamples: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Resample outputs with replacement: copies of an output are among its own neighbors."""
-    is_machine = ~result.features["is_human"].to_numpy()
-    classes = [np.flatnonzero(is_machine == kind) for kind in (False, True)]
-    rows = []
-    for _ in range(n_resamples):
-        drawn = np.concatenate([rng.choice(one, len(one)) for one in classes])
-        label = is_machine[drawn]
-        rows.append(
-            {
-                name: twice_error(
-                    *leave_one_out(result.features[columns].to_numpy()[drawn], label, 16), label
-                )
-                for name, columns in MAPS.items()
-            }
-        )
-    table = pd.DataFrame(rows)
-    return table.assign(huse_d=1 + table["huse"] - table["huse_q"])
-
-
-def expectations(world: str, n: int, seed: int) -> pd.DataFrame:
-    """Score studies of their own: mean, its standard error, and spread, per system and pair."""
-    rng = np.random.default_rng(seed)
-    rows = []
-    for _ in range(n):
-        found = results(study_of(world, rng, N_ANNOTATORS))
-        by = {name: {score: getattr(one, score) for score in SCORES} for name, one in found.items()}
-        for a, b in pairs(SYSTEMS[world]):
-            by[f"{a} - {b}"] = {score: by[a][score] - by[b][score] for score in SCORES}
-        rows.append(pd.DataFrame(by).rename_axis("score").unstack())
-    table = pd.DataFrame(rows)
-    return table.agg(["mean", "sem", "std"]).T.rename_axis(["system", "score"])
-
-
-def over_outputs(
-    world: str, n_studies: int, n_resamples: int, n_bootstrap: int, seed: int
-) -> pd.DataFrame:
-    """Make intervals over outputs, items and of differences."""
-    rng = np.random.default_rng([seed, 1])
-    rows = []
-    for _ in range(n_studies):
-        study = study_of(world, rng, N_ANNOTATORS)
-        for system, result in results(study).items():
-            label, item = result.features["is_human"], result.features["item_id"]
-            members = half_samples(label, n_resamples=n_resamples, seed=rng)
-            whole = half_samples(label, clusters=item, n_resamples=n_resamples, seed=rng)
-            found = {
-                "outputs": output_replicates(result, members),
-                "items": output_replicates(result, whole),
-            }
-            if world == GAUSSIAN:
-                found["outputs, k = 8"] = output_replicates(result, members, n_neighbors=8)
-                found["outputs, bootstrap"] = bootstrap(result, n_bootstrap, rng)
-            for way, replicates in found.items():
-                for score in SCORES:
-                    own = dict(interval(replicates[score], getattr(result, score)))
-                    if way == "outputs, bootstrap":
-                        own["ci_low"], own["ci_high"] = replicates[score].quantile([0.025, 0.975])
-                        own["se"] = replicates[score].std()
-                    rows.append({"way": way, "system": system, "score": score} | own)
-        for a, b in pairs(SYSTEMS[world]):
-            table = huse_difference(
-                study.outputs,
-                study.logprobs,
-                study.judgments,
-                system_a=a,
-                system_b=b,
-                n_resamples=n_resamples,
-                seed=rng,
-            )
-            rows += table.assign(way="difference, items", system=f"{a} - {b}").to_dict("records")
-    return pd.DataFrame(rows)
-
-
-def over_annotators(
-    world: str, n_studies: int, n_resamples: int, n_crews: int, seed: int
-) -> pd.DataFrame:
-    """Make intervals over annotators, and find the expectation over crews for the same outputs."""
-    rng = np.random.default_rng([seed, 2])
-    rows = []
-    for _ in range(n_studies):
-        # In the Gaussian world any 20 of its annotators are a crew; texts can be judged anew.
-        n_in_all = N_ANNOTATORS if world == DISCRETE else N_ANNOTATORS * (1 + n_crews)
-        study = study_of(world, rng, n_in_all)
-        ids = study.outputs["output_id"]
-        if world == DISCRETE:
-            texts = study.outputs["text"].tolist()
-            per_token = review_grammar().logprob(texts) / annotators.n_tokens(texts)
-            typical = annotators.typicality(per_token)
-            crews = [annotators.hire(N_ANNOTATORS, seed=rng) for _ in range(n_crews)]
-            means = [annotators.judge(crew, typical, seed=rng).mean(axis=1) for crew in crews]
-            first = study.judgments
-        else:
-            order = study.judgments["output_id"].to_numpy().reshape(len(ids), n_in_all)
-            assert (order == ids.to_numpy()[:, None]).all()
-            values = study.judgments["value"].to_numpy().reshape(len(ids), -1, N_ANNOTATORS)
-            means = list(values.mean(axis=2).T[1:])
-            first = study.judgments.groupby("output_id", sort=False).head(N_ANNOTATORS)
-        for system in SYSTEMS[world]:
-            result = huse(study.outputs, study.logprobs, first, system=system)
-            replicates = annotator_replicates(
-                result,
-                first,
-                lambda groups: half_samples(groups, n_resamples=n_resamples, seed=rng),
-            )
-            found = pd.DataFrame(
-                [
-                    {"score": score} | interval(replicates[score], getattr(result, score))
-                    for score in SCORES
-                ]
-            )
-            others = rejudged(result, pd.DataFrame(means, columns=ids.to_numpy()))
-            others = others.agg(["mean", "sem", "std"]).T.rename_axis("score").reset_index()
-            rows.append(found.merge(others, on="score").assign(way="annotators", system=system))
-    return pd.concat(rows, ignore_index=True)
-
-
-def rejudged(result: HuseResult, means: pd.DataFrame) -> pd.DataFrame:
-    """Score a study's outputs with other mean judgments, a row per crew."""
-    features = result.features
-    is_machine = ~features["is_human"].to_numpy()
-    rows = []
-    for mean in means[features["output_id"]].to_numpy():
-        both = np.column_stack([features["scaled_logprob"], mean / mean.std()])
-        maps = {"huse": both, "huse_q": both[:, 1:]}
-        rows.append(
-            {
-                name: twice_error(*leave_one_out(columns, is_machine, 16), is_machine)
-                for name, columns in maps.items()
-            }
-        )
-    table = pd.DataFrame(rows)
-    return table.assign(huse_d=1 + table["huse"] - table["huse_q"])
-
-
-def report(table: pd.DataFrame) -> pd.DataFrame:
-    table["holds"] = (table["ci_low"] <= table["mean"]) & (table["mean"] <= table["ci_high"])
-    table["off"] = table["center"] - table["estimate"]
-    return table.groupby(["world", "way", "system", "score"], sort=False).agg(
-        expectation=("mean", "mean"),
-        its_se=("sem", "mean"),
-        sd=("std", "mean"),
-        mean_se=("se", "mean"),
-        coverage=("holds", "mean"),
-        center_off=("off", "mean"),
-        n_undefined=("n_undefined", "sum"),
+def result_of(logprob: np.ndarray, judgment: np.ndarray, n_human: int, system: str) -> HuseResult:
+    """Score features as `huse` scores those of tables."""
+    n = len(judgment)
+    is_human = np.arange(n) < n_human
+    item = np.where(is_human, np.arange(n), np.arange(n) - n_human)
+    owner = np.where(is_human, "human", system)
+    features = pd.DataFrame(
+        {
+            "dataset": "simulated",
+            "output_id": [f"{who}_{number}" for who, number in zip(owner, item, strict=True)],
+            "item_id": item.astype(str),
+            "system": owner,
+            "is_human": is_human,
+            "scaled_logprob": logprob / logprob.std(),
+            "scaled_judgment": judgment / judgment.std(),
+        }
     )
+    return replace(
+        TEMPLATE,
+        **scores_of(features["scaled_logprob"].to_numpy(), judgment[None], n_human)[0],
+        features=features,
+        system=system,
+        dataset="simulated",
+        n_outputs=n,
+    )
+
+
+def scores_of(logprob: np.ndarray, judgments: np.ndarray, n_human: int) -> list[dict[str, float]]:
+    """Score one column of log-probabilities with several of mean judgments."""
+    is_machine = np.arange(len(logprob)) >= n_human
+    found = []
+    for judgment in judgments:
+        both = np.column_stack([logprob, judgment / judgment.std()])
+        one, other = (
+            twice_error(*leave_one_out(columns, is_machine, K), is_machine)
+            for columns in (both, both[:, 1:])
+        )
+        found.append({"huse": one, "huse_q": other, "huse_d": 1 + one - other})
+    return found
+
+
+def _template() -> HuseResult:
+    study = worlds.gaussian_world(n_outputs=20, n_annotators=1, seed=0).study
+    assert study.logprobs is not None and study.judgments is not None
+    return huse(study.outputs, study.logprobs, study.judgments, system="t0.7", n_neighbors=K)
+
+
+TEMPLATE = _template()
+
+
+def gaussian_studies(cell: Cell, rng: np.random.Generator) -> Iterator[Drawn]:
+    n_human, n_machine = cell.n
+    sd, noise, r = gaussian._JUDGMENT_SD, gaussian._NOISE_SD, gaussian._CORRELATION
+    limits = {name: gaussian._true_scores(*by, cell.n_annotators) for name, by in SYSTEMS.items()}
+
+    def qualities(n: int, item: np.ndarray) -> np.ndarray:
+        return np.sqrt(1 - cell.shared) * rng.normal(size=n) + np.sqrt(cell.shared) * item[:n]
+
+    def likelihoods(quality: np.ndarray) -> np.ndarray:
+        own = rng.normal(size=len(quality))
+        return gaussian._LOGPROB_SD * (r * quality + np.sqrt(1 - r**2) * own)
+
+    def judge(quality: np.ndarray) -> np.ndarray:
+        # Every annotator judges every output, so leniency shifts all means alike.
+        return quality[:, None] + rng.normal(0, noise, size=(len(quality), cell.n_annotators))
+
+    while True:
+        item = rng.normal(size=max(cell.n))
+        human = qualities(n_human, item)
+        systems = {}
+        for name, (below, above) in SYSTEMS.items():
+            own = qualities(n_machine, item)
+            logprob = np.concatenate([likelihoods(human), likelihoods(own) + above])
+            systems[name] = logprob, np.concatenate([sd * human, sd * own - below])
+        yield Drawn(0, systems, judge, judge, limits)
+
+
+def review_studies(cell: Cell, rng: np.random.Generator) -> Iterator[Drawn]:
+    """Draw from pools of texts, judged by one of ten crews, in turn."""
+    chosen = worlds.review_systems(REVIEWS, seed=TRAINING_SEED)
+    texts = {"human": review_grammar().sample(20_000, seed=rng)}
+    texts |= {name: one.sample(20_000, seed=rng) for name, one in chosen.items()}
+    length = {name: annotators.n_tokens(own) for name, own in texts.items()}
+    typical = {
+        name: annotators.typicality(review_grammar().logprob(own) / length[name])
+        for name, own in texts.items()
+    }
+    logprobs = {
+        name: {who: one.logprob(texts[who]) / length[who] for who in ("human", name)}
+        for name, one in chosen.items()
+    }
+    crews = [annotators.hire(cell.n_annotators, seed=rng) for _ in range(N_CREWS)]
+    n_human, n_machine = cell.n
+
+    def others(quality: np.ndarray) -> np.ndarray:
+        return annotators.judge(annotators.hire(cell.n_annotators, seed=rng), quality, seed=rng)
+
+    n_human, n_machine = cell.n
+    while True:
+        for number, crew in enumerate(crews):
+            human = rng.choice(20_000, n_human, replace=False)
+            systems = {}
+            for name in chosen:
+                own = rng.choice(20_000, n_machine, replace=False)
+                logprob = np.append(logprobs[name]["human"][human], logprobs[name][name][own])
+                inside = np.isfinite(logprob)
+                quality = np.append(typical["human"][human], typical[name][own])
+                systems[name] = np.where(inside, logprob, logprob[inside].min() - 1), quality
+            yield Drawn(number, systems, partial(annotators.judge, crew, seed=rng), others, {})
+
+
+def measure(cell: Cell, *, n_resamples: int, n_crews: int, seed: int) -> pd.DataFrame:
+    """Make the intervals of a cell: a row per world, interval, system and score."""
+    rng = np.random.default_rng([seed, *cell.n, cell.n_annotators, int(100 * cell.shared)])
+    options = {"n_resamples": n_resamples, "seed": rng}
+    found = []
+    for number, study in zip(range(cell.n_worlds), cell.world(cell, rng), strict=False):
+        # Human outputs are judged once for all systems.
+        n_human = cell.n[0]
+        parts, judged = {}, {}
+        for name, (logprob, quality) in study.systems.items():
+            judgments = study.judge(quality)
+            judgments[:n_human] = judged.setdefault("human", judgments[:n_human])
+            judged[name] = judgments
+            parts[name] = result_of(logprob, judgments.mean(axis=1), n_human, name)
+        names = list(parts)
+        for over in cell.intervals:
+            tables_of = []
+            if over == "difference":
+                table = result_difference([parts[name] for name in names[:2]], **options)
+                tables_of.append(table.assign(system=" - ".join(names[:2])))
+            elif over == "annotators":
+                for name in names[:2]:
+                    table = judgments_of(parts[name], judged[name])
+                    table = result_intervals(parts[name], table, over, k=K, **options)
+                    logprob, quality = study.systems[name]
+                    means = [study.others(quality).mean(axis=1) for _ in range(n_crews)]
+                    rows = scores_of(logprob / logprob.std(), np.array(means), n_human)
+                    again = pd.DataFrame(rows)[table["score"]]
+                    target = {"target": again.mean().array, "sd": again.std().array}
+                    tables_of.append(table.assign(**target))
+            else:
+                for name, one in parts.items():
+                    table = result_intervals(one, NOTHING, over, k=K, **options)
+                    limits = study.limits.get(name, {})
+                    tables_of.append(table.assign(limit=table["score"].map(limits)))
+            found += [
+                table.assign(world=number, crew=study.crew, interval=over) for table in tables_of
+            ]
+    return pd.concat(found, ignore_index=True).assign(cell=cell.name)
+
+
+NOTHING = pd.DataFrame()  # no judgments are needed but over annotators
+
+
+def judgments_of(result: HuseResult, values: np.ndarray) -> pd.DataFrame:
+    n_outputs, n = values.shape
+    return pd.DataFrame(
+        {
+            "dataset": result.dataset,
+            "output_id": np.repeat(result.features["output_id"].to_numpy(), n),
+            "annotator_id": np.tile(np.arange(n).astype(str), n_outputs),
+            "dimension": result.dimension,
+            "value": values.ravel(),
+            "group_id": "",
+        }
+    )
+
+
+def report(found: pd.DataFrame, n_crews: int) -> pd.DataFrame:
+    """Count, for each cell, interval, system and score."""
+    keys = ["cell", "interval", "system", "score"]
+    found = found.copy()
+    for column in ("target", "sd"):
+        if column not in found:
+            found[column] = np.nan
+    own = found.groupby([*keys, "crew"], sort=False)["estimate"]
+    found["target"] = found["target"].fillna(own.transform("mean"))
+    # The target over crews is a mean of few: its own error is not the interval's.
+    blur = np.where(found["sd"].notna(), np.sqrt(1 + 1 / n_crews), 1.0)
+    centered = found["estimate"] - found["target"]
+    over_worlds = centered.groupby([found[key] for key in keys], sort=False).transform("std")
+    found["sd"] = found["sd"].fillna(over_worlds)
+    half = (found["ci_high"] - found["ci_low"]) / 2
+    found["marked"] = found["reason"] != ""
+    clear = ~found["marked"]
+    found["holds"] = (centered.abs() <= half * blur).where(clear)
+    found["width"] = (half / (1.959964 * found["sd"])).where(clear)
+    found["above"] = (found["ci_high"] >= found["limit"]).where(clear & found["limit"].notna())
+    table = found.groupby(keys, sort=False).agg(
+        worlds=("world", "nunique"),
+        expectation=("target", "mean"),
+        sd=("sd", "mean"),
+        coverage=("holds", "mean"),
+        marked=("marked", "mean"),
+        width=("width", "median"),
+        above_limit=("above", "mean"),
+    )
+    table = table.astype(float)
+    error = np.sqrt(table["coverage"] * (1 - table["coverage"]) / table["worlds"])
+    table.insert(4, "se", error)
+    return table
+
+
+def cells(n: int) -> list[Cell]:
+    few = max(n // 2, 1)
+    return [
+        Cell("Gaussian 100", gaussian_studies, (100, 100), 20, n, ("outputs", "difference")),
+        Cell("Gaussian 50", gaussian_studies, (50, 50), 20, n, ("outputs", "difference")),
+        Cell("Gaussian 200", gaussian_studies, (200, 200), 20, few),
+        Cell("Gaussian 50 + 150", gaussian_studies, (50, 150), 20, n),
+        Cell("Gaussian 30", gaussian_studies, (30, 30), 20, few),
+        Cell("Gaussian 100, 3 annotators", gaussian_studies, (100, 100), 3, n),
+        Cell("by item 100", gaussian_studies, (100, 100), 20, n, ("items", "difference"), 0.5),
+        Cell("reviews 100", review_studies, (100, 100), 20, n),
+        Cell("reviews 100, 3 annotators", review_studies, (100, 100), 3, n),
+        Cell("reviews 50", review_studies, (50, 50), 20, n),
+        Cell("crews, Gaussian 100", gaussian_studies, (100, 100), 20, few, ("annotators",)),
+        Cell("crews of 10, Gaussian 100", gaussian_studies, (100, 100), 10, few, ("annotators",)),
+        Cell("crews, reviews 100", review_studies, (100, 100), 20, few, ("annotators",)),
+        Cell("crews of 10, reviews 100", review_studies, (100, 100), 10, few, ("annotators",)),
+    ]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--studies", type=int, default=200)
-    parser.add_argument("--expectation", type=int, default=400, help="studies for the expectation")
-    parser.add_argument("--resamples", type=int, default=200)
-    parser.add_argument("--annotator-resamples", type=int, default=50)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--worlds", type=int, default=1000, help="half of it where one is dear")
+    parser.add_argument("--resamples", type=int, default=50)
     parser.add_argument("--crews", type=int, default=25, help="for the expectation over them")
-    parser.add_argument("--bootstrap", type=int, default=25)
+    parser.add_argument("--cell", help="those whose name starts so")
     parser.add_argument("--seed", type=int, default=2019)
     args = parser.parse_args()
-
-    made = []
-    for world in SYSTEMS:
-        found = over_outputs(world, args.studies, args.resamples, args.bootstrap, args.seed)
-        expected = expectations(world, args.expectation, args.seed + 1)
-        made.append(found.join(expected, on=["system", "score"]).assign(world=world))
-    for world in (GAUSSIAN, DISCRETE):
-        found = over_annotators(
-            world, args.studies, args.annotator_resamples, args.crews, args.seed
-        )
-        made.append(found.assign(world=world))
-    table = pd.concat(made, ignore_index=True)
-    rates = report(table)
-    print(
-        f"{args.studies} studies, {args.resamples} half-samples ({args.annotator_resamples} of "
-        f"annotators), {args.bootstrap} bootstraps;\nexpectations from {args.expectation} other "
-        f"studies ({args.crews} other crews), seed {args.seed}.\n"
-        "sd: of the score over studies (crews). center_off: mean of the replicates minus the "
-        "estimate.\n"
-        f"A coverage of .95 in {args.studies} studies has a standard error of "
-        f"{np.sqrt(0.95 * 0.05 / args.studies):.3f}.\n"
-    )
-    print(rates.round(3).to_string())
-    pooled = table.groupby(["world", "way", "score"], sort=False)["holds"].mean().unstack()
-    print(f"\nOver systems:\n{pooled[list(SCORES)].round(3).to_string()}")
-    ours = rates.drop(["outputs, k = 8", "outputs, bootstrap"], level="way")["coverage"]
-    low = ours[ours < REQUIRED]
-    print(f"\nLeast coverage of ours: {ours.min():.3f}, required {REQUIRED:.2f}.")
-    if len(low):
-        print(f"Below:\n{low.round(3).to_string()}")
-    return int(len(low) > 0)
+    off = []
+    for cell in cells(args.worlds):
+        if args.cell and not cell.name.startswith(args.cell):
+            continue
+        start = time.process_time()
+        found = measure(cell, n_resamples=args.resamples, n_crews=args.crews, seed=args.seed)
+        table = report(found, args.crews)
+        print(table.round(3).to_string(header=not off), flush=True)
+        print(f"{time.process_time() - start:.0f} s\n", flush=True)
+        unmarked = table["coverage"].dropna()
+        off.append(unmarked[~unmarked.between(LOW, HIGH)])
+    outside = pd.concat(off)
+    print(f"Outside {LOW} to {HIGH}: {len(outside)}\n{outside.round(3).to_string()}")
+    return int((outside < LOW - 0.03).any())
 
 
 if __name__ == "__main__":

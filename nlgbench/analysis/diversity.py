@@ -111,4 +111,4 @@ def diversity_intervals(
     table = pd.DataFrame(rows).assign(method=f"subsamples of 2/3 of {over}, normal")
     too_few = table["n_undefined"].astype(str) + " of " + table["n_resamples"].astype(str)
     why = too_few + " subsamples have fewer than two texts, or no text of n tokens"
-    return table.assign(reason=table["reason"].where(table["reason"] == "", why))
+    return table.assign(reason=table["reason"].where(table["n_undefined"] == 0, why))

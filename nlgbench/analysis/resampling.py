@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
+from scipy.stats import t as student
 
 from nlgbench.text import check_n
 
@@ -136,7 +136,12 @@ def recenter(replicates: ArrayLike, estimate: float, *, fraction: float = 0.5) -
 
 
 def interval(
-    replicates: ArrayLike, estimate: float, *, fraction: float = 0.5, level: float = 0.95
+    replicates: ArrayLike,
+    estimate: float,
+    *,
+    fraction: float = 0.5,
+    df: float = math.inf,
+    level: float = 0.95,
 ) -> dict[str, float | int | str]:
     """Make an interval around the full estimate from subsamples.
 
@@ -144,6 +149,8 @@ def interval(
     ----------
     replicates, estimate, fraction
         As in `recenter`.
+    df : float
+        Degrees of freedom of Student's t. Default: infinitely many, the normal distribution.
     level : float
         Coverage asked for, between 0 and 1.
 
@@ -151,8 +158,9 @@ def interval(
     -------
     dict
         estimate, se (standard deviation of the recentered replicates, ddof = 1), ci_low, ci_high
-        (estimate -+ z se, not clipped), level, center (mean of the replicates as they are),
-        n_resamples, n_undefined (replicates left aside), reason (why there is no interval, or "").
+        (estimate -+ t se, not clipped), level, center (mean of the replicates as they are),
+        n_resamples, n_undefined (replicates left aside), reason (why there is no interval, as where
+        all replicates are the same; or "").
 
     Raises
     ------
@@ -175,13 +183,8 @@ def interval(
     moved = moved[np.isfinite(moved)]
     n_undefined = len(values) - len(moved)
     se = float(moved.std(ddof=1)) if len(moved) > 1 else float("nan")
-    half_width = norm.ppf(0.5 + level / 2) * se
-    reason = (
-        ""
-        if len(moved) > 1
-        else f"{n_undefined} of {len(values)} subsamples are undefined: too few outputs for "
-        "n_neighbors, a class is missing, or an output has no judgment left"
-    )
+    reason = "" if len(moved) > 1 else _undefined(n_undefined, len(values), "subsamples")
+    half_width, reason = _half_width(se, df, level, reason)
     return {
         "estimate": estimate,
         "se": se,
@@ -193,6 +196,91 @@ def interval(
         "n_undefined": n_undefined,
         "reason": reason,
     }
+
+
+def split_interval(
+    halves: ArrayLike, others: ArrayLike, estimate: float, *, df: float, level: float = 0.95
+) -> dict[str, float | int | str]:
+    """Make an interval around the full estimate from splits into two halves.
+
+    Parameters
+    ----------
+    halves, others : array-like of shape (n_resamples,)
+        Values on half-samples, and on all that each leaves out; NaN where undefined.
+    estimate : float
+        The value on the full sample.
+    df : float
+        Degrees of freedom of Student's t, above 0.
+    level : float
+        Coverage asked for, between 0 and 1.
+
+    Returns
+    -------
+    dict
+        As `interval`; center is the mean of all halves, n_resamples counts splits, and n_undefined
+        those of which a half is undefined. If any is, reason says so.
+
+    Raises
+    ------
+    ValueError
+        When `level` is not between 0 and 1, or `df` not above 0.
+
+    Notes
+    -----
+    ``se^2`` is the mean over splits of ``(half - other)^2 / 4``, the estimate of repeated
+    half-samples and their complements (McCarthy 1969, *Review of the International Statistical
+    Institute* 37, doi:10.2307/1402116; Wolter 2007, *Introduction to Variance Estimation*, chapter
+    3, doi:10.1007/978-0-387-35099-8). The halves of a split share nothing, so over studies the
+    difference is that of two independent studies of half the size: twice the variance at half
+    the size, whatever the statistic, and four times that at the full size where variance is
+    proportional to 1 / n. The spread of half-samples around their own mean (`interval`) is the
+    same for a mean, but counts what depends on m rows together ``2 - 2^(1 - m)`` times, as half-
+    samples of one study overlap less in sets of m rows than in rows.
+
+    Examples
+    --------
+    >>> found = split_interval([0.4, 0.6], [0.6, 0.4], 0.7, df=30)
+    >>> round(found["se"], 3), round(found["ci_low"], 3), found["center"]
+    (0.1, 0.496, 0.5)
+    """
+    check_coverage(level, "level")
+    if not df > 0:
+        raise ValueError(f"df must be above 0. Got {df}: a split needs at least two units.")
+    values = np.array([halves, others], dtype=np.float64)
+    defined = values[:, np.isfinite(values).all(axis=0)]
+    n_resamples, n_defined = values.shape[1], defined.shape[1]
+    n_undefined = n_resamples - n_defined
+    se, center = float("nan"), float("nan")
+    if n_defined:
+        se = float(np.sqrt(((defined[0] - defined[1]) ** 2).mean()) / 2)
+        center = float(defined.mean())
+    reason = _undefined(n_undefined, n_resamples, "splits") if n_undefined else ""
+    half_width, reason = _half_width(se, df, level, reason)
+    return {
+        "estimate": estimate,
+        "se": se,
+        "ci_low": estimate - half_width,
+        "ci_high": estimate + half_width,
+        "level": level,
+        "center": center,
+        "n_resamples": n_resamples,
+        "n_undefined": n_undefined,
+        "reason": reason,
+    }
+
+
+def _half_width(se: float, df: float, level: float, reason: str) -> tuple[float, str]:
+    """Give half the width of an interval; none where nothing varies, and why."""
+    if se < 1e-12:
+        return float("nan"), "all subsamples give the same: their spread is unknown"
+    return float(student.ppf(0.5 + level / 2, df)) * se, reason
+
+
+def _undefined(n: int, of: int, what: str) -> str:
+    return (
+        f"{n} of {of} {what} are undefined: too few outputs for n_neighbors, a class is missing, "
+        "or an output has no judgment left"
+    )
 
 
 def check_coverage(value: float, name: str) -> None:

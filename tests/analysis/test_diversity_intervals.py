@@ -65,6 +65,10 @@ def test_too_few_texts_give_a_reason():
     assert found.loc["self_bleu_4", ["estimate", "se", "ci_low", "ci_high"]].isna().all()
     assert found.loc["self_bleu_4", "reason"].startswith("20 of 20 subsamples have fewer than two")
     assert found.loc["distinct_1", "estimate"] == 1
+    found = diversity_intervals(outputs_of(["a b", "c d"]), n_resamples=20, seed=0)
+    distinct = found.set_index("evaluator").loc["distinct_1"]
+    assert distinct["reason"] == "all subsamples give the same: their spread is unknown"
+    assert np.isnan(distinct["ci_low"]) and np.isnan(distinct["ci_high"])
 
 
 def test_what_cannot_be_is_refused():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, leave_one_out, twice_error
 from nlgbench.analysis.huse.replicates import subsample_errors
-from nlgbench.analysis.resampling import half_samples, interval, recenter
+from nlgbench.analysis.resampling import half_samples, interval, recenter, split_interval
 
 PLAIN = Path(__file__).parents[2] / "benchmarks" / "plain_huse.py"
 plain_leave_one_out = runpy.run_path(str(PLAIN))["plain_leave_one_out"]
@@ -125,6 +125,48 @@ def test_the_factor_gives_the_textbook_error_of_a_mean(fraction):
     # The standard error of 4,000 replicates' standard deviation is 1.1%.
     assert found["se"] == pytest.approx(values.std(ddof=1) / math.sqrt(200), rel=0.05)
     assert found["ci_high"] - found["estimate"] == pytest.approx(1.959964 * found["se"], rel=1e-6)
+
+
+def test_splits_give_the_textbook_error_of_a_mean():
+    values = np.random.default_rng(0).gamma(2, size=200)
+    drawn = half_samples(200, n_resamples=4000, seed=1)
+    halves, others = ((own * values).sum(axis=1) / 100 for own in (drawn, ~drawn))
+    found = split_interval(halves, others, values.mean(), df=50)
+    assert found["se"] == pytest.approx(values.std(ddof=1) / math.sqrt(200), rel=0.05)
+    assert found["ci_high"] - found["estimate"] == pytest.approx(2.008559 * found["se"], rel=1e-6)
+    assert found["center"] == pytest.approx(values.mean())
+
+
+def test_splits_do_not_count_twice_what_pairs_do_together():
+    # The mean of products of neighbors on a ring, of independent signs: uncorrelated over pairs,
+    # so its variance is 1 / n whatever the pairs. Half-samples join other neighbors.
+    rng = np.random.default_rng(0)
+    n, ratios = 60, []
+    for _ in range(300):
+        signs = rng.choice([-1.0, 1.0], size=n)
+        drawn = half_samples(n, n_resamples=40, seed=rng)
+        ring = [
+            [np.mean(signs[rows] * np.roll(signs[rows], 1)) for rows in own]
+            for own in (drawn, ~drawn)
+        ]
+        full = np.mean(signs * np.roll(signs, 1))
+        of_splits, of_halves = split_interval(*ring, full, df=30), interval(ring[0], full)
+        ratios.append([n * one["se"] ** 2 for one in (of_splits, of_halves)])
+    split, half = np.mean(ratios, axis=0)
+    error = np.std(ratios, axis=0)[0] / math.sqrt(300)
+    assert abs(split - 1) < 3 * error + 0.02
+    assert half > 1.3  # 1.5, were no pair of neighbors of the ring in the half
+
+
+def test_undefined_splits_are_counted_and_said():
+    found = split_interval([0.1, math.nan, 0.3], [0.3, 0.2, math.nan], 0.2, df=10)
+    assert (found["n_undefined"], found["n_resamples"]) == (2, 3)
+    assert found["se"] == pytest.approx(0.1) and found["center"] == pytest.approx(0.2)
+    assert found["reason"].startswith("2 of 3 splits are undefined")
+    none = split_interval([math.nan], [0.1], 0.2, df=10)
+    assert math.isnan(none["se"]) and math.isnan(none["ci_low"]) and math.isnan(none["center"])
+    with pytest.raises(ValueError, match="df must be above 0"):
+        split_interval([0.1], [0.2], 0.1, df=0)
 
 
 def test_recentering_moves_the_mean_to_the_estimate():

@@ -7,12 +7,18 @@ import pandas as pd
 
 from nlgbench import tables
 from nlgbench.analysis.huse.replicates import annotator_replicates, output_replicates
-from nlgbench.analysis.huse.scores import SCORES, huse
-from nlgbench.analysis.resampling import half_samples, interval
+from nlgbench.analysis.huse.scores import SCORES, HuseResult, huse
+from nlgbench.analysis.resampling import Bools, half_samples, interval, split_interval
 from nlgbench.names import known
 from nlgbench.text import check_n
 
 Over = Literal["outputs", "items", "annotators"]
+
+#: Where coverage was measured, and below which a reason stands beside an interval.
+LEAST_UNITS = 10  # of the rarer class: outputs, or items that have one
+LEAST_SHARE = 3  # outputs of a half for each neighbor
+#: Fewer annotators of a HIT give no interval: in their halves HUSE varies hardly more than in all.
+LEAST_ANNOTATORS = 10
 
 
 def huse_intervals(
@@ -28,7 +34,7 @@ def huse_intervals(
     seed: int | np.random.Generator,
     **options: Any,
 ) -> pd.DataFrame:
-    """Put intervals around HUSE, HUSE-Q and HUSE-D, by half-samples.
+    """Put intervals around HUSE, HUSE-Q and HUSE-D, by splits into halves.
 
     Parameters
     ----------
@@ -40,7 +46,7 @@ def huse_intervals(
         an item has. ``"annotators"``: halves of the annotators within each ``group_id`` (HIT), or
         of all where it is empty; the outputs stay, so this is the annotators' share alone.
     n_resamples : int
-        Half-samples.
+        Splits into two halves.
     level : float
         Coverage asked for, between 0 and 1.
     replicate_neighbors : int, optional
@@ -55,9 +61,11 @@ def huse_intervals(
     DataFrame
         A row per score: score (huse, huse_q, huse_d), estimate (of the full sample; higher is
         better), se, ci_low, ci_high (not clipped; NaN with a reason), level, center (mean of the
-        half-samples as they are: its distance from the estimate is bias, which the interval
-        leaves out), n_resamples, n_undefined (half-samples of too few outputs for k or of one
-        class, or with an output whose judgments are all left out), reason, method.
+        halves as they are: its distance from the estimate is bias, which the interval leaves
+        out), n_resamples, n_undefined (splits of which a half has too few outputs for k or one
+        class, or an output whose judgments are all in the other), n_clusters (outputs or items of
+        the rarer class; annotators of the smallest HIT), reason (why there is no interval, or why
+        not to trust it), method.
 
     Raises
     ------
@@ -66,23 +74,29 @@ def huse_intervals(
 
     Notes
     -----
-    Half-samples are drawn without replacement: the bootstrap puts copies of a held-out output among
-    its own neighbors, so its center is too low. The standard error is the half-samples' standard
-    deviation times ``sqrt(f / (1 - f))``, 1 for halves; the interval is normal, around the
-    full estimate (`resampling.interval`). It is an interval for the expectation of HUSE at this
+    Halves are drawn without replacement: the bootstrap puts copies of a held-out output among its
+    own neighbors, so its center is too low. Over outputs and items the variance is the mean of
+    ``(half - other half)^2 / 4`` (`resampling.split_interval`), as votes among neighbors are no
+    sum over outputs: the spread of half-samples around their mean, which counts what neighbors do
+    together more than once, was 1.1 to 1.35 times too large. The interval is Student's, around
+    the full estimate, with half as many degrees of freedom as there are units of the rarer class:
+    2 over the squared coefficient of variation of the variance was about that (median 21 for
+    50 outputs per class, 50 for 100). It is an interval for the expectation of HUSE at this
     number of outputs and annotators, not for L*, which lies below.
 
-    k stays as it is in a half-sample, so a neighborhood there holds twice the share of the outputs.
-    Scaled to keep the share (``replicate_neighbors=8``), votes are noisier, and HUSE's center was
-    further off.
+    k stays as it is in a half, so a neighborhood there holds twice the share of the outputs.
 
-    In 200 studies of each of three worlds (two Gaussian, and reviews rated 0 to 5; 100 outputs per
-    class, 20 annotators) 95% intervals held the expectation, per score and system, in .935 to .995
-    over outputs, in .94 to 1 over items and, for differences (`huse_difference`), in .945 to .99.
-    These are wide: standard errors are 1.0 to 1.4 times the score's standard deviation, most where
-    it is near 1. Over annotators, in two of the worlds, it was .88 to .975: two of nine Gaussian
-    entries were below .90 (HUSE-Q at t = .7 .880, HUSE at t = .5 .895); larger runs at t = .7 gave
-    .916 to .950 (`benchmarks/coverage.py`; all of it is in `benchmarks/README.md`).
+    Over annotators the spread of half-samples is that of ``huse`` with as much noise added to the
+    mean judgments as they have already. Differences of halves are no better: HUSE of half as
+    many annotators varies hardly more than that of all, not twice as much. t has as many
+    degrees of freedom as annotators, less one for each HIT. With fewer than ten annotators of a
+    HIT there is no interval (with three to six, .85 to .92 held).
+
+    95% intervals over outputs and items and of differences held the expectation in .92 to .97 of
+    500 worlds each (standard error .01; median .95; 50 and 100 outputs per class, 50 and 150,
+    ratings that tie, 3 and 20 annotators), with .93 to 1.11 times the width of an interval that
+    knows the true standard deviation. Their upper ends lay above twice the best error, where it is
+    known, in .93 to 1 (`benchmarks/coverage.py`; the tables are in `benchmarks/README.md`).
 
     With half the annotators mean judgments are noisier, and HUSE is higher: the interval is
     recentered on the full estimate. Annotators of different HITs are drawn independently, so what
@@ -103,28 +117,52 @@ def huse_intervals(
     full = huse(outputs, logprobs, judgments, system=system, **options)
     k = full.n_neighbors if replicate_neighbors is None else replicate_neighbors
     check_n(k, "replicate_neighbors")
+    given = tables.check(judgments, "judgments")
+    return result_intervals(full, given, over, k=k, n_resamples=n_resamples, level=level, seed=seed)
+
+
+def result_intervals(
+    full: HuseResult,
+    judgments: pd.DataFrame,
+    over: Over,
+    *,
+    k: int,
+    n_resamples: int,
+    level: float = 0.95,
+    seed: int | np.random.Generator,
+) -> pd.DataFrame:
+    """Do what `huse_intervals` does, given the result and the checked judgments."""
+    estimates = {score: getattr(full, score) for score in SCORES}
     if over == "annotators":
         k = full.n_neighbors  # no output is left out
-        replicates = annotator_replicates(
-            full,
-            tables.check(judgments, "judgments"),
-            lambda groups: half_samples(groups, n_resamples=n_resamples, seed=seed),
-        )
+        units: list[pd.Series] = []
+
+        def draw(groups: np.ndarray) -> Bools:
+            units.append(pd.Series(groups).value_counts())
+            return half_samples(groups, n_resamples=n_resamples, seed=seed)
+
+        replicates = annotator_replicates(full, judgments, draw)
+        n_units, df = int(units[0].min()), max(1, int((units[0] - 1).sum()))
+        found = [interval(replicates[s], x, df=df, level=level) for s, x in estimates.items()]
+        reason = _few_annotators(n_units)
+        method = f"half-samples of annotators, k = {k}, t"
     else:
-        replicates = output_replicates(
-            full,
-            half_samples(
-                full.features["is_human"],
-                clusters=full.features["item_id"] if over == "items" else None,
-                n_resamples=n_resamples,
-                seed=seed,
-            ),
-            n_neighbors=k,
+        clusters = full.features["item_id" if over == "items" else "output_id"]
+        members = half_samples(
+            full.features["is_human"], clusters=clusters, n_resamples=n_resamples, seed=seed
         )
-    method = f"half-samples of {over}, k = {k}, normal"
-    estimates = {score: getattr(full, score) for score in SCORES}
-    names = {"dataset": full.dataset, "system": full.system}
-    return _interval_table(names, estimates, replicates, level, method)
+        replicates = output_replicates(full, _splits(members), n_neighbors=k)
+        n_units = int(clusters.groupby(full.features["is_human"]).nunique().min())
+        found = _of_splits(replicates, estimates, n_units, level)
+        reason = _few_outputs([full], n_units, k)
+        method = f"splits of {over} into halves, k = {k}, t"
+    table = pd.DataFrame(found)
+    table.insert(0, "dataset", full.dataset)
+    table.insert(1, "system", full.system)
+    table.insert(2, "score", list(SCORES))
+    if over == "annotators" and reason:
+        table[["se", "ci_low", "ci_high"]] = np.nan
+    return table.assign(n_clusters=n_units, reason=_either(reason, table), method=method)
 
 
 def huse_difference(
@@ -163,8 +201,8 @@ def huse_difference(
 
     Notes
     -----
-    Each replicate is a half of the items, with all their outputs: human ones and both systems'. The
-    two scores of a replicate thus share human outputs and items, and so does what is common to
+    Each half holds half of the items, with all their outputs: human ones and both systems'. The
+    two scores of a half thus share human outputs and items, and so does what is common to
     their errors. Items are stratified by whose outputs they have.
 
     Examples
@@ -189,12 +227,21 @@ def huse_difference(
             f"for the same items. They share {len(items[0] & items[1])} items: compare their "
             "intervals instead, or mend item_id."
         )
+    return result_difference(full, n_resamples=n_resamples, level=level, seed=seed)
+
+
+def result_difference(
+    full: list[HuseResult],
+    *,
+    n_resamples: int,
+    level: float = 0.95,
+    seed: int | np.random.Generator,
+) -> pd.DataFrame:
+    """Do what `huse_difference` does, given the two results."""
     rows = pd.concat([one.features for one in full]).drop_duplicates("output_id")
-    members = half_samples(
-        rows["system"].where(~rows["is_human"], "human of any system"),
-        clusters=rows["item_id"],
-        n_resamples=n_resamples,
-        seed=seed,
+    kinds = rows["system"].where(~rows["is_human"], "human of any system")
+    members = _splits(
+        half_samples(kinds, clusters=rows["item_id"], n_resamples=n_resamples, seed=seed)
     )
     place = pd.Index(rows["output_id"])
     a, b = (
@@ -202,20 +249,48 @@ def huse_difference(
         for one in full
     )
     estimates = {score: getattr(full[0], score) - getattr(full[1], score) for score in SCORES}
-    method = f"half-samples of items, k = {full[0].n_neighbors}, normal"
-    names = {"dataset": full[0].dataset, "system_a": system_a, "system_b": system_b}
-    return _interval_table(names, estimates, a - b, level, method)
+    n_units = int(rows["item_id"].groupby(kinds).nunique().min())
+    table = pd.DataFrame(_of_splits(a - b, estimates, n_units, level))
+    table.insert(0, "dataset", full[0].dataset)
+    table.insert(1, "system_a", full[0].system)
+    table.insert(2, "system_b", full[1].system)
+    table.insert(3, "score", list(SCORES))
+    reason = _few_outputs(full, n_units, full[0].n_neighbors)
+    method = f"splits of items into halves, k = {full[0].n_neighbors}, t"
+    return table.assign(n_clusters=n_units, reason=_either(reason, table), method=method)
 
 
-def _interval_table(
-    names: dict[str, str],
-    estimates: dict[str, float],
-    replicates: pd.DataFrame,
-    level: float,
-    method: str,
-) -> pd.DataFrame:
-    rows = [
-        {**names, "score": score, **interval(replicates[score], estimate, level=level)}
-        for score, estimate in estimates.items()
-    ]
-    return pd.DataFrame(rows).assign(method=method)
+def _splits(members: Bools) -> Bools:
+    """Put below the half-samples what each of them leaves out."""
+    return np.vstack([members, ~members])
+
+
+def _of_splits(
+    replicates: pd.DataFrame, estimates: dict[str, float], n_units: int, level: float
+) -> list[dict[str, float | int | str]]:
+    """Make the intervals; the variance is known to about as many degrees as half the units."""
+    found = []
+    for score, estimate in estimates.items():
+        halves, others = np.split(replicates[score].to_numpy(), 2)
+        found.append(split_interval(halves, others, estimate, df=n_units / 2, level=level))
+    return found
+
+
+def _few_annotators(n: int) -> str:
+    if n >= LEAST_ANNOTATORS:
+        return ""
+    return f"{n} annotators of a HIT, fewer than {LEAST_ANNOTATORS}: their halves say too little"
+
+
+def _few_outputs(full: list[HuseResult], n_units: int, k: int) -> str:
+    if n_units < LEAST_UNITS:
+        return f"{n_units} of a class, fewer than {LEAST_UNITS}: coverage is not known"
+    n_half = min(one.n_outputs for one in full) // 2
+    if n_half < LEAST_SHARE * k:
+        return f"halves of {n_half} outputs, fewer than {LEAST_SHARE} k: coverage is not known"
+    return ""
+
+
+def _either(reason: str, table: pd.DataFrame) -> pd.Series:
+    """Say why splits are undefined, as that is stronger, or else what there is too little of."""
+    return table["reason"].where(table["reason"] != "", reason)
