@@ -300,7 +300,7 @@ def test_01_says_what_its_tables_say(run, monkeypatch):
     moves = moves[(moves["exact"] - moves["released"]).abs() > 1e-9]
     assert f"HUSE-Q of {len(moves)} of {table['system'].nunique()} systems" in said
     assert all(
-        f"{r.Index} {r.exact:.2f} (released {r.released:.2f})" in said for r in moves.itertuples()
+        f"{r.Index} {r.exact:.3f} (released {r.released:.3f})" in said for r in moves.itertuples()
     )
 
     equation = done.table("equation_9")
