@@ -73,6 +73,8 @@ def compare_evaluators(
 
     Notes
     -----
+    Scores whose signature says ``direction:lower`` are turned first.
+
     Under the null an evaluator's score of a system could as well be the other's, so scores are
     swapped system by system; p is the share of swaps whose statistic is at least as far from 0.
     Scores are standardized over the systems first (mean 0, variance 1), since evaluators have
@@ -333,7 +335,7 @@ def _joined(two: pd.DataFrame, replicates: Floats) -> tuple[float, float, float]
     """
     ends = two[["ci_low", "ci_high"]].to_numpy(dtype=np.float64)
     center = two["estimate"].to_numpy(dtype=np.float64)
-    if "disattenuated" in two and two["estimand"].str.contains("expectations").all():
+    if two["estimand"].str.contains("expectations").all():
         center = two["disattenuated"].fillna(two["estimate"]).to_numpy(dtype=np.float64)
     # Ends that noise was taken off may leave the raw estimate outside.
     center = np.clip(center, ends[:, 0], ends[:, 1])

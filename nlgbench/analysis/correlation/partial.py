@@ -45,7 +45,8 @@ def partial_correlations(
     -----
     ``(r_xy - r_xg r_yg) / sqrt((1 - r_xg^2) (1 - r_yg^2))``. Its interval is that of a
     correlation over one system less: ``tanh(atanh(r) -+ z / sqrt(n - 4))`` (Fisher 1924, *Metron*
-    3, 329-332). It takes systems as a normal sample of systems, and their scores as exact.
+    3, 329-332). It takes systems as a normal sample of systems, and their scores as exact. Scores
+    whose signature says ``direction:lower`` are turned first.
 
     Examples
     --------

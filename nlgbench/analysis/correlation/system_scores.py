@@ -34,7 +34,8 @@ def correlate_systems(
     ----------
     system_scores, human_scores : DataFrame
         Tables ``system_scores``, of one dataset; the "evaluators" of `human_scores` are ways to sum
-        up human judgments, and each is set against each evaluator. Higher should be better in both.
+        up human judgments, and each is set against each evaluator. Higher should be better in both;
+        scores whose signature says ``direction:lower`` are turned.
     statistics : sequence of str
         ``pearson``, ``spearman``, ``kendall_b``, ``kendall_c``, ``pairwise_accuracy``.
     p_method : {"scipy", "permutation"}
@@ -53,8 +54,8 @@ def correlate_systems(
     DataFrame
         A row per evaluator, human score and statistic: dataset, evaluator, human, statistic,
         estimate, ci_low, ci_high, confidence, p, p_method, n (systems that both have scored),
-        n_missing (systems that only one has, or whose score is NaN), reason (why there is no
-        estimate or no interval, or "").
+        n_missing (systems that only one has, or whose score is NaN), turned (whether lower was
+        better), reason (why there is no estimate or no interval, or "").
 
     Raises
     ------
@@ -85,6 +86,7 @@ def correlate_systems(
     check_coverage(confidence, "confidence")
     rng = np.random.default_rng(seed)
     dataset, scores, human = wide_scores(system_scores, human_scores)
+    turned = set(system_scores.loc[_lower_is_better(system_scores), "evaluator"])
     rows = []
     for evaluator in scores.columns:
         for by in human.columns:
@@ -107,6 +109,7 @@ def correlate_systems(
                         "p_method": method,
                         "n": len(x),
                         "n_missing": int(either.sum() - both.sum()),
+                        "turned": evaluator in turned,
                     }
                 )
     return pd.DataFrame(rows)
@@ -126,6 +129,8 @@ def wide_scores(
     -------
     tuple of (str, DataFrame, DataFrame)
         The dataset; for all systems of either table a column per evaluator, NaN where missing.
+        Scores whose signature says ``direction:lower`` are negated, and values that differ by
+        at most 1e-9 standard deviations made equal.
 
     Raises
     ------
@@ -143,9 +148,16 @@ def wide_scores(
     wide = []
     for one in checked:
         names = one["evaluator"].unique()
+        one = one.assign(score=one["score"].where(~_lower_is_better(one), -one["score"]))
         table = one.pivot(index="system", columns="evaluator", values="score")
-        wide.append(table.reindex(index=systems, columns=names))
+        table = table.reindex(index=systems, columns=names)
+        # Equal means may differ in their last bits, and would not be tied.
+        wide.append(table.apply(lambda column: equalized(column.to_numpy()), raw=False))
     return datasets[0], wide[0], wide[1]
+
+
+def _lower_is_better(scores: pd.DataFrame) -> "pd.Series[bool]":
+    return scores["signature"].str.contains("direction:lower", regex=False)
 
 
 def mean_scores(outputs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
@@ -159,8 +171,9 @@ def mean_scores(outputs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A table ``system_scores``; NaN where an evaluator has scored no output of a system. Use
-        `mean_system_scores` where judgments of the same outputs are to be averaged with them.
+        A table ``system_scores``; NaN where an evaluator has scored no output of a system. A
+        signature's ``direction:lower`` is kept. Use `mean_system_scores` where judgments of the
+        same outputs are to be averaged with them.
 
     Raises
     ------
@@ -190,7 +203,9 @@ def mean_scores(outputs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
             f"{unknown[0]!r}: drop them, or add them to `outputs`."
         )
     by = found.groupby(["dataset", "system", "evaluator"], sort=False)["score"]
-    means = by.mean().reset_index().assign(signature="mean over outputs")
+    means = by.mean().reset_index()
+    turned = means["evaluator"].isin(scores.loc[_lower_is_better(scores), "evaluator"])
+    means["signature"] = "mean over outputs" + turned.map({True: "|direction:lower", False: ""})
     return tables.check(means[tables.columns("system_scores")], "system_scores")
 
 

@@ -150,6 +150,15 @@ def test_pairs_that_are_none_are_refused(pairs, message):
         compare_evaluators(evaluators(x[:2]), table("h", x[2]), pairs=pairs)
 
 
+def test_a_score_of_which_lower_is_better_is_turned():
+    x = np.random.default_rng(0).normal(size=(3, 8))
+    turned = evaluators([x[0], -x[1]])
+    turned.loc[turned["evaluator"] == "e1", "signature"] = "perplexity|direction:lower is better"
+    found = compare_evaluators(turned, table("h", x[2])).iloc[0]
+    plain = compare_evaluators(evaluators(x[:2]), table("h", x[2])).iloc[0]
+    pd.testing.assert_series_equal(found, plain)
+
+
 @given(st.integers(0, 10_000), st.integers(2, 6))
 def test_max_t_is_that_of_westfall_and_young_written_out(seed, m):
     values = np.random.default_rng(seed).normal(size=(m, 40)).round(1)
@@ -299,9 +308,8 @@ def test_few_clusters_are_marked():
 
 
 def rows_of(estimates, ends):
-    return pd.DataFrame(
-        {"estimate": estimates, "ci_low": [e[0] for e in ends], "ci_high": [e[1] for e in ends]}
-    )
+    low, high = zip(*ends, strict=True)
+    return pd.DataFrame({"estimate": estimates, "ci_low": low, "ci_high": high, "estimand": ""})
 
 
 def test_the_interval_of_a_difference_is_zous_where_ends_are_symmetric_or_unrelated():

@@ -151,3 +151,27 @@ def test_each_evaluator_is_averaged_over_what_it_has_scored():
     assert holed.drop(("e1", "s0")).notna().all()
     with pytest.raises(ValueError, match="outputs that `outputs` does not have, such as 'o0'"):
         mean_scores(outputs.iloc[1:], scores)
+
+
+def test_lower_is_turned_and_equal_means_are_tied():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 9))
+    lower = table("ppl", -x).assign(signature="perplexity|direction:lower is better")
+    found = correlate_systems(pd.concat([table("e", x), lower]), table("h", y))
+    by = found.set_index(["evaluator", "statistic"])["estimate"]
+    assert by["ppl"].tolist() == pytest.approx(by["e"].tolist())
+    assert found.groupby("evaluator")["turned"].all().to_dict() == {"e": False, "ppl": True}
+    # (.1, .2, .3) and (.3, .2, .1) have means that differ in their last bits.
+    tied = table("e", [np.mean([0.1, 0.2, 0.3]), np.mean([0.3, 0.2, 0.1]), 0.5, 0.7])
+    human = table("h", [1.0, 2.0, 3.0, 4.0])
+    tau = correlate_systems(tied, human, statistics=["kendall_b"])["estimate"].iloc[0]
+    assert tau == pytest.approx(stats.kendalltau([1, 1, 2, 3], [1, 2, 3, 4]).statistic)
+
+
+def test_means_keep_the_direction():
+    outputs, scores, _ = study(n_evaluators=2)
+    ppl = scores["evaluator"] == "e1"
+    scores.loc[ppl, "signature"] = "perplexity|direction:lower is better"
+    found = mean_scores(outputs, scores)
+    lower = found["signature"].str.contains("direction:lower")
+    assert found.loc[lower, "evaluator"].unique().tolist() == ["e1"]
