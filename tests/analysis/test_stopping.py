@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t
 
+from nlgbench.analysis.ratings.dyadic import wilson
 from nlgbench.analysis.stopping import (
     checkpoint_pairs,
     stop_on_losses,
@@ -80,7 +82,7 @@ def test_rates_are_the_newer_ones_whichever_stands_first():
         }
     )
     mixed = pd.concat([table.iloc[:4], turned.iloc[4:][table.columns]])
-    assert win_and_loss(mixed, outputs, steps).equals(found)
+    pd.testing.assert_frame_equal(win_and_loss(mixed, outputs, steps), found)
 
 
 def test_where_no_output_stands_twice_the_interval_is_that_of_a_mean():
@@ -90,8 +92,18 @@ def test_where_no_output_stands_twice_the_interval_is_that_of_a_mean():
     pairs = pairs.assign(output_b="m@1_" + pairs["item_id"].str[1:])
     won = np.array([1, 1, 1, 1, 1, 0, 0, -1, -1, -1])
     row = win_and_loss(compared(pairs, won), outputs, steps).iloc[1]
-    half = 1.959964 * won.std() / np.sqrt(10)
-    assert [row["ci_low"], row["ci_high"]] == pytest.approx([0.2 - half, 0.2 + half], abs=1e-6)
+    # Wilson's of the win rate, .6, for as many games as its variance asks for (a cluster each, so
+    # with nine degrees of freedom), on the scale of the difference.
+    variance = ((won / 2 - 0.1) ** 2).sum() / 9**2
+    low, high = wilson(np.array([0.6]), np.array([0.24 / variance]), t.ppf(0.975, 9))
+    assert [row["ci_low"], row["ci_high"]] == pytest.approx([2 * low[0] - 1, 2 * high[0] - 1])
+    assert (row["n_clusters"], row["reason"]) == (10, "")
+    alike = win_and_loss(compared(pairs, np.ones(10)), outputs, steps)
+    assert alike["reason"].tolist() == [
+        "",
+        "games do not differ enough: the interval is that of 10 games",
+    ]
+    assert alike["ci_low"].iloc[1] < 1 == alike["ci_high"].iloc[1]
 
 
 def test_intervals_hold_the_difference_though_outputs_stand_in_many_pairs():

@@ -5,9 +5,18 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from statsmodels.stats.proportion import proportion_confint
+from scipy.stats import norm
 
 from nlgbench import tables
+from nlgbench.analysis.ratings.dyadic import (
+    FEW,
+    Clusters,
+    check_clusters,
+    n_clusters,
+    rate_intervals,
+    sides,
+    wilson,
+)
 from nlgbench.analysis.resampling import check_coverage
 from nlgbench.names import known
 
@@ -44,7 +53,8 @@ def games(
     Returns
     -------
     DataFrame
-        A row per game, in the order of `comparisons`: dataset, comparator, item_id, system_a,
+        A row per game, in the order of `comparisons`: dataset, comparator, output_a, output_b,
+        item_a, item_b (of the two outputs; without `outputs` both the comparison's), system_a,
         system_b, and win, tie, loss of system_a, which sum to 1. Two outputs of one system tell
         nothing of systems: such rows are left out.
 
@@ -75,9 +85,10 @@ def games(
         result = np.column_stack([won, not_lost & ~won, ~not_lost]).astype(np.float64)
     else:
         result = chances
-    found = table[["dataset", "comparator", "item_id"]].copy()
+    found = table[["dataset", "comparator", "output_a", "output_b"]].copy()
+    of = None if outputs is None else tables.check(outputs, "outputs")
     for side in ("a", "b"):
-        found[f"system_{side}"] = _system_of(table, f"output_{side}", outputs)
+        found[[f"item_{side}", f"system_{side}"]] = _whose(table, f"output_{side}", of)
     found[["win", "tie", "loss"]] = result
     found = found[found["system_a"] != found["system_b"]].reset_index(drop=True)
     if found.empty:
@@ -88,12 +99,12 @@ def games(
     return found
 
 
-def _system_of(table: pd.DataFrame, column: str, outputs: pd.DataFrame | None) -> pd.Series:
-    """Say for whom the outputs in a column play."""
+def _whose(table: pd.DataFrame, column: str, outputs: pd.DataFrame | None) -> pd.DataFrame:
+    """Say of which item the outputs in a column are, and for whom they play."""
     if outputs is None:
-        return table[column]
+        return table[["item_id", column]].set_axis(["item_id", "system"], axis=1)
     names = ["dataset", "output_id"]
-    of = tables.check(outputs, "outputs").set_index(names)["system"]
+    of = outputs.set_index(names)[["item_id", "system"]]
     wanted = pd.MultiIndex.from_frame(table[["dataset", column]], names=names)
     place = of.index.get_indexer(wanted)
     if (place < 0).any():
@@ -103,7 +114,7 @@ def _system_of(table: pd.DataFrame, column: str, outputs: pd.DataFrame | None) -
             f"{table['dataset'].iloc[row]!r} is not in outputs ({int((place < 0).sum())} such "
             "rows). Pass the outputs that were compared."
         )
-    return pd.Series(of.to_numpy()[place], index=table.index, dtype="str")
+    return of.iloc[place].set_axis(table.index)
 
 
 def by_comparator(played: pd.DataFrame) -> list[tuple[dict[str, str], pd.DataFrame]]:
@@ -138,7 +149,7 @@ def as_arrays(played: pd.DataFrame) -> tuple[list[str], Ints, Ints, Floats]:
     tuple of (list of str, ndarray of int, ndarray of int, ndarray of shape (n, 3))
         The systems, the places of system_a and system_b among them, and win, tie, loss.
     """
-    index = pd.Index(sorted({*played["system_a"], *played["system_b"]}))
+    index = pd.Index(sorted(pd.concat([played["system_a"], played["system_b"]]).unique()))
     places = (index.get_indexer(played[name]) for name in ("system_a", "system_b"))
     return list(index), *places, played[["win", "tie", "loss"]].to_numpy()
 
@@ -148,6 +159,7 @@ def win_rates(
     outputs: pd.DataFrame | None = None,
     *,
     outcome: Outcome = "argmax",
+    clusters: Clusters = "items",
     level: float = 0.95,
     seed: int | np.random.Generator | None = None,
 ) -> pd.DataFrame:
@@ -157,6 +169,8 @@ def win_rates(
     ----------
     comparisons, outputs, outcome, seed
         As in `games`.
+    clusters : {"items", "outputs", "games"}
+        What is drawn anew in other samples, as in `bradley_terry.bradley_terry`.
     level : float
         Coverage asked for, between 0 and 1.
 
@@ -164,20 +178,22 @@ def win_rates(
     -------
     DataFrame
         Two rows for each pair that played, one from either side: dataset, comparator, system,
-        opponent, n_games, n_items, win, tie, loss (shares of the games), win_rate (win + tie / 2;
-        above .5 is better), ci_low, ci_high (of win_rate), level.
+        opponent, n_games, win, tie, loss (shares of the games), win_rate (win + tie / 2; above .5
+        is better), ci_low, ci_high (of win_rate), level, covers (`clusters`), n_clusters (of the
+        side that has fewer), reason (why an interval is missing or doubtful, or "").
 
     Raises
     ------
     ValueError
-        As `games`, or when `level` is out of range.
+        As `games`, when an option is unknown or out of range, or outputs are not known.
 
     Notes
     -----
-    The interval is Wilson's (1927, doi:10.1080/01621459.1927.10502953), for the rate and the number
-    of *items*, not of games: outputs for one item share what makes it easy. It is exact in its kind
-    for one game per item without ties, and wider than need be with ties or several games an item.
-    Intervals are one at a time: among many pairs some miss.
+    An output plays several games, so games tell less than their number. Intervals are for the rate
+    over other items, or outputs, of the two systems: `dyadic.rate_intervals`. For games, and
+    without `outputs`, they are Wilson's (1927, doi:10.1080/01621459.1927.10502953), for the number
+    of games, or of the comparisons' items: other texts are not in them. Intervals are one at a
+    time: among many pairs some miss.
 
     Examples
     --------
@@ -187,26 +203,44 @@ def win_rates(
     >>> win_rates(table)[["system", "win_rate", "ci_low", "ci_high"]].round(3).values.tolist()
     [['x', 1.0, 0.51, 1.0], ['y', 0.0, 0.0, 0.49]]
     """
+    check_clusters(clusters, outputs)
     check_coverage(level, "level")
-    played = games(comparisons, outputs, outcome=outcome, seed=seed)
-    swapped = played.rename(
-        columns={"system_a": "system_b", "system_b": "system_a", "win": "loss", "loss": "win"}
-    )
-    both = pd.concat([played, swapped]).rename(
-        columns={"system_a": "system", "system_b": "opponent"}
-    )
-    rates = both.groupby(["dataset", "comparator", "system", "opponent"], as_index=False).agg(
-        n_games=("win", "size"),
-        n_items=("item_id", "nunique"),
-        win=("win", "mean"),
-        tie=("tie", "mean"),
-        loss=("loss", "mean"),
-    )
-    rate = rates["win"] + rates["tie"] / 2
-    low, high = proportion_confint(
-        rate * rates["n_items"], rates["n_items"], alpha=1 - level, method="wilson"
-    )
-    return rates.assign(win_rate=rate, ci_low=low, ci_high=high, level=level)
+    found = []
+    for names, rows in by_comparator(games(comparisons, outputs, outcome=outcome, seed=seed)):
+        systems, a, b, results = as_arrays(rows)
+        # First from the side of the system whose name comes first, then from the other.
+        turned = a > b
+        results = np.where(turned[:, None], results[:, ::-1], results)
+        met = np.column_stack([np.minimum(a, b), np.maximum(a, b)])
+        pairs, group = np.unique(met, axis=0, return_inverse=True)
+        score = results @ [1, 0.5, 0]
+        if clusters == "games" or outputs is None:
+            n = np.bincount(group)
+            if clusters == "items":
+                n = n_clusters(group, sides(rows, "items")[0])
+            rate = np.bincount(group, score) / np.bincount(group)
+            low, high = wilson(rate, n, norm.ppf(0.5 + level / 2))
+            reason = [f"few {clusters}: {each}" if each < FEW else "" for each in n]
+            one = pd.DataFrame({"win_rate": rate, "ci_low": low, "ci_high": high})
+            one = one.assign(n_clusters=n, reason=reason)
+        else:
+            a_of, b_of = sides(rows, clusters)
+            own, others = np.where(turned, b_of, a_of), np.where(turned, a_of, b_of)
+            one = rate_intervals(group, score, own, others, level=level, clusters=clusters)
+        one["n_games"] = np.bincount(group)
+        for kind, column in zip(("win", "tie", "loss"), results.T, strict=True):
+            one[kind] = np.bincount(group, column) / one["n_games"]
+        turn = {"win": "loss", "loss": "win", "ci_low": "ci_high", "ci_high": "ci_low"}
+        other = one.rename(columns=turn)
+        ends = ["win_rate", "ci_low", "ci_high"]
+        other[ends] = 1 - other[ends]
+        both = pd.concat([one, other]).assign(**names, level=level, covers=clusters)
+        both["system"] = np.array(systems)[pairs.T.ravel()]
+        both["opponent"] = np.array(systems)[pairs[:, ::-1].T.ravel()]
+        found.append(both.sort_values(["system", "opponent"]))
+    columns = ["dataset", "comparator", "system", "opponent", "n_games", "win", "tie", "loss"]
+    columns += ["win_rate", "ci_low", "ci_high", "level", "covers", "n_clusters", "reason"]
+    return pd.concat(found, ignore_index=True)[columns]
 
 
 def reference_scores(

@@ -140,6 +140,22 @@ def weight(phi: Any) -> Any:
     return (1 + 3 / math.pi**2 * phi * phi) ** -0.5
 
 
+def expected_score(gap: float) -> float:
+    """Say how likely a win is.
+
+    Parameters
+    ----------
+    gap : float
+        Own skill minus the opponent's, nats.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; gaps beyond 700 nats count as 700, where an exponential would overflow.
+    """
+    return 1 / (1 + math.exp(min(-gap, 700.0)))
+
+
 def after(
     mu: float, phi: float, sigma: float, information: float, surprise: float, tau: float
 ) -> tuple[float, float, float]:
@@ -171,9 +187,9 @@ def after(
 
 def _volatility(phi: float, sigma: float, information: float, surprise: float, tau: float) -> float:
     """Solve Glickman's step 5 for the new volatility, by the Illinois method as he does."""
-    variance = 1 / information
+    variance = 1 / max(information, 1e-60)  # gaps beyond 138 nats, whose squares would overflow
     squared = (variance * surprise) ** 2
-    before = math.log(sigma**2)
+    before = 2 * math.log(sigma)  # the square of a tiny volatility would be 0
 
     def excess(x: float) -> float:
         total = phi**2 + variance + math.exp(x)
@@ -254,7 +270,7 @@ def play(
         (b, a, -gap, (result[2], result[1], result[0])),
     ):
         g = weight(phi[other])
-        expected = 1 / (1 + math.exp(-g * lead))
+        expected = expected_score(g * lead)
         surprise = surprise_of(own_result, lead, expected, tie_ratio)
         updates.append((own, g * g * expected * (1 - expected), g * surprise))
     for own, information, surprise in updates:

@@ -305,13 +305,18 @@ def test_win_rates_have_wilsons_intervals_from_either_side():
     low, high = proportion_confint(7, 11, method="wilson")
     assert rates.loc[("x", "y"), ["ci_low", "ci_high"]].tolist() == pytest.approx([low, high])
     same = win_rates(MIXED.assign(item_id="1", comparator=MIXED["item_id"]))
-    assert same["n_items"].eq(1).all()
-    few = results("x y 20 0 0").assign(item_id=[str(n % 5) for n in range(20)])
-    few["output_a"] += few.index.astype(str)  # four outputs an item
-    ids = {"x": " ".join(few["output_a"]), "y": "y"}
-    row = win_rates(few, outputs_of(**ids)).set_index("system").loc["x"]
-    assert (row["n_games"], row["n_items"]) == (20, 5)
-    assert row["ci_low"] == pytest.approx(proportion_confint(5, 5, method="wilson")[0])
+    assert same["n_clusters"].eq(1).all()
+    assert same["reason"].eq("few items: 1").all()
+    few = results("x y 20 0 0").assign(item_id=[str(n % 10) for n in range(20)])
+    few["comparator"] = [f"c{n // 10}" for n in range(20)]
+    few = pd.concat([few, few.assign(output_b="z")])
+    row = win_rates(few).iloc[0]
+    assert (row["n_games"], row["n_clusters"], row["covers"]) == (10, 10, "items")
+    assert row["ci_low"] == pytest.approx(proportion_confint(10, 10, method="wilson")[0])
+    by_game = win_rates(MIXED, clusters="games")
+    assert by_game["covers"].eq("games").all()
+    columns = ["win_rate", "ci_low", "ci_high"]
+    pd.testing.assert_frame_equal(by_game[columns], rates.reset_index()[columns])
 
 
 def test_points_against_references():
@@ -336,22 +341,6 @@ def test_bradley_terry_without_ties_is_logistic_regression(seed):
     covariance = centering @ fitted.cov_params() @ centering.T
     np.testing.assert_allclose(found["se"], POINTS * np.sqrt(np.diag(covariance)), rtol=1e-6)
     assert found["tie"].eq(0).all()
-    # The sandwich by item, as statsmodels' cluster-robust covariance without its degrees of freedom
-    # of the parameters.
-    item = np.arange(len(table)) // 4
-    robust = sm.GLM(table["prob_a"], design[:, 1:], family=sm.families.Binomial()).fit(
-        tol=1e-14,
-        cov_type="cluster",
-        cov_kwds={"groups": item, "use_correction": False},
-    )
-    covariance = centering @ robust.cov_params() @ centering.T * (item.max() + 1) / item.max()
-    clustered = table.assign(item_id=item.astype(str))
-    clustered["output_a"] += "_" + clustered.index.astype(str)
-    clustered["output_b"] += "_" + clustered.index.astype(str)
-    ids = pd.concat([clustered["output_a"], clustered["output_b"]])
-    of = {name: " ".join(ids[ids.str.startswith(f"{name}_")]) for name in ("s0", "s1", "s2", "s3")}
-    found = bradley_terry(clustered, outputs_of(**of))
-    np.testing.assert_allclose(found["se"], POINTS * np.sqrt(np.diag(covariance)), rtol=1e-6)
 
 
 def test_davidson_by_brute_force():
