@@ -23,7 +23,8 @@ def plot_ratings(
     ----------
     ratings : DataFrame
         ``system``, ``rating``, ``ci_low``, ``ci_high``: one row per system; NaN bounds draw none,
-        and a system without a rating is left out.
+        and a system without a rating is left out. ``covers``, where there is one, is written below
+        the axis; systems with a ``reason`` have an open mark.
     ax : Axes, optional
         Where to draw; the current axes by default.
     xlabel : str
@@ -56,6 +57,11 @@ def plot_ratings(
     ax.set_ylim(-0.6, len(rows) - 0.4)
     ax.grid(axis="y", color="#dddddd", linewidth=0.5)
     ax.set_axisbelow(True)
+    if "covers" in rows and rows["ci_low"].notna().any():
+        xlabel += f" (intervals over {rows['covers'].iloc[0]})"
+    if "reason" in rows and rows["reason"].ne("").any():
+        doubtful = rows[rows["reason"] != ""]
+        ax.plot(doubtful["rating"], doubtful.index, "o", color=SYSTEM, markersize=4, mfc="white")
     ax.set_xlabel(xlabel)
     return ax
 
@@ -131,6 +137,7 @@ def plot_convergence(
     ----------
     history : DataFrame
         ``game``, ``system``, ``rating``, ``deviation``, as `ratings.pairing.tournament` keeps them.
+        Deviations cover games, not other texts.
     ax : Axes, optional
         Where to draw; the current axes by default.
     legend : bool, default True

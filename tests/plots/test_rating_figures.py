@@ -42,6 +42,16 @@ def test_ratings_stand_in_order_with_their_intervals():
     assert segments[2][:, 0].tolist() == [1650, 1800]
 
 
+def test_the_axis_says_what_intervals_cover_and_doubtful_ones_have_an_open_mark():
+    said = RATINGS.assign(covers="outputs", reason=["", "few outputs: 3", "", "no interval"])
+    ax = plot_ratings(said)
+    assert ax.get_xlabel() == "Rating (intervals over outputs)"
+    doubtful = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
+    assert [line.get_xydata().tolist() for line in doubtful] == [[[1700, 2]]]
+    bare = plot_ratings(said.assign(ci_low=np.nan, ci_high=np.nan), ax=plt.figure().gca())
+    assert bare.get_xlabel() == "Rating"
+
+
 def test_win_rates_are_written_where_a_pair_played():
     ax = plot_win_rates(RATES)
     names = [tick.get_text() for tick in ax.get_yticklabels()]
