@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from nlgbench.analysis.ratings.dyadic import rate_intervals
 from nlgbench.analysis.ratings.games import games

@@ -215,14 +215,14 @@ def win_rates(
         pairs, group = np.unique(met, axis=0, return_inverse=True)
         score = results @ [1, 0.5, 0]
         if clusters == "games" or outputs is None:
-            n = np.bincount(group)
+            n = np.bincount(group).astype(np.float64)
             if clusters == "items":
-                n = n_clusters(group, sides(rows, "items")[0])
+                n = n_clusters(group, sides(rows, "items")[0]).astype(np.float64)
             rate = np.bincount(group, score) / np.bincount(group)
             low, high = wilson(rate, n, norm.ppf(0.5 + level / 2))
-            reason = [f"few {clusters}: {each}" if each < FEW else "" for each in n]
+            reason = [f"few {clusters}: {each:.0f}" if each < FEW else "" for each in n]
             one = pd.DataFrame({"win_rate": rate, "ci_low": low, "ci_high": high})
-            one = one.assign(n_clusters=n, reason=reason)
+            one = one.assign(n_clusters=n.astype(np.int64), reason=reason)
         else:
             a_of, b_of = sides(rows, clusters)
             own, others = np.where(turned, b_of, a_of), np.where(turned, a_of, b_of)
