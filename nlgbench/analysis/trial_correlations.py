@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import t as student
 
 from nlgbench.analysis.coefficients.weighted import weighted_coefficients
 from nlgbench.analysis.resampling import check_coverage
 from nlgbench.names import known
-from nlgbench.text import check_n
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
-#: Fewer systems than this are not resampled.
-LEAST = 5
+#: Fewer systems than this give no interval, and fewer than FEW one that is marked.
+LEAST, FEW = 5, 10
+METHOD = "delete-one-system jackknife of z, and the variance over splits, t"
 
 
 def correlate_trials(
@@ -23,9 +25,7 @@ def correlate_trials(
     human: pd.Series,
     *,
     statistic: str = "spearman",
-    n_resamples: int = 2_000,
     confidence: float = 0.95,
-    seed: int | np.random.Generator,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Correlate systems' scores with human quality, averaged over trials.
 
@@ -38,22 +38,18 @@ def correlate_trials(
         The quality of each system, indexed by system.
     statistic : {"spearman", "pearson"}
         Of the systems of one trial.
-    n_resamples : int
-        Resamples.
     confidence : float
         Coverage asked for, between 0 and 1.
-    seed : int or Generator
-        Where the random numbers come from.
 
     Returns
     -------
     tuple of (DataFrame, DataFrame)
         A row per evaluator: evaluator, statistic, estimate (the mean over trials), ci_low, ci_high,
         lowest, highest (of a trial), confidence, n (systems), n_trials, n_undefined (trials
-        without a coefficient; they are left out), n_undefined_resamples, reason (why there is no
-        estimate or interval). And a row per two evaluators: evaluator_a, evaluator_b, statistic,
-        difference (a minus b, over the trials and systems of both), ci_low, ci_high, confidence,
-        reason.
+        without a coefficient; they are left out), method, reason (why there is no estimate or
+        interval, or why not to trust it). And a row per two evaluators: evaluator_a, evaluator_b,
+        statistic, difference (a minus b, over the trials of both), ci_low, ci_high, confidence,
+        method, reason.
 
     Raises
     ------
@@ -63,10 +59,22 @@ def correlate_trials(
 
     Notes
     -----
-    Each resample draws systems and trials, both with replacement, the same for all evaluators, so
-    that what is common to two falls out of their difference. The interval (percentiles) so speaks
-    of other systems and other splits; trials share their texts, which it cannot undo. With fewer
-    than five systems there is none. Resampled systems tie with themselves: ranks are mean ranks.
+    The interval speaks of other systems and other splits. Systems: the delete-one-system jackknife
+    of ``z = atanh`` of the mean correlation, which holds whatever is a system's own, in its
+    texts and in its splits. Splits: the variance of the trials' correlations over their number, on
+    the scale of z. The two variances are added, so that what is a system's own in one split counts
+    twice; t has n - 2 degrees of freedom. A difference combines the two intervals (Zou 2007,
+    doi:10.1037/1082-989X.12.4.399), with the jackknife's correlation of the two. Trials share
+    their texts: texts that suit all systems alike are not accounted for.
+
+    With 12 and 20 systems and 5 trials, 95% intervals held the population's value in 600 worlds
+    each (standard error .009) in .945 to .977 for Pearson, .92 where systems are exponentially
+    distributed; in .947 to .987 for Spearman, with 1.1 to 1.45 times the width of an interval that
+    knows the true standard deviation: conservative. Differences: .937 to .992, with up to 1.5
+    times that width for Pearson and 1.9 for Spearman near 1 (`benchmarks/trials_coverage.py`).
+
+    There is no interval with fewer than five systems, nor where a correlation is 1 or -1 or is
+    undefined without one system; with fewer than ten, or one trial, it is marked.
 
     Examples
     --------
@@ -74,63 +82,107 @@ def correlate_trials(
     ...         for e in ("good", "bad") for t in range(3) for q, s in enumerate("abcdef")]
     >>> scores = pd.DataFrame(rows, columns=["evaluator", "trial", "system", "score"])
     >>> human = pd.Series(range(6), index=list("abcdef"))
-    >>> each, between = correlate_trials(scores, human, n_resamples=50, seed=0)
+    >>> each, between = correlate_trials(scores, human)
     >>> each["estimate"].round(6).tolist(), between["difference"].round(6).tolist()
     ([1.0, -1.0], [2.0])
+    >>> each["reason"].iloc[0]
+    'a correlation is 1 or -1: its spread is unknown'
     """
     known(statistic, ["spearman", "pearson"], "statistic")
-    check_n(n_resamples, "n_resamples")
     check_coverage(confidence, "confidence")
     evaluators, cube, quality = _cube(scores, human)
     n_trials, n_systems = cube.shape[1:]
-    rng = np.random.default_rng(seed)
-    reason = f"{n_systems} systems: resampling them says nothing." if n_systems < LEAST else ""
-    drawn = np.ones((1, n_systems), dtype=np.int64)  # all of them, as they are, come first
-    weights = np.zeros((0, n_trials))
-    if not reason:
-        counts = [(_draw(n_systems, rng), _draw(n_trials, rng)) for _ in range(n_resamples)]
-        drawn = np.stack([drawn[0], *(systems for systems, _ in counts)])
-        weights = np.stack([trials for _, trials in counts])
-    found = _coefficients(cube, quality, drawn, statistic)
-    full, replicates = found[0], found[1:]
-    means = _means(replicates, weights)
+    # All systems come first, then all but each.
+    chosen = np.vstack([np.ones(n_systems), 1 - np.eye(n_systems)])
+    found = _coefficients(cube, quality, chosen, statistic)
+    used = np.isfinite(found[0])
     rows = []
     for at, name in enumerate(evaluators):
-        trials = full[at][np.isfinite(full[at])]
+        of = found[0, at, used[at]]
+        ends, reason = _interval(found[:, [at]][:, :, used[at]], confidence)
         rows.append(
             {
                 "evaluator": name,
                 "statistic": statistic,
-                "estimate": trials.mean() if len(trials) else np.nan,
-                **_interval(means[:, at], confidence),
-                "lowest": trials.min() if len(trials) else np.nan,
-                "highest": trials.max() if len(trials) else np.nan,
+                "estimate": of.mean() if len(of) else np.nan,
+                **ends,
+                "lowest": of.min() if len(of) else np.nan,
+                "highest": of.max() if len(of) else np.nan,
                 "confidence": confidence,
                 "n": n_systems,
-                "n_trials": len(trials),
-                "n_undefined": n_trials - len(trials),
-                "n_undefined_resamples": int(np.isnan(means[:, at]).sum()),
-                "reason": reason if len(trials) else "its scores are constant, or missing.",
+                "n_trials": len(of),
+                "n_undefined": n_trials - len(of),
+                "method": METHOD,
+                "reason": reason if len(of) else "its scores are constant, or missing.",
             }
         )
     between = []
-    for a in range(len(evaluators)):
-        for b in range(a + 1, len(evaluators)):
-            gap = full[a] - full[b]
-            both = np.isfinite(gap)
-            values = _means(replicates[:, [a]] - replicates[:, [b]], weights)[:, 0]
-            between.append(
-                {
-                    "evaluator_a": evaluators[a],
-                    "evaluator_b": evaluators[b],
-                    "statistic": statistic,
-                    "difference": gap[both].mean() if both.any() else np.nan,
-                    **_interval(values, confidence),
-                    "confidence": confidence,
-                    "reason": reason if both.any() else "no trial has both.",
-                }
-            )
+    for a, b in combinations(range(len(evaluators)), 2):
+        both = used[a] & used[b]
+        ends, reason = _interval(found[:, [a, b]][:, :, both], confidence)
+        gap = found[0, a, both] - found[0, b, both]
+        between.append(
+            {
+                "evaluator_a": evaluators[a],
+                "evaluator_b": evaluators[b],
+                "statistic": statistic,
+                "difference": gap.mean() if len(gap) else np.nan,
+                **ends,
+                "confidence": confidence,
+                "method": METHOD,
+                "reason": reason if len(gap) else "no trial has both.",
+            }
+        )
     return pd.DataFrame(rows), pd.DataFrame(between)
+
+
+def _interval(found: Floats, confidence: float) -> tuple[dict[str, float], str]:
+    """Make the interval of one evaluator's mean correlation, or of the difference of two.
+
+    `found` has the shape (1 + systems, evaluators, trials): with all systems, and without each.
+    """
+    n, n_trials = len(found) - 1, found.shape[2]
+    none = {"ci_low": np.nan, "ci_high": np.nan}
+    if n < LEAST:
+        return none, f"{n} systems, fewer than {LEAST}: nothing follows for others."
+    if not n_trials:
+        return none, ""
+    means = found.mean(axis=2)
+    if np.isnan(means).any():
+        return none, "a correlation is undefined without one of the systems"
+    if found.shape[1] == 2 and (means[:, 0] == means[:, 1]).all():
+        return {"ci_low": 0.0, "ci_high": 0.0}, _few(n, n_trials)
+    if (np.abs(means) > 1 - 1e-9).any():
+        return none, "a correlation is 1 or -1: its spread is unknown"
+    z = np.arctanh(means)
+    off = z[1:] - z[1:].mean(axis=0)
+    covariance = (n - 1) / n * off.T @ off
+    if n_trials > 1:
+        moved = (found[0] - means[0][:, None]) / (1 - means[0] ** 2)[:, None]
+        covariance += moved @ moved.T / (n_trials - 1) / n_trials
+    half = student.ppf(0.5 + confidence / 2, n - 2) * np.sqrt(np.diag(covariance))
+    below, above = means[0] - np.tanh(z[0] - half), np.tanh(z[0] + half) - means[0]
+    if found.shape[1] == 1:
+        low, high = below[0], above[0]
+    else:
+        size = np.sqrt(np.prod(np.diag(covariance)))
+        shared = covariance[0, 1] / size if size > 0 else 0.0
+        low, high = (
+            np.sqrt(max(0.0, one**2 + other**2 - 2 * shared * one * other))
+            for one, other in ((below[0], above[1]), (above[0], below[1]))
+        )
+    estimate = means[0, 0] - (means[0, 1] if found.shape[1] == 2 else 0.0)
+    ends = {"ci_low": float(estimate - low), "ci_high": float(estimate + high)}
+    return ends, _few(n, n_trials)
+
+
+def _few(n: int, n_trials: int) -> str:
+    """Say why not to trust an interval, or nothing."""
+    if n < FEW:
+        return f"{n} systems, fewer than {FEW}: the interval is wide, its coverage not known."
+    if n_trials == 1:
+        return "one trial: how splits differ is unknown."
+    return ""
 
 
 def _cube(scores: pd.DataFrame, human: pd.Series) -> tuple[list[str], Floats, Floats]:
@@ -157,30 +209,12 @@ def _cube(scores: pd.DataFrame, human: pd.Series) -> tuple[list[str], Floats, Fl
     return evaluators, cube.reshape(len(evaluators), len(trials), len(systems)), quality
 
 
-def _draw(n: int, rng: np.random.Generator) -> Ints:
-    """Draw n of n with replacement; return how often each came."""
-    return np.bincount(rng.integers(n, size=n), minlength=n)
-
-
-def _coefficients(cube: Floats, quality: Floats, drawn: Ints, statistic: str) -> Floats:
-    """Correlate each evaluator and trial with quality; NaN where a score is missing and drawn."""
+def _coefficients(cube: Floats, quality: Floats, chosen: Floats, statistic: str) -> Floats:
+    """Correlate each evaluator and trial with quality; NaN where a score is missing and chosen."""
     rows = cube.reshape(-1, cube.shape[-1])
     missing = np.isnan(rows) if statistic == "spearman" else ~np.isfinite(rows)
     # Infinite scores have ranks: the largest numbers stand for them.
     filled = np.nan_to_num(np.where(missing, 0.0, rows))
-    found = weighted_coefficients(filled, quality, drawn, statistics=[statistic])[statistic].T
-    found[drawn @ missing.T > 0] = np.nan
+    found = weighted_coefficients(filled, quality, chosen, statistics=[statistic])[statistic].T
+    found[chosen @ missing.T > 0] = np.nan
     return found.reshape(-1, *cube.shape[:2])
-
-
-def _means(replicates: Floats, weights: Floats) -> Floats:
-    """Average over drawn trials; NaN where one that was drawn has no coefficient."""
-    used = np.where(weights[:, None, :] > 0, replicates * weights[:, None, :], 0.0)
-    return used.sum(axis=2) / weights.sum(axis=1)[:, None]
-
-
-def _interval(values: Floats, confidence: float) -> dict[str, float]:
-    values = values[np.isfinite(values)]
-    bounds = [(1 - confidence) / 2, (1 + confidence) / 2]
-    low, high = np.quantile(values, bounds) if len(values) else (np.nan, np.nan)
-    return {"ci_low": float(low), "ci_high": float(high)}

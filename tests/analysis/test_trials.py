@@ -141,7 +141,7 @@ def test_estimates_are_the_means_of_scipys(first, second, human):
     )
     quality = pd.Series(human, index=systems)
     for statistic, of in (("spearman", spearmanr), ("pearson", pearsonr)):
-        each, _ = correlate_trials(scores, quality, statistic=statistic, n_resamples=2, seed=0)
+        each, _ = correlate_trials(scores, quality, statistic=statistic)
         defined = [v for v in (first, second) if len(set(v)) > 1 and len(set(human)) > 1]
         row = each.iloc[0]
         assert row["n_trials"] == len(defined) and row["n_undefined"] == 2 - len(defined)
@@ -163,7 +163,7 @@ def test_differences_are_paired_and_few_systems_have_no_interval():
         for name, sign in (("good", 1), ("twin", 1), ("bad", -1))
     ]
     scores = pd.DataFrame(rows)
-    each, between = correlate_trials(scores, quality, n_resamples=500, seed=0)
+    each, between = correlate_trials(scores, quality)
     assert (each["lowest"] <= each["estimate"]).all() and (
         each["estimate"] <= each["highest"]
     ).all()
@@ -172,15 +172,62 @@ def test_differences_are_paired_and_few_systems_have_no_interval():
     worse = between[between["evaluator_b"] == "bad"].iloc[0]
     assert worse["ci_low"] > 1
     four = scores[scores["system"] < "s04"]
-    each, between = correlate_trials(four, quality, n_resamples=500, seed=0)
+    each, between = correlate_trials(four, quality)
     assert each["ci_low"].isna().all() and between["ci_high"].isna().all()
     assert each["reason"].str.startswith("4 systems").all()
     shuffled = scores.sample(frac=1, random_state=1)
-    again, _ = correlate_trials(shuffled, quality, n_resamples=9, seed=0)
-    every, _ = correlate_trials(scores, quality, n_resamples=9, seed=0)
+    again, _ = correlate_trials(shuffled, quality)
+    every, _ = correlate_trials(scores, quality)
     order = every["evaluator"].tolist()
     moved = again.set_index("evaluator").loc[order].reset_index()
-    pd.testing.assert_frame_equal(moved[["estimate"]], every[["estimate"]])
+    pd.testing.assert_frame_equal(moved, every)
+
+
+def trials_of(values, quality):
+    """Lay out scores of shape (trials, systems) as a table."""
+    n_trials, n_systems = values.shape
+    systems = [f"s{n:02d}" for n in range(n_systems)]
+    rows = {"trial": np.repeat(np.arange(n_trials), n_systems), "system": systems * n_trials}
+    return pd.DataFrame(rows).assign(evaluator="e", score=values.ravel()), pd.Series(
+        quality, index=systems
+    )
+
+
+def test_the_interval_is_that_of_the_formula():
+    rng = np.random.default_rng(4)
+    quality = rng.normal(size=12)
+    values = quality + rng.normal(size=(3, 12))
+    each, _ = correlate_trials(*trials_of(values, quality), statistic="pearson")
+
+    def mean_z(chosen):
+        return np.arctanh(np.mean([pearsonr(v[chosen], quality[chosen])[0] for v in values]))
+
+    z = mean_z(np.arange(12))
+    without = np.array([mean_z(np.delete(np.arange(12), n)) for n in range(12)])
+    of = np.array([pearsonr(v, quality)[0] for v in values])
+    variance = 11 / 12 * ((without - without.mean()) ** 2).sum()
+    variance += of.var(ddof=1) / 3 / (1 - of.mean() ** 2) ** 2
+    half = 2.228139 * np.sqrt(variance)  # t of 10 degrees of freedom
+    expected = np.tanh([z - half, z + half])
+    np.testing.assert_allclose(each[["ci_low", "ci_high"]].iloc[0], expected, rtol=1e-6)
+    assert each["reason"].eq("").all()
+
+
+@pytest.mark.parametrize(
+    ("n_systems", "n_trials", "noise", "reason"),
+    [
+        (12, 3, 0.0, "a correlation is 1 or -1"),
+        (8, 3, 1.0, "8 systems, fewer than 10"),
+        (12, 1, 1.0, "one trial"),
+    ],
+)
+def test_intervals_from_little_are_marked(n_systems, n_trials, noise, reason):
+    rng = np.random.default_rng(0)
+    quality = rng.normal(size=n_systems)
+    values = quality + noise * rng.normal(size=(n_trials, n_systems))
+    each, _ = correlate_trials(*trials_of(values, quality))
+    assert each["reason"].iloc[0].startswith(reason)
+    assert each["ci_low"].isna().all() == (noise == 0)
 
 
 @pytest.mark.parametrize(
@@ -194,4 +241,4 @@ def test_differences_are_paired_and_few_systems_have_no_interval():
 def test_bad_scores_are_named(change, message):
     scores = pd.DataFrame({"evaluator": "e", "trial": 0, "system": ["a"], "score": 1.0})
     with pytest.raises(ValueError, match=message):
-        correlate_trials(change(scores), pd.Series([1.0], index=["a"]), seed=0)
+        correlate_trials(change(scores), pd.Series([1.0], index=["a"]))
