@@ -81,13 +81,13 @@ def world_of(n_systems: int, n_items: int, r: float, noise: str, rng) -> World:
 
 def statistics_of(x: np.ndarray, y: np.ndarray, level: str) -> np.ndarray:
     """Compute the three statistics of scores and judgments of shape (systems, items)."""
-    if level == "output":
-        tests = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
-        return np.array([float(test(x.ravel(), y.ravel()).statistic) for test in tests])
-    if level == "system":
-        x, y = x.mean(axis=1, keepdims=True), y.mean(axis=1, keepdims=True)
-    found = coefficients(x.T, y.T, statistics=STATISTICS)
-    return np.array([np.nanmean(found[name]) for name in STATISTICS])
+    if level == "item":
+        found = coefficients(x.T, y.T, statistics=STATISTICS)
+        return np.array([np.nanmean(found[name]) for name in STATISTICS])
+    # SciPy sorts where `coefficients` goes through all pairs, of which there are many here.
+    a, b = (one.mean(axis=1) if level == "system" else one.ravel() for one in (x, y))
+    tests = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
+    return np.array([float(test(a, b).statistic) for test in tests])
 
 
 def population(
