@@ -103,37 +103,59 @@ def split_half(
         for name, r in _over_systems(_system_means(weights, sums, sizes, system)).items()
     }
     found["output", "pearson"] = _over_outputs(weights, sums, sizes)
+    methods = ("half-samples of clusters, normal", "half-samples of clusters, z with t")
     rows = []
     for (unit, correlation), values in found.items():
         defined = np.isfinite(values)
         with np.errstate(invalid="ignore", divide="ignore"):
             half = np.where(defined, values, 0).sum(axis=1) / defined.sum(axis=1)
-            full = factor * half / (1 + (factor - 1) * half)
-            quantities = {"half": half, "full": full}
-            if correlation == "pearson":
-                quantities["ceiling"] = np.sqrt(full)
-        for quantity, value in quantities.items():
-            one = interval(value[1:], float(value[0]), level=level)
+            z = np.arctanh(np.where(np.abs(half) < 1 - 1e-9, half, np.nan))
+        # Ranks of few systems agree perfectly in many half-samples, where z is infinite.
+        on_z = correlation == "pearson"
+        # 1 - r is a sum of as many squares as systems, less one.
+        df = max(1, (len(names) if unit == "system" else n_clusters) - 1.0) if on_z else np.inf
+        scale = z if on_z else half
+        found_ends = interval(scale[1:], float(scale[0]), df=df, level=level)
+        both_ends = np.array([found_ends["ci_low"], found_ends["ci_high"]])
+        ends = [half[0], *(np.tanh(both_ends) if on_z else both_ends)]
+        for quantity in ("half", "full", "ceiling") if on_z else ("half", "full"):
+            estimate, low, high = (_stepped(end, quantity, factor) for end in ends)
+            if quantity == "ceiling" and half[0] >= 0 and np.isnan(low):
+                low = 0.0  # an end where halves correlate below 0
+            one = found_ends | {"estimate": estimate, "se": np.nan, "ci_low": low, "ci_high": high}
+            one["center"] = float(np.nanmean(half[1:])) if np.isfinite(half[1:]).any() else np.nan
             if not both.any():
                 one["reason"] = "no output has two judgments: halves have nothing in common"
             elif np.isnan(half[0]):
                 one["reason"] = "undefined: in every split a half gives all units the same"
-            elif np.isnan(value[0]):
+            elif np.isnan(estimate):
                 one["reason"] = "the halves correlate below 0: there is no ceiling"
             elif one["n_undefined"]:
                 one["reason"] = (
-                    f"undefined in {one['n_undefined']} of {one['n_resamples']} half-samples: a "
-                    "half gives all units the same, or halves correlate below 0"
+                    f"undefined or 1 in {one['n_undefined']} of {one['n_resamples']} half-samples"
                 )
+            elif np.isnan(low):
+                one["reason"] = "the lower end lies where the halves correlate below 0"
             else:
                 one["reason"] = few_clusters(n_clusters)
             row = {"dataset": whole["dataset"].iloc[0], "unit": unit, "correlation": correlation}
-            row |= {"quantity": quantity} | one | {"method": "half-samples of clusters, normal"}
+            row |= {"quantity": quantity} | one | {"method": methods[on_z]}
             row |= {"n_units": len(names) if unit == "system" else len(whole)}
             row |= {"n_clusters": n_clusters, "n_left_out": n_left_out}
             counted = {"n_splits": n_splits, "votes_full": votes_full, "votes_half": votes_half}
             rows.append(row | counted)
     return pd.DataFrame(rows)
+
+
+def _stepped(half: float, quantity: str, factor: float) -> float:
+    """Step a correlation of halves up to whole panels, or on to the ceiling."""
+    if quantity == "half" or np.isnan(half):
+        return float(half)
+    below = 1 + (factor - 1) * half
+    full = factor * half / below if below > 0 else np.nan
+    if quantity == "full":
+        return float(full)
+    return float(np.sqrt(full)) if full >= 0 else float("nan")
 
 
 def _halves(

@@ -17,6 +17,7 @@ Over = Literal["outputs", "items", "annotators"]
 #: Where coverage was measured, and below which a reason stands beside an interval.
 LEAST_UNITS = 10  # of the rarer class: outputs, or items that have one
 LEAST_SHARE = 3  # outputs of a half for each neighbor
+LEAST_VALUES = 20  # of mean judgments, for HUSE-Q and so HUSE-D
 #: Fewer annotators of a HIT give no interval: in their halves HUSE varies hardly more than in all.
 LEAST_ANNOTATORS = 10
 
@@ -85,6 +86,8 @@ def huse_intervals(
     number of outputs and annotators, not for L*, which lies below.
 
     k stays as it is in a half, so a neighborhood there holds twice the share of the outputs.
+    Where mean judgments take few values (three whole numbers from 0 to 5 have 16 means) whole
+    values change sides at a vote, and intervals of HUSE-Q and HUSE-D are a little narrow: marked.
 
     Over annotators the spread of half-samples is that of ``huse`` with as much noise added to the
     mean judgments as they have already. Differences of halves are no better: HUSE of half as
@@ -146,7 +149,7 @@ def result_intervals(
         replicates = annotator_replicates(full, judgments, draw)
         n_units, df = int(units[0].min()), max(1, int((units[0] - 1).sum()))
         found = [interval(replicates[s], x, df=df, level=level) for s, x in estimates.items()]
-        reason = _few_annotators(n_units)
+        reasons = _few_annotators(n_units)
         method = f"half-samples of annotators, k = {k}, t"
     else:
         clusters = full.features["item_id" if over == "items" else "output_id"]
@@ -156,15 +159,16 @@ def result_intervals(
         replicates = output_replicates(full, _splits(members), n_neighbors=k)
         n_units = int(clusters.groupby(full.features["is_human"]).nunique().min())
         found = _of_splits(replicates, estimates, n_units, level)
-        reason = _few_outputs([full], n_units, k)
+        reasons = _few_outputs([full], n_units, k)
         method = f"splits of {over} into halves, k = {k}, t"
     table = pd.DataFrame(found)
     table.insert(0, "dataset", full.dataset)
     table.insert(1, "system", full.system)
     table.insert(2, "score", list(SCORES))
-    if over == "annotators" and reason:
+    if over == "annotators" and n_units < LEAST_ANNOTATORS:
         table[["se", "ci_low", "ci_high"]] = np.nan
-    return table.assign(n_clusters=n_units, reason=_either(reason, table), method=method)
+    stronger = table["reason"].where(table["reason"] != "", reasons)
+    return table.assign(n_clusters=n_units, reason=stronger, method=method)
 
 
 def huse_difference(
@@ -257,9 +261,10 @@ def result_difference(
     table.insert(1, "system_a", full[0].system)
     table.insert(2, "system_b", full[1].system)
     table.insert(3, "score", list(SCORES))
-    reason = _few_outputs(full, n_units, full[0].n_neighbors)
+    reasons = _few_outputs(full, n_units, full[0].n_neighbors)
     method = f"splits of items into halves, k = {full[0].n_neighbors}, t"
-    return table.assign(n_clusters=n_units, reason=_either(reason, table), method=method)
+    stronger = table["reason"].where(table["reason"] != "", reasons)
+    return table.assign(n_clusters=n_units, reason=stronger, method=method)
 
 
 def _splits(members: Bools) -> Bools:
@@ -278,21 +283,21 @@ def _of_splits(
     return found
 
 
-def _few_annotators(n: int) -> str:
-    if n >= LEAST_ANNOTATORS:
-        return ""
-    return f"{n} annotators of a HIT, fewer than {LEAST_ANNOTATORS}: their halves say too little"
+def _few_annotators(n: int) -> list[str]:
+    """Say for each score why there is no interval."""
+    few = f"{n} annotators of a HIT, fewer than {LEAST_ANNOTATORS}: their halves say too little"
+    return [few if n < LEAST_ANNOTATORS else ""] * len(SCORES)
 
 
-def _few_outputs(full: list[HuseResult], n_units: int, k: int) -> str:
-    if n_units < LEAST_UNITS:
-        return f"{n_units} of a class, fewer than {LEAST_UNITS}: coverage is not known"
+def _few_outputs(full: list[HuseResult], n_units: int, k: int) -> list[str]:
+    """Say for each score why not to trust its interval."""
     n_half = min(one.n_outputs for one in full) // 2
-    if n_half < LEAST_SHARE * k:
-        return f"halves of {n_half} outputs, fewer than {LEAST_SHARE} k: coverage is not known"
-    return ""
-
-
-def _either(reason: str, table: pd.DataFrame) -> pd.Series:
-    """Say why splits are undefined, as that is stronger, or else what there is too little of."""
-    return table["reason"].where(table["reason"] != "", reason)
+    n_values = min(one.features["scaled_judgment"].round(9).nunique() for one in full)
+    few, tied = "", ""
+    if n_units < LEAST_UNITS:
+        few = f"{n_units} of a class, fewer than {LEAST_UNITS}: coverage is not known"
+    elif n_half < LEAST_SHARE * k:
+        few = f"halves of {n_half} outputs, fewer than {LEAST_SHARE} k: coverage is not known"
+    elif n_values < LEAST_VALUES:
+        tied = f"mean judgments take {n_values} values, fewer than {LEAST_VALUES}: a little narrow"
+    return [few, few or tied, few or tied]

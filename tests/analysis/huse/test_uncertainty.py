@@ -100,6 +100,13 @@ def test_intervals_from_little_are_marked():
         skewed, *frames(small)[1:], system="t0.7", n_neighbors=4, n_resamples=30, seed=0
     )
     assert table["reason"].eq("3 of a class, fewer than 10: coverage is not known").all()
+    whole = worlds.gaussian_world(n_outputs=60, n_annotators=3, seed=1).study
+    whole = whole.outputs, whole.logprobs, whole.judgments.round({"value": 0})
+    table = huse_intervals(*whole, system="t0.7", n_resamples=30, seed=0)
+    assert table["reason"].iloc[0] == ""
+    assert table["reason"].iloc[1:].str.endswith("values, fewer than 20: a little narrow").all()
+    both = huse_difference(*whole, system_a="t0.7", system_b="t0.5", n_resamples=30, seed=0)
+    assert (both["reason"] == "").tolist() == (table["reason"] == "").tolist()
     three = small.judgments[small.judgments["annotator_id"].isin(["w001", "w002", "w003"])]
     table = huse_intervals(
         small.outputs,

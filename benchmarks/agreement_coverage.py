@@ -1,0 +1,247 @@
+"""How often intervals of agreement hold: ``python benchmarks/agreement_coverage.py``.
+
+Votes "real" or "fake" as in Judge the Judges: HITs of 20 outputs, half of them human, by annotators
+who do no other HIT and share what makes an output typical; and ratings of 0 to 5 without HITs, by
+one crew, where outputs are the clusters and the crew is given. Annotators are those of
+`nlgbench.annotators`. What intervals should hold, for these systems over other outputs (and
+annotators, where there are HITs):
+
+- accuracy (each vote, and majorities), percent agreement, Fleiss' kappa and Krippendorff's alpha:
+  what one study of 20,000 outputs of each system gives;
+- split-half correlations: their expectation at this number of outputs and annotators, the mean over
+  worlds. The ceiling is also set beside what it estimates: the correlation of the panel's means
+  with those of infinitely many annotators, over the same outputs.
+
+The width is set beside an oracle's: 1.96 standard deviations of the estimate over worlds.
+"""
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from nlgbench import annotators
+from nlgbench.analysis.agreement import accuracy
+from nlgbench.analysis.agreement.reliability import (
+    fleiss_kappa,
+    krippendorff_alpha,
+    percent_agreement,
+    reliability,
+)
+from nlgbench.analysis.agreement.split_half import split_half
+
+LOW, HIGH = 0.93, 0.97
+HUMAN = 2.6  # mean typicality of human texts; an output is real to an annotator above 2
+SPREAD = 0.8
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A layout: systems by their mean typicality."""
+
+    name: str
+    systems: tuple[float, ...]
+    n_outputs: int
+    n_votes: int
+    per_hit: int = 20
+    whole_numbers: bool = False
+    splits: bool = False
+
+
+CELLS = (
+    Cell("60 HITs", (2.5, 1.2, 0.3), 200, 5),
+    Cell("15 HITs", (2.5, 1.2, 0.3), 50, 5),
+    Cell("60 HITs, 3 votes", (2.5, 1.2, 0.3), 200, 3),
+    Cell("100 outputs, ratings", (2.5, 1.2, 0.3), 100, 3, whole_numbers=True),
+    Cell("30 outputs, ratings", (2.5, 1.2, 0.3), 30, 3, whole_numbers=True),
+    Cell("12 systems, 120 HITs", tuple(np.linspace(0.5, 2.7, 12)), 100, 5, splits=True),
+    Cell("12 systems, 36 HITs", tuple(np.linspace(0.5, 2.7, 12)), 30, 5, splits=True),
+    Cell("12 alike, 120 HITs", tuple(np.linspace(1.5, 2.0, 12)), 100, 5, splits=True),
+    Cell(
+        "12 systems, ratings by 20",
+        tuple(np.linspace(0.5, 2.7, 12)),
+        100,
+        20,
+        whole_numbers=True,
+        splits=True,
+    ),
+)
+
+
+def study(
+    cell: Cell, one: annotators.Crew, rng: np.random.Generator
+) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray, np.ndarray]:
+    """Draw outputs, judgments, all values as (outputs, annotators), and how typical outputs are."""
+    names = [f"s{n:02d}" for n in range(len(cell.systems))]
+    n_fake = len(names) * cell.n_outputs
+    mean = np.concatenate([np.full(n_fake, HUMAN), np.repeat(cell.systems, cell.n_outputs)])
+    system = np.concatenate([np.full(n_fake, "human"), np.repeat(names, cell.n_outputs)])
+    half, n_hits = cell.per_hit // 2, 2 * n_fake // cell.per_hit
+    rows = [rng.permutation(n_fake) + start for start in (0, n_fake)]
+    order = np.hstack([own.reshape(n_hits, half) for own in rows]).ravel()
+    system, typical = system[order], mean[order] + SPREAD * rng.normal(size=2 * n_fake)
+    hit = np.repeat(np.arange(n_hits), cell.per_hit)
+    if cell.whole_numbers:  # one crew judges everything
+        values = annotators.judge(one, typical, seed=rng)
+    else:
+        crew = annotators.hire(n_hits * cell.n_votes, seed=rng)
+        leniency = crew.leniency.reshape(n_hits, -1)[hit]
+        felt = typical[:, None] + leniency
+        felt += rng.normal(0, annotators.NOISE_SD, size=felt.shape)
+        careless = crew.careless.reshape(n_hits, -1)[hit]
+        values = np.where(careless, rng.integers(2, size=felt.shape), felt > annotators.REAL_ABOVE)
+    ids = np.array([f"o{n:05d}" for n in range(len(order))])
+    outputs = pd.DataFrame(
+        {
+            "dataset": "simulated",
+            "output_id": ids,
+            "item_id": ids,
+            "system": system,
+            "text": "",
+            "is_human": system == "human",
+            "context": "",
+        }
+    )
+    who = np.arange(cell.n_votes)[None] + (0 if cell.whole_numbers else cell.n_votes * hit[:, None])
+    judgments = pd.DataFrame(
+        {
+            "dataset": "simulated",
+            "output_id": np.repeat(ids, cell.n_votes),
+            "annotator_id": np.broadcast_to(who, values.shape).ravel().astype(str),
+            "dimension": "quality",
+            "value": values.ravel().astype(float),
+            "group_id": "" if cell.whole_numbers else np.repeat(hit, cell.n_votes).astype(str),
+        }
+    )
+    return outputs, judgments, values, typical
+
+
+def expectation(cell: Cell, typical: np.ndarray, seed: int = 1) -> np.ndarray:
+    """Average what 4,000 annotators say of outputs."""
+    grid = np.linspace(-4, 7, 221)
+    dimension = "typicality" if cell.whole_numbers else "real_or_fake"
+    crew = annotators.hire(4_000, seed=seed)
+    mean = annotators.judge(crew, grid, dimension=dimension, seed=seed).mean(axis=1)
+    return np.interp(typical, grid, mean)
+
+
+def truth(
+    cell: Cell, crew: annotators.Crew, rng: np.random.Generator
+) -> dict[tuple[str, str], float]:
+    """Compute every coefficient on many outputs, by row of the results."""
+    outputs, _, values, _ = study(replace(cell, n_outputs=20_000), crew, rng)
+    kind, human = outputs["system"].to_numpy(), outputs["is_human"].to_numpy()
+    chosen = {"all": kind != "", "real": human, "fake": ~human}
+    chosen |= {name: kind == name for name in np.unique(kind[~human])}
+    right = values == human[:, None]
+    scale = np.unique(values)
+    counts = (values[:, :, None] == scale).sum(axis=1)
+    metric = "interval" if cell.whole_numbers else "nominal"
+    found = {}
+    for name, rows in chosen.items():
+        found[name, "accuracy, votes"] = right[rows].mean()
+        found[name, "accuracy, majority"] = (right[rows].mean(axis=1) > 0.5).mean()
+        found[name, "percent_agreement"] = percent_agreement(counts[rows])
+        found[name, "fleiss_kappa"] = fleiss_kappa(counts[rows])
+        found[name, "krippendorff_alpha"] = krippendorff_alpha(counts[rows], scale, metric=metric)
+    return found
+
+
+def measure(cell: Cell, n_worlds: int, seed: int) -> pd.DataFrame:
+    """Make the intervals of a cell: a row per world and estimate, with what they should hold."""
+    rng = np.random.default_rng([seed, len(cell.systems), cell.n_outputs, cell.n_votes])
+    crew = annotators.hire(cell.n_votes, seed=rng)
+    found = []
+    for number in range(n_worlds):
+        outputs, judgments, values, typical = study(cell, crew, rng)
+        given = outputs, judgments
+        if cell.splits:
+            tables = [splits_of(cell, *given, values, typical, rng)]
+        else:
+            metric = "interval" if cell.whole_numbers else "nominal"
+            table = reliability(*given, metric=metric, dimension="quality")
+            tables = [table.assign(of=table["coefficient"])]
+            for rule in ("votes", "majority") if not cell.whole_numbers else ():
+                table = accuracy(*given, rule=rule, n_votes=cell.n_votes, dimension="quality")
+                tables.append(table.assign(of="accuracy, " + rule))
+        found += [table.assign(world=number) for table in tables]
+    whole = pd.concat(found, ignore_index=True)
+    if cell.splits:
+        return whole.assign(true=whole.groupby("of")["estimate"].transform("mean"), row="")
+    true = truth(cell, crew, rng)
+    return whole.assign(true=[true[key] for key in zip(whole["row"], whole["of"], strict=True)])
+
+
+def splits_of(
+    cell: Cell,
+    outputs: pd.DataFrame,
+    judgments: pd.DataFrame,
+    values: np.ndarray,
+    typical: np.ndarray,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Correlate halves, and panels with what infinitely many annotators would say."""
+    table = split_half(
+        outputs, judgments, dimension="quality", n_splits=50, n_resamples=100, seed=rng
+    )
+    table["of"] = table["unit"] + " " + table["correlation"] + " " + table["quantity"]
+    means = pd.DataFrame({"panel": values.mean(axis=1), "all": expectation(cell, typical)})
+    means = means[~outputs["is_human"]]
+    system = outputs.loc[~outputs["is_human"], "system"]
+    for unit, rows in (("system", means.groupby(system).mean()), ("output", means)):
+        of = table["of"] == f"{unit} pearson ceiling"
+        table.loc[of, "ideal"] = rows["panel"].corr(rows["all"])
+    return table
+
+
+def report(found: pd.DataFrame) -> pd.DataFrame:
+    found = found.assign(
+        marked=found["reason"] != "",
+        held=(found["ci_low"] <= found["true"]) & (found["true"] <= found["ci_high"]),
+        half=(found["ci_high"] - found["ci_low"]) / 2,
+    )
+    clear = ~found["marked"]
+    found[["held", "half"]] = found[["held", "half"]].where(clear).astype(float)
+    if "ideal" not in found:
+        found["ideal"] = np.nan
+    table = found.groupby(["of", "row"], sort=False).agg(
+        true=("true", "mean"),
+        ideal=("ideal", "mean"),
+        mean=("estimate", "mean"),
+        sd=("estimate", "std"),
+        coverage=("held", "mean"),
+        n=("held", "count"),
+        marked=("marked", "mean"),
+        width=("half", "median"),
+    )
+    table["width"] /= 1.959964 * table["sd"]
+    table.insert(5, "se", np.sqrt(table["coverage"] * (1 - table["coverage"]) / table.pop("n")))
+    return table
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--worlds", type=int, default=500)
+    parser.add_argument("--cell", help="those whose name starts so")
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    off = []
+    for cell in CELLS:
+        if args.cell and not cell.name.startswith(args.cell):
+            continue
+        start = time.process_time()
+        table = report(measure(cell, args.worlds, args.seed))
+        seconds = time.process_time() - start
+        print(f"{cell.name}\n{table.round(3).to_string()}\n{seconds:.0f} s\n", flush=True)
+        outside = table[~table["coverage"].between(LOW, HIGH) & table["coverage"].notna()]
+        off.append(outside.assign(cell=cell.name))
+    outside = pd.concat(off)
+    print(f"Outside {LOW} to {HIGH}:\n{outside.round(3).to_string()}")
+    return int((outside["coverage"] < LOW - 0.03).any())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
