@@ -3,7 +3,7 @@
 Votes "real" or "fake" as in Judge the Judges: HITs of 20 outputs, half of them human, by annotators
 who do no other HIT and share what makes an output typical; and ratings of 0 to 5 without HITs, by
 one crew, where outputs are the clusters and the crew is given. Annotators are those of
-`nlgbench.annotators`. What intervals should hold, for these systems over other outputs (and
+`nlgbench.worlds.annotators`. What intervals should hold, for these systems over other outputs (and
 annotators, where there are HITs):
 
 - accuracy (each vote, and majorities), percent agreement, Fleiss' kappa and Krippendorff's alpha:
@@ -23,15 +23,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from nlgbench import annotators
-from nlgbench.analysis.agreement import accuracy
-from nlgbench.analysis.agreement.reliability import (
+from nlgbench.analysis.people import accuracy
+from nlgbench.analysis.people.reliability import (
     fleiss_kappa,
     krippendorff_alpha,
     percent_agreement,
     reliability,
 )
-from nlgbench.analysis.agreement.split_half import split_half
+from nlgbench.analysis.people.split_half import split_half
+from nlgbench.worlds import annotators
 
 LOW, HIGH = 0.93, 0.97
 HUMAN = 2.6  # mean typicality of human texts; an output is real to an annotator above 2

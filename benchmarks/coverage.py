@@ -11,9 +11,9 @@ What each 95% interval should hold, in worlds whose expectations are known by si
 - over annotators: the expectation over crews of this size with this study's outputs, the mean over
   other crews, for each study its own.
 
-Worlds: two Gaussian classes (as `nlgbench.gaussian`: two systems, and one that writes as humans
+Worlds: two Gaussian classes (`nlgbench.worlds.gaussian`: two systems, and one that writes as humans
 do), also with half of the variance of quality shared by item, and with three times as many machine
-outputs as human ones; and reviews (as `nlgbench.worlds`), rated with whole numbers from 0 to 5, so
+outputs as human ones; and reviews (`nlgbench.worlds.reviews`), rated with whole numbers, 0 to 5, so
 that judgments tie, most with three annotators. Features are drawn as arrays, without tables, as
 worlds of tables cost ten times as much; what is measured is `huse_intervals` and `huse_difference`
 from the result on.
@@ -31,11 +31,12 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from nlgbench import annotators, gaussian, worlds
 from nlgbench.analysis.huse import HuseResult, huse
 from nlgbench.analysis.huse.neighbors import leave_one_out, twice_error
 from nlgbench.analysis.huse.uncertainty import result_difference, result_intervals
 from nlgbench.generators.reviews import review_grammar
+from nlgbench.worlds import annotators, gaussian
+from nlgbench.worlds import reviews as worlds
 
 LOW, HIGH = 0.93, 0.97
 K = 16

@@ -97,8 +97,8 @@ def large(n: int) -> None:
 
 def table_seconds(n: int) -> float:
     """Time `huse` on tables: their checks and joins, and the texts' own features."""
-    from nlgbench import worlds
     from nlgbench.analysis.huse import huse
+    from nlgbench.worlds import reviews as worlds
 
     world = worlds.gaussian_world(n_outputs=n // 2, systems={"lstm": (0.5, 0.5)}, seed=0)
     study = world.study

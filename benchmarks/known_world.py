@@ -12,9 +12,10 @@ import sys
 import numpy as np
 import pandas as pd
 
-from nlgbench import annotators, truth, worlds
 from nlgbench.analysis.huse import SCORES, huse, neighbors
 from nlgbench.generators.reviews import contexts, review_grammar
+from nlgbench.worlds import annotators, truth
+from nlgbench.worlds import reviews as worlds
 
 CREWS = (1, 20, 500)
 

@@ -15,9 +15,9 @@ from plain_huse import plain_leave_one_out
 from nlgbench.analysis.huse import SCALED, huse
 from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, twice_error
 from nlgbench.analysis.huse.replicates import subsample_errors
-from nlgbench.analysis.resampling import half_samples
 from nlgbench.datasets import cache
 from nlgbench.datasets.huse import RAW_FILE, load_huse
+from nlgbench.inference import half_samples
 
 REQUIRED = 15
 N_RESAMPLES = 1000

@@ -1,10 +1,39 @@
 """Which text generator is better, and which evaluator to believe.
 
-Import what you need from its module; importing the package itself loads nothing heavy.
+Everything takes a `Study` first; names are loaded when they are used (``dir(nlgbench)`` lists
+them, `__init__.pyi` says where each is).
 
->>> import nlgbench
->>> nlgbench.__version__
-'0.1.0'
+>>> import nlgbench as nb
+>>> study = nb.simulate("gaussian", seed=0)
+>>> study
+<Study 'gaussian' (simulated): 400 outputs of 4 systems, judgments, logprobs>
 """
 
+from __future__ import annotations
+
+import ast as _ast
+import importlib as _importlib
+from pathlib import Path as _Path
+
 __version__ = "0.1.0"
+
+_WHERE = {
+    alias.asname or alias.name: (node.module, alias.name)
+    for node in _ast.parse(_Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")).body
+    if isinstance(node, _ast.ImportFrom) and node.module
+    for alias in node.names
+}
+__all__ = [*_WHERE, "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, inner = _WHERE[name]
+    found = getattr(_importlib.import_module(module), inner)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_WHERE})

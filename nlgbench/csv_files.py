@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -243,6 +244,14 @@ def _counts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
     numbers, bad, _ = _numbers(column)
     bad = bad | ~np.isfinite(numbers) | (numbers % 1 != 0) | (numbers.abs() > 2**53)
     return (numbers if bad.any() else numbers.astype("int64")), np.asarray(bad), rule
+
+
+def quoting(frame: pd.DataFrame) -> Literal[0, 2]:
+    """Choose what is quoted, so that the frame reads back as it is."""
+    # Python before 3.13 leaves a carriage return bare, which then reads as the end of a line.
+    texts = [name for name in frame if frame[name].dtype == "str"]
+    bare = any(frame[name].str.contains("\r", regex=False).any() for name in texts)
+    return csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL
 
 
 def replace(path: Path, save: Callable[[Path], object]) -> None:

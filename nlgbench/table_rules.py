@@ -20,7 +20,8 @@ _DECLARED = {
     "outputs": "dataset* output_id* item_id system text:text is_human:bool context:text",
     "logprobs": "dataset* output_id* model* logprob:float n_tokens:int",
     "references": "dataset* item_id* reference_id* text:text",
-    "judgments": "dataset* output_id* annotator_id* dimension* value:float group_id:text",
+    "judgments": "dataset* output_id* annotator_id* dimension* value:float group_id*:text",
+    "preferences": "dataset* output_a* output_b* annotator_id* dimension* group_id*:text choice",
     "contexts": "dataset* item_id* state* is_target:bool",
     "scores": "dataset* output_id* evaluator* score:float signature:text",
     "system_scores": "dataset* system* evaluator* score:float signature:text",
@@ -93,6 +94,7 @@ def schema(table: str) -> pa.DataFrameSchema:
             "n_tokens": [pa.Check.ge(1, error="must be at least 1: drop empty texts")],
         },
         "judgments": {"value": [finite]},
+        "preferences": {"choice": [one_of(("a", "b", "tie"))]},
         "comparisons": {name: [probability] for name in ("prob_a", "prob_tie", "prob_b")},
         "ratings": {
             "rating": [finite],

@@ -6,12 +6,10 @@ empty optional text is ``""``); numbers are ``float64`` or ``int64``.
 
 from __future__ import annotations
 
-import csv
 import difflib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -122,7 +120,11 @@ def _known(table: str) -> str:
 
 
 def check(
-    frame: pd.DataFrame, table: str, *, source: str | os.PathLike | None = None
+    frame: pd.DataFrame,
+    table: str,
+    *,
+    source: str | os.PathLike | None = None,
+    lines: list[int] | None = None,
 ) -> pd.DataFrame:
     """Check a frame against a table's columns, types, keys and rules.
 
@@ -134,6 +136,8 @@ def check(
         Name of the table it should be.
     source : path, optional
         Where the frame came from, for messages.
+    lines : list of int, optional
+        On which line of that file each row starts.
 
     Returns
     -------
@@ -152,7 +156,9 @@ def check(
     >>> check(frame.assign(logprob="-1.5", n_tokens="3"), "logprobs").dtypes.astype(str).tolist()
     ['str', 'str', 'str', 'float64', 'int64']
     """
-    return _check(frame, table, "the frame passed in" if source is None else os.fspath(source))
+    return _check(
+        frame, table, "the frame passed in" if source is None else os.fspath(source), lines
+    )
 
 
 def _check(
@@ -327,9 +333,7 @@ def write(frame: pd.DataFrame, table: str, path: str | os.PathLike) -> None:
     """
     checked = check(frame, table)
     texts = [name for name in checked if checked[name].dtype == "str"]
-    # Python before 3.13 leaves a carriage return bare, which then reads as the end of a line.
-    bare = any(checked[name].str.contains("\r", regex=False).any() for name in texts)
-    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL
+    quoting = csv_files.quoting(checked)
     try:
         csv_files.replace(
             Path(path),

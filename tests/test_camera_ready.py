@@ -8,7 +8,7 @@ from pathlib import Path
 import pypdf
 import pytest
 
-from nlgbench.workbench import execute
+from nlgbench.runner import execute
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 
 from nlgbench.datasets import registry
 from nlgbench.datasets.published import load_claims
-from nlgbench.workbench.notebooks import find_notebooks, read_notebook
+from nlgbench.runner.notebooks import find_notebooks, read_notebook
 
 NOTEBOOKS = find_notebooks()
 

@@ -74,7 +74,7 @@ def test_an_installed_wheel_carries_notebooks_and_published_numbers(wheel, tmp_p
     code = """
 import nlgbench, pathlib
 from nlgbench.datasets.published import load_claims
-from nlgbench.workbench.notebooks import find_notebooks
+from nlgbench.runner.notebooks import find_notebooks
 home = pathlib.Path(nlgbench.__file__).parent
 assert home.parts[-2] == "site", home
 assert len(load_claims()) > 1000
@@ -96,7 +96,7 @@ print(len(find_notebooks()))
     ("arguments", "limit"),
     [
         (["-c", "import nlgbench"], 0.3),
-        (["-c", "from nlgbench.workbench.cli import main; main(['--help'])"], 0.5),
+        (["-c", "from nlgbench.runner.cli import main; main(['--help'])"], 0.5),
     ],
 )
 def test_starting_is_cheap_in_processor_time(arguments, limit):

@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 from IPython.display import Markdown
 
-from nlgbench import annotators, crowd, worlds
 from nlgbench.analysis.huse import huse
 from nlgbench.generators import review_systems
-from nlgbench.workbench.notebooks import find_notebooks, read_notebook
-from nlgbench.workbench.prose import crew_sentence, listed, same_for_all, span
+from nlgbench.runner.notebooks import find_notebooks, read_notebook
+from nlgbench.runner.prose import crew_sentence, listed, same_for_all, span
+from nlgbench.worlds import annotators, crowd
+from nlgbench.worlds import reviews as worlds
 
 NOTEBOOKS = find_notebooks()
 #: What a notebook may say of numbers, and why that stays true: it is printed in a paper, counted in

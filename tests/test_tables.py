@@ -13,6 +13,7 @@ ROWS = {
     "logprobs": [("d", "o1", "m", -1.5, 3), ("d", "o2", "m", -math.inf, 1)],
     "references": [("d", "001", "r1", "NA"), ("d", "001", "r2", "")],
     "judgments": [("d", "o1", "w1", "q", 2.0, ""), ("d", "o1", "w2", "q", -1.0, "hit1")],
+    "preferences": [("d", "a", "b", "w1", "q", "", "a"), ("d", "b", "a", "w1", "q", "h", "tie")],
     "contexts": [("d", "i1", "target", True), ("d", "i1", "far", False)],
     "scores": [("d", "o1", "bleu_4", 0.1, ""), ("d", "o2", "bleu_4", math.nan, "k=1")],
     "system_scores": [("d", "s", "huse", 0.1, ""), ("d", "t", "huse", math.nan, "")],
@@ -78,11 +79,16 @@ BAD_CELLS = [
     ("logprobs", {"n_tokens": ""}, r"'n_tokens' must be a whole number.*: ''"),
     ("logprobs", {"n_tokens": 1e300}, r"'n_tokens' must be a whole number \(below 2\*\*53\)"),
     ("judgments", {"value": math.nan}, r"'value' must not be missing: leave the row out"),
-    ("judgments", {"value": math.inf}, r"'value' must be finite.*'w1', dimension='q': inf\."),
+    (
+        "judgments",
+        {"value": math.inf},
+        r"'value' must be finite.*'w1', dimension='q', group_id='': inf\.",
+    ),
     ("judgments", {"value": "Typical"}, r"'value' must be a number.*: 'Typical'"),
     ("contexts", {"is_target": False}, r"exactly one state of each item: mark one target"),
     ("comparisons", {"prob_a": 20.0}, r"'prob_a' must be a probability.*divide percentages by 100"),
     ("comparisons", {"prob_a": 0.3}, r"'prob_a' must give 1 together with prob_tie and prob_b"),
+    ("preferences", {"choice": "left"}, r"'choice' must be one of a, b, tie.*: 'left'"),
     ("ratings", {"deviation": -1.0}, r"'deviation' must not be negative: check the sign.*: -1\.0"),
     ("ratings", {"rating": math.inf}, r"'rating' must be finite"),
     ("ratings", {"n_games": -1}, r"'n_games' must not be negative"),
@@ -160,7 +166,7 @@ def test_five_offenders_are_shown_and_the_rest_are_counted():
         tables.check(frame, "judgments")
     assert "row 6" not in str(caught.value)
     frame["annotator_id"] = "w1"
-    with pytest.raises(tables.TableError, match=r"that repeat an earlier one's: 1,199\."):
+    with pytest.raises(tables.TableError, match=r"that repeat an earlier one's: 1,198\."):
         tables.check(frame.assign(value=1.0), "judgments")
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.analysis.resampling import check_coverage
+from nlgbench.inference import check_coverage
 
 #: What `choices` calls the baseline that picks any of the group's systems alike.
 RANDOM = "random choice"

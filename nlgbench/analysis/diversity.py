@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from nlgbench import tables
-from nlgbench.analysis.resampling import half_samples, interval
 from nlgbench.evaluators.diversity.scores import diversity_of_subsets, signature
+from nlgbench.inference import half_samples, interval
 from nlgbench.names import known
 
 _FRACTION = 2 / 3
@@ -75,7 +75,7 @@ def diversity_intervals(
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> outputs = worlds.gaussian_world(n_outputs=20, seed=0).study.outputs
     >>> found = diversity_intervals(outputs, n_resamples=50, seed=0)
     >>> found[found["ci_low"].isna()]["evaluator"].unique().tolist()  # one and the same in all

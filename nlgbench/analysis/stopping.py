@@ -6,9 +6,9 @@ from scipy.stats import norm
 
 from nlgbench.analysis.ratings.dyadic import rate_intervals
 from nlgbench.analysis.ratings.games import games
-from nlgbench.analysis.resampling import check_coverage
 from nlgbench.evaluators.comparator.draws import draw_between, paired
 from nlgbench.evaluators.comparator.splits import one_dataset
+from nlgbench.inference import check_coverage
 from nlgbench.text import check_n
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from nlgbench.analysis.coefficients.weighted import weighted_coefficients
-from nlgbench.analysis.resampling import check_coverage
+from nlgbench.inference import check_coverage
 from nlgbench.names import known
 
 Floats = NDArray[np.float64]

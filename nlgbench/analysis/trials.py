@@ -99,7 +99,7 @@ def supervise(
 
     Examples
     --------
-    >>> from nlgbench.worlds import review_world
+    >>> from nlgbench.worlds.reviews import review_world
     >>> study = review_world(systems=["bigram_t1.0", "grammar_t0.5"], n_truth=0, seed=0).study
     >>> pairs = supervise(
     ...     study.outputs.assign(context=""), study.judgments, dimension="typicality",
@@ -202,7 +202,7 @@ def trial(
 
     Examples
     --------
-    >>> from nlgbench.worlds import review_world
+    >>> from nlgbench.worlds.reviews import review_world
     >>> study = review_world(systems=["bigram_t1.0", "grammar_t0.5"], n_truth=0, seed=0).study
     >>> outputs = study.outputs.assign(context="")
     >>> train, test = outputs[::2], outputs[1::2][lambda table: ~table["is_human"]]

@@ -1,1 +1,1 @@
-"""Released files by name and hash, one loader per study, and the published numbers."""
+"""Released files, fetched by hash, and a loader for each public study."""

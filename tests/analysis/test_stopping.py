@@ -17,7 +17,7 @@ from nlgbench.analysis.stopping import (
     training_curves,
     win_and_loss,
 )
-from nlgbench.quality import true_comparisons
+from nlgbench.worlds.quality import true_comparisons
 
 
 def written(n_checkpoints: int, n: int, model: str = "m") -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -12,8 +12,8 @@ from nlgbench.analysis.trials import ALONE, METHODS, VARIANTS, score_by, supervi
 from nlgbench.evaluators.comparator import train_comparator
 from nlgbench.evaluators.comparator.splits import split_outputs
 from nlgbench.generators.workshop import train_workshop
-from nlgbench.quality import true_quality
-from nlgbench.worlds import review_world
+from nlgbench.worlds.quality import true_quality
+from nlgbench.worlds.reviews import review_world
 
 SYSTEMS = ["grammar_t0.7", "corrupted_0.3", "bigram_t1.0"]
 STUDY = review_world(systems=SYSTEMS, n_outputs=60, n_annotators=3, n_truth=0, seed=3).study

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="the extra neural is not installed")
 
 from nlgbench.generators.grammar import Grammar, Slot  # noqa: E402
 from nlgbench.generators.recurrent import fit_recurrent  # noqa: E402
-from nlgbench.worlds import review_world  # noqa: E402
+from nlgbench.worlds.reviews import review_world  # noqa: E402
 
 GRAMMAR = Grammar(
     (

@@ -22,7 +22,7 @@ from nlgbench.analysis.correlation.multiplicity import cannot_answer, draws_need
 from nlgbench.analysis.correlation.samples import samples_of
 from nlgbench.analysis.correlation.swaps import swap_p, swapped_statistics, ways_to_swap
 from nlgbench.analysis.correlation.system_scores import wide_scores
-from nlgbench.analysis.resampling import check_coverage
+from nlgbench.inference import check_coverage
 from nlgbench.names import known
 from nlgbench.text import check_n
 

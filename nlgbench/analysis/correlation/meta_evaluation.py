@@ -29,7 +29,7 @@ from nlgbench.analysis.correlation.levels import (
     item_values,
 )
 from nlgbench.analysis.correlation.samples import Sample, item_grids, samples_of, system_means
-from nlgbench.analysis.resampling import check_coverage
+from nlgbench.inference import check_coverage
 from nlgbench.names import known
 from nlgbench.text import check_n
 

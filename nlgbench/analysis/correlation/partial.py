@@ -5,7 +5,7 @@ import pandas as pd
 
 from nlgbench.analysis.coefficients.unweighted import coefficients
 from nlgbench.analysis.correlation.system_scores import fisher_interval, wide_scores
-from nlgbench.analysis.resampling import check_coverage
+from nlgbench.inference import check_coverage
 from nlgbench.names import known
 
 

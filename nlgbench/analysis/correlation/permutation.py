@@ -13,7 +13,7 @@ from nlgbench.analysis.correlation.inference import orders_of, permutation_p
 from nlgbench.analysis.correlation.judged import judged_scores
 from nlgbench.analysis.correlation.multiplicity import adjust, cannot_answer, draws_needed
 from nlgbench.analysis.correlation.samples import samples_of, system_means
-from nlgbench.analysis.resampling import check_coverage
+from nlgbench.inference import check_coverage
 from nlgbench.names import known
 
 _STATISTICS = ("pearson", "spearman", "kendall_b")

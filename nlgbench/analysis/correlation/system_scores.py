@@ -13,7 +13,7 @@ from nlgbench.analysis.coefficients.unweighted import coefficients
 from nlgbench.analysis.correlation.inference import orders_of, permutation_p
 from nlgbench.analysis.correlation.judged import judged_scores
 from nlgbench.analysis.correlation.levels import ACCURACIES, PLAIN
-from nlgbench.analysis.resampling import check_coverage
+from nlgbench.inference import check_coverage
 from nlgbench.names import known
 from nlgbench.text import check_n
 

@@ -59,7 +59,7 @@ def decision_grid(result: HuseResult, *, n_grid: int = 200, pad: float = 0.05) -
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> from nlgbench.analysis.huse import huse
     >>> study = worlds.gaussian_world(seed=0).study
     >>> result = huse(study.outputs, study.logprobs, study.judgments, system="t0.7")
@@ -126,7 +126,7 @@ def failures(result: HuseResult, outputs: pd.DataFrame | None = None) -> pd.Data
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> from nlgbench.analysis.huse import huse
     >>> study = worlds.gaussian_world(seed=0).study
     >>> result = huse(study.outputs, study.logprobs, study.judgments, system="t0.7")

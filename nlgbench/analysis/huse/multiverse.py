@@ -61,7 +61,7 @@ def multiverse(
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> study = worlds.gaussian_world(seed=0).study
     >>> table = multiverse(study.outputs, study.logprobs, study.judgments, system="t0.7")
     >>> len(table), int(table["paper"].sum())

@@ -13,7 +13,7 @@ from nlgbench.analysis.huse import neighbors
 from nlgbench.analysis.huse.neighbors import Ints
 from nlgbench.analysis.huse.replicates import MAPS
 from nlgbench.analysis.huse.scores import TOLERANCE, HuseResult, huse
-from nlgbench.analysis.resampling import Bools
+from nlgbench.inference import Bools
 from nlgbench.names import known
 from nlgbench.text import check_n
 
@@ -75,7 +75,7 @@ def permutation_test(
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> study = worlds.gaussian_world(seed=0).study
     >>> tables_of = (study.outputs, study.logprobs, study.judgments)
     >>> permutation_test(*tables_of, system="t0.5", n_permutations=99, seed=0)["p"].tolist()[0]

@@ -11,7 +11,7 @@ from nlgbench.analysis.huse import neighbors
 from nlgbench.analysis.huse.features import scaled
 from nlgbench.analysis.huse.neighbors import Floats
 from nlgbench.analysis.huse.scores import SCALED, TOLERANCE, HuseResult
-from nlgbench.analysis.resampling import Bools
+from nlgbench.inference import Bools
 
 Counts = NDArray[np.integer]
 
@@ -184,7 +184,7 @@ def output_replicates(
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> from nlgbench.analysis.huse import huse
     >>> study = worlds.gaussian_world(seed=0).study
     >>> result = huse(study.outputs, study.logprobs, study.judgments, system="t0.7")

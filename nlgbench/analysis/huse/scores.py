@@ -159,7 +159,7 @@ def huse(
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> study = worlds.gaussian_world(seed=0).study
     >>> result = huse(study.outputs, study.logprobs, study.judgments, system="t0.7")
     >>> result.n_outputs, abs(result.huse_d - (1 + result.huse - result.huse_q)) < 1e-12
@@ -274,7 +274,7 @@ def score_table(results: Iterable[HuseResult]) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> study = worlds.gaussian_world(seed=0).study
     >>> result = huse(study.outputs, study.logprobs, study.judgments, system="t0.7")
     >>> score_table([result])["score"].tolist()

@@ -12,7 +12,7 @@ from nlgbench import tables
 from nlgbench.analysis.huse.features import compared
 from nlgbench.analysis.huse.replicates import annotator_replicates, output_replicates
 from nlgbench.analysis.huse.scores import SCORES, huse, huse_of_checked
-from nlgbench.analysis.resampling import half_samples, interval
+from nlgbench.inference import half_samples, interval
 from nlgbench.names import known
 from nlgbench.text import check_n
 
@@ -76,7 +76,7 @@ def stability_curve(
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> study = worlds.gaussian_world(seed=0).study
     >>> curve = stability_curve(
     ...     study.outputs, study.logprobs, study.judgments, system="t0.7",
@@ -184,7 +184,7 @@ def annotator_difference(
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> study = worlds.gaussian_world(n_outputs=30, seed=0).study
     >>> found = annotator_difference(
     ...     study.outputs, study.logprobs, study.judgments, system="t0.7", n_annotators=20,
@@ -270,7 +270,7 @@ def interval_widths(
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> def world(n_outputs, n_annotators, rng):
     ...     sizes = {"n_outputs": n_outputs, "n_annotators": n_annotators}
     ...     return worlds.gaussian_world(**sizes, systems={"lstm": (0.5, 0.5)}, seed=rng).study

@@ -8,7 +8,7 @@ import pandas as pd
 from nlgbench import tables
 from nlgbench.analysis.huse.replicates import annotator_replicates, output_replicates
 from nlgbench.analysis.huse.scores import SCORES, HuseResult, huse
-from nlgbench.analysis.resampling import Bools, half_samples, interval, split_interval
+from nlgbench.inference import Bools, half_samples, interval, split_interval
 from nlgbench.names import known
 from nlgbench.text import check_n
 
@@ -111,7 +111,7 @@ def huse_intervals(
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> study = worlds.gaussian_world(seed=0).study
     >>> tables_of = (study.outputs, study.logprobs, study.judgments)
     >>> found = huse_intervals(*tables_of, system="t0.7", n_resamples=200, seed=0)
@@ -213,7 +213,7 @@ def huse_difference(
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> study = worlds.gaussian_world(seed=0).study
     >>> found = huse_difference(
     ...     study.outputs, study.logprobs, study.judgments,

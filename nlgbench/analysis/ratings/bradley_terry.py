@@ -30,7 +30,7 @@ from nlgbench.analysis.ratings.games import (
     games,
 )
 from nlgbench.analysis.ratings.glicko import POINTS, START
-from nlgbench.analysis.resampling import check_coverage
+from nlgbench.inference import check_coverage
 
 
 def bradley_terry(

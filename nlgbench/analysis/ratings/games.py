@@ -17,7 +17,7 @@ from nlgbench.analysis.ratings.dyadic import (
     sides,
     wilson,
 )
-from nlgbench.analysis.resampling import check_coverage
+from nlgbench.inference import check_coverage
 from nlgbench.names import known
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from nlgbench import tables
 from nlgbench.analysis.ratings.games import Floats, Ints, Outcome, as_arrays, by_comparator, games
 from nlgbench.analysis.ratings.glicko import POINTS, START, check_start, play, start, surprise_of
 from nlgbench.analysis.ratings.skill import ratings_table
-from nlgbench.analysis.resampling import check_coverage
+from nlgbench.inference import check_coverage
 from nlgbench.names import known
 from nlgbench.text import check_n
 

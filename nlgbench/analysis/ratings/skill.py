@@ -20,7 +20,7 @@ from nlgbench.analysis.ratings.glicko import (
     start,
     weight,
 )
-from nlgbench.analysis.resampling import check_coverage
+from nlgbench.inference import check_coverage
 from nlgbench.names import known
 from nlgbench.text import check_n
 

@@ -142,7 +142,7 @@ def score_diversity(outputs: pd.DataFrame, *, max_n: int = 3, bleu_n: int = 4) -
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> outputs = worlds.gaussian_world(n_outputs=5, seed=0).study.outputs
     >>> score_diversity(outputs, max_n=1)["evaluator"].unique().tolist()
     ['distinct_1', 'entropy_1', 'self_bleu_4']
@@ -220,7 +220,7 @@ def score_self_bleu(outputs: pd.DataFrame, *, max_n: int = 4) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> outputs = worlds.gaussian_world(n_outputs=5, seed=0).study.outputs
     >>> len(score_self_bleu(outputs)) == len(outputs)
     True
@@ -263,7 +263,7 @@ def draw_equal(
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> outputs = worlds.gaussian_world(n_outputs=5, seed=0).study.outputs
     >>> draw_equal(outputs, n_texts=3, seed=0).value_counts("system").unique().tolist()
     [3]

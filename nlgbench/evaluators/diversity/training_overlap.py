@@ -106,7 +106,7 @@ def score_overlap_with_training(
 
     Examples
     --------
-    >>> from nlgbench import worlds
+    >>> from nlgbench.worlds import reviews as worlds
     >>> outputs = worlds.gaussian_world(n_outputs=5, seed=0).study.outputs
     >>> found = score_overlap_with_training(outputs, outputs["text"].tolist(), n_neighbors=1)
     >>> bool(found["score"].between(0, 1).all())

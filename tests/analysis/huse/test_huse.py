@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgbench import tables, worlds
+from nlgbench import tables
 from nlgbench.analysis.huse import huse
 from nlgbench.analysis.huse.diagnosis import decision_grid, failures
 from nlgbench.analysis.huse.neighbors import leave_one_out, neighborhoods, twice_error
+from nlgbench.worlds import reviews as worlds
 
 RELEASED_FILE = Path(os.environ.get("NLGBENCH_DATA", ""), "huse/summarization_raw_outputs.csv")
 RELEASED = pytest.mark.skipif(

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgbench import tables, worlds
+from nlgbench import tables
 from nlgbench.analysis.huse import huse, stability
 from nlgbench.analysis.huse.multiverse import multiverse
 from nlgbench.analysis.huse.stability import (
@@ -15,6 +15,7 @@ from nlgbench.analysis.huse.stability import (
     needed_outputs,
     stability_curve,
 )
+from nlgbench.worlds import reviews as worlds
 
 RELEASED_FILE = Path(os.environ.get("NLGBENCH_DATA", ""), "huse/summarization_raw_outputs.csv")
 RELEASED = pytest.mark.skipif(

@@ -8,13 +8,14 @@ import pandas as pd
 import pytest
 from scipy.stats import t as student
 
-from nlgbench import tables, worlds
+from nlgbench import tables
 from nlgbench.analysis.huse import huse
 from nlgbench.analysis.huse.neighbors import leave_one_out, twice_error
 from nlgbench.analysis.huse.permutation import permutation_test
 from nlgbench.analysis.huse.replicates import annotator_replicates
 from nlgbench.analysis.huse.uncertainty import huse_difference, huse_intervals
-from nlgbench.analysis.resampling import half_samples
+from nlgbench.inference import half_samples
+from nlgbench.worlds import reviews as worlds
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "coverage.py"
 RELEASED_FILE = Path(os.environ.get("NLGBENCH_DATA", ""), "huse/summarization_raw_outputs.csv")

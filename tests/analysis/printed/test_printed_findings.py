@@ -12,8 +12,8 @@ from nlgbench.analysis.printed.findings import (
     flip_under_independence,
 )
 from nlgbench.analysis.printed.judges import generators
-from nlgbench.claims import is_own
 from nlgbench.datasets.published import load_lists
+from nlgbench.runner.claims import is_own
 
 
 @pytest.fixture(scope="module")

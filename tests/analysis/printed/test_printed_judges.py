@@ -21,7 +21,7 @@ from nlgbench.analysis.printed.judges import (
     recompute,
 )
 from nlgbench.datasets.published import load_claims
-from nlgbench.workbench import record
+from nlgbench.runner import record
 
 
 @pytest.fixture(scope="module")

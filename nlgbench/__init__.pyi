@@ -1,0 +1,22 @@
+# What users reach as nlgbench.NAME. `__init__.py` reads this file: a name is loaded when it is
+# used, and type checkers and completion see its real signature.
+
+__version__: str
+
+# Data
+from nlgbench.datasets.public import load as load
+from nlgbench.datasets.public import studies as studies
+from nlgbench.study import Study as Study
+from nlgbench.study import read_study as read_study
+from nlgbench.worlds.simulated import open_study as open_study
+from nlgbench.worlds.simulated import simulate as simulate
+
+# Generators judged
+
+# Evaluators judged
+
+# Ratings
+
+# Plots
+from nlgbench.plots.figures import Drawing as Drawing
+from nlgbench.plots.figures import drawing as drawing

@@ -1,0 +1,178 @@
+"""The public studies: what each is called, what it holds, and how it is loaded."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from nlgbench import tables
+from nlgbench.datasets import (
+    cache,
+    comm_eval,
+    dailydialog,
+    dailydialog_turns,
+    huse,
+    judge_the_judges,
+    monroe,
+    usr,
+)
+from nlgbench.names import known
+from nlgbench.study import Study, straight_from, without_dataset
+
+
+class _Public(NamedTuple):
+    """A public study."""
+
+    load: Callable[..., tables.Study]
+    files: list[str]
+    quality: str | None
+    holds: str
+    options: dict[str, str] = {}  # noqa: RUF012
+    related: dict[str, Callable[[], tables.Study]] = {}  # noqa: RUF012
+
+
+def _turns() -> tables.Study:
+    outputs = dailydialog_turns.load_dailydialog_turns()
+    return tables.Study(outputs=outputs, judgments=None)  # type: ignore[arg-type]
+
+
+_SPLITS: tuple[monroe.Split, ...] = ("train", "dev", "test")
+
+_STUDIES = {
+    "huse": _Public(
+        huse.load_huse,
+        [huse.RAW_FILE],
+        "typicality",
+        "headlines of a summarization model and of people, log-probabilities, 20 judgments each",
+    ),
+    "comm-eval": _Public(
+        comm_eval.load_comm_eval,
+        [comm_eval.RAW_FILE],
+        "listener_success",
+        "captions of colors of three qualities, and who understood them; related: rounds of the "
+        "color game (train, dev, test)",
+        options={"filtered": "False: captions that the paper left out, too"},
+        related={name: functools.partial(monroe.load_monroe, name) for name in _SPLITS},
+    ),
+    "judge-the-judges": _Public(
+        judge_the_judges.load_judge_the_judges,
+        [judge_the_judges.RAW_FILE],
+        "real_or_fake",
+        "reviews of twelve generators and of people, taken for real or fake",
+    ),
+    "dailydialog": _Public(
+        dailydialog.load_dailydialog,
+        [dailydialog.RAW_FILE],
+        "appropriateness",
+        "rated responses of four systems and of people, four references each; related: turns "
+        "(human responses to 6,740 contexts)",
+        related={"turns": _turns},
+    ),
+    **{
+        name: _Public(
+            functools.partial(usr.load_usr, name),  # type: ignore[arg-type]
+            [file],
+            "overall",
+            "responses of three or four systems and of people, rated in six dimensions",
+            options={"fact": "True: the fact or persona stands before the context"},
+        )
+        for name, file in usr.RAW_FILES.items()
+    },
+}
+
+
+class _Related(Mapping[str, Study]):
+    """Related studies, loaded when they are asked for."""
+
+    def __init__(self, name: str, loaders: Mapping[str, Callable[[], tables.Study]]) -> None:
+        self._name, self._loaders = name, dict(loaders)
+        self._loaded: dict[str, Study] = {}
+
+    def __getitem__(self, key: str) -> Study:
+        if key not in self._loaded:
+            name = f"{self._name}:{key}"
+            self._loaded[key] = without_dataset(self._loaders[key](), name=name, source="released")
+        return self._loaded[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._loaders)
+
+    def __len__(self) -> int:
+        return len(self._loaders)
+
+
+def studies() -> pd.DataFrame:
+    """List the public studies.
+
+    Returns
+    -------
+    DataFrame
+        ``name`` (what `load` takes), ``available`` (are its files in the cache?), ``quality`` (the
+        dimension of its judgments that is meant by quality), ``holds``, ``options`` (keywords
+        that `load` takes).
+
+    Examples
+    --------
+    >>> studies()["name"].tolist()[:3]
+    ['huse', 'comm-eval', 'judge-the-judges']
+    """
+    return pd.DataFrame(
+        [
+            {
+                "name": name,
+                "available": cache.available(one.files),
+                "quality": one.quality,
+                "holds": one.holds,
+                "options": "; ".join(f"{key}={text}" for key, text in one.options.items()),
+            }
+            for name, one in _STUDIES.items()
+        ]
+    )
+
+
+def load(name: str, **options: Any) -> Study:
+    """Load a public study by name.
+
+    Parameters
+    ----------
+    name : str
+        One of `studies`.
+    **options
+        ``filtered=False`` for ``comm-eval`` (captions that the paper left out, too); ``fact=True``
+        for the two of USR (the fact stands before the context).
+
+    Returns
+    -------
+    Study
+        Of source ``released``. `studies` says what it holds.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or option, with the nearest.
+    DataUnavailableError
+        When its files are not in the cache: ``nlgbench data fetch`` gets them.
+    DataCorruptError
+        When a file is not the released one, by its hash.
+
+    Examples
+    --------
+    >>> load("hues")
+    Traceback (most recent call last):
+    ValueError: study: 'hues' is unknown. Did you mean 'huse'? There are: huse, comm-eval, \
+judge-the-judges, dailydialog, usr-topical-chat, usr-persona-chat.
+    """
+    one = _STUDIES[known(name, list(_STUDIES), "study")]
+    for option in options:
+        known(option, list(one.options), f"options of {name}")
+    study = without_dataset(
+        one.load(**options),
+        name=name,
+        source="released",
+        settings={} if one.quality is None else {"quality": one.quality},
+        related=_Related(name, one.related),
+    )
+    return straight_from(study, f"released:{name}")

@@ -1,0 +1,185 @@
+"""What every plot returns: a figure with its numbers and a sentence for those who cannot see it."""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ParamSpec
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from nlgbench.plots.style import paper_style
+
+P = ParamSpec("P")
+
+# A fixed resolution, no dates and no version strings: the same figure gives the same bytes.
+_SAVE: dict[str, dict[str, Any]] = {
+    "png": {"format": "png", "dpi": 300, "metadata": {"Software": None}},
+    "pdf": {
+        "format": "pdf",
+        "metadata": {"CreationDate": None, "Producer": None, "Creator": None},
+    },
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A figure at print size, the numbers in it, and what it shows in words.
+
+    Parameters
+    ----------
+    figure : Figure
+        Made without pyplot: nothing is left open, and Jupyter shows it once.
+    axes : tuple of Axes
+        Where it was drawn.
+    data : DataFrame
+        The numbers that are drawn.
+    alt : str
+        A sentence for readers who cannot see it.
+
+    Examples
+    --------
+    >>> figure, (ax,) = canvas(3.25, 2)
+    >>> _ = ax.plot([0, 1], [0, 1])
+    >>> Drawing(figure, (ax,), pd.DataFrame({"x": [0, 1]}), "A line.").alt
+    'A line.'
+    """
+
+    figure: Figure
+    axes: tuple[Axes, ...]
+    data: pd.DataFrame
+    alt: str
+
+    def save(self, path: str | os.PathLike) -> list[Path]:
+        """Write the figure as PDF and PNG, its numbers as CSV and its words as text.
+
+        Parameters
+        ----------
+        path : path
+            Without ending, or with one that is then replaced: ``boundary`` gives
+            ``boundary.pdf``, ``.png`` (300 dpi), ``.csv`` and ``.txt``.
+
+        Returns
+        -------
+        list of Path
+            The four files; each is written aside and renamed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> figure, axes = canvas(3.25, 2)
+        >>> drawn = Drawing(figure, axes, pd.DataFrame({"x": [1]}), "Empty axes.")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [path.name for path in drawn.save(Path(folder, "empty"))]
+        ['empty.pdf', 'empty.png', 'empty.csv', 'empty.txt']
+        """
+        start = Path(path)
+        if start.suffix in (".pdf", ".png", ".csv", ".txt"):
+            start = start.with_suffix("")
+        start.parent.mkdir(parents=True, exist_ok=True)
+        named = any(label is not None for label in self.data.index.names)
+        content = {
+            "pdf": self.image("pdf"),
+            "png": self.image("png"),
+            "csv": self.data.to_csv(index=named, lineterminator="\n").encode(),
+            "txt": f"{self.alt}\n".encode(),
+        }
+        written = []
+        for ending, data in content.items():
+            place = start.with_name(f"{start.name}.{ending}")
+            aside = place.with_name(f".{place.name}.{os.getpid()}")
+            try:
+                aside.write_bytes(data)
+                aside.replace(place)
+            finally:
+                aside.unlink(missing_ok=True)
+            written.append(place)
+        return written
+
+    def image(self, kind: str) -> bytes:
+        """Give the bytes of the figure as "png" or "pdf", the same from the same numbers."""
+        held = io.BytesIO()
+        # Fonts are chosen when a file is written, whatever the style was when it was drawn.
+        with mpl.rc_context({"pdf.fonttype": 42}):
+            self.figure.savefig(held, **_SAVE[kind])
+        return held.getvalue()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
+        width = round(self.figure.get_size_inches()[0] * 110)
+        shown = {"image/png": self.image("png"), "text/plain": self.alt}
+        return shown, {"image/png": {"width": width, "alt": self.alt}}
+
+
+def canvas(
+    width: float, height: float, *, rows: int = 1, columns: int = 1, **subplots: Any
+) -> tuple[Figure, tuple[Axes, ...]]:
+    """Make a figure of a print size in inches, without pyplot, and its axes row by row."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(rows, columns, squeeze=False, **subplots)
+    return figure, tuple(axes.ravel())
+
+
+def in_paper_style(plot: Callable[P, Drawing]) -> Callable[P, Drawing]:
+    """Draw in paper style where a plot makes its own figure; given Axes keep their own style."""
+
+    @functools.wraps(plot)
+    def styled(*args: P.args, **kwargs: P.kwargs) -> Drawing:
+        own = kwargs.get("ax") is None
+        with mpl.rc_context(paper_style()) if own else nullcontext():
+            return plot(*args, **kwargs)
+
+    return styled
+
+
+def drawing(figure: Figure, parts: Sequence[Drawing], *, alt: str = "") -> Drawing:
+    """Join panels that were drawn on the axes of one figure.
+
+    Parameters
+    ----------
+    figure : Figure
+        On whose axes the panels were drawn.
+    parts : sequence of Drawing
+        One per panel.
+    alt : str, optional
+        What the whole shows. Default: what the panels say, one after the other.
+
+    Returns
+    -------
+    Drawing
+        Its data are those of the panels, with a column ``panel`` that counts from 1 where they are
+        several.
+
+    Raises
+    ------
+    ValueError
+        When there is no panel, or one was drawn on another figure.
+
+    Examples
+    --------
+    >>> figure, axes = canvas(6.75, 2, columns=2)
+    >>> halves = [Drawing(figure, (ax,), pd.DataFrame({"x": [1]}), "Empty.") for ax in axes]
+    >>> drawing(figure, halves, alt="Two empty panels.").data["panel"].tolist()
+    [1, 2]
+    """
+    if not parts:
+        raise ValueError("drawing() joins panels: give at least one Drawing.")
+    for part in parts:
+        if part.figure is not figure:
+            raise ValueError("a panel was drawn on another figure: draw it with ax= on this one.")
+    data = parts[0].data
+    if len(parts) > 1:
+        data = pd.concat(
+            [part.data.assign(panel=n) for n, part in enumerate(parts, 1)], ignore_index=True
+        )
+    axes = tuple(ax for part in parts for ax in part.axes)
+    return Drawing(figure, axes, data, alt or " ".join(part.alt for part in parts))

@@ -1,0 +1,148 @@
+"""Tables for reading on a terminal or pasting into a paper."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pandas as pd
+
+from nlgbench import tables
+from nlgbench.datasets.published import load_claims
+from nlgbench.names import did_you_mean
+from nlgbench.runner.claims import summary
+from nlgbench.runner.notebooks import find_notebooks, read_notebook
+
+
+def notebooks() -> str:
+    """Describe every notebook: title, data, claims, parameters.
+
+    Returns
+    -------
+    str
+        A paragraph for each.
+    """
+    owned = load_claims()["notebook"].value_counts()
+    parts = []
+    for path in find_notebooks():
+        notebook = read_notebook(path)
+        data = ", ".join(notebook.datasets) or "none"
+        lines = [
+            f"{notebook.name}: {notebook.title}",
+            f"    data: {data}; claims: {owned.get(notebook.name, 0)}",
+        ]
+        for parameter in notebook.parameters.values():
+            if parameter.name != "output_dir":
+                note = f"  # {parameter.note}" if parameter.note else ""
+                lines.append(f"    {parameter.name} = {parameter.default!r}{note}")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def ledger(directory: Path, *, verdict: str | None = None, form: str = "table") -> str:
+    """Render the gathered ledger of a folder of runs.
+
+    Parameters
+    ----------
+    directory : Path
+        Where ``nlgbench run`` put its results, or one notebook's folder in it.
+    verdict : str, optional
+        Keep only the rows with this verdict.
+    form : {"table", "csv", "json", "latex"}
+        ``table`` rounds for reading and ends with counts, also by what a verdict rests on; the
+        others hold full precision (``latex`` rounds to four digits).
+
+    Returns
+    -------
+    str
+        Text that ends with a line break.
+
+    Raises
+    ------
+    ValueError
+        For an unknown verdict, with the nearest.
+    FileNotFoundError
+        If the folder holds no ledger.
+    """
+    if verdict is not None and verdict not in tables.VERDICTS:
+        hint = did_you_mean(verdict, tables.VERDICTS)
+        raise ValueError(f"no verdict {verdict!r}.{hint} There are: {', '.join(tables.VERDICTS)}.")
+    path = directory / "ledger.csv"
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{directory} holds no ledger.csv: run `nlgbench run --out {directory}` first, or name "
+            "the folder that you gave as --out."
+        )
+    rows = tables.read(path, "ledger")
+    if verdict is not None:
+        rows = rows[rows["verdict"] == verdict]
+    if form == "csv":
+        return rows.to_csv(index=False, lineterminator="\n")
+    if form == "json":
+        return rows.to_json(orient="records", indent=1, force_ascii=False) + "\n"
+    if form == "latex":
+        return _latex(rows)
+    counts = rows["verdict"].value_counts()
+    total = f"{len(rows)} rows, {rows['claim_id'].nunique()} claims and results: " + ", ".join(
+        f"{counts[name]} {name}" for name in tables.VERDICTS if name in counts
+    )
+    by_kind = summary(rows, load_claims())
+    by_kind = by_kind.drop(columns=[name for name in tables.VERDICTS if name not in counts])
+    return f"{_for_reading(rows)}\n{total}\n\n{plain(by_kind)}\n"
+
+
+def _for_reading(rows: pd.DataFrame) -> str:
+    """Lay out claims with numbered notes, so that a reason shared by many rows is read once."""
+    notes = {reason: n for n, reason in enumerate(filter(None, rows["reason"].unique()), 1)}
+
+    def short(values: pd.Series) -> list[str]:
+        return ["" if pd.isna(value) else f"{value:.4g}" for value in values]
+
+    shown = pd.DataFrame(
+        {
+            "claim": rows["claim_id"],
+            "variant": rows["variant"],
+            "published": short(rows["published"]),
+            "recomputed": short(rows["recomputed"]),
+            "interval": [
+                "" if pd.isna(low) else f"[{low:.3g}, {high:.3g}]"
+                for low, high in zip(rows["ci_low"], rows["ci_high"], strict=True)
+            ],
+            "verdict": rows["verdict"],
+            "source": rows["source"],
+            "note": rows["reason"].map(lambda reason: str(notes.get(reason, ""))),
+        }
+    )
+    empty = [name for name in ("variant", "interval", "note") if not shown[name].any()]
+    foot = [
+        textwrap.fill(f"{n}. {reason}", 100, subsequent_indent="   ") for reason, n in notes.items()
+    ]
+    return "\n".join([plain(shown.drop(columns=empty)), "", *foot, ""])
+
+
+def plain(frame: pd.DataFrame) -> str:
+    """Lay out a table for a terminal, a line per row.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What to show, as it is.
+
+    Returns
+    -------
+    str
+        Lines without a trailing line break.
+    """
+    cells = [list(map(str, frame.columns)), *frame.astype("str").to_numpy().tolist()]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    cells.insert(1, ["-" * width for width in widths])
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
+    return "\n".join(lines)
+
+
+def _latex(rows: pd.DataFrame) -> str:
+    shown = rows[["claim_id", "variant", "published", "recomputed", "verdict"]]
+    names = {name: name.replace("_id", "").capitalize() for name in shown.columns}
+    return shown.rename(columns=names).to_latex(
+        index=False, escape=True, na_rep="--", float_format="{:.4g}".format
+    )

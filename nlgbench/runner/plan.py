@@ -1,0 +1,158 @@
+"""What is decided about a notebook before its kernel starts."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from nlgbench.datasets import cache, registry
+from nlgbench.runner import identity
+from nlgbench.runner.notebooks import Notebook
+from nlgbench.runner.parameters import ParameterError, resolve
+
+SourceWish = Literal["auto", "released", "simulated"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One notebook with everything decided before its kernel starts.
+
+    Attributes
+    ----------
+    name, path : str, Path
+        The notebook.
+    parameters : dict
+        Resolved values, without ``output_dir``.
+    source : str
+        ``released`` or ``simulated``; empty for a notebook that has no such parameter.
+    data : dict of str to str
+        Name -> SHA-256 of the data files that it reads.
+    digest : str
+        The run's identity.
+    n_cells : int
+        Number of code cells, for the progress bar.
+    note : str
+        What the user should know about the choice of source.
+    """
+
+    name: str
+    path: Path
+    parameters: dict[str, Any]
+    source: str
+    data: dict[str, str]
+    digest: str
+    n_cells: int
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one notebook's run ended.
+
+    Attributes
+    ----------
+    plan : Plan
+        What was to be run.
+    status : {"done", "skipped", "failed"}
+        Skipped: the same run was there already.
+    seconds : float
+        Wall-clock time.
+    message : str
+        For a failure: the cell and the error.
+    """
+
+    plan: Plan
+    status: Literal["done", "skipped", "failed"]
+    seconds: float
+    message: str = ""
+
+
+def plan(
+    notebook: Notebook,
+    given: Mapping[str, Any],
+    *,
+    source: SourceWish,
+    effort: str,
+    around: Mapping[str, str],
+) -> Plan:
+    """Decide a notebook's parameters, source and identity.
+
+    Parameters
+    ----------
+    notebook : Notebook
+        From `read_notebook`.
+    given : mapping of str to object
+        Parameters asked for by name.
+    source : {"auto", "released", "simulated"}
+        ``auto`` takes released data where they are in the cache or can be fetched.
+    effort : {"quick", "full"}
+        Set where the notebook has such a parameter.
+    around : mapping of str to str
+        From `identity.surroundings`.
+
+    Returns
+    -------
+    Plan
+        Ready for `execute`.
+
+    Raises
+    ------
+    ParameterError
+        For unknown or ill-typed parameters, and those that have a flag of their own.
+    cache.DataUnavailableError
+        If released data were asked for and cannot be had.
+    """
+    for name, way in {
+        "output_dir": "the runner sets it: use --out",
+        "source": "use --source",
+        "effort": "use --effort",
+    }.items():
+        if name in given:
+            raise ParameterError(f"{notebook.name}: {name!r} is not set with -p; {way}.")
+    wanted = dict(given)
+    if "effort" in notebook.parameters:
+        wanted["effort"] = effort
+    resolve(notebook.parameters, wanted, where=notebook.name)
+    chosen, note = "", ""
+    if "source" in notebook.parameters:
+        chosen, note = _choose_source(notebook, source)
+        wanted["source"] = chosen
+    values = resolve(notebook.parameters, wanted, where=notebook.name)
+    values.pop("output_dir", None)
+    data = {}
+    if chosen == "released":
+        folder = cache.cache_dir()
+        names = [file.name for name in notebook.datasets for file in registry.files(name)]
+        data = {name: identity.file_hash(folder / name) for name in names}
+    digest = identity.digest(notebook.code, values, data, around)
+    return Plan(
+        notebook.name, notebook.path, values, chosen, data, digest, len(notebook.code), note
+    )
+
+
+def _choose_source(notebook: Notebook, wish: SourceWish) -> tuple[str, str]:
+    if wish == "simulated":
+        return "simulated", ""
+    if not notebook.datasets:
+        return "simulated", "it reads no released data"
+    if cache.available(notebook.datasets):
+        if not cache.read_only():
+            # What is corrupt is fetched anew; where it cannot be, loading says what is wrong.
+            with contextlib.suppress(OSError, ValueError):
+                cache.fetch(notebook.datasets)
+        return "released", ""
+    if wish == "released":
+        cache.fetch(notebook.datasets)
+        return "released", ""
+    if cache.read_only():
+        return "simulated", f"released data are not all in {cache.cache_dir()} (NLGBENCH_DATA)"
+    if not cache.reachable():
+        return "simulated", "released data are not in the cache and cannot be reached from here"
+    try:
+        cache.fetch(notebook.datasets)
+    except (OSError, ValueError) as error:
+        return "simulated", f"released data could not be fetched: {error}"
+    return "released", ""

@@ -1,0 +1,95 @@
+"""What a person sees while notebooks run: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from nlgbench.runner.plan import Outcome, Plan
+
+
+class Progress:
+    """A bar for each running notebook, and a line for each that ended.
+
+    Parameters
+    ----------
+    say : callable
+        Prints the lines.
+    """
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bars
+
+        console = Console(stderr=True)
+        columns = (
+            TextColumn("  {task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("cells"),
+            TimeElapsedColumn(),
+        )
+        # Bars on a pipe would be a wall of lines.
+        self._bars = Bars(
+            *columns, console=console, disable=not console.is_terminal, transient=True
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._say = say
+
+    def __enter__(self) -> Progress:
+        """Show the bars."""
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the bars away."""
+        self.stop()
+
+    def stop(self) -> None:
+        """Take the bars away, and give the terminal back as it was."""
+        self._bars.stop()
+
+    def start(self, plan: Plan) -> None:
+        """Say that a notebook starts, on which source and why.
+
+        Parameters
+        ----------
+        plan : Plan
+            The notebook.
+        """
+        about = f" ({plan.source})" if plan.source else ""
+        note = f": {plan.note}" if plan.note else ""
+        self._say(f"{plan.name}{about}{note}")
+        self._tasks[plan.name] = self._bars.add_task(plan.name, total=plan.n_cells)
+
+    def cell(self, plan: Plan) -> None:
+        """Move a notebook's bar by one cell.
+
+        Parameters
+        ----------
+        plan : Plan
+            The notebook.
+        """
+        self._bars.advance(self._tasks[plan.name])
+
+    def end(self, outcome: Outcome) -> None:
+        """Say how a notebook ended.
+
+        Parameters
+        ----------
+        outcome : Outcome
+            How it did.
+        """
+        name = outcome.plan.name
+        if name in self._tasks:
+            self._bars.remove_task(self._tasks.pop(name))
+        if outcome.status == "skipped":
+            self._say(f"{name}: unchanged since its last run, skipped (--force runs it again)")
+        elif outcome.status == "done":
+            self._say(f"{name}: done in {outcome.seconds:.0f} s")
+        else:
+            self._say(f"{name}: FAILED after {outcome.seconds:.0f} s {outcome.message}")

@@ -1,0 +1,334 @@
+"""What a notebook imports to save what it made: figures, tables and claims.
+
+>>> from nlgbench.runner import record
+>>> run = record.open("01-huse-tradeoff", source="simulated")
+>>> run.output_dir is None
+True
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import string
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from nlgbench import tables
+from nlgbench.datasets.published import load_claims
+from nlgbench.runner import claims, exports, runs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from nlgbench.plots.figures import Drawing
+
+Source = Literal["released", "simulated", "published", "study"]
+
+
+def open(notebook: str, *, source: Source, output_dir: str | None = None) -> Record:
+    """Start the record of one notebook's run.
+
+    Parameters
+    ----------
+    notebook : str
+        The notebook's name without ``.ipynb``; it owns the claims that name it.
+    source : {"released", "simulated", "published", "study"}
+        Where the data of this run come from; written beside every figure and value.
+    output_dir : str, optional
+        Folder to write into, set by the runner. None shows and writes nothing.
+
+    Returns
+    -------
+    Record
+        Call its ``figure``, ``table``, ``claims`` and ``skip``, and ``close`` at the end.
+
+    Raises
+    ------
+    ValueError
+        If `source` is none of the four.
+    """
+    sources = ("released", "simulated", "published", "study")
+    if source not in sources:
+        raise ValueError(f"source must be one of {', '.join(sources)}; got {source!r}.")
+    if output_dir is not None:
+        Path(output_dir).mkdir(parents=True, exist_ok=True)
+        (Path(output_dir) / runs.OPEN).touch()
+    return Record(notebook, source, None if output_dir is None else Path(output_dir))
+
+
+class Record:
+    """Everything one run of a notebook has to show for itself.
+
+    Attributes
+    ----------
+    notebook : str
+        Name of the notebook.
+    source : str
+        Where its data come from.
+    output_dir : Path or None
+        Where files go; None writes nothing.
+    """
+
+    def __init__(self, notebook: str, source: Source, output_dir: Path | None) -> None:
+        self.notebook = notebook
+        self.source = source
+        self.output_dir = output_dir
+        self._claims = load_claims()
+        self._rows: list[dict[str, object]] = []
+        self._skipped: dict[str, str] = {}
+        self._made: list[dict[str, str]] = []
+
+    def figure(
+        self,
+        drawn: Drawing | Figure,
+        name: str,
+        *,
+        alt: str = "",
+        data: pd.DataFrame | None = None,
+        source: Source | None = None,
+    ) -> None:
+        """Show a drawing, and save it as PDF and PNG with its alternative text and its data.
+
+        Parameters
+        ----------
+        drawn : Drawing
+            What a plot returned. (A bare Figure needs `alt` and `data`.)
+        name : str
+            File name without ending, unique in the notebook.
+        alt : str, optional
+            What the figure shows, in place of the drawing's own words; the source is added.
+        data : DataFrame, optional
+            The numbers that are drawn; a column ``source`` is added where it has none.
+        source : str, optional
+            Where they come from when not from the run's source.
+
+        Raises
+        ------
+        ValueError
+            If the name was used before, or the alternative text is empty.
+        """
+        from IPython.display import display
+        from matplotlib import pyplot as plt
+
+        from nlgbench.plots.figures import Drawing
+
+        if not isinstance(drawn, Drawing):
+            assert data is not None
+            plt.close(drawn)
+            drawn = Drawing(drawn, tuple(drawn.axes), data, alt)
+        words = (alt or drawn.alt).strip()
+        if not words:
+            raise ValueError(f"figure {name!r} needs an alternative text: say what it shows.")
+        words = f"{words} Source: {source or self.source}."
+        self._announce("figure", name, f"figures/{name}.pdf", words, source)
+        numbers = drawn.data if data is None else data
+        if "source" not in numbers.columns:
+            numbers = numbers.assign(source=source or self.source)
+        whole = Drawing(drawn.figure, drawn.axes, numbers, words)
+        if self.output_dir is not None:
+            whole.save(self.output_dir / "figures" / name)
+        display(whole)
+
+    def table(
+        self,
+        table: pd.DataFrame,
+        name: str,
+        *,
+        source: Source | None = None,
+        layout: exports.Layout | None = None,
+    ) -> None:
+        """Save a table as ``tables/<name>.csv``, in full precision, with its source.
+
+        Parameters
+        ----------
+        table : DataFrame
+            What to save; its index is written where it has a name, and a column ``source`` is
+            added where it has none.
+        name : str
+            File name without ending, unique in the notebook.
+        source : str, optional
+            Where it comes from when not from the run's source.
+        layout : Layout, optional
+            Save ``<name>.tex`` and ``<name>.md`` beside it as well, laid out for a paper: a
+            dictionary of what `nlgbench.runner.exports.to_latex` takes. Its ``table``, such as
+            the same numbers with statistics side by side, is `table` if left out, its ``label``
+            ``tab:<name>``. The source is added to its ``caption``.
+
+        Raises
+        ------
+        ValueError
+            If the name was used before, or the layout does not fit its table.
+        """
+        files: dict[str, str] = {}
+        if layout is not None:
+            asked: dict[str, Any] = {
+                "table": table,
+                "label": f"tab:{name}",
+                "caption": "",
+                **layout,
+            }
+            words = f"{asked['caption'].strip()} Source: {source or self.source}."
+            asked["caption"] = words.strip()
+            files = {"tex": exports.to_latex(**asked), "md": exports.to_markdown(**asked)}
+        self._announce("table", name, f"tables/{name}.csv", "", source)
+        if self.output_dir is not None:
+            folder = self.output_dir / "tables"
+            folder.mkdir(parents=True, exist_ok=True)
+            self._save(table, folder / f"{name}.csv", source)
+            for ending, text in files.items():
+                (folder / f"{name}.{ending}").write_text(text, encoding="utf-8", newline="\n")
+
+    def claims(
+        self,
+        answers: pd.DataFrame,
+        *,
+        id: str | None = None,
+        value: str = "value",
+        variant: str = "",
+        reason: str = "",
+        source: Source | None = None,
+        comparable: bool = True,
+    ) -> None:
+        """Record recomputed values beside the printed ones.
+
+        Parameters
+        ----------
+        answers : DataFrame
+            One row per value, as a module of `nlgbench.papers` gives them: ``claim_id``, ``value``;
+            ``ci_low`` and ``ci_high`` (its interval), ``variant`` (the convention it follows; a
+            claim can be recorded once under each), ``reason`` (why it differs, or has no interval),
+            ``source`` and ``comparable`` (False where a parameter is not the paper's: the verdict
+            is then ``new``) where they are there.
+        id, value, variant, reason : str, optional
+            For a table that has no ``claim_id``: texts with its columns in braces, and the column
+            of values.
+        source : str, optional
+            Where these values come from when not from the run's source: ``published`` for what
+            follows from printed numbers alone.
+        comparable : bool, default True
+            For all rows of a table without that column.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, an id is unknown (the nearest is named) or another notebook's,
+            or a value of source ``published`` has no variant.
+        """
+        if id is None:
+            id = "{claim_id}"
+            variant = variant or "{variant}" * ("variant" in answers)
+            reason = reason or "{reason}" * ("reason" in answers)
+        else:
+            answers = answers.drop(columns=["source", "comparable"], errors="ignore")
+        fields = string.Formatter().parse(id + variant + reason)
+        wanted = {field for _, field, _, _ in fields if field} | {value}
+        if missing := sorted(wanted - set(answers.columns)):
+            raise ValueError(
+                f"the table has no column {missing[0]!r}, which the id, variant, reason or value "
+                f"asks for; it has {', '.join(map(str, answers.columns))}."
+            )
+        rows: list[dict[str, object]] = [
+            {
+                "claim_id": id.format_map(row),
+                "variant": variant.format_map(row),
+                "recomputed": float(row[value]),
+                "ci_low": float(row.get("ci_low", np.nan)),
+                "ci_high": float(row.get("ci_high", np.nan)),
+                "reason": reason.format_map(row),
+                "source": source or row.get("source") or self.source,
+                "comparable": bool(row.get("comparable", comparable)),
+            }
+            for row in answers.to_dict("records")
+        ]
+        ids = [str(row["claim_id"]) for row in rows if not claims.is_own(str(row["claim_id"]))]
+        claims.check_known(ids, self._claims)
+        owner = self._claims.set_index("claim_id")["notebook"]
+        for claim_id in ids:
+            if owner[claim_id] != self.notebook:
+                raise ValueError(
+                    f"{claim_id!r} belongs to notebook {owner[claim_id]!r}: record it there, or a "
+                    "finding of this notebook's under an id of its own."
+                )
+        if any(row["source"] == "published" and not row["variant"] for row in rows):
+            raise ValueError(
+                "values that follow from printed numbers need a variant that says how: they stand "
+                "beside the claim's own row."
+            )
+        self._rows += rows
+
+    def skip(self, ids: str | Iterable[str], reason: str) -> None:
+        """Say why this run cannot speak to some claims.
+
+        Parameters
+        ----------
+        ids : str or iterable of str
+            Claim ids or shell patterns (``huse/table1/*``).
+        reason : str
+            The sentence that the ledger shows.
+
+        Raises
+        ------
+        ValueError
+            If the reason is empty or a pattern fits no claim.
+        """
+        if not reason.strip():
+            raise ValueError("skip() needs a reason: it stands in the ledger.")
+        for pattern in [ids] if isinstance(ids, str) else list(ids):
+            if not any(fnmatch.fnmatchcase(known, pattern) for known in self._claims["claim_id"]):
+                claims.check_known([pattern], self._claims)
+            self._skipped[pattern] = reason
+
+    def close(self) -> pd.DataFrame:
+        """Complete the ledger, and write it where there is an output folder.
+
+        Returns
+        -------
+        DataFrame
+            The ``ledger`` table of this notebook.
+
+        Raises
+        ------
+        ValueError
+            If a claim that this notebook owns was neither recorded nor excused.
+        """
+        owned = self._claims[self._claims["notebook"] == self.notebook]
+        names = ("claim_id", "variant", "recomputed", "ci_low", "ci_high", "reason", "source")
+        records = pd.DataFrame(self._rows, columns=[*names, "comparable"])
+        ledger = claims.ledger(owned, records, source=self.source, skipped=self._skipped)
+        if self.output_dir is not None:
+            tables.write(ledger, "ledger", self.output_dir / "ledger.csv")
+            left = {
+                "notebook": self.notebook,
+                "made": self._made,
+                "peak_memory_bytes": _peak_memory(),
+            }
+            runs.write_aside(self.output_dir / runs.RECORD, json.dumps(left))
+            (self.output_dir / runs.OPEN).unlink(missing_ok=True)
+        return ledger
+
+    def _save(self, table: pd.DataFrame, path: Path, source: Source | None) -> None:
+        if "source" not in table.columns:
+            table = table.assign(source=source or self.source)
+        named = any(label is not None for label in table.index.names)
+        table.to_csv(path, index=named, lineterminator="\n")
+
+    def _announce(self, kind: str, name: str, path: str, alt: str, source: Source | None) -> None:
+        if any(made["kind"] == kind and made["name"] == name for made in self._made):
+            raise ValueError(f"a {kind} named {name!r} was recorded before: choose another name.")
+        about = {"kind": kind, "name": name, "path": path, "alt": alt}
+        self._made.append({**about, "source": source or self.source})
+
+
+def _peak_memory() -> int | None:
+    try:
+        import resource
+    except ImportError:  # Windows has no such counter
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

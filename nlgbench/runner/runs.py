@@ -1,0 +1,304 @@
+"""A run's folder and its manifest.
+
+A run is written to ``.partial-<digest>-<pid>`` beside its place. When its manifest is written
+it is finished: the former folder is renamed aside, the new one renamed in, the former one
+deleted. Whatever is killed in between, `recover` completes or cleans up at the next start.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import platform
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import nlgbench
+from nlgbench.runner.identity import dependency_versions
+
+MANIFEST = "manifest.json"
+#: What an open record and a closed one leave for the runner, and what marks a failed run.
+OPEN, RECORD, FAILED = ".open", ".record.json", ".failed"
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """Read a run's manifest; a run without a readable one is not finished.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's folder.
+
+    Returns
+    -------
+    dict or None
+        The manifest, or None.
+    """
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) and "digest" in manifest else None
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Write the manifest, aside first: with it the run is finished.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's folder.
+    manifest : mapping
+        What to write; versions of the package, Python and the dependencies are added.
+    """
+    whole = {
+        **manifest,
+        "nlgbench": nlgbench.__version__,
+        "python": platform.python_version(),
+        "dependencies": dependency_versions(),
+    }
+    write_aside(folder / MANIFEST, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+
+
+def write_aside(path: Path, text: str) -> None:
+    """Write a text file so that a reader sees the old one or the new one, never a half.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    text : str
+        Its new content.
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside.write_text(text, encoding="utf-8", newline="")
+    aside.replace(path)
+
+
+def partial_dir(out: Path, notebook: str, run_digest: str) -> Path:
+    """Make the folder in which a run is prepared.
+
+    Parameters
+    ----------
+    out : Path
+        Where finished runs go.
+    notebook : str
+        The notebook's name.
+    run_digest : str
+        The run's digest.
+
+    Returns
+    -------
+    Path
+        A new, empty folder.
+    """
+    folder = out / f".partial-{run_digest}-{os.getpid()}-{notebook}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def promote(partial: Path, place: Path) -> None:
+    """Put a finished run in its place.
+
+    Parameters
+    ----------
+    partial : Path
+        The finished run, with its manifest.
+    place : Path
+        Where it belongs; a former run there is replaced.
+    """
+    former = place.with_name(f".old-{os.getpid()}-{place.name}")
+    if place.exists():
+        place.rename(former)
+    partial.rename(place)
+    shutil.rmtree(former, ignore_errors=True)
+
+
+def recover(out: Path) -> None:
+    """Complete or clean up what a killed command left behind.
+
+    A finished run that was not yet in its place is put there; a former run that was aside while
+    no new one is finished is put back; everything else that is half is deleted.
+
+    Parameters
+    ----------
+    out : Path
+        Where finished runs go. No other command may be writing there.
+    """
+    for path in sorted(out.glob(".*")):
+        # Only what this module made: other programs keep hidden files as well.
+        if path.is_dir() and re.fullmatch(r"\.partial-[0-9a-f]{64}-\d+-.+", path.name):
+            manifest = read_manifest(path)
+            if manifest is not None:
+                promote(path, out / str(manifest["notebook"]))
+            else:
+                shutil.rmtree(path, ignore_errors=True)
+        elif path.is_file() and re.fullmatch(r"\.(ledger|index)\.csv\.\d+", path.name):
+            path.unlink()
+    for former in sorted(out.glob(".old-*")):
+        name = re.fullmatch(r"\.old-\d+-(.+)", former.name)
+        if name is None or read_manifest(former) is None:
+            continue
+        if (out / name[1]).exists():
+            shutil.rmtree(former, ignore_errors=True)
+        else:
+            former.rename(out / name[1])
+
+
+def check_place(out: Path, notebooks: Iterable[str]) -> None:
+    """Refuse to write where something lies that is not ours.
+
+    Parameters
+    ----------
+    out : Path
+        Where finished runs go.
+    notebooks : iterable of str
+        Names of the notebooks that are to be run.
+
+    Raises
+    ------
+    OSError
+        If a folder or file that nlgbench did not make would be replaced.
+    """
+    for name in notebooks:
+        place, failed = out / name, out / f"{name}.failed"
+        foreign = [place] if place.exists() and read_manifest(place) is None else []
+        if failed.exists() and not (failed / FAILED).is_file():
+            foreign.append(failed)
+        for table, header in (
+            ("ledger.csv", "claim_id,variant,"),
+            ("index.csv", "notebook,source,"),
+        ):
+            path = out / table
+            if path.exists() and not (
+                path.is_file() and path.read_bytes().startswith(header.encode())
+            ):
+                foreign.append(path)
+        if foreign:
+            raise OSError(
+                f"{foreign[0]} was not made by nlgbench and would be replaced: move it away, or "
+                "choose another --out."
+            )
+
+
+def gather(out: Path) -> list[str]:
+    """Collect the ledgers and the lists of figures and tables of all finished runs.
+
+    Parameters
+    ----------
+    out : Path
+        Where finished runs are; ``ledger.csv`` and ``index.csv`` are written there.
+
+    Returns
+    -------
+    list of str
+        Ids that two notebooks recorded under one variant; the first notebook's row is kept.
+    """
+    import pandas as pd
+
+    from nlgbench import tables
+
+    ledgers = [tables.check(pd.DataFrame(columns=tables.columns("ledger")), "ledger")]
+    index: list[dict[str, str]] = []
+    for folder in sorted(path for path in out.iterdir() if path.is_dir()):
+        manifest = read_manifest(folder)
+        if manifest is None or folder.name.startswith("."):
+            continue
+        if (folder / "ledger.csv").is_file():
+            ledgers.append(tables.read(folder / "ledger.csv", "ledger"))
+        for made in manifest["made"]:
+            about = {"notebook": folder.name, **made}
+            index.append({**about, "path": f"{folder.name}/{made['path']}"})
+    whole = pd.concat([one for one in ledgers if len(one)] or ledgers, ignore_index=True)
+    doubled = whole.duplicated(tables.keys("ledger"))
+    tables.write(whole[~doubled], "ledger", out / "ledger.csv")
+    columns = ["notebook", "source", "kind", "name", "path", "alt"]
+    lines = [columns, *([row[name] for name in columns] for row in index)]
+    aside = out / f".index.csv.{os.getpid()}"
+    with aside.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\n").writerows(lines)
+    aside.replace(out / "index.csv")
+    return whole.loc[doubled, "claim_id"].tolist()
+
+
+def take_record(folder: Path, notebook: str) -> dict[str, Any]:
+    """Take over what the notebook left for the manifest when it closed its record.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's folder; the file is removed.
+    notebook : str
+        The notebook's name.
+
+    Returns
+    -------
+    dict
+        ``made`` (figures and tables) and ``peak_memory_bytes``; empty and None for a notebook
+        that keeps no record.
+
+    Raises
+    ------
+    ValueError
+        If the record was not closed, is another notebook's, or its ledger is none.
+    """
+    from nlgbench import tables
+
+    if (folder / OPEN).exists():
+        raise ValueError("it opened a record and never closed it: end it with run.close().")
+    if (folder / "ledger.csv").exists():
+        tables.read(folder / "ledger.csv", "ledger")
+    path = folder / RECORD
+    if not path.is_file():
+        return {"made": [], "peak_memory_bytes": None}
+    left = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(left, dict) or set(left) != {"notebook", "made", "peak_memory_bytes"}:
+        raise ValueError(f"{path.name} is kept for the record: give your own file another name.")
+    if left["notebook"] != notebook:
+        raise ValueError(
+            f"its record is opened as {left['notebook']!r}, and the file is called {notebook!r}: "
+            "open the record under the file's own name (claims belong to one notebook)."
+        )
+    path.unlink()
+    return {"made": left["made"], "peak_memory_bytes": left["peak_memory_bytes"]}
+
+
+@contextmanager
+def writing(out: Path) -> Iterator[None]:
+    """Hold a folder for one command at a time.
+
+    Parameters
+    ----------
+    out : Path
+        Where results go; made if it is not there.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written to, or another command is writing there.
+    """
+    from filelock import FileLock, Timeout
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        # The system drops the lock with the process, so a killed command leaves none behind.
+        lock = FileLock(out / ".lock", timeout=0)
+        lock.acquire()
+    except Timeout:
+        raise OSError(
+            f"another nlgbench run is writing to {out}: wait for it, or choose another --out."
+        ) from None
+    except OSError as error:
+        raise OSError(
+            f"cannot write to {out} ({error.strerror or error}): choose another folder with --out, "
+            "or mend its permissions."
+        ) from None
+    with lock:
+        yield
+    lock.release()

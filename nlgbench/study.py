@@ -1,0 +1,623 @@
+"""A study: the tidy tables of one data set, checked once, and what must be known to read them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from nlgbench import csv_files, tables
+from nlgbench.csv_files import TableError
+from nlgbench.names import did_you_mean, known
+
+Source = Literal["published", "released", "simulated", "study"]
+
+TABLES = (
+    *("outputs", "judgments", "preferences", "logprobs", "references", "contexts", "scores"),
+    *("system_scores", "comparisons"),
+)
+
+#: What a file may leave out, and what it is then.
+_DEFAULTS: dict[str, dict[str, str]] = {
+    "outputs": {"text": "", "context": ""},
+    "judgments": {"dimension": "quality", "group_id": ""},
+    "preferences": {"dimension": "quality", "group_id": ""},
+    "scores": {"signature": ""},
+    "system_scores": {"signature": ""},
+}
+
+# Table and column -> the column of `outputs` that must have each of its values.
+_REFERS = {
+    ("judgments", "output_id"): "output_id",
+    ("preferences", "output_a"): "output_id",
+    ("preferences", "output_b"): "output_id",
+    ("logprobs", "output_id"): "output_id",
+    ("scores", "output_id"): "output_id",
+    ("comparisons", "output_a"): "output_id",
+    ("comparisons", "output_b"): "output_id",
+    ("references", "item_id"): "item_id",
+    ("contexts", "item_id"): "item_id",
+    ("system_scores", "system"): "system",
+}
+
+_SETTINGS = {
+    "quality": "the dimension of judgments that is meant by quality",
+    "lower_is_better": "dimensions in which a lower value is better",
+    "clusters": "the column of outputs whose equal values go together",
+    "labels": "for systems and evaluators, as figures write them",
+    "extra": "further columns of outputs",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The tables of one study, checked when it is made.
+
+    Parameters
+    ----------
+    outputs : DataFrame
+        A row per text: ``output_id, item_id, system``; ``text``, ``is_human`` and ``context`` where
+        the study has them (else empty; ``is_human`` is then true for the system ``human``).
+    judgments : DataFrame, optional
+        A row per output, annotator and dimension: ``output_id, annotator_id, value``;
+        ``dimension`` (else "quality") and ``group_id`` (what was judged on one page; else empty).
+    name : str, default "study"
+        How results and figures call it.
+    source : {"study", "released", "simulated", "published"}
+        Where its data come from.
+    preferences : DataFrame, optional
+        ``output_a, output_b, annotator_id, dimension, group_id, choice`` ("a", "b" or "tie"); a was
+        shown first.
+    logprobs : DataFrame, optional
+        ``output_id, model, logprob, n_tokens``: nats, of the whole text, under ``model``.
+    references : DataFrame, optional
+        ``item_id, reference_id, text``.
+    contexts : DataFrame, optional
+        ``item_id, state, is_target`` and a column per feature.
+    scores, system_scores : DataFrame, optional
+        What evaluators said of outputs (``output_id, evaluator, score, signature``) and of whole
+        systems (``system, evaluator, score, signature``).
+    comparisons : DataFrame, optional
+        ``output_a, output_b, comparator, prob_a, prob_tie, prob_b``.
+    settings : mapping, optional
+        ``quality`` (a dimension; else the only one), ``lower_is_better`` (dimensions),
+        ``clusters`` (a column of outputs), ``labels`` (name -> as figures write it), ``extra``
+        (columns of outputs that are kept beside the known ones).
+    truth : mapping of str to DataFrame, optional
+        What is known of a simulated study.
+    related : mapping of str to Study, optional
+        Studies that evaluators may learn from but nobody scores.
+
+    Raises
+    ------
+    TableError
+        When a table breaks a rule: it names table, row, column, value, rule and way out.
+    ValueError
+        For a setting or a source that is unknown, with the nearest.
+
+    Notes
+    -----
+    A column ``dataset`` is dropped where it names one data set and refused where it names several.
+    Tables are checked here and nowhere else; they are copies, and not to be changed in place.
+
+    Examples
+    --------
+    >>> outputs = pd.DataFrame({"output_id": ["a1", "h1"], "item_id": ["1", "1"]})
+    >>> study = Study(outputs.assign(system=["a", "human"], text=["Hi.", "Hello."]))
+    >>> study.outputs["is_human"].tolist(), study.systems
+    ([False, True], ['a'])
+    """
+
+    outputs: pd.DataFrame
+    judgments: pd.DataFrame | None = None
+    _: dataclasses.KW_ONLY
+    name: str = "study"
+    source: Source = "study"
+    preferences: pd.DataFrame | None = None
+    logprobs: pd.DataFrame | None = None
+    references: pd.DataFrame | None = None
+    contexts: pd.DataFrame | None = None
+    scores: pd.DataFrame | None = None
+    system_scores: pd.DataFrame | None = None
+    comparisons: pd.DataFrame | None = None
+    settings: Mapping[str, Any] | None = None
+    truth: Mapping[str, pd.DataFrame] | None = None
+    related: Mapping[str, Study] | None = None
+    #: Where the data first came from, such as "released:huse"; kept when it is written and read.
+    origin: str = dataclasses.field(default="", init=False)
+    #: True straight from a loader: what of its kind a paper's claims can be answered with.
+    pristine: bool = dataclasses.field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        known(self.source, tables.SOURCES, "source")
+        settings = dict(self.settings or {})
+        for key in settings:
+            known(key, list(_SETTINGS), "settings")
+        put = _put(self)
+        outputs = _checked("outputs", self.outputs, tuple(settings.get("extra", ())), "")
+        put("outputs", outputs)
+        for table in TABLES[1:]:
+            frame = getattr(self, table)
+            if frame is not None:
+                put(table, _checked(table, frame, (), ""))
+        put("settings", settings)
+        put("truth", None if self.truth is None else dict(self.truth))
+        put("related", dict(self.related or {}))
+        _check_references(self)
+        _check_settings(self)
+
+    @property
+    def systems(self) -> list[str]:
+        """Systems that are not human, in order of first appearance."""
+        machine = self.outputs.loc[~self.outputs["is_human"], "system"]
+        return [str(name) for name in machine.unique()]
+
+    @property
+    def dimensions(self) -> list[str]:
+        """Dimensions of its judgments, in order of first appearance."""
+        if self.judgments is None:
+            return []
+        return [str(name) for name in self.judgments["dimension"].unique()]
+
+    def dimension(self, name: str | None = None) -> str:
+        """Name a dimension of the judgments; without a name the one that is quality.
+
+        Raises
+        ------
+        ValueError
+            When there is no such dimension, or several and none is said to be quality.
+        """
+        there = self.dimensions
+        if not there:
+            raise ValueError(f"{self.name} has no judgments: give Study(judgments=...).")
+        if name is not None:
+            return known(name, there, "dimension")
+        chosen = (self.settings or {}).get("quality")
+        if chosen is not None:
+            return str(chosen)
+        if len(there) > 1:
+            raise ValueError(
+                f"{self.name} has judgments of {', '.join(there)}: say which by dimension=, or "
+                "for all by settings={'quality': ...}."
+            )
+        return there[0]
+
+    def label(self, name: str) -> str:
+        """Give a system's or evaluator's name as figures write it."""
+        labels = (self.settings or {}).get("labels", {})
+        return str(labels.get(name, name.replace("_", " ")))
+
+    def replace(self, **changes: Any) -> Study:
+        """Give a study with some parts changed; what is given is checked anew.
+
+        Parameters
+        ----------
+        **changes
+            As `Study` takes them.
+
+        Returns
+        -------
+        Study
+            It answers no claim of a paper, as it is no longer what was released.
+
+        Raises
+        ------
+        TableError, ValueError
+            As `Study`.
+
+        Examples
+        --------
+        >>> study = Study(pd.DataFrame({"output_id": ["1"], "item_id": ["1"], "system": ["a"]}))
+        >>> study.replace(name="pilot").name
+        'pilot'
+        """
+        names = [field.name for field in dataclasses.fields(self) if field.init]
+        for name in changes:
+            known(name, names, "replace")
+        whole = {name: getattr(self, name) for name in names} | changes
+        if "outputs" in changes or "settings" in changes:
+            made = Study(**whole)
+        else:
+            made = trusted(**whole)
+            put = _put(made)
+            for name in set(changes) & set(TABLES):
+                if changes[name] is not None:
+                    put(name, _checked(name, changes[name], (), ""))
+            _check_references(made)
+        _put(made)("origin", self.origin)
+        return made
+
+    def only(self, *, systems: Iterable[str] | None = None, is_human: bool | None = None) -> Study:
+        """Keep some systems' outputs, and what is said of them.
+
+        Parameters
+        ----------
+        systems : iterable of str, optional
+            Names; human texts are kept, too, unless `is_human` says otherwise.
+        is_human : bool, optional
+            True keeps human texts alone, False machines'.
+
+        Returns
+        -------
+        Study
+            Judgments, log-probabilities, scores, comparisons and preferences of other outputs are
+            left out; references and contexts stay.
+
+        Raises
+        ------
+        ValueError
+            For an unknown system, with the nearest, or when nothing is left.
+
+        Examples
+        --------
+        >>> outputs = pd.DataFrame({"output_id": ["1", "2"], "item_id": "1", "system": ["a", "b"]})
+        >>> Study(outputs).only(systems=["b"]).outputs["output_id"].tolist()
+        ['2']
+        """
+        kept = np.ones(len(self.outputs), dtype=bool)
+        if systems is not None:
+            chosen = [known(name, self.systems, "systems") for name in systems]
+            kept &= (self.outputs["system"].isin(chosen) | self.outputs["is_human"]).to_numpy()
+        if is_human is not None:
+            kept &= (self.outputs["is_human"] == is_human).to_numpy()
+        if not kept.any():
+            raise ValueError(f"no output of {self.name} is left: {len(kept)} were there.")
+        outputs = self.outputs[kept].reset_index(drop=True)
+        parts: dict[str, Any] = {"outputs": outputs}
+        ids, names = set(outputs["output_id"]), set(outputs["system"])
+        for (table, column), target in _REFERS.items():
+            frame = parts.get(table, getattr(self, table))
+            if frame is not None and target != "item_id":
+                inside = frame[column].isin(ids if target == "output_id" else names)
+                parts[table] = frame[inside].reset_index(drop=True)
+        names_of = [field.name for field in dataclasses.fields(self) if field.init]
+        made = trusted(**{name: getattr(self, name) for name in names_of} | parts)
+        _put(made)("origin", self.origin)
+        return made
+
+    def check(self) -> pd.DataFrame:
+        """Say what can be asked of this study, and what is missing for the rest.
+
+        Returns
+        -------
+        DataFrame
+            ``analysis``, ``possible`` and ``missing`` (empty where it is possible).
+
+        Examples
+        --------
+        >>> outputs = pd.DataFrame({"output_id": ["1"], "item_id": ["1"], "system": ["a"]})
+        >>> Study(outputs).check().set_index("analysis").loc["huse", "missing"]
+        'human outputs; judgments; logprobs (of every output, under its system)'
+        """
+        outputs, judgments = self.outputs, self.judgments
+        again = judgments is not None and bool(
+            judgments.duplicated(["output_id", "dimension"]).any()
+        )
+        has = {
+            "human outputs": bool(outputs["is_human"].any()),
+            "outputs of two systems": len(self.systems) > 1,
+            "outputs of three systems": len(self.systems) > 2,
+            "texts": bool((outputs["text"] != "").any()),
+            "judgments": judgments is not None,
+            "two judgments of an output": again,
+            "logprobs (of every output, under its system)": self.logprobs is not None,
+            "references": self.references is not None,
+            "contexts": self.contexts is not None,
+            "scores or system_scores": self.scores is not None or self.system_scores is not None,
+            "comparisons or preferences": not (self.comparisons is self.preferences is None),
+        }
+        needs = {
+            "huse": ["human outputs", "judgments", "logprobs (of every output, under its system)"],
+            "accuracy": ["human outputs", "judgments"],
+            "agreement": ["judgments", "two judgments of an output"],
+            "score: overlap": ["texts", "references"],
+            "score: discriminators": ["texts", "human outputs"],
+            "score: diversity": ["texts"],
+            "score: listeners": ["texts", "contexts"],
+            "correlate": ["scores or system_scores", "judgments", "outputs of three systems"],
+            "supervise": ["texts", "human outputs"],
+            "rate": ["comparisons or preferences", "outputs of two systems"],
+        }
+        rows = [(name, [one for one in wanted if not has[one]]) for name, wanted in needs.items()]
+        return pd.DataFrame(
+            [(name, not lacking, "; ".join(lacking)) for name, lacking in rows],
+            columns=["analysis", "possible", "missing"],
+        )
+
+    def write(self, folder: str | os.PathLike) -> None:
+        """Write the study as a folder of CSV files and a ``study.json``.
+
+        Parameters
+        ----------
+        folder : path
+            Written aside and renamed into place; a former study there is replaced, any other
+            folder refused.
+
+        Raises
+        ------
+        FileExistsError
+            When the folder holds something that is no study.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> study = Study(pd.DataFrame({"output_id": ["1"], "item_id": ["1"], "system": ["a"]}))
+        >>> with tempfile.TemporaryDirectory() as home:
+        ...     study.write(Path(home, "pilot"))
+        ...     read_study(Path(home, "pilot")).outputs["output_id"].tolist()
+        ['1']
+        """
+        place = Path(folder)
+        if place.exists() and not (place / _ABOUT).is_file():
+            raise FileExistsError(
+                f"{place} is there and is no study (it has no {_ABOUT}): choose another folder."
+            )
+        place.parent.mkdir(parents=True, exist_ok=True)
+        aside = place.with_name(f".{place.name}.{uuid.uuid4().hex[:8]}")
+        try:
+            _write(self, aside)
+            if place.exists():
+                former = place.with_name(f"{aside.name}.former")
+                place.rename(former)
+                aside.rename(place)
+                shutil.rmtree(former)
+            else:
+                aside.rename(place)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
+    def __repr__(self) -> str:
+        there = [name for name in TABLES[1:] if getattr(self, name) is not None]
+        more = f", {', '.join(there)}" if there else ""
+        return (
+            f"<Study {self.name!r} ({self.source}): {len(self.outputs):,} outputs of "
+            f"{self.outputs['system'].nunique()} systems{more}>"
+        )
+
+
+_ABOUT = "study.json"
+
+
+def trusted(outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **parts: Any) -> Study:
+    """Make a study of tables that are known to be right: by a file's hash, or as we made them."""
+    made: Study = object.__new__(Study)
+    put = _put(made)
+    for field in dataclasses.fields(Study):
+        put(field.name, None if field.default is dataclasses.MISSING else field.default)
+    put("outputs", outputs)
+    put("judgments", judgments)
+    for name, part in parts.items():
+        put(name, part)
+    put("settings", dict(made.settings or {}))
+    put("related", {} if made.related is None else made.related)
+    return made
+
+
+def straight_from(study: Study, origin: str) -> Study:
+    """Mark a study as it came from a loader or a world."""
+    put = _put(study)
+    put("origin", origin)
+    put("pristine", True)
+    return study
+
+
+def _put(study: Study) -> Any:
+    return lambda name, value: object.__setattr__(study, name, value)
+
+
+def _checked(
+    table: str,
+    frame: pd.DataFrame,
+    extra: tuple[str, ...],
+    where: str,
+    lines: list[int] | None = None,
+) -> pd.DataFrame:
+    """Fill what may be left out, drop `dataset`, and check everything that one table can break."""
+    shown = where or f"Study({table}=...)"
+    if not isinstance(frame, pd.DataFrame):
+        raise TableError(f"{shown} must be a DataFrame; got {type(frame).__name__}.")
+    frame = frame.reset_index(drop=True)
+    if "dataset" in frame:
+        names = [str(name) for name in frame["dataset"].unique()]
+        if len(names) > 1:
+            raise TableError(
+                f"{shown}: {table}, column 'dataset' names {', '.join(names[:5])}. A study is of "
+                "one data set: make a Study of each, and give analyses a dict of them."
+            )
+        frame = frame.drop(columns="dataset")
+    missing = [name for name in extra if name not in frame]
+    if missing:
+        raise TableError(f"{shown}: {table} has no column {missing[0]!r}, which 'extra' declares.")
+    kept = frame[list(extra)]
+    frame = frame.drop(columns=list(extra))
+    for name, value in _DEFAULTS.get(table, {}).items():
+        if name not in frame:
+            frame = frame.assign(**{name: value})
+    if table == "outputs" and "is_human" not in frame and "system" in frame:
+        frame = frame.assign(is_human=frame["system"].astype(str) == "human")
+    lacking = [name for name in ("dataset", "item_id") if name in tables.columns(table)]
+    lacking = [name for name in lacking if name == "dataset" or table == "comparisons"]
+    frame = frame.drop(columns=lacking, errors="ignore").assign(**dict.fromkeys(lacking, "-"))
+    checked = tables.check(frame, table, source=shown, lines=lines).drop(columns=lacking)
+    return checked.assign(**{str(name): kept[name] for name in kept})
+
+
+def _check_references(study: Study) -> None:
+    for (table, column), target in _REFERS.items():
+        frame = getattr(study, table)
+        if frame is None:
+            continue
+        there = study.outputs[target]
+        lost = ~frame[column].isin(there)
+        if lost.any():
+            row = int(lost.to_numpy().argmax())
+            value = frame[column].iloc[row]
+            hint = did_you_mean(value, there.unique()[:5000])
+            raise TableError(
+                f"Study({table}=...), row {row + 1}: {column} {value!r} is no {target} of outputs "
+                f"({int(lost.sum()):,} such rows).{hint} Add it to outputs, or drop those rows."
+            )
+
+
+def _check_settings(study: Study) -> None:
+    settings = study.settings or {}
+    named = [settings["quality"]] if "quality" in settings else []
+    for dimension in [*named, *settings.get("lower_is_better", ())]:
+        known(str(dimension), study.dimensions, "settings: dimension")
+    if "clusters" in settings:
+        known(settings["clusters"], [str(one) for one in study.outputs], "settings: clusters")
+
+
+def _write(study: Study, folder: Path) -> None:
+    folder.mkdir()
+    for table in TABLES:
+        frame = getattr(study, table)
+        if frame is not None:
+            _save(frame, folder / f"{table}.csv")
+    kinds = {}
+    for name, frame in (study.truth or {}).items():
+        (folder / "truth").mkdir(exist_ok=True)
+        _save(frame, folder / "truth" / f"{name}.csv")
+        kinds[name] = {str(column): str(kind) for column, kind in frame.dtypes.items()}
+    for name, other in (study.related or {}).items():
+        (folder / "related").mkdir(exist_ok=True)
+        _write(other, folder / "related" / name)
+    about = {
+        "name": study.name,
+        "origin": study.origin or study.source,
+        "settings": dict(study.settings or {}),
+        "truth": kinds,
+        "related": list(study.related or {}),
+    }
+    (folder / _ABOUT).write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
+
+
+def _save(frame: pd.DataFrame, path: Path) -> None:
+    frame.to_csv(path, index=False, lineterminator="\n", quoting=csv_files.quoting(frame))
+
+
+def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
+    r"""Read a study from a folder of tables.
+
+    Parameters
+    ----------
+    folder : path
+        ``outputs.csv``, and any of ``judgments.csv``, ``preferences.csv``, ``logprobs.csv``,
+        ``references.csv``, ``contexts.csv``, ``scores.csv``, ``system_scores.csv``,
+        ``comparisons.csv``; ``study.json`` with a name and settings, if there is one.
+    name : str, optional
+        Default: that of ``study.json``, or the folder's.
+
+    Returns
+    -------
+    Study
+        Its source is ``study`` whatever it was made of; ``origin`` says what it was.
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is no folder, or no ``outputs.csv`` in it.
+    TableError
+        As `Study`, with file, row and line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     _ = Path(home, "outputs.csv").write_text("output_id,item_id,system\n007,1,a\n")
+    ...     read_study(home, name="pilot")
+    <Study 'pilot' (study): 1 outputs of 1 systems>
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        there = [other.name for other in place.parent.iterdir()] if place.parent.is_dir() else []
+        raise FileNotFoundError(f"no folder {place}.{did_you_mean(place.name, there)}")
+    stray = [one.stem for one in place.glob("*.csv") if one.stem not in TABLES]
+    if not (place / "outputs.csv").is_file():
+        raise FileNotFoundError(
+            f"{place} has no outputs.csv, the one table that a study needs (output_id, item_id, "
+            f"system, text).{did_you_mean('outputs', stray)}"
+        )
+    if stray:
+        raise TableError(
+            f"{place / stray[0]}.csv is no table of a study.{did_you_mean(stray[0], TABLES)} There "
+            f"are: {', '.join(TABLES)}. Rename it, or move it elsewhere."
+        )
+    about = _about(place)
+    settings = dict(about.get("settings", {}))
+    read: dict[str, Any] = {}
+    for table in TABLES:
+        path = place / f"{table}.csv"
+        if path.is_file():
+            frame, lines = csv_files.parse(path)
+            extra = tuple(settings.get("extra", ())) if table == "outputs" else ()
+            read[table] = _checked(table, frame, extra, os.fspath(path), lines)
+    truth = {
+        one: _read_typed(place / "truth" / f"{one}.csv", kinds)
+        for one, kinds in about.get("truth", {}).items()
+    }
+    related = {one: read_study(place / "related" / one) for one in about.get("related", [])}
+    called = name or about.get("name") or place.resolve().name
+    made = trusted(**read, name=called, settings=settings, truth=truth or None, related=related)
+    _check_references(made)
+    _check_settings(made)
+    _put(made)("origin", str(about.get("origin", "")))
+    return made
+
+
+def _about(place: Path) -> dict[str, Any]:
+    path = place / _ABOUT
+    if not path.is_file():
+        return {}
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise TableError(f"{path} is no JSON ({error}): mend it, or leave the file out.") from None
+    if not isinstance(about, dict):
+        raise TableError(f"{path} must hold an object with name and settings; mend it.")
+    for key in about:
+        known(key, ["name", "origin", "settings", "truth", "related"], str(path))
+    for key in about.get("settings", {}):
+        known(key, list(_SETTINGS), f"{path}, settings")
+    return about
+
+
+def _read_typed(path: Path, kinds: Mapping[str, str]) -> pd.DataFrame:
+    frame, _ = csv_files.parse(path)
+    names = {"float64": "float", "int64": "int", "bool": "bool"}
+    return pd.DataFrame(
+        {
+            column: csv_files.convert(frame[column], names.get(kind, "text"))[0]
+            for column, kind in kinds.items()
+        }
+    )
+
+
+def with_dataset(study: Study) -> tables.Study:
+    """Give a study's tables to functions that still ask for a column `dataset`."""
+    parts = {
+        name: None if frame is None else frame.assign(dataset=study.name)
+        for name, frame in (
+            (name, getattr(study, name))
+            for name in ("outputs", "judgments", "logprobs", "references", "contexts")
+        )
+    }
+    return tables.Study(**parts)  # type: ignore[arg-type]
+
+
+def without_dataset(old: tables.Study, **about: Any) -> Study:
+    """Make a study of checked tables that still have a column `dataset`."""
+    parts: dict[str, Any] = {
+        name: None if frame is None else frame.drop(columns="dataset")
+        for name, frame in vars(old).items()
+    }
+    return trusted(**parts, **about)

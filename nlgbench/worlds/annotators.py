@@ -1,0 +1,307 @@
+"""Simulated annotators: how typical a text is, how they rate it, and what their ratings sum to."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import ndtr
+from scipy.stats import norm, pearsonr
+from scipy.stats import t as student
+
+from nlgbench.generators.reviews import review_grammar
+
+Floats = NDArray[np.float64]
+
+DIMENSIONS = ("typicality", "real_or_fake")
+HIGHEST = 5
+_SLOPE, _SHIFT = 3.0, 7.55  # -0.85 nats per token is a 5 ("very typical"), -2.35 is a 0.5
+_INVALID = -1.0  # below what any sentence of the grammar but a few gets
+#: Nats per token at which a text of the grammar would be found invalid.
+INVALID_NATS = (_INVALID - _SHIFT) / _SLOPE
+REAL_ABOVE = 2.0
+BIAS_SD, NOISE_SD, CARELESS = 0.5, 1.1, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Crew:
+    """Annotators who judge every output.
+
+    Attributes
+    ----------
+    leniency : ndarray of shape (n,)
+        What each adds to every rating, before rounding.
+    careless : ndarray of bool, shape (n,)
+        Who does not read: rates 0 to 5 at random.
+    """
+
+    leniency: Floats
+    careless: NDArray[np.bool_]
+
+
+def hire(n: int, *, seed: int | np.random.Generator) -> Crew:
+    """Draw annotators: leniency with standard deviation .5, each careless with probability .1.
+
+    Parameters
+    ----------
+    n : int
+        How many.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    Crew
+        Of `n`.
+
+    Notes
+    -----
+    How many are careless is binomial: of 20, 2 on average with standard deviation 1.3, and 6 or
+    more in one crew of ninety. Whoever reports the scores of one crew reports
+    `nlgbench.worlds.truth.over_crews` beside them.
+
+    Examples
+    --------
+    >>> hire(3, seed=0).leniency.shape
+    (3,)
+    """
+    rng = np.random.default_rng(seed)
+    return Crew(rng.normal(0, BIAS_SD, size=n), rng.random(n) < CARELESS)
+
+
+def typicality(logprob_per_token: Floats) -> Floats:
+    """Say how typical texts are, on the scale of the ratings.
+
+    Parameters
+    ----------
+    logprob_per_token : ndarray
+        Log-probability under the reference divided by the number of tokens, nats.
+
+    Returns
+    -------
+    ndarray
+        A linear function: 5 at -0.85 nats, 0.5 at -2.35; -1 (invalid) where it is minus infinity.
+
+    Examples
+    --------
+    >>> typicality(np.array([-0.85, -2.35, -np.inf])).round(2).tolist()
+    [5.0, 0.5, -1.0]
+    """
+    inside = np.isfinite(logprob_per_token)
+    return np.where(inside, _SLOPE * np.where(inside, logprob_per_token, 0) + _SHIFT, _INVALID)
+
+
+def judge(
+    crew: Crew, typical: Floats, *, dimension: str = "typicality", seed: int | np.random.Generator
+) -> Floats:
+    """Let every annotator judge every text.
+
+    Parameters
+    ----------
+    crew : Crew
+        Of n annotators.
+    typical : ndarray of shape (m,)
+        As `typicality` gives it.
+    dimension : {"typicality", "real_or_fake"}
+        Whole ratings from 0 (invalid) to 5 (very typical), or votes: 1 real, 0 fake.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    ndarray of shape (m, n)
+        Judgments: the typicality + the annotator's leniency + noise (standard deviation 1.1),
+        rounded and cut at 0 and 5; real when it is above 2. A careless annotator draws any of
+        the values.
+
+    Raises
+    ------
+    ValueError
+        When the dimension is unknown.
+
+    Examples
+    --------
+    >>> judge(Crew(np.zeros(1), np.array([False])), np.array([9.0, -9.0]), seed=0).ravel().tolist()
+    [5.0, 0.0]
+    """
+    if dimension not in DIMENSIONS:
+        raise ValueError(f"dimension: {dimension!r} is unknown. There are: {', '.join(DIMENSIONS)}")
+    rng = np.random.default_rng(seed)
+    shape = (len(typical), len(crew.leniency))
+    felt = typical[:, None] + crew.leniency + rng.normal(0, NOISE_SD, size=shape)
+    if dimension == "typicality":
+        careful, n_values = np.clip(np.round(felt), 0, HIGHEST), HIGHEST + 1
+    else:
+        careful, n_values = (felt > REAL_ABOVE).astype(np.float64), 2
+    return np.where(crew.careless, rng.integers(n_values, size=shape), careful)
+
+
+def sum_distribution(crew: Crew, typical: Floats) -> Floats:
+    """Give the exact distribution of the sum of a crew's typicality ratings.
+
+    Parameters
+    ----------
+    crew : Crew
+        Of n annotators.
+    typical : ndarray of shape (m,)
+        As `typicality` gives it.
+
+    Returns
+    -------
+    ndarray of shape (m, 5 n + 1)
+        Probability of each sum, 0 to 5 n; the mean judgment is the sum / n.
+
+    Examples
+    --------
+    >>> crew = Crew(np.array([0.0, 0.3]), np.array([False, True]))
+    >>> sum_distribution(crew, np.array([2.0])).shape
+    (1, 11)
+    """
+    edges = np.concatenate([[-np.inf], np.arange(HIGHEST) + 0.5, [np.inf]])
+    above = (edges[:, None] - typical - crew.leniency[:, None, None]) / NOISE_SD
+    rated = np.diff(ndtr(above), axis=1)  # annotators, values, texts
+    rated[crew.careless] = 1 / (HIGHEST + 1)
+    total = np.ones((1, len(typical)))
+    for one in rated:
+        wider = np.zeros((len(total) + HIGHEST, len(typical)))
+        for value, chance in enumerate(one):
+            wider[value : value + len(total)] += chance * total
+        total = wider
+    return np.ascontiguousarray(total.T)
+
+
+def n_tokens(texts: list[str]) -> NDArray[np.int64]:
+    """Count words.
+
+    Parameters
+    ----------
+    texts : list of str
+        Words separated by single spaces.
+
+    Returns
+    -------
+    ndarray of int64
+        At least 1 each.
+
+    Examples
+    --------
+    >>> n_tokens(["it leaks ."]).tolist()
+    [3]
+    """
+    return np.array([len(text.split(" ")) for text in texts], dtype=np.int64)
+
+
+def typicality_table(
+    *,
+    n_sentences: int = 100,
+    n_annotators: int = 20,
+    level: float = 0.9,
+    seed: int | np.random.Generator,
+) -> pd.DataFrame:
+    """Judge sentences from all over the range of log-frequency (Figure 2).
+
+    Parameters
+    ----------
+    n_sentences : int
+        How many: as evenly spread over the range of log-probability as 20,000 draws allow.
+    n_annotators : int
+        Each judges every sentence.
+    level : float
+        Of the intervals.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    DataFrame
+        A row per sentence, from rare to frequent: text, logprob (nats), n_tokens,
+        logprob_per_token, judgment (mean, 0 to 5), ci_low, ci_high (Student's t over annotators,
+        not cut at 0 and 5; of no width where all agree), level.
+
+    Raises
+    ------
+    ValueError
+        When there are fewer than 3 sentences or 2 annotators.
+
+    Notes
+    -----
+    Figure 2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169), with its 90%
+    intervals. `correlation` gives its r.
+
+    Examples
+    --------
+    >>> table = typicality_table(n_sentences=30, seed=0)
+    >>> correlation(table)["x"].tolist()
+    ['logprob', 'logprob_per_token']
+    """
+    if n_sentences < 3 or n_annotators < 2:
+        raise ValueError(
+            "typicality_table needs at least 3 sentences and 2 annotators. "
+            f"Got n_sentences={n_sentences}, n_annotators={n_annotators}."
+        )
+    rng = np.random.default_rng(seed)
+    texts = list(dict.fromkeys(review_grammar().sample(20_000 + 2 * n_sentences, seed=rng)))
+    logprob = review_grammar().logprob(texts)
+    order = np.argsort(logprob, kind="stable")
+    near = np.linspace(logprob[order[0]], logprob[order[-1]], n_sentences)
+    place = np.searchsorted(logprob[order], near)
+    # Each sentence once: at the sparse ends two targets may be nearest to the same one.
+    step = np.arange(n_sentences)
+    place = np.maximum.accumulate(place - step) + step
+    last = len(texts) - n_sentences + step
+    chosen = order[np.minimum(place, last)]
+    table = pd.DataFrame({"text": [texts[at] for at in chosen], "logprob": logprob[chosen]})
+    table["n_tokens"] = n_tokens(table["text"].tolist())
+    table["logprob_per_token"] = table["logprob"] / table["n_tokens"]
+    typical = typicality(table["logprob_per_token"].to_numpy())
+    values = judge(hire(n_annotators, seed=rng), typical, seed=rng)
+    table["judgment"] = values.mean(axis=1)
+    half = student.ppf(0.5 + level / 2, n_annotators - 1) * values.std(axis=1, ddof=1)
+    table["ci_low"] = table["judgment"] - half / np.sqrt(n_annotators)
+    table["ci_high"] = table["judgment"] + half / np.sqrt(n_annotators)
+    return table.assign(level=level)
+
+
+def correlation(table: pd.DataFrame, *, level: float = 0.9) -> pd.DataFrame:
+    """Correlate mean judgments with log-probability.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `typicality_table`: at least 4 rows.
+    level : float
+        Of the interval (Fisher's z).
+
+    Returns
+    -------
+    DataFrame
+        Rows for x = logprob and logprob_per_token: x, pearson (-1 to 1), ci_low, ci_high, level,
+        n.
+
+    Raises
+    ------
+    ValueError
+        When there are fewer than 4 rows.
+
+    Notes
+    -----
+    Annotators follow the log-probability per token; that of the whole text also tells short from
+    long, so its r is lower.
+
+    Examples
+    --------
+    >>> table = typicality_table(n_sentences=50, seed=0)
+    >>> bool(correlation(table)["pearson"].is_monotonic_increasing)
+    True
+    """
+    if len(table) < 4:
+        raise ValueError(f"an interval of r needs at least 4 sentences. Got {len(table)}.")
+    half = norm.ppf(0.5 + level / 2) / np.sqrt(len(table) - 3)
+    rows = []
+    for x in ("logprob", "logprob_per_token"):
+        r = float(pearsonr(table[x], table["judgment"]).statistic)
+        low, high = np.tanh(np.arctanh(r) + np.array([-half, half]))
+        rows.append(
+            {"x": x, "pearson": r, "ci_low": low, "ci_high": high, "level": level, "n": len(table)}
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,234 @@
+"""Speakers of color captions: what can be said of a context, what it means, and who says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from nlgbench.datasets.color_contexts import NEAR, lab
+
+#: Words of the world: names that people gave to colors in the XKCD survey, by Matplotlib's list.
+WORDS = (
+    *("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "grey", "black"),
+    *("white", "teal", "olive", "navy", "maroon", "lavender", "turquoise", "tan", "lime"),
+    *("magenta", "gold", "salmon"),
+)
+
+#: What a comparative compares: column of CIELAB's lightness or chroma, and the sign.
+COMPARATIVES = {"darker": (0, -1), "lighter": (0, 1), "duller": (1, -1), "brighter": (1, 1)}
+
+#: How far from its color a word still applies, and over what difference from the context's mean a
+#: comparative comes to apply, both in units of CIELAB.
+WORD_SPREAD = 15.0
+COMPARATIVE_SPREAD = 4.0
+
+#: How well any caption fits "none of these"; keeps speakers from captions that barely apply.
+NONE_FITS = 0.05
+
+#: Speakers choose in proportion to exp(RATIONALITY * utility); each word costs WORD_COST nats, so
+#: that the many harmless words to deny are not worth saying.
+RATIONALITY = 6.0
+WORD_COST = 0.5
+
+_LEAST_APART = 5.0
+_CHUNK = 200
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colors in order of hue, so that the states of a context are in order of their numbers.
+
+    Attributes
+    ----------
+    hsl, lab : ndarray, shape (n, 3)
+        Hue, saturation and lightness; CIELAB.
+    apart : ndarray, shape (n, n)
+        CIEDE2000 of each two.
+    """
+
+    hsl: np.ndarray
+    lab: np.ndarray
+    apart: np.ndarray
+
+
+@cache
+def palette() -> Palette:
+    """Give the colors that contexts are made of: Matplotlib's 949 of the XKCD survey.
+
+    Returns
+    -------
+    Palette
+        The distinct ones.
+
+    Examples
+    --------
+    >>> len(palette().hsl)
+    949
+    """
+    from colorsys import rgb_to_hls
+
+    from matplotlib.colors import XKCD_COLORS, to_rgb
+
+    hls = [rgb_to_hls(*to_rgb(code)) for code in sorted(set(XKCD_COLORS.values()))]
+    hsl = np.array(sorted((360 * h, min(100 * s, 100), 100 * light) for h, light, s in hls))
+    colors = lab(hsl)
+    return Palette(hsl, colors, _ciede2000(colors[:, None], colors[None]))
+
+
+def _ciede2000(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    from skimage.color import deltaE_ciede2000
+
+    return deltaE_ciede2000(a, b)
+
+
+@cache
+def _vocabulary() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """List all captions and the parts of each: head, comparative, negated word (0 for none)."""
+    parts = np.indices((len(WORDS) + 1, len(COMPARATIVES) + 1, len(WORDS) + 1)).reshape(3, -1)
+    head, comparative, negated = parts[:, (parts[0] != parts[2]) | (parts[0] == 0)]
+    heads = np.array(["color", *WORDS], dtype=object)[head]
+    before = np.array(["", *(f"{word} " for word in COMPARATIVES)], dtype=object)[comparative]
+    after = np.array(["", *(f" not {word}" for word in WORDS)], dtype=object)[negated]
+    return before + heads + after, head, comparative, negated
+
+
+def _fits(triples: np.ndarray) -> np.ndarray:
+    """Log of how well every caption fits every color: contexts x 3 x captions."""
+    from matplotlib.colors import XKCD_COLORS, to_rgb
+    from skimage.color import rgb2lab
+
+    colors = palette().lab
+    words = rgb2lab(np.array([to_rgb(XKCD_COLORS[f"xkcd:{word}"]) for word in WORDS]))
+    distance = _ciede2000(colors[:, None], words[None])[triples]
+    none = np.zeros((*triples.shape, 1))
+    word = -((distance / WORD_SPREAD) ** 2) / 2
+    # A color that is the very word still fits "not" it a little, so that nothing is impossible.
+    without = np.log1p(-(1 - NONE_FITS) * np.exp(word))
+    seen = colors[triples]
+    scales = np.stack([seen[..., 0], np.hypot(seen[..., 1], seen[..., 2])], axis=-1)
+    above = scales - scales.mean(axis=1, keepdims=True)
+    compared = [
+        -np.logaddexp(0, -sign * above[..., column] / COMPARATIVE_SPREAD)
+        for column, sign in COMPARATIVES.values()
+    ]
+    _, head, comparative, negated = _vocabulary()
+    return (
+        np.concatenate([none, word], axis=-1)[..., head]
+        + np.concatenate([none, np.stack(compared, axis=-1)], axis=-1)[..., comparative]
+        + np.concatenate([none, without], axis=-1)[..., negated]
+    )
+
+
+def _speak(log_listener: np.ndarray, beliefs: np.ndarray) -> np.ndarray:
+    """Log-probability of every caption: contexts x speakers x captions.
+
+    A speaker's utility is minus the divergence of the listener's belief from its own.
+    """
+    from scipy.special import log_softmax
+
+    n_words = np.array([len(text.split()) for text in _vocabulary()[0]])
+    utility = np.einsum("nbc,ncu->nbu", beliefs, log_listener) - WORD_COST * n_words
+    return log_softmax(RATIONALITY * utility, axis=2)
+
+
+def speak(
+    triples: np.ndarray, beliefs: np.ndarray, *, n_captions: int, seed: int | np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Let speakers of given beliefs speak, and tell what their captions mean.
+
+    Parameters
+    ----------
+    triples : ndarray of int, shape (n, 3)
+        Contexts, by the numbers of their colors in `palette`.
+    beliefs : ndarray, shape (n, n_speakers, 3)
+        Probability that each speaker gives to each color.
+    n_captions : int
+        Independent captions of each speaker.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    captions : ndarray of str, shape (n, n_speakers, n_captions)
+        What they say.
+    literal, ideal : ndarray, shape (n, n_speakers, n_captions, 3)
+        Each color's probability under a caption, for the literal and for the ideal listener of
+        `nlgbench.worlds.colors.color_world`, whose Notes have the formulas.
+
+    Examples
+    --------
+    >>> said, literal, ideal = speak(
+    ...     np.array([[0, 300, 600]]), np.eye(3)[None], n_captions=2, seed=0
+    ... )
+    >>> said.shape, ideal.shape
+    ((1, 3, 2), (1, 3, 2, 3))
+    """
+    from scipy.special import log_softmax, softmax
+
+    rng = np.random.default_rng(seed)
+    drawn, literal, ideal = [], [], []
+    for start in range(0, len(triples), _CHUNK):  # all captions of all contexts would not fit
+        part = slice(start, start + _CHUNK)
+        fits = _fits(triples[part])
+        none = np.full((len(fits), 1, fits.shape[2]), np.log(NONE_FITS))
+        listener = log_softmax(np.concatenate([fits, none], axis=1), axis=1)[:, :3]
+        said = _speak(listener, beliefs[part])
+        steps = np.exp(said).cumsum(axis=2)
+        at = rng.random((*said.shape[:2], n_captions)) * steps[..., -1:]
+        chosen = (steps[:, :, None, :] <= at[..., None]).sum(axis=-1)
+        about_each = _speak(listener, np.broadcast_to(np.eye(3), (len(fits), 3, 3)))
+        rows = np.arange(len(fits))[:, None, None]
+        drawn.append(chosen)
+        literal.append(softmax(np.moveaxis(fits, 1, 2)[rows, chosen], axis=-1))
+        ideal.append(softmax(np.moveaxis(about_each, 1, 2)[rows, chosen], axis=-1))
+    captions = _vocabulary()[0][np.concatenate(drawn)].astype(str)
+    return captions, np.concatenate(literal), np.concatenate(ideal)
+
+
+def draw_contexts(
+    n: int, *, taken: set[frozenset[int]], seed: int | np.random.Generator
+) -> np.ndarray:
+    """Draw contexts, in turn close, split and far.
+
+    Parameters
+    ----------
+    n : int
+        How many.
+    taken : set of frozenset of int
+        Colors that are not to stand together again; those drawn are added to it.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    ndarray of int, shape (n, 3)
+        Target, first and second distractor, by their numbers in `palette`; in a split context the
+        first distractor is the near one. Any two differ by at least 5 in CIEDE2000.
+
+    Examples
+    --------
+    >>> draw_contexts(2, taken=set(), seed=0).shape
+    (2, 3)
+    """
+    rng = np.random.default_rng(seed)
+    apart = palette().apart
+    seen = apart >= _LEAST_APART
+    near, far = seen & (apart <= NEAR), apart > NEAR
+    found: list[tuple[int, int, int]] = []
+    while len(found) < n:
+        target = int(rng.integers(len(apart)))
+        with_first, with_second = [(near, near), (near, far), (far, far)][len(found) % 3]
+        first = np.flatnonzero(with_first[target])
+        if not len(first):
+            continue
+        other = int(rng.choice(first))
+        second = np.flatnonzero(with_second[target] & with_second[other])
+        if not len(second):
+            continue
+        three = (target, other, int(rng.choice(second)))
+        if frozenset(three) not in taken:
+            taken.add(frozenset(three))
+            found.append(three)
+    return np.array(found)

@@ -1,0 +1,297 @@
+"""Color games whose every probability is known: contexts, captions, listeners, and the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from nlgbench import tables
+from nlgbench.datasets.color_contexts import NEAR, context_rows
+from nlgbench.worlds.color_speech import draw_contexts, palette, speak
+
+DATASET = "color_world"
+ROUNDS = "color_rounds"
+
+_CAPTIONS_PER_QUALITY = 5
+# Columns for the three colors of a caption's context: their numbers, and their probabilities.
+_COLORS, _LITERAL, _IDEAL = (
+    [f"{name}_{place}" for place in range(3)] for name in ("color", "literal", "ideal")
+)
+
+
+@dataclass(frozen=True)
+class ColorWorld:
+    """A simulated study of captions, rounds to learn from, and what is true of both.
+
+    Attributes
+    ----------
+    study : Study
+        Shaped as `nlgbench.datasets.comm_eval.load_comm_eval` gives it.
+    rounds : dict of str to Study
+        ``train``, ``dev``, ``test``, shaped as `nlgbench.datasets.monroe.load_monroe` gives them.
+    truth : DataFrame
+        A row per output and state, of the study and of all rounds: ``dataset``, ``output_id``,
+        ``state``, ``is_target``, ``literal``, ``ideal``, ``success``: the probabilities of that
+        state under the words alone, for the ideal listener, and for one who lapses.
+    """
+
+    study: tables.Study
+    rounds: dict[str, tables.Study]
+    truth: pd.DataFrame
+
+
+def _picks(success: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Let n listeners pick a color for each caption: captions x n, numbers 0 to 2."""
+    return (success.cumsum(axis=1)[:, None, :2] < rng.random((len(success), n, 1))).sum(axis=-1)
+
+
+def color_world(
+    *,
+    n_contexts: int = 120,
+    n_listeners: int = 3,
+    lapse: float = 0.1,
+    n_rounds: Mapping[str, int] | None = None,
+    seed: int | np.random.Generator,
+) -> ColorWorld:
+    """Simulate the color game, its captions of three qualities, and its listeners.
+
+    Parameters
+    ----------
+    n_contexts : int
+        Contexts of the study, an even number: they come in twins, the same three colors with the
+        target and the first distractor exchanged. Twins of which one has no caption that its
+        listeners understood are left out, so there may be fewer.
+    n_listeners : int
+        Each judges every caption.
+    lapse : float
+        How often a listener picks a color blindly, 0 to 1.
+    n_rounds : mapping of str to int, optional
+        Rounds to learn from; default 3,000 ``train``, 500 ``dev``, 500 ``test``.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    ColorWorld
+        ``study``: data set `DATASET`, ids, systems, references and judgments as in
+        `nlgbench.datasets.comm_eval.load_comm_eval`, with the paper's filter as it is printed.
+        Beside it, ``fresh_success`` is what new listeners (``f1``, ...) made of every caption
+        that was kept, misleading ones, too: these judgments are not circular, and the release
+        has none such. ``rounds``: data set `ROUNDS`; ``context`` is the condition. No colors of
+        a round are those of another one, or of a context of the study. ``truth``: see `ColorWorld`.
+
+    Raises
+    ------
+    ValueError
+        If a number is too small, `n_contexts` is odd, `lapse` is no probability, or no twins are
+        left.
+
+    Notes
+    -----
+    The colors are the 949 of the XKCD survey in Matplotlib; two of a context differ by at least 5
+    in CIEDE2000, and contexts are in turn close, split and far as
+    `nlgbench.datasets.color_contexts.conditions` has it. The constants named here are those of
+    `nlgbench.worlds.color_speech`.
+
+    A caption reads ``[comparative] word [not word]``, such as "darker blue not teal", or "color"
+    for the word. It fits a color ``c`` as the product of its parts: a word by
+    ``exp(-d**2 / (2 * WORD_SPREAD**2))``, ``d`` being CIEDE2000 from the word's own color; "not" a
+    word by ``1 - (1 - NONE_FITS)`` times that; a comparative by the logistic function of how far
+    ``c`` is above the context's mean in lightness or chroma, over `COMPARATIVE_SPREAD`. "blue
+    not teal" and "teal not blue" are opposites made of the same words.
+
+    The literal listener's ``L0(c | u)`` is in proportion to the fit, "none of these" fitting by
+    `NONE_FITS`. A speaker of belief ``b`` says ``u`` in proportion to ``exp(RATIONALITY *
+    (sum_c b(c) log L0(c | u) - WORD_COST * words))``, which is minus the divergence M of Newman et
+    al. (2020, eq. 1), up to a constant: descriptive speakers believe in the target, ambiguous ones
+    half in it and half in the nearest distractor. The ideal listener turns the descriptive
+    speaker round by Bayes with equal priors (Frank and Goodman 2012,
+    doi:10.1126/science.1218633); no listener finds the target of such captions more often.
+    Listeners draw a color from ``success = (1 - lapse) * ideal + lapse / 3``.
+
+    Examples
+    --------
+    >>> world = color_world(n_contexts=6, n_rounds={"train": 2}, seed=0)
+    >>> sorted(set(world.study.outputs["system"]))
+    ['ambiguous', 'descriptive', 'misleading']
+    >>> world.rounds["train"].outputs["context"].tolist()
+    ['close', 'split']
+    """
+    n_rounds = {"train": 3000, "dev": 500, "test": 500} if n_rounds is None else n_rounds
+    if n_contexts < 2 or n_contexts % 2 or n_listeners < 1 or not 0 <= lapse <= 1:
+        raise ValueError(
+            "a world needs an even number of contexts, a listener, and a lapse from 0 to 1. Got "
+            f"n_contexts={n_contexts}, n_listeners={n_listeners}, lapse={lapse}."
+        )
+    if min(n_rounds.values(), default=1) < 1:
+        raise ValueError(f"every split of n_rounds needs a round. Got {dict(n_rounds)}.")
+    rng = np.random.default_rng(seed)
+    for_study, for_listeners, *for_rounds = rng.spawn(2 + len(n_rounds))
+    taken: set[frozenset[int]] = set()
+    captions = _captions(draw_contexts(n_contexts // 2, taken=taken, seed=for_study), for_study)
+    study, truth = _study(captions, n_listeners, lapse, for_listeners)
+    rounds = {}
+    for (name, n), own in zip(n_rounds.items(), for_rounds, strict=True):
+        triples = draw_contexts(n, taken=taken, seed=own)
+        rounds[name], true_rows = _rounds(name, triples, lapse, own)
+        truth = pd.concat([truth, true_rows], ignore_index=True)
+    return ColorWorld(study, rounds, truth)
+
+
+def _captions(triples: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
+    """Let two speakers of each kind describe each context, and score captions in the twin, too."""
+    apart = palette().apart
+    beliefs = np.zeros((len(triples), 4, 3))
+    for member in range(2):
+        others = [place for place in range(3) if place != member]
+        target = triples[:, member]
+        nearest = np.argmin(apart[target[:, None], triples[:, others]], axis=1)
+        beliefs[:, member, member] = 1
+        beliefs[:, 2 + member, member] = 0.5
+        beliefs[np.arange(len(triples)), 2 + member, np.array(others)[nearest]] = 0.5
+    said, literal, ideal = speak(triples, beliefs, n_captions=_CAPTIONS_PER_QUALITY, seed=rng)
+    pair, speaker, nth = np.indices(said.shape).reshape(3, -1)
+    rows = pd.DataFrame({"pair": pair, "member": speaker % 2, "number": 2 * nth + speaker // 2})
+    rows["system"] = np.where(speaker < 2, "descriptive", "ambiguous")
+    rows["text"] = said.ravel()
+    rows["said"] = _item(rows) + "-" + rows["number"].astype("str").str.zfill(2)
+    rows[_COLORS] = triples[pair]
+    rows[_LITERAL] = literal.reshape(-1, 3)
+    rows[_IDEAL] = ideal.reshape(-1, 3)
+    twins = rows[rows["system"] == "descriptive"].assign(system="misleading")
+    twins["member"] = 1 - twins["member"]
+    rows = pd.concat([rows, twins]).sort_values(["pair", "number"], kind="stable")
+    rows["output_id"] = rows["said"] + np.where(rows["system"] == "misleading", "-twin", "")
+    return rows.assign(item_id=_item(rows)).reset_index(drop=True)
+
+
+def _item(rows: pd.DataFrame) -> pd.Series:
+    return "ci" + rows["pair"].astype("str") + "." + rows["member"].astype("str")
+
+
+def _study(
+    rows: pd.DataFrame, n_listeners: int, lapse: float, rng: np.random.Generator
+) -> tuple[tables.Study, pd.DataFrame]:
+    """Let listeners pick, keep captions by the paper's rules, and ask new listeners."""
+    heard = rows[rows["system"] != "misleading"].reset_index(drop=True)
+    picks = _picks(_success(heard, lapse), n_listeners, rng)
+    found = picks == heard[["member"]].to_numpy()
+    described = (heard["system"] == "descriptive").to_numpy()
+    understood = heard["said"][described & (2 * found.sum(axis=1) > n_listeners)]
+    kept = rows["said"].isin(understood) | (rows["system"] == "ambiguous")
+    references = rows[kept & (rows["system"] == "descriptive")]
+    known = set(zip(references["item_id"], references["text"], strict=True))
+    repeats = np.array([key in known for key in zip(rows["item_id"], rows["text"], strict=True)])
+    triples = rows[_COLORS].to_numpy()
+    parted = palette().apart[triples[:, 0], triples[:, 1]] >= NEAR
+    kept &= ~(repeats & (rows["system"] == "ambiguous"))
+    kept &= ~(repeats & (rows["system"] == "misleading") & parted)
+    both = references.groupby("pair")["member"].nunique() == 2
+    rows = rows[kept & rows["pair"].isin(both.index[both])]
+    if rows.empty:
+        raise ValueError(
+            "no twins have captions that their listeners understood: the world needs more contexts "
+            f"or a smaller lapse than {lapse}."
+        )
+    references = references[references["output_id"].isin(rows["output_id"])]
+    fresh = _picks(_success(rows, lapse), n_listeners, rng)
+    values = {
+        "listener_success": (heard, "l", found),
+        "twin_picked": (heard, "l", picks == 1 - heard[["member"]].to_numpy()),
+        "fresh_success": (rows, "f", fresh == rows[["member"]].to_numpy()),
+    }
+    judgments = pd.concat([_judged(*parts, name) for name, parts in values.items()])
+    judgments = judgments[judgments["output_id"].isin(rows["output_id"])]
+    outputs = rows.assign(dataset=DATASET, is_human=True, context=rows["item_id"])
+    references = references.assign(dataset=DATASET, reference_id=references["output_id"])
+    checked = {
+        name: tables.check(frame[tables.columns(name)], name)
+        for name, frame in {
+            "outputs": outputs,
+            "references": references,
+            "judgments": judgments,
+        }.items()
+    }
+    items = rows.drop_duplicates("item_id")
+    contexts = context_rows(DATASET, items["item_id"].tolist(), _target_first(items))
+    return tables.Study(**checked, contexts=contexts), _truth(rows, lapse, DATASET)
+
+
+def _judged(rows: pd.DataFrame, letter: str, values: np.ndarray, dimension: str) -> pd.DataFrame:
+    n = values.shape[1]
+    return pd.DataFrame(
+        {
+            "dataset": DATASET,
+            "output_id": np.repeat(rows["output_id"].to_numpy(), n),
+            "annotator_id": np.tile([f"{letter}{nth}" for nth in range(1, n + 1)], len(rows)),
+            "dimension": dimension,
+            "value": values.ravel().astype(float),
+            "group_id": "ci" + rows["pair"].astype("str").repeat(n).to_numpy(),
+        }
+    )
+
+
+def _rounds(
+    split: str, triples: np.ndarray, lapse: float, rng: np.random.Generator
+) -> tuple[tables.Study, pd.DataFrame]:
+    """Play rounds, one descriptive caption each."""
+    beliefs = np.broadcast_to(np.eye(3)[:1], (len(triples), 1, 3))
+    said, literal, ideal = speak(triples, beliefs, n_captions=1, seed=rng)
+    ids = [f"{split}_r{n:05d}" for n in range(1, len(triples) + 1)]
+    rows = pd.DataFrame({"output_id": ids, "member": 0})
+    rows[_COLORS], rows[_LITERAL], rows[_IDEAL] = triples, literal[:, 0, 0], ideal[:, 0, 0]
+    outputs = pd.DataFrame(
+        {
+            "dataset": ROUNDS,
+            "output_id": ids,
+            "item_id": ids,
+            "system": "human",
+            "text": said[:, 0, 0],
+            "is_human": True,
+            "context": np.resize(["close", "split", "far"], len(triples)).astype(object),
+        }
+    )
+    picked = _picks(_success(rows, lapse), 1, rng)[:, 0]
+    judgments = outputs[["dataset", "output_id"]].assign(
+        annotator_id=[f"partner_{name}" for name in ids],
+        dimension="partner_success",
+        value=(picked == 0).astype(float),
+        group_id="",
+    )
+    study = tables.Study(
+        outputs=tables.check(outputs, "outputs"),
+        judgments=tables.check(judgments, "judgments"),
+        contexts=context_rows(ROUNDS, ids, _target_first(rows)),
+    )
+    return study, _truth(rows, lapse, ROUNDS)
+
+
+def _success(rows: pd.DataFrame, lapse: float) -> np.ndarray:
+    return (1 - lapse) * rows[_IDEAL].to_numpy() + lapse / 3
+
+
+def _target_first(rows: pd.DataFrame) -> np.ndarray:
+    """Give the colors of each row, shape n x 3 x 3."""
+    order = np.array([[0, 1, 2], [1, 0, 2]])[rows["member"]]
+    return palette().hsl[np.take_along_axis(rows[_COLORS].to_numpy(), order, axis=1)]
+
+
+def _truth(rows: pd.DataFrame, lapse: float, dataset: str) -> pd.DataFrame:
+    order = np.argsort(rows[_COLORS].to_numpy(), axis=1)
+    known = {
+        "is_target": order == rows[["member"]].to_numpy(),
+        **{
+            name: np.take_along_axis(rows[columns].to_numpy(), order, axis=1)
+            for name, columns in (("literal", _LITERAL), ("ideal", _IDEAL))
+        },
+        "success": np.take_along_axis(_success(rows, lapse), order, axis=1),
+    }
+    names = {
+        "dataset": dataset,
+        "output_id": np.repeat(rows["output_id"].to_numpy(), 3),
+        "state": np.tile(["c1", "c2", "c3"], len(rows)),
+    }
+    return pd.DataFrame(names | {name: values.ravel() for name, values in known.items()})

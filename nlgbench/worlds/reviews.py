@@ -1,0 +1,328 @@
+"""Simulated studies whose true scores are known, to judge the evaluators themselves."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from nlgbench import tables
+from nlgbench.generators.grammar import Floats
+from nlgbench.generators.retrieval import Memorizer, Retrieval
+from nlgbench.generators.review_systems import REVIEW_SYSTEMS, System, review_systems
+from nlgbench.generators.reviews import CONTEXT, contexts, review_grammar
+from nlgbench.worlds import annotators, truth
+from nlgbench.worlds.annotators import correlation, n_tokens, typicality_table
+from nlgbench.worlds.gaussian import ANNEALED, World, gaussian_world
+
+__all__ = [
+    "ANNEALED",
+    "REVIEW_SYSTEMS",
+    "System",
+    "World",
+    "correlation",
+    "crew_table",
+    "gaussian_world",
+    "review_draws",
+    "review_systems",
+    "review_world",
+    "typicality_table",
+    "write_reviews",
+]
+
+DATASET = "review_world"
+#: Crews, besides the study's own, over which the truth is given.
+N_CREWS = 20
+
+
+def _own_logprob(system: System | Retrieval, texts: list[str], about: list[str]) -> Floats:
+    if isinstance(system, Retrieval):
+        return system.logprob(texts, about)
+    return system.logprob(texts)
+
+
+def write_reviews(
+    system: System | Retrieval, about: list[str], *, seed: int | np.random.Generator
+) -> list[str]:
+    """Let a system write a review for each context.
+
+    Parameters
+    ----------
+    system : system
+        As from `review_systems`. Retrieval answers to the contexts; others do not read them.
+    about : list of str
+        Contexts, as from `reviews.contexts`.
+    seed : int or Generator
+        Where the random numbers come from. Retrieval draws none.
+
+    Returns
+    -------
+    list of str
+        As many texts.
+
+    Examples
+    --------
+    >>> system = review_systems(["grammar_t0.5"], seed=0)["grammar_t0.5"]
+    >>> len(write_reviews(system, ["kettle lid", "phone screen"], seed=0))
+    2
+    """
+    if isinstance(system, Retrieval):
+        return system.respond(about)
+    return system.sample(len(about), seed=seed)
+
+
+def review_draws(system: System | Retrieval, texts: list[str], about: list[str]) -> truth.Draws:
+    """Look up the exact probabilities of reviews, under the reference and under a system.
+
+    Parameters
+    ----------
+    system : system
+        As from `review_systems`.
+    texts : list of str
+        Drawn from the reference or from the system: probabilities of both may not be 0.
+    about : list of str
+        The context of each text. Only retrieval's probabilities are given it.
+
+    Returns
+    -------
+    Draws
+        What `truth.population_scores` and `truth.theorem1_bound` take.
+
+    Examples
+    --------
+    >>> system = review_systems(["grammar_t1.0"], seed=0)["grammar_t1.0"]
+    >>> texts = system.sample(2, seed=0)
+    >>> review_draws(system, texts, ["", ""]).human.round(6).tolist()  # anyone's guess
+    [0.5, 0.5]
+    """
+    grammar = review_grammar()
+    decisions = grammar.parse(texts)
+    reference = grammar.logprob_decisions(decisions)
+    own = _own_logprob(system, texts, about)
+    given = reference
+    if isinstance(system, Retrieval):
+        inside = decisions[:, 0] >= 0
+        fits = np.zeros(len(texts), dtype=bool)
+        fits[inside] = np.array(contexts(decisions[inside])) == np.array(about)[inside]
+        given = np.where(fits, grammar.logprob_decisions(decisions, given=CONTEXT), -np.inf)
+    length = n_tokens(texts)
+    return truth.Draws(reference / length, own / length, truth.probability_human(given, own))
+
+
+def _exact_l_star(system: System | Retrieval) -> float | None:
+    """Enumerate what a system can say, where that is little."""
+    grammar = review_grammar()
+    if isinstance(system, Memorizer):
+        texts = list(system.distribution)
+        return float(np.exp(np.minimum(grammar.logprob(texts), system.logprob(texts))).sum())
+    if isinstance(system, Retrieval):
+        slots = {slot.name: slot.phrases for slot in grammar.slots}
+        about = [
+            f"{product} {aspect.removeprefix('the ')}"
+            for product in slots["product"]
+            for aspect in slots["aspect"]
+        ]
+        texts = system.respond(about)
+        fits = np.array(contexts(grammar.parse(texts))) == np.array(about)
+        return float(np.exp(grammar.logprob(texts))[fits].sum())
+    return None
+
+
+def review_world(
+    *,
+    systems: Sequence[str] | Mapping[str, System | Retrieval] | None = None,
+    n_outputs: int = 100,
+    n_annotators: int = 20,
+    dimensions: Sequence[str] = ("typicality",),
+    n_truth: int = 20_000,
+    seed: int | np.random.Generator,
+) -> World:
+    """Simulate a study of short product reviews in which every probability is known.
+
+    Parameters
+    ----------
+    systems : sequence of str, or mapping of str to system, optional
+        Names of `REVIEW_SYSTEMS` (default: all), or systems of your own.
+    n_outputs : int
+        Outputs of each class: human ones, and as many of every system.
+    n_annotators : int
+        Each judges every output.
+    dimensions : sequence of str
+        ``"typicality"`` (ratings 0 to 5), ``"real_or_fake"`` (1 real, 0 fake), or both.
+    n_truth : int
+        Texts of each class from which the truth is computed; 0 leaves it out.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    World
+        ``study`` has outputs, judgments and logprobs (the same human outputs under each system's
+        model, and each system's outputs under its own). ``truth`` has a row per system: dataset,
+        system, then l_star (1 - TV), l_star_limit, huse, huse_limit, huse_q, huse_d, each with
+        its Monte Carlo standard error in ``*_se`` (0 where enumerated); see
+        `nlgbench.worlds.truth.population_scores`. It is that of typicality, and of this study's
+        annotators, of whom ``n_careless`` do not read. Beside it stands the truth over `N_CREWS`
+        other crews of as many: huse_crews (the mean), huse_crews_sd, huse_crews_min,
+        huse_crews_max, and the same of huse_q and huse_d; see `nlgbench.worlds.truth.over_crews`.
+
+    Raises
+    ------
+    ValueError
+        When a number is too small, or a system is unknown or called "human".
+
+    Notes
+    -----
+    Human outputs are drawn from the reference, the grammar of `nlgbench.generators.reviews`. An
+    item is a human review and what it is about (product and aspect, the context); a system's
+    output for the item is drawn independently of that, as in language modeling. Retrieval alone
+    reads the context; its log-probability given the context is 0 or minus infinity, which HUSE
+    floors at one nat per token below, and its truth is conditional, too (eq. 2 of Hashimoto, Zhang
+    and Liang 2019, doi:10.18653/v1/N19-1169, averaged over contexts). Annotators rate the text, not
+    whether it goes with the context.
+
+    How many annotators are careless is left to chance, as it is to a study that recruits: the
+    score that a study estimates is that of its own crew, and depends on who came. With exactly a
+    tenth in every crew the spread over crews would look smaller than it is.
+
+    Typicality is a linear function of log p_ref per token, so the best boundary, p_ref =
+    p_system, is a curve in HUSE's own features (a line before ratings are cut at 0 and 5).
+
+    Examples
+    --------
+    >>> world = review_world(systems=["grammar_t0.5", "memorizer_50"], n_truth=2000, seed=0)
+    >>> world.truth[["system", "l_star", "huse_q"]].round(1)
+             system  l_star  huse_q
+    0  grammar_t0.5     0.1     0.6
+    1  memorizer_50     0.0     0.9
+    """
+    rng = np.random.default_rng(seed)
+    for_training, for_crew, for_humans, for_truth = rng.spawn(4)
+    if not isinstance(systems, Mapping):
+        systems = review_systems(systems, seed=for_training)
+    if min(n_outputs, n_annotators, len(systems)) < 1 or n_truth < 0 or "human" in systems:
+        raise ValueError(
+            "a world needs at least 1 output per class, 1 annotator and 1 system, none called "
+            f"'human'. Got n_outputs={n_outputs}, n_annotators={n_annotators}, n_truth={n_truth}, "
+            f"systems={list(systems)}."
+        )
+    grammar = review_grammar()
+    crew = annotators.hire(n_annotators, seed=for_crew)
+    decisions = grammar.decide(n_outputs, seed=for_humans)
+    human, about = grammar.render(decisions), contexts(decisions)
+    others = [annotators.hire(n_annotators, seed=one) for one in for_truth.spawn(N_CREWS)]
+    true_decisions = grammar.decide(n_truth, seed=for_truth)
+    true_human, true_about = grammar.render(true_decisions), contexts(true_decisions)
+    parts: dict[str, list[pd.DataFrame]] = {"outputs": [], "judgments": [], "logprobs": []}
+    true_rows = []
+    for name, own in zip(["human", *systems], rng.spawn(len(systems) + 1), strict=True):
+        system = systems.get(name, grammar)
+        texts = human if name == "human" else write_reviews(system, about, seed=own)
+        outputs = _outputs(name, texts, about)
+        parts["outputs"].append(outputs)
+        parts["judgments"] += [
+            _judgments(outputs["output_id"], texts, crew, dimension, own)
+            for dimension in dimensions
+        ]
+        if name == "human":
+            human_ids = outputs["output_id"].tolist()
+            continue
+        parts["logprobs"].append(
+            pd.DataFrame(
+                {
+                    "dataset": DATASET,
+                    "output_id": human_ids + outputs["output_id"].tolist(),
+                    "model": name,
+                    "logprob": _own_logprob(system, human + texts, about + about),
+                    "n_tokens": n_tokens(human + texts),
+                }
+            )
+        )
+        if n_truth:
+            drawn = write_reviews(system, true_about, seed=own)
+            draws = (
+                review_draws(system, true_human, true_about),
+                review_draws(system, drawn, true_about),
+            )
+            scores = truth.population_scores(*draws, crew) | truth.over_crews(*draws, others)
+            scores["n_careless"] = int(crew.careless.sum())
+            exact = _exact_l_star(system)
+            if exact is not None:
+                scores |= {"l_star": exact, "l_star_se": 0.0}
+            true_rows.append({"dataset": DATASET, "system": name} | scores)
+    checked = {name: tables.check(pd.concat(part), name) for name, part in parts.items()}
+    return World(tables.Study(**checked), pd.DataFrame(true_rows))
+
+
+def crew_table(truth: pd.DataFrame) -> pd.DataFrame:
+    """Set the truth for a study's own annotators beside that for others.
+
+    Parameters
+    ----------
+    truth : DataFrame
+        That of `review_world`.
+
+    Returns
+    -------
+    DataFrame
+        A row per system and score (huse, huse_q, huse_d; higher is better): system, score, own
+        (with this study's annotators), then mean, sd, min, max over `N_CREWS` other crews.
+
+    Examples
+    --------
+    >>> world = review_world(systems=["grammar_t0.5"], n_outputs=5, n_truth=2000, seed=0)
+    >>> crew_table(world.truth).round(2)
+             system   score   own  mean    sd   min   max
+    0  grammar_t0.5    huse  0.16  0.17  0.00  0.16  0.18
+    1  grammar_t0.5  huse_q  0.57  0.58  0.01  0.56  0.60
+    2  grammar_t0.5  huse_d  0.60  0.59  0.01  0.57  0.60
+    """
+    parts = [
+        pd.DataFrame(
+            {
+                "system": truth["system"],
+                "score": score,
+                "own": truth[score],
+                "mean": truth[f"{score}_crews"],
+                **{name: truth[f"{score}_crews_{name}"] for name in ("sd", "min", "max")},
+            }
+        )
+        for score in ("huse", "huse_q", "huse_d")
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _outputs(name: str, texts: list[str], about: list[str]) -> pd.DataFrame:
+    items = [f"i{item:05d}" for item in range(1, len(texts) + 1)]
+    return pd.DataFrame(
+        {
+            "dataset": DATASET,
+            "output_id": [f"{name}_{item}" for item in items],
+            "item_id": items,
+            "system": name,
+            "text": texts,
+            "is_human": name == "human",
+            "context": about,
+        }
+    )
+
+
+def _judgments(
+    ids: pd.Series,
+    texts: list[str],
+    crew: annotators.Crew,
+    dimension: str,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    typical = annotators.typicality(review_grammar().logprob(texts) / n_tokens(texts))
+    values = annotators.judge(crew, typical, dimension=dimension, seed=rng)
+    names = [f"w{n:03d}" for n in range(1, values.shape[1] + 1)]
+    return pd.DataFrame(
+        {
+            "dataset": DATASET,
+            "output_id": np.repeat(ids.to_numpy(), values.shape[1]),
+            "annotator_id": np.tile(names, len(ids)),
+            "dimension": dimension,
+            "value": values.ravel(),
+            "group_id": "",
+        }
+    )

@@ -1,0 +1,168 @@
+"""Worlds by name, and the choice between a simulated, a released and one's own study."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.datasets.public import load
+from nlgbench.names import known
+from nlgbench.study import Study, read_study, straight_from, without_dataset
+from nlgbench.worlds import colors, crowd, gaussian, reviews
+
+_WORLDS = ("reviews", "crowd", "colors", "gaussian")
+
+#: Public study -> the world that is laid out as it is.
+_AS = {
+    "huse": "reviews",
+    "comm-eval": "colors",
+    "judge-the-judges": "crowd",
+}
+
+
+def simulate(
+    name: str, *, seed: int | np.random.Generator = 0, n_truth: int = 4_000, **world: Any
+) -> Study:
+    """Simulate a study whose truth is known.
+
+    Parameters
+    ----------
+    name : {"reviews", "crowd", "colors", "gaussian"}
+        ``reviews``: short product reviews whose every probability is known, rated by annotators.
+        ``crowd``: such reviews taken for real or fake, laid out as Judge the Judges.
+        ``colors``: captions of colors, their listeners, and rounds to learn from.
+        ``gaussian``: two Gaussian classes, whose HUSE is known in closed form.
+    seed : int or Generator
+        Where the random numbers come from.
+    n_truth : int
+        Texts of each class from which the truth of reviews and crowd is computed; 0 leaves it out.
+    **world
+        ``reviews``: systems (names of `nlgbench.worlds.reviews.REVIEW_SYSTEMS`, or a mapping of
+        name to system), n_outputs (of each class, 100), n_annotators (20), dimensions
+        (("typicality",); "real_or_fake"). ``crowd``: systems, n_outputs (of each system, 150),
+        n_votes (of an output, 5), per_hit (outputs of a HIT, 20). ``colors``: n_contexts (120),
+        n_listeners (3), lapse (how often a listener picks blindly, .1), n_rounds (rounds of
+        ``train``, ``dev``, ``test`` to learn from). ``gaussian``: systems (name -> shifts of
+        quality and likelihood), n_outputs (100), n_annotators (20), shared_by_item (0).
+
+    Returns
+    -------
+    Study
+        Of source ``simulated``. ``truth["systems"]`` has a row per system (reviews, crowd,
+        gaussian), ``truth["states"]`` one per output and state (colors), whose rounds are
+        ``related``.
+
+    Raises
+    ------
+    ValueError
+        For an unknown world or parameter, or a number that is too small.
+
+    Examples
+    --------
+    >>> study = simulate("gaussian", seed=0)
+    >>> study.truth["systems"].round(2)
+      system  huse  huse_q  huse_d
+    0   t1.0  0.53    0.57    0.96
+    1   t0.7  0.48    0.85    0.63
+    2   t0.5  0.24    0.94    0.30
+    """
+    known(name, list(_WORLDS), "world")
+    if name == "colors":
+        return _colors(seed, world)
+    if name == "gaussian":
+        made, quality = gaussian.gaussian_world(seed=seed, **world), "typicality"
+    elif name == "reviews":
+        made, quality = reviews.review_world(seed=seed, n_truth=n_truth, **world), "typicality"
+    else:
+        made, quality = crowd.review_crowd(seed=seed, n_truth=n_truth, **world), "real_or_fake"
+    there = made.study.judgments["dimension"].unique()
+    study = without_dataset(
+        made.study,
+        name=name,
+        source="simulated",
+        settings={"quality": quality if quality in there else str(there[0])},
+        truth=None if made.truth.empty else {"systems": made.truth.drop(columns="dataset")},
+    )
+    return straight_from(study, _origin(name, seed))
+
+
+def _colors(seed: int | np.random.Generator, world: dict[str, Any]) -> Study:
+    made = colors.color_world(seed=seed, **world)
+    rounds = {
+        split: without_dataset(rows, name=f"colors:{split}", source="simulated")
+        for split, rows in made.rounds.items()
+    }
+    ids = {"colors": set(made.study.outputs["output_id"])}
+    truth = {"states": made.truth[made.truth["output_id"].isin(ids["colors"])]}
+    truth["states"] = _plain(truth["states"])
+    for split, rows in made.rounds.items():
+        part = _plain(made.truth[made.truth["output_id"].isin(rows.outputs["output_id"])])
+        object.__setattr__(rounds[split], "truth", {"states": part})
+    study = without_dataset(
+        made.study,
+        name="colors",
+        source="simulated",
+        settings={"quality": "listener_success"},
+        truth=truth,
+        related=rounds,
+    )
+    return straight_from(study, _origin("colors", seed))
+
+
+def _plain(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.drop(columns="dataset").reset_index(drop=True)
+
+
+def _origin(name: str, seed: int | np.random.Generator) -> str:
+    return f"simulated:{name}" + (f" seed={seed}" if isinstance(seed, int) else "")
+
+
+def open_study(
+    name: str,
+    *,
+    source: Literal["simulated", "released"] = "simulated",
+    folder: str | os.PathLike | None = None,
+    **world: Any,
+) -> Study:
+    """Open a study, whatever it is made of: the first line of every notebook.
+
+    Parameters
+    ----------
+    name : str
+        A public study (`nlgbench.studies`).
+    source : {"simulated", "released"}
+        ``released`` loads it; ``simulated`` simulates the world that is laid out as it is.
+    folder : path, optional
+        A folder of one's own tables instead; `world` is then not looked at.
+    **world
+        What `simulate` takes.
+
+    Returns
+    -------
+    Study
+        As `load`, `simulate` or `read_study` give it.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or source, or when both `folder` and released data are asked for.
+
+    Examples
+    --------
+    >>> open_study("huse", systems=["grammar_t0.5"], n_outputs=5, n_truth=0, seed=0)
+    <Study 'reviews' (simulated): 10 outputs of 2 systems, judgments, logprobs>
+    """
+    known(source, ["simulated", "released"], "source")
+    if folder is not None:
+        if source == "released":
+            raise ValueError(
+                f"source='released' and the folder {os.fspath(folder)!r} are two studies: leave "
+                "one out."
+            )
+        return read_study(folder)
+    if source == "released":
+        return load(name)
+    return simulate(_AS[known(name, list(_AS), "study")], **world)

@@ -1,0 +1,340 @@
+"""What HUSE is in the population, where the probabilities of all texts are known."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.stats import binom
+
+from nlgbench.worlds.annotators import Crew, Floats, sum_distribution, typicality
+
+_N_LEVELS = 400  # levels of typicality at which the distribution of judgments is computed
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Texts drawn from one class, as their exact probabilities.
+
+    Attributes
+    ----------
+    reference, system : ndarray of shape (n,)
+        Log-probability per token (nats) under the reference, as annotators see it, and under the
+        system.
+    human : ndarray of shape (n,)
+        ``p_ref / (p_ref + p_system)`` given the context: the probability that the text is human.
+    """
+
+    reference: Floats
+    system: Floats
+    human: Floats
+
+
+def probability_human(logprob_ref: Floats, logprob_system: Floats) -> Floats:
+    """Give the posterior of "human", when each class has a probability of one half.
+
+    Parameters
+    ----------
+    logprob_ref, logprob_system : ndarray of shape (n,)
+        Nats, whole text; not both minus infinity.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> probability_human(np.log([0.3, 0.2]), np.array([np.log(0.1), -np.inf])).round(3).tolist()
+    [0.75, 1.0]
+    """
+    return np.asarray(expit(logprob_ref - logprob_system))
+
+
+def vote_error(human: Floats, votes_human: Floats) -> Floats:
+    """Give twice the error of a rule at texts, in expectation over who wrote them.
+
+    Parameters
+    ----------
+    human : ndarray
+        Probability that the text is human.
+    votes_human : ndarray
+        Probability that the rule says so.
+
+    Returns
+    -------
+    ndarray
+        0 to 2.
+    """
+    return 2 * (human * (1 - votes_human) + (1 - human) * votes_human)
+
+
+def _majority(human: Floats, n_neighbors: int) -> Floats:
+    """Probability that independent neighbors, human with these probabilities, vote human or tie."""
+    return np.asarray(binom.sf((n_neighbors + 1) // 2 - 1, n_neighbors, human))
+
+
+def population_scores(
+    reference: Draws, system: Draws, crew: Crew, *, n_neighbors: int = 16
+) -> dict[str, float]:
+    """Compute L*, HUSE, HUSE-Q and HUSE-D in the limit of infinitely many outputs.
+
+    Parameters
+    ----------
+    reference, system : Draws
+        Equally many texts of each class, drawn independently. The more, the better the estimates.
+    crew : Crew
+        Who judges every output.
+    n_neighbors : int
+        k of the limits ``*_16``.
+
+    Returns
+    -------
+    dict
+        For each of ``l_star``, ``l_star_limit``, ``huse``, ``huse_limit``, ``huse_q``, ``huse_d``
+        the value (higher is better), and under ``<name>_se`` its Monte Carlo standard error.
+
+    Raises
+    ------
+    ValueError
+        When the two classes do not have equally many texts, at least 2 each.
+
+    Notes
+    -----
+    ``l_star`` = 1 - TV = E[2 min(h, 1 - h)], where h is the exact probability that a text is
+    human and the mean is over both classes (Hashimoto, Zhang and Liang 2019, eq. 2 and proposition
+    2, doi:10.18653/v1/N19-1169). ``huse`` and ``huse_q`` are twice the error of the best rule that
+    sees the log-probability per token under the system together with this crew's mean judgment, or
+    the latter alone. ``_limit`` is twice the error of a vote of k neighbors that are each human
+    with exactly the probability at the text's place, a tie saying human: what k-NN tends to as
+    outputs get dense, where no two share their features.
+
+    The probability of "human" given features is the mean of h over texts with these features. It
+    takes bins of the log-probability with equally many texts, and in each the exact distribution
+    of the crew's ratings. It is learned on one half of the texts and its error measured on the
+    other, both ways, so noise and bins can raise ``huse`` and ``huse_q`` a little but not lower
+    them.
+    """
+    loss = _losses(reference, system, crew, n_neighbors)
+    scores = {}
+    for name, values in loss.items():
+        scores[name], scores[f"{name}_se"] = _mean(values)
+    return scores
+
+
+def _losses(
+    reference: Draws, system: Draws, crew: Crew, n_neighbors: int = 16
+) -> dict[str, Floats]:
+    """Give each text's share of every score."""
+    human, level, levels, likelihood = _placed(reference, system)
+    given_level = sum_distribution(crew, levels)
+    loss = {
+        "l_star": 2 * np.minimum(human, 1 - human),
+        "l_star_limit": vote_error(human, _majority(human, n_neighbors)),
+    }
+    for name, bins in {"huse": likelihood, "huse_q": np.zeros_like(likelihood)}.items():
+        best, vote = np.empty(len(human)), np.empty(len(human))
+        for test, share in _learned(human, level, given_level, bins):
+            at = (level[test], bins[test])
+            best[test] = (given_level @ (share >= 0.5).T)[at]
+            vote[test] = (given_level @ _majority(share, n_neighbors).T)[at]
+        loss[name] = vote_error(human, best)
+        if name == "huse":
+            loss["huse_limit"] = vote_error(human, vote)
+    loss["huse_d"] = 1 + loss["huse"] - loss["huse_q"]
+    return loss
+
+
+def _learned(
+    human: Floats, level: np.ndarray, given_level: Floats, bins: np.ndarray
+) -> list[tuple[NDArray[np.bool_], Floats]]:
+    """Learn the share of human texts by bin and sum of judgments on each half, for the other."""
+    half = np.tile(np.arange(len(human) // 2) % 2, 2)
+    found = []
+    for test in (half == 0, half == 1):
+        every, of_human = (_cells(bins, level, given_level, w * ~test) for w in (1.0, human))
+        with np.errstate(invalid="ignore"):
+            share = of_human / every
+        found.append((test, np.clip(np.where(every > 1e-12, share, 0.5), 0, 1)))
+    return found
+
+
+def over_crews(reference: Draws, system: Draws, crews: Sequence[Crew]) -> dict[str, float]:
+    """Say how far HUSE, HUSE-Q and HUSE-D in the population depend on who judges.
+
+    Parameters
+    ----------
+    reference, system : Draws
+        Equally many texts of each class, drawn independently; the same for all crews.
+    crews : sequence of Crew
+        At least 2, drawn independently.
+
+    Returns
+    -------
+    dict
+        For each of ``huse``, ``huse_q``, ``huse_d``, over crews: the mean under ``<name>_crews``,
+        the standard deviation (n - 1), the least and the largest value under
+        ``<name>_crews_sd``, ``_min`` and ``_max``.
+
+    Raises
+    ------
+    ValueError
+        When there are fewer than 2 crews, or not equally many texts of both classes.
+
+    Notes
+    -----
+    HUSE has no one value for a reference and a system: the judgments are a feature, and a crew with
+    many careless annotators sees less. Each crew's value is that of `population_scores`. The crews
+    share the texts, so the spread is the crews' alone; the mean has the standard error of
+    `population_scores` for its texts, and ``sd / sqrt(n)`` for its crews.
+
+    Examples
+    --------
+    >>> from nlgbench.worlds.annotators import hire
+    >>> logprob = np.random.default_rng(0).normal(-2, 0.4, size=(2, 1000))
+    >>> draws = [Draws(one, one, np.full(1000, 0.5)) for one in logprob]
+    >>> found = over_crews(*draws, [hire(20, seed=seed) for seed in range(3)])
+    >>> found["huse_crews"], found["huse_crews_sd"]  # the reference against itself, for any crew
+    (1.0, 0.0)
+    """
+    if len(crews) < 2:
+        raise ValueError(f"a spread over crews needs at least 2 crews. Got {len(crews)}.")
+    human, level, levels, likelihood = _placed(reference, system)
+    scores: dict[str, list[float]] = {"huse": [], "huse_q": [], "huse_d": []}
+    for crew in crews:
+        given_level = sum_distribution(crew, levels)
+        for name, bins in {"huse": likelihood, "huse_q": np.zeros_like(likelihood)}.items():
+            best = np.empty(len(human))
+            for test, share in _learned(human, level, given_level, bins):
+                best[test] = (given_level @ (share >= 0.5).T)[level[test], bins[test]]
+            scores[name].append(float(vote_error(human, best).mean()))
+        scores["huse_d"].append(1 + scores["huse"][-1] - scores["huse_q"][-1])
+    found: dict[str, float] = {}
+    for name, values in scores.items():
+        found |= {f"{name}_crews": float(np.mean(values))}
+        found |= {f"{name}_crews_sd": float(np.std(values, ddof=1))}
+        found |= {f"{name}_crews_min": min(values), f"{name}_crews_max": max(values)}
+    return found
+
+
+def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, float | bool]:
+    """Compute both bounds of HUSE that Theorem 1 gives, in the limit of infinitely many outputs.
+
+    Parameters
+    ----------
+    reference, system : Draws
+        Equally many texts of each class, drawn independently. The more, the better the estimates.
+    crew : Crew
+        Who judges every output.
+
+    Returns
+    -------
+    dict
+        ``l_star`` (the lower bound) and ``huse``, as in `population_scores`; ``disagreement``,
+        the least probability (0 to .5) of a wrong guess, from HUSE's features, of what the optimal
+        classifier says; ``information`` (0 to 1 bit), the I of the theorem; ``upper``, its upper
+        bound; ``slack``, upper - huse; Monte Carlo standard errors of all these under
+        ``<name>_se``; and ``holds``: slack is not below 0 by more than 3 standard errors.
+
+    Raises
+    ------
+    ValueError
+        When the two classes do not have equally many texts, at least 2 each.
+
+    Notes
+    -----
+    ``L* <= L(phi) <= L* + 2 (1 - 2^-I)``, where ``I = I(z_opt; phi_opt | phi)`` in bits, z_opt
+    is what the optimal classifier says ("human" where p_ref > p_model) and phi_opt = [p_ref,
+    p_model] (Hashimoto, Zhang and Liang 2019, appendix A.2, Theorem 1, doi:10.18653/v1/N19-1169).
+    z_opt is a function of phi_opt, so I is the entropy ``H(z_opt | phi)``: what HUSE's
+    features leave open about what the optimal classifier would say. Their judgments may be random
+    given the text; the proof holds then, too. It goes by way of ``L* + 2 disagreement``, which
+    lies between huse and upper. As z_opt has two values, ``L* + I`` lies between these two (Hellman
+    and Raviv 1970, doi:10.1109/TIT.1970.1054466): 2^-I is for any number of values.
+
+    I is that of the features in the bins of `population_scores`, on the texts themselves: bins
+    raise it a little, and learning and measuring on the same texts lowers it. ``huse`` is measured
+    on other texts than it is learned on, which raises it: ``holds`` asks more than the theorem. The
+    lower bound is not asked for: no rule errs less than the optimal one on any text, so ``huse``
+    cannot come out below ``l_star``.
+
+    Examples
+    --------
+    >>> from nlgbench.worlds.annotators import hire
+    >>> logprob = np.random.default_rng(0).normal(-2, 0.4, size=(2, 1000))
+    >>> draws = [Draws(one, one, np.full(1000, 0.5)) for one in logprob]
+    >>> found = theorem1_bound(*draws, hire(20, seed=0))
+    >>> found["l_star"], found["huse"], found["information"], found["upper"]
+    (1.0, 1.0, 0.0, 1.0)
+    """
+    loss = _losses(reference, system, crew)
+    human, level, levels, bins = _placed(reference, system)
+    given_level = sum_distribution(crew, levels)
+    says_human = human > 0.5 + 1e-9  # where both probabilities are equal, rounding must not say
+    of_human, of_machine = (
+        _cells(bins, level, given_level, weight) for weight in (says_human, ~says_human)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bits = [
+            np.where(one > 0, np.log2((of_human + of_machine) / one), 0)
+            for one in (of_machine, of_human)
+        ]
+    guess, *surprise = ((given_level @ of.T)[level, bins] for of in (of_human > of_machine, *bits))
+    values = {name: loss[name] for name in ("l_star", "huse")}
+    values["disagreement"] = np.where(says_human, 1 - guess, guess)
+    values["information"] = np.where(says_human, surprise[1], surprise[0])
+    # The bound is no mean, so its standard error is that of its linear part.
+    kept = 2 ** -float(values["information"].mean())
+    spread = loss["l_star"] + 2 * np.log(2) * kept * values["information"]
+    found: dict[str, float | bool] = {}
+    for name, value in values.items():
+        found[name], found[f"{name}_se"] = _mean(value)
+    found["upper"] = found["l_star"] + 2 * (1 - kept)
+    found["upper_se"] = _mean(spread)[1]
+    found["slack"] = found["upper"] - found["huse"]
+    found["slack_se"] = _mean(spread - loss["huse"])[1]
+    found["holds"] = found["slack"] > -3 * found["slack_se"] - 1e-9
+    return found
+
+
+def _mean(values: Floats) -> tuple[float, float]:
+    """Average over texts, the human ones first, with the standard error."""
+    n = len(values) // 2
+    within = values[:n].var(ddof=1) + values[n:].var(ddof=1)
+    return float(values.mean()), float(np.sqrt(within / n) / 2)
+
+
+def _placed(reference: Draws, system: Draws) -> tuple[Floats, np.ndarray, Floats, np.ndarray]:
+    """Give texts their posteriors, their level of typicality among the levels, and their bins."""
+    n = len(reference.human)
+    if n != len(system.human) or n < 2:
+        raise ValueError(
+            "the population's scores need equally many texts of both classes, at least 2 each. "
+            f"Got {n} and {len(system.human)}."
+        )
+    typical = typicality(np.concatenate([reference.reference, system.reference]))
+    levels = np.linspace(typical.min(), typical.max(), _N_LEVELS)
+    width = max(levels[1] - levels[0], 1e-12)
+    level = np.rint((typical - levels[0]) / width).astype(np.int64)
+    human = np.concatenate([reference.human, system.human])
+    bins = _bins(np.concatenate([reference.system, system.system]))
+    return human, level, levels, bins
+
+
+def _cells(bins: np.ndarray, level: np.ndarray, given_level: Floats, weights: np.ndarray) -> Floats:
+    """Sum weights of texts by bin and, as expected from their levels, by sum of judgments."""
+    shape = (int(bins.max()) + 1, _N_LEVELS)
+    place = np.ravel_multi_index((bins, level), shape)
+    weighed = np.bincount(place, weights=weights, minlength=shape[0] * shape[1])
+    return weighed.reshape(shape) @ given_level
+
+
+def _bins(values: Floats) -> np.ndarray:
+    """Give each value its bin: about the square root of n bins, equally full."""
+    finite = np.isfinite(values)
+    n_bins = max(2, round(np.sqrt(len(values))))
+    if not finite.any():
+        return np.zeros(len(values), dtype=np.int64)
+    edges = np.unique(np.quantile(values[finite], np.linspace(0, 1, n_bins + 1)[1:-1]))
+    return np.where(finite, np.searchsorted(edges, values) + 1, 0)

@@ -1,0 +1,266 @@
+"""Real kernels: done, skipped, failed, killed, timed out."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from nlgbench.runner import execute, runs
+from nlgbench.runner.notebooks import find_notebooks, read_notebook
+from nlgbench.runner.parameters import ParameterError
+from nlgbench.runner.plan import plan
+
+PARAMETERS = "k: int = 1\noutput_dir: str | None = None"
+WRITE = """\
+from pathlib import Path
+Path(output_dir, "made.txt").write_text(str(k))
+"""
+
+
+def run(*paths, out, **keywords):
+    said = []
+    given = keywords.pop("given", {})
+    outcomes = execute.run(
+        [str(path) for path in paths], given, out=out, say=said.append, **keywords
+    )
+    return [outcome.status for outcome in outcomes], "\n".join(said)
+
+
+def test_done_then_skipped_then_noticed(make_notebook, tmp_path):
+    out = tmp_path / "out"
+    path = make_notebook("mine", PARAMETERS, WRITE)
+    assert run(path, out=out)[0] == ["done"]
+    manifest = runs.read_manifest(out / "mine")
+    assert manifest["parameters"] == {"k": 1}
+    assert manifest["status"] == "done"
+    assert manifest["dependencies"]["papermill"]
+    executed = nbformat.read(out / "mine" / "notebook.ipynb", as_version=4)
+    assert ".partial-" not in nbformat.writes(executed)
+
+    status, said = run(path, out=out)
+    assert status == ["skipped"]
+    assert "unchanged since its last run" in said
+    assert run(path, out=out, given={"k": "2"})[0] == ["done"]
+    assert (out / "mine" / "made.txt").read_text() == "2"
+    make_notebook("mine", PARAMETERS, WRITE + "# another cell text\n")
+    assert run(path, out=out, given={"k": "2"})[0] == ["done"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        ".lock",
+        "index.csv",
+        "ledger.csv",
+        "mine",
+    ]
+
+
+def test_a_failure_shows_its_cell_and_does_not_stop_the_others(make_notebook, tmp_path):
+    out = tmp_path / "out"
+    good = make_notebook("good", PARAMETERS, WRITE)
+    bad = make_notebook("bad", PARAMETERS, WRITE)
+    run(bad, out=out)
+    bad = make_notebook("bad", PARAMETERS, "rows = [1]", "print(rows[3])")
+    status, said = run(bad, good, out=out, jobs=2)
+    assert status == ["failed", "done"]
+    assert "print(rows[3])" in said
+    assert "IndexError: list index out of range" in said
+    assert (out / "bad" / "made.txt").read_text() == "1", "the former result is whole"
+    assert (out / "bad.failed" / "notebook.ipynb").is_file()
+
+
+def test_a_dead_kernel_and_a_time_out_are_named(make_notebook, tmp_path):
+    dead = make_notebook("dead", PARAMETERS, "import os, signal; os.kill(os.getpid(), 9)")
+    slow = make_notebook("slow", PARAMETERS, "import time; time.sleep(60)")
+    began = time.monotonic()
+    status, said = run(dead, slow, out=tmp_path / "out", jobs=2, timeout=8)
+    assert status == ["failed", "failed"]
+    assert "its kernel died" in said
+    assert "took longer than 8 s: raise --timeout" in said
+    assert time.monotonic() - began < 40
+
+
+@pytest.mark.parametrize("moment", ["command", "kernel and command", "interrupted"])
+def test_kill_9_leaves_the_former_result_and_is_done_again(make_notebook, tmp_path, moment):
+    out = tmp_path / "out"
+    path = make_notebook("mine", PARAMETERS, WRITE)
+    run(path, out=out)
+    slow = """\
+import os, time
+Path(output_dir, "pid").write_text(str(os.getpid()))
+time.sleep(60)
+"""
+    make_notebook("mine", PARAMETERS, WRITE, slow)
+    command = [sys.executable, "-c", "from nlgbench.runner.cli import main; main()"]
+    process = subprocess.Popen(
+        [*command, "run", str(path), "--out", str(out)],
+        # A job in the background of a shell is born deaf to Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    deadline = time.monotonic() + 40
+    while not (found := list(out.glob(".partial-*/pid"))) or not found[0].read_text():
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.1)
+    kernel = int(found[0].read_text())
+    if "kernel" in moment:
+        os.kill(kernel, signal.SIGKILL)
+    if moment == "interrupted":
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+    process.kill()
+    process.wait()
+    assert (out / "mine" / "made.txt").read_text() == "1"
+    assert runs.read_manifest(out / "mine")
+
+    make_notebook("mine", PARAMETERS, WRITE, "print('quick now')")
+    assert run(path, out=out)[0] == ["done"]
+    assert not list(out.glob(".partial-*"))
+    for _ in range(100):  # an orphaned kernel notices that its parent is gone
+        try:
+            os.kill(kernel, 0)
+        except ProcessLookupError:
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the kernel outlived its command")
+
+
+def test_everything_is_checked_before_anything_starts(make_notebook, tmp_path):
+    out = tmp_path / "out"
+    good = make_notebook("good", PARAMETERS, WRITE)
+    other = make_notebook("other", "j: int = 1\noutput_dir: str | None = None")
+    with pytest.raises(ParameterError, match="other has no parameter 'k'"):
+        run(good, other, out=out, given={"k": "3"})
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"output_dir": "x"}, "use --out"),
+        ({"source": "released"}, "use --source"),
+        ({"effort": "full"}, "use --effort"),
+        ({"k": "two"}, "'k' is declared 'int'; got 'two'"),
+    ],
+)
+def test_parameters_of_the_runner_and_of_the_wrong_type(make_notebook, tmp_path, given, message):
+    path = make_notebook("mine", PARAMETERS)
+    with pytest.raises(ParameterError, match=message):
+        run(path, out=tmp_path / "out", given=given)
+
+
+OPEN = "from nlgbench.runner import record\nrun = record.open({name!r}, source='study', "
+CASES = {
+    "unclosed": (OPEN.format(name="unclosed") + "output_dir=output_dir)", "never closed it"),
+    "renamed": (
+        OPEN.format(name="another") + "output_dir=output_dir)\nrun.close()",
+        "opened as 'another', and the file is called 'renamed'",
+    ),
+    "badledger": ("open(output_dir + '/ledger.csv', 'w').write('a,b\\n1,2')", "no column"),
+}
+
+
+def test_a_record_that_is_not_whole_is_a_failure_of_its_notebook(make_notebook, tmp_path):
+    out = tmp_path / "out"
+    paths = [make_notebook(name, PARAMETERS, cell) for name, (cell, _) in CASES.items()]
+    same = [make_notebook(name, PARAMETERS, WRITE) for name in ("twin_a", "twin_b")]
+    status, said = run(*paths, *same, out=out, jobs=2)
+    assert status == ["failed"] * 3 + ["done"] * 2
+    for _, message in CASES.values():
+        assert message in said
+    assert (out / "index.csv").is_file()
+
+
+def test_two_notebooks_of_one_name_are_refused(make_notebook, tmp_path):
+    path = make_notebook("mine", PARAMETERS)
+    (tmp_path / "other").mkdir()
+    copy = tmp_path / "other" / "mine.ipynb"
+    copy.write_bytes(path.read_bytes())
+    with pytest.raises(ValueError, match="have one name, and results go by it"):
+        run(path, copy, out=tmp_path / "out")
+    again = str(tmp_path / "other" / ".." / "mine.ipynb")
+    assert len(find_notebooks([str(path), again])) == 1
+
+
+def test_unknown_notebooks_get_the_nearest():
+    with pytest.raises(ValueError, match="Did you mean '01-huse-tradeoff'"):
+        find_notebooks(["01-huse-tradeof"])
+    assert find_notebooks(["02"]) == find_notebooks(["02-huse-boundary"])
+
+
+def test_files_that_are_no_notebook(make_notebook, tmp_path):
+    broken = tmp_path / "broken.ipynb"
+    broken.write_text('{"cells": [')
+    with pytest.raises(ValueError, match="cannot be read as a notebook"):
+        read_notebook(broken)
+    untagged = make_notebook("untagged")
+    with pytest.raises(ValueError, match="has 0 code cells tagged 'parameters'"):
+        read_notebook(untagged)
+
+
+def test_auto_takes_simulated_where_released_data_are_missing(make_notebook, tmp_path, monkeypatch):
+    monkeypatch.setenv("NLGBENCH_DATA", str(tmp_path / "nothing"))
+    cell = 'source: str = "simulated"\noutput_dir: str | None = None'
+    notebook = read_notebook(make_notebook("mine", cell, datasets=["huse"]))
+    decided = plan(notebook, {}, source="auto", effort="quick", around={})
+    assert decided.source == "simulated"
+    assert "NLGBENCH_DATA" in decided.note
+    with pytest.raises((OSError, ValueError), match=r"huse/summarization_raw_outputs\.csv"):
+        plan(notebook, {}, source="released", effort="quick", around={})
+
+
+def test_a_relative_data_folder_and_out_mean_the_callers(make_notebook, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("NLGBENCH_DATA", "../data")
+    look = "import os\nassert os.environ['NLGBENCH_DATA'].endswith('here/../data')\n"
+    look += "assert os.path.isabs(os.environ['NLGBENCH_DATA'])\n"
+    path = make_notebook("mine", PARAMETERS, look + WRITE)
+    assert run(path, out=Path("results"))[0] == ["done"]
+    assert (tmp_path / "here" / "results" / "mine" / "made.txt").is_file()
+
+
+def test_threads_find_their_packages_imported(make_notebook, tmp_path):
+    look = """
+import sys
+from pathlib import Path
+from nlgbench.runner import execute
+def stand_in(plan, out, **_):
+    print(*("papermill" in sys.modules, "pandera.pandas" in sys.modules))
+    sys.stdout.flush()
+    raise SystemExit
+execute.execute = stand_in
+execute.run([sys.argv[1]], {}, out=Path(sys.argv[2]), source="simulated", jobs=2)
+"""
+    command = [sys.executable, "-c", look, str(make_notebook("mine", PARAMETERS, WRITE))]
+    command.append(str(tmp_path / "out"))
+    said = subprocess.run(command, capture_output=True, text=True)
+    assert "True True" in said.stdout, said
+
+
+@pytest.mark.parametrize(("given", "found"), [(None, "1"), ("3", "3")])
+def test_kernels_use_one_thread_unless_told(make_notebook, tmp_path, monkeypatch, given, found):
+    monkeypatch.setenv("OMP_NUM_THREADS", given or "")
+    if given is None:
+        monkeypatch.delenv("OMP_NUM_THREADS")
+    look = f"import os\nassert os.environ['OMP_NUM_THREADS'] == '{found}'\n"
+    assert run(make_notebook("mine", PARAMETERS, look + WRITE), out=tmp_path)[0] == ["done"]
+
+
+def test_a_changed_datum_is_noticed(make_notebook, tmp_path, monkeypatch):
+    from nlgbench.datasets import registry
+
+    monkeypatch.setenv("NLGBENCH_DATA", str(tmp_path / "data"))
+    for file in registry.files("huse"):
+        place = tmp_path / "data" / file.name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("stands for the file")
+    cell = 'source: str = "simulated"\noutput_dir: str | None = None'
+    notebook = read_notebook(make_notebook("mine", cell, datasets=["huse"]))
+    first = plan(notebook, {}, source="auto", effort="quick", around={})
+    assert first.source == "released"
+    place.write_text("another content")
+    assert plan(notebook, {}, source="auto", effort="quick", around={}).digest != (first.digest)

@@ -1,0 +1,151 @@
+"""What a notebook leaves behind."""
+
+import json
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+
+from nlgbench import tables
+from nlgbench.datasets.published import load_claims
+from nlgbench.runner import record, runs
+
+matplotlib.use("Agg")
+NOTEBOOK = "02-huse-boundary"
+OWNED = load_claims().query("notebook == @NOTEBOOK")
+
+
+@pytest.fixture
+def figure():
+    fig, ax = plt.subplots(figsize=(2, 2))
+    ax.plot([0, 1])
+    yield fig
+    plt.close("all")
+
+
+def test_a_figure_is_kept_with_its_words_and_its_numbers(tmp_path, figure):
+    run = record.open(NOTEBOOK, source="released", output_dir=str(tmp_path))
+    run.figure(figure, "line", alt="A line.", data=pd.DataFrame({"y": [0, 1]}))
+    kept = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    assert kept == ["line.csv", "line.pdf", "line.png", "line.txt"]
+    assert (tmp_path / "figures" / "line.txt").read_text() == "A line. Source: released.\n"
+    assert (tmp_path / "figures" / "line.csv").read_text() == "y,source\n0,released\n1,released\n"
+    assert not plt.fignum_exists(figure.number)
+
+
+def test_a_table_is_laid_out_for_a_paper_where_asked_and_kept_in_full_precision(tmp_path):
+    run = record.open(NOTEBOOK, source="simulated", output_dir=str(tmp_path))
+    long = pd.DataFrame({"evaluator": ["a_b"], "tau": [1 / 3]})
+    wide = long.set_index("evaluator")
+    run.table(long, "plain")
+    run.table(long, "agreement", layout={"table": wide, "caption": "Who agrees.", "decimals": 3})
+    folder = tmp_path / "tables"
+    kept = sorted(path.name for path in folder.iterdir())
+    assert kept == ["agreement.csv", "agreement.md", "agreement.tex", "plain.csv"]
+    assert (folder / "agreement.csv").read_bytes() == (folder / "plain.csv").read_bytes()
+    assert "0.3333333333333333" in (folder / "agreement.csv").read_text()
+    tex = (folder / "agreement.tex").read_text(encoding="utf-8")
+    assert r"\caption{Who agrees. Source: simulated.}" in tex
+    assert r"\label{tab:agreement}" in tex
+    assert r"a\_b & $0.333$ \\" in tex
+    markdown = (folder / "agreement.md").read_text(encoding="utf-8")
+    assert markdown.startswith("**Who agrees. Source: simulated.**\n\n| evaluator | tau |\n")
+
+
+def test_a_layout_that_does_not_fit_is_refused_before_anything_is_kept(tmp_path):
+    run = record.open(NOTEBOOK, source="simulated", output_dir=str(tmp_path))
+    table = pd.DataFrame({"tau": [0.5]})
+    with pytest.raises(ValueError, match="marks must have the table's columns"):
+        run.table(table, "agreement", layout={"marks": table.rename(columns={"tau": "rho"})})
+    run.table(table, "agreement")
+    assert [path.name for path in (tmp_path / "tables").iterdir()] == ["agreement.csv"]
+
+
+def test_the_same_figure_gives_the_same_bytes(tmp_path):
+    for name in ("a", "b"):
+        fig, ax = plt.subplots()
+        ax.plot([0, 1])
+        run = record.open(NOTEBOOK, source="released", output_dir=str(tmp_path / name))
+        run.figure(fig, "line", alt="A line.", data=pd.DataFrame())
+    for ending in ("pdf", "png"):
+        files = [tmp_path / name / "figures" / f"line.{ending}" for name in ("a", "b")]
+        assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_without_an_output_folder_nothing_is_written(tmp_path, monkeypatch, figure):
+    monkeypatch.chdir(tmp_path)
+    run = record.open(NOTEBOOK, source="simulated")
+    run.figure(figure, "line", alt="A line.", data=pd.DataFrame())
+    run.table(pd.DataFrame({"a": [1]}), "numbers")
+    ledger = run.close()
+    assert len(ledger) == len(OWNED)
+    assert set(ledger["verdict"]) == {"not recomputable"}
+    assert not list(tmp_path.iterdir())
+
+
+def test_closing_writes_a_complete_ledger_in_full_precision(tmp_path):
+    run = record.open(NOTEBOOK, source="released", output_dir=str(tmp_path))
+    values = OWNED.assign(value=OWNED["published"] + 1e-13)
+    run.claims(values, id="{claim_id}", value="value", variant="shifted", reason="For {quantity}.")
+    run.close()
+    ledger = tables.read(tmp_path / "ledger.csv", "ledger")
+    assert np.array_equal(ledger["recomputed"], values["value"])
+    assert set(ledger["verdict"]) == {"matches"}
+    assert ledger["reason"].str.startswith("For ").all()
+    assert not (tmp_path / runs.OPEN).exists()
+    left = json.loads((tmp_path / runs.RECORD).read_text())
+    assert left["peak_memory_bytes"] > 1e6
+
+
+def test_an_open_claim_keeps_the_record_from_closing(tmp_path):
+    run = record.open(NOTEBOOK, source="released", output_dir=str(tmp_path))
+    with pytest.raises(ValueError, match=r"were neither recorded nor excused, the first 'huse/t"):
+        run.close()
+    assert not (tmp_path / "ledger.csv").exists()
+    run.skip("huse/table2/*", "This run left it out.")
+    assert set(run.close()["reason"]) == {"This run left it out."}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda run, fig: record.open(NOTEBOOK, source="real"), "source must be one of"),
+        (
+            lambda run, fig: run.figure(fig, "x", alt=" ", data=pd.DataFrame()),
+            "needs an alternative text",
+        ),
+        (
+            lambda run, fig: [run.table(pd.DataFrame(), "x") for _ in "ab"],
+            "a table named 'x' was recorded before",
+        ),
+        (
+            lambda run, fig: run.claims(pd.DataFrame({"v": [1]}), id="huse/{row}/hj", value="v"),
+            "the table has no column 'row'",
+        ),
+        (
+            lambda run, fig: run.claims(
+                pd.DataFrame({"v": [1.0]}), id="huse/table2/quality_failure_model/h", value="v"
+            ),
+            r"Did you mean 'huse/table2/quality_failure_model/hj'",
+        ),
+        (
+            lambda run, fig: run.claims(
+                pd.DataFrame({"v": [1.0]}), id="huse/table1/lm_t1.0/huse", value="v"
+            ),
+            "belongs to notebook '01-huse-tradeoff'",
+        ),
+        (
+            lambda run, fig: run.claims(
+                OWNED, id="{claim_id}", value="published", source="published"
+            ),
+            "need a variant that says how",
+        ),
+        (lambda run, fig: run.skip("huse/table2/*", ""), "needs a reason"),
+        (lambda run, fig: run.skip("huse/table9/*", "No."), "no claim has the id 'huse/table9"),
+    ],
+)
+def test_mistakes_are_named(figure, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        wrong(record.open(NOTEBOOK, source="released"), figure)

@@ -1,0 +1,201 @@
+import math
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, leave_one_out, twice_error
+from nlgbench.analysis.huse.replicates import subsample_errors
+from nlgbench.inference import half_samples, interval, recenter, split_interval
+
+PLAIN = Path(__file__).parents[2] / "benchmarks" / "plain_huse.py"
+plain_leave_one_out = runpy.run_path(str(PLAIN))["plain_leave_one_out"]
+
+
+def tied_features(rng, n, dimensions):
+    return rng.integers(0, 8, size=(n, dimensions)) / 3.7
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.integers(4, 40),
+    st.integers(1, 2),
+    st.integers(1, 12),
+    st.sampled_from(["human", "system", "half"]),
+    st.sampled_from([0.0, EXACT_TOLERANCE]),
+)
+def test_every_replicate_is_the_plain_loop_on_its_outputs(seed, n, d, k, label_ties, tolerance):
+    rng = np.random.default_rng(seed)
+    features, label = tied_features(rng, n, d), rng.random(n) < 0.5
+    members = rng.random((15, n)) < rng.uniform(0.2, 1)
+    found = subsample_errors(
+        features, label, members, k, tolerance=tolerance, label_ties=label_ties
+    )
+    for member, value in zip(members, found, strict=True):
+        own = label[member]
+        if member.sum() <= k or own.all() or not own.any():
+            assert math.isnan(value)
+            continue
+        _, size, machine = plain_leave_one_out(features[member], own, k, tolerance=tolerance)
+        assert value == twice_error(size, machine, own, label_ties=label_ties)
+
+
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_large_samples_sort_part_of_the_list_and_answer_the_same(dimensions):
+    rng = np.random.default_rng(dimensions)
+    n = 2_300
+    # In one dimension hundreds are equal, so that a part of the list is too short and is redone.
+    features = tied_features(rng, n, 1) if dimensions == 1 else rng.normal(size=(n, 2))
+    label = np.arange(n) % 2 == 0
+    members = half_samples(label, fraction=0.3, n_resamples=4, seed=rng)
+    found = subsample_errors(features, label, members, 16)
+    for member, value in zip(members, found, strict=True):
+        own = label[member]
+        assert value == twice_error(*leave_one_out(features[member], own, 16), own)
+
+
+def test_a_wrong_shape_is_refused():
+    with pytest.raises(ValueError, match=r"members must have shape \(n_resamples, 3\)"):
+        subsample_errors([[0.0], [1.0], [2.0]], [True, False, True], [[True, True]], 1)
+
+
+def test_halves_are_without_replacement_and_stratified():
+    strata = np.repeat(["a", "b"], [10, 30])
+    drawn = half_samples(strata, n_resamples=500, seed=1)
+    assert drawn.shape == (500, 40)
+    assert (drawn[:, :10].sum(axis=1) == 5).all()
+    assert (drawn[:, 10:].sum(axis=1) == 15).all()
+    # Each row in half of them: standard error .022.
+    assert np.abs(drawn.mean(axis=0) - 0.5).max() < 0.1
+    assert len(np.unique(drawn, axis=0)) == 500
+
+
+def test_odd_strata_are_rounded_at_random_and_balanced():
+    drawn = half_samples(np.repeat(["a", "b"], [9, 11]), n_resamples=2000, seed=1)
+    assert set(drawn[:, :9].sum(axis=1)) == {4, 5}
+    assert (drawn.sum(axis=1) == 10).all()
+    assert drawn[:, :9].sum(axis=1).mean() == pytest.approx(4.5, abs=0.05)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 60), st.floats(0.05, 0.95))
+def test_the_number_drawn_is_off_by_less_than_one(seed, n, fraction):
+    strata = np.random.default_rng(seed).integers(0, 5, size=n)
+    n_drawn = half_samples(strata, fraction=fraction, n_resamples=20, seed=seed).sum(axis=1)
+    assert (np.abs(n_drawn - fraction * n) < 1).all()
+
+
+def test_clusters_stay_together_and_are_stratified_by_what_they_hold():
+    clusters = np.concatenate([np.arange(12), np.arange(6), np.arange(20, 24)])
+    strata = np.repeat(["human", "system", "system"], [12, 6, 4])
+    drawn = half_samples(strata, clusters=clusters, n_resamples=100, seed=3)
+    for cluster in np.unique(clusters):
+        rows = drawn[:, clusters == cluster]
+        assert (rows == rows[:, :1]).all()
+    assert (drawn[:, :6].sum(axis=1) == 3).all()  # of both
+    assert (drawn[:, 6:12].sum(axis=1) == 3).all()  # human only
+    assert (drawn[:, 18:].sum(axis=1) == 2).all()  # the system's only
+
+
+def test_per_stratum_draws_so_many_of_each():
+    groups = np.repeat(["x", "y"], [7, 20])
+    drawn = half_samples(groups, per_stratum=3, n_resamples=50, seed=3)
+    assert (drawn[:, :7].sum(axis=1) == 3).all()
+    assert (drawn[:, 7:].sum(axis=1) == 3).all()
+
+
+def test_seeds_repeat_and_generators_move_on():
+    one, two = (half_samples(20, n_resamples=10, seed=0) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    rng = np.random.default_rng(0)
+    np.testing.assert_array_equal(half_samples(20, n_resamples=10, seed=rng), one)
+    assert (half_samples(20, n_resamples=10, seed=rng) != one).any()
+
+
+@pytest.mark.parametrize("fraction", [0.25, 0.5, 0.8])
+def test_the_factor_gives_the_textbook_error_of_a_mean(fraction):
+    values = np.random.default_rng(0).gamma(2, size=200)
+    drawn = half_samples(200, fraction=fraction, n_resamples=4000, seed=1)
+    means = (drawn * values).sum(axis=1) / drawn.sum(axis=1)
+    found = interval(means, values.mean(), fraction=fraction)
+    # The standard error of 4,000 replicates' standard deviation is 1.1%.
+    assert found["se"] == pytest.approx(values.std(ddof=1) / math.sqrt(200), rel=0.05)
+    assert found["ci_high"] - found["estimate"] == pytest.approx(1.959964 * found["se"], rel=1e-6)
+
+
+def test_splits_give_the_textbook_error_of_a_mean():
+    values = np.random.default_rng(0).gamma(2, size=200)
+    drawn = half_samples(200, n_resamples=4000, seed=1)
+    halves, others = ((own * values).sum(axis=1) / 100 for own in (drawn, ~drawn))
+    found = split_interval(halves, others, values.mean(), df=50)
+    assert found["se"] == pytest.approx(values.std(ddof=1) / math.sqrt(200), rel=0.05)
+    assert found["ci_high"] - found["estimate"] == pytest.approx(2.008559 * found["se"], rel=1e-6)
+    assert found["center"] == pytest.approx(values.mean())
+
+
+def test_splits_do_not_count_twice_what_pairs_do_together():
+    # The mean of products of neighbors on a ring, of independent signs: uncorrelated over pairs,
+    # so its variance is 1 / n whatever the pairs. Half-samples join other neighbors.
+    rng = np.random.default_rng(0)
+    n, ratios = 60, []
+    for _ in range(300):
+        signs = rng.choice([-1.0, 1.0], size=n)
+        drawn = half_samples(n, n_resamples=40, seed=rng)
+        ring = [
+            [np.mean(signs[rows] * np.roll(signs[rows], 1)) for rows in own]
+            for own in (drawn, ~drawn)
+        ]
+        full = np.mean(signs * np.roll(signs, 1))
+        of_splits, of_halves = split_interval(*ring, full, df=30), interval(ring[0], full)
+        ratios.append([n * one["se"] ** 2 for one in (of_splits, of_halves)])
+    split, half = np.mean(ratios, axis=0)
+    error = np.std(ratios, axis=0)[0] / math.sqrt(300)
+    assert abs(split - 1) < 3 * error + 0.02
+    assert half > 1.3  # 1.5, were no pair of neighbors of the ring in the half
+
+
+def test_undefined_splits_are_counted_and_said():
+    found = split_interval([0.1, math.nan, 0.3], [0.3, 0.2, math.nan], 0.2, df=10)
+    assert (found["n_undefined"], found["n_resamples"]) == (2, 3)
+    assert found["se"] == pytest.approx(0.1) and found["center"] == pytest.approx(0.2)
+    assert found["reason"].startswith("2 of 3 splits are undefined")
+    none = split_interval([math.nan], [0.1], 0.2, df=10)
+    assert math.isnan(none["se"]) and math.isnan(none["ci_low"]) and math.isnan(none["center"])
+    with pytest.raises(ValueError, match="df must be above 0"):
+        split_interval([0.1], [0.2], 0.1, df=0)
+
+
+def test_recentering_moves_the_mean_to_the_estimate():
+    moved = recenter([0.1, math.nan, 0.3], 0.9)
+    np.testing.assert_allclose(moved, [0.8, math.nan, 1.0])
+
+
+@pytest.mark.parametrize("replicates", [[], [math.nan, math.nan], [0.5, math.nan]])
+def test_what_is_undefined_is_nan_counted_and_has_a_reason(replicates):
+    found = interval(replicates, 0.5)
+    assert all(math.isnan(found[name]) for name in ("se", "ci_low", "ci_high"))
+    assert found["n_undefined"] == np.isnan(replicates).sum()
+    assert "too few outputs for n_neighbors" in found["reason"]
+    assert interval([0.4, 0.5], 0.5)["reason"] == ""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"fraction": 1.0}, "fraction between 0 and 1. Got 4 rows, 4 clusters' labels, fraction"),
+        ({"fraction": math.nan}, "fraction between 0 and 1"),
+        ({"clusters": [1, 2]}, "Got 4 rows, 2 clusters"),
+        ({"per_stratum": 5}, "between 1 and the smallest stratum's size, 4. Got 5"),
+        ({"n_resamples": 0}, "n_resamples must be a whole number, at least 1. Got 0"),
+        ({"n_resamples": True}, "n_resamples must be a whole number"),
+    ],
+)
+def test_bad_draws_are_refused(wrong, match):
+    with pytest.raises(ValueError, match=match):
+        half_samples(4, seed=0, **wrong)
+    with pytest.raises(ValueError, match="level must be between 0 and 1"):
+        interval([0.1, 0.2], 0.1, level=95)

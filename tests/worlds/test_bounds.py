@@ -1,0 +1,146 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal, norm
+
+from nlgbench.worlds import annotators, bounds, truth
+
+CAREFUL = annotators.Crew(np.array([0.3]), np.array([False]))
+CARELESS = annotators.Crew(np.zeros(2), np.array([True, True]))
+
+
+def per_token(typical: np.ndarray) -> np.ndarray:
+    """Undo `annotators.typicality`."""
+    return (typical - 7.55) / 3
+
+
+def gaussian_draws(shift: list[float], n: int, seed: int) -> tuple[truth.Draws, truth.Draws]:
+    """Draw texts whose likelihood and typicality are Gaussian in both classes."""
+    rng = np.random.default_rng(seed)
+    classes = [multivariate_normal(np.add(MEAN, d), COVARIANCE) for d in ([0, 0], shift)]
+    draws = []
+    for one in classes:
+        at = one.rvs(n, random_state=rng)
+        human = truth.probability_human(*(other.logpdf(at) for other in classes))
+        draws.append(truth.Draws(per_token(at[:, 1]), at[:, 0], human))
+    return draws[0], draws[1]
+
+
+MEAN = [-2.0, 2.5]
+COVARIANCE = [[0.25, 0.15], [0.15, 1.0]]
+
+
+def on_a_grid(shift: list[float]) -> dict[str, float]:
+    """Integrate both sides of Theorem 1 over likelihood and typicality, judged by CAREFUL."""
+    s, t = np.linspace(-5.5, 1.5, 281), np.linspace(-4, 9, 521)
+    at = np.stack(np.meshgrid(s, t, indexing="ij"), axis=-1)
+    human, machine = (
+        multivariate_normal(np.add(MEAN, d), COVARIANCE).pdf(at) for d in ([0, 0], shift)
+    )
+    human, machine = human / human.sum() / 2, machine / machine.sum() / 2
+    edges = np.array([-np.inf, 0.5, 1.5, 2.5, 3.5, 4.5, np.inf])
+    rating = np.diff(norm.cdf((edges - t[:, None] - 0.3) / 1.1), axis=1)
+    of_human, of_machine = human @ rating, machine @ rating
+    optimal = human > machine
+    yes, no = (((human + machine) * says) @ rating for says in (optimal, ~optimal))
+    share = np.clip(yes / (yes + no), 1e-300, 1 - 1e-16)
+    entropy = -share * np.log2(share) - (1 - share) * np.log2(1 - share)
+    return {
+        "l_star": 2 * np.minimum(human, machine).sum(),
+        "huse": 2 * np.minimum(of_human, of_machine).sum(),
+        "disagreement": np.minimum(yes, no).sum(),
+        "information": ((yes + no) * entropy).sum(),
+    }
+
+
+@pytest.mark.parametrize("shift", [[0.6, 0.0], [0.0, -1.2], [0.4, 0.9], [0.9, -0.6]])
+def test_gaussian_classes_as_integrated_on_a_grid(shift):
+    # Bins and noise raise what is learned a little; .01 allows for that.
+    found = truth.theorem1_bound(*gaussian_draws(shift, 20_000, seed=3), CAREFUL)
+    expected = on_a_grid(shift)
+    distance = np.sqrt(shift @ np.linalg.solve(COVARIANCE, shift))
+    assert expected["l_star"] == pytest.approx(2 * norm.cdf(-distance / 2), abs=0.002)
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, abs=4 * found[f"{name}_se"] + 0.01), name
+    upper = expected["l_star"] + 2 * (1 - 2 ** -expected["information"])
+    assert found["upper"] == pytest.approx(upper, abs=4 * found["upper_se"] + 0.015)
+    assert expected["l_star"] <= expected["huse"] <= upper
+    assert found["holds"]
+
+
+def test_features_that_say_nothing_leave_all_of_the_optimal_answer_open():
+    # Nobody reads and all likelihoods are equal. The optimal rule says human for all of the human
+    # class and a fifth of the other's, so I is the entropy of .6, and HUSE is chance.
+    rng = np.random.default_rng(0)
+    n = 5000
+    human = truth.Draws(rng.normal(-2, 0.3, n), np.full(n, -1.0), np.full(n, 0.9))
+    posterior = np.where(np.arange(n) % 5 == 0, 0.9, 0.1)
+    machine = truth.Draws(rng.normal(-2, 0.3, n), np.full(n, -1.0), posterior)
+    found = truth.theorem1_bound(human, machine, CARELESS)
+    entropy = -0.6 * np.log2(0.6) - 0.4 * np.log2(0.4)
+    assert found["l_star"] == pytest.approx(0.2)
+    assert found["information"] == pytest.approx(entropy)
+    assert found["disagreement"] == pytest.approx(0.4)
+    assert found["upper"] == pytest.approx(0.2 + 2 * (1 - 2**-entropy))
+
+
+def test_sufficient_features_leave_nothing_open():
+    # The log-odds are the likelihood feature itself, so only the bin at the boundary is open.
+    rng = np.random.default_rng(1)
+    logit = rng.normal(0, 2, size=(2, 20_000))
+    draws = [truth.Draws(np.full(20_000, -2.0), one, 1 / (1 + np.exp(-one))) for one in logit]
+    found = truth.theorem1_bound(draws[0], draws[1], CARELESS)
+    assert 0 <= found["information"] < 0.01
+    assert found["huse"] == pytest.approx(found["l_star"], abs=0.002)
+    assert -3 * found["slack_se"] < found["slack"] < 0.015
+
+
+@given(
+    posterior=st.lists(st.floats(0, 1), min_size=4, max_size=60),
+    seed=st.integers(0, 2**16),
+)
+def test_every_step_of_the_proof_holds_in_any_sample(posterior, seed):
+    # Disagreement <= I / 2 (Hellman and Raviv) <= 1 - 2^-I (the theorem's step), for two values.
+    n = len(posterior) // 2
+    rng = np.random.default_rng(seed)
+    draws = [
+        truth.Draws(rng.normal(-2, 0.5, n), rng.normal(size=n), np.array(part))
+        for part in (posterior[:n], posterior[n : 2 * n])
+    ]
+    found = truth.theorem1_bound(*draws, CAREFUL)
+    assert -1e-12 <= found["information"] <= 1 + 1e-12
+    assert found["disagreement"] <= found["information"] / 2 + 1e-9
+    assert found["l_star"] + found["information"] <= found["upper"] + 1e-9
+    assert found["slack"] == pytest.approx(found["upper"] - found["huse"])
+
+
+def test_reviews_are_within_both_bounds():
+    names = ["grammar_t1.0", "grammar_t0.9", "leaky_t1.0", "trigram_t0.5", "corrupted_0.3"]
+    found = bounds.review_bounds(systems=[*names, "retrieval"], n_texts=5000, seed=4)
+    row = found.set_index("system")
+    assert found["holds"].all()
+    # One system is the reference: every text is a tie, and no rounding may say otherwise.
+    assert row.loc["grammar_t1.0", ["l_star", "huse", "upper"]].tolist() == pytest.approx([1] * 3)
+    assert row.loc["grammar_t1.0", "information"] == 0
+    # No L(phi) is above 1, so there the bound says nothing.
+    assert row.loc["grammar_t0.9", "upper"] > 1
+    assert (row.loc[["leaky_t1.0", "corrupted_0.3"], "slack"] < 0.05).all()
+    assert row.loc["retrieval", "upper"] < 0.01
+
+
+def test_one_seed_is_one_table():
+    first, same, other = (
+        bounds.review_bounds(systems=["leaky_t0.7"], n_texts=200, seed=seed) for seed in (4, 4, 5)
+    )
+    pd.testing.assert_frame_equal(first, same)
+    assert first["huse"].iloc[0] != other["huse"].iloc[0]
+
+
+def test_what_cannot_be_bounded_is_refused():
+    with pytest.raises(ValueError, match="at least 2 texts of each class"):
+        bounds.review_bounds(n_texts=1, seed=0)
+    one = truth.Draws(np.zeros(1), np.zeros(1), np.zeros(1))
+    with pytest.raises(ValueError, match="equally many texts of both classes"):
+        truth.theorem1_bound(one, one, CAREFUL)

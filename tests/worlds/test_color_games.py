@@ -1,0 +1,183 @@
+"""The simulated color game against its own probabilities, recomputed where that is short."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import XKCD_COLORS, to_rgb
+from skimage.color import deltaE_ciede2000, rgb2lab
+
+from nlgbench.datasets.color_contexts import FEATURES, conditions, differences, lab
+from nlgbench.datasets.comm_eval import QUALITY, pairs
+from nlgbench.datasets.comm_eval_counts import human_scores
+from nlgbench.worlds import color_speech
+from nlgbench.worlds.colors import DATASET, ROUNDS, color_world
+
+
+@pytest.fixture(scope="module")
+def world():
+    return color_world(n_contexts=60, n_rounds={"train": 300, "test": 60}, seed=3)
+
+
+def test_the_same_seed_gives_the_same_world():
+    one, two = (color_world(n_contexts=4, n_rounds={"train": 3}, seed=5) for _ in range(2))
+    pd.testing.assert_frame_equal(one.truth, two.truth)
+    pd.testing.assert_frame_equal(one.study.judgments, two.study.judgments)
+    other = color_world(n_contexts=4, n_rounds={"train": 3}, seed=6)
+    assert other.study.outputs["text"].tolist() != one.study.outputs["text"].tolist()
+
+
+def test_the_world_is_shaped_as_the_release(world):
+    study = world.study
+    outputs = study.outputs
+    assert set(outputs["system"]) == set(QUALITY)
+    assert set(outputs["item_id"]) == set(study.contexts["item_id"])
+    assert set(outputs["item_id"]) == set(study.references["item_id"])
+    described = outputs.loc[outputs["system"] == "descriptive", "output_id"]
+    assert sorted(study.references["reference_id"]) == sorted(described)
+    assert set(study.judgments["dimension"]) == {
+        "listener_success",
+        "twin_picked",
+        "fresh_success",
+    }
+    scores = human_scores(study)
+    assert set(scores["system"]) == set(QUALITY)
+    assert set(scores["group_id"]) == set(pairs(outputs))
+    wrong = outputs[outputs["system"] == "misleading"]
+    twin = wrong["output_id"].str.removesuffix("-twin")
+    assert (twin.str[:-3].str[:-1] == wrong["item_id"].str[:-1]).all()
+    assert (twin.str[:-3] != wrong["item_id"]).all()
+
+
+def test_the_paper_s_filter_was_applied(world):
+    study = world.study
+    outputs = study.outputs.set_index("output_id")
+    heard = study.judgments[study.judgments["dimension"] == "listener_success"]
+    found = heard.groupby("output_id")["value"].sum()[study.references["reference_id"]]
+    assert found.min() == 2
+    described = set(zip(study.references["item_id"], study.references["text"], strict=True))
+    vague = outputs[outputs["system"] == "ambiguous"]
+    assert not described & set(zip(vague["item_id"], vague["text"], strict=True))
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_contexts_are_of_their_condition_and_never_of_the_same_colors(world, split):
+    rounds = world.rounds[split]
+    stated = rounds.outputs.set_index("item_id")["context"]
+    found = conditions(rounds.contexts).set_index("item_id")["condition"]
+    assert found.to_dict() == stated.to_dict()
+    assert set(stated) == {"close", "split", "far"}
+    colors = rounds.contexts[list(FEATURES)].to_numpy().reshape(-1, 3, 3)
+    assert differences(colors).min() >= 5
+    keys = [three.tobytes() for three in colors]
+    own = world.study.contexts[list(FEATURES)].to_numpy().reshape(-1, 3, 3)
+    assert len(set(keys)) == len(keys)
+    assert not set(keys) & {three.tobytes() for three in own}
+
+
+def log_fit(text, colors):
+    """How well a caption fits three colors, from the words alone."""
+    word = {name: to_rgb(XKCD_COLORS[f"xkcd:{name}"]) for name in color_speech.WORDS}
+    scales = [colors[:, 0], np.hypot(colors[:, 1], colors[:, 2])]
+    total, sign = np.zeros(3), 1
+    for token in text.split():
+        if token == "not":
+            sign = -1
+        elif token in word:
+            distance = deltaE_ciede2000(colors, rgb2lab(np.array([word[token]])))
+            fit = np.exp(-((distance / color_speech.WORD_SPREAD) ** 2) / 2)
+            total += np.log(fit if sign > 0 else 1 - 0.95 * fit)
+        elif token in color_speech.COMPARATIVES:
+            column, way = color_speech.COMPARATIVES[token]
+            above = scales[column] - scales[column].mean()
+            total += np.log(1 / (1 + np.exp(-way * above / color_speech.COMPARATIVE_SPREAD)))
+        else:
+            assert token == "color"
+    return total
+
+
+def test_the_literal_listener_knows_the_words_alone(world):
+    outputs = pd.concat([world.study.outputs, world.rounds["train"].outputs])
+    contexts = pd.concat([world.study.contexts, world.rounds["train"].contexts])
+    colors = {
+        key: lab(three.to_numpy())
+        for key, three in contexts.groupby(["dataset", "item_id"])[list(FEATURES)]
+    }
+    literal = world.truth.groupby(["dataset", "output_id"])["literal"].apply(np.array)
+    for one in outputs.iloc[::17].itertuples():
+        fit = np.exp(log_fit(one.text, colors[one.dataset, one.item_id]))
+        np.testing.assert_allclose(literal[one.dataset, one.output_id], fit / fit.sum(), rtol=1e-6)
+
+
+def test_the_ideal_listener_turns_the_speaker_round():
+    """In one context, Bayes against how often each caption was in fact said of each color."""
+    triple = color_speech.draw_contexts(1, taken=set(), seed=1)
+    said, _, ideal = color_speech.speak(triple, np.eye(3)[None], n_captions=30_000, seed=2)
+    captions, ideal = said[0].ravel(), ideal[0].reshape(-1, 3)
+    target = np.repeat(np.arange(3), said.shape[2])
+    for text in pd.Series(captions).value_counts().index[:5]:
+        at = captions == text
+        share = np.bincount(target[at], minlength=3) / at.sum()
+        bound = 4 * np.sqrt(ideal[at][0] * (1 - ideal[at][0]) / at.sum()) + 1e-3
+        assert (np.abs(share - ideal[at][0]) < bound).all()
+
+
+def test_truth_is_calibrated(world):
+    truth = world.truth
+    sums = truth.groupby(["dataset", "output_id"])[["literal", "ideal", "success"]].sum()
+    np.testing.assert_allclose(sums, 1)
+    assert (truth.groupby(["dataset", "output_id"])["is_target"].sum() == 1).all()
+    np.testing.assert_allclose(truth["success"], 0.9 * truth["ideal"] + 0.1 / 3)
+    rounds = truth[truth["dataset"] == ROUNDS]
+    # States to which the ideal listener gives much are the target as often as it says.
+    off = rounds["is_target"] - rounds["ideal"]
+    high = rounds["ideal"] > 0.8
+    assert abs(off[high].mean()) < 4 * off[high].std() / np.sqrt(high.sum())
+    targets = truth[truth["is_target"] & (truth["dataset"] == DATASET)]
+    fresh = world.study.judgments[world.study.judgments["dimension"] == "fresh_success"]
+    joined = fresh.merge(targets, on=["dataset", "output_id"], validate="many_to_one")
+    error = joined["value"] - joined["success"]
+    assert abs(error.mean()) < 4 * error.std() / np.sqrt(len(error))
+
+
+def test_qualities_are_what_their_names_say(world):
+    targets = world.truth[world.truth["is_target"] & (world.truth["dataset"] == DATASET)]
+    joined = targets.merge(world.study.outputs, on=["dataset", "output_id"])
+    ideal = joined.groupby("system")["ideal"].mean()
+    assert ideal["descriptive"] > 0.8
+    assert 0.3 < ideal["ambiguous"] < 0.6
+    assert ideal["misleading"] < 0.1
+
+
+def test_lapses_alone_leave_listeners_at_chance():
+    world = color_world(n_contexts=60, lapse=1, n_rounds={}, seed=0)
+    fresh = world.study.judgments.query("dimension == 'fresh_success'")["value"]
+    assert abs(fresh.mean() - 1 / 3) < 4 * np.sqrt(2 / 9 / len(fresh))
+    assert not world.rounds
+
+
+def test_word_order_matters():
+    triple = np.array([[0, 1, 2]])
+    texts = color_speech._vocabulary()[0]
+    fits = color_speech._fits(triple)[0]
+    one, other = (fits[:, list(texts).index(text)] for text in ("blue not teal", "teal not blue"))
+    assert not np.allclose(one - one.max(), other - other.max())
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"n_contexts": 3},
+        {"n_contexts": 0},
+        {"n_listeners": 0},
+        {"lapse": 1.5},
+        {"n_rounds": {"a": 0}},
+    ],
+)
+def test_a_world_that_cannot_be_is_refused(settings):
+    with pytest.raises(ValueError, match="needs"):
+        color_world(**settings, seed=0)
+
+
+def test_a_world_in_which_nobody_was_understood_is_refused():
+    with pytest.raises(ValueError, match="more contexts or a smaller lapse than 1"):
+        color_world(n_contexts=2, n_listeners=60, lapse=1, n_rounds={}, seed=0)
