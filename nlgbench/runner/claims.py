@@ -11,7 +11,11 @@ import pandas as pd
 from nlgbench import tables
 from nlgbench.names import did_you_mean
 
-SIMULATED_REASON = "simulated source: the paper's own data were not used in this run"
+#: Why a run on other data than the paper's says nothing of its claims.
+OTHER_DATA = {
+    "simulated": "simulated source: the paper's own data were not used in this run",
+    "study": "one's own study: the paper's own data were not used in this run",
+}
 
 # Half a unit of the last digit can be missed by the rounding of binary fractions: .165 printed as
 # .16 is off by a little more than .005.
@@ -126,7 +130,7 @@ def kinds(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.Series:
     Returns
     -------
     Series of str
-        One of `KINDS`. ``recomputed from data``: a number, from released data or one's own study.
+        One of `KINDS`. ``recomputed from data``: a number, from released data.
         ``directions``: a sentence put to such data. From printed numbers alone come
         ``coefficients from print`` (computed anew from other printed scores, with an interval),
         ``stars`` (is a coefficient significant?) and ``identities`` (sums, averages, repeated
@@ -215,7 +219,7 @@ def is_own(claim_id: str) -> bool:
     Parameters
     ----------
     claim_id : str
-        ``simulated/...`` and ``<paper>/finding/...`` are ours.
+        ``simulated/...``, ``study/...`` and ``<paper>/finding/...`` are ours.
 
     Returns
     -------
@@ -228,7 +232,7 @@ def is_own(claim_id: str) -> bool:
     (True, False)
     """
     parts = claim_id.split("/")
-    return parts[0] == "simulated" or (len(parts) > 2 and parts[1] == "finding")
+    return parts[0] in OTHER_DATA or (len(parts) > 2 and parts[1] == "finding")
 
 
 def ledger(
@@ -259,23 +263,24 @@ def ledger(
         The ``ledger`` table: the claims in their own order, each with a row per recorded
         variant, then our own findings. A claim has a ``not recomputable`` row where nothing was
         released for it (also beside rows that rest on printed numbers alone), where this run
-        skipped it, or where the source is simulated.
+        skipped it, or where the data are others than the paper's.
 
     Raises
     ------
     ValueError
         If a record names an unknown claim, a claim is neither recorded nor excused, a
-        (claim, variant) pair is recorded twice, or a simulated value is recorded under a paper's
-        claim.
+        (claim, variant) pair is recorded twice, or a value of simulated data or of one's own study
+        is recorded under a paper's claim.
     """
     skipped = dict(skipped or {})
     own = records["claim_id"].map(is_own).astype(bool)
     check_known(records.loc[~own, "claim_id"], claims)
-    misplaced = records.loc[~own & (records["source"] == "simulated"), "claim_id"]
+    misplaced = records[~own & records["source"].isin(list(OTHER_DATA))]
     if len(misplaced):
         raise ValueError(
-            f"{misplaced.iloc[0]!r} is a paper's claim, and simulated data cannot speak to it: "
-            "record simulated results under an id that begins with 'simulated/'."
+            f"{misplaced['claim_id'].iloc[0]!r} is a paper's claim, and "
+            f"{misplaced['source'].iloc[0]} data cannot speak to it: record such results under an "
+            f"id that begins with '{misplaced['source'].iloc[0]}/'."
         )
     twice = records[records.duplicated(["claim_id", "variant"])]
     if len(twice):
@@ -290,14 +295,13 @@ def ledger(
     for claim in claims.to_dict("records"):
         recorded = by_claim.pop(claim["claim_id"], records.iloc[:0])
         rows += [_recorded_row(claim, record) for record in recorded.to_dict("records")]
-        on_data = recorded["source"].isin(["released", "study"]).any()
+        on_data = recorded["source"].eq("released").any()
         reason = ""
         if claim["unavailable"] and not on_data:
             reason = claim["unavailable"]
         elif recorded.empty:
             reason = _skip_reason(claim["claim_id"], skipped)
-            if not reason and source == "simulated":
-                reason = SIMULATED_REASON
+            reason = reason or OTHER_DATA.get(source, "")
         if reason:
             rows.append(_not_recomputable(claim, reason, source))
         elif recorded.empty:

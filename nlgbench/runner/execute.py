@@ -56,8 +56,8 @@ def execute(
     if timeout is not None:
         deadline = began + timeout
         options["timeout_func"] = lambda cell: max(0.1, deadline - time.monotonic())
-    failed = out / f"{plan.name}.failed"
-    partial = runs.partial_dir(out, plan.name, plan.digest)
+    failed = out / f"{plan.place}.failed"
+    partial = runs.partial_dir(out, plan.place, plan.digest)
     try:
         papermill.execute_notebook(
             str(plan.path),
@@ -73,6 +73,7 @@ def execute(
             partial,
             {
                 "notebook": plan.name,
+                "place": plan.place,
                 "digest": plan.digest,
                 "status": "done",
                 "source": plan.source,
@@ -84,7 +85,7 @@ def execute(
                 **runs.take_record(partial, plan.name),
             },
         )
-        runs.promote(partial, out / plan.name)
+        runs.promote(partial, out / plan.place)
         shutil.rmtree(failed, ignore_errors=True)
     except Exception as error:
         message = _explain(error, timeout, failed)
@@ -189,7 +190,8 @@ def run(
     around = identity.surroundings()
     notebooks = [read_notebook(path) for path in find_notebooks(names)]
     for notebook in notebooks:  # the cheap checks of all, before any data are fetched
-        plan(notebook, given, source="simulated", effort=effort, around=around)
+        cheap: SourceWish = "auto" if "study" in given else "simulated"
+        plan(notebook, given, source=cheap, effort=effort, around=around)
     plans = [
         plan(notebook, given, source=source, effort=effort, around=around) for notebook in notebooks
     ]
@@ -198,11 +200,11 @@ def run(
         importlib.import_module(package)
     with runs.writing(out):
         runs.recover(out)
-        runs.check_place(out, [plan.name for plan in plans])
+        runs.check_place(out, [plan.place for plan in plans])
         with Progress(say) as progress:
 
             def one(plan: Plan) -> Outcome:
-                finished = runs.read_manifest(out / plan.name)
+                finished = runs.read_manifest(out / plan.place)
                 if not force and finished is not None and finished["digest"] == plan.digest:
                     outcome = Outcome(plan, "skipped", 0.0)
                 else:

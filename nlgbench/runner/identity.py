@@ -55,6 +55,11 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def short(text: str) -> str:
+    """Give six hex digits that tell texts apart in names of folders."""
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:6]
+
+
 def surroundings() -> dict[str, str]:
     """Hash what every notebook depends on: the package, the published numbers, the lock.
 

@@ -127,7 +127,8 @@ def find_notebooks(names: Sequence[str] = ()) -> list[Path]:
     Parameters
     ----------
     names : sequence of str
-        ``01-huse-tradeoff``, ``01``, or a path to an ``.ipynb`` file of one's own.
+        ``01-huse-tradeoff``, ``01``, or a path to an ``.ipynb`` file of one's own. ``05`` is
+        ``05b-...``, too; ``05b`` is that alone.
 
     Returns
     -------
@@ -144,13 +145,17 @@ def find_notebooks(names: Sequence[str] = ()) -> list[Path]:
         return list(known.values())
     found = []
     for name in names:
-        by_number = [path for stem, path in known.items() if stem.split("-")[0] == name]
+        numbers = {stem: stem.split("-")[0] for stem in known}
+        by_number = [known[stem] for stem, number in numbers.items() if number == name]
+        by_number += [
+            known[stem] for stem, number in numbers.items() if number[:-1] == name != number
+        ]
         if name.endswith(".ipynb") and Path(name).is_file():
             found.append(Path(name))
         elif name in known:
             found.append(known[name])
-        elif len(by_number) == 1:
-            found.append(by_number[0])
+        elif by_number:
+            found += by_number
         else:
             hint = did_you_mean(name, known)
             raise ValueError(

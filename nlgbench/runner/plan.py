@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from nlgbench.datasets import cache, registry
+from nlgbench.names import did_you_mean
 from nlgbench.runner import identity
 from nlgbench.runner.notebooks import Notebook
 from nlgbench.runner.parameters import ParameterError, resolve
@@ -27,7 +29,7 @@ class Plan:
     parameters : dict
         Resolved values, without ``output_dir``.
     source : str
-        ``released`` or ``simulated``; empty for a notebook that has no such parameter.
+        ``released``, ``simulated`` or ``study``; empty for a notebook that has no such parameter.
     data : dict of str to str
         Name -> SHA-256 of the data files that it reads.
     digest : str
@@ -36,6 +38,8 @@ class Plan:
         Number of code cells, for the progress bar.
     note : str
         What the user should know about the choice of source.
+    place : str
+        Folder of the result: the notebook's name, with that of one's own study behind it.
     """
 
     name: str
@@ -46,6 +50,10 @@ class Plan:
     digest: str
     n_cells: int
     note: str = ""
+    place: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "place", self.place or self.name)
 
 
 @dataclass(frozen=True)
@@ -116,21 +124,52 @@ def plan(
     if "effort" in notebook.parameters:
         wanted["effort"] = effort
     resolve(notebook.parameters, wanted, where=notebook.name)
-    chosen, note = "", ""
-    if "source" in notebook.parameters:
+    chosen, note, place, data = "", "", notebook.name, {}
+    folder = wanted.get("study") if "study" in notebook.parameters else None
+    if folder is not None:
+        if source != "auto":
+            raise ParameterError(
+                f"{notebook.name}: study={folder!r} and --source {source} are two studies: leave "
+                "one out."
+            )
+        home = _study_folder(notebook, folder)
+        wanted["study"], chosen = str(home), "study"
+        data = {
+            path.relative_to(home).as_posix(): identity.file_hash(path)
+            for path in sorted(home.rglob("*"))
+            if path.is_file()
+        }
+        place = f"{notebook.name}@study={_escaped(home.name)}-{identity.short(str(home))}"
+    elif "source" in notebook.parameters:
         chosen, note = _choose_source(notebook, source)
         wanted["source"] = chosen
     values = resolve(notebook.parameters, wanted, where=notebook.name)
     values.pop("output_dir", None)
-    data = {}
     if chosen == "released":
-        folder = cache.cache_dir()
+        cached = cache.cache_dir()
         names = [file.name for name in notebook.datasets for file in registry.files(name)]
-        data = {name: identity.file_hash(folder / name) for name in names}
+        data = {name: identity.file_hash(cached / name) for name in names}
     digest = identity.digest(notebook.code, values, data, around)
     return Plan(
-        notebook.name, notebook.path, values, chosen, data, digest, len(notebook.code), note
+        *(notebook.name, notebook.path, values, chosen, data, digest, len(notebook.code), note),
+        place=place,
     )
+
+
+def _study_folder(notebook: Notebook, folder: str) -> Path:
+    home = Path(folder).expanduser().absolute()
+    if not home.is_dir():
+        there = [one.name for one in home.parent.iterdir()] if home.parent.is_dir() else []
+        raise ParameterError(
+            f"{notebook.name}: study={folder!r} is no folder.{did_you_mean(home.name, there)} "
+            "Give the folder that holds outputs.csv."
+        )
+    return home
+
+
+def _escaped(text: str) -> str:
+    """Write a text with what is safe in file names everywhere."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", text)[:40]
 
 
 def _choose_source(notebook: Notebook, wish: SourceWish) -> tuple[str, str]:

@@ -136,7 +136,7 @@ def recover(out: Path) -> None:
         if path.is_dir() and re.fullmatch(r"\.partial-[0-9a-f]{64}-\d+-.+", path.name):
             manifest = read_manifest(path)
             if manifest is not None:
-                promote(path, out / str(manifest["notebook"]))
+                promote(path, out / str(manifest.get("place", manifest["notebook"])))
             else:
                 shutil.rmtree(path, ignore_errors=True)
         elif path.is_file() and re.fullmatch(r"\.(ledger|index)\.csv\.\d+", path.name):

@@ -73,7 +73,7 @@ def test_simulated_runs_leave_the_papers_claims_open():
     ledger = claims.ledger(CLAIMS, own, source="simulated")
     assert (ledger["verdict"] == "not recomputable").sum() == len(CLAIMS)
     assert ledger.iloc[-1]["verdict"] == "new"
-    assert claims.SIMULATED_REASON in set(ledger["reason"])
+    assert claims.OTHER_DATA["simulated"] in set(ledger["reason"])
 
 
 def test_a_simulated_value_is_never_shown_as_a_papers():

@@ -264,3 +264,36 @@ def test_a_changed_datum_is_noticed(make_notebook, tmp_path, monkeypatch):
     assert first.source == "released"
     place.write_text("another content")
     assert plan(notebook, {}, source="auto", effort="quick", around={}).digest != (first.digest)
+
+
+def test_a_study_of_ones_own_stands_beside_the_other_runs(make_notebook, tmp_path):
+    cells = (
+        "source: str = 'simulated'\nstudy: str | None = None\noutput_dir: str | None = None",
+        "from pathlib import Path\nPath(output_dir, 'made.txt').write_text(f'{source} {study}')",
+    )
+    path, out = make_notebook("mine", *cells), tmp_path / "out"
+    home = tmp_path / "my study"
+    home.mkdir()
+    (home / "outputs.csv").write_text("output_id,item_id,system\n1,1,a\n")
+    assert run(path, out=out)[0] == ["done"]
+    assert run(path, out=out, given={"study": str(home)})[0] == ["done"]
+    (place,) = out.glob("mine@study=my_study-*")
+    assert (place / "made.txt").read_text() == f"simulated {home}"
+    manifest = runs.read_manifest(place)
+    assert manifest["source"] == "study" and list(manifest["data"]) == ["outputs.csv"]
+    assert run(path, out=out, given={"study": str(home)})[0] == ["skipped"]
+    (home / "outputs.csv").write_text("output_id,item_id,system\n2,1,a\n")
+    assert run(path, out=out, given={"study": str(home)})[0] == ["done"]
+    assert (out / "mine" / "made.txt").read_text() == "simulated None"
+    with pytest.raises(ParameterError, match="are two studies: leave one out"):
+        run(path, out=out, given={"study": str(home)}, source="released")
+    with pytest.raises(ParameterError, match=r"is no folder\. Did you mean 'my study'\?"):
+        run(path, out=out, given={"study": str(tmp_path / "my studi")})
+
+
+def test_a_number_stands_for_all_notebooks_that_share_it(tmp_path, monkeypatch, make_notebook):
+    for name in ("05-print", "05b-people", "06-other"):
+        make_notebook(name, PARAMETERS)
+    monkeypatch.setattr("nlgbench.runner.notebooks.notebooks_dir", lambda: tmp_path)
+    assert [one.stem for one in find_notebooks(["05"])] == ["05-print", "05b-people"]
+    assert [one.stem for one in find_notebooks(["05b"])] == ["05b-people"]
