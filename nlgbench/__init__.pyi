@@ -14,6 +14,11 @@ from nlgbench.worlds.simulated import simulate as simulate
 # Generators judged
 
 # Evaluators judged
+from nlgbench.analysis.correlation import compare_evaluators as compare_evaluators
+from nlgbench.analysis.correlation import correlate as correlate
+from nlgbench.analysis.diversity import diversity as diversity
+from nlgbench.analysis.people import accuracy as accuracy
+from nlgbench.analysis.people import agreement as agreement
 
 # Ratings
 

@@ -1,13 +1,17 @@
-"""Half-samples without replacement, and the intervals that they give."""
+"""Half-samples, bootstraps, jackknives and permutations, what they give, and many tests at once."""
 
 import math
+from collections.abc import Callable, Sequence
+from itertools import permutations
 from numbers import Integral
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
 
+from nlgbench.names import known
 from nlgbench.text import check_n
 
 Floats = NDArray[np.float64]
@@ -306,3 +310,178 @@ def check_coverage(value: float, name: str) -> None:
     """
     if not 0 < value < 1:
         raise ValueError(f"{name} must be between 0 and 1. Got {value}: 0.95 is usual.")
+
+
+#: An interval from fewer clusters than these is given, and marked.
+FEWEST_CLUSTERS = 10
+
+
+def cluster_jackknife(
+    parts: Floats,
+    clusters: Sequence[str] | pd.Series,
+    statistic: Callable[[Floats], Floats],
+    *,
+    confidence: float = 0.95,
+) -> dict[str, float | int | str]:
+    """Put an interval over clusters around a function of sums; `parts` (n, m) add up to the sums.
+
+    `statistic` takes sums (..., m) to values (...), NaN where undefined. The variance is
+    ``(G - 1) / G`` times the sum of squared deviations of the G values without one cluster from
+    their mean, and t has G - 1 degrees of freedom (Cameron and Miller 2015,
+    doi:10.3368/jhr.50.2.317). For a share of votes it is close to the cluster-robust variance of
+    a ratio. Where all these values are equal, the data give no spread, and there is no interval.
+    """
+    check_coverage(confidence, "confidence")
+    place, names = pd.factorize(np.asarray(clusters))
+    n = len(names)
+    sums = np.zeros((n, parts.shape[1]))
+    np.add.at(sums, place, parts)
+    total = sums.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        estimate = float(statistic(total))
+        without = np.asarray(statistic(total - sums)) if n else np.empty(0)
+    n_undefined = int(np.isnan(without).sum())
+    se = float("nan")
+    if np.isnan(estimate):
+        reason = "undefined: nothing to compare, or no variation"
+    elif n < 2:
+        reason = "one cluster: its spread is unknown"
+    elif n_undefined:
+        reason = f"undefined without one of {n_undefined} clusters"
+    else:
+        reason = ""
+        se = float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
+    if se < 1e-12:
+        reason = "all clusters give the same: their spread is unknown"
+    half = student.ppf(0.5 + confidence / 2, n - 1) * se if not reason else float("nan")
+    reason = reason or few_clusters(n)
+    return {
+        "estimate": estimate,
+        "se": se,
+        "ci_low": float(estimate - half),
+        "ci_high": float(estimate + half),
+        "confidence": confidence,
+        "n_clusters": n,
+        "reason": reason,
+        "method": "delete-one-cluster jackknife, t",
+    }
+
+
+def few_clusters(n: int) -> str:
+    """Say that an interval rests on too few clusters to be trusted, or nothing."""
+    few = f"{n} clusters: an interval from fewer than {FEWEST_CLUSTERS} cannot be trusted"
+    return few if n < FEWEST_CLUSTERS else ""
+
+
+def jackknife_error(replicates: Floats, strata: NDArray[np.int64]) -> Floats:
+    """Give the standard error from deleting one unit at a time, within strata (Tukey 1958).
+
+    `replicates` are of shape (..., units), without the unit; NaN where one is undefined.
+    """
+    variance = np.zeros(replicates.shape[:-1])
+    for stratum in np.unique(strata):
+        part = replicates[..., strata == stratum]
+        variance += part.var(axis=-1) * (part.shape[-1] - 1)
+    return np.sqrt(variance)
+
+
+def bootstrap_counts(strata: ArrayLike, n_resamples: int, rng: np.random.Generator) -> Floats:
+    """Draw units with replacement within strata: how often each is in each (n_resamples, n)."""
+    label = pd.factorize(np.asarray(strata))[0]
+    counts = np.zeros((n_resamples, len(label)))
+    for stratum in range(label.max() + 1):
+        members = np.flatnonzero(label == stratum)
+        drawn = rng.integers(len(members), size=(n_resamples, len(members)))
+        drawn += len(members) * np.arange(n_resamples)[:, None]
+        found = np.bincount(drawn.reshape(-1), minlength=n_resamples * len(members))
+        counts[:, members] = found.reshape(n_resamples, -1)
+    return counts
+
+
+def bootstrap_interval(
+    values: Floats, estimate: float, confidence: float
+) -> tuple[float, float, int, str]:
+    """Take an interval from quantiles of bootstrap values: ends, undefined values, reason."""
+    defined = values[np.isfinite(values)]
+    n_undefined, reason = len(values) - len(defined), ""
+    if not np.isfinite(estimate):
+        reason = "undefined: scores or judgments do not vary, or there are no two to compare"
+    elif not len(values):
+        reason = "nothing was resampled"
+    elif len(defined) < 2:
+        reason = f"{n_undefined} of {len(values)} resamples are undefined"
+    tail = (1 - confidence) / 2
+    low, high = (np.nan, np.nan) if reason else np.quantile(defined, [tail, 1 - tail])
+    return float(low), float(high), n_undefined, reason
+
+
+#: Up to this many permutations or swaps, all are gone through.
+MOST_EXACT = 65_536
+
+
+def orders_of(
+    n: int, n_permutations: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], bool]:
+    """List all orders of up to eight things, or draw some of more; and say whether these are all.
+
+    The first of all is the given order.
+    """
+    if math.factorial(n) <= MOST_EXACT:
+        return np.array(list(permutations(range(n)))), True
+    return rng.permuted(np.tile(np.arange(n), (n_permutations, 1)), axis=1), False
+
+
+def permutation_p(values: Floats, observed: Floats, *, exact: bool, two_sided: bool) -> Floats:
+    """Give the share of permutations (..., r) at least as far out as the data (..., 1), above 0.
+
+    Undefined ones count as not beyond; where `values` are not `exact`, all permutations with the
+    data's own among them, the data are added. NaN where the data's is.
+    """
+    if two_sided:
+        values, observed = np.abs(values), np.abs(observed)
+    # Equal values may differ in their last bits.
+    beyond = (values >= observed - 1e-12).sum(axis=-1)
+    p = beyond / values.shape[-1] if exact else (1 + beyond) / (1 + values.shape[-1])
+    return np.where(np.isfinite(observed[..., 0]), p, np.nan)
+
+
+def adjust(p: ArrayLike, *, method: Literal["holm", "bh"] = "holm") -> Floats:
+    """Adjust p-values for their number.
+
+    Parameters
+    ----------
+    p : array-like
+        Between 0 and 1; NaN where a test is undefined.
+    method : {"holm", "bh"}
+        ``"holm"``: any false rejection at all is held to the level (Holm 1979). ``"bh"``: the
+        expected share of false among the rejections (Benjamini and Hochberg 1995,
+        doi:10.1111/j.2517-6161.1995.tb02031.x; for independent or positively dependent tests).
+
+    Returns
+    -------
+    ndarray of the same shape
+        Adjusted, at most 1. NaN stays, and counts as no test.
+
+    Raises
+    ------
+    ValueError
+        When a value is no probability, or the method unknown.
+
+    Examples
+    --------
+    >>> adjust([0.01, 0.04, float("nan"), 0.03]).tolist()
+    [0.03, 0.06, nan, 0.06]
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    known(method, ("holm", "bh"), "method")
+    values = np.asarray(p, dtype=np.float64)
+    there = ~np.isnan(values)
+    if ((values < 0) | (values > 1)).any():
+        raise ValueError("p must be between 0 and 1, or NaN: check what was passed.")
+    found = np.full(values.shape, np.nan)
+    if there.any():
+        found[there] = multipletests(
+            values[there], method={"holm": "holm", "bh": "fdr_bh"}[method]
+        )[1]
+    return found

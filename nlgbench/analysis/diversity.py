@@ -1,42 +1,46 @@
-"""How sure measures of diversity are."""
+"""How diverse systems' outputs are, and how sure that is."""
 
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from nlgbench import tables
 from nlgbench.evaluators.diversity.scores import diversity_of_subsets, signature
-from nlgbench.inference import half_samples, interval
+from nlgbench.inference import check_coverage, half_samples, interval
 from nlgbench.names import known
+from nlgbench.study import Study
 
 _FRACTION = 2 / 3
 
 
-def diversity_intervals(
-    outputs: pd.DataFrame,
+def diversity(
+    study: Study,
     *,
     max_n: int = 3,
     bleu_n: int = 4,
-    over: Literal["outputs", "items"] = "outputs",
+    resample: Literal["outputs", "items"] = "outputs",
+    include_human: bool = False,
     n_resamples: int = 200,
-    level: float = 0.95,
-    seed: int | np.random.Generator,
+    confidence: float = 0.95,
+    seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Put intervals around distinct-n, n-gram entropy and Self-BLEU, by subsamples.
+    """Measure systems' distinct-n, n-gram entropy and Self-BLEU, with intervals.
 
     Parameters
     ----------
-    outputs : DataFrame
-        Table of outputs; humans count as one more system.
+    study : Study
+        With texts.
     max_n, bleu_n : int
-        As in `evaluators.diversity.diversity_of_subsets`.
-    over : {"outputs", "items"}
+        Highest order of distinct n-grams and of their entropy; n-grams of Self-BLEU go up to
+        `bleu_n`.
+    resample : {"outputs", "items"}
         What might have been others. ``"outputs"``: two thirds of a system's outputs.
         ``"items"``: two thirds of its items, each with all its outputs, where an item has several.
+    include_human : bool
+        Whether humans are systems, too.
     n_resamples : int
         Subsamples.
-    level : float
+    confidence : float
         Coverage asked for, between 0 and 1.
     seed : int or Generator
         Where the random numbers come from.
@@ -44,24 +48,22 @@ def diversity_intervals(
     Returns
     -------
     DataFrame
-        A row per dataset, system and evaluator: estimate (of all its outputs), se, ci_low, ci_high
-        (not clipped; NaN with a reason), level, center, n_resamples, n_undefined, reason as in
-        `resampling.interval`, signature (with the direction: Self-BLEU is *lower* where outputs
-        are more diverse, and with the number of texts), method.
+        A row per system and evaluator: system, evaluator, estimate (of all its outputs), se,
+        ci_low, ci_high (not clipped; NaN with a reason), confidence, center (mean of subsamples),
+        n_resamples, n_undefined, reason, signature (with the direction: Self-BLEU is *lower* where
+        outputs are more diverse, and with the number of texts), method.
 
     Raises
     ------
-    TableError
-        When the table breaks a rule.
     ValueError
-        When a name is unknown or a number out of range.
+        When there is no output, a name is unknown or a number out of range.
 
     Notes
     -----
     Subsamples are drawn without replacement. A bootstrap holds copies of a text, which are a
     Self-BLEU of 1 and n-grams that are not distinct: it shows too little diversity. A subsample has
     fewer texts and so shows other values; the interval is centered on the estimate from all outputs
-    and takes only its width from the subsamples (`resampling.recenter`). It is an interval for the
+    and takes only its width from the subsamples. It is an interval for the
     expectation at this number of outputs: two systems' compare only when they have equally many
     (`evaluators.diversity.draw_equal`).
 
@@ -75,22 +77,25 @@ def diversity_intervals(
 
     Examples
     --------
-    >>> from nlgbench.worlds import reviews as worlds
-    >>> outputs = worlds.gaussian_world(n_outputs=20, seed=0).study.outputs
-    >>> found = diversity_intervals(outputs, n_resamples=50, seed=0)
-    >>> found[found["ci_low"].isna()]["evaluator"].unique().tolist()  # one and the same in all
-    ['distinct_3', 'self_bleu_4']
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("reviews", systems=["grammar_t0.5"], n_outputs=20, n_truth=0)
+    >>> found = diversity(study, n_resamples=50).set_index("evaluator")
+    >>> found.loc[["distinct_1", "self_bleu_4"], "estimate"].round(2).tolist()
+    [0.2, 0.76]
     """
-    known(over, ["outputs", "items"], "over")
-    checked = tables.check(outputs, "outputs")
-    if checked.empty:
-        raise ValueError("outputs holds no row: there is nothing to put an interval around.")
+    known(resample, ["outputs", "items"], "resample")
+    check_coverage(confidence, "confidence")
+    outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
+    if outputs.empty:
+        raise ValueError(
+            f"{study.name} has no output of a system: include_human=True takes humans."
+        )
     rng = np.random.default_rng(seed)
     rows = []
-    for (dataset, system), group in checked.groupby(["dataset", "system"], sort=False):
+    for system, group in outputs.groupby("system", sort=False):
         subsamples = half_samples(
             len(group),
-            clusters=group["item_id"] if over == "items" else None,
+            clusters=group["item_id"] if resample == "items" else None,
             fraction=_FRACTION,
             n_resamples=n_resamples,
             seed=rng,
@@ -101,14 +106,17 @@ def diversity_intervals(
             estimate, replicates = float(found[name].iloc[0]), found[name].iloc[1:]
             rows.append(
                 {
-                    "dataset": dataset,
                     "system": system,
                     "evaluator": name,
-                    **interval(replicates, estimate, fraction=_FRACTION, level=level),
+                    **interval(replicates, estimate, fraction=_FRACTION, level=confidence),
                     "signature": signature(str(name), len(group)),
                 }
             )
-    table = pd.DataFrame(rows).assign(method=f"subsamples of 2/3 of {over}, normal")
+    table = (
+        pd.DataFrame(rows)
+        .rename(columns={"level": "confidence"})
+        .assign(method=f"subsamples of 2/3 of {resample}, normal")
+    )
     too_few = table["n_undefined"].astype(str) + " of " + table["n_resamples"].astype(str)
     why = too_few + " subsamples have fewer than two texts, or no text of n tokens"
     return table.assign(reason=table["reason"].where(table["n_undefined"] == 0, why))

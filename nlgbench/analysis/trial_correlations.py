@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from nlgbench.analysis.coefficients.weighted import weighted_coefficients
+from nlgbench.analysis.correlation.coefficients import weighted_coefficients
 from nlgbench.inference import check_coverage
 from nlgbench.names import known
 

@@ -1,10 +1,24 @@
-"""Meta-evaluation: how well evaluators agree with people.
+"""Meta-evaluation: how well evaluators agree with people, and which one agrees better.
 
-What is handed out here is in `meta_evaluation`. Where only scores per system are known, take
-`system_scores`; one evaluator against another is in `comparing` and `williams`, many tests at once
-in `multiplicity`.
+`meta_evaluation` is `correlate` from top to bottom; `comparing` holds tests between evaluators.
 """
 
+from nlgbench.analysis.correlation.comparing import (
+    compare_evaluators,
+    partial_correlations,
+    permutation_tests,
+    significance_clusters,
+    williams,
+    williams_tests,
+)
 from nlgbench.analysis.correlation.meta_evaluation import correlate
 
-__all__ = ["correlate"]
+__all__ = [
+    "compare_evaluators",
+    "correlate",
+    "partial_correlations",
+    "permutation_tests",
+    "significance_clusters",
+    "williams",
+    "williams_tests",
+]

@@ -1,88 +1,130 @@
-"""Whether one evaluator agrees better with humans than another."""
+"""Whether one evaluator agrees better with people than another, and whether it agrees at all.
 
-from collections.abc import Sequence
+`compare_evaluators` is the first to ask. `permutation_tests` makes a column of stars,
+`williams_tests` the classical test, `partial_correlations` holds a third score constant, and
+`significance_clusters` cuts a ranking where everything above differs from everything below.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from numpy.typing import NDArray
+from scipy.stats import norm, rankdata
+from scipy.stats import t as student
 
-from nlgbench.analysis.coefficients.pair_statistics import Floats
-from nlgbench.analysis.correlation.judged import judged_scores
-from nlgbench.analysis.correlation.levels import (
-    LEVELS,
+from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
+from nlgbench.analysis.correlation.intervals import fisher_interval
+from nlgbench.analysis.correlation.meta_evaluation import (
+    GRANULARITIES,
     PLAIN,
+    RESAMPLES,
     STATISTICS,
+    Granularity,
+    Judged,
+    Resample,
+    check_against,
+    chosen_evaluators,
+    correlate,
+    dimensions_of,
     epsilons_of,
+    gathered,
+    judged_scores,
+    judgments_of,
     resampled,
+    samples_of,
+    system_means,
+    systems_scores,
+    wide_scores,
+    without_humans,
 )
-from nlgbench.analysis.correlation.meta_evaluation import correlate
-from nlgbench.analysis.correlation.multiplicity import cannot_answer, draws_needed
-from nlgbench.analysis.correlation.samples import samples_of
-from nlgbench.analysis.correlation.swaps import swap_p, swapped_statistics, ways_to_swap
-from nlgbench.analysis.correlation.system_scores import wide_scores
-from nlgbench.inference import check_coverage
+from nlgbench.inference import MOST_EXACT, adjust, check_coverage, orders_of, permutation_p
 from nlgbench.names import known
+from nlgbench.study import Study
 from nlgbench.text import check_n
+
+#: How many permutations Holm's strictest level rests on: p there has a relative error of .1.
+_BEYOND = 100
+#: Orders whose pairs are compared at a time.
+_BLOCK = 1 << 14
+#: Correlations of a few hundred units are off by some 1e-15: what lies below is rounding.
+_ROUNDING = 1e-12
+#: Correlations whose determinant lies below minus this belong to no three variables.
+_IMPOSSIBLE = 1e-9
 
 
 def compare_evaluators(
-    system_scores: pd.DataFrame,
-    human_scores: pd.DataFrame,
+    study: Study | Mapping[str, Study],
     *,
+    evaluators: Sequence[str] | None = None,
     pairs: Sequence[tuple[str, str]] | None = None,
+    against: pd.DataFrame | None = None,
+    granularity: Granularity = "system",
     statistic: str = "pearson",
-    alpha: float = 0.05,
-    n_permutations: int = 9999,
+    method: Literal["swaps", "resampling"] | None = None,
+    resample: Resample = "items",
+    dimension: str | None = None,
+    aggregate: Literal["mean", "majority"] = "mean",
+    clusters: str | None = None,
+    include_human: bool = False,
+    n_resamples: int | None = None,
+    confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Test for pairs of evaluators whether their correlations over systems differ.
+    """Test for pairs of evaluators whether they agree equally well with people.
 
     Parameters
     ----------
-    system_scores, human_scores : DataFrame
-        Tables ``system_scores`` of one dataset, printed or from `mean_system_scores`; the second
-        with one "evaluator", the human scores.
+    study, evaluators, against, granularity, dimension, aggregate, clusters, include_human, seed
+        As in `correlate`.
     pairs : sequence of (str, str), optional
-        The pairs that are asked about, chosen before looking: they are the family, under Holm.
-        Default: all pairs, under a step-down max-T.
+        The pairs that are asked about, chosen before looking: they are the family. Default: all.
     statistic : str
-        ``pearson``, ``spearman``, ``kendall_b``, ``kendall_c`` or ``pairwise_accuracy``.
-    alpha : float
-        Family-wise level: `reason` says where no data of so many systems could reach it.
-    n_permutations : int
-        Random swaps from 17 systems on (more where Holm needs them, see `draws_needed`); up to 16
-        all ``2^systems``, at most 65,536.
-    seed : int or Generator
-        Where random swaps come from.
+        One of `correlate`'s; for swaps ``pearson``, ``spearman``, ``kendall_b``, ``kendall_c`` or
+        ``pairwise_accuracy``.
+    method : {"swaps", "resampling"}, optional
+        ``"swaps"``: the two evaluators' scores are swapped system by system; the default at
+        granularity "system", unless `resample` says that systems are drawn. ``"resampling"``:
+        intervals, from `correlate`'s.
+    resample : {"items", "systems", "both"}
+        What is drawn in resampling.
+    n_resamples : int, optional
+        Bootstrap samples (1,000), or random swaps from 17 systems on (9,999; more where Holm needs
+        them); up to 16 systems all swaps are gone through.
+    confidence : float
+        Coverage of intervals; `reason` says where no data of so many systems could have an adjusted
+        p of 1 - confidence.
 
     Returns
     -------
     DataFrame
-        A row per pair: dataset, statistic, evaluator_a, evaluator_b, estimate_a, estimate_b (over
-        the systems that both and the humans have scored), difference (a minus b), p (two-sided),
-        p_adjusted (for the family), p_least (the least p_adjusted that the family could have),
-        adjustment, p_method, n (systems), reason (why there is no answer, or "").
+        A row per pair: study (where there are several), evaluator_a, evaluator_b, dimension,
+        granularity, statistic, estimate_a, estimate_b (over what both and people have scored),
+        difference (a minus b), ci_low, ci_high (NaN for swaps), confidence, ci_method, reason (why
+        there is no answer or no interval, or why to doubt it; or ""), p (two-sided), p_adjusted
+        (for the family), p_least (the least p_adjusted that the family could have; swaps),
+        adjustment, p_method, n (systems), n_clusters (resampling; items where no clusters are
+        named), n_missing (outputs left out), n_resamples, n_undefined_resamples, resample.
 
     Raises
     ------
     ValueError
-        When a table breaks a rule, there are several human scores, one evaluator alone, a name is
-        unknown, a pair is named twice or is of one evaluator, or a number out of range.
+        As `correlate`; with one evaluator alone, none that have scored the same outputs, a pair
+        that is named twice or is of one evaluator, or resampling against systems' scores.
 
     Notes
     -----
-    Scores whose signature says ``direction:lower`` are turned first.
-
-    Under the null an evaluator's score of a system could as well be the other's, so scores are
-    swapped system by system; p is the share of swaps whose statistic is at least as far from 0.
-    Scores are standardized over the systems first (mean 0, variance 1), since evaluators have
-    different units. This is in the way of the Perm-Systems of Deutsch, Dror and Roth (2021,
+    **Swaps.** Under the null an evaluator's score of a system could as well be the other's, so
+    scores are swapped system by system; p is the share of swaps whose statistic is at least as far
+    from 0. Scores are standardized over the systems first (mean 0, variance 1), since evaluators
+    have different units. This is in the way of the Perm-Systems of Deutsch, Dror and Roth (2021,
     doi:10.1162/tacl_a_00417) but is not it: theirs standardizes the scores of outputs, so that an
     evaluator whose systems' means lie close together keeps them close; here it is the means that
     are standardized, and printed scores suffice. Systems are the sample; that their scores are
-    means of finitely many outputs is in the data, not in the test. `differences` resamples outputs.
+    means of finitely many outputs is in the data, not in the test. Means are over the outputs that
+    every evaluator has scored (with `against`, over each one's own).
 
     For Pearson the statistic is the difference of Fisher's z over its standard error, the root of
     the mean square of ``(z_a z_h - r_a (z_a^2 + z_h^2) / 2) / (1 - r_a^2)`` minus the same of b
@@ -94,74 +136,145 @@ def compare_evaluators(
     too often, as does Williams' (``benchmarks/comparing_level.py`` says by how much).
 
     All pairs share the swaps: in each the same systems are swapped for every pair, and statistics
-    are on one scale, so that max-T (`multiplicity.max_t`) asks the same of every pair. It is
-    **approximate**: swaps within a pair give its own null distribution; jointly those of several
-    pairs among unequal evaluators are only nearly that of the data (subset pivotality does not hold
-    exactly).
+    are on one scale, so that a step-down max-T asks the same of every pair. It is **approximate**:
+    swaps within a pair give its own null distribution; jointly those of several pairs among
+    unequal evaluators are only nearly that of the data (subset pivotality does not hold exactly).
+    Named pairs are adjusted by Holm. With n systems p is at least ``2 / 2^n``, and Holm over m
+    pairs makes that ``2 m / 2^n``: at twelve systems at most 102 pairs can reach .05.
 
-    With n systems p is at least ``2 / 2^n``, and Holm over m pairs makes that ``2 m / 2^n``: at
-    twelve systems at most 102 pairs can reach .05.
+    **Resampling.** Only outputs that every evaluator has scored count. The interval is made of
+    `correlate`'s intervals of each, and of the correlation rho of the two estimates over common
+    resamples: it is where a minus b goes while the two deviate together, ``a`` by cos(t) times the
+    reach of its interval on that side, ``b`` by (rho cos(t) + sqrt(1 - rho^2) sin(t)) times that of
+    its own, for all t. For symmetric intervals or rho = 0 these are the limits of Zou (2007,
+    doi:10.1037/1082-989X.12.4.399). So what is common to the errors of the two falls out, and
+    their skewness does not. At granularity "system", where `correlate` takes the noise off the
+    systems' means, a and b are without it, and so is what the interval is for.
+
+    p is that of a normal deviate that has the interval's end on the side of 0 at its quantile,
+    adjusted by Holm. With ``clusters`` (HITs, pairs of contexts) whole clusters are drawn: the test
+    that `williams_tests` is not, as it takes every output for independent.
 
     Examples
     --------
-    >>> human = pd.DataFrame({"dataset": "d", "system": list("abcde"), "evaluator": "votes",
-    ...     "score": [1.0, 2.0, 3.0, 4.0, 5.0], "signature": ""})
-    >>> scores = pd.concat([human.assign(evaluator="e"),
-    ...     human.assign(evaluator="f", score=[2.0, 1.0, 4.0, 5.0, 3.0])])
-    >>> found = compare_evaluators(scores, human, statistic="spearman")
+    >>> systems = list("abcde")
+    >>> study = Study(pd.DataFrame({"output_id": systems, "item_id": "1", "system": systems}),
+    ...     system_scores=pd.DataFrame({"system": systems * 2, "evaluator": ["e"] * 5 + ["f"] * 5,
+    ...     "score": [1.0, 2.0, 3.0, 4.0, 5.0, 2.0, 1.0, 4.0, 5.0, 3.0]}))
+    >>> votes = pd.DataFrame({"system": systems, "evaluator": "votes", "score": [1, 2, 3, 4, 5.0]})
+    >>> found = compare_evaluators(study, against=votes, statistic="spearman")
     >>> found[["estimate_a", "estimate_b", "p", "p_least"]].round(3).values.tolist()
     [[1.0, 0.6, 0.125, 0.062]]
     >>> found["reason"].iloc[0]
     'cannot be answered with 5 systems: the least adjusted p there is 0.0625'
     """
-    known(statistic, PLAIN, "statistic")
-    check_n(n_permutations, "n_permutations")
-    check_coverage(alpha, "alpha")
-    dataset, scores, human = wide_scores(system_scores, human_scores)
-    if human.shape[1] != 1 or scores.shape[1] < 2:
-        raise ValueError(
-            "compare_evaluators needs one human score and at least two evaluators. Got "
-            f"{human.shape[1]} ({', '.join(human.columns)}) and {scores.shape[1]}: filter by "
-            "evaluator."
-        )
-    chosen = _named(pairs, list(scores.columns))
-    there = human.iloc[:, 0].notna().to_numpy()
-    h, values = human.iloc[there, 0].to_numpy(), scores[there].to_numpy().T
-    needed = 0 if pairs is None else draws_needed(len(chosen), alpha=alpha)
-    swaps, is_all = ways_to_swap(len(h), max(n_permutations, needed), np.random.default_rng(seed))
-    x = values[np.array(chosen).T]  # (2, pairs, systems)
-    estimates, swapped = swapped_statistics(x, h, statistic, swaps)
-    p, adjusted, least = swap_p(swapped, named=pairs is not None)
-    n = (np.isfinite(x).all(axis=0)).sum(axis=1)
-    undefined = "undefined: fewer than two systems, or scores that do not vary"
-    table = pd.DataFrame(
-        {
-            "dataset": dataset,
-            "statistic": statistic,
-            "evaluator_a": [scores.columns[a] for a, _ in chosen],
-            "evaluator_b": [scores.columns[b] for _, b in chosen],
-            "estimate_a": estimates[0],
-            "estimate_b": estimates[1],
-            "difference": estimates[0] - estimates[1],
-            "p": p,
-            "p_adjusted": adjusted,
-            "p_least": least,
-            "adjustment": "max-T over all pairs, approximate"
-            if pairs is None
-            else f"Holm over {int(np.isfinite(p).sum())} named pairs",
-            "p_method": f"swaps, {'all' if is_all else f'{len(swaps) - 1} drawn'}",
-            "n": n,
-        }
+    if isinstance(study, Mapping):
+        options = {key: value for key, value in locals().items() if key != "study"}
+        return gathered({name: compare_evaluators(one, **options) for name, one in study.items()})
+    known(granularity, GRANULARITIES, "granularity")
+    method = method or (
+        "swaps" if granularity == "system" and resample == "items" else "resampling"
     )
-    table["reason"] = [
-        cannot_answer(least, alpha, size) if np.isfinite(one) else undefined
-        for one, size in zip(p, n, strict=True)
-    ]
-    return table
+    known(method, ("swaps", "resampling"), "method")
+    known(resample, RESAMPLES, "resample")
+    known(statistic, PLAIN if method == "swaps" else list(STATISTICS), "statistic")
+    check_coverage(confidence, "confidence")
+    n_resamples = n_resamples or (9999 if method == "swaps" else 1000)
+    check_n(n_resamples, "n_resamples")
+    if method == "swaps" and granularity != "system":
+        raise ValueError(
+            f"method='swaps' swaps systems' scores. Got granularity={granularity!r}: resample."
+        )
+    if method == "resampling" and against is not None:
+        raise ValueError("method='resampling' needs judgments of outputs, not systems' scores.")
+    people: dict[str, Any] = {"aggregate": aggregate, "include_human": include_human}
+    tables = []
+    if method == "swaps":
+        for by, scores, human, n_missing in _of_systems(
+            study, evaluators, against, dimension, **people
+        ):
+            found = _swapped(scores, human, pairs, statistic, n_resamples, 1 - confidence, seed)
+            tables.append(found.assign(dimension=by, n_missing=n_missing))
+    else:
+        names = list(chosen_evaluators(study, evaluators, granularity))
+        for by in dimensions_of(study, dimension):
+            found = _resampled_differences(
+                study,
+                names,
+                pairs,
+                {"granularity": granularity, "resample": resample, "dimension": by}
+                | {"clusters": clusters, "n_resamples": n_resamples, "confidence": confidence}
+                | people,
+                statistic,
+                seed,
+            )
+            tables.append(found.assign(dimension=by))
+    table = pd.concat(tables, ignore_index=True)
+    table = table.assign(granularity=granularity, statistic=statistic, confidence=confidence)
+    return table[list(_COLUMNS)]
+
+
+_COLUMNS = (
+    *("evaluator_a", "evaluator_b", "dimension", "granularity", "statistic"),
+    *("estimate_a", "estimate_b", "difference", "ci_low", "ci_high", "confidence", "ci_method"),
+    *("reason", "p", "p_adjusted", "p_least", "adjustment", "p_method"),
+    *("n", "n_clusters", "n_missing", "n_resamples", "n_undefined_resamples", "resample"),
+)
+
+
+def _of_systems(
+    study: Study,
+    evaluators: Sequence[str] | None,
+    against: pd.DataFrame | None,
+    dimension: str | None,
+    *,
+    aggregate: str,
+    include_human: bool,
+) -> Iterator[tuple[str, pd.DataFrame, pd.Series, int]]:
+    """Lay evaluators' and people's scores of systems out, for each way to sum people up.
+
+    Without `against`, means are over the outputs that every evaluator has scored.
+    """
+    names = chosen_evaluators(study, evaluators, "system")
+    if against is not None:
+        said = systems_scores(study, names, include_human=include_human)
+        people = without_humans(study, check_against(against), include_human)
+        scores, human = wide_scores(said, people)
+        for by in human.columns:
+            yield str(by), scores, human[by], 0
+        return
+    for one in dimensions_of(study, dimension):
+        judged_of = judgments_of(study, one, aggregate, None, include_human)
+        rows, n_missing, parts = judged_of.rows, 0, []
+        if "scores" in names.values():
+            judged = judged_scores(study, judged_of, [n for n in names if names[n] == "scores"])
+            whole = _scored_by_all(judged)
+            rows, n_missing = rows[whole], judged.n_outputs - int(whole.sum())
+            means = judged.scores[whole].groupby(rows["system"], sort=False).mean()
+            long = means.rename_axis("system").reset_index().melt("system", var_name="evaluator")
+            parts.append(long.rename(columns={"value": "score"}).assign(signature=""))
+        if "system_scores" in names.values():
+            own = {name: table for name, table in names.items() if table == "system_scores"}
+            parts.append(systems_scores(study, own, include_human=include_human))
+        people = judged_of._replace(rows=rows).of_systems(one)
+        scores, human = wide_scores(pd.concat(parts, ignore_index=True), people)
+        yield one, scores, human[one], n_missing
+
+
+def _scored_by_all(judged: Judged) -> NDArray[np.bool_]:
+    whole = judged.scores.notna().all(axis=1).to_numpy()
+    if not whole.any():
+        raise ValueError(
+            "no judged output has a score of every evaluator: leave out evaluators that have "
+            "scored others."
+        )
+    return whole
 
 
 def _named(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> list[tuple[int, int]]:
     """Look the pairs up; all of them where none are named."""
+    if len(names) < 2:
+        raise ValueError(f"a comparison needs two evaluators. Got {', '.join(names)} alone.")
     if pairs is None:
         return list(combinations(range(len(names)), 2))
     found = []
@@ -178,154 +291,266 @@ def _named(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> list[tu
     return found
 
 
-def differences(
-    outputs: pd.DataFrame,
+# Swaps ---------------------------------------------------------------------------------------
+
+
+def _swapped(
     scores: pd.DataFrame,
-    judgments: pd.DataFrame,
-    *,
-    level: Literal["system", "output", "item"] = "system",
-    statistic: str = "pearson",
-    resample: Literal["items", "systems", "both"] = "items",
-    clusters: str | None = None,
-    dimension: str | None = None,
-    n_resamples: int = 1000,
-    confidence: float = 0.95,
-    include_human: bool = False,
+    human: pd.Series,
+    pairs: Sequence[tuple[str, str]] | None,
+    statistic: str,
+    n_permutations: int,
+    alpha: float,
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
-    """Put intervals around the differences of evaluators' agreement with humans.
+    """Test pairs of evaluators by swaps, a column of scores per evaluator and a row per system."""
+    scores, human = scores[human.notna()], human.dropna()
+    chosen = _named(pairs, list(scores.columns))
+    needed = 0 if pairs is None else draws_needed(len(chosen), alpha=alpha)
+    n_permutations = max(n_permutations, needed)
+    swaps, is_all = ways_to_swap(len(human), n_permutations, np.random.default_rng(seed))
+    x = scores.to_numpy().T[np.array(chosen).T]  # (2, pairs, systems)
+    estimates, swapped = swapped_statistics(x, human.to_numpy(), statistic, swaps)
+    p, adjusted, least = swap_p(swapped, named=pairs is not None)
+    n = (np.isfinite(x).all(axis=0)).sum(axis=1)
+    undefined = "undefined: fewer than two systems, or scores that do not vary"
+    return pd.DataFrame(
+        {
+            "evaluator_a": [scores.columns[a] for a, _ in chosen],
+            "evaluator_b": [scores.columns[b] for _, b in chosen],
+            "estimate_a": estimates[0],
+            "estimate_b": estimates[1],
+            "difference": estimates[0] - estimates[1],
+            "ci_low": np.nan,
+            "ci_high": np.nan,
+            "ci_method": "none",
+            "reason": [
+                cannot_answer(least, alpha, size) if np.isfinite(one) else undefined
+                for one, size in zip(p, n, strict=True)
+            ],
+            "p": p,
+            "p_adjusted": adjusted,
+            "p_least": least,
+            "adjustment": "max-T over all pairs, approximate"
+            if pairs is None
+            else f"Holm over {int(np.isfinite(p).sum())} named pairs",
+            "p_method": f"swaps, {'all' if is_all else f'{len(swaps) - 1} drawn'}",
+            "n": n,
+            "n_clusters": 0,
+            "n_resamples": 0,
+            "n_undefined_resamples": 0,
+            "resample": "none",
+        }
+    )
 
-    Parameters
-    ----------
-    outputs, scores, judgments, level, resample, clusters, dimension, include_human
-        As in `correlation.correlate`.
-    statistic : str
-        One of `correlate`'s.
-    n_resamples : int
-        Resamples.
-    confidence : float
-        Coverage asked for, between 0 and 1.
-    seed : int or Generator
-        Where the random numbers come from.
 
-    Returns
-    -------
-    DataFrame
-        A row per pair of evaluators: dataset, level, statistic, evaluator_a, evaluator_b,
-        estimate_a, estimate_b, difference (a minus b), ci_low, ci_high (NaN with a reason),
-        confidence, ci_method, n_resamples, n_undefined_resamples, reason (why there is no interval,
-        or why to doubt it), p (two-sided), n_missing (outputs left out), n (systems), n_clusters
-        (items where no clusters are named), resample (what was drawn, as `correlate` has it).
+def ways_to_swap(
+    n: int, n_permutations: int, rng: np.random.Generator
+) -> tuple[NDArray[np.bool_], bool]:
+    """List which of n systems are swapped, none of them first, and say whether these are all ways.
 
-    Raises
-    ------
-    ValueError
-        As `correlate`, or with one evaluator alone, or none that all have scored.
-
-    Notes
-    -----
-    Only outputs that every evaluator has scored count. The interval is made of `correlate`'s
-    intervals of each, and of the correlation rho of the two estimates over common resamples: it is
-    where a minus b goes while the two deviate together, ``a`` by cos(t) times the reach of its
-    interval on that side, ``b`` by (rho cos(t) + sqrt(1 - rho^2) sin(t)) times that of its own, for
-    all t. For symmetric intervals or rho = 0 these are the limits of Zou (2007,
-    doi:10.1037/1082-989X.12.4.399). So what is common to the errors of the two falls out, and
-    their skewness does not. At the level of systems, where `correlate` takes the noise off the
-    systems' means, a and b are without it, and so is what the interval is for.
-
-    p is that of a normal deviate that has the interval's end on the side of 0 at its quantile.
-    With ``clusters`` (HITs, pairs of contexts) whole clusters are drawn: the test that `williams`
-    is not, as it takes every output for independent. ``benchmarks/comparing_level.py`` measures
-    how often these intervals hold.
-
-    Examples
-    --------
-    >>> from nlgbench import tables
-    >>> outputs = pd.DataFrame(
-    ...     [("d", f"{s}{n}", n, s, "", False, "") for s in "abc" for n in "1234"],
-    ...     columns=tables.columns("outputs"),
-    ... )
-    >>> keys = outputs[["dataset", "output_id"]]
-    >>> noise = np.random.default_rng(0).normal(size=(2, 12))
-    >>> judgments = keys.assign(annotator_id="w", dimension="q", value=noise[0], group_id="")
-    >>> scores = pd.concat([keys.assign(evaluator=name, score=score, signature="")
-    ...     for name, score in (("e", noise.sum(axis=0)), ("f", -noise.sum(axis=0)))])
-    >>> found = differences(outputs, scores, judgments, level="output", seed=0)
-    >>> found[["estimate_a", "estimate_b", "difference", "n_clusters"]].round(2).values.tolist()
-    [[0.56, -0.56, 1.11, 4.0]]
-    >>> found["reason"].iloc[0]
-    '4 clusters: hardly an interval from fewer than 10'
+    Of all ways it is half, since the others mirror them.
     """
-    known(level, LEVELS, "level")
-    known(resample, ("items", "systems", "both"), "resample")
-    check_n(n_resamples, "n_resamples")
-    if STATISTICS[known(statistic, list(STATISTICS), "statistic")] not in (None, level):
-        raise ValueError(f"{statistic!r} is a statistic of level={STATISTICS[statistic]!r}.")
-    check_coverage(confidence, "confidence")
-    options = {"dimension": dimension, "clusters": clusters, "include_human": include_human}
-    judged = judged_scores(outputs, scores, judgments, **options)  # type: ignore[arg-type]
-    whole = judged.scores.notna().all(axis=1).to_numpy()
-    if judged.scores.shape[1] < 2 or not whole.any():
-        raise ValueError(
-            f"{int(whole.sum())} judged outputs have a score of all {judged.scores.shape[1]} "
-            "evaluators. A difference needs two evaluators that have scored the same outputs."
-        )
+    if 2**n <= MOST_EXACT:
+        ways = np.arange(2 ** max(n - 1, 0))[:, None]
+        return (ways >> np.arange(n)) % 2 == 1, True
+    drawn = rng.random((n_permutations + 1, n)) < 0.5
+    drawn[0] = False
+    return drawn, False
+
+
+def swapped_statistics(
+    x: Floats, h: Floats, statistic: str, swaps: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """Correlate pairs (2, m, n) with h: both estimates (2, m), test statistics under swaps (m, r).
+
+    Pearson's is studentized; others' are differences over their root mean square.
+    """
+    m = x.shape[1]
+    estimates, z = np.full((2, m), np.nan), np.full(x.shape, np.nan)
+    found = np.full((m, len(swaps)), np.nan)
+    whole = np.asarray(np.isfinite(x).all(axis=0))
+    for there in np.unique(whole, axis=0):
+        if there.sum() < 2:
+            continue
+        alike = np.flatnonzero((whole == there).all(axis=1))
+        cells = np.ix_(np.arange(2), alike, there)
+        correlations = coefficients(x[cells], h[there], statistics=[statistic])[statistic]
+        estimates[:, alike] = correlations
+        z[cells] = _standardized(x[cells])
+        z[:, alike[~np.isfinite(correlations).all(axis=0)]] = np.nan
+    # Scores of the two that are equal must be tied when they are mixed.
+    z = np.round(z, 9)
+    for at, there in enumerate(whole):
+        if not np.isfinite(z[0, at]).any():
+            continue
+        (a, b), which = z[:, at, there], swaps[:, there]
+        both = np.stack([np.where(which, b, a), np.where(which, a, b)])
+        if statistic == "pearson":
+            found[at] = _studentized(both, h[there])
+        else:
+            of_a, of_b = coefficients(both, h[there], statistics=[statistic])[statistic]
+            size = np.sqrt(np.nan_to_num((of_a - of_b) ** 2).mean())
+            found[at] = (of_a - of_b) / size if size > 0 else of_a - of_b
+    return estimates, found
+
+
+def _standardized(values: Floats) -> Floats:
+    # As in coefficients, the first value off makes exact zeros of a constant.
+    centered = values - values[..., :1]
+    centered -= centered.mean(axis=-1, keepdims=True)
+    return divide(centered, np.sqrt((centered**2).mean(axis=-1, keepdims=True)))
+
+
+def _studentized(both: Floats, h: Floats) -> Floats:
+    """Divide the difference of Fisher's z (2, r, n) by its standard error from influences."""
+    z_h, z = _standardized(h), _standardized(both)
+    r = np.clip((z @ z_h)[..., None] / len(h), -1 + 1e-9, 1 - 1e-9)
+    influence = (z * z_h - r / 2 * (z**2 + z_h**2)) / (1 - r**2)
+    error = np.sqrt(((influence[0] - influence[1]) ** 2).mean(axis=-1))
+    gap = (np.arctanh(r[0]) - np.arctanh(r[1]))[:, 0]
+    # Two evaluators that are one do not differ.
+    return np.where(np.abs(gap) < 1e-9, 0, divide(gap, np.where(error > 1e-9, error, 0)))
+
+
+def swap_p(swapped: Floats, *, named: bool) -> tuple[Floats, Floats, float]:
+    """Give p, adjusted p (Holm for named pairs, else max-T) and the least that this could be."""
+    # The first is the data as they are, so it is counted once, whether these are all or drawn.
+    p = permutation_p(swapped, swapped[:, :1], exact=True, two_sided=True)
+    size = np.abs(np.nan_to_num(swapped))
+    if not named:
+        return p, *max_t(swapped)
+    farthest = size.max(axis=1, keepdims=True)
+    each = permutation_p(size, farthest, exact=True, two_sided=True)[np.isfinite(p)]
+    least = min(1.0, float(len(each) * each.min())) if len(each) else float("nan")
+    return p, adjust(p), least
+
+
+def max_t(values: Floats) -> tuple[Floats, float]:
+    """Adjust p of m tests by the largest of their statistics (m, r), step by step, and the least.
+
+    The first of r common permutations is the data as they are. With the tests in the order of |t|,
+    the largest first, the adjusted p of the j-th is the share of permutations in which the largest
+    of the j-th to the last is at least its |t|, and no less than that of the one before (Westfall
+    and Young 1993, *Resampling-Based Multiple Testing*, algorithm 4.1; Romano and Wolf 2005,
+    doi:10.1198/016214504000000539). It holds the family-wise error where permutations have the
+    joint distribution of the true null hypotheses whichever those are (subset pivotality).
+    """
+    p = np.full(len(values), np.nan)
+    size = np.abs(np.where(np.isfinite(values), values, 0))
+    order = np.flatnonzero(np.isfinite(values[:, 0]))
+    if not len(order):
+        return p, float("nan")
+    largest = np.zeros(values.shape[1])
+    # From the smallest statistic up; equal values may differ in their last bits.
+    order = order[np.argsort(size[order, 0], kind="stable")]
+    for at in order:
+        np.maximum(largest, size[at], out=largest)
+        p[at] = (largest >= size[at, 0] - 1e-9).mean()
+    p[order[::-1]] = np.maximum.accumulate(p[order[::-1]])
+    return p, float((largest >= largest.max() - 1e-9).mean())
+
+
+def draws_needed(n_tests: int, *, alpha: float) -> int:
+    """Say how many random permutations a family of tests needs under Holm.
+
+    A p of ``alpha / n_tests``, the strictest that Holm asks for, then rests on 100 permutations,
+    and the least p there is lies a hundredfold below it.
+    """
+    return round(_BEYOND * n_tests / alpha)
+
+
+def cannot_answer(p_least: float, alpha: float, n_systems: int) -> str:
+    """Say that no data of this many systems could reject, or "" where some could."""
+    # 1 - .95 is a little more than .05.
+    if not p_least > alpha + 1e-12:
+        return ""
+    return (
+        f"cannot be answered with {n_systems} systems: the least adjusted p there is {p_least:.3g}"
+    )
+
+
+# Resampling ----------------------------------------------------------------------------------
+
+
+def _resampled_differences(
+    study: Study,
+    names: list[str],
+    pairs: Sequence[tuple[str, str]] | None,
+    options: dict[str, Any],
+    statistic: str,
+    seed: int | np.random.Generator,
+) -> pd.DataFrame:
+    """Put intervals around differences, from `correlate`'s intervals and common resamples."""
     rng = np.random.default_rng(seed)
-    common = scores[scores["output_id"].isin(judged.rows.loc[whole, "output_id"])]
-    each = correlate(
-        outputs,
-        common,
-        judgments,
-        level=level,
-        statistics=[statistic],
-        resample=resample,
-        n_resamples=n_resamples,
-        confidence=confidence,
-        seed=rng,
-        **options,  # type: ignore[arg-type]
-    ).set_index("evaluator")
-    judged = judged_scores(outputs, common, judgments, **options)  # type: ignore[arg-type]
+    granularity, resample = options["granularity"], options["resample"]
+    people = judgments_of(
+        study,
+        options["dimension"],
+        options["aggregate"],
+        options["clusters"],
+        options["include_human"],
+    )
+    judged = judged_scores(study, people, names)
+    whole = _scored_by_all(judged)
+    chosen = _named(pairs, list(judged.scores.columns))
+    assert study.scores is not None
+    common = study.scores["output_id"].isin(judged.rows.loc[whole, "output_id"])
+    common &= study.scores["evaluator"].isin(names)
+    part = study.replace(scores=study.scores[common], system_scores=None)
+    each = correlate(part, statistics=[statistic], seed=rng, **options).set_index("evaluator")
+    judged = judged_scores(part, people, names)
     ((names, sample),) = samples_of(judged)
-    epsilons = epsilons_of(sample, level, [statistic], rng)
+    epsilons = epsilons_of(sample, granularity, [statistic], rng)
     replicates = resampled(
-        judged, sample, level, [statistic], epsilons, resample, n_resamples, rng
+        judged,
+        sample,
+        granularity,
+        [statistic],
+        epsilons,
+        resample,
+        options["n_resamples"],
+        rng,
     )[statistic]
-    n_clusters, n_systems = (len(np.unique(one)) for one in (sample.cluster, sample.system))
     rows = []
-    for a, b in combinations(range(len(names)), 2):
+    for first, second in chosen:
+        # Always joined in the order of names, so that a pair is the same whichever way it is named.
+        a, b = sorted((first, second))
         two = each.loc[[names[a], names[b]]]
         estimates = two["estimate"].to_numpy()
         gap, down, up = _joined(two, replicates[[a, b]])
-        difference = float(estimates[0] - estimates[1])
+        ends, sign = (gap - down, gap + up), 1
+        if a != first:
+            ends, sign = (-ends[1], -ends[0]), -1
         n_undefined = int(np.isnan(replicates[[a, b]]).any(axis=0).sum())
         reasons = list(two["reason"])
         if not (np.isfinite(gap) or any(reasons)):
-            reasons = [f"{n_undefined} of {n_resamples} resamples are undefined"]
+            reasons = [f"{n_undefined} of {options['n_resamples']} resamples are undefined"]
         rows.append(
             {
-                "dataset": judged.dataset,
-                "level": level,
-                "statistic": statistic,
-                "evaluator_a": names[a],
-                "evaluator_b": names[b],
-                "estimate_a": estimates[0],
-                "estimate_b": estimates[1],
-                "difference": difference,
-                "ci_low": gap - down,
-                "ci_high": gap + up,
-                "confidence": confidence,
+                "evaluator_a": names[first],
+                "evaluator_b": names[second],
+                "estimate_a": estimates[::sign][0],
+                "estimate_b": estimates[::sign][1],
+                "difference": sign * float(estimates[0] - estimates[1]),
+                "ci_low": ends[0],
+                "ci_high": ends[1],
                 "ci_method": "joint, " + " and ".join(dict.fromkeys(two["ci_method"])),
-                "n_resamples": n_resamples,
-                "n_undefined_resamples": n_undefined,
                 "reason": "; ".join(dict.fromkeys(filter(None, reasons))),
-                "p": _p_of_reach(gap, down if gap > 0 else up, confidence),
+                "p": _p_of_reach(gap, down if gap > 0 else up, options["confidence"]),
+                "p_least": np.nan,
+                "p_method": "the interval's, as of a normal deviate",
+                "n": len(np.unique(sample.system)),
+                "n_clusters": len(np.unique(sample.cluster)),
                 "n_missing": judged.n_outputs - len(sample.y),
-                "n": n_systems,
-                "n_clusters": n_clusters,
+                "n_resamples": options["n_resamples"],
+                "n_undefined_resamples": n_undefined,
                 "resample": two["resample"].iloc[0],
             }
         )
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    n_tests = int(table["p"].notna().sum())
+    return table.assign(p_adjusted=adjust(table["p"]), adjustment=f"Holm over {n_tests} pairs")
 
 
 def _joined(two: pd.DataFrame, replicates: Floats) -> tuple[float, float, float]:
@@ -365,3 +590,479 @@ def _p_of_reach(gap: float, reach: float, confidence: float) -> float:
     if gap == 0 or not reach > 0:
         return 1.0 if gap == 0 else float("nan")
     return float(2 * norm.sf(abs(gap) / reach * norm.ppf(0.5 + confidence / 2)))
+
+
+# Whether an evaluator agrees at all ----------------------------------------------------------
+
+_STARRED = ("pearson", "spearman", "kendall_b")
+
+
+def permutation_tests(
+    study: Study,
+    *,
+    evaluators: Sequence[str] | None = None,
+    statistics: Sequence[str] = _STARRED,
+    dimension: str | None = None,
+    aggregate: Literal["mean", "majority"] = "mean",
+    include_human: bool = False,
+    confidence: float = 0.95,
+    seed: int | np.random.Generator = 0,
+) -> pd.DataFrame:
+    """Test for each evaluator whether it agrees with people over systems at all.
+
+    Parameters
+    ----------
+    study, evaluators, dimension, aggregate, include_human, seed
+        As in `correlate`.
+    statistics : sequence of str
+        Of ``pearson``, ``spearman``, ``kendall_b``; each is a family of its own.
+    confidence : float
+        1 minus the family-wise level.
+
+    Returns
+    -------
+    DataFrame
+        A row per dimension, evaluator and statistic: evaluator, dimension, statistic, estimate (of
+        the means of the systems), p (two-sided), p_adjusted (Holm over the evaluators), p_least
+        (the least p_adjusted that the family could have), p_method, n (systems), reason (why there
+        is no answer, or "").
+
+    Raises
+    ------
+    ValueError
+        As `correlate`.
+
+    Notes
+    -----
+    The judgments are dealt out to the systems anew: all orders up to eight systems, from nine on as
+    many random ones as Holm needs (100 at its strictest level), the same for all evaluators. p is
+    the share of orders with a correlation at least as far from 0, the order of the data counted
+    among them. It is exact for the null that scores and judgments are independent.
+
+    Examples
+    --------
+    >>> systems = list("abcde")
+    >>> study = Study(pd.DataFrame({"output_id": systems, "item_id": "1", "system": systems}),
+    ...     pd.DataFrame({"output_id": systems, "annotator_id": "w", "value": [1, 2, 4, 3, 5]}),
+    ...     scores=pd.DataFrame({"output_id": systems, "evaluator": "e", "score": [1, 2, 3, 4, 5]}))
+    >>> found = permutation_tests(study, statistics=["kendall_b"])
+    >>> found[["estimate", "p", "p_adjusted", "p_least"]].round(3).values.tolist()
+    [[0.8, 0.083, 0.083, 0.017]]
+    """
+    if isinstance(statistics, str) or not len(statistics):
+        raise ValueError(f"statistics must be a list of names. Got {statistics!r}.")
+    for name in statistics:
+        known(name, _STARRED, "statistics")
+    check_coverage(confidence, "confidence")
+    names = chosen_evaluators(study, evaluators, "system")
+    tables = []
+    for one in dimensions_of(study, dimension):
+        people = judgments_of(study, one, aggregate, None, include_human)
+        values: list[tuple[list[str], Floats, Floats]] = []
+        order = sorted(name for name in names if names[name] == "scores")
+        if order:
+            for group, sample in samples_of(judged_scores(study, people, order)):
+                x, y, there = system_means(sample, np.ones((1, sample.n_clusters)))
+                values.append((group, x[:, 0, there[0]], y[0, there[0]]))
+        own = {name: table for name, table in names.items() if table == "system_scores"}
+        if own:
+            scores = systems_scores(study, own, include_human=include_human)
+            wide, human = wide_scores(scores, people.of_systems(one))
+            for name in own:
+                both = wide[name].notna() & human[one].notna()
+                x, y = wide.loc[both, name].to_numpy(), human.loc[both, one].to_numpy()
+                values.append(([name], x[None], y))
+        found = _starred(values, statistics, 1 - confidence, np.random.default_rng(seed))
+        place = {name: at for at, name in enumerate([*order, *own])}
+        found = found.iloc[np.argsort(found["evaluator"].map(place), kind="stable")]
+        found.insert(1, "dimension", one)
+        tables.append(found)
+    return pd.concat(tables, ignore_index=True)
+
+
+def _starred(
+    values: list[tuple[list[str], Floats, Floats]],
+    statistics: Sequence[str],
+    alpha: float,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Test evaluators in groups: names, their scores of n systems (m, n), people's (n,)."""
+    dealt: dict[int, tuple[NDArray[np.int64], bool]] = {}
+    n_tests = sum(len(names) for names, _, _ in values)
+    rows = []
+    for names, x, y in values:
+        n = len(y)
+        if n not in dealt:
+            dealt[n] = orders_of(n, draws_needed(n_tests, alpha=alpha), rng)
+        orders, is_all = dealt[n]
+        for statistic in statistics:
+            estimates = np.full(len(x), np.nan)
+            if n > 1:
+                estimates = coefficients(x, y, statistics=[statistic])[statistic]
+            null = permuted(x, y, orders, statistic)
+            p = permutation_p(null, estimates[:, None], exact=is_all, two_sided=True)
+            farthest = np.abs(null).max(axis=1, keepdims=True)
+            least = permutation_p(null, farthest, exact=True, two_sided=True)
+            for name, estimate, one, its_least in zip(names, estimates, p, least, strict=True):
+                rows.append(
+                    {
+                        "evaluator": name,
+                        "statistic": statistic,
+                        "estimate": estimate,
+                        "p": one,
+                        "p_adjusted": np.nan,
+                        "p_least": its_least if is_all else 1 / (1 + len(orders)),
+                        "p_method": f"permutation, {'all' if is_all else f'{len(orders)} drawn'}",
+                        "n": n,
+                    }
+                )
+    table = pd.DataFrame(rows)
+    table.loc[table["p"].isna(), "p_least"] = np.nan
+    families = table.groupby("statistic", sort=False)
+    table["p_adjusted"] = families["p"].transform(adjust)
+    smallest = families["p_least"].transform("min") * families["p"].transform("count")
+    table["p_least"] = smallest.where(smallest < 1, 1.0).where(smallest.notna())
+    table["reason"] = [
+        cannot_answer(least, alpha, n)
+        if np.isfinite(p)
+        else "undefined: fewer than two systems, or scores that do not vary"
+        for p, least, n in zip(table["p"], table["p_least"], table["n"], strict=True)
+    ]
+    return table
+
+
+def permuted(x: Floats, y: Floats, orders: NDArray[np.int64], statistic: str) -> Floats:
+    """Correlate evaluators (m, n) with y in each order (r, n): products, as no order changes ties.
+
+    A variable that does not vary gives 0.
+    """
+    if statistic == "kendall_b":
+        i, j = np.triu_indices(x.shape[1], 1)
+        of_x, of_y = np.sign(x[:, i] - x[:, j]), np.sign(y[:, None] - y)
+        over = np.sqrt(np.abs(of_x).sum(axis=1, keepdims=True) * np.abs(of_y).sum() / 2)
+        of_x = of_x / np.where(over > 0, over, 1)
+        blocks = np.split(orders, range(_BLOCK, len(orders), _BLOCK))
+        return np.concatenate([of_x @ of_y[one[:, i], one[:, j]].T for one in blocks], axis=1)
+    if statistic == "spearman":
+        x, y = rankdata(x, axis=1), rankdata(y)
+    # The first value off makes exact zeros of a constant.
+    x, y = x - x[:, :1], y - y[:1]
+    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean()
+    over = np.sqrt((x**2).sum(axis=1, keepdims=True) * (y**2).sum())
+    return (x / np.where(over > 0, over, 1)) @ y[orders].T
+
+
+# Classical tests -----------------------------------------------------------------------------
+
+
+def partial_correlations(
+    study: Study,
+    *,
+    given: str,
+    evaluators: Sequence[str] | None = None,
+    against: pd.DataFrame | None = None,
+    dimension: str | None = None,
+    aggregate: Literal["mean", "majority"] = "mean",
+    include_human: bool = False,
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    """Correlate evaluators with people over systems, with another evaluator held constant.
+
+    Parameters
+    ----------
+    study, evaluators, against, dimension, aggregate, include_human
+        As in `correlate`.
+    given : str
+        The evaluator that is held constant.
+    confidence : float
+        Coverage asked for, between 0 and 1.
+
+    Returns
+    -------
+    DataFrame
+        A row per dimension and other evaluator, over the systems that have all three scores:
+        evaluator, dimension, given, with_human, with_given, given_with_human (Pearson's r),
+        estimate (partial), ci_low, ci_high, reason (why there is no estimate or no interval, or
+        ""), confidence, n (systems), n_missing (systems without one of the three).
+
+    Raises
+    ------
+    ValueError
+        As `correlate`, or when `given` is unknown or alone.
+
+    Notes
+    -----
+    ``(r_xy - r_xg r_yg) / sqrt((1 - r_xg^2) (1 - r_yg^2))``. Its interval is that of a
+    correlation over one system less: ``tanh(atanh(r) -+ z / sqrt(n - 4))`` (Fisher 1924, *Metron*
+    3, 329-332). It takes systems as a normal sample of systems, and their scores as exact.
+
+    Examples
+    --------
+    >>> systems = list("abcdef")
+    >>> study = Study(pd.DataFrame({"output_id": systems, "item_id": "1", "system": systems}),
+    ...     system_scores=pd.DataFrame({"system": systems * 2,
+    ...     "evaluator": ["e"] * 6 + ["diversity"] * 6,
+    ...     "score": [2.0, 1.0, 3.0, 5.0, 4.0, 6.0, 1.0, 3.0, 2.0, 4.0, 6.0, 5.0]}))
+    >>> votes = pd.DataFrame({"system": systems, "evaluator": "votes", "score": range(6)})
+    >>> found = partial_correlations(study, given="diversity", against=votes)
+    >>> found[["evaluator", "with_human", "estimate", "n"]].round(3).values.tolist()
+    [['e', 0.886, 0.868, 6]]
+    """
+    check_coverage(confidence, "confidence")
+    if evaluators is not None and given not in evaluators:
+        evaluators = [*evaluators, given]
+    rows = []
+    for by, scores, human, _ in _of_systems(
+        study, evaluators, against, dimension, aggregate=aggregate, include_human=include_human
+    ):
+        known(given, list(scores.columns), "given")
+        if scores.shape[1] < 2:
+            raise ValueError(f"nothing to correlate: {given!r} is the only evaluator.")
+        for evaluator in scores.columns.drop(given):
+            three = np.stack([scores[evaluator], human, scores[given]]).astype(np.float64)
+            some = np.isfinite(three).any(axis=0).sum()
+            three = three[:, np.isfinite(three).all(axis=0)]
+            n = three.shape[1]
+            xy = xg = yg = estimate = float("nan")
+            if n > 1:
+                pairs = three[[0, 0, 1]], three[[1, 2, 2]]
+                xy, xg, yg = map(float, coefficients(*pairs, statistics=["pearson"])["pearson"])
+            left = (1 - xg**2) * (1 - yg**2)
+            if n > 3 and left > 1e-12:
+                # Beyond 1 is rounding only.
+                estimate = float(np.clip((xy - xg * yg) / np.sqrt(left), -1, 1))
+            interval = fisher_interval("pearson", estimate, n, confidence, n_given=1)
+            rows.append(
+                {
+                    "evaluator": evaluator,
+                    "dimension": by,
+                    "given": given,
+                    "with_human": xy,
+                    "with_given": xg,
+                    "given_with_human": yg,
+                    "estimate": estimate,
+                    "ci_low": interval.low,
+                    "ci_high": interval.high,
+                    "reason": interval.reason,
+                    "confidence": confidence,
+                    "n": n,
+                    "n_missing": int(some) - n,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def williams_tests(
+    study: Study,
+    *,
+    evaluators: Sequence[str] | None = None,
+    against: pd.DataFrame | None = None,
+    granularity: Literal["system", "output"] = "output",
+    dimension: str | None = None,
+    aggregate: Literal["mean", "majority"] = "mean",
+    include_human: bool = False,
+) -> pd.DataFrame:
+    """Run Williams' test of the difference of two correlations with people, for all pairs.
+
+    Parameters
+    ----------
+    study, evaluators, against, dimension, aggregate, include_human
+        As in `correlate`; pairs follow the order of `evaluators`.
+    granularity : {"output", "system"}
+        What units are: outputs, or systems' means.
+
+    Returns
+    -------
+    DataFrame
+        A row per dimension and pair, over the units that every evaluator has scored: evaluator_a,
+        evaluator_b, dimension, estimate_a, estimate_b (Pearson's r with people), correlation (of
+        the two), difference (a minus b), t, p (two-sided), n. NaN where one is constant or there
+        are fewer than four units.
+
+    Raises
+    ------
+    ValueError
+        As `correlate`, or with one evaluator alone.
+
+    Notes
+    -----
+    As `williams`, which takes units as independent and the variables as normal. Where they are
+    skewed, or several units share a context or an annotator, it rejects too often:
+    ``benchmarks/comparing_level.py`` says how often. `compare_evaluators` resamples clusters.
+
+    Examples
+    --------
+    >>> ids = list("abcde")
+    >>> study = Study(pd.DataFrame({"output_id": ids, "item_id": ids, "system": "s"}),
+    ...     pd.DataFrame({"output_id": ids, "annotator_id": "w", "value": [1, 2, 3, 4, 5]}),
+    ...     scores=pd.DataFrame({"output_id": ids * 2, "evaluator": ["e"] * 5 + ["f"] * 5,
+    ...     "score": [1.0, 2.0, 3.0, 4.0, 6.0, 2.0, 1.0, 4.0, 3.0, 5.0]}))
+    >>> williams_tests(study)[["estimate_a", "estimate_b", "n"]].round(3).values.tolist()
+    [[0.986, 0.8, 5.0]]
+    """
+    known(granularity, ("output", "system"), "granularity")
+    people: dict[str, Any] = {"aggregate": aggregate, "include_human": include_human}
+    units: list[tuple[str, pd.DataFrame, pd.Series]] = []
+    if granularity == "system":
+        units = [one[:3] for one in _of_systems(study, evaluators, against, dimension, **people)]
+    else:
+        names = list(chosen_evaluators(study, evaluators, granularity))
+        for one in dimensions_of(study, dimension):
+            judged = judged_scores(
+                study, judgments_of(study, one, aggregate, None, include_human), names
+            )
+            whole = _scored_by_all(judged)
+            units.append((one, judged.scores[whole], judged.rows.loc[whole, "judgment"]))
+    rows = []
+    for by, scores, human in units:
+        order = list(scores.columns if evaluators is None else evaluators)
+        there = scores.notna().all(axis=1) & human.notna()
+        scores, human = scores[there], human[there]
+        for first, second in _named(None, order):
+            three = np.stack([human, scores[order[first]], scores[order[second]]])
+            n = three.shape[1]
+            r12 = r13 = r23 = t = p = float("nan")
+            if n:
+                pairs = three[[0, 0, 1]], three[[1, 2, 2]]
+                r12, r13, r23 = map(float, coefficients(*pairs, statistics=["pearson"])["pearson"])
+            if n >= 4 and np.isfinite([r12, r13, r23]).all():
+                t, p = williams(r12, r13, r23, n)
+            rows.append(
+                {
+                    "evaluator_a": order[first],
+                    "evaluator_b": order[second],
+                    "dimension": by,
+                    "estimate_a": r12,
+                    "estimate_b": r13,
+                    "correlation": r23,
+                    "difference": r12 - r13,
+                    "t": t,
+                    "p": p,
+                    "n": n,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
+    """Test whether two correlations that share a variable differ.
+
+    Parameters
+    ----------
+    r12, r13 : float
+        Pearson correlations of two evaluators (2, 3) with the human judgments (1).
+    r23 : float
+        Correlation of the two evaluators.
+    n : int
+        Units (outputs or systems), at least 4.
+
+    Returns
+    -------
+    tuple of float
+        t, above 0 where r12 is larger, and its two-sided p at n - 3 degrees of freedom; NaN
+        where the three correlations leave no variance (evaluators that are one, or one the
+        other's opposite; or the humans are the difference of the two), to within 1e-12.
+
+    Raises
+    ------
+    ValueError
+        When a correlation is not within -1 to 1, `n` is below 4, or no three variables can have
+        such correlations.
+
+    Notes
+    -----
+    ``t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 K (n - 1)/(n - 3) + m^2 (1 - r23)^3))``, with ``K =
+    1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23`` and ``m = (r12 + r13) / 2`` (Williams 1959,
+    J. R. Stat. Soc. B 21, 396-399; Steiger 1980, equation 7,
+    doi:10.1037/0033-2909.87.2.245; for metrics, Graham and Baldwin 2014, doi:10.3115/v1/D14-1020).
+
+    Examples
+    --------
+    >>> t, p = williams(0.5, 0.1, 0.7, 30)
+    >>> round(t, 2), round(p, 4)
+    (3.38, 0.0022)
+    """
+    if not all(abs(r) <= 1 for r in (r12, r13, r23)) or n < 4:
+        raise ValueError(
+            "correlations must be between -1 and 1, and n at least 4. Got "
+            f"r12={r12}, r13={r13}, r23={r23}, n={n}."
+        )
+    determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
+    if determinant < -_IMPOSSIBLE:
+        raise ValueError(
+            f"no three variables correlate r12={r12}, r13={r13}, r23={r23}: check which is which."
+        )
+    mean = (r12 + r13) / 2
+    below = 2 * max(determinant, 0.0) * (n - 1) / (n - 3) + mean**2 * (1 - r23) ** 3
+    if 1 - abs(r23) < _ROUNDING or below < _ROUNDING:
+        return float("nan"), float("nan")
+    t = (r12 - r13) * np.sqrt((n - 1) * (1 + r23) / below)
+    return float(t), float(2 * student.sf(abs(t), n - 3))
+
+
+def significance_clusters(
+    estimates: pd.Series, tests: pd.DataFrame, *, alpha: float = 0.05
+) -> pd.DataFrame:
+    """Rank, and cut the ranking where everything above differs from everything below.
+
+    Parameters
+    ----------
+    estimates : Series
+        Of evaluators or systems, by name; higher is better.
+    tests : DataFrame
+        A row per pair: two columns of names that begin with ``evaluator_`` or ``system_`` and end
+        with ``a`` and ``b``, and p (adjusted, if wanted).
+    alpha : float
+        p at or below it is significant.
+
+    Returns
+    -------
+    DataFrame
+        A row per name, best first: name, estimate, cluster (from 1). Names without an estimate
+        come last, with cluster 0.
+
+    Raises
+    ------
+    ValueError
+        When a pair has no test, or columns are missing.
+
+    Notes
+    -----
+    A line is drawn between two neighbors in the ranking when every name above is significantly
+    better than every name below, as in the WMT shared tasks' tables of systems. A pair whose p is
+    NaN is not significant. Within a cluster differences may be significant, too.
+
+    Examples
+    --------
+    >>> tests = pd.DataFrame({"system_a": ["x", "x", "y"], "system_b": ["y", "z", "z"],
+    ...     "p": [0.01, 0.01, 0.5]})
+    >>> found = significance_clusters(pd.Series({"y": 0.3, "x": 0.9, "z": 0.2}), tests)
+    >>> found[["name", "cluster"]].values.tolist()
+    [['x', 1], ['y', 2], ['z', 2]]
+    """
+    ends = [
+        [name for name in tests.columns if name in (f"evaluator_{side}", f"system_{side}")]
+        for side in "ab"
+    ]
+    if [len(names) for names in ends] != [1, 1] or "p" not in tests:
+        raise ValueError(
+            "tests needs the columns evaluator_a and evaluator_b (or system_a and system_b) and p. "
+            f"Found {', '.join(map(str, tests.columns))}."
+        )
+    ranked = estimates.dropna().sort_values(ascending=False, kind="stable")
+    place = {name: number for number, name in enumerate(ranked.index)}
+    p = np.full((len(ranked), len(ranked)), np.inf)
+    for a, b, value in zip(tests[ends[0][0]], tests[ends[1][0]], tests["p"], strict=True):
+        if a in place and b in place:
+            p[place[a], place[b]] = p[place[b], place[a]] = value
+    missing = np.argwhere(np.triu(np.isinf(p), 1))
+    if len(missing):
+        a, b = (ranked.index[number] for number in missing[0])
+        raise ValueError(f"tests has no row for {a!r} and {b!r}: every pair needs its p.")
+    significant = p <= alpha
+    lines = [bool(significant[:at, at:].all()) for at in range(1, len(ranked))]
+    table = pd.DataFrame({"name": ranked.index, "estimate": ranked.to_numpy()})
+    table["cluster"] = np.cumsum([1, *lines])[: len(ranked)]
+    rest = estimates[estimates.isna()]
+    undefined = pd.DataFrame({"name": rest.index, "estimate": rest.to_numpy(), "cluster": 0})
+    return pd.concat([table, undefined], ignore_index=True) if len(rest) else table

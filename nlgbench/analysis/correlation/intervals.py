@@ -1,54 +1,36 @@
 """Intervals of correlations between evaluators and people, each with what it is about.
 
-`expectations` holds what takes noise off systems' means; docs/meta-evaluation.md says what was
-measured of each method.
+Means of few items are noisy, and noise lowers correlations: over systems the noise is measured, by
+how clusters of outputs differ, and taken off (`expectations`). Over outputs and items the statistic
+is computed again without each cluster (`jackknife_intervals`). Here are arrays alone; what was
+measured of each method is in docs/meta-evaluation.md.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import gammainc, gammaincinv
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from nlgbench.analysis.coefficients.pair_statistics import Floats
-from nlgbench.analysis.coefficients.unweighted import coefficients
-from nlgbench.analysis.correlation.expectations import (
-    Expectations,
-    drawn_expectations,
-    jackknife_error,
-)
-from nlgbench.analysis.correlation.inference import bootstrap_interval
-from nlgbench.analysis.correlation.judged import Judged
-from nlgbench.analysis.correlation.levels import ACCURACIES, PLAIN, resampled, statistics_at
-from nlgbench.analysis.correlation.samples import Sample
+from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
+from nlgbench.inference import FEWEST_CLUSTERS, bootstrap_interval, jackknife_error
 
-#: Fewer clusters or systems than these are marked.
-FEW_CLUSTERS, FEW_SYSTEMS = 10, 10
-#: Most groups of clusters that are deleted one by one.
-_MOST_GROUPS = 1000
-_CORRELATIONS = tuple(name for name in PLAIN if name not in ACCURACIES)
+ACCURACIES = ("pairwise_accuracy", "tie_calibrated", "tie_calibrated_held_out", "soft_pairwise")
+#: Fewer systems than these are marked.
+FEW_SYSTEMS = 10
 
 
 class Interval(NamedTuple):
     """An interval, or why there is none.
 
-    Attributes
-    ----------
-    low, high : float
-        NaN where there is none.
-    standard_error : float
-        Of the estimate less what chance gives, on the scale of `z`; NaN where there is none.
-    z : float
-        The estimate less chance, on that scale.
-    degrees : float
-        Of freedom.
-    n_drawn, n_undefined : int
-        Resamples or draws, and those left aside as undefined.
-    method, reason : str
-        How it was computed; why there is none, or why to doubt it.
+    `z` is the estimate less what chance gives, `standard_error` that of z, both on the scale on
+    which it is tested; `n_drawn` and `n_undefined` count resamples, and those left aside.
     """
 
     low: float
@@ -62,37 +44,31 @@ class Interval(NamedTuple):
     n_undefined: int = 0
 
 
-def of_systems(
-    judged: Judged | None,
-    sample: Sample,
+def system_intervals(
     found: Expectations,
-    full: dict[str, Floats],
-    statistics: Sequence[str],
-    epsilons: dict[str, Floats],
+    full: Mapping[str, Floats],
+    bootstrapped: Mapping[str, Floats],
+    *,
     resample: str,
     n_resamples: int,
     confidence: float,
     rng: np.random.Generator,
 ) -> dict[tuple[int, str], Interval]:
-    """Put intervals around statistics of systems' means, by evaluator and statistic."""
-    percentile = [name for name in statistics if name not in PLAIN]
-    replicates = {}
-    if percentile and judged is not None:
-        replicates = resampled(
-            judged, sample, "system", percentile, epsilons, resample, n_resamples, rng
-        )
+    """Put intervals around statistics of systems' means, by evaluator and statistic.
+
+    `full` holds the estimates (m, 1); those that are `bootstrapped` (m, r) take its percentiles.
+    """
     intervals = {}
-    for at in range(len(sample.x)):
+    for at in range(len(found.x)):
         drawn = None
-        for name in statistics:
+        for name in full:
             estimate = float(full[name][at, 0])
-            if name in percentile:
-                whole = bootstrap_interval(replicates[name][at], estimate, confidence)
-                ends = float(whole["ci_low"]), float(whole["ci_high"])
-                one = Interval(*ends, "percentile", str(whole["reason"]))
-                one = one._replace(
-                    n_drawn=n_resamples, n_undefined=int(whole["n_undefined_resamples"])
+            if name in bootstrapped:
+                low, high, n_undefined, reason = bootstrap_interval(
+                    bootstrapped[name][at], estimate, confidence
                 )
+                one = Interval(low, high, "percentile", reason)
+                one = one._replace(n_drawn=n_resamples, n_undefined=n_undefined)
             elif not np.isfinite(estimate):
                 one = _none(
                     "undefined: scores or judgments do not vary, or there are no two systems"
@@ -109,7 +85,7 @@ def of_systems(
                 one = _jackknifed_expectations(found, at, confidence)
             else:
                 if drawn is None:
-                    ranks = [one for one in statistics if one in PLAIN and one != "pearson"]
+                    ranks = [one for one in full if one not in (*bootstrapped, "pearson")]
                     expected = drawn_expectations(found, at, n_resamples, rng)
                     drawn = coefficients(*expected, statistics=ranks)
                 tail = (1 - confidence) / 2
@@ -215,75 +191,52 @@ def _disattenuated(found: Expectations, at: int, name: str, raw: Interval) -> In
     )
 
 
-def of_outputs(
-    sample: Sample,
-    level: str,
-    full: dict[str, Floats],
-    statistics: Sequence[str],
-    epsilons: dict[str, Floats],
-    resample: str,
+def jackknife_intervals(
+    full: Mapping[str, Floats],
+    chance: Floats | None,
+    deleted: Sequence[tuple[Mapping[str, Floats], NDArray[np.int64]]],
+    *,
+    granularity: str,
     confidence: float,
-    rng: np.random.Generator,
 ) -> dict[tuple[int, str], Interval]:
     """Put intervals around statistics of outputs or items: delete-one jackknife, Student's t.
 
-    Where both are drawn, the variances over clusters and over systems are added.
+    `deleted` holds, for clusters and for systems, the statistics without each (m, units) and the
+    units' strata; where both are drawn, their variances are added. Accuracy is tested against
+    `chance` (m, 1), which a sample's ties decide.
     """
-    computed = [*statistics, *(["chance_accuracy"] * ("pairwise_accuracy" in statistics))]
-    errors: dict[str, list[Floats]] = {name: [] for name in computed}
-    degrees = []
-    chance = {}
-    if "chance_accuracy" in computed:
-        ones = np.ones((1, sample.n_clusters)), np.ones((1, sample.n_systems))
-        chance = statistics_at(sample, level, ["chance_accuracy"], epsilons, *ones)
-    for unit in ("items", "systems"):
-        if resample not in (unit, "both"):
-            continue
-        if unit == "items":
-            counts, strata = _without_groups(sample, rng)
-            of_each = counts, np.ones((len(counts), sample.n_systems))
-        else:
-            there = np.unique(sample.system)
-            counts = np.ones((len(there), sample.n_systems))
-            counts[np.arange(len(there)), there] = 0
-            strata = np.zeros(len(there), dtype=np.int64)
-            of_each = np.ones((len(there), sample.n_clusters)), counts
-        degrees.append(len(counts) - len(np.unique(strata)))
-        replicates = statistics_at(sample, level, computed, epsilons, *of_each)
-        for name in computed:
-            values = replicates[name]
+    errors: dict[str, list[Floats]] = {name: [] for name in (*full, "chance_accuracy")}
+    for without, strata in deleted:
+        for name in full:
+            values = without[name]
+            errors[name].append(jackknife_error(_scaled(name, granularity, values), strata))
             if name == "pairwise_accuracy":
-                # Tested against chance, which a sample's ties decide.
-                errors["chance_accuracy"].append(
-                    jackknife_error(values - replicates["chance_accuracy"], strata)
-                )
-            if name != "chance_accuracy":
-                errors[name].append(jackknife_error(_scaled(name, level, values), strata))
+                above = values - without["chance_accuracy"]
+                errors["chance_accuracy"].append(jackknife_error(above, strata))
+    degrees = min(len(strata) - len(np.unique(strata)) for _, strata in deleted)
     intervals = {}
-    for at in range(len(sample.x)):
-        for name in statistics:
-            estimate = float(full[name][at, 0])
+    for name, estimates in full.items():
+        for at, estimate in enumerate(estimates[:, 0].tolist()):
             error = float(np.sqrt(sum(one[at] ** 2 for one in errors[name])))
             if not np.isfinite(estimate):
                 one = _none("undefined: scores or judgments do not vary, or there are no two")
-            elif min(degrees) < 1 or not np.isfinite(error):
+            elif degrees < 1 or not np.isfinite(error):
                 one = _none("undefined without one of the clusters or systems")
             elif error <= 1e-9:
                 one = Interval(estimate, estimate, "jackknife", "no width: nothing varies")
             else:
-                center = _scaled(name, level, np.array(estimate))
-                half = student.ppf(0.5 + confidence / 2, min(degrees)) * error
+                center = _scaled(name, granularity, np.array(estimate))
+                half = student.ppf(0.5 + confidence / 2, degrees) * error
                 ends = np.array([center - half, center + half])
-                if name in _CORRELATIONS and level == "output":
+                if name not in ACCURACIES and granularity == "output":
                     ends = np.tanh(ends)
-                least = -1.0 if name in _CORRELATIONS else 0.0
-                low, high = np.clip(ends, least, 1)
+                low, high = np.clip(ends, 0.0 if name in ACCURACIES else -1.0, 1)
                 one = Interval(float(low), float(high), "jackknife", "", error, float(center))
-                if name == "pairwise_accuracy":
+                if name == "pairwise_accuracy" and chance is not None:
                     tested = float(np.sqrt(sum(e[at] ** 2 for e in errors["chance_accuracy"])))
-                    above = estimate - float(chance["chance_accuracy"][at, 0])
-                    one = one._replace(standard_error=tested, z=above)
-            intervals[at, name] = one._replace(degrees=float(min(degrees)))
+                    z = estimate - float(chance[at, 0])
+                    one = one._replace(standard_error=tested, z=z)
+            intervals[at, name] = one._replace(degrees=float(degrees))
     return intervals
 
 
@@ -294,38 +247,282 @@ def p_value(interval: Interval) -> float:
     return float(2 * student.sf(abs(interval.z) / interval.standard_error, interval.degrees))
 
 
-def _scaled(name: str, level: str, values: Floats) -> Floats:
+def _scaled(name: str, granularity: str, values: Floats) -> Floats:
     """Stretch correlations over outputs to Fisher's z; means over items are about normal."""
-    if name in _CORRELATIONS and level == "output":
+    if name not in ACCURACIES and granularity == "output":
         with np.errstate(divide="ignore"):
             return np.arctanh(values)
     return values
 
 
-def _without_groups(sample: Sample, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:
-    """Delete clusters one by one, or in random groups where there are more than a thousand."""
-    there = np.unique(sample.cluster)
-    pairs = np.unique(np.stack([sample.cluster, sample.system]), axis=1)
-    apart = pairs.shape[1] == len(there)
-    stratum = pairs[1] if apart else np.zeros(len(there), dtype=np.int64)
-    group = np.arange(len(there))
-    if len(there) > _MOST_GROUPS:
-        # Shuffled within strata, then dealt out in turn, so that groups are of one stratum.
-        order = np.lexsort((rng.random(len(there)), stratum))
-        group[order] = np.arange(len(there)) * _MOST_GROUPS // len(there)
-    n = group.max() + 1
-    counts = np.ones((n, sample.n_clusters))
-    counts[group, there] = 0
-    return counts, pd.Series(stratum).groupby(group).first().to_numpy()
-
-
-def doubts(interval: Interval, sample: Sample, resample: str) -> str:
+def doubts(interval: Interval, n_clusters: int, n_systems: int, resample: str) -> str:
     """Say why to doubt an interval: its own reason, or that few clusters or systems made it."""
-    n_clusters, n_systems = (len(np.unique(one)) for one in (sample.cluster, sample.system))
     if interval.reason:
         return interval.reason
-    if resample != "systems" and n_clusters < FEW_CLUSTERS:
-        return f"{n_clusters} clusters: hardly an interval from fewer than {FEW_CLUSTERS}"
+    if resample != "systems" and n_clusters < FEWEST_CLUSTERS:
+        return f"{n_clusters} clusters: hardly an interval from fewer than {FEWEST_CLUSTERS}"
     if resample != "items" and n_systems < FEW_SYSTEMS:
         return f"{n_systems} systems: hardly an interval from fewer than {FEW_SYSTEMS}"
     return ""
+
+
+def fisher_interval(
+    name: str, estimate: float, n: int, confidence: float, *, n_given: int = 0
+) -> Interval:
+    """Put an interval over systems around a (partial) correlation, on the scale of Fisher's z."""
+    few = (4 if name == "kendall_b" else 3) + n_given
+    if n < 2 + 2 * n_given:
+        return _none(f"undefined: {n} systems have all scores")
+    if not np.isfinite(estimate):
+        held = ", or that the one held constant determines" if n_given else ""
+        return _none("undefined: scores that do not vary" + held)
+    if name not in ("pearson", "spearman", "kendall_b"):
+        return _none("no closed form: resample outputs with correlate")
+    if n <= few:
+        return _none(f"{n} systems: an interval needs at least {few + 1}")
+    if 1 - abs(estimate) < 1e-12:
+        return _none("perfect correlation: the standard error of z is undefined")
+    # Normal data; Bonett and Wright (2000); Fieller, Hartley and Pearson (1957, without ties).
+    variance = {"pearson": 1.0, "spearman": 1 + estimate**2 / 2, "kendall_b": 0.437}[name]
+    half = norm.ppf(0.5 + confidence / 2) * np.sqrt(variance / (n - few))
+    low, high = np.tanh(np.arctanh(estimate) + np.array([-half, half]))
+    return Interval(float(low), float(high), "Fisher's z")
+
+
+#: Candidate populations of systems, from which as many as asked for are drawn.
+_CANDIDATES = 2048
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """Systems' means over clusters of outputs, how noisy they are, and what they are without noise.
+
+    Attributes
+    ----------
+    x, y : ndarray of shape (m, s), (s,)
+        Mean scores of m evaluators and mean judgments, of the s systems there are.
+    noise : ndarray of shape (3, m, s)
+        Variance of each mean score, its covariance with the mean judgment, variance of that.
+    r : ndarray of shape (m,)
+        Pearson's correlation of the expectations; NaN where noise explains all variance.
+    over_clusters, over_systems : ndarray of shape (m,)
+        Jackknife standard errors of r.
+    reliability_scores, reliability_judgments : ndarray of shape (m,)
+        Share of the variance between mean scores (judgments) that is not noise.
+    degrees : int
+        Of freedom of `over_clusters`.
+    """
+
+    x: Floats
+    y: Floats
+    noise: Floats
+    r: Floats
+    over_clusters: Floats
+    over_systems: Floats
+    reliability_scores: Floats
+    reliability_judgments: Floats
+    degrees: int
+
+
+def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
+    """Estimate the correlation of systems' expectations, and its standard errors.
+
+    `count`, `x` and `y` are numbers of outputs and sums of scores and judgments, of shape
+    ([m,] clusters, systems).
+
+    With C the covariance of the systems' means and N the part of it that is noise (where every
+    cluster has every system: the mean product of system-by-cluster interactions over the number of
+    clusters), ``r = (C_xy - N_xy) / sqrt((C_xx - N_xx) (C_yy - N_yy))``. Clusters, or systems, are
+    deleted one by one; clusters within systems where each is of one.
+    """
+    means = [divide(one.sum(axis=-2), count.sum(axis=0)) for one in (x, y)]
+    x, y = (one - count * mean[..., None, :] for one, mean in zip((x, y), means, strict=True))
+    present = count > 0
+    apart = (present.sum(axis=1) == 1).all()
+    n = present.sum(axis=0)
+    scale = np.sqrt(divide(n, n - 1.0)) / count.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        whole, of_means, systems, noise = [], [], [], []
+        for a, b, mean_a, mean_b in (
+            (x, x, *means[:1] * 2),
+            (x, y, *means),
+            (y, y, *means[1:] * 2),
+        ):
+            sigma = np.swapaxes(a * scale, -1, -2) @ (b * scale)
+            of_means.append(_between(mean_a, mean_b))
+            whole.append(of_means[-1] - _centered_trace(sigma))
+            systems.append(_without_systems(mean_a, mean_b, sigma))
+            noise.append(_of_each(a * scale, b * scale))
+        clusters = _without_clusters(count, x, y, means)
+        r = _ratio(*whole)
+        strata = present.argmax(axis=1) if apart else np.zeros(len(count), dtype=np.int64)
+        return Expectations(
+            x=means[0],
+            y=means[1],
+            noise=np.stack([np.broadcast_to(one, means[0].shape) for one in noise]),
+            r=r,
+            over_clusters=jackknife_error(_ratio(*clusters), strata),
+            over_systems=jackknife_error(_ratio(*systems), np.zeros(len(n), dtype=np.int64)),
+            reliability_scores=divide(whole[0], of_means[0]),
+            reliability_judgments=np.broadcast_to(divide(whole[2], of_means[2]), r.shape),
+            degrees=len(count) - (len(n) if apart else 1),
+        )
+
+
+def drawn_expectations(
+    found: Expectations, evaluator: int, n_draws: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Draw systems' expectations from their posterior, of shape (n_draws, s) for scores, judgments.
+
+    Systems are taken as a sample of a bivariate normal population, of which nothing is known
+    before (flat in the correlation and in the logarithms of the means' variances), and their means
+    as normal around their expectations with the measured noise.
+    """
+    means = np.stack([found.x[evaluator], found.y])
+    noise = found.noise[:, evaluator]
+    n = means.shape[1]
+    spread = means.var(axis=1, ddof=1)
+    pooled = noise[[0, 2]].mean(axis=1)
+    # Variances of the means, at least those of the noise, as each variable alone suggests them.
+    freedom = (n - 1) / 2
+    upto = np.where(pooled > 0, gammainc(freedom, freedom * divide(spread, pooled)), 1.0)
+    total = freedom * spread / gammaincinv(freedom, rng.random((_CANDIDATES, 2)) * upto)
+    z = rng.uniform(-4, 4, _CANDIDATES)
+    variance = np.maximum(total - pooled, 1e-9 * total).T
+    population = np.stack([variance[0], np.tanh(z) * np.sqrt(variance.prod(axis=0)), variance[1]])
+    proposed = -freedom * (np.log(total) + spread / total).sum(axis=1)
+    likelihood = _likelihood(population, means, noise)
+    weight = likelihood - proposed + 2 * np.log(1 / np.cosh(z))
+    share = np.cumsum(np.exp(weight - weight.max()))
+    at = np.searchsorted(share / share[-1], (np.arange(n_draws) + rng.random()) / n_draws)
+    population = population[:, at]
+    inverse, _, weights = _precision(population, noise)
+    inner = _inverse(weights)
+    center = _times(inner, _times(inverse, means[:, None]).sum(axis=-1))
+    center = center + _normal(inner, rng)
+    # Each system's expectation, given the population and the system's mean.
+    kept = _times(inverse, means[:, None] - center[..., None])
+    wide = population[..., None]
+    left = np.stack(
+        [
+            population[0][:, None] - _form(inverse, wide[0], wide[1], wide[0], wide[1]),
+            population[1][:, None] - _form(inverse, wide[0], wide[1], wide[1], wide[2]),
+            population[2][:, None] - _form(inverse, wide[1], wide[2], wide[1], wide[2]),
+        ]
+    )
+    drawn = center[..., None] + _times(wide, kept) + _normal(left, rng)
+    return drawn[0], drawn[1]
+
+
+def _between(a: Floats, b: Floats) -> Floats:
+    """Covary two variables over systems, the last axis."""
+    centered = a - a.mean(axis=-1, keepdims=True), b - b.mean(axis=-1, keepdims=True)
+    return (centered[0] * centered[1]).sum(axis=-1) / (a.shape[-1] - 1.0)
+
+
+def _centered_trace(sigma: Floats) -> Floats:
+    """Expect the covariance over systems that errors of covariance sigma make."""
+    n = sigma.shape[-1]
+    diagonal = np.trace(sigma, axis1=-2, axis2=-1)
+    return (diagonal - sigma.sum(axis=(-2, -1)) / n) / (n - 1.0)
+
+
+def _of_each(a: Floats, b: Floats) -> Floats:
+    """Covary each system's errors, without what all systems share."""
+    n = a.shape[-1]
+    centered = a - a.mean(axis=-1, keepdims=True), b - b.mean(axis=-1, keepdims=True)
+    return (centered[0] * centered[1]).sum(axis=-2) * n / (n - 1.0)
+
+
+def _ratio(xx: Floats, xy: Floats, yy: Floats) -> Floats:
+    defined = (xx > 0) & (yy > 0)
+    return np.where(defined, xy / np.sqrt(np.where(defined, xx * yy, 1.0)), np.nan)
+
+
+def _without_systems(a: Floats, b: Floats, sigma: Floats) -> Floats:
+    """Covary expectations without each system."""
+    n = sigma.shape[-1]
+    own = np.diagonal(sigma, axis1=-2, axis2=-1)
+    rest = sigma.sum(axis=(-2, -1))[..., None] - sigma.sum(axis=-1) - sigma.sum(axis=-2) + own
+    noise = (own.sum(axis=-1, keepdims=True) - own - rest / (n - 1)) / (n - 2.0)
+    away = (a - a.mean(axis=-1, keepdims=True)) * (b - b.mean(axis=-1, keepdims=True))
+    return (away.sum(axis=-1, keepdims=True) - away * n / (n - 1)) / (n - 2.0) - noise
+
+
+def _without_clusters(
+    count: Floats, x: Floats, y: Floats, means: list[Floats]
+) -> tuple[Floats, Floats, Floats]:
+    """Covary expectations without each cluster; x and y are sums of differences from the means."""
+    left = count.sum(axis=0) - count
+    n = (count > 0).sum(axis=0) - (count > 0)
+    scale = divide(np.sqrt(divide(n * 1.0, n - 1.0)), left)
+    shift = [divide(-one, left) for one in (x, y)]
+    n_systems = count.shape[1]
+
+    def covariance(a: Floats, b: Floats, i: int, j: int) -> Floats:
+        of_a, of_b = scale * shift[i], scale * shift[j]
+        own_a, own_b = scale * a - of_a * count, scale * b - of_b * count
+        every = -own_a.sum(axis=-1) * own_b.sum(axis=-1)
+        same = -(own_a * own_b).sum(axis=-1)
+        for one, sums_one in ((scale, a), (-of_a, count)):
+            for other, sums_other in ((scale, b), (-of_b, count)):
+                products = np.swapaxes(sums_one, -1, -2) @ sums_other
+                every = every + ((one @ products) * other).sum(axis=-1)
+                diagonal = np.diagonal(products, axis1=-2, axis2=-1)[..., None, :]
+                same = same + (one * other * diagonal).sum(axis=-1)
+        moved = (means[k][..., None, :] + shift[k] for k in (i, j))
+        return _between(*moved) - (same - every / n_systems) / (n_systems - 1.0)
+
+    return covariance(x, x, 0, 0), covariance(x, y, 0, 1), covariance(y, y, 1, 1)
+
+
+# Symmetric two-by-two matrices are arrays (3, ...) of xx, xy, yy; vectors are (2, ...).
+
+
+def _inverse(matrix: Floats) -> Floats:
+    determinant = matrix[0] * matrix[2] - matrix[1] ** 2
+    return np.stack([matrix[2], -matrix[1], matrix[0]]) / determinant
+
+
+def _times(matrix: Floats, vector: Floats) -> Floats:
+    return np.stack(
+        [
+            matrix[0] * vector[0] + matrix[1] * vector[1],
+            matrix[1] * vector[0] + matrix[2] * vector[1],
+        ]
+    )
+
+
+def _form(matrix: Floats, a: Floats, b: Floats, c: Floats, d: Floats) -> Floats:
+    """Multiply (a, b) by the matrix by (c, d)."""
+    return a * (matrix[0] * c + matrix[1] * d) + b * (matrix[1] * c + matrix[2] * d)
+
+
+def _normal(matrix: Floats, rng: np.random.Generator) -> Floats:
+    """Draw a normal vector of each covariance matrix, by Cholesky's factor."""
+    first = np.sqrt(np.maximum(matrix[0], 0))
+    cross = divide(matrix[1], first)
+    cross = np.where(first > 0, cross, 0)
+    second = np.sqrt(np.maximum(matrix[2] - cross**2, 0))
+    z = rng.standard_normal((2, *matrix.shape[1:]))
+    return np.stack([first * z[0], cross * z[0] + second * z[1]])
+
+
+def _precision(population: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
+    """Invert each system's covariance matrix: inverses, their determinants' logs, their sum."""
+    total = population[..., None] + noise[:, None]
+    # Where noise is nil and the correlation 1, rounding must not turn the sign.
+    determinant = total[0] * total[2] - total[1] ** 2
+    determinant = np.maximum(determinant, 1e-12 * total[0] * total[2])
+    inverse = np.stack([total[2], -total[1], total[0]]) / determinant
+    return inverse, np.log(determinant), inverse.sum(axis=-1)
+
+
+def _likelihood(population: Floats, means: Floats, noise: Floats) -> Floats:
+    """Give the log-likelihood of populations, whatever their means."""
+    inverse, logs, weights = _precision(population, noise)
+    center = _times(_inverse(weights), _times(inverse, means[:, None]).sum(axis=-1))
+    away = means[:, None] - center[..., None]
+    squares = _form(inverse, *away, *away).sum(axis=-1)
+    spread = np.log(weights[0] * weights[2] - weights[1] ** 2)
+    return -(logs.sum(axis=-1) + squares + spread) / 2

@@ -1,8 +1,4 @@
-"""People: how often they are right, and how far they agree.
-
-What is handed out here is in `real_or_fake`. Kappa and alpha are in `reliability`, halves of the
-annotators against each other in `split_half`.
-"""
+"""People: how often they are right (`real_or_fake`), and how far they agree (`reliability`)."""
 
 from nlgbench.analysis.people.real_or_fake import (
     TESTS,
@@ -10,5 +6,13 @@ from nlgbench.analysis.people.real_or_fake import (
     annotator_accuracy,
     outputs_needed,
 )
+from nlgbench.analysis.people.reliability import agreement, split_half
 
-__all__ = ["TESTS", "accuracy", "annotator_accuracy", "outputs_needed"]
+__all__ = [
+    "TESTS",
+    "accuracy",
+    "agreement",
+    "annotator_accuracy",
+    "outputs_needed",
+    "split_half",
+]

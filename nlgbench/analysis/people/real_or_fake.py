@@ -8,56 +8,57 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.analysis.people.votes import correct_votes, jackknife, judged, rows_of
+from nlgbench.inference import check_coverage, cluster_jackknife
 from nlgbench.names import known
+from nlgbench.study import Study
 
 TESTS = ("non-inferiority", "equivalence", "difference")
 
 
 def accuracy(
-    outputs: pd.DataFrame,
-    judgments: pd.DataFrame,
+    study: Study,
     *,
     rule: Literal["votes", "majority"] = "votes",
-    n_votes: int = 5,
-    dimension: str = "real_or_fake",
-    level: float = 0.95,
+    n_votes: int | None = None,
+    dimension: str | None = None,
+    confidence: float = 0.95,
 ) -> pd.DataFrame:
     """Say how often annotators tell real from fake: in all, by class, and by system.
 
     Parameters
     ----------
-    outputs, judgments : DataFrame
-        Tables of one dataset; votes are 1 (real) or 0 (fake).
+    study : Study
+        With judgments that are votes: 1 (real) or 0 (fake).
     rule : {"votes", "majority"}
         ``"votes"``: every vote counts (H1). ``"majority"``: the majority of each output with
         exactly `n_votes` votes counts (H2); other outputs are left out.
-    n_votes : int
-        For the majority; odd, so that there are no ties.
-    dimension : str
-        Which judgments are the votes.
-    level : float
+    n_votes : int, optional
+        For the majority; odd, so that there are no ties. Default: the commonest number.
+    dimension : str, optional
+        Which judgments are the votes. Default: the study's quality dimension.
+    confidence : float
         Coverage asked for, between 0 and 1.
 
     Returns
     -------
     DataFrame
         Rows ``all``, ``real`` (human outputs: the true positive rate), ``fake`` (the true negative
-        rate) and every system: dataset, rule, row, estimate (a proportion; for a system lower
-        means more like human), se, ci_low, ci_high, level, n_clusters, reason, method, n_votes,
+        rate) and every system: rule, row, estimate (a proportion; for a system lower means more
+        like human), se, ci_low, ci_high, confidence, n_clusters, reason, method, n_votes,
         n_outputs, n_left_out (outputs with another number of votes).
 
     Raises
     ------
     ValueError
-        As `judged`, or when a value is no vote, or `n_votes` even.
+        When there are no judgments, the dimension is unknown, a value is no vote, `n_votes` is
+        even, an output is in two HITs, or a system is called as a row is.
 
     Notes
     -----
-    Intervals are those of `jackknife` over clusters: HITs, whose outputs have the same annotators,
-    or outputs where ``group_id`` is empty. They take other outputs and annotators into account;
-    one annotator's votes in several HITs, and a text that stands in several, they do not. The
-    rules are those of Table 3 and Figure 2 of Garbacea et al. (2019), doi:10.18653/v1/D19-1409.
+    Intervals are delete-one-cluster jackknives, with t: over HITs, whose outputs have the same
+    annotators, or outputs where ``group_id`` is empty. They take other outputs and annotators into
+    account; one annotator's votes in several HITs, and a text that stands in several, they do not.
+    The rules are those of Table 3 and Figure 2 of Garbacea et al. (2019), doi:10.18653/v1/D19-1409.
 
     In 286 crowds of 12 systems (`worlds.crowd`) 95% intervals held the true value in .91 to .98
     of cases for single systems by votes. By majority it was .91 to .97, but .88 where the accuracy
@@ -66,9 +67,9 @@ def accuracy(
 
     Examples
     --------
-    >>> from nlgbench.worlds.crowd import review_crowd
-    >>> study = review_crowd(systems=["corrupted_0.5"], n_outputs=50, n_truth=0, seed=0).study
-    >>> accuracy(study.outputs, study.judgments)[["row", "estimate", "n_votes"]]
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("crowd", systems=["corrupted_0.5"], n_outputs=50, n_truth=0)
+    >>> accuracy(study)[["row", "estimate", "n_votes"]]
                  row  estimate  n_votes
     0            all     0.714      500
     1           real     0.824      250
@@ -76,11 +77,14 @@ def accuracy(
     3  corrupted_0.5     0.604      250
     """
     known(rule, ["votes", "majority"], "rule")
-    frame = judged(outputs, judgments, dimension=dimension)
+    check_coverage(confidence, "confidence")
+    frame = judged(study, dimension)
     frame["correct"] = correct_votes(frame)
     frame["n_votes"] = frame.groupby("output_id")["correct"].transform("size")
     frame["kept"] = True
     if rule == "majority":
+        if n_votes is None:
+            n_votes = int(frame.drop_duplicates("output_id")["n_votes"].mode().iloc[0])
         if n_votes < 1 or n_votes % 2 == 0:
             raise ValueError(f"n_votes must be odd, so that a majority exists. Got {n_votes}.")
         frame["kept"] = frame["n_votes"] == n_votes
@@ -92,38 +96,35 @@ def accuracy(
     for name, chosen in rows_of(frame).items():
         part = frame[chosen & frame["kept"]]
         sums = np.column_stack([part["correct"], np.ones(len(part))])
-        found = jackknife(sums, part["cluster"], lambda s: s[..., 0] / s[..., 1], level=level)
+        found = cluster_jackknife(
+            sums, part["cluster"], lambda s: s[..., 0] / s[..., 1], confidence=confidence
+        )
         counts = {
             "n_votes": int(part["n_votes"].sum()),
             "n_outputs": part["output_id"].nunique(),
             "n_left_out": int((chosen & ~frame["kept"]).sum()),
         }
-        names = {"dataset": frame["dataset"].iloc[0], "rule": rule, "row": name}
-        rows.append(names | found | counts)
+        rows.append({"rule": rule, "row": name} | found | counts)
     return pd.DataFrame(rows)
 
 
 def annotator_accuracy(
-    outputs: pd.DataFrame,
-    judgments: pd.DataFrame,
-    *,
-    dimension: str = "real_or_fake",
-    level: float = 0.95,
+    study: Study, *, dimension: str | None = None, confidence: float = 0.95
 ) -> pd.DataFrame:
     """Say how accurate and how credulous every annotator is.
 
     Parameters
     ----------
-    outputs, judgments, dimension
+    study, dimension
         As in `accuracy`.
-    level : float
+    confidence : float
         Coverage asked for, between 0 and 1.
 
     Returns
     -------
     DataFrame
-        Two rows for each annotator, in order of first appearance: dataset, annotator_id, quantity,
-        estimate, ci_low, ci_high, level, n_votes. ``accuracy`` is the share of right votes;
+        Two rows for each annotator, in order of first appearance: annotator_id, quantity, estimate,
+        ci_low, ci_high, confidence, n_votes. ``accuracy`` is the share of right votes;
         ``bias`` the share of votes "real" minus the share of human outputs among those judged
         (above 0: credulous).
 
@@ -139,29 +140,29 @@ def annotator_accuracy(
 
     Examples
     --------
-    >>> from nlgbench.worlds.crowd import review_crowd
-    >>> study = review_crowd(systems=["corrupted_0.5"], n_outputs=50, n_truth=0, seed=0).study
-    >>> table = annotator_accuracy(study.outputs, study.judgments)
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("crowd", systems=["corrupted_0.5"], n_outputs=50, n_truth=0)
+    >>> table = annotator_accuracy(study)
     >>> len(table), table["n_votes"].unique().tolist()
     (50, [20])
     """
     from statsmodels.stats.proportion import proportion_confint
 
-    frame = judged(outputs, judgments, dimension=dimension)
+    check_coverage(confidence, "confidence")
+    frame = judged(study, dimension)
     frame["correct"] = correct_votes(frame)
     by = frame.groupby("annotator_id", sort=False)
     n = by.size()
     parts = []
     for quantity, column in [("accuracy", "correct"), ("bias", "value")]:
         count = by[column].sum()
-        low, high = proportion_confint(count, n, alpha=1 - level, method="wilson")
+        low, high = proportion_confint(count, n, alpha=1 - confidence, method="wilson")
         expected = by["is_human"].mean() if quantity == "bias" else 0.0
         values = {"estimate": count / n - expected, "ci_low": low - expected}
-        values |= {"ci_high": high - expected, "level": level, "n_votes": n}
+        values |= {"ci_high": high - expected, "confidence": confidence, "n_votes": n}
         parts.append(pd.DataFrame(values).assign(quantity=quantity))
     table = pd.concat(parts).loc[n.index].reset_index()
-    table.insert(0, "dataset", frame["dataset"].iloc[0])
-    names = ["dataset", "annotator_id", "quantity"]
+    names = ["annotator_id", "quantity"]
     return table[names + [name for name in table if name not in names]]
 
 
@@ -235,3 +236,46 @@ def outputs_needed(
         row = {"test": test, "accuracy": p, "margin": margin, "alpha": alpha, "power": power}
         rows.append(row | {"n_exact": n, "n": int(np.ceil(n))})
     return pd.DataFrame(rows)
+
+
+def judged(study: Study, dimension: str | None) -> pd.DataFrame:
+    """Give a row per judgment with its output; ``cluster``: its HIT, or the output without one."""
+    dimension = study.dimension(dimension)
+    judgments = study.judgments
+    assert judgments is not None
+    named = sorted({"all", "real", "fake"} & set(study.outputs["system"]))
+    if named:
+        raise ValueError(f"system {named[0]!r} is called as a row of the results is: rename it.")
+    judgments = judgments[judgments["dimension"] == dimension]
+    frame = judgments.merge(study.outputs, on="output_id", validate="many_to_one")
+    own = frame["group_id"] == ""
+    frame["cluster"] = frame["group_id"].mask(own, "output " + frame["output_id"])
+    several = frame.groupby("output_id")["cluster"].transform("nunique") > 1
+    if several.any():
+        raise ValueError(
+            f"output {frame.loc[several, 'output_id'].iloc[0]!r} has judgments of several group_id "
+            f"(outputs like it: {frame.loc[several, 'output_id'].nunique()}): give one group to "
+            "the groups that share outputs, or empty group_id to take outputs for clusters."
+        )
+    return frame
+
+
+def rows_of(frame: pd.DataFrame) -> dict[str, pd.Series]:
+    """Say which rows are real (human), fake (others) and of each system; ``all`` first."""
+    human = frame["is_human"]
+    systems = frame.loc[~human, "system"].unique()
+    parts = {"all": human | True, "real": human, "fake": ~human}
+    return parts | {name: ~human & (frame["system"] == name) for name in systems}
+
+
+def correct_votes(frame: pd.DataFrame) -> pd.Series:
+    """Say which votes are right, 1 or 0: real for a human output, fake for any other."""
+    bad = ~frame["value"].isin([0, 1])
+    if bad.any():
+        row = frame[bad].iloc[0]
+        raise ValueError(
+            f"votes must be 1 (real) or 0 (fake). Annotator {row['annotator_id']!r} gave output "
+            f"{row['output_id']!r} {row['value']} (others like it: {int(bad.sum()) - 1}): name the "
+            "dimension that holds votes."
+        )
+    return (frame["value"] == frame["is_human"]).astype("float64")
