@@ -25,3 +25,5 @@ from nlgbench.analysis.people import agreement as agreement
 # Plots
 from nlgbench.plots.figures import Drawing as Drawing
 from nlgbench.plots.figures import drawing as drawing
+from nlgbench.plots.forest import plot_flip as plot_flip
+from nlgbench.plots.forest import plot_forest as plot_forest

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from nlgbench.evaluators.names import label
 from nlgbench.plots.columns import require_columns
+from nlgbench.plots.figures import Drawing, canvas, in_paper_style
 from nlgbench.plots.intervals import draw_intervals
-from nlgbench.plots.style import GROUPS, HUMAN, SYSTEM
+from nlgbench.plots.style import GROUPS, HUMAN, SYSTEM, TWO_COLUMN
 
 _COLUMNS = ("evaluator", "estimate", "ci_low", "ci_high")
 
@@ -25,15 +26,15 @@ _FLIP: dict[str, tuple[str, str, str, str, Any, float]] = {
 }
 
 
+@in_paper_style
 def plot_forest(
     correlations: pd.DataFrame,
     *,
     ax: Axes | None = None,
     ceiling: tuple[float, float] | None = None,
     xlabel: str = "Correlation with humans",
-    legend: bool = True,
-    **plot_kws: Any,
-) -> Axes:
+    xlim: tuple[float, float] = (-1.1, 1.1),
+) -> Drawing:
     """Draw the correlation of each evaluator with its interval.
 
     Parameters
@@ -43,33 +44,40 @@ def plot_forest(
         ``ci_high``. Optional ``published``, a printed value drawn as an open diamond, and ``kind``,
         drawn with a marker and a color of its own.
     ax : Axes, optional
-        Where to draw; the current axes by default.
+        Where to draw; a figure of its own by default, as high as the rows need.
     ceiling : tuple of float, optional
         Interval of the correlation that humans reach with humans, drawn as a band.
     xlabel : str
         Names the statistic.
-    legend : bool, default True
-        Above the plot, where there is something to tell apart.
-    **plot_kws
-        Handed to `matplotlib.axes.Axes.plot` for the estimates.
+    xlim : tuple of float, default (-1.1, 1.1)
+        Ends of the axis.
 
     Returns
     -------
-    Axes
+    Drawing
         The greatest estimate on top. An undefined one is said in words at its line, at the end.
+        Its data are `correlations`, with evaluators as the figure writes them.
 
     Raises
     ------
     ValueError
         If a column is missing, or there is no row or more kinds than can be told apart.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"evaluator": ["chrf"], "estimate": 0.5, "ci_low": 0, "ci_high": 0.8})
+    >>> plot_forest(table).alt
+    'Correlation with humans of each evaluator, with intervals: chrF 0.50.'
     """
     require_columns(correlations, _COLUMNS, "correlations have")
     _check(correlations, "correlations have")
-    ax = plt.gca() if ax is None else ax
-    rows = correlations.sort_values("estimate", ascending=False, kind="stable")
+    data = correlations.assign(evaluator=correlations["evaluator"].map(label))
+    if ax is None:
+        _, (ax,) = canvas(TWO_COLUMN, 0.9 + 0.2 * len(data))
+    rows = data.sort_values("estimate", ascending=False, kind="stable")
     lanes = np.arange(len(rows))
-    kinds = correlations["kind"].astype(str) if "kind" in rows else pd.Series("", rows.index)
-    names = list(dict.fromkeys(kinds))
+    kinds = rows["kind"].astype(str) if "kind" in rows else pd.Series("", rows.index)
+    names = list(dict.fromkeys(data["kind"].astype(str))) if "kind" in rows else [""]
     if len(names) > len(GROUPS):
         raise ValueError(
             f"correlations have {len(names)} kinds, and only {len(GROUPS)} can be told apart: "
@@ -82,13 +90,13 @@ def plot_forest(
         handles.append(Patch(facecolor="#DDDDDD", label="humans with humans"))
     ax.axvline(0, color="#555555", linewidth=0.6, zorder=1)
     for kind, (marker, color) in looks.items():
-        chosen = (kinds[rows.index] == kind).to_numpy()
+        chosen = (kinds == kind).to_numpy()
         part = rows[chosen]
         draw_intervals(
             ax, lanes[chosen], part["ci_low"], part["ci_high"], upright=False, color=color
         )
         look: dict[str, Any] = {"linestyle": "none", "marker": marker, "color": color}
-        look |= {"markersize": 4, "zorder": 3, **plot_kws}
+        look |= {"markersize": 4, "zorder": 3}
         ax.plot(part["estimate"], lanes[chosen], **look)
         if len(looks) > 1:
             handles.append(Line2D([], [], label=kind, **look))
@@ -97,25 +105,26 @@ def plot_forest(
         open_look |= {"markerfacecolor": "none", "markeredgecolor": "black", "zorder": 4}
         ax.plot(rows["published"], lanes, **open_look)
         handles.append(Line2D([], [], label="printed", **open_look))
-    _finish(ax, [str(evaluator) for evaluator in rows["evaluator"]], xlabel)
+    _finish(ax, rows["evaluator"].tolist(), xlabel, xlim)
     for lane in lanes[~np.isfinite(rows["estimate"])]:
         # At the end of the line that is farther from what was printed.
-        left = not rows.iloc[lane].get("published", np.nan) < 0
-        side = "left" if left else "right"
-        ax.text(-1.05 if left else 1.05, lane, "undefined", fontsize=6.5, ha=side, va="center")
-    if legend and handles:
+        left = not rows.iloc[lane].get("published", np.nan) < sum(xlim) / 2
+        at, side = (xlim[0] + 0.05, "left") if left else (xlim[1] - 0.05, "right")
+        ax.text(at, lane, "undefined", fontsize=6.5, ha=side, va="center")
+    if handles:
         _draw_legend(ax, handles)
-    return ax
+    said = "; ".join(
+        f"{one} {value:.2f}" if np.isfinite(value) else f"{one} undefined"
+        for one, value in zip(rows["evaluator"], rows["estimate"], strict=True)
+    )
+    alt = f"{xlabel} of each evaluator, with intervals: {said}."
+    return _drawing(ax, data, alt)
 
 
+@in_paper_style
 def plot_flip(
-    table: pd.DataFrame,
-    *,
-    ax: Axes | None = None,
-    xlabel: str = "Correlation with humans",
-    legend: bool = True,
-    **plot_kws: Any,
-) -> Axes:
+    table: pd.DataFrame, *, ax: Axes | None = None, xlabel: str = "Correlation with humans"
+) -> Drawing:
     """Draw how correlations move with the labels, beside what independence alone would give.
 
     Parameters
@@ -126,17 +135,13 @@ def plot_flip(
         majority labels would give if evaluator and majority erred independently within each
         system). Optional intervals: each name with ``_low`` and ``_high``.
     ax : Axes, optional
-        Where to draw; the current axes by default.
+        Where to draw; a figure of its own by default, as high as the rows need.
     xlabel : str
         Names the statistic.
-    legend : bool, default True
-        Above the plot.
-    **plot_kws
-        Handed to `matplotlib.axes.Axes.plot` for the points.
 
     Returns
     -------
-    Axes
+    Drawing
         Evaluators in the order of `table`, from the top. A line leads from the labels by source
         to each of the two others: solid to what was found, broken to independence. Undefined
         values are named below the evaluator.
@@ -152,36 +157,55 @@ def plot_flip(
     right, an independent evaluator is right about the majority with probability
     :math:`pm + (1 - p)(1 - m)`. Where humans are mostly wrong (:math:`m < 1/2`) its order of
     systems is turned around without anything being learned.
+
+    Examples
+    --------
+    >>> one = {"evaluator": "svm", "natural": -0.6, "majority": 0.5, "independence": 0.45}
+    >>> plot_flip(pd.DataFrame([one])).data["evaluator"].tolist()
+    ['SVM']
     """
     require_columns(table, ("evaluator", *_FLIP), "table has")
     _check(table, "table has")
-    ax = plt.gca() if ax is None else ax
-    lanes = np.arange(len(table))
+    data = table.assign(evaluator=table["evaluator"].map(label))
+    if ax is None:
+        _, (ax,) = canvas(TWO_COLUMN, 0.85 + 0.25 * len(data))
+    lanes = np.arange(len(data))
     ax.axvline(0, color="#555555", linewidth=0.6, zorder=1)
     handles = []
     for name, (words, marker, color, face, line, offset) in _FLIP.items():
         if offset:
-            for lane, start, end in zip(lanes, table["natural"], table[name], strict=True):
+            for lane, start, end in zip(lanes, data["natural"], data[name], strict=True):
                 ax.plot([start, end], [lane, lane + offset], color=color, ls=line, zorder=1)
-        if {f"{name}_low", f"{name}_high"} <= set(table.columns):
-            ends = table[f"{name}_low"], table[f"{name}_high"]
+        if {f"{name}_low", f"{name}_high"} <= set(data.columns):
+            ends = data[f"{name}_low"], data[f"{name}_high"]
             draw_intervals(ax, lanes + offset, *ends, upright=False, color=color, linewidth=0.6)
         look: dict[str, Any] = {"linestyle": "none", "marker": marker, "color": color}
-        look |= {"markerfacecolor": face, "markersize": 4.2, "zorder": 3, **plot_kws}
-        ax.plot(table[name], lanes + offset, **look)
+        look |= {"markerfacecolor": face, "markersize": 4.2, "zorder": 3}
+        ax.plot(data[name], lanes + offset, **look)
         handles.append(Line2D([], [], label=words, **{**look, "linestyle": line or "none"}))
     lost = [
         [name for name, value in row.items() if not np.isfinite(value)]
-        for row in table[list(_FLIP)].to_dict("records")
+        for row in data[list(_FLIP)].to_dict("records")
     ]
     lines = [
         f"{evaluator}\n(undefined: {', '.join(map(str, names))})" if names else str(evaluator)
-        for evaluator, names in zip(table["evaluator"], lost, strict=True)
+        for evaluator, names in zip(data["evaluator"], lost, strict=True)
     ]
-    _finish(ax, lines, xlabel)
-    if legend:
-        _draw_legend(ax, handles)
-    return ax
+    _finish(ax, lines, xlabel, (-1.1, 1.1))
+    _draw_legend(ax, handles)
+    off = (data["majority"] - data["independence"]).abs().max()
+    alt = (
+        f"{xlabel} of each evaluator on labels by source, on labels by majority vote, and what "
+        "majority labels would give if evaluator and majority erred independently, which is off "
+        f"by at most {off:.2f}."
+    )
+    return _drawing(ax, data, alt)
+
+
+def _drawing(ax: Axes, data: pd.DataFrame, alt: str) -> Drawing:
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return Drawing(figure, (ax,), data, alt)
 
 
 def _check(table: pd.DataFrame, subject: str) -> None:
@@ -195,10 +219,10 @@ def _check(table: pd.DataFrame, subject: str) -> None:
         )
 
 
-def _finish(ax: Axes, lines: list[str], xlabel: str) -> None:
+def _finish(ax: Axes, lines: list[str], xlabel: str, xlim: tuple[float, float]) -> None:
     ax.set_yticks(np.arange(len(lines)), lines)
     ax.set_ylim(len(lines) - 0.4, -0.6)
-    ax.set_xlim(-1.1, 1.1)
+    ax.set_xlim(*xlim)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(xlabel, loc="right")  # leftwards it may reach below the evaluators' names
 

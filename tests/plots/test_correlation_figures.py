@@ -257,7 +257,7 @@ def test_the_atlas_refuses_what_is_no_map_of_correlations(change, message):
 
 def test_the_forest_draws_estimates_intervals_and_printed_values_from_the_best():
     table = forest(5)
-    ax = plot_forest(table.drop(columns="kind"), ceiling=(0.9, 0.98))
+    (ax,) = plot_forest(table.drop(columns="kind"), ceiling=(0.9, 0.98)).axes
     best = table.sort_values("estimate", ascending=False)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == best["evaluator"].to_list()
     _, estimates, printed = ax.lines
@@ -270,9 +270,24 @@ def test_the_forest_draws_estimates_intervals_and_printed_values_from_the_best()
     assert (band.get_x(), band.get_width()) == pytest.approx((0.9, 0.08))
 
 
+def test_forest_and_flip_write_evaluators_as_figures_do_and_say_what_they_show():
+    table = forest(3).iloc[1:].assign(evaluator=["bleu_4@coco", "svm_meta@natural/majority"])
+    drawn = plot_forest(table, xlabel="Spearman's correlation")
+    assert drawn.data["evaluator"].tolist() == ["BLEU-4 (coco)", "SVM natural/majority"]
+    assert drawn.alt.startswith("Spearman's correlation of each evaluator, with intervals: ")
+    assert all(
+        f"{one} {value:.2f}" in drawn.alt
+        for one, value in drawn.data[["evaluator", "estimate"]].to_numpy()
+    )
+    assert "undefined" in plot_forest(forest(3)).alt
+    flip = plot_flip(flips(3))
+    off = (flips(3)["majority"] - flips(3)["independence"]).abs().max()
+    assert f"at most {off:.2f}" in flip.alt
+
+
 def test_an_interval_that_misses_its_estimate_is_drawn_as_it_is():
     table = forest(2).iloc[1:].assign(estimate=0.5, ci_low=0.1, ci_high=0.4)
-    (segment,) = plot_forest(table).collections[0].get_segments()
+    (segment,) = plot_forest(table).axes[0].collections[0].get_segments()
     assert segment[:, 0].tolist() == [0.1, 0.4]
 
 
@@ -286,7 +301,7 @@ def test_the_forest_refuses_two_rows_of_one_evaluator_and_too_many_kinds():
 
 def test_the_flip_joins_labels_by_source_to_the_majority_and_to_independence():
     table = flips(3)
-    ax = plot_flip(table)
+    (ax,) = plot_flip(table).axes
     joined = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2][1:]
     expected = [(row.natural, row.majority) for row in table.itertuples()]
     expected += [(row.natural, row.independence) for row in table.itertuples()]

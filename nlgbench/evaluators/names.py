@@ -1,0 +1,87 @@
+"""Evaluators by name: how figures write each, of what kind it is, and in which order they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+# Name (a regular expression of the whole), label (with its groups), kind. The order is that of
+# figures. What scores under many names (training/scoring labels, seeds) takes one row each.
+_TABLE: list[tuple[str, str, str]] = [
+    ("human|people", "Human", "People"),
+    (r"h(\d)", r"H\1", "People"),
+    ("truth", "Truth", "People"),
+    *((rf"bleu_({n})@coco", r"BLEU-\1 (coco)", "Word overlap") for n in range(1, 5)),
+    *((rf"bleu_({n})", r"BLEU-\1", "Word overlap") for n in range(1, 5)),
+    (r"rouge_(\d)", r"ROUGE-\1", "Word overlap"),
+    ("rouge_l", "ROUGE-L", "Word overlap"),
+    ("chrf", "chrF", "Word overlap"),
+    ("cider", "CIDEr", "Word overlap"),
+    ("cider_d", "CIDEr-D", "Word overlap"),
+    ("meteor", "METEOR", "Word overlap"),
+    (r"self_bleu_(\d)", r"Self-BLEU-\1", "Diversity"),
+    (r"minus_self_bleu_(\d)", r"minus Self-BLEU-\1", "Diversity"),
+    ("training_overlap_4", "BLEU to human corpus", "Diversity"),
+    (r"training_overlap_(\d)", r"BLEU-\1 to human corpus", "Diversity"),
+    (r"distinct_(\d)", r"Distinct-\1", "Diversity"),
+    ("perplexity", "Perplexity", "Probability"),
+    (r"perplexity@(.+)", r"Perplexity (\1)", "Probability"),
+    ("ensemble", "Ensemble", "Listeners"),
+    ("(?:literal)(?:_listener)?", "Literal", "Listeners"),
+    ("(?:pragmatic)(?:_listener)?", "Pragmatic", "Listeners"),
+    ("(?:context)(?:_listener)?", "Context", "Listeners"),
+    (r"literal[_@](\d+)", r"Literal, seed \1", "Listeners"),
+    (r"pragmatic[_@](\d+)", r"Pragmatic, seed \1", "Listeners"),
+    (r"context[_@](\d+)", r"Context, seed \1", "Listeners"),
+]
+
+_JUDGES = {
+    "svm": "SVM",
+    "naive_bayes": "Naive Bayes",
+    "logistic_regression": "Logistic",
+    "random_forest": "Random forest",
+    "xgboost": "XGBoost",
+    "lstm": "LSTM",
+    "cnn": "CNN",
+    "cnn_lstm": "CNN & LSTM",
+}
+for _name, _label in _JUDGES.items():
+    _TABLE += [
+        (_name, _label, "Discriminators"),
+        (rf"{_name}_meta@(.+)", rf"{_label} \1", "Discriminators"),
+        (rf"{_name}_individual@(.+)", rf"{_label} individual \1", "Discriminators"),
+    ]
+_TABLE += [
+    ("comparator", "Comparator", "Comparators"),
+    ("regressor", "Regressor", "Comparators"),
+]
+
+_PATTERNS = [(re.compile(pattern), label, kind) for pattern, label, kind in _TABLE]
+
+
+def _row(name: str) -> tuple[int, re.Match[str] | None]:
+    for place, (pattern, _, _) in enumerate(_PATTERNS):
+        if match := pattern.fullmatch(name):
+            return place, match
+    return len(_PATTERNS), None
+
+
+def label(name: str) -> str:
+    """Give an evaluator's name as figures write it; an unknown one stands with spaces.
+
+    >>> [label(name) for name in ("bleu_4@coco", "svm_meta@natural/majority", "my_own")]
+    ['BLEU-4 (coco)', 'SVM natural/majority', 'my own']
+    """
+    place, match = _row(name)
+    return name.replace("_", " ") if match is None else match.expand(_PATTERNS[place][1])
+
+
+def kind(name: str) -> str:
+    """Give the kind that an evaluator is of, as figures write it; unknown ones are "Others"."""
+    place, match = _row(name)
+    return "Others" if match is None else _PATTERNS[place][2]
+
+
+def order(names: Iterable[str]) -> list[str]:
+    """Sort evaluators as figures do: kind after kind, unknown ones last, as they came."""
+    return sorted(dict.fromkeys(names), key=lambda name: _row(name)[0])
