@@ -19,6 +19,9 @@ from nlgbench.analysis.correlation import correlate as correlate
 from nlgbench.analysis.diversity import diversity as diversity
 from nlgbench.analysis.people import accuracy as accuracy
 from nlgbench.analysis.people import agreement as agreement
+from nlgbench.evaluators.discriminators import discriminator_accuracy as discriminator_accuracy
+from nlgbench.evaluators.references import nearest_references as nearest_references
+from nlgbench.evaluators.score import score as score
 
 # Ratings
 

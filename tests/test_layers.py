@@ -15,7 +15,7 @@ LAYERS = {
     name: layer
     for layer, names in enumerate(
         [
-            "names csv_files table_rules tables text inference",
+            "names hashing csv_files table_rules tables text inference",
             "study",
             "datasets training",
             "evaluators generators",

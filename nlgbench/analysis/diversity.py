@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench.evaluators.diversity.scores import diversity_of_subsets, signature
+from nlgbench.evaluators.diversity import diversity_of_subsets, signature
 from nlgbench.inference import check_coverage, half_samples, interval
 from nlgbench.names import known
 from nlgbench.study import Study

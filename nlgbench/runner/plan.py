@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nlgbench.datasets import cache, registry
+from nlgbench.hashing import file_hash
 from nlgbench.names import did_you_mean
 from nlgbench.runner import identity
 from nlgbench.runner.notebooks import Notebook
@@ -135,7 +136,7 @@ def plan(
         home = _study_folder(notebook, folder)
         wanted["study"], chosen = str(home), "study"
         data = {
-            path.relative_to(home).as_posix(): identity.file_hash(path)
+            path.relative_to(home).as_posix(): file_hash(path)
             for path in sorted(home.rglob("*"))
             if path.is_file()
         }
@@ -148,7 +149,7 @@ def plan(
     if chosen == "released":
         cached = cache.cache_dir()
         names = [file.name for name in notebook.datasets for file in registry.files(name)]
-        data = {name: identity.file_hash(cached / name) for name in names}
+        data = {name: file_hash(cached / name) for name in names}
     digest = identity.digest(notebook.code, values, data, around)
     return Plan(
         *(notebook.name, notebook.path, values, chosen, data, digest, len(notebook.code), note),

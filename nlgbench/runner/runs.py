@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import nlgbench
-from nlgbench.runner.identity import dependency_versions
+from nlgbench.hashing import dependency_versions
 
 MANIFEST = "manifest.json"
 #: What an open record and a closed one leave for the runner, and what marks a failed run.

@@ -4,19 +4,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgbench import tables
-from nlgbench.evaluators.perplexity import perplexity
+from nlgbench import Study, read_study, score
 from nlgbench.generators.language_model import fit_ngram
 
 
 def table_of(texts):
-    outputs = pd.DataFrame({"text": texts}).assign(dataset="d", item_id="i", system="s")
-    outputs["output_id"] = [f"o{n}" for n in range(len(texts))]
-    return tables.check(outputs.assign(is_human=False, context=""), "outputs")
+    outputs = pd.DataFrame({"text": texts}).assign(item_id="i", system="s")
+    return outputs.assign(output_id=[f"o{n}" for n in range(len(texts))])
+
+
+def perplexity(outputs, logprobs, *, model):
+    return score(Study(outputs, logprobs=logprobs), [f"perplexity@{model}"]).scores
 
 
 def logprobs_of(outputs, logprob, n_tokens, model="m"):
-    return outputs[["dataset", "output_id"]].assign(model=model, logprob=logprob, n_tokens=n_tokens)
+    return outputs[["output_id"]].assign(model=model, logprob=logprob, n_tokens=n_tokens)
 
 
 def test_the_textbook_example():
@@ -59,9 +61,10 @@ def test_zero_is_infinite_and_a_gap_is_undefined():
 
 def test_an_infinite_score_can_be_written_and_read(tmp_path):
     outputs = table_of(["a", "b"])
-    scores = perplexity(outputs, logprobs_of(outputs, [-np.inf, -1.0], 1), model="m")
-    tables.write(scores, "scores", tmp_path / "scores.csv")
-    pd.testing.assert_frame_equal(tables.read(tmp_path / "scores.csv", "scores"), scores)
+    study = Study(outputs, logprobs=logprobs_of(outputs, [-np.inf, -1.0], 1))
+    study = score(study, ["perplexity"])  # under its only model
+    study.write(tmp_path / "study")
+    pd.testing.assert_frame_equal(read_study(tmp_path / "study").scores, study.scores)
 
 
 @settings(deadline=None)
@@ -78,5 +81,5 @@ def test_its_logarithm_is_the_mean_surprise(rows):
 
 def test_an_unknown_model_is_named():
     outputs = table_of(["a"])
-    with pytest.raises(ValueError, match=r"under 'lstn'.*lstm.*There are: lstm"):
+    with pytest.raises(ValueError, match=r"'lstn' is unknown.*lstm.*There are: lstm"):
         perplexity(outputs, logprobs_of(outputs, -1.0, 1, model="lstm"), model="lstn")

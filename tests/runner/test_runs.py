@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgbench import tables
+from nlgbench.hashing import canonical_json, folder_hash
 from nlgbench.runner import identity, runs
 
 AROUND = {"package": "p", "published": "q", "dependencies": "d"}
@@ -42,17 +43,17 @@ def test_the_digest_notices_every_part_and_not_the_output_folder():
 @given(st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text()))
 def test_canonical_json_ignores_the_order_of_keys(values):
     backwards = dict(reversed(values.items()))
-    assert identity.canonical_json(values) == identity.canonical_json(backwards)
-    assert json.loads(identity.canonical_json(values)) == values
+    assert canonical_json(values) == canonical_json(backwards)
+    assert json.loads(canonical_json(values)) == values
 
 
 def test_the_package_hash_notices_a_changed_file(tmp_path):
     (tmp_path / "a.py").write_text("x = 1\n")
-    before = identity.folder_hash(tmp_path, "**/*.py")
+    before = folder_hash(tmp_path, "**/*.py")
     (tmp_path / "a.py").write_text("x = 2\n")
-    changed = identity.folder_hash(tmp_path, "**/*.py")
+    changed = folder_hash(tmp_path, "**/*.py")
     (tmp_path / "a.py").rename(tmp_path / "b.py")
-    assert len({before, changed, identity.folder_hash(tmp_path, "**/*.py")}) == 3
+    assert len({before, changed, folder_hash(tmp_path, "**/*.py")}) == 3
 
 
 class Killed(BaseException):

@@ -13,10 +13,16 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import accuracy_score
 from sklearn.svm import LinearSVC
 
-from nlgbench import tables
-from nlgbench.evaluators.discriminators import discriminator_accuracy, score_discriminators
-from nlgbench.evaluators.discriminators.out_of_fold import DEEP, deal, score_fold
-from nlgbench.evaluators.discriminators.shallow import SHALLOW, ngram_presence, score_shallow
+from nlgbench import Study, discriminator_accuracy, score
+from nlgbench.evaluators import discriminators
+from nlgbench.evaluators.discriminators import (
+    DEEP,
+    SHALLOW,
+    deal,
+    ngram_presence,
+    score_fold,
+    score_shallow,
+)
 from nlgbench.generators.corruption import Corrupted
 from nlgbench.generators.reviews import review_grammar
 
@@ -27,16 +33,37 @@ def table(texts_of, *, human="human"):
     """Make outputs from texts by system."""
     rows = [(system, text) for system, texts in texts_of.items() for text in texts]
     frame = pd.DataFrame(rows, columns=["system", "text"])
-    return tables.check(
-        frame.assign(
-            dataset="d",
-            output_id=[f"o{at}" for at in range(len(frame))],
-            item_id="i",
-            is_human=frame["system"] == human,
-            context="",
-        ),
-        "outputs",
-    )
+    frame = frame.assign(output_id=[f"o{at}" for at in range(len(frame))], item_id="i")
+    return Study(frame.assign(is_human=frame["system"] == human)).outputs
+
+
+def score_discriminators(
+    outputs,
+    labels=None,
+    *,
+    models=SHALLOW,
+    labels_trained="natural",
+    scope="meta",
+    n_folds=10,
+    search=0,
+    seed,
+    progress=None,
+    n_jobs=1,
+):
+    """Score by the public call, whose names say model, scope and labels."""
+    return score(
+        Study(outputs),
+        [f"{model}_{scope}" for model in models],
+        labels="natural" if labels is None else labels.rename(labels_trained),
+        options={"discriminators": {"n_folds": n_folds, "search": search}},
+        n_jobs=n_jobs,
+        seed=seed,
+        progress=progress,
+    ).scores
+
+
+def accuracy_of(outputs, scores, labels="natural", **how):
+    return discriminator_accuracy(Study(outputs, scores=scores), labels=labels, **how)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +94,7 @@ def test_each_output_has_a_score_by_each_model(outputs, scores):
 
 
 def test_more_human_is_higher(outputs, scores):
-    means = scores.merge(outputs, on=["dataset", "output_id"]).groupby(["evaluator", "system"])
+    means = scores.merge(outputs, on="output_id").groupby(["evaluator", "system"])
     mean = means["score"].mean().unstack()
     assert (mean["human"] > mean["backwards"] + 0.1).all()
 
@@ -77,7 +104,7 @@ def test_what_no_one_can_tell_apart_is_near_chance():
     grammar = review_grammar()
     twins = table({"human": grammar.sample(200, seed=0), "same": grammar.sample(200, seed=1)})
     found = score_discriminators(twins, models=QUICK, n_folds=4, seed=0)
-    accuracy = discriminator_accuracy(twins.assign(system="all"), found)
+    accuracy = accuracy_of(twins, found, by="all")
     assert accuracy["accuracy"].between(0.43, 0.57).all()
 
 
@@ -169,7 +196,7 @@ def test_classes_weigh_the_same(model, monkeypatch):
         return score_shallow(model, noise[:200], label, noise[200:], **given).mean()
 
     weighed = mean()
-    equal = "nlgbench.evaluators.discriminators.shallow.compute_sample_weight"
+    equal = "nlgbench.evaluators.discriminators.compute_sample_weight"
     monkeypatch.setattr(equal, lambda _, label: np.ones(len(label)))
     assert weighed < mean() - 0.05
 
@@ -243,7 +270,7 @@ def test_a_system_of_one_text_has_no_individual_score():
     is_one = (both["system"] == "one").to_numpy()
     assert alone["score"].isna().tolist() == is_one.tolist()
     assert score_discriminators(both, **options)["score"].notna().all()
-    accuracy = discriminator_accuracy(both, alone).set_index("system")
+    accuracy = accuracy_of(both, alone).set_index("system")
     assert accuracy.loc["one", ["n", "n_undefined"]].tolist() == [0, 20]
     assert np.isnan(accuracy.loc["one", "accuracy"])
     assert accuracy.loc["one", "reason"] == "no output has both a label and a score"
@@ -253,13 +280,13 @@ def test_a_system_of_one_text_has_no_individual_score():
 def test_accuracy_is_scikit_learn_s_and_states_its_labels(outputs, scores):
     rng = np.random.default_rng(0)
     votes = pd.Series(rng.integers(0, 2, len(outputs)), index=outputs["output_id"])[5:]
-    found = discriminator_accuracy(outputs, scores, votes, labels_scored="majority")
+    found = accuracy_of(outputs, scores, votes.rename("votes"))
     assert set(found["labels_trained"]) == {"natural"}
-    assert set(found["labels_scored"]) == {"majority"}
+    assert set(found["labels_scored"]) == {"votes"}
     first = found.iloc[0]
     assert (first["evaluator"], first["system"]) == ("svm_meta@natural", "human")
     assert (first["n"], first["n_unlabeled"], bool(first["is_human"])) == (85, 5, True)
-    rows = scores.merge(outputs, on=["dataset", "output_id"]).set_index("output_id")
+    rows = scores.merge(outputs, on="output_id").set_index("output_id")
     rows = rows[(rows["evaluator"] == "svm_meta@natural") & (rows["system"] == "human")].iloc[5:]
     assert first["accuracy"] == pytest.approx(
         accuracy_score(votes[rows.index], rows["score"] > 0.5)
@@ -273,10 +300,8 @@ def test_equal_texts_count_as_one_in_the_interval():
     thrice = pd.concat([base] * 3, ignore_index=True)
     thrice["output_id"] = [str(at) for at in range(len(thrice))]
     for frame, times in ((base, 1), (thrice, 3)):
-        made = frame[["dataset", "output_id"]].assign(
-            evaluator="x@natural", score=score * times, signature=""
-        )
-        row = discriminator_accuracy(frame, made).set_index("system").loc["m"]
+        made = frame[["output_id"]].assign(evaluator="svm_meta@natural", score=score * times)
+        row = accuracy_of(frame, made).set_index("system").loc["m"]
         # Newcombe (1998), doi:10.1002/(SICI)1097-0258(19980430)17:8<857::AID-SIM777>3.0.CO;2-E,
         # method 3, worked by its formula: (2np + z^2 -+ z sqrt(z^2 + 4npq)) / 2(n + z^2).
         n, p, z = 5, 0.8, 1.959964
@@ -288,26 +313,24 @@ def test_equal_texts_count_as_one_in_the_interval():
 
 def test_a_missing_score_is_counted_and_a_tie_is_half():
     base = table({"human": ["a", "b"], "m": ["c", "d"]})
-    made = base[["dataset", "output_id"]].assign(evaluator="x@natural", score=0.5, signature="")
+    made = base[["output_id"]].assign(evaluator="svm_meta@natural", score=0.5)
     made.loc[0, "score"] = np.nan
-    found = discriminator_accuracy(base, made.drop(index=2)).set_index("system")
+    found = accuracy_of(base, made.drop(index=2)).set_index("system")
     assert found["accuracy"].tolist() == [0.5, 0.5]
     assert found["n_undefined"].tolist() == [1, 1]
-    strict = discriminator_accuracy(base, made, threshold=0.6).set_index("system")
-    assert strict["accuracy"].tolist() == [0.0, 1.0]
+    by_class = accuracy_of(base, made, by="class").set_index("system")
+    assert by_class["n"].to_dict() == {"human": 1, "machine": 2}
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"models": ["svn"]}, r"'svn' is unknown\. Did you mean 'svm'\?"),
-        ({"models": []}, "must name one at least"),
-        ({"models": ["svm", "svm"]}, "each once"),
-        ({"scope": "meat"}, "Did you mean 'meta'"),
+        ({"models": ["svn"]}, r"'svn_meta' is unknown\. Did you mean 'svm_meta"),
+        ({"models": []}, "each named once"),
+        ({"models": ["svm", "svm"]}, "each named once"),
+        ({"scope": "meat"}, "Did you mean 'svm_meta"),
         ({"n_folds": 1}, "n_folds must be 2 or more"),
         ({"search": -1}, "search 0 or more"),
-        ({"labels_trained": "majority"}, "give both it and labels"),
-        ({"labels": pd.Series([1.0], index=["o0"])}, "give both it and labels"),
         (
             {"labels": pd.Series([0.5], index=["o0"]), "labels_trained": "votes"},
             r"0 or 1, one for an output_id.*\['o0'\]",
@@ -318,7 +341,7 @@ def test_a_missing_score_is_counted_and_a_tie_is_half():
         ),
         (
             {"labels": pd.Series([1, 0], index=["x", "y"]), "labels_trained": "votes"},
-            "index must be output_id, as 'o0'",
+            "must be output_id, as 'o0'",
         ),
         ({"n_folds": 200}, "only 90 distinct human, or machine"),
     ],
@@ -328,16 +351,72 @@ def test_what_cannot_be_trained_is_refused(outputs, options, message):
         score_discriminators(outputs, **{"seed": 0, **options})
 
 
-def test_two_datasets_and_foreign_scores_are_refused(outputs, scores):
-    two = outputs.assign(dataset=["d", "e"] * (len(outputs) // 2))
-    with pytest.raises(ValueError, match=r"one dataset\. Got 2"):
-        score_discriminators(two, seed=0)
-    with pytest.raises(ValueError, match="are of other outputs"):
-        discriminator_accuracy(outputs.iloc[10:], scores)
-    with pytest.raises(ValueError, match="tell the labels"):
-        discriminator_accuracy(
-            outputs, scores.assign(evaluator="bleu_4").drop_duplicates(["output_id", "evaluator"])
+def test_accuracy_needs_scores_of_discriminators(outputs):
+    other = outputs[["output_id"]].assign(evaluator="bleu_4", score=0.5)
+    with pytest.raises(ValueError, match=r"no scores of discriminators: score\(study, \['svm"):
+        accuracy_of(outputs, other)
+    with pytest.raises(ValueError, match="no scores of discriminators"):
+        discriminator_accuracy(Study(outputs))
+
+
+def voted(outputs):
+    """Five votes of each output (the first has four), most of them wrong about the backwards."""
+    rows = [
+        (name, f"w{n}", float((human if n < 3 else not human) ^ (system == "backwards")))
+        for name, human, system in zip(
+            outputs["output_id"], outputs["is_human"], outputs["system"], strict=True
         )
+        for n in range(5)
+    ]
+    votes = pd.DataFrame(rows[1:], columns=["output_id", "annotator_id", "value"])
+    return Study(outputs, judgments=votes)
+
+
+def test_a_call_is_wrong_by_the_source_or_by_the_majority_of_votes(outputs):
+    study = voted(outputs)
+    names = ["svm_meta@natural", "svm_meta@natural/natural", "svm_meta@natural/majority"]
+    options = {"discriminators": {"n_folds": 4}}
+    wide = score(study, [*names, "svm_meta@majority"], options=options).scores
+    wide = wide.pivot(index="output_id", columns="evaluator", values="score")
+    wide = wide.loc[outputs["output_id"]]
+    says = (wide[names[0]] > 0.5).to_numpy()
+    human = outputs["is_human"].to_numpy()
+    np.testing.assert_array_equal(wide[names[1]], says != human)
+    majority = human ^ (outputs["system"] == "backwards").to_numpy()
+    np.testing.assert_array_equal(wide[names[2]].iloc[1:], (says != majority)[1:])
+    assert np.isnan(wide[names[2]].iloc[0])  # four votes: no majority of five
+    labels = discriminators.majority_labels(study)
+    assert outputs["output_id"].iloc[0] not in labels.index
+    taught = score(Study(outputs), ["svm_meta"], labels=labels.rename("m"), options=options)
+    np.testing.assert_array_equal(taught.scores["score"], wide["svm_meta@majority"])
+    ratings = study.replace(judgments=study.judgments.assign(value=3.0))
+    with pytest.raises(ValueError, match=r"need votes of 0 \(machine\) and 1 \(human\)"):
+        score(ratings, ["svm_meta@majority"])
+
+
+def test_a_study_to_learn_from_replaces_the_folds_and_is_not_scored(outputs):
+    texts = outputs["text"].duplicated(keep=False)
+    half = np.arange(len(outputs)) % 2 == 0
+    train, test = Study(outputs[half & ~texts]), Study(outputs[~half & ~texts])
+    found = score(test, ["svm_meta"], train=train).scores
+    assert found["output_id"].tolist() == test.outputs["output_id"].tolist()
+    vectorizer = TfidfVectorizer(
+        ngram_range=(1, 3), binary=True, min_df=2, token_pattern=r"\w+(?:'\w+)*|[^\w\s]"
+    )
+    plain = LinearSVC(class_weight="balanced", tol=1e-8, max_iter=100_000)
+    plain.fit(vectorizer.fit_transform(train.outputs["text"]), train.outputs["is_human"])
+    theirs = expit(plain.decision_function(vectorizer.transform(test.outputs["text"])))
+    np.testing.assert_allclose(found["score"], theirs, atol=1e-3)
+    with pytest.raises(ValueError, match="what was learned from must not be scored"):
+        score(train, ["svm_meta"], train=train)
+
+
+def test_clusters_are_not_parted_by_folds(outputs):
+    clusters = outputs.assign(page=[f"p{at // 7}" for at in range(len(outputs))])
+    label = outputs["is_human"].to_numpy(dtype=float)
+    fold = pd.Series(deal(clusters, label, 3, 0, "page").fold)
+    assert fold.groupby(clusters["page"].to_numpy()).nunique().eq(1).all()
+    assert fold.groupby(clusters["text"].to_numpy()).nunique().eq(1).all()
 
 
 def test_progress_counts_folds(outputs):
@@ -345,7 +424,7 @@ def test_progress_counts_folds(outputs):
     score_discriminators(
         outputs, models=["svm"], n_folds=3, seed=0, progress=lambda *at: seen.append(at)
     )
-    assert seen == [(1, 3), (2, 3), (3, 3)]
+    assert seen == [("meta, natural labels, svm", n, 3) for n in (1, 2, 3)]
 
 
 def test_deep_discriminators_learn_and_repeat():
@@ -361,16 +440,15 @@ def test_deep_discriminators_learn_and_repeat():
     again = score_discriminators(texts, models=["cnn_lstm"], n_folds=2, seed=0)
     same = first[first["evaluator"] == "cnn_lstm_meta@natural"].reset_index(drop=True)
     pd.testing.assert_frame_equal(same, again)
-    assert (discriminator_accuracy(texts, first)["accuracy"] > 0.9).all()
+    assert (accuracy_of(texts, first)["accuracy"] > 0.9).all()
     assert first["signature"].str.contains("embedding").all()
 
 
 @pytest.mark.parametrize("architecture", DEEP)
 def test_a_deep_score_does_not_hang_on_the_texts_beside(architecture):
     torch = pytest.importorskip("torch", reason="the extra neural is not installed")
-    from nlgbench.evaluators.discriminators import neural
+    from nlgbench.evaluators import neural_discriminators as neural
 
-    assert neural.ARCHITECTURES == DEEP
     network = neural._Network(architecture, 9).eval()
     index = {str(at): at for at in range(2, 9)}
     texts = [["2", "3"], ["4"], [], ["5", "6", "7", "8"] * 20]
@@ -383,7 +461,7 @@ def test_a_deep_score_does_not_hang_on_the_texts_beside(architecture):
 def test_convolutions_are_the_plain_formula_to_the_last_bit(architecture):
     """Rectified before the maximum, each from its own copy: score, gradients, and ties alike."""
     torch = pytest.importorskip("torch", reason="the extra neural is not installed")
-    from nlgbench.evaluators.discriminators import neural
+    from nlgbench.evaluators import neural_discriminators as neural
     from nlgbench.training import seeded
 
     with seeded(0):
@@ -407,10 +485,10 @@ def test_convolutions_are_the_plain_formula_to_the_last_bit(architecture):
         return network.weigh(network.drop(last)).squeeze(1)
 
     found = []
-    for score in (network, plain):
+    for compute in (network, plain):
         network.zero_grad()
         with seeded(1):
-            logit = score(tokens)
+            logit = compute(tokens)
             logit.square().sum().backward()
         found.append([logit, *(weights.grad.clone() for weights in network.parameters())])
     assert all(torch.equal(ours, theirs) for ours, theirs in zip(*found, strict=True))
@@ -425,14 +503,15 @@ class Gone:
             raise ModuleNotFoundError(name=name)
 sys.meta_path.insert(0, Gone())
 import pandas as pd
-from nlgbench.evaluators.discriminators import score_discriminators
+from nlgbench import Study, score
 frame = pd.DataFrame({"text": [f"{n % 2} {n}" for n in range(20)]})
 frame["is_human"] = frame["text"].str[0] == "0"
 frame["output_id"] = frame["system"] = frame["text"]
-frame = frame.assign(dataset="d", item_id="i", context="")
+study = Study(frame.assign(item_id="i"))
 for model in ("svm", "xgboost", "cnn"):
     try:
-        print(len(score_discriminators(frame, models=[model], n_folds=2, seed=0)))
+        options = {"discriminators": {"n_folds": 2}}
+        print(len(score(study, [f"{model}_meta"], options=options).scores))
     except ImportError as error:
         print(error)
 """

@@ -8,28 +8,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
-from nlgbench import tables
-from nlgbench.evaluators.diversity import (
-    diversity_of_subsets,
-    draw_equal,
-    score_diversity,
-    score_self_bleu,
-)
-from nlgbench.evaluators.diversity import scores as diversity
-from nlgbench.evaluators.diversity.self_bleu import self_bleu
+from nlgbench import Study, score
+from nlgbench.evaluators import diversity
+from nlgbench.evaluators.diversity import diversity_of_subsets, draw_equal, self_bleu
+
+NAMES = [f"{kind}_{n}" for kind in ("distinct", "entropy") for n in (1, 2, 3)] + ["self_bleu_4"]
 
 TEXTS = st.lists(
     st.lists(st.sampled_from(["a", "b", "c"]), max_size=8).map(" ".join), min_size=1, max_size=6
 )
 
 
-def outputs_of(systems):
+def study_of(systems):
     rows = [
-        ("d", f"{system}{at}", f"i{at}", system, text, system == "human", "")
+        (f"{system}{at}", f"i{at}", system, text)
         for system, texts in systems.items()
         for at, text in enumerate(texts)
     ]
-    return pd.DataFrame(rows, columns=tables.columns("outputs"))
+    return Study(pd.DataFrame(rows, columns=["output_id", "item_id", "system", "text"]))
 
 
 def pooled(texts, n):
@@ -69,16 +65,17 @@ def test_taking_subsets_in_parts_changes_nothing(monkeypatch):
 
 
 def test_scores_of_systems():
-    outputs = outputs_of({"same": ["a b c d", "a b c d"], "other": ["a b c d", "e f g h"]})
-    found = score_diversity(outputs).set_index(["system", "evaluator"])["score"].unstack()
+    study = study_of({"same": ["a b c d", "a b c d"], "other": ["a b c d", "e f g h"]})
+    table = score(study, NAMES).system_scores
+    assert table["evaluator"].tolist() == NAMES * 2
+    found = table.set_index(["system", "evaluator"])["score"].unstack()
     assert found.loc["same", ["distinct_1", "distinct_3", "self_bleu_4"]].tolist() == [0.5, 0.5, 1]
     assert found.loc["other", ["distinct_1", "distinct_3", "self_bleu_4"]].tolist() == [1, 1, 0]
     np.testing.assert_allclose(found["entropy_1"], [math.log(8), math.log(4)])
 
 
 def test_signatures_give_direction_and_number_of_texts():
-    table = score_diversity(outputs_of({"s": ["a b c d", "a", "b"]}))
-    assert table.columns.tolist() == tables.columns("system_scores")
+    table = score(study_of({"s": ["a b c d", "a", "b"]}), NAMES).system_scores
     lower = table["signature"].str.endswith("direction:lower is more diverse")
     assert table.loc[lower, "evaluator"].tolist() == ["self_bleu_4"]
     assert table.loc[~lower, "signature"].str.endswith("direction:higher is more diverse").all()
@@ -86,46 +83,40 @@ def test_signatures_give_direction_and_number_of_texts():
 
 
 def test_what_is_undefined_is_nan():
-    table = score_diversity(outputs_of({"s": ["a b"], "empty": ["", ""]}))
+    table = score(study_of({"s": ["a b"], "empty": ["", ""]}), NAMES).system_scores
     found = table.set_index(["system", "evaluator"])["score"].unstack()
     undefined = found.isna().apply(lambda row: sorted(row[row].index), axis=1)
     assert undefined["s"] == ["distinct_3", "entropy_3", "self_bleu_4"]
     assert undefined["empty"] == [f"{m}_{n}" for m in ("distinct", "entropy") for n in (1, 2, 3)]
     assert found.loc["empty", "self_bleu_4"] == 0  # as NLTK scores an empty text
-    assert score_diversity(outputs_of({})).empty
 
 
 def test_self_bleu_of_outputs_refers_to_their_own_system():
-    outputs = outputs_of({"a": ["x y z w", "x y z w", "q"], "b": ["x y z w"]})
-    outputs = outputs.iloc[[3, 0, 2, 1]].set_axis([7, 7, 1, 0])
-    scores = score_self_bleu(outputs)
+    study = study_of({"a": ["x y z w", "x y z w", "q"], "b": ["x y z w"]})
+    study = study.replace(outputs=study.outputs.iloc[[3, 0, 2, 1]])
+    scores = score(study, ["minus_self_bleu_4"]).scores
     assert scores["output_id"].tolist() == ["b0", "a0", "a2", "a1"]
-    np.testing.assert_array_equal(scores["score"], [np.nan, 1, 0, 1])
-    assert scores["signature"].str.endswith("lower is more diverse").all()
+    np.testing.assert_array_equal(scores["score"], [np.nan, -1, 0, -1])
+    assert scores["signature"].str.endswith("higher is more diverse").all()
 
 
 def test_equal_numbers_are_drawn():
-    outputs = outputs_of({"human": list("abcdef"), "s": list("abc")})
-    drawn = draw_equal(outputs, seed=0)
+    study = study_of({"human": list("abcdef"), "s": list("abc")})
+    outputs, drawn = study.outputs, draw_equal(study, seed=0).outputs
     assert drawn.value_counts("system").to_dict() == {"human": 3, "s": 3}
     assert drawn["output_id"].is_unique
     assert drawn["output_id"].isin(outputs["output_id"]).all()
-    pd.testing.assert_frame_equal(drawn, draw_equal(outputs, seed=np.random.default_rng(0)))
-    assert len(draw_equal(outputs, n_texts=1, seed=0)) == 2
+    pd.testing.assert_frame_equal(drawn, draw_equal(study, seed=np.random.default_rng(0)).outputs)
+    assert len(draw_equal(study, n_texts=1, seed=0).outputs) == 2
     for n_texts in (0, 4):
         with pytest.raises(ValueError, match="n_texts must be between 1 and 3"):
-            draw_equal(outputs, n_texts=n_texts, seed=0)
+            draw_equal(study, n_texts=n_texts, seed=0)
 
 
-@pytest.mark.parametrize(
-    "members", [np.ones((1, 2)), np.ones((1, 3), bool), np.ones(2, bool), np.ones((0, 2), bool)]
-)
-def test_members_of_the_wrong_shape_are_refused(members):
-    with pytest.raises(ValueError, match="a column for each of 2 texts"):
-        diversity_of_subsets(["a", "b"], members)
-
-
-@pytest.mark.parametrize("name", ["max_n", "bleu_n"])
-def test_an_order_of_zero_is_refused(name):
-    with pytest.raises(ValueError, match="at least 1"):
-        score_diversity(outputs_of({"s": ["a"]}), **{name: 0})
+def test_orders_of_self_bleu_are_independent_of_what_else_is_asked():
+    study = study_of({"s": ["a b c d e", "a b c x y", "a b q r s"]})
+    both = score(study, ["self_bleu_2", "distinct_1", "self_bleu_4"]).system_scores
+    alone = score(study, ["self_bleu_2"]).system_scores
+    assert both["evaluator"].tolist() == ["self_bleu_2", "distinct_1", "self_bleu_4"]
+    assert both["score"][0] == alone["score"][0] == self_bleu(study.outputs["text"], max_n=2).mean()
+    assert both["score"][2] == self_bleu(study.outputs["text"]).mean()

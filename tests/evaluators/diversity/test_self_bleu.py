@@ -3,7 +3,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nlgbench.evaluators.diversity.self_bleu import self_bleu, self_bleu_of_subsets
+from nlgbench.evaluators.diversity import self_bleu, self_bleu_of_subsets
 from nlgbench.text import ngram_counts
 
 # Few words, so that texts share n-grams and repeat them; empty, one-token and equal texts come up.

@@ -4,11 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgbench import tables
-from nlgbench.evaluators.diversity.training_overlap import (
-    overlap_with_training,
-    score_overlap_with_training,
-)
+from nlgbench import Study, score
+from nlgbench.evaluators.diversity import overlap_with_training
 
 TEXT = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=10).map(" ".join)
 
@@ -61,33 +58,21 @@ def test_a_text_that_shares_nothing_is_zero():
 
 
 def test_the_table_names_what_was_done():
-    outputs = pd.DataFrame(
-        {
-            "dataset": "d",
-            "output_id": ["1", "2"],
-            "item_id": "i",
-            "system": ["a", "b"],
-            "text": ["great blender", "it leaks a lot ."],
-            "is_human": False,
-            "context": "",
-        }
-    )
-    scores = score_overlap_with_training(outputs, ["it leaks a lot .", "bad"], n_neighbors=1)
-    assert scores.columns.tolist() == tables.columns("scores")
+    outputs = pd.DataFrame({"output_id": ["1", "2"], "item_id": "i", "system": ["a", "b"]})
+    study = Study(outputs.assign(text=["great blender", "It leaks a lot ."]))
+    corpus = pd.DataFrame({"output_id": ["1", "2"], "item_id": "i", "system": "human"})
+    train = Study(corpus.assign(text=["it leaks a lot .", "bad"]))
+    options = {"training_overlap_4": {"n_neighbors": 1, "lower": True}}
+    scores = score(study, ["training_overlap_4"], train=train, options=options).scores
     assert scores["score"].tolist() == [0, 1]
     assert scores["evaluator"].unique().tolist() == ["training_overlap_4"]
     assert scores["signature"].str.contains("references:1 nearest of 2 by TF-IDF").all()
+    assert scores["signature"].str.contains("case:lower").all()
 
 
-@pytest.mark.parametrize("n_neighbors", [0, 1.0, True])
-def test_a_number_of_neighbors_that_is_none_is_refused(n_neighbors):
-    with pytest.raises(ValueError, match="n_neighbors must be a whole number"):
-        overlap_with_training(["a"], ["a"], n_neighbors=n_neighbors)
-
-
-def test_a_corpus_without_a_token_is_refused():
-    for corpus in ([], ["", " "]):
-        with pytest.raises(ValueError, match="corpus holds no token"):
-            overlap_with_training(["a"], corpus)
-    with pytest.raises(ValueError, match="corpus is one string"):
-        overlap_with_training(["a"], "it leaks")
+def test_without_a_corpus_the_studys_human_texts_are_it_and_are_not_scored():
+    outputs = pd.DataFrame({"output_id": ["1", "2"], "item_id": "i", "system": ["a", "human"]})
+    study = Study(outputs.assign(text=["it leaks a lot .", "it leaks a lot ."]))
+    np.testing.assert_array_equal(score(study, ["training_overlap_4"]).scores["score"], [1, np.nan])
+    with pytest.raises(ValueError, match="may have learned from: give train="):
+        score(study.only(is_human=False), ["training_overlap_4"])

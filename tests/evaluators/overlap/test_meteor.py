@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgbench.evaluators.overlap import meteor as module
-from nlgbench.evaluators.overlap.meteor import meteor
+from nlgbench import Study, score
+from nlgbench.evaluators import meteor as module
+from nlgbench.evaluators.meteor import meteor
 
 NEEDS_JAVA = pytest.mark.skipif(
     shutil.which("java") is None or importlib.util.find_spec("pycocoevalcap") is None,
@@ -45,16 +46,14 @@ def test_scores_are_pycocoevalcaps_and_oddities_do_not_break_a_long_batch():
     assert found[10:].tolist() == pytest.approx([1] * len(long))
 
 
-def test_tables_take_meteor(monkeypatch):
+def test_a_study_is_scored_by_meteor(monkeypatch):
     pytest.importorskip("pycocoevalcap")
-    from nlgbench.evaluators.overlap import scores as overlap
+    from nlgbench.evaluators import overlap
 
-    outputs = pd.DataFrame(
-        {"dataset": "d", "output_id": ["a", "b", "c"], "item_id": ["1", "2", "1"]}
-    ).assign(system=["s", "t", "t"], text=TEXTS[:3], is_human=False, context="")
-    references = pd.DataFrame(
-        {"dataset": "d", "item_id": ["1"], "reference_id": ["r"], "text": ["the lid leaks"]}
-    )
+    outputs = pd.DataFrame({"output_id": ["a", "b", "c"], "item_id": ["1", "2", "1"]})
+    outputs = outputs.assign(system=["s", "t", "t"], text=TEXTS[:3])
+    references = pd.DataFrame({"item_id": ["1"], "reference_id": ["r"], "text": ["the lid leaks"]})
+    study = Study(outputs, references=references)
     lists = [["the lid leaks"], [], ["the lid leaks"]]
 
     def each(texts, found):
@@ -63,14 +62,14 @@ def test_tables_take_meteor(monkeypatch):
 
     def summed(texts, found, *, group):
         assert (texts, found) == (TEXTS[:3], lists)
-        assert group == [("d", "s"), ("d", "t"), ("d", "t")]
-        return {("d", "s"): 0.7, ("d", "t"): 0.3}
+        assert group == ["s", "t", "t"]
+        return {"s": 0.7, "t": 0.3}
 
     monkeypatch.setattr(overlap, "meteor", each)
     monkeypatch.setattr(overlap, "corpus_meteor", summed)
-    scores = overlap.score_overlap(outputs, references, metrics=["meteor"])
-    assert scores["score"].tolist() == pytest.approx([0.5, np.nan, 0.25], nan_ok=True)
-    systems = overlap.score_systems(outputs, references, metrics=["meteor"])
+    scored = score(study, ["meteor", "corpus_meteor"])
+    assert scored.scores["score"].tolist() == pytest.approx([0.5, np.nan, 0.25], nan_ok=True)
+    systems = scored.system_scores
     assert systems["score"].tolist() == [0.7, 0.3]
     assert systems["signature"].str[-11:].tolist() == ["outputs:1/1", "outputs:1/2"]
     assert "METEOR 1.5" in systems["signature"].iloc[0]

@@ -5,12 +5,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF
 
-from nlgbench import tables
-from nlgbench.evaluators.overlap import METRICS, mean_of, score_overlap, score_systems
-from nlgbench.evaluators.overlap.bleu import bleu, chrf, corpus_bleu, corpus_chrf
-from nlgbench.evaluators.overlap.cider import cider
-from nlgbench.evaluators.overlap.references import similar_references, usable
-from nlgbench.evaluators.overlap.rouge import rouge_l, rouge_n
+from nlgbench import Study, nearest_references, score
+from nlgbench.evaluators.overlap import (
+    CORPUS,
+    METRICS,
+    bleu,
+    chrf,
+    cider,
+    corpus_bleu,
+    corpus_chrf,
+    mean_of,
+    rouge_l,
+    rouge_n,
+)
+from nlgbench.evaluators.references import similar_references, usable
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", "the", "lid"]), min_size=1, max_size=9).map(
     " ".join
@@ -131,13 +139,13 @@ def test_rouge_n_clips_counts_and_takes_the_best_reference():
 def test_scores_are_proportions_and_an_own_text_scores_highest(corpus):
     hypotheses, references = split(corpus)
     own = [[*texts, text] for text, texts in corpus]
-    for score in (
+    for metric in (
         lambda texts, lists: bleu(texts, lists, max_n=1)[:, 0],
         lambda texts, lists: rouge_n(texts, lists, n=1),
         rouge_l,
         chrf,
     ):
-        before, after = score(hypotheses, references), score(hypotheses, own)
+        before, after = metric(hypotheses, references), metric(hypotheses, own)
         assert (before >= 0).all()
         assert (before <= after + 1e-12).all()
         assert after.tolist() == pytest.approx([1] * len(corpus))
@@ -146,7 +154,7 @@ def test_scores_are_proportions_and_an_own_text_scores_highest(corpus):
 
 
 @pytest.mark.parametrize(
-    "score",
+    "metric",
     [
         bleu,
         lambda *texts: bleu(*texts, style="coco"),
@@ -157,16 +165,16 @@ def test_scores_are_proportions_and_an_own_text_scores_highest(corpus):
         lambda *texts: cider(*texts, variant="cider"),
     ],
 )
-def test_empty_texts(score):
+def test_empty_texts(metric):
     hypotheses = ["", "a b", "a b", "a b", " \n", "a c"]
     references = [["a b"], [], [" ", ""], ["", "a b"], ["a"], ["d"]]
-    found = score(hypotheses, references).reshape(6, -1)
+    found = metric(hypotheses, references).reshape(6, -1)
     assert (found[[0, 4]] == 0).all()
     assert np.isnan(found[[1, 2]]).all()
     assert (found[3] > 0).all()
-    nothing = score(["a b"], [[]])
+    nothing = metric(["a b"], [[]])
     assert np.isnan(nothing).all()
-    assert len(score([], [])) == 0
+    assert len(metric([], [])) == 0
 
 
 def test_nothing_to_score_together_is_undefined():
@@ -178,28 +186,15 @@ def test_nothing_to_score_together_is_undefined():
     )
 
 
-def test_texts_that_are_none_are_refused():
-    with pytest.raises(ValueError, match="references of hypothesis 0 must be a list: put 'a b'"):
-        usable(["a"], ["a b"])
-    with pytest.raises(ValueError, match=r"Got 1 lists for 2 hypotheses"):
-        rouge_l(["a", "b"], [["a"]])
-    with pytest.raises(ValueError, match=r"hypothesis 1 must be a text. Got nan"):
-        chrf(["a", float("nan")], [["a"], ["a"]])
-    with pytest.raises(ValueError, match=r"a reference of hypothesis 0 must be a text. Got None"):
-        bleu(["a"], [[None]])
-    with pytest.raises(ValueError, match="Did you mean 'sacrebleu'"):
-        bleu(["a"], [["a"]], style="sacreblue")
-    with pytest.raises(ValueError, match=r"statistic: 'f2' is unknown. Did you mean 'f1'"):
-        rouge_n(["a"], [["a"]], n=1, statistic="f2")
+def test_references_without_words_are_none():
+    assert usable([["it drips", " "], []]) == [["it drips"], []]
 
 
 POOL = ["the lid leaks", "the zipper broke", "the lid broke", "the lid leaks", "a joy"]
 
 
-def test_similar_references_leave_out_a_text_its_repetitions_or_nothing():
+def test_similar_references_leave_out_a_texts_repetitions_or_nothing():
     assert similar_references(POOL[:1], POOL, n=2) == [["the lid broke", "the zipper broke"]]
-    by_position = similar_references(POOL, POOL, n=1, exclude_self="position")
-    assert by_position[0] == by_position[3] == ["the lid leaks"]
     assert similar_references(POOL[:1], POOL, n=2, exclude_self="no") == [["the lid leaks"] * 2]
     # whitespace is no difference in words
     assert similar_references(["the  lid leaks "], POOL, n=1) == [["the lid broke"]]
@@ -209,7 +204,7 @@ def test_similar_references_are_those_of_a_plain_computation(monkeypatch):
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.metrics.pairwise import cosine_similarity
 
-    from nlgbench.evaluators.overlap import references
+    from nlgbench.evaluators import references
     from nlgbench.generators.reviews import review_grammar
 
     pool = review_grammar().sample(60, seed=0)
@@ -235,12 +230,10 @@ def test_ties_come_in_the_order_of_the_pool():
 def test_similar_references_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="n=5; text 0 has 3 of 5 left"):
         similar_references(POOL[:1], POOL, n=5)
-    with pytest.raises(ValueError, match="the same texts in the same order"):
-        similar_references(POOL[:1], POOL, n=1, exclude_self="position")
     with pytest.raises(ValueError, match="a pool with words"):
         similar_references(["a"], [" "], n=1)
-    with pytest.raises(ValueError, match="Did you mean 'position'"):
-        similar_references(["a"], POOL, exclude_self="positions")
+    with pytest.raises(ValueError, match="Did you mean 'text'"):
+        similar_references(["a"], POOL, exclude_self="texts")
 
 
 @pytest.fixture
@@ -256,8 +249,7 @@ def study():
             ("h1", "i1", "human", "the lid leaks"),
         ],
         columns=["output_id", "item_id", "system", "text"],
-    ).assign(dataset="d", context="")
-    outputs["is_human"] = outputs["system"] == "human"
+    )
     references = pd.DataFrame(
         [
             ("i1", "h1", "the lid leaks"),
@@ -265,8 +257,8 @@ def study():
             ("i2", "h3", "the zipper broke again"),
         ],
         columns=["item_id", "reference_id", "text"],
-    ).assign(dataset="d")
-    return outputs, references
+    )
+    return Study(outputs, references=references)
 
 
 LISTS = [
@@ -281,71 +273,83 @@ WITHOUT_JAVA = [metric for metric in METRICS if metric != "meteor"]
 
 
 def test_outputs_are_scored_against_their_items_but_not_themselves(study):
-    table = score_overlap(*study, metrics=WITHOUT_JAVA)
-    pd.testing.assert_frame_equal(table, tables.check(table, "scores"))
-    texts = study[0]["text"].tolist()
+    table = score(study, WITHOUT_JAVA).scores
+    assert table["evaluator"].unique().tolist() == WITHOUT_JAVA
+    texts = study.outputs["text"].tolist()
     wide = table.pivot(index="output_id", columns="evaluator", values="score")
-    wide = wide.loc[study[0]["output_id"]]
+    wide = wide.loc[study.outputs["output_id"]]
     np.testing.assert_array_equal(wide[["bleu_1", "bleu_2"]], bleu(texts, LISTS, max_n=2))
+    np.testing.assert_array_equal(wide["bleu_2_to_4"], bleu(texts, LISTS)[:, 1:].mean(axis=1))
     np.testing.assert_array_equal(
         wide[["bleu_1@coco", "bleu_4@coco"]], bleu(texts, LISTS, style="coco")[:, [0, 3]]
     )
     np.testing.assert_array_equal(wide["rouge_2"], rouge_n(texts, LISTS, n=2))
     np.testing.assert_array_equal(wide["rouge_l"], rouge_l(texts, LISTS))
     np.testing.assert_array_equal(wide["chrf"], chrf(texts, LISTS))
-    by_system = cider(texts, LISTS, group=study[0]["system"].tolist())
+    by_system = cider(texts, LISTS, group=study.outputs["system"].tolist())
     np.testing.assert_array_equal(wide["cider_d"], by_system)
-    pooled = score_overlap(*study, metrics=["cider"], group=None)
+    pooled = score(study, ["cider"], options={"cider": {"group": None}}).scores
     np.testing.assert_array_equal(pooled["score"], cider(texts, LISTS, variant="cider"))
     assert table["signature"].nunique() == len(WITHOUT_JAVA)
-    assert "df per:dataset" in pooled["signature"].iloc[0]
+    assert "df per:study" in pooled["signature"].iloc[0]
 
 
-def test_systems_are_scored_by_summed_counts_or_means(study):
-    table = score_systems(*study, metrics=WITHOUT_JAVA)
-    pd.testing.assert_frame_equal(table, tables.check(table, "system_scores"))
+def test_systems_are_scored_by_summed_counts(study):
+    names = [name for name in CORPUS if name != "corpus_meteor"]
+    table = score(study, names).system_scores
+    assert table["evaluator"].unique().tolist() == names
     assert table["system"].unique().tolist() == ["s", "t", "human"]
     of = table[table["system"] == "s"].set_index("evaluator")
-    texts = study[0]["text"].tolist()[:3]
-    np.testing.assert_array_equal(of.loc["bleu_4", "score"], corpus_bleu(texts, LISTS[:3])[3])
+    texts = study.outputs["text"].tolist()[:3]
+    found = of.loc["corpus_bleu_4", "score"]
+    np.testing.assert_array_equal(found, corpus_bleu(texts, LISTS[:3])[3])
     np.testing.assert_array_equal(
-        of.loc["bleu_1@coco", "score"], corpus_bleu(texts, LISTS[:3], style="coco")[0]
+        of.loc["corpus_bleu_1@coco", "score"], corpus_bleu(texts, LISTS[:3], style="coco")[0]
     )
-    assert of.loc["chrf", "score"] == corpus_chrf(texts, LISTS[:3])
-    assert of.loc["rouge_l", "score"] == pytest.approx(rouge_l(texts[:2], LISTS[:2]).mean())
+    assert of.loc["corpus_chrf", "score"] == corpus_chrf(texts, LISTS[:3])
     assert of["signature"].str.endswith("outputs:2/3").all()
-    # one output with references: no n-gram is rarer than another
-    human = table[table["system"] == "human"].set_index("evaluator")
-    assert human["score"].isna().sum() == 2
-    assert human.loc["cider_d", "signature"].endswith("outputs:0/1")
 
 
-def test_other_rows_change_no_score(study):
-    outputs, references = study
-    table = score_overlap(outputs, references)
-    twin = [frame.assign(dataset="e") for frame in study]
-    both = score_overlap(pd.concat([outputs, twin[0]]), pd.concat([references, twin[1]]))
-    again = both[both["dataset"] == "d"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(again, table)
+def test_what_is_compared_in_lower_case_says_so(study):
+    shouted = study.replace(outputs=study.outputs.assign(text=study.outputs["text"].str.upper()))
+    lower = {"overlap": {"lower": True}}
+    for names in (["rouge_l", "cider_d", "chrf"], ["corpus_bleu_4"]):
+        found, plain = score(shouted, names, options=lower), score(study, names)
+        ours, theirs = (
+            one.scores if one.scores is not None else one.system_scores for one in (found, plain)
+        )
+        pd.testing.assert_frame_equal(
+            ours.drop(columns="signature"), theirs.drop(columns="signature")
+        )
+        assert ours["signature"].str.contains("case:lower").all()
+        assert theirs["signature"].str.contains("case:as given").all()
 
 
-def test_metrics_that_are_none_are_refused(study):
-    with pytest.raises(ValueError, match=r"metrics: 'bleu4' is unknown. Did you mean 'bleu_4'"):
-        score_overlap(*study, metrics=["bleu4"])
-    with pytest.raises(ValueError, match="must name different metrics"):
-        score_systems(*study, metrics=["chrf", "chrf"])
-    with pytest.raises(ValueError, match="must name different metrics"):
-        score_overlap(*study, metrics="chrf")
-    with pytest.raises(ValueError, match=r"group: 'systems' is unknown. Did you mean 'system'"):
-        score_overlap(*study, group="systems")
+def test_nearest_references_are_human_texts_of_each_item():
+    texts = ["My lid leaks", "the zipper broke", "The lid leaks", "the lid leaks", "a joy"]
+    outputs = pd.DataFrame({"output_id": list("abcde"), "item_id": list("12345"), "text": texts})
+    study = Study(outputs.assign(system=["s", "s", "human", "human", "human"]))
+    found = nearest_references(study, n=2, lower=True)
+    assert found["item_id"].tolist() == ["1", "1", "2", "2"]
+    assert found["reference_id"].tolist() == ["r01", "r02"] * 2
+    assert found["text"].tolist()[:3] == ["the lid leaks"] * 3
+    assert nearest_references(study, n=1)["text"].tolist()[0] == "the lid leaks"
+    everyone = nearest_references(study, n=1, include_human=True)
+    assert everyone["item_id"].tolist() == list("12345")
+    assert everyone["text"].tolist()[3] == "The lid leaks"  # not itself
+    shared = study.replace(outputs=study.outputs.assign(item_id="1"))
+    with pytest.raises(ValueError, match="item '1' has several outputs"):
+        nearest_references(shared)
+    with pytest.raises(ValueError, match="no human texts to take references from: give a pool"):
+        nearest_references(study.only(is_human=False))
+    assert len(nearest_references(study.only(is_human=False), n=1, pool=study)) == 2
 
 
 def test_the_mean_of_bleus_is_that_of_its_parts(study):
-    outputs, references = study
     metrics = ["bleu_2", "bleu_3", "bleu_4"]
-    scores = score_overlap(outputs, references, metrics=["rouge_1", *metrics])
+    scores = score(study, ["rouge_1", *metrics]).scores
     found = mean_of(scores, metrics, "bleu_2_to_4")
-    assert found["output_id"].tolist() == outputs["output_id"].tolist()
+    assert found["output_id"].tolist() == study.outputs["output_id"].tolist()
     parts = [scores["score"][scores["evaluator"] == metric].to_numpy() for metric in metrics]
     np.testing.assert_allclose(found["score"], np.mean(parts, axis=0), rtol=1e-14)
     assert found["evaluator"].eq("bleu_2_to_4").all()
@@ -356,10 +360,8 @@ def test_the_mean_of_bleus_is_that_of_its_parts(study):
 
 
 def test_a_mean_of_what_is_not_there_is_refused(study):
-    scores = score_overlap(*study, metrics=["bleu_2", "bleu_3"])
-    with pytest.raises(ValueError, match=r"no scores of 'bleu_4'.*There are: bleu_2, bleu_3"):
+    scores = score(study, ["bleu_2", "bleu_3"]).scores
+    with pytest.raises(ValueError, match=r"'bleu_4' is unknown.*There are: bleu_2, bleu_3"):
         mean_of(scores, ["bleu_2", "bleu_4"], "x")
     with pytest.raises(ValueError, match=r"1 lack some of \['bleu_2', 'bleu_3'\]"):
         mean_of(scores[1:], ["bleu_2", "bleu_3"], "x")
-    with pytest.raises(ValueError, match="name one at least"):
-        mean_of(scores, [], "x")

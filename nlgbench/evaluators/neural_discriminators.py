@@ -1,16 +1,13 @@
 """Deep discriminators: an LSTM, a CNN, and a CNN under an LSTM, each from words to one number."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedGroupKFold
 
-from nlgbench.names import did_you_mean
 from nlgbench.training import Batch, fit, predict, seeded, torch
-
-ARCHITECTURES = ("lstm", "cnn", "cnn_lstm")
 
 _EMBEDDING, _UNITS, _DROPOUT = 64, 100, 0.5
 _WIDTHS = (3, 4, 5)
@@ -75,61 +72,25 @@ def score_neural(
     unseen: Sequence[Sequence[str]],
     *,
     seed: int | np.random.Generator,
-    progress: Callable[[dict[str, float]], object] | None = None,
 ) -> NDArray[np.float64]:
-    """Train a deep discriminator on texts, and score others.
+    """Train a deep discriminator on texts (lists of words), and score unseen ones.
 
-    Parameters
-    ----------
-    architecture : {"lstm", "cnn", "cnn_lstm"}
-        ``lstm``: the last state of an LSTM. ``cnn``: the greatest of each filter over windows of 3,
-        4 and 5 words (Kim 2014, doi:10.3115/v1/D14-1181). ``cnn_lstm``: an LSTM over filters of 3
-        words (after Zhou et al. 2015, arXiv:1511.08630).
-    texts : sequence of sequences of str
-        Words of each training text.
-    labels : array-like of shape (n of texts,)
-        1 for human, 0 for machine.
-    unseen : sequence of sequences of str
-        Texts to score.
-    seed : int or Generator
-        Where the random numbers come from.
-    progress : callable, optional
-        As in `training.fit`.
+    ``lstm``: the last state of an LSTM. ``cnn``: the greatest of each filter over windows of 3, 4
+    and 5 words (Kim 2014, doi:10.3115/v1/D14-1181). ``cnn_lstm``: an LSTM over filters of 3 words
+    (after Zhou et al. 2015, arXiv:1511.08630). NaN for all where a class has fewer than two
+    distinct texts: then nothing can be held out.
 
-    Returns
-    -------
-    ndarray of shape (n of unseen,)
-        Probability that each is human, not calibrated. NaN for all where a class has fewer than
-        two distinct texts: then nothing can be held out.
-
-    Raises
-    ------
-    ValueError
-        When the architecture is unknown.
-    ImportError
-        Without torch; it names the extra.
-
-    Notes
-    -----
     A tenth of the texts, stratified by label and grouped by text, is held out to stop early;
     it is part of `texts`, so `unseen` plays no part. Words that stand in only one training text
     are one unknown word. The loss weighs texts so that both classes weigh the same. The sizes are
     conventional ones, neither searched nor tuned, and epochs are capped to save time (`SETTINGS`);
     the paper (Garbacea et al. 2019) names none.
 
-    Examples
-    --------
     >>> texts = [["good", str(n)] for n in range(30)] + [["bad", str(n)] for n in range(30)]
     >>> scores = score_neural("cnn", texts, [1] * 30 + [0] * 30, [["good"], ["bad"]], seed=0)
     >>> bool(scores[0] > scores[1])
     True
     """
-    if architecture not in ARCHITECTURES:
-        hint = did_you_mean(architecture, ARCHITECTURES)
-        raise ValueError(
-            f"architecture {architecture!r} is unknown.{hint} There are: "
-            f"{', '.join(ARCHITECTURES)}."
-        )
     rng = np.random.default_rng(seed)
     is_human = np.asarray(labels, dtype=np.float64)
     groups = np.unique([" ".join(words) for words in texts], return_inverse=True)[1]
@@ -158,7 +119,6 @@ def score_neural(
         epochs=_EPOCHS,
         patience=_PATIENCE,
         seed=number,
-        progress=progress,
     )
     logit = predict(network, [_indexes(unseen, index)])
     return torch.sigmoid(logit.double()).numpy()

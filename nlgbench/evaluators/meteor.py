@@ -11,7 +11,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgbench.evaluators.overlap.references import usable
+from nlgbench.evaluators.references import usable
 
 Floats = NDArray[np.float64]
 
@@ -19,79 +19,27 @@ TIMEOUT = 600.0  # seconds; the program starts in about 7, and then answers in m
 
 
 def meteor(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Floats:
-    """Score texts by METEOR 1.5 (English).
+    """Score texts by METEOR 1.5 (English), the best reference's.
 
-    Parameters
-    ----------
-    hypotheses : sequence of str
-        Texts. The program lower-cases, tokenizes and normalizes punctuation itself (``-norm``).
-    references : sequence of sequences of str
-        Those of each hypothesis, any number.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        0 to 1, higher is better: that of the best reference. NaN where there is no reference, 0
-        for an empty hypothesis.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        Without pycocoevalcap, which brings the program (extra ``meteor``).
-    FileNotFoundError
-        Without Java.
-    ValueError
-        Where lengths differ, or something is not a text.
-    RuntimeError
-        When the program ends early, with what it said.
-    TimeoutError
-        When one answer takes longer than `TIMEOUT` seconds; the program is ended.
-
-    Notes
-    -----
     Denkowski and Lavie (2014, doi:10.3115/v1/W14-3348), with the options of pycocoevalcap: matches
-    of words, stems, WordNet synonyms and paraphrases, alpha .85, beta .2, gamma .6, delta .75.
-    Whitespace, line breaks included, becomes one space, and ``|||``, which separates texts in the
-    program's input, becomes a space, in hypotheses and references alike. Texts are sent as UTF-8.
-    Starting takes about 7 seconds of computing, for its paraphrases; nothing is cached here.
+    of words, stems, WordNet synonyms and paraphrases, alpha .85, beta .2, gamma .6, delta .75. The
+    program lower-cases, tokenizes and normalizes punctuation itself (``-norm``). White space, line
+    breaks included, becomes one space, and ``|||``, which separates texts in its input, becomes a
+    space. It takes about 7 seconds to start, for its paraphrases.
 
-    Examples
-    --------
     >>> meteor(["it leaks"], [[]])  # without references the program is not even started
     array([nan])
     """
-    return _evaluate(hypotheses, references, None)[0]
+    return _evaluate(hypotheses, references, [0] * len(references))[0]
 
 
 def corpus_meteor(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, group: Sequence[Hashable]
 ) -> dict[Hashable, float]:
-    """Score systems by METEOR 1.5, from the summed counts of their texts.
+    """Score each group's texts together: matches and lengths of the best references are summed.
 
-    Parameters
-    ----------
-    hypotheses, references
-        As in `meteor`.
-    group : sequence
-        The system of each hypothesis.
+    It is what pycocoevalcap returns first, and not the mean over texts.
 
-    Returns
-    -------
-    dict of float
-        For each label, in order of first appearance, its score: 0 to 1, higher is better; NaN
-        where no hypothesis has a reference. It is what pycocoevalcap returns first.
-
-    Raises
-    ------
-    ModuleNotFoundError, FileNotFoundError, ValueError, RuntimeError, TimeoutError
-        As `meteor`.
-
-    Notes
-    -----
-    Not the mean over texts: matches and lengths of the best references are summed first.
-
-    Examples
-    --------
     >>> corpus_meteor(["it leaks"], [[]], group=["a"])
     {'a': nan}
     """
@@ -101,14 +49,9 @@ def corpus_meteor(
 def _evaluate(
     hypotheses: Sequence[str],
     references: Sequence[Sequence[str]],
-    group: Sequence[Hashable] | None,
+    labels: Sequence[Hashable],
 ) -> tuple[Floats, dict[Hashable, float]]:
-    found = usable(hypotheses, references)
-    labels = [0] * len(found) if group is None else list(group)
-    if len(labels) != len(found):
-        raise ValueError(
-            f"group must hold a label for each hypothesis. Got {len(labels):,} for {len(found):,}."
-        )
+    found = usable(references)
     scores = np.full(len(found), np.nan)
     totals: dict[Hashable, float] = dict.fromkeys(labels, np.nan)
     members: dict[Hashable, list[int]] = {}

@@ -1,0 +1,581 @@
+"""Discriminators: classifiers that tell human from machine texts, and what they say of each.
+
+Every score is out of fold, or of a study that was not trained on: the discriminator that gives it
+has not seen the text.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import sklearn
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array, csr_matrix
+from scipy.sparse.csgraph import connected_components
+from scipy.special import expit
+from scipy.stats import loguniform, randint, uniform
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import RandomizedSearchCV, StratifiedGroupKFold
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+from sklearn.utils.class_weight import compute_sample_weight
+from statsmodels.stats.proportion import proportion_confint
+
+from nlgbench.evaluators.stored import stored
+from nlgbench.names import known
+from nlgbench.study import Study
+from nlgbench.text import text_key
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SHALLOW = ("svm", "naive_bayes", "random_forest", "xgboost", "logistic_regression")
+DEEP = ("lstm", "cnn", "cnn_lstm")
+#: Name -> model, scope, labels trained on, labels scored on.
+NAME = re.compile(rf"({'|'.join((*SHALLOW, *DEEP))})_(meta|individual)(?:@([^/]+))?(?:/(.+))?")
+
+_WORD = re.compile(r"\w+(?:'\w+)*|[^\w\s]")
+_HUMAN = ""  # the stratum of human texts, whatever their system is called
+_N_FEATURES = 20_000
+_INNER_FOLDS = 3
+
+
+def score_discriminators(
+    study: Study,
+    names: Sequence[str],
+    *,
+    labels: str | pd.Series,
+    train: Study | None,
+    options: Mapping[str, Mapping[str, Any]],
+    clusters: str | None,
+    n_jobs: int,
+    keep: Path | None,
+    seed: int | np.random.Generator,
+    progress: Callable[[str, int, int], object] | None,
+) -> pd.DataFrame:
+    """Score outputs by discriminators such as ``svm_meta@natural``: a row per name and output.
+
+    ``meta`` is one discriminator for all systems, ``individual`` one per system, trained on its
+    texts and as many human ones, drawn anew in each fold. What follows @ names the labels trained
+    on; a score is between 0 and 1, higher meaning more human. ``/natural`` or ``/majority`` behind
+    it gives whether that call is wrong by these labels (1) or right (0).
+
+    After Garbacea et al. (2019, section 3.3.2, doi:10.18653/v1/D19-1409): unigrams, bigrams and
+    trigrams, random search, balanced classes. Equal texts share a fold (and so do equal values of
+    `clusters`); folds are stratified by system, human texts being one, and depend on outputs and
+    seed alone, so that all models, labels and scopes are compared on the same ones. Features are
+    the presence of an n-gram of words and punctuation marks, in lower case; the 20,000 in the most
+    training texts of the fold, and in two at least. The SVM and logistic regression weigh them by
+    TF-IDF. Searches split the training fold by three, again grouped by text, for the greatest
+    balanced accuracy; where a class has fewer than six distinct texts there, defaults are used.
+    Texts are weighed so that both classes weigh the same. Scores are probabilities by the model's
+    own account, not calibrated; the SVM's is the logistic function of its margin. An individual
+    score of a human text is the mean over the systems' discriminators. NaN where the training fold
+    had texts of one class only, no n-gram twice, or, for a deep model, one text of a class.
+    """
+    told = labels if isinstance(labels, str) else str(labels.name)
+    parsed = {}
+    for name in names:
+        match = NAME.fullmatch(name)
+        assert match is not None  # as the registry of `score` says
+        model, scope, trained, scored = match.groups()
+        parsed[name] = (model, scope, trained or told, scored)
+    label_of = {
+        one: _labels(study, one, labels)
+        for one in {which for *_, on, by in parsed.values() for which in (on, by) if which}
+    }
+    jobs: dict[tuple[str, str, int, int], list[str]] = {}
+    for name, (model, scope, trained, _) in parsed.items():
+        given = {"search": 0, "n_folds": 10} | dict(options.get(name, {}))
+        for keyword in given:
+            known(keyword, ["search", "n_folds"], f"options of {name}")
+        if given["n_folds"] < 2 or given["search"] < 0:
+            raise ValueError(
+                f"n_folds must be 2 or more, search 0 or more. Got {given['n_folds']}, "
+                f"{given['search']}."
+            )
+        models = jobs.setdefault((scope, trained, given["search"], given["n_folds"]), [])
+        if model not in models:
+            models.append(model)
+    asked = {model for models in jobs.values() for model in models}
+    if "xgboost" in asked:
+        _boosted(0)
+    if asked & set(DEEP):
+        import nlgbench.training  # noqa: F401  (its message, before anything is trained)
+    base = int(np.random.default_rng(seed).integers(2**31))
+    told_seed = seed if isinstance(seed, int) else base
+    parts = []
+    for (scope, trained, search, n_folds), models in jobs.items():
+
+        def compute(
+            scope: str = scope,
+            trained: str = trained,
+            search: int = search,
+            n_folds: int = n_folds,
+            models: list[str] = models,
+        ) -> pd.DataFrame:
+            title = f"{scope}, {trained} labels, {', '.join(models)}"
+            label = label_of[trained].reindex(study.outputs["output_id"]).to_numpy(np.float64)
+            if train is None:
+                texts = deal(study.outputs, label, n_folds, base, clusters)
+                folds = list(range(n_folds))
+            else:
+                texts, folds = _dealt_apart(study, label, train, _labels(train, trained, "")), [0]
+            tasks = (
+                delayed(score_fold)(texts, fold, tuple(models), scope, search, base)
+                for fold in folds
+            )
+            scores = np.full((len(models), len(texts.fold)), np.nan)
+            for fold, found in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(tasks)):
+                scores[:, texts.fold == fold] = found
+                if progress is not None:
+                    progress(title, fold + 1, len(folds))
+            how = f"{scope}, trained on {trained} labels"
+            how += (
+                f" of {train.name}"
+                if train is not None
+                else f"; {n_folds} folds, equal texts in one"
+            )
+            how += f", equal {clusters} too" if clusters is not None and train is None else ""
+            how += f"; seed {told_seed}; scikit-learn {sklearn.__version__}"
+            return pd.concat(
+                study.outputs[["output_id"]].assign(
+                    evaluator=f"{model}_{scope}@{trained}",
+                    score=row[: len(study.outputs)],
+                    signature=f"{how}; {_describe(model, search)}",
+                )
+                for model, row in zip(models, scores, strict=True)
+            )
+
+        settings = {"models": models, "scope": scope, "trained": trained, "search": search}
+        settings |= {"n_folds": n_folds, "clusters": clusters, "seed": base}
+        data: dict[str, Any] = {"outputs": study.outputs, "labels": label_of[trained].reset_index()}
+        data |= {} if train is None else {"train": train.outputs, "votes": train.judgments}
+        parts.append(stored(f"{scope}-{trained}", compute, given=data | settings, folder=keep))
+    found = pd.concat(parts).set_index("evaluator")
+    frames = []
+    for model, scope, trained, scored in parsed.values():
+        own = found.loc[[f"{model}_{scope}@{trained}"]].reset_index(drop=True)
+        if scored is not None:
+            own["score"] = _errors(own, label_of[scored])
+        evaluator = f"{model}_{scope}@{trained}" + (f"/{scored}" if scored else "")
+        frames.append(own.assign(evaluator=evaluator))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _errors(scores: pd.DataFrame, label: pd.Series) -> pd.Series:
+    """Say whether each call is wrong: 1, 0, or NaN where it or the label is not known."""
+    right = scores["output_id"].map(label).astype("float64")
+    wrong = ((scores["score"] > 0.5).astype("float64") != right).astype("float64")
+    return wrong.where(right.notna() & scores["score"].notna())
+
+
+def _labels(study: Study, which: str, given: str | pd.Series) -> pd.Series:
+    """Give 1 (human) or 0 by output, for those that have a label of this name."""
+    ids = study.outputs.set_index("output_id")
+    if which == "natural":
+        found = ids["is_human"].astype("float64")
+    elif which == "majority":
+        found = majority_labels(study)
+    elif isinstance(given, pd.Series) and which == given.name:
+        found = given.dropna().astype("float64")
+    else:
+        choices = ["natural", "majority"]
+        choices += [str(given.name)] if isinstance(given, pd.Series) else []
+        known(which, choices, "labels")
+    wrong = found.index[found.index.duplicated() | ~found.isin([0.0, 1.0])]
+    if len(wrong):
+        raise ValueError(f"labels must be 0 or 1, one for an output_id. Mend {list(wrong[:5])}.")
+    there = found[found.index.isin(ids.index)]
+    if set(there) != {0.0, 1.0}:
+        raise ValueError(
+            f"{which} labels must hold both 0 and 1 for the outputs of {study.name}: their index "
+            f"must be output_id, as {ids.index[0]!r}; or human or machine outputs are missing."
+        )
+    return there
+
+
+def majority_labels(study: Study) -> pd.Series:
+    """Label outputs by the majority of their votes (1: human), where they have as many as most do.
+
+    As H2 of Garbacea et al. (2019): ties and other numbers of votes are left out.
+    """
+    dimension = study.dimension()
+    votes = study.judgments
+    assert votes is not None  # or it has no dimension
+    votes = votes[votes["dimension"] == dimension]
+    if not votes["value"].isin([0, 1]).all():
+        raise ValueError(
+            f"majority labels need votes of 0 (machine) and 1 (human); {dimension} of {study.name} "
+            "has other values. Train on natural labels, or give a Series."
+        )
+    of = votes.groupby("output_id")["value"].agg(["mean", "size"])
+    share = of.loc[of["size"] == of["size"].mode().max(), "mean"]
+    share = share[share != 0.5]
+    return (share > 0.5).astype("float64")
+
+
+def discriminator_accuracy(
+    study: Study,
+    *,
+    labels: str | pd.Series = "natural",
+    by: Literal["system", "class", "all"] = "system",
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    """Say how often discriminators are right about texts.
+
+    Parameters
+    ----------
+    study : Study
+        With scores of discriminators such as ``svm_meta@natural`` (`score`).
+    labels : {"natural", "majority"} or Series
+        What is right: the source; the majority of votes; or 1 (human) and 0 by ``output_id``, as
+        the Series is named. Outputs without a label are left out, and counted.
+    by : {"system", "class", "all"}
+        A row per system; one for human and one for machine texts; or one for all.
+    confidence : float
+        Coverage asked for, between 0 and 1.
+
+    Returns
+    -------
+    DataFrame
+        A row per evaluator and system (``human``, ``machine`` or ``all`` where they are taken
+        together): evaluator, labels_trained (after the @ of its name), labels_scored, system,
+        is_human (of all its texts), accuracy (0 to 1; a score of exactly .5 counts half; for a
+        system, lower means that it is taken for human more often, where labels are natural),
+        ci_low, ci_high, confidence, n (outputs), n_effective, n_unlabeled, n_undefined (outputs
+        with a label, without a score), reason (why there is no accuracy, or "").
+
+    Raises
+    ------
+    ValueError
+        When the study has no such scores, or labels are no 0 or 1.
+
+    Notes
+    -----
+    The interval is Wilson's, for the discriminators as they were trained: how they would differ
+    after training on other texts is left out. Equal texts get equal scores, so they count as
+    one: ``n_effective = n**2 / sum(m**2)`` over distinct texts that occur m times (Kish 1965,
+    *Survey Sampling*), as if their labels were equal too.
+
+    Examples
+    --------
+    >>> outputs = pd.DataFrame({"output_id": ["1", "2", "3"], "system": ["human", "m", "m"]})
+    >>> outputs = outputs.assign(item_id="i", text=["a", "b", "c"])
+    >>> scores = outputs[["output_id"]].assign(evaluator="svm_meta@natural", score=[0.9, 0.2, 0.5])
+    >>> found = discriminator_accuracy(Study(outputs, scores=scores))
+    >>> found[["system", "accuracy", "n"]].values.tolist()
+    [['human', 1.0, 1], ['m', 0.75, 2]]
+    """
+    known(by, ["system", "class", "all"], "by")
+    scores = study.scores
+    if scores is not None:
+        is_one = scores["evaluator"].map(lambda name: "@" in name and "/" not in name)
+        scores = scores[is_one & scores["evaluator"].map(NAME.fullmatch).notna()]
+    if scores is None or scores.empty:
+        raise ValueError(
+            f"{study.name} has no scores of discriminators: score(study, ['svm_meta@natural'])."
+        )
+    told = labels if isinstance(labels, str) else str(labels.name)
+    outputs = study.outputs
+    if by == "class":
+        outputs = outputs.assign(system=np.where(outputs["is_human"], "human", "machine"))
+    elif by == "all":
+        outputs = outputs.assign(system="all")
+    rows = outputs[["output_id", "system", "is_human", "text"]].assign(
+        label=outputs["output_id"].map(_labels(study, told, labels)).astype("float64")
+    )
+    rows = scores[["evaluator"]].drop_duplicates().merge(rows, how="cross")
+    rows = rows.merge(
+        scores.drop(columns="signature"),
+        on=["output_id", "evaluator"],
+        how="left",
+        validate="one_to_one",
+    )
+    says = np.where(rows["score"] == 0.5, 0.5, rows["score"] > 0.5)
+    rows["right"] = np.where(rows["score"].isna(), np.nan, 1 - abs(says - rows["label"]))
+    table = pd.DataFrame(
+        {
+            "evaluator": evaluator,
+            "labels_trained": str(evaluator).rpartition("@")[2],
+            "labels_scored": told,
+            "system": system,
+            "is_human": bool(own["is_human"].all()),
+            **_accuracy(own, confidence),
+        }
+        for (evaluator, system), own in rows.groupby(["evaluator", "system"], sort=False)
+    )
+    reason = {True: "no output has both a label and a score", False: ""}
+    return table.assign(reason=table["n"].eq(0).map(reason))
+
+
+def _accuracy(rows: pd.DataFrame, confidence: float) -> dict[str, float]:
+    used = rows.dropna(subset="right")
+    n, accuracy = len(used), used["right"].mean()
+    n_effective, low, high = 0.0, np.nan, np.nan
+    if n:
+        n_effective = n**2 / float((used["text"].value_counts() ** 2).sum())
+        low, high = proportion_confint(
+            accuracy * n_effective, n_effective, alpha=1 - confidence, method="wilson"
+        )
+    return {
+        "accuracy": accuracy,
+        "ci_low": low,
+        "ci_high": high,
+        "confidence": confidence,
+        "n": n,
+        "n_effective": n_effective,
+        "n_unlabeled": int(rows["label"].isna().sum()),
+        "n_undefined": int((rows["score"].isna() & rows["label"].notna()).sum()),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Outputs as discriminators see them, in their order.
+
+    ``label`` is 1 for human, 0 for machine, NaN for unknown; ``group`` is equal for equal texts;
+    ``stratum`` is the system, "" for every human text.
+    """
+
+    words: list[list[str]]
+    presence: csr_matrix
+    label: Floats
+    group: Ints
+    stratum: NDArray[Any]
+    fold: Ints
+
+
+def deal(
+    outputs: pd.DataFrame, label: Floats, n_folds: int, seed: int, clusters: str | None = None
+) -> Texts:
+    """Tokenize and count texts, and deal them to folds."""
+    group = pd.factorize(outputs["text"])[0]
+    is_human = outputs["is_human"].to_numpy()
+    n_distinct = min(len(np.unique(group[is_human == human])) for human in (True, False))
+    if n_distinct < n_folds:
+        raise ValueError(
+            f"n_folds = {n_folds}, but there are only {n_distinct} distinct human, or machine, "
+            "texts: ask for fewer folds, or give more outputs."
+        )
+    stratum = np.where(is_human, _HUMAN, outputs["system"])
+    together = group if clusters is None else _joined(group, outputs[clusters])
+    fold = np.empty(len(group), dtype=np.int64)
+    splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        # A system with fewer texts than folds is in some of them only, and that is well.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        for number, (_, held_out) in enumerate(splitter.split(group, stratum, together)):
+            fold[held_out] = number
+    words = [_WORD.findall(text.lower()) for text in outputs["text"]]
+    return Texts(words, ngram_presence(words), label, group, stratum, fold)
+
+
+def _joined(group: Ints, clusters: pd.Series) -> Ints:
+    """Give one number to what equal texts or equal clusters join, however indirectly."""
+    other = pd.factorize(clusters)[0] + group.max() + 1
+    n = int(other.max()) + 1
+    edges = coo_array((np.ones(len(group)), (group, other)), shape=(n, n))
+    return connected_components(edges, directed=False)[1][group].astype(np.int64)
+
+
+def _dealt_apart(study: Study, label: Floats, train: Study, taught: pd.Series) -> Texts:
+    """Put a study's texts into fold 0, and those of another, to learn from, into fold 1."""
+    seen = set(train.outputs["text"].map(text_key)) & set(study.outputs["text"].map(text_key))
+    if seen:
+        raise ValueError(
+            f"{len(seen):,} texts of {study.name} are in train, as {min(seen)!r}: what was learned "
+            "from must not be scored. Leave them out of one."
+        )
+    outputs = pd.concat([study.outputs, train.outputs], ignore_index=True)
+    label_of = train.outputs["output_id"].map(taught).to_numpy(np.float64)
+    words = [_WORD.findall(text.lower()) for text in outputs["text"]]
+    stratum = np.where(outputs["is_human"], _HUMAN, outputs["system"])
+    fold = np.repeat([0, 1], [len(study.outputs), len(train.outputs)])
+    group = pd.factorize(outputs["text"])[0]
+    whole = np.concatenate([label, label_of])
+    return Texts(words, ngram_presence(words), whole, group, stratum, fold)
+
+
+def score_fold(
+    texts: Texts, fold: int, models: tuple[str, ...], scope: str, search: int, base: int
+) -> Floats:
+    """Train on the labeled texts of the other folds, and score those of one: a row per model."""
+    train, test = (texts.fold != fold) & ~np.isnan(texts.label), texts.fold == fold
+    everything: list[str | None] = [None]
+    systems = everything if scope == "meta" else sorted({*texts.stratum} - {_HUMAN})
+    scores = np.full((len(systems), len(models), len(test)), np.nan)
+    for number, system in enumerate(systems):
+        rows, asked = np.flatnonzero(train), test
+        if system is not None:
+            own, human = texts.stratum == system, texts.stratum == _HUMAN
+            rows = _as_many(train & own, train & human, [base, fold, number])
+            asked = test & (own | human)
+        for at, model in enumerate(models):
+            # Of its own, so that a model's scores do not hang on which others are asked for.
+            key = [base, fold, number, (*SHALLOW, *DEEP).index(model)]
+            seed = int(np.random.default_rng(key).integers(2**31))
+            scores[number, at, asked] = _fit_predict(
+                model, texts, rows, np.flatnonzero(asked), search, seed
+            )
+    defined = np.isfinite(scores).sum(axis=0)
+    mean = np.where(defined, np.nansum(scores, axis=0) / np.maximum(defined, 1), np.nan)
+    return mean[:, test]
+
+
+def _as_many(own: NDArray[np.bool_], human: NDArray[np.bool_], key: list[int]) -> Ints:
+    """Return a system's rows and as many human ones (all, where there are fewer)."""
+    others = np.flatnonzero(human)
+    n = min(int(own.sum()), len(others))
+    drawn = np.random.default_rng(key).choice(others, n, replace=False)
+    return np.sort(np.concatenate([np.flatnonzero(own), drawn]))
+
+
+def _fit_predict(
+    model: str, texts: Texts, rows: Ints, asked: Ints, search: int, seed: int
+) -> Floats:
+    label = texts.label[rows]
+    if len(set(label)) < 2:
+        return np.full(len(asked), np.nan)
+    if model in SHALLOW:
+        return score_shallow(
+            model,
+            texts.presence[rows],
+            label,
+            texts.presence[asked],
+            groups=texts.group[rows],
+            search=search,
+            seed=seed,
+        )
+    from nlgbench.evaluators.neural_discriminators import score_neural
+
+    training, unseen = ([texts.words[at] for at in which] for which in (rows, asked))
+    return score_neural(model, training, label, unseen, seed=seed)
+
+
+def ngram_presence(texts: Sequence[Sequence[str]]) -> csr_matrix:
+    """Say which unigrams, bigrams and trigrams each text has; columns in alphabetical order.
+
+    >>> ngram_presence([["a", "b"], ["a", "a"]]).toarray().tolist()
+    [[1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0]]
+    """
+    counter = CountVectorizer(analyzer=_ngrams, binary=True, dtype=np.float64)
+    return counter.fit_transform(texts).tocsr()
+
+
+def _ngrams(words: list[str]) -> list[str]:
+    return [" ".join(words[at : at + n]) for n in (1, 2, 3) for at in range(len(words) - n + 1)]
+
+
+def score_shallow(
+    model: str,
+    presence: csr_matrix,
+    labels: ArrayLike,
+    unseen: csr_matrix,
+    *,
+    groups: ArrayLike,
+    search: int = 0,
+    seed: int,
+) -> Floats:
+    """Train a shallow discriminator on the presence of n-grams, and score unseen texts.
+
+    `groups` are equal for equal texts, which a search's folds do not part. Features are chosen from
+    the training texts alone; those found only elsewhere play no part. NaN where no n-gram is in two
+    training texts.
+
+    >>> texts = ngram_presence([["good"], ["good"], ["bad"], ["bad"]])
+    >>> labels = [1, 1, 0, 0]
+    >>> score_shallow("naive_bayes", texts, labels, texts[[0, 2]], groups=labels, seed=0)
+    array([0.75, 0.25])
+    """
+    label, group = np.asarray(labels, dtype=np.int64), np.asarray(groups)
+    n_texts = np.asarray(presence.sum(axis=0)).ravel()
+    frequent = np.argsort(-n_texts, kind="stable")[:_N_FEATURES]
+    chosen = np.sort(frequent[n_texts[frequent] >= 2])
+    if not len(chosen):
+        return np.full(unseen.shape[0], np.nan)
+    estimator, drawn = _estimator(model, seed)
+    last = estimator.steps[-1][0]
+    if search and min(len(set(group[label == one])) for one in (0, 1)) >= 2 * _INNER_FOLDS:
+        splitter = StratifiedGroupKFold(_INNER_FOLDS, shuffle=True, random_state=seed)
+        estimator = RandomizedSearchCV(
+            estimator,
+            {f"{last}__{name}": values for name, values in drawn.items()},
+            n_iter=search,
+            scoring="balanced_accuracy",
+            cv=list(splitter.split(label, label, group)),
+            random_state=seed,
+            error_score="raise",
+        )
+    weight = {f"{last}__sample_weight": compute_sample_weight("balanced", label)}
+    estimator.fit(presence[:, chosen], label, **weight)
+    if model == "svm":
+        return np.asarray(expit(estimator.decision_function(unseen[:, chosen])), dtype=np.float64)
+    return np.asarray(estimator.predict_proba(unseen[:, chosen])[:, 1], dtype=np.float64)
+
+
+def _estimator(model: str, seed: int) -> tuple[Any, dict[str, Any]]:
+    """Return a pipeline, and what a search draws its classifier's settings from."""
+    drawn: dict[str, Any]
+    if model == "svm":
+        drawn = {"C": loguniform(0.01, 10)}
+        svm = LinearSVC(max_iter=10_000, random_state=seed)
+        return make_pipeline(TfidfTransformer(), svm), drawn
+    if model == "logistic_regression":
+        drawn = {"C": loguniform(0.01, 100)}
+        logistic = LogisticRegression(max_iter=1000)
+        return make_pipeline(TfidfTransformer(), logistic), drawn
+    if model == "naive_bayes":
+        return make_pipeline(MultinomialNB()), {"alpha": loguniform(0.01, 10)}
+    if model == "random_forest":
+        drawn = {"min_samples_leaf": randint(1, 6), "max_features": loguniform(0.002, 0.05)}
+        forest = RandomForestClassifier(random_state=seed)
+        return make_pipeline(forest), drawn
+    booster = _boosted(seed)
+    drawn = {
+        "n_estimators": randint(50, 201),
+        "learning_rate": loguniform(0.03, 0.5),
+        "max_depth": randint(2, 9),
+        "subsample": uniform(0.5, 0.5),
+        "colsample_bytree": uniform(0.2, 0.8),
+    }
+    return make_pipeline(booster), drawn
+
+
+def _boosted(seed: int) -> Any:
+    """Make an XGBoost classifier on one thread, or name the extra that is missing."""
+    try:
+        from xgboost import XGBClassifier
+    except ImportError as error:
+        raise ImportError(
+            "the model xgboost needs a package that is not installed: "
+            "pip install 'nlgbench[boosting]', or leave it out of models."
+        ) from error
+    return XGBClassifier(
+        n_jobs=1, max_bin=4, random_state=seed
+    )  # n-grams are there or not: few bins
+
+
+def _describe(model: str, search: int) -> str:
+    """Say in a signature how a discriminator is made."""
+    if model in DEEP:
+        from nlgbench.evaluators.neural_discriminators import SETTINGS
+
+        return SETTINGS
+    features = "TF-IDF of presence" if model in ("svm", "logistic_regression") else "presence"
+    score = "logistic function of the margin" if model == "svm" else "probability of human"
+    return (
+        f"{features} of 1-3-grams, at most {_N_FEATURES} by document frequency; random search of "
+        f"{search} draws; balanced by weights; {score}, not calibrated"
+    )

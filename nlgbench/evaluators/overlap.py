@@ -1,0 +1,457 @@
+"""Word overlap: how much of an output's wording its references share.
+
+Metrics take plain lists: texts, and for each its references. Words are what white space separates.
+What has no usable reference is scored NaN, an empty text that has one 0; higher is better, 0 to 1
+(CIDEr and CIDEr-D 0 to 10). `score_overlap` and `score_corpus` put them on a study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from importlib.metadata import version
+from itertools import chain, zip_longest
+from operator import truediv
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from nlgbench.evaluators.meteor import corpus_meteor, meteor
+from nlgbench.evaluators.references import reference_lists, usable
+from nlgbench.names import known
+from nlgbench.study import Study
+from nlgbench.text import ngram_matrix
+
+Floats = NDArray[np.float64]
+Style = Literal["sacrebleu", "coco"]
+
+BLEUS = tuple(f"bleu_{n}" for n in range(1, 5))
+#: All that need no Java; ``@coco`` marks BLEU by pycocoevalcap's definition.
+PLAIN = (*BLEUS, "rouge_1", "rouge_2", "rouge_l", "cider", "cider_d", "chrf")
+METRICS = (*PLAIN, *(f"{name}@coco" for name in BLEUS), "meteor", "bleu_2_to_4")
+CORPUS = tuple(f"corpus_{name}" for name in METRICS if name.startswith(("bleu_", "chrf", "meteor")))
+CORPUS = tuple(name for name in CORPUS if name != "corpus_bleu_2_to_4")
+
+
+def bleu(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    max_n: int = 4,
+    style: Style = "sacrebleu",
+) -> Floats:
+    """Score texts by sentence BLEU-1 to BLEU-`max_n`: an array of shape (n, max_n).
+
+    Papineni et al. (2002, doi:10.3115/1073083.1073135); the brevity penalty is that of the closest
+    reference length, the shorter of two as close. sacrebleu (Post 2018, doi:10.18653/v1/W18-6319)
+    counts for both styles. ``sacrebleu``: missing n-grams smoothed exponentially, and orders longer
+    than the text left out. ``coco``: pycocoevalcap's (and nlg-eval's), which adds 1e-15 to matches
+    and 1e-9 to counts, so that a text without a common n-gram gets not 0 but a power of noise
+    (BLEU-4 of an exact match of 2 words is .001, BLEU-1 is 1 - 1e-9).
+
+    >>> bleu(["the lid leaks"], [["the lid leaks badly"]], max_n=2).round(4).tolist()
+    [[0.7165, 0.7165]]
+    """
+    counts, scored = _bleu_counts(hypotheses, references, max_n)
+    scores = np.full((len(scored), max_n), np.nan)
+    scores[scored] = _bleu(counts, max_n, style, effective_order=True)
+    return scores
+
+
+def corpus_bleu(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    max_n: int = 4,
+    style: Style = "sacrebleu",
+) -> Floats:
+    """Score all texts together, from summed counts and lengths; no style leaves orders out.
+
+    >>> texts, references = ["the lid leaks", "it broke"], [["the lid leaks badly"], ["it broke"]]
+    >>> corpus_bleu(texts, references, max_n=2).round(4).tolist()
+    [0.8187, 0.8187]
+    """
+    counts, scored = _bleu_counts(hypotheses, references, max_n)
+    if not scored.any():
+        return np.full(max_n, np.nan)
+    return _bleu(counts.sum(axis=0, keepdims=True), max_n, style, effective_order=False)[0]
+
+
+def _bleu_counts(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], max_n: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return matches, n-grams (max_n columns each), both lengths; and who has references."""
+    from sacrebleu.metrics import BLEU
+
+    found = usable(references)
+    metric = BLEU(tokenize="none", max_ngram_order=max_n, effective_order=True)
+    counts = []
+    for hypothesis, texts in zip(hypotheses, found, strict=True):
+        if texts:
+            score = metric.sentence_score(hypothesis, texts)
+            counts.append([*score.counts, *score.totals, score.sys_len, score.ref_len])
+    scored = np.array([bool(texts) for texts in found], dtype=bool)
+    return np.array(counts, dtype=np.int64).reshape(-1, 2 * max_n + 2), scored
+
+
+def _bleu(counts: NDArray[np.int64], max_n: int, style: str, *, effective_order: bool) -> Floats:
+    from sacrebleu.metrics import BLEU
+
+    correct, total = counts[:, :max_n], counts[:, max_n : 2 * max_n]
+    length, closest = counts[:, -2], counts[:, -1]
+    if style == "coco":
+        tiny, small = 1e-15, 1e-9
+        ratio = (length + tiny) / (closest + small)
+        penalty = np.exp(np.minimum(0, 1 - 1 / ratio))
+        product = np.cumprod((correct + tiny) / (total + small), axis=1)
+        return product ** (1 / np.arange(1, max_n + 1)) * penalty[:, None]
+    scores = [
+        BLEU.compute_bleu(
+            correct=row[:n].tolist(),
+            total=row[max_n : max_n + n].tolist(),
+            sys_len=int(row[-2]),
+            ref_len=int(row[-1]),
+            smooth_method="exp",
+            effective_order=effective_order,
+            max_ngram_order=n,
+        ).score
+        / 100
+        for row in counts
+        for n in range(1, max_n + 1)
+    ]
+    return np.array(scores, dtype=np.float64).reshape(-1, max_n)
+
+
+def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Floats:
+    """Score texts by chrF, the best reference's: characters 1 to 6, no words, beta 2.
+
+    Popovic (2015, doi:10.18653/v1/W15-3049), by sacrebleu; white space does not matter.
+
+    >>> chrf(["it leaks", "it leaks"], [["it leaks"], []]).tolist()
+    [1.0, nan]
+    """
+    from sacrebleu.metrics import CHRF
+
+    metric = CHRF()
+    return np.array(
+        [
+            metric.sentence_score(hypothesis, texts).score / 100 if texts else np.nan
+            for hypothesis, texts in zip(hypotheses, usable(references), strict=True)
+        ]
+    )
+
+
+def corpus_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """Score all texts together by chrF, from summed counts.
+
+    >>> corpus_chrf(["it leaks"], [["it leaks"]])
+    1.0
+    """
+    from sacrebleu.metrics import CHRF
+
+    found = usable(references)
+    texts = [text for text, listed in zip(hypotheses, found, strict=True) if listed]
+    if not texts:
+        return np.nan
+    streams = list(zip_longest(*(listed for listed in found if listed)))
+    return float(CHRF().corpus_score(texts, streams).score / 100)
+
+
+def rouge_n(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    n: int,
+    statistic: Literal["f1", "recall"] = "f1",
+) -> Floats:
+    """Score texts by ROUGE-N, the best reference's; NaN too where no reference has `n` words.
+
+    Lin (2004, section 2, ACL Anthology W04-1013): the maximum over pairs is that of section 2.1.
+    ``recall``: of the reference's n-grams, Lin's definition, which favors long texts. ``f1``: the
+    harmonic mean of it and the precision, as most report today. Nothing is stemmed.
+
+    >>> rouge_n(["the lid leaks"], [["the lid leaks badly", "no"]], n=2).tolist()
+    [0.8]
+    """
+    found = usable(references)
+    counts, order = ngram_matrix([*hypotheses, *chain.from_iterable(found)], max_n=n)
+    counts = counts[:, order == n]
+    owner = np.repeat(np.arange(len(found)), [len(texts) for texts in found])
+    hypothesis, reference = counts[: len(found)][owner], counts[len(found) :]
+    common = hypothesis.minimum(reference).sum(axis=1)
+    size = reference.sum(axis=1)
+    if statistic == "f1":
+        score = 2 * common / np.where(size > 0, hypothesis.sum(axis=1) + size, np.nan)
+    else:
+        score = common / np.where(size > 0, size, np.nan)
+    best = np.full(len(found), np.nan)
+    np.fmax.at(best, owner, score)
+    return best
+
+
+def rouge_l(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, beta: float = 1.2
+) -> Floats:
+    """Score texts by ROUGE-L, the longest common subsequence; `beta` 1.2 is pycocoevalcap's.
+
+    Lin (2004, section 3, ACL Anthology W04-1013): ``(1 + beta^2) P R / (R + beta^2 P)``. As in
+    pycocoevalcap P and R are the highest over the references, each for itself, so they may come
+    from two of them; texts are one sentence. (pycocoevalcap splits at single spaces: two in a row
+    are a word to it.)
+
+    >>> rouge_l(["police kill the gunman"], [["police killed the gunman"]]).tolist()
+    [0.75]
+    """
+    from rapidfuzz.distance import LCSseq
+    from rapidfuzz.process import cdist
+
+    # Those that share references, as the outputs of several systems for an item, go together.
+    sharing: dict[tuple[str, ...], list[int]] = {}
+    for at, texts in enumerate(usable(references)):
+        sharing.setdefault(tuple(texts), []).append(at)
+    undefined = sharing.pop((), [])
+    precision, recall = [], []
+    for shared, rows in sharing.items():
+        words = [hypotheses[at].split() for at in rows]
+        against = [text.split() for text in shared]
+        sizes = [len(listed) for listed in against]
+        # rapidfuzz compares words by their 64-bit hashes.
+        common = cdist(words, against, scorer=LCSseq.similarity, dtype=np.int64).tolist()
+        precision += [max(row) / max(1, len(own)) for row, own in zip(common, words, strict=True)]
+        recall += [max(map(truediv, row, sizes)) for row in common]
+    p, r = np.array(precision), np.array(recall)
+    bottom = r + beta**2 * p
+    scores = np.empty(len(hypotheses))
+    scores[list(chain.from_iterable(sharing.values()))] = np.where(
+        bottom > 0, (1 + beta**2) * p * r / np.where(bottom > 0, bottom, 1), 0.0
+    )
+    scores[undefined] = np.nan
+    return scores
+
+
+def cider(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    variant: Literal["cider_d", "cider"] = "cider_d",
+    group: Sequence[Hashable] | None = None,
+) -> Floats:
+    """Score texts by CIDEr-D or CIDEr; document frequencies are counted within each `group`.
+
+    Vedantam, Zitnick and Parikh (2015, section 4 and the paragraph on CIDEr-D,
+    doi:10.1109/CVPR.2015.7299087). A hypothesis' references are one document; the weight of an
+    n-gram is its count times ``ln N - ln max(1, df)``, N the documents of the group. CIDEr-D of one
+    reference is ``10 exp(-(difference in words)^2 / (2 * 6^2)) * sum(min(h, r) * r) / (|h| |r|)``,
+    CIDEr ``10 sum(h * r) / (|h| |r|)`` (the paper has no factor 10 there; its authors' code does);
+    both are means over n-grams of 1 to 4 words, then over references. As in the authors' code and
+    pycocoevalcap, weights have raw counts (the paper divides by the text's number of n-grams, which
+    matters only to clipping). ``cider_d`` is what pycocoevalcap and nlg-eval call "CIDEr". A text
+    of fewer than 4 words has no n-grams of some length, so even its exact match is below 10: two
+    words reach 5. NaN where a group has only one hypothesis with references, so that no n-gram is
+    rarer than another (pycocoevalcap says 0 there).
+
+    >>> references = [["the lid leaks badly", "it leaks"], ["the zipper broke again"]]
+    >>> cider(["the lid leaks badly", "a zipper broke"], references).round(2).tolist()
+    [5.48, 2.65]
+    """
+    found = usable(references)
+    labels = [0] * len(found) if group is None else list(group)
+    scores = np.full(len(found), np.nan)
+    members: dict[Hashable, list[int]] = {}
+    for at, label in enumerate(labels):
+        if found[at]:
+            members.setdefault(label, []).append(at)
+    for rows in members.values():
+        if len(rows) > 1:
+            listed = [hypotheses[at] for at in rows], [found[at] for at in rows]
+            scores[rows] = _cider_of_group(*listed, variant)
+    return scores
+
+
+def _cider_of_group(hypotheses: list[str], references: list[list[str]], variant: str) -> Floats:
+    n = len(hypotheses)
+    n_references = np.array([len(texts) for texts in references])
+    counts, order = ngram_matrix([*hypotheses, *chain.from_iterable(references)], max_n=4)
+    # A pair is a hypothesis with one of its references; pairs stand in the references' order.
+    owner = np.repeat(np.arange(n), n_references)
+    pairs = np.arange(len(owner))
+    n_words = counts @ (order == 1)
+
+    document = csr_array((np.ones(len(owner)), (owner, pairs)), shape=(n, len(owner))) @ counts[n:]
+    df = np.bincount(document.indices, minlength=len(order))
+    idf = np.log(n) - np.log(np.maximum(1, df))
+    weight = counts.copy()
+    weight.data *= idf[weight.indices]
+
+    of_order = (order[:, None] == np.arange(1, 5)).astype(np.float64)
+    norm = np.sqrt(weight.multiply(weight) @ of_order)
+    hypothesis, reference = weight[:n][owner], weight[n:]
+    matched = hypothesis.minimum(reference) if variant == "cider_d" else hypothesis
+    dot = matched.multiply(reference) @ of_order
+    norms = norm[:n][owner] * norm[n:]
+    similar = np.divide(dot, norms, out=np.zeros_like(dot), where=norms > 0)
+    if variant == "cider_d":
+        difference = n_words[:n][owner] - n_words[n:]
+        similar *= np.exp(-(difference**2) / (2 * 6.0**2))[:, None]
+    total = np.bincount(owner, weights=similar.mean(axis=1), minlength=n)
+    return 10 * total / n_references
+
+
+def score_overlap(
+    study: Study,
+    names: Sequence[str],
+    *,
+    references: pd.DataFrame,
+    options: Mapping[str, Mapping[str, Any]],
+) -> pd.DataFrame:
+    """Score outputs against their items' references: a row per metric and output."""
+    frames: dict[str, pd.DataFrame] = {}
+    ids = study.outputs[["output_id"]]
+    for (lower, group), chosen in _by_options(study, names, options).items():
+        texts, lists = _texts(study, references, lower)
+        labels = None if group is None else study.outputs[group].tolist()
+        scores = _scores(texts, lists, chosen, labels)
+        for name in chosen:
+            signature = _signature(name, lower=lower, group=group)
+            frames[name] = ids.assign(evaluator=name, score=scores[name], signature=signature)
+    return pd.concat([frames[name] for name in names], ignore_index=True)
+
+
+def score_corpus(
+    study: Study,
+    names: Sequence[str],
+    *,
+    references: pd.DataFrame,
+    options: Mapping[str, Mapping[str, Any]],
+) -> pd.DataFrame:
+    """Score each system's texts together, from summed counts: a row per metric and system."""
+    rows = []
+    places = study.outputs.groupby("system", sort=False).indices
+    for (lower, _), chosen in _by_options(study, names, options).items():
+        texts, lists = _texts(study, references, lower)
+        has_references = np.array([bool(found) for found in usable(lists)], dtype=bool)
+        for name in chosen:
+            metric = name.removeprefix("corpus_")
+            totals = {}
+            if metric == "meteor":
+                totals = corpus_meteor(texts, lists, group=study.outputs["system"].tolist())
+            for system, at in places.items():
+                own = [texts[n] for n in at], [lists[n] for n in at]
+                if metric == "meteor":
+                    score = totals[system]
+                elif metric == "chrf":
+                    score = corpus_chrf(*own)
+                else:
+                    n, style = _bleu_kind(metric)
+                    score = corpus_bleu(*own, max_n=n, style=style)[-1]
+                signature = _signature(metric, lower=lower, level="corpus")
+                signature += f"|outputs:{has_references[at].sum()}/{len(at)}"
+                rows.append((system, name, score, signature))
+    found = pd.DataFrame(rows, columns=["system", "evaluator", "score", "signature"])
+    place = {name: at for at, name in enumerate(names)}
+    return found.sort_values("evaluator", key=lambda of: of.map(place), kind="stable")
+
+
+def mean_of(scores: pd.DataFrame, evaluators: Sequence[str], name: str) -> pd.DataFrame:
+    """Average the scores of several evaluators for each output; NaN where one of them is.
+
+    "BLEU (average of 2-, 3-, 4-grams)" of Zhou and Xu (2020, section 4.1,
+    doi:10.1609/aaai.v34i05.6521) is read as the mean of sentence BLEU-2, BLEU-3 and BLEU-4, each
+    with the smoothing that its signature names; the paper says neither.
+    """
+    there = list(scores["evaluator"].unique())
+    for evaluator in evaluators:
+        known(evaluator, there, "mean_of")
+    groups = scores[scores["evaluator"].isin(evaluators)].groupby("output_id", sort=False)
+    few = groups.size().ne(len(set(evaluators)))
+    if few.any():
+        raise ValueError(
+            f"mean_of averages scores of the same outputs. Of {len(few)} outputs {few.sum()} lack "
+            f"some of {list(evaluators)}: score all of them by each."
+        )
+    found = groups["score"].mean(skipna=False).reset_index()
+    parts = groups["signature"].agg(" + ".join).to_numpy()
+    signature = f"mean of {', '.join(evaluators)}: " + pd.Series(parts, dtype="str")
+    return found.assign(evaluator=name, signature=signature)
+
+
+def _by_options(
+    study: Study, names: Sequence[str], options: Mapping[str, Mapping[str, Any]]
+) -> dict[tuple[bool, str | None], list[str]]:
+    """Put names that are scored on the same texts and groups together."""
+    found: dict[tuple[bool, str | None], list[str]] = {}
+    for name in names:
+        given: dict[str, Any] = {"lower": False, "group": "system", **options.get(name, {})}
+        for keyword in given:
+            known(keyword, ["lower", "group"], f"options of {name}")
+        if given["group"] is not None:
+            known(given["group"], [str(one) for one in study.outputs], f"options of {name}: group")
+        found.setdefault((given["lower"], given["group"]), []).append(name)
+    return found
+
+
+def _texts(
+    study: Study, references: pd.DataFrame, lower: bool
+) -> tuple[list[str], list[list[str]]]:
+    outputs = study.outputs
+    if lower:
+        outputs = outputs.assign(text=outputs["text"].str.lower())
+        references = references.assign(text=references["text"].str.lower())
+    return outputs["text"].tolist(), reference_lists(outputs, references)
+
+
+def _scores(
+    texts: list[str], lists: list[list[str]], names: Sequence[str], labels: list[Any] | None
+) -> dict[str, Floats]:
+    scorers: dict[str, Callable[[], Floats]] = {
+        "rouge_1": lambda: rouge_n(texts, lists, n=1),
+        "rouge_2": lambda: rouge_n(texts, lists, n=2),
+        "rouge_l": lambda: rouge_l(texts, lists),
+        "cider": lambda: cider(texts, lists, variant="cider", group=labels),
+        "cider_d": lambda: cider(texts, lists, variant="cider_d", group=labels),
+        "chrf": lambda: chrf(texts, lists),
+        "meteor": lambda: meteor(texts, lists),
+        "bleu_2_to_4": lambda: bleu(texts, lists)[:, 1:].mean(axis=1),
+    }
+    scores = {name: scorers[name]() for name in names if name in scorers}
+    wanted = {name: _bleu_kind(name) for name in names if name not in scorers}
+    for style in {style for _, style in wanted.values()}:
+        of_order = bleu(texts, lists, style=style)
+        scores |= {name: of_order[:, n - 1] for name, (n, kind) in wanted.items() if kind == style}
+    return scores
+
+
+def _bleu_kind(metric: str) -> tuple[int, Style]:
+    name, _, style = metric.partition("@")
+    return int(name[-1]), "coco" if style else "sacrebleu"
+
+
+def _signature(metric: str, *, lower: bool, group: str | None = None, level: str = "output") -> str:
+    """Say whose definition a score is, as sacrebleu's signatures do."""
+    case = "lower" if lower else "as given"
+    words = f"refs:all|case:{case}|tok:whitespace"
+    if metric == "meteor":
+        found = f"METEOR 1.5, -l en -norm|refs:all|pycocoevalcap:{version('pycocoevalcap')}"
+    elif metric == "chrf":
+        found = f"chrF2|refs:all|case:{case}|nc:6|nw:0|sacrebleu:{version('sacrebleu')}"
+    elif metric.endswith("@coco"):
+        found = (
+            f"pycocoevalcap's BLEU-{_bleu_kind(metric)[0]}|{words}|closest length|noise:1e-15/1e-9"
+        )
+    elif metric.startswith("bleu_"):
+        effective = "yes" if level == "output" else "no"
+        order = "2 to 4, mean" if metric == "bleu_2_to_4" else metric[-1]
+        found = f"BLEU-{order}|{words}|eff:{effective}|smooth:exp|sacrebleu:{version('sacrebleu')}"
+    elif metric == "rouge_l":
+        found = f"pycocoevalcap's ROUGE-L|{words}|beta:1.2"
+    elif metric.startswith("rouge_"):
+        found = f"ROUGE-{metric[-1]} (Lin 2004)|{words}|F1 of the best|stem:no"
+    else:
+        of = "study" if group is None else group
+        name = {"cider": "CIDEr", "cider_d": "CIDEr-D (pycocoevalcap's CIDEr)"}[metric]
+        found = f"{name}|{words}|n:1-4|df per:{of}|stem:no"
+        found += "|sigma:6" if metric == "cider_d" else ""
+    scale = "0-10" if metric.startswith("cider") else "0-1"
+    return f"{found}|scale:{scale}|level:{level}"

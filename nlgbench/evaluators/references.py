@@ -1,0 +1,153 @@
+"""What outputs are compared with: references that are given, or similar human texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.names import known
+from nlgbench.study import Study
+
+_CELLS = 5_000_000  # of the dense block of cosines that is held at once: 40 MB
+
+
+def nearest_references(
+    study: Study,
+    *,
+    n: int = 10,
+    pool: Study | None = None,
+    lower: bool = False,
+    exclude: Literal["text", "no"] = "text",
+    include_human: bool = False,
+) -> pd.DataFrame:
+    """Take the most similar human texts as references, where a study has no others.
+
+    Parameters
+    ----------
+    study : Study
+        Each of whose items has one output (of those that are to be scored).
+    n : int
+        References for each output.
+    pool : Study, optional
+        Whose human texts are taken. Default: `study`.
+    lower : bool, default False
+        Find them by words in lower case, and give them so.
+    exclude : {"text", "no"}
+        ``"text"``: a human text with the same words in the same order is not a reference, so that
+        nobody's text is its own, nor is its repetition by another person; but a system that copies
+        a human text loses that match, too. ``"no"``: right for systems whose copies shall count.
+    include_human : bool, default False
+        Find references of human outputs as well.
+
+    Returns
+    -------
+    DataFrame
+        A ``references`` table for `score`: ``item_id``, ``reference_id`` (``r01`` is the most
+        similar; equally similar ones, whose cosines agree to 12 decimals, come in the order of the
+        pool), ``text``.
+
+    Raises
+    ------
+    ValueError
+        When items have several outputs, or the pool has no words or too few texts.
+
+    Notes
+    -----
+    Cosine of TF-IDF vectors of words: count times ``ln((1 + N) / (1 + df)) + 1``, N and df counted
+    in the pool (scikit-learn's TfidfVectorizer); words that the pool lacks count nothing.
+
+    Examples
+    --------
+    >>> texts = {"a1": "my lid leaks", "h1": "the lid leaks", "h2": "the zipper broke"}
+    >>> outputs = pd.DataFrame({"output_id": list(texts), "text": list(texts.values())})
+    >>> outputs = outputs.assign(item_id=list("123"), system=["a", "human", "human"])
+    >>> nearest_references(Study(outputs), n=1)["text"].tolist()
+    ['the lid leaks']
+    """
+    outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
+    shared = outputs.loc[outputs["item_id"].duplicated(), "item_id"]
+    if len(shared):
+        raise ValueError(
+            f"references belong to an item, and item {shared.iloc[0]!r} has several outputs, each "
+            "with other texts near it. Give references of your own: Study(references=...)."
+        )
+    others = (study if pool is None else pool).outputs
+    human = others.loc[others["is_human"], "text"]
+    if human.empty:
+        raise ValueError("there are no human texts to take references from: give a pool.")
+    texts = outputs["text"]
+    if lower:
+        texts, human = texts.str.lower(), human.str.lower()
+    found = similar_references(texts.tolist(), human.tolist(), n=n, exclude_self=exclude)
+    return pd.DataFrame(
+        [
+            (item, f"r{at:02d}", text)
+            for item, near in zip(outputs["item_id"], found, strict=True)
+            for at, text in enumerate(near, start=1)
+        ],
+        columns=["item_id", "reference_id", "text"],
+    )
+
+
+def similar_references(
+    texts: Sequence[str],
+    pool: Sequence[str],
+    *,
+    n: int = 10,
+    exclude_self: Literal["text", "no"] = "text",
+) -> list[list[str]]:
+    """Give for each text the `n` of the pool nearest to it, as `nearest_references` says.
+
+    >>> pool = ["the lid leaks", "the zipper broke", "the lid broke"]
+    >>> similar_references(["my lid leaks", "the zipper broke"], pool, n=1)
+    [['the lid leaks'], ['the lid broke']]
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    known(exclude_self, ["text", "no"], "exclude_self")
+    words = [tuple(text.split()) for text in pool]
+    if not any(words):
+        raise ValueError("similar references need a pool with words. Got none.")
+    same: dict[tuple[str, ...], list[int]] = {}
+    for position, key in enumerate(words):
+        same.setdefault(key, []).append(position)
+
+    tfidf = TfidfVectorizer(token_pattern=r"\S+", lowercase=False)
+    by_word = tfidf.fit_transform(pool).T.tocsr()
+    rows = tfidf.transform(texts)
+    found = []
+    step = max(1, _CELLS // len(pool))
+    for start in range(0, len(texts), step):
+        # Rounding makes ties of equal cosines whose sums were added up in another order.
+        cosine = (rows[start : start + step] @ by_word).toarray().round(12)
+        for at, row in enumerate(cosine, start):
+            left_out = same.get(tuple(texts[at].split()), []) if exclude_self == "text" else []
+            if not 1 <= n <= len(pool) - len(left_out):
+                raise ValueError(
+                    f"n must be between 1 and the number of pool texts left for each text. Got n="
+                    f"{n}; text {at} has {len(pool) - len(left_out)} of {len(pool)} left."
+                )
+            row[left_out] = -1.0
+            nearest = np.argsort(-row, kind="stable")[:n]
+            found.append([pool[position] for position in nearest])
+    return found
+
+
+def usable(references: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Leave out references without words: what has none left is scored NaN."""
+    return [[text for text in texts if text.strip()] for texts in references]
+
+
+def reference_lists(outputs: pd.DataFrame, references: pd.DataFrame) -> list[list[str]]:
+    """List the references of each output's item, itself left out (by its id)."""
+    items: dict[str, list[tuple[str, str]]] = {}
+    columns = ("item_id", "reference_id", "text")
+    for item, name, text in zip(*(references[one] for one in columns), strict=True):
+        items.setdefault(item, []).append((name, text))
+    return [
+        [text for name, text in items.get(item, []) if name != output]
+        for item, output in zip(outputs["item_id"], outputs["output_id"], strict=True)
+    ]

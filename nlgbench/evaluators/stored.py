@@ -1,0 +1,85 @@
+"""Scores that take long to compute, stored and used again when nothing changed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from nlgbench import csv_files
+from nlgbench.hashing import canonical_json, dependencies_hash, folder_hash
+
+# What a score can depend on: what stands below the analyses.
+_CODE = ("*.py", "datasets/**/*.py", "evaluators/**/*.py", "generators/**/*.py")
+
+
+def stored_dir() -> Path:
+    """Find the folder of stored scores in the user's cache of nlgbench.
+
+    It is the same whether or not ``NLGBENCH_DATA`` names another folder for released files: that
+    one is never written to.
+
+    >>> stored_dir().name
+    'kept'
+    """
+    import pooch
+
+    return Path(pooch.os_cache("nlgbench")) / "kept"
+
+
+def stored(
+    name: str,
+    compute: Callable[[], pd.DataFrame],
+    *,
+    given: Mapping[str, object],
+    folder: Path | None,
+) -> pd.DataFrame:
+    """Compute scores once, and read them from then on; without a folder compute them.
+
+    `given` is everything that they follow from (tables, and what JSON can hold): they are used
+    again only when it, the package's code and the locked dependencies are the same. A damaged file
+    is computed anew; where the folder cannot be written, the scores are returned all the same.
+    """
+    if folder is None:
+        return compute()
+    place = folder / f"{name}-{_digest(given)[:20]}.csv"
+    if place.is_file():
+        try:
+            return _read(place)
+        except (csv_files.TableError, KeyError, OSError):
+            pass
+    made = compute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        how = csv_files.quoting(made)
+        csv_files.replace(place, lambda path: made.to_csv(path, index=False, quoting=how))
+    except OSError:
+        return made
+    return made
+
+
+def _read(path: Path) -> pd.DataFrame:
+    frame, _ = csv_files.parse(path)
+    score, wrong, rule = csv_files.convert(frame["score"], "float")
+    if wrong.any():
+        raise csv_files.TableError(f"{path}: score {rule}")
+    return frame.assign(score=score)
+
+
+def _digest(given: Mapping[str, object]) -> str:
+    package = Path(__file__).parent.parent
+    whole = {
+        "code": [folder_hash(package, pattern) for pattern in _CODE],
+        "dependencies": dependencies_hash(),
+        "given": {key: _hashed(value) for key, value in given.items()},
+    }
+    return hashlib.sha256(canonical_json(whole)).hexdigest()
+
+
+def _hashed(value: object) -> object:
+    if not isinstance(value, pd.DataFrame):
+        return value
+    text = value.to_csv(index=False).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()
