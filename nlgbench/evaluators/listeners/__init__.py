@@ -1,9 +1,52 @@
 """Listeners: whether a text communicates.
 
-What is handed out here is in `scores`. Listeners without a network are in `plain`, those to train
-in `neural`; contexts are laid out in `contexts`.
+`train_listeners` and what it trains need torch (the extra ``neural``); the rest does not.
 """
 
-from nlgbench.evaluators.listeners.scores import Listener, beliefs, m_score, score_listener
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Listener", "beliefs", "m_score", "score_listener"]
+from nlgbench.evaluators.listeners.listeners import (
+    CalibratedListener,
+    Calibration,
+    EnsembleListener,
+    HumanListener,
+    Listener,
+    TableListener,
+    beliefs,
+    calibration,
+)
+from nlgbench.evaluators.listeners.probabilities import m_score
+
+if TYPE_CHECKING:
+    from nlgbench.evaluators.listeners.neural import (
+        ContextListener,
+        LiteralListener,
+        PragmaticListener,
+        score_listeners,
+        train_listeners,
+    )
+
+__all__ = [
+    "CalibratedListener",
+    "Calibration",
+    "ContextListener",
+    "EnsembleListener",
+    "HumanListener",
+    "Listener",
+    "LiteralListener",
+    "PragmaticListener",
+    "TableListener",
+    "beliefs",
+    "calibration",
+    "m_score",
+    "score_listeners",
+    "train_listeners",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"{__name__}.neural"), name)

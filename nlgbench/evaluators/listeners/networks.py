@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nlgbench.evaluators.listeners.caption_words import END, LONGEST, PADDING, START
+from nlgbench.evaluators.listeners.features import END, LONGEST, PADDING, START
 from nlgbench.training import torch
 
 _DROPOUT = 0.3
@@ -197,7 +197,7 @@ class Speech:
     Parameters
     ----------
     allowed : Tensor of bool, shape (n_words, n_words)
-        From `caption_words.may_follow`.
+        From `features.may_follow`.
     temperature : float
         Divides the logits; above 0.
     """

@@ -1,24 +1,40 @@
-"""Listeners that are trained: literal, pragmatic, and context-aware. `fit` says how."""
+"""Listeners that are trained: literal, pragmatic and context-aware, and many of them at once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from nlgbench.evaluators.listeners.caption_words import (
+from nlgbench.evaluators.listeners.features import (
     LONGEST,
+    SPACES,
     UNKNOWN,
     caption_text,
     caption_tokens,
+    check_contexts,
+    context_keys,
     encode,
+    feature_columns,
+    fourier_features,
+    is_unseen,
     may_follow,
+    numbers_of_states,
+    read_word_vectors,
+    state_rows,
+    vocabulary,
 )
-from nlgbench.evaluators.listeners.contexts import check_proba, check_targets
+from nlgbench.evaluators.listeners.listeners import EnsembleListener, Listener
 from nlgbench.evaluators.listeners.networks import (
     ContextNetwork,
     LiteralNetwork,
@@ -26,10 +42,347 @@ from nlgbench.evaluators.listeners.networks import (
     Speech,
     any_order,
 )
-from nlgbench.evaluators.listeners.trained import NeuralListener
-from nlgbench.training import Batch, predict, seeded, torch
+from nlgbench.evaluators.listeners.probabilities import (
+    check_proba,
+    check_targets,
+    fit_temperature,
+    measures,
+    temper,
+)
+from nlgbench.names import known
+from nlgbench.study import Study
+from nlgbench.text import check_n, check_texts
+from nlgbench.training import Batch, digest, fit, load, predict, save, seeded, torch
 
 Floats = NDArray[np.float64]
+Rounds = tuple[Floats, list[str], NDArray[np.int64]]
+
+_EMBEDDING, _BATCH, _MAX_NORM = 100, 64, 5.0
+#: Rounds of dev on which the epoch is chosen.
+_FOLLOWED = 3_000
+
+
+class NeuralListener(Listener):
+    """A listener in torch; use `LiteralListener`, `PragmaticListener` or `ContextListener`.
+
+    Parameters
+    ----------
+    seed : int or Generator
+        Where starting weights, the order of rounds and dropout come from.
+    features : {"hsv", "rgb", "raw"}
+        How a network sees states: as Fourier features of HSL colors, or as the numbers given, which
+        then should be of order 1.
+    epochs : int
+        Passes over the rounds.
+    learning_rate : float
+        The highest of Adam's, which rises and falls once (one cycle).
+    units : int, optional
+        Of each LSTM. Default: 200; 160 for the context-aware listener, which reads a caption once
+        per state.
+    word_vectors : path, optional
+        A text file as GloVe's: words in it start there, in as many dimensions; others, and all
+        words without it, at random (100 dimensions). All are trained on.
+
+    Attributes
+    ----------
+    name : str
+        What tables call it: its kind, such as ``literal``, until it is given another.
+    words : list of str
+        The vocabulary: tokens that two captions or more of the training rounds hold.
+    temperature : float
+        Fitted on dev; 1 without dev. Probabilities are raised to its inverse.
+    history : DataFrame
+        A row per epoch: epoch, train_loss (with dropout; the pragmatic listener's is of captions),
+        dev_loss (nats; log loss of the target, at the temperature that is best then),
+        dev_accuracy, is_kept. Dev is followed on 3,000 rounds at most, evenly spaced.
+
+    Notes
+    -----
+    Batches of 64, dropout .3, gradients clipped to norm 5, weights of the epoch with the lowest
+    dev_loss. All epochs are run, as the rate rises and falls once over all. Contexts of its rounds,
+    of training and dev, are not scored later: `score_outputs` refuses them.
+
+    A caption without a token says nothing: every state is equally probable. Tokens that training
+    did not know are all one word, which means what rare words mean. Of a caption, 40 tokens are
+    read. Listeners trained on contexts of three states take others, with no promise.
+    """
+
+    kind: ClassVar[str]
+    _network: ClassVar[Callable[..., torch.nn.Module]]
+    _units = 200
+
+    def __init__(
+        self,
+        *,
+        seed: int | np.random.Generator,
+        features: str = "hsv",
+        epochs: int = 8,
+        learning_rate: float = 4e-3,
+        units: int | None = None,
+        word_vectors: str | os.PathLike | None = None,
+    ) -> None:
+        known(features, (*SPACES, "raw"), "features")
+        units = self._units if units is None else units
+        check_n(units, "units")
+        self.name = self.kind
+        self.features, self.epochs, self.learning_rate = features, epochs, learning_rate
+        self.units, self.word_vectors = units, word_vectors
+        self.seed = seed if isinstance(seed, int) else None
+        self._seed = int(np.random.default_rng(seed).integers(2**62))
+        self.words: list[str] = []
+        self.temperature = 1.0
+        self.history = pd.DataFrame()
+        self.network: Any = None
+        self._data = ""
+        self._last: tuple[str, Floats] = ("", np.empty((0, 0)))
+
+    def _recipe(self) -> str:
+        return (
+            f"{self.kind} listener, epochs:{self.epochs}, units:{self.units}, seed:{self._seed}, "
+            f"rounds:{self._data[:8]}"
+        )
+
+    def fit(
+        self,
+        contexts: ArrayLike,
+        captions: Sequence[str],
+        targets: ArrayLike,
+        *,
+        dev: tuple[ArrayLike, Sequence[str], ArrayLike] | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        progress: Callable[[dict[str, float]], object] | None = None,
+    ) -> Self:
+        """Train on rounds, and calibrate on others.
+
+        Parameters
+        ----------
+        contexts : array-like of shape (n, n_states, n_features)
+            States as they are: colors in HSL (0-360, 0-100, 0-100).
+        captions : sequence of str
+            One per round.
+        targets : array-like of shape (n,)
+            Position of the state that was meant.
+        dev : tuple of (contexts, captions, targets), optional
+            Rounds to choose the epoch and the temperature on.
+        checkpoint : path, optional
+            A file for the weights: read when they were trained by the same class with the same
+            options, seed, rounds, starting weights and torch; else written after training.
+        progress : callable, optional
+            Called with the history's row after each epoch.
+
+        Returns
+        -------
+        NeuralListener
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            When lengths disagree, a state is out of range, a target is none, or the checkpoint is
+            broken or not one of nlgbench.
+        """
+        self.words = vocabulary(check_texts(captions, "captions"))
+        rows = self._rounds(contexts, captions, targets)
+        held = None if dev is None else self._rounds(*dev)
+        self.seen = frozenset(context_keys(contexts))
+        if dev is not None:
+            self.seen |= set(context_keys(dev[0]))
+        self._build(rows[1].shape[2])
+        self._data = digest({f"{n}": tensor for n, tensor in enumerate([*rows, *(held or [])])})
+        asked = self._asked() | {
+            "start": digest(self.network.state_dict()),
+            "torch": str(torch.__version__),
+        }
+        if checkpoint is not None and Path(checkpoint).exists():
+            state, settings = load(checkpoint)
+            if settings.get("asked") == asked and "seen" in settings["found"]:
+                return self._restore(state, settings["found"])
+        followed: list[tuple[float, float]] = []
+        best: dict[str, torch.Tensor] = {}
+
+        def follow(row: dict[str, float]) -> None:
+            if held is not None:
+                followed.append(self._followed(*held))
+                row["dev_loss"], row["dev_accuracy"] = followed[-1]
+                if np.argmin([loss for loss, _ in followed]) == len(followed) - 1:
+                    state = self.network.state_dict()
+                    best.update({name: value.clone() for name, value in state.items()})
+            if progress is not None:
+                progress(row)
+
+        self.temperature = 1.0
+        self.history = fit(
+            self.network,
+            rows,
+            loss=self._loss,
+            epochs=self.epochs,
+            batch_size=_BATCH,
+            learning_rate=self.learning_rate,
+            one_cycle=True,
+            max_norm=_MAX_NORM,
+            seed=self._seed,
+            progress=follow,
+        )
+        if held is not None:
+            self.network.load_state_dict(best)
+            self.history[["dev_loss", "dev_accuracy"]] = followed
+            self.history["is_kept"] = self.history.index == self.history["dev_loss"].idxmin()
+            self.temperature = fit_temperature(self._proba(*held[:2]), held[2].numpy())
+        if checkpoint is not None:
+            save(self.network, checkpoint, {"asked": asked, "found": self._found()})
+        return self
+
+    def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
+        """Say which state each caption means.
+
+        Parameters
+        ----------
+        contexts, captions
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_states)
+            Probabilities at `temperature`; rows sum to one, and equal 1 / n_states where a caption
+            has no token.
+
+        Raises
+        ------
+        ValueError
+            When it is not trained, or as `fit`.
+        """
+        tokens, states = self._inputs(contexts, captions)
+        if not len(tokens):
+            return np.empty((0, states.shape[1]))
+        # Scores, ensembles and beliefs ask the same of one study: the last answer is remembered.
+        asked = digest({"tokens": tokens, "states": states})
+        if self._last[0] != asked:
+            self._last = asked, self._proba(tokens, states)
+        return temper(self._last[1], self.temperature)
+
+    def _followed(
+        self, tokens: torch.Tensor, states: torch.Tensor, targets: torch.Tensor
+    ) -> tuple[float, float]:
+        """Return log loss at the best temperature, and accuracy, on evenly spaced rounds."""
+        step = -(-len(tokens) // _FOLLOWED)
+        proba, target = self._proba(tokens[::step], states[::step]), targets[::step].numpy()
+        best = temper(proba, fit_temperature(proba, target))
+        accuracy, nll, _ = measures(best, target, n_bins=15, confidence=0.95)["estimate"]
+        return nll, accuracy
+
+    def _proba(self, tokens: torch.Tensor, states: torch.Tensor) -> Floats:
+        """Return probabilities at temperature 1."""
+        order = (tokens != 0).sum(dim=1).argsort(stable=True)  # short ones together are quick
+        rows = (tokens[order], states[order])
+        logit = torch.empty(states.shape[:2], dtype=torch.float64)
+        logit[order] = predict(self.network, rows).double()
+        logit[tokens[:, 1:].sum(dim=1) == 0] = 0  # nothing before the end
+        below = logit - logit.amax(dim=1, keepdim=True)
+        # Nothing is impossible: e**-700 is about the least that a float64 holds.
+        return below.clamp(min=-700).softmax(dim=1).numpy()
+
+    def _rounds(
+        self, contexts: ArrayLike, captions: Sequence[str], targets: ArrayLike
+    ) -> tuple[torch.Tensor, ...]:
+        states = self._states(contexts, captions)
+        target = check_targets(targets, *states.shape[:2])
+        return torch.from_numpy(encode(captions, self.words)), states, torch.from_numpy(target)
+
+    def _inputs(
+        self, contexts: ArrayLike, captions: Sequence[str]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        if self.network is None:
+            raise ValueError(f"this {type(self).__name__} is not trained: call fit first.")
+        states = self._states(contexts, captions)
+        wanted = self._n_features
+        if states.shape[2] != wanted:
+            raise ValueError(f"states must have {wanted} features. Got {states.shape[2]}.")
+        return torch.from_numpy(encode(captions, self.words)), states
+
+    def _states(self, contexts: ArrayLike, captions: Sequence[str]) -> torch.Tensor:
+        states = check_contexts(contexts, captions)
+        if self.features != "raw":
+            states = fourier_features(states, space=self.features)
+        return torch.from_numpy(states).float()
+
+    def _build(self, n_features: int) -> None:
+        vectors = {}
+        if self.word_vectors is not None:
+            vectors = read_word_vectors(self.word_vectors, self.words)
+        n_embedding = len(next(iter(vectors.values()))) if vectors else _EMBEDDING
+        self._make(n_features, n_embedding)
+        weights = self.network.words.embed.weight
+        with torch.no_grad():
+            for word, vector in vectors.items():
+                weights[self.words.index(word)] = torch.from_numpy(vector)
+
+    def _make(self, n_features: int, n_embedding: int) -> None:
+        self._n_features = n_features
+        self._last = ("", np.empty((0, 0)))
+        with seeded(self._seed):
+            self.network = type(self)._network(len(self.words), n_features, n_embedding, self.units)
+
+    def _loss(self, network: torch.nn.Module, batch: Batch) -> torch.Tensor:
+        tokens, states, targets = batch
+        return torch.nn.functional.cross_entropy(network(tokens, states), targets)
+
+    def _asked(self) -> dict[str, Any]:
+        names = ("features", "epochs", "learning_rate", "units")
+        options = {name: getattr(self, name) for name in names}
+        named = {"listener": type(self).__name__, "seed": self._seed, "words": self.words}
+        return named | options | {"data": self._data}
+
+    def _found(self) -> dict[str, Any]:
+        return {
+            "n_features": self._n_features,
+            "n_embedding": self.network.words.embed.embedding_dim,
+            "temperature": self.temperature,
+            "history": self.history.to_dict("split", index=False),
+            "seen": " ".join(sorted(self.seen)),
+        }
+
+    def _restore(self, state: dict[str, torch.Tensor], found: dict[str, Any]) -> Self:
+        self.temperature = found["temperature"]
+        self.history = pd.DataFrame(**found["history"])
+        self.seen = frozenset(found["seen"].split())
+        self._make(found["n_features"], found["n_embedding"])
+        self.network.load_state_dict(state)
+        self.network.eval()
+        return self
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> Self:
+        """Read a checkpoint that `fit` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        NeuralListener
+            As it was.
+
+        Raises
+        ------
+        FileNotFoundError
+            When there is none.
+        ValueError
+            When the file is broken, not one of nlgbench, or of another class.
+        """
+        state, settings = load(path)
+        asked = settings.get("asked", {})
+        if asked.get("listener") != cls.__name__:
+            raise ValueError(
+                f"{path} is no {cls.__name__}: it says {asked.get('listener')!r}. Load it with "
+                "that class, or give another path."
+            )
+        options = {name: asked[name] for name in ("features", "epochs", "learning_rate", "units")}
+        listener = cls(seed=0, **options)
+        listener.seed, listener._seed = None, asked["seed"]
+        listener.words, listener._data = asked["words"], asked["data"]
+        return listener._restore(state, settings["found"])
 
 
 class LiteralListener(NeuralListener):
@@ -52,6 +405,7 @@ class LiteralListener(NeuralListener):
     array([1])
     """
 
+    kind = "literal"
     _network = LiteralNetwork
 
 
@@ -76,6 +430,7 @@ class ContextListener(NeuralListener):
     array([0])
     """
 
+    kind = "context"
     _network = ContextNetwork
     _units = 160
 
@@ -107,6 +462,7 @@ class PragmaticListener(NeuralListener):
     'red'
     """
 
+    kind = "pragmatic"
     _network = SpeakerNetwork
 
     def _loss(self, network: torch.nn.Module, batch: Batch) -> torch.Tensor:
@@ -173,7 +529,7 @@ class PragmaticListener(NeuralListener):
         sums = np.full((n, n_states), -np.inf)
         for text, weight in utterances.items():
             tokens = torch.from_numpy(encode([text] * n, self.words))
-            found = predict(self.network, (tokens, states), threads=self.threads)
+            found = predict(self.network, (tokens, states))
             sums = np.logaddexp(sums, found.double().numpy() + np.log(weight))
         said = np.array([bool(caption_tokens(caption)) for caption in captions])
         return softmax(np.log(proba) - said[:, None] * sums / self.temperature, axis=1)
@@ -216,7 +572,7 @@ class PragmaticListener(NeuralListener):
         orders of the other states.
         """
         states, target, speech = self._speaker(contexts, targets, temperature)
-        with seeded(seed, threads=self.threads) as generator, torch.no_grad():
+        with seeded(seed) as generator, torch.no_grad():
             tokens, logprob = self.network.sample(states, target, speech, generator)
         rows = [[self.words[at] for at in row if at > UNKNOWN + 2] for row in tokens.tolist()]
         return pd.DataFrame(
@@ -260,7 +616,7 @@ class PragmaticListener(NeuralListener):
         states_of = self._states(contexts, captions)
         parts = torch.arange(len(states_of)).split(256)
         self.network.eval()
-        with seeded(0, threads=self.threads), torch.no_grad():
+        with seeded(0), torch.no_grad():
             found = [
                 self.network.mean_over_orders(tokens[at], states[at], target[at], speech)
                 for at in parts
@@ -277,3 +633,168 @@ class PragmaticListener(NeuralListener):
         _, states = self._inputs(contexts, [""] * len(np.asarray(contexts)))
         target = torch.from_numpy(check_targets(targets, *states.shape[:2]))
         return states, target, Speech(torch.from_numpy(may_follow(self.words)), temperature)
+
+
+KINDS: dict[str, type[NeuralListener]] = {
+    one.kind: one for one in (LiteralListener, PragmaticListener, ContextListener)
+}
+
+
+def train_listeners(
+    study: Study,
+    names: Sequence[str] = tuple(KINDS),
+    *,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    n_jobs: int = 1,
+    seed: int | np.random.Generator = 0,
+    keep: str | os.PathLike | None = None,
+    **every: Any,
+) -> dict[str, Listener]:
+    """Train listeners on the rounds that belong to a study.
+
+    Parameters
+    ----------
+    study : Study
+        Whose outputs are scored later: ``related["train"]`` is learned from, and
+        ``related["dev"]``, where there is one, chosen and calibrated on. Rounds of either whose
+        states occur together in a context of `study` are left out.
+    names : sequence of str
+        ``literal``, ``pragmatic``, ``context``, with a number for several of a kind
+        (``literal_0``, ``literal_1``); ``ensemble`` is the mean of the others.
+    options : mapping of str to mapping, optional
+        Name, or kind, to what its class takes, such as ``{"context": {"units": 100}}``.
+    n_jobs : int, default 1
+        Processes; each trains on one thread.
+    seed : int or Generator
+        Where the random numbers come from; listener ``literal_2`` takes ``seed + 2``.
+    keep : path, optional
+        A folder for weights, which are trained again only when something changed.
+    **every
+        What the classes take, for all of them.
+
+    Returns
+    -------
+    dict of str to Listener
+        Fitted, by name. They refuse to score contexts that they learned from.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, or a study without contexts or rounds to learn from.
+
+    Examples
+    --------
+    >>> from nlgbench.worlds.simulated import simulate
+    >>> study = simulate("colors", n_contexts=6, n_rounds={"train": 300, "dev": 90}, seed=0)
+    >>> listeners = train_listeners(study, ["literal", "ensemble"], epochs=1, units=10)
+    >>> listeners["literal"].score_outputs(study).between(0, 1).all()
+    np.True_
+    """
+    parsed = {name: _parsed(name) for name in names}
+    asked = {name: found for name, found in parsed.items() if found[0] != "ensemble"}
+    if not asked and parsed:
+        asked = {kind: (kind, 0) for kind in KINDS}
+    train, dev = _learned_from(study)
+    first = seed if isinstance(seed, int) else int(seed.integers(2**31))
+    jobs = []
+    for name, (kind, number) in asked.items():
+        kws = {**every, **(options or {}).get(kind, {}), **(options or {}).get(name, {})}
+        listener = KINDS[kind](seed=first + number, **kws)
+        listener.name = name
+        place = None
+        if keep is not None:
+            Path(keep).mkdir(parents=True, exist_ok=True)
+            what = json.dumps([study.name, first + number, kws], default=str, sort_keys=True)
+            mark = hashlib.sha256(what.encode()).hexdigest()[:8]
+            place = Path(keep) / f"listener-{kind}-{mark}.safetensors"
+        jobs.append(delayed(listener.fit)(*train, dev=dev, checkpoint=place))
+    trained = dict(zip(asked, Parallel(n_jobs=n_jobs)(jobs), strict=True))
+    return {
+        name: trained[name] if name in trained else EnsembleListener(list(trained.values()))
+        for name in parsed
+    }
+
+
+def _parsed(name: str) -> tuple[str, int]:
+    """Read a listener's name as its kind and number."""
+    found = re.fullmatch(r"([a-z]+)_(\d+)", name)
+    kind, number = (found[1], int(found[2])) if found else (name, 0)
+    return known(kind, (*KINDS, "ensemble"), "listeners"), number
+
+
+def _learned_from(study: Study) -> tuple[Rounds, Rounds | None]:
+    """Lay out the rounds of train and dev that share no set of states with the study."""
+    related = study.related or {}
+    if study.contexts is None or "train" not in related:
+        raise ValueError(
+            f"{study.name} has no contexts, or no rounds to learn from: listeners need "
+            "Study(contexts=..., related={'train': rounds, 'dev': rounds})."
+        )
+    columns = feature_columns(study.contexts)
+    scored = [
+        rows[columns].to_numpy(dtype=np.float64) for _, rows in study.contexts.groupby("item_id")
+    ]
+    found: list[Rounds | None] = []
+    for split in ("train", "dev"):
+        if split not in related:
+            found.append(None)
+            continue
+        rounds = related[split]
+        assert rounds.contexts is not None
+        numbers_of_states(rounds.contexts, rounds.outputs["item_id"])
+        rows = state_rows(rounds.contexts, rounds.outputs["item_id"])
+        states = rounds.contexts[columns].to_numpy(dtype=np.float64)[rows]
+        targets = rounds.contexts["is_target"].to_numpy()[rows].argmax(axis=1)
+        new = is_unseen(states, scored)
+        texts = rounds.outputs["text"].to_numpy()[new].tolist()
+        found.append((states[new], texts, targets[new]))
+    train, dev = found
+    assert train is not None
+    return train, dev
+
+
+def score_listeners(
+    study: Study,
+    names: Sequence[str],
+    *,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    n_jobs: int = 1,
+    seed: int | np.random.Generator = 0,
+    keep: str | os.PathLike | None = None,
+) -> pd.DataFrame:
+    """Train listeners by name, and score a study's outputs by them.
+
+    Parameters
+    ----------
+    study, names, options, n_jobs, seed, keep
+        As in `train_listeners`.
+
+    Returns
+    -------
+    DataFrame
+        output_id, evaluator, score (0 to 1, higher is better: the probability of the target),
+        signature.
+
+    Raises
+    ------
+    ValueError
+        As `train_listeners`.
+
+    Examples
+    --------
+    >>> from nlgbench.worlds.simulated import simulate
+    >>> study = simulate("colors", n_contexts=6, n_rounds={"train": 300, "dev": 90}, seed=0)
+    >>> tiny = {"literal": {"epochs": 1, "units": 10}}
+    >>> score_listeners(study, ["literal"], options=tiny)["evaluator"].unique().tolist()
+    ['literal']
+    """
+    fitted = train_listeners(study, names, options=options, n_jobs=n_jobs, seed=seed, keep=keep)
+    return pd.concat(
+        [
+            pd.DataFrame({"output_id": study.outputs["output_id"], "evaluator": name}).assign(
+                score=one.score_outputs(study).to_numpy(), signature=one.signature
+            )
+            for name, one in fitted.items()
+        ],
+        ignore_index=True,
+    )

@@ -12,33 +12,37 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import entropy
 
-from nlgbench import tables
-from nlgbench.evaluators.listeners import beliefs, m_score, score_listener
-from nlgbench.evaluators.listeners.calibration import (
+from nlgbench.csv_files import TableError
+from nlgbench.evaluators.listeners import (
+    CalibratedListener,
+    EnsembleListener,
+    HumanListener,
+    Listener,
+    TableListener,
+    beliefs,
     calibration,
-    fit_temperature,
-    reliability,
-    temper,
+    m_score,
 )
-from nlgbench.evaluators.listeners.caption_words import (
+from nlgbench.evaluators.listeners.features import (
     LONGEST,
     SPECIAL,
     START,
     caption_text,
     caption_tokens,
     encode,
+    fourier_features,
+    is_unseen,
     may_follow,
     read_word_vectors,
     vocabulary,
 )
-from nlgbench.evaluators.listeners.color_features import fourier_features
-from nlgbench.evaluators.listeners.contexts import context_arrays, is_unseen
-from nlgbench.evaluators.listeners.plain import (
-    CalibratedListener,
-    EnsembleListener,
-    HumanListener,
-    TableListener,
+from nlgbench.evaluators.listeners.probabilities import (
+    fit_temperature,
+    measures,
+    reliability,
+    temper,
 )
+from nlgbench.study import Study
 
 NAMES = {"red": 0, "orange": 30, "green": 120, "blue": 220, "purple": 280}
 
@@ -112,17 +116,28 @@ def test_what_is_no_distribution_is_refused(speaker, listener, message):
 # Tables
 
 
-def study(*, sizes=(3, 2, 3)):
-    contexts, outputs = [], []
-    for item, n in enumerate(sizes):
-        for state in range(n):
-            contexts.append(("d", f"i{item}", f"c{state}", state == 1, 10.0 * state, 90.0, 50.0))
-        outputs.append(("d", f"o{item}", f"i{item}", "s", "red", True, ""))
-    names = ["dataset", "item_id", "state", "is_target", "hue", "saturation", "lightness"]
-    return (
-        pd.DataFrame(outputs, columns=tables.columns("outputs")),
-        pd.DataFrame(contexts, columns=names),
+def study(*, sizes=(3, 2, 3), texts=None):
+    outputs = [(f"o{n}", f"i{n}", "s", "red", True, "") for n in range(len(sizes))]
+    contexts = [
+        (f"i{item}", f"c{state}", state == 1, 10.0 * state, 90.0, 50.0)
+        for item, n in enumerate(sizes)
+        for state in range(n)
+    ]
+    return Study(
+        pd.DataFrame(
+            outputs, columns=["output_id", "item_id", "system", "text", "is_human", "context"]
+        ),
+        contexts=pd.DataFrame(
+            contexts, columns=["item_id", "state", "is_target", "hue", "saturation", "lightness"]
+        ),
     )
+
+
+class Asked(Listener):
+    """Whatever a function answers."""
+
+    def __init__(self, function):
+        self.predict_proba = function
 
 
 def rising(contexts, captions):
@@ -132,50 +147,51 @@ def rising(contexts, captions):
 
 
 def test_outputs_are_scored_whatever_the_sizes_of_their_contexts():
-    outputs, contexts = study()
-    scores = score_listener(rising, outputs, contexts, evaluator="rising")
-    assert scores["output_id"].tolist() == ["o0", "o1", "o2"]
-    np.testing.assert_allclose(scores["score"], [11 / 33, 11 / 12, 11 / 33])
-    long = beliefs(rising, outputs, contexts, evaluator="rising")
+    asked = study()
+    scores = Asked(rising).score_outputs(asked)
+    assert scores.index.tolist() == ["o0", "o1", "o2"]
+    np.testing.assert_allclose(scores, [11 / 33, 11 / 12, 11 / 33])
+    long = beliefs(asked, {"rising": Asked(rising)})
     np.testing.assert_allclose(long.groupby("output_id")["probability"].sum(), 1)
     chosen = long[long["is_target"]]
-    np.testing.assert_allclose(chosen["probability"], scores["score"])
+    np.testing.assert_allclose(chosen["probability"], scores)
     assert long["output_id"].tolist() == ["o0"] * 3 + ["o1"] * 2 + ["o2"] * 3
     assert long["state"].tolist() == ["c0", "c1", "c2", "c0", "c1", "c0", "c1", "c2"]
     # Rows of both tables may stand in any order.
-    mixed = contexts.sample(frac=1, random_state=0)
-    again = score_listener(rising, outputs[::-1], mixed, evaluator="rising")
-    pd.testing.assert_frame_equal(again[::-1].reset_index(drop=True), scores)
+    mixed = asked.replace(
+        outputs=asked.outputs[::-1], contexts=asked.contexts.sample(frac=1, random_state=0)
+    )
+    again = Asked(rising).score_outputs(mixed)
+    assert again.index.tolist() == ["o2", "o1", "o0"]
+    np.testing.assert_allclose(again[::-1], scores)
+    # Two of three states and one of two have the highest belief at the last state, not the target.
+    measured = calibration(asked, Asked(rising)).measures.set_index("measure")
+    assert measured.loc["accuracy", "estimate"] == pytest.approx(1 / 3)
+    assert measured.loc["nll", "estimate"] == pytest.approx(-np.log(scores).mean())
 
 
 def test_a_speaker_may_be_unsure():
-    outputs, contexts = study(sizes=(2,))
-    unsure = contexts.assign(belief=[0.25, 0.75])
-    found = score_listener(rising, outputs, unsure, evaluator="r", speaker="belief")
+    asked = study(sizes=(2,))
+    unsure = asked.replace(contexts=asked.contexts.assign(belief=[0.25, 0.75]))
+    found = Asked(rising).score_outputs(unsure, speaker="belief")
     kl = 0.25 * math.log(0.25 / (1 / 12)) + 0.75 * math.log(0.75 / (11 / 12))
-    assert found["score"].item() == pytest.approx(math.exp(-kl))
-    with pytest.raises(ValueError, match=r"no numbers in a column 'belif'.* Did you mean 'belief'"):
-        score_listener(rising, outputs, unsure, evaluator="r", speaker="belif")
+    assert found.item() == pytest.approx(math.exp(-kl))
 
 
 def test_tables_that_cannot_be_scored_say_why():
-    outputs, contexts = study()
-    with pytest.raises(ValueError, match=r"items must have as many states each. Got 2 \('i1'\)"):
-        context_arrays(contexts, ["i0", "i1"])
-    for wrong in (contexts.assign(is_target=False), contexts.assign(is_target=True)):
-        with pytest.raises(tables.TableError, match="exactly one state of each item"):
-            score_listener(rising, outputs, wrong, evaluator="r")
-    with pytest.raises(ValueError, match=r"no item 'i1' of 'd' \(1 outputs\)"):
-        score_listener(rising, outputs, contexts[contexts["item_id"] != "i1"], evaluator="r")
-    with pytest.raises(ValueError, match="no item 'i9'"):
-        context_arrays(contexts, ["i9"])
-    both = pd.concat([contexts, contexts.assign(dataset="e")])
-    with pytest.raises(ValueError, match="one dataset"):
-        context_arrays(both, ["i0"])
+    asked = study()
+    for target in (False, True):
+        with pytest.raises(TableError, match="exactly one state of each item"):
+            asked.replace(contexts=asked.contexts.assign(is_target=target))
+    few = asked.replace(contexts=asked.contexts[asked.contexts["item_id"] != "i1"])
+    with pytest.raises(ValueError, match=r"no item 'i1' \(1 outputs\)"):
+        Asked(rising).score_outputs(few)
+    with pytest.raises(ValueError, match="has no contexts, which say what could be meant"):
+        Asked(rising).score_outputs(asked.replace(contexts=None))
     with pytest.raises(ValueError, match=r"row 0 of the probabilities .* sum 3"):
-        score_listener(lambda c, _: np.ones(c.shape[:2]), outputs, contexts, evaluator="r")
+        Asked(lambda c, _: np.ones(c.shape[:2])).score_outputs(asked)
     with pytest.raises(ValueError, match=r"shape \(2, 3\)"):
-        score_listener(lambda c, _: np.ones((1, 2)) / 2, outputs, contexts, evaluator="r")
+        Asked(lambda c, _: np.ones((1, 2)) / 2).score_outputs(asked)
 
 
 def test_contexts_are_told_apart_by_their_states_in_any_order():
@@ -198,9 +214,7 @@ def test_people_are_their_votes():
     assert np.isnan(found[3]).all()
     turned = human.predict_proba(contexts[:, [2, 0, 1]], captions)
     np.testing.assert_array_equal(turned, found[:, [2, 0, 1]])
-    outputs, table = study(sizes=(3,))
-    unheard = score_listener(human, outputs, table, evaluator="human")
-    assert unheard["score"].isna().all()
+    assert human.score_outputs(study(sizes=(3,))).isna().all()
     twins = np.array([[[5.0], [5.0], [9.0]]])
     shared = HumanListener(smoothing=1).fit(twins, ["x"], [0]).predict_proba(twins, ["x"])
     np.testing.assert_allclose(shared, np.array([[1.5, 1.5, 1]]) / 4)
@@ -220,21 +234,19 @@ def test_a_table_of_probabilities_is_looked_up():
 def test_an_ensemble_is_the_mean():
     contexts, captions, _ = rounds(30, seed=0)
 
-    class Fixed:
-        def __init__(self, seed):
-            self.proba = random_proba(30, 3, seed=seed)
-
-        def predict_proba(self, contexts, captions):
-            return self.proba
-
-    listeners = [Fixed(0), Fixed(1)]
+    answers = [random_proba(30, 3, seed=seed) for seed in range(2)]
+    listeners = [Asked(lambda contexts, captions, own=own: own) for own in answers]
     found = EnsembleListener(listeners).predict_proba(contexts, captions)
-    np.testing.assert_allclose(found, (listeners[0].proba + listeners[1].proba) / 2)
+    np.testing.assert_allclose(found, (answers[0] + answers[1]) / 2)
     with pytest.raises(ValueError, match="one listener at least"):
         EnsembleListener([])
 
 
 # Calibration
+
+
+def measured(proba, targets, n_bins=15):
+    return measures(proba, targets, n_bins=n_bins, confidence=0.95)
 
 
 def test_a_temperature_is_recovered():
@@ -247,49 +259,43 @@ def test_a_temperature_is_recovered():
     assert temperature == pytest.approx(2, rel=0.05)
     np.testing.assert_allclose(temper(temper(true, 0.5), 2), true, atol=1e-12)
     before, after = (
-        calibration(proba, targets).set_index("measure")["estimate"]
+        measured(proba, targets).set_index("measure")["estimate"]
         for proba in (sure, temper(sure, temperature))
     )
     assert before["accuracy"] == after["accuracy"]
     assert after["nll"] < before["nll"]
     assert after["ece"] < 0.02 < before["ece"]
 
-    class Sure:
-        def predict_proba(self, contexts, captions):
-            return sure
-
-    calm = CalibratedListener(Sure()).fit(None, None, targets)
+    calm = CalibratedListener(Asked(lambda contexts, captions: sure)).fit([], [], targets)
     assert calm.temperature == temperature
-    np.testing.assert_array_equal(calm.predict_proba(None, None), temper(sure, temperature))
+    np.testing.assert_array_equal(calm.predict_proba([], []), temper(sure, temperature))
 
 
 def test_measures_by_hand():
     """Two bins: .9 and .8 (right once), .5 and .45 (right once; ties are split)."""
     proba = [[0.9, 0.1, 0], [0.8, 0.2, 0], [0.5, 0.5, 0], [0.45, 0.35, 0.2]]
-    found = calibration(proba, [0, 1, 1, 0], n_bins=2).set_index("measure")
+    found = measured(proba, [0, 1, 1, 0], n_bins=2).set_index("measure")
     assert found.loc["accuracy", "estimate"] == (1 + 0 + 0.5 + 1) / 4
     nll = -np.log([0.9, 0.2, 0.5, 0.45]).mean()
     assert found.loc["nll", "estimate"] == pytest.approx(nll)
     # .5 belongs to the lower bin, whose upper end it is.
     ece = 0.5 * abs(0.85 - 0.5) + 0.5 * abs(0.475 - 0.75)
     assert found.loc["ece", "estimate"] == pytest.approx(ece)
-    bins = reliability(proba, [0, 1, 1, 0], n_bins=2)
+    bins = reliability(proba, [0, 1, 1, 0], n_bins=2, confidence=0.95)
     np.testing.assert_allclose(bins["share"], [0.75, 0.5])
     np.testing.assert_allclose(bins["ece"], ece)
     assert ((bins["ci_low"] < bins["share"]) & (bins["share"] < bins["ci_high"])).all()
 
 
 def test_rows_without_an_opinion_are_counted():
-    table = calibration([[0.5, 0.5], [np.nan, np.nan]], [0, 0])
+    table = measured([[0.5, 0.5], [np.nan, np.nan]], [0, 0])
     assert table["n"].tolist() == [1] * 3
     assert table["n_undefined"].tolist() == [1] * 3
-    with pytest.raises(ValueError, match="none of NaN"):
-        calibration([[np.nan, np.nan]], [0])
+    with pytest.raises(ValueError, match="all are NaN"):
+        measured([[np.nan, np.nan]], [0])
     with pytest.raises(ValueError, match="target of row 1 has probability 0"):
         fit_temperature([[0.5, 0.5], [1, 0]], [0, 1])
-    with pytest.raises(ValueError, match="temperature must be above 0"):
-        temper([[0.5, 0.5]], 0)
-    certain = calibration([[0.0, 1.0]] * 2, [0, 1]).set_index("measure")
+    certain = measured([[0.0, 1.0]] * 2, [0, 1]).set_index("measure")
     assert certain.loc["nll", "estimate"] == np.inf
     assert np.isnan(certain.loc["nll", "ci_low"])
     assert certain.loc["nll", "reason"] != ""
@@ -373,8 +379,6 @@ def test_rare_words_are_unknown_and_long_captions_cut():
     assert words == [*SPECIAL, "red"]
     assert encode(["mauve"], words).tolist() == [[1, 3]]
     assert encode(["red " * 99], words).shape == (1, LONGEST + 1)
-    with pytest.raises(ValueError, match=r"captions\[1\] is None"):
-        encode(["red", None], words)
 
 
 def test_word_vectors_are_read_or_refused(tmp_path):
@@ -407,6 +411,8 @@ from nlgbench.evaluators.listeners.neural import (  # noqa: E402
     ContextListener,
     LiteralListener,
     PragmaticListener,
+    score_listeners,
+    train_listeners,
 )
 from nlgbench.training import seeded  # noqa: E402
 
@@ -423,7 +429,7 @@ def trained():
 
 
 def accuracy(listener, contexts, captions, targets):
-    return calibration(listener.predict_proba(contexts, captions), targets)["estimate"].iloc[0]
+    return measured(listener.predict_proba(contexts, captions), targets)["estimate"].iloc[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -434,9 +440,11 @@ def test_listeners_learn_names_they_can_be_asked_about(trained, kind):
     np.testing.assert_allclose(proba.sum(axis=1), 1, atol=1e-12)
     assert accuracy(listener, *TEST) > 0.95
     assert listener.history["dev_accuracy"].iloc[-1] > 0.95
-    stages = listener.calibrated.pivot(index="stage", columns="measure", values="estimate")
-    assert stages.loc["after", "nll"] <= stages.loc["before", "nll"]
-    assert stages.loc["after", "accuracy"] == stages.loc["before", "accuracy"]
+    after = listener.predict_proba(*DEV[:2])
+    stages = {"before": temper(after, 1 / listener.temperature), "after": after}
+    before, after = (measured(one, DEV[2])["estimate"] for one in stages.values())
+    assert after[1] <= before[1]
+    assert after[0] == before[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -506,7 +514,8 @@ def test_a_checkpoint_is_reused_until_something_changes(tmp_path):
         np.testing.assert_array_equal(other.predict_proba(*TEST[:2]), expected)
         assert other.temperature == first.temperature
         pd.testing.assert_frame_equal(other.history, first.history)
-        pd.testing.assert_frame_equal(other.calibrated, first.calibrated)
+        assert other.seen == first.seen
+        assert other.signature == first.signature
     renamed = [caption.replace("red", "rot") for caption in rows[1]]
     for changed in (
         {"seed": 1},
@@ -572,10 +581,12 @@ def test_what_cannot_be_asked_says_why(trained):
             listener.predict_proba(contexts, captions)
     with pytest.raises(ValueError, match="is not trained: call fit"):
         LiteralListener(seed=0).predict_proba([[color, color]], ["a"])
-    with pytest.raises(ValueError, match="features 'lab' is unknown"):
+    with pytest.raises(ValueError, match="features: 'lab' is unknown"):
         LiteralListener(seed=0, features="lab")
     with pytest.raises(ValueError, match=r"targets\[0\] is 2"):
         LiteralListener(seed=0).fit([[color, color]], ["a"], [2])
+    with pytest.raises(ValueError, match=r"captions\[0\] is None"):
+        LiteralListener(seed=0).fit([[color, color]], [None], [0])
     assert listener.predict_proba(np.empty((0, 3, 3)), []).shape == (0, 3)
 
 
@@ -592,6 +603,100 @@ def test_states_need_not_be_colors():
     assert accuracy(listener, states, captions, targets) > 0.85 * (1 / matches).mean()
     with pytest.raises(ValueError, match="must have 5 features"):
         listener.predict_proba(states[:, :, :3], captions)
+
+
+# Listeners of a study
+
+
+def games(n=80, *, seed=0, name="games", contexts=None):
+    """Rounds as a study; the colors of `contexts`, where given, are among them."""
+    colors, captions, targets = rounds(n, seed=seed)
+    if contexts is not None:
+        colors[: len(contexts)] = contexts
+    ids = [f"{name}{at}" for at in range(n)]
+    rows = [
+        (item, f"c{state}", state == target, *color)
+        for item, states, target in zip(ids, colors, targets, strict=True)
+        for state, color in enumerate(states)
+    ]
+    names = ["item_id", "state", "is_target", "hue", "saturation", "lightness"]
+    outputs = pd.DataFrame({"output_id": ids, "item_id": ids, "system": "human", "text": captions})
+    return Study(outputs, contexts=pd.DataFrame(rows, columns=names), name=name), colors
+
+
+@pytest.fixture(scope="module")
+def played():
+    scored, colors = games(40, seed=5)
+    # The first ten rounds of dev, and of train, have the colors that are scored.
+    train, dev = (
+        games(n, seed=seed, name=name, contexts=colors[:10, ::-1])[0]
+        for name, n, seed in (("train", 400, 6), ("dev", 100, 7))
+    )
+    return scored.replace(related={"train": train, "dev": dev})
+
+
+SMALL = {"epochs": 4, "units": 20, "learning_rate": 0.01}
+
+
+def test_listeners_learn_from_the_rounds_of_a_study_but_not_from_what_is_scored(played):
+    names = ["literal_0", "context_0", "literal_1", "ensemble"]
+    listeners = train_listeners(played, names, seed=3, **SMALL)
+    assert list(listeners) == names
+    assert [listeners[name].seed for name in names[:3]] == [3, 3, 4]
+    assert len(listeners["literal_0"].seen) == 390 + 90
+    scores = {name: one.score_outputs(played) for name, one in listeners.items()}
+    np.testing.assert_allclose(
+        scores["ensemble"], sum(scores[name] for name in names[:3]) / 3, atol=1e-12
+    )
+    assert scores["literal_0"].mean() > 0.6
+    said = beliefs(played, listeners)
+    right = said[said["is_target"]].set_index(["evaluator", "output_id"])["probability"]
+    for name in names:
+        np.testing.assert_array_equal(right[name], scores[name])
+    for rounds_of in ("train", "dev"):
+        with pytest.raises(ValueError, match=r"learned from the context of item .*10"):
+            listeners["literal_1"].score_outputs(played.related[rounds_of])
+    with pytest.raises(ValueError, match="learned from the context"):
+        listeners["ensemble"].score_outputs(played.related["dev"])
+
+
+def test_scores_by_name_are_those_of_the_trained_listeners(played, tmp_path):
+    options = {"literal": SMALL, "literal_1": {"epochs": 1}}
+    table = score_listeners(
+        played, ["literal", "literal_1"], options=options, seed=3, keep=tmp_path
+    )
+    assert list(table) == ["output_id", "evaluator", "score", "signature"]
+    assert len(list(tmp_path.glob("listener-literal-*.safetensors"))) == 2
+    listeners = train_listeners(played, ["literal_0", "literal"], seed=3, keep=tmp_path, **SMALL)
+    own = table[table["evaluator"] == "literal"]
+    np.testing.assert_array_equal(own["score"], listeners["literal"].score_outputs(played))
+    np.testing.assert_array_equal(own["score"], listeners["literal_0"].score_outputs(played))
+    assert own["signature"].unique().tolist() == [listeners["literal"].signature]
+    assert table["signature"].nunique() == 2
+    assert table["score"].between(0, 1).all()
+
+
+def test_calibration_is_measured_with_and_without_the_temperature(played):
+    listeners = train_listeners(played, ["literal_0", "ensemble"], seed=3, **SMALL)
+    fresh, _ = games(300, seed=11)
+    found = calibration(fresh, listeners)
+    wide = found.measures.pivot(index=["listener", "stage"], columns="measure", values="estimate")
+    assert wide.index.tolist() == [
+        ("ensemble", "after"), ("literal", "after"), ("literal", "before")
+    ]  # fmt: skip
+    assert wide.loc[("literal", "before"), "accuracy"] == wide.loc[("literal", "after"), "accuracy"]
+    assert wide.loc[("literal", "before"), "nll"] != wide.loc[("literal", "after"), "nll"]
+    np.testing.assert_allclose(wide.loc["ensemble"], wide.loc[[("literal", "after")]])
+    assert found.bins.groupby(["listener", "stage"])["n"].sum().tolist() == [300] * 3
+
+
+def test_what_cannot_be_trained_says_why(played):
+    with pytest.raises(
+        ValueError, match=r"listeners: 'litteral' is unknown. Did you mean 'literal'"
+    ):
+        train_listeners(played, ["litteral"])
+    with pytest.raises(ValueError, match="no rounds to learn from"):
+        train_listeners(played.replace(related={}))
 
 
 # The speaker

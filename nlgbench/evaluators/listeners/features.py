@@ -1,0 +1,253 @@
+"""What listeners read: captions as numbered tokens, colors as waves, contexts as arrays."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from nlgbench.text import check_texts
+
+Floats = NDArray[np.float64]
+
+# Captions
+
+PADDING, UNKNOWN, START, END = range(4)
+#: What stands before the words in a vocabulary, at the positions above.
+SPECIAL = ("<padding>", "<unknown>", "<start>", "<end>")
+ENDINGS = ("+er", "+est", "+ish")
+#: Tokens that are read of one caption, without the end; 7 of 15,665 in Monroe train have more.
+LONGEST = 40
+
+_PIECE = re.compile(r"[a-z0-9']+|[^\sa-z0-9']")
+_STEM = 3
+
+
+def caption_tokens(caption: str) -> list[str]:
+    """Cut a caption into lower-case words and marks; endings of words are tokens of their own.
+
+    -er, -est and -ish are split off where at least three letters stand before them, after Monroe,
+    Hawkins, Goodman and Potts (2017, doi:10.1162/tacl_a_00064). No dictionary is asked: *other* is
+    ``oth +er``, always. That costs nothing, as no two words have the same tokens.
+
+    >>> caption_tokens("The Brightest greenish-blue")
+    ['the', 'bright', '+est', 'green', '+ish', '-', 'blue']
+    """
+    tokens: list[str] = []
+    for piece in _PIECE.findall(caption.lower()):
+        endings: list[str] = []
+        while ending := next(
+            (e for e in ENDINGS if piece.endswith(e[1:]) and len(piece) >= _STEM + len(e) - 1), None
+        ):
+            endings.insert(0, ending)
+            piece = piece[: 1 - len(ending)]
+        tokens += [piece, *endings]
+    return tokens
+
+
+def caption_text(tokens: Sequence[str]) -> str:
+    """Put tokens together: a text whose tokens they are, where `may_follow` allows each step."""
+    return " ".join(tokens).replace(" +", "")
+
+
+def may_follow(words: Sequence[str]) -> NDArray[np.bool_]:
+    """Say which tokens (columns) can stand after which (rows), so that tokens are some text's.
+
+    An ending follows words of three letters or other endings, the end does not follow the start,
+    and what has no text never follows.
+    """
+    allowed = np.ones((len(words), len(words)), dtype=bool)
+    is_ending = np.array([word in ENDINGS for word in words])
+    is_word = np.array([len(w) >= _STEM and _PIECE.fullmatch(w) is not None for w in words])
+    allowed[np.ix_(~(is_ending | is_word), is_ending)] = False
+    allowed[:, [PADDING, UNKNOWN, START]] = False
+    allowed[START, END] = False
+    return allowed
+
+
+def vocabulary(captions: Sequence[str]) -> list[str]:
+    """List `SPECIAL`, then the tokens that occur twice or more, in alphabetical order.
+
+    Rarer tokens are the unknown word, which so is learned, too.
+    """
+    counts = Counter(token for caption in captions for token in caption_tokens(caption))
+    return [*SPECIAL, *sorted(token for token, n in counts.items() if n >= 2)]
+
+
+def encode(captions: Sequence[str], words: Sequence[str]) -> NDArray[np.int64]:
+    """Turn captions into numbers: positions in `words`, then the end, then padding."""
+    index = {word: at for at, word in enumerate(words)}
+    rows = [
+        [*(index.get(token, UNKNOWN) for token in caption_tokens(caption)[:LONGEST]), END]
+        for caption in captions
+    ]
+    found = np.full((len(rows), max(map(len, rows), default=1)), PADDING)
+    for row, numbers in zip(found, rows, strict=True):
+        row[: len(numbers)] = numbers
+    return found
+
+
+def read_word_vectors(
+    path: str | os.PathLike, words: Sequence[str]
+) -> dict[str, NDArray[np.float32]]:
+    """Read the vectors of some words from a text file as GloVe's: a word and its numbers a line."""
+    wanted, found, length = set(words), {}, None
+    with Path(path).open(encoding="utf-8") as lines:
+        for at, line in enumerate(lines, 1):
+            word, *numbers = line.rstrip("\n").split(" ")
+            length = len(numbers) if length is None else length
+            if len(numbers) != length or not length:
+                raise ValueError(
+                    f"{path}, line {at} has {len(numbers)} numbers, not {length}, after its word: "
+                    "it must be a text file of word vectors, as GloVe's are, without a header."
+                )
+            if word in wanted:
+                try:
+                    vector = np.array(numbers, dtype=np.float32)
+                except ValueError as error:
+                    raise ValueError(f"{path}, line {at}: {error}. Get the file anew.") from error
+                if not np.isfinite(vector).all():
+                    raise ValueError(f"{path}, line {at} is not finite. Get the file anew.")
+                found[word] = vector
+    if not found:
+        raise ValueError(f"{path} has none of the {len(wanted)} words: is it the right language?")
+    return found
+
+
+# Colors
+
+#: Columns of a ``contexts`` table that hold a color, and the greatest value of each.
+COLOR = ("hue", "saturation", "lightness")
+LIMITS = (360.0, 100.0, 100.0)
+SPACES = ("hsv", "rgb")
+
+_FREQUENCIES = np.array(list(product(range(3), repeat=3)), dtype=np.float64)
+
+
+def fourier_features(colors: ArrayLike, *, space: str = "hsv") -> Floats:
+    """Represent HSL colors, (..., 3), by 54 waves over their color space: cosines, then sines.
+
+    ``exp(-2 pi i (j x + k y + l z))`` for j, k, l in 0, 1, 2, real and imaginary parts, as in
+    Monroe, Hawkins, Goodman and Potts (2017, doi:10.1162/tacl_a_00064). A network sees a hue as the
+    circle that it is, and can draw regions that are not convex. The hue of gray shows on no
+    screen, but it is still a coordinate of HSV.
+    """
+    hsl = _checked_colors(colors)
+    phase = -2 * np.pi * (_to_hsv(hsl) if space == "hsv" else _to_rgb(hsl)) @ _FREQUENCIES.T
+    return np.concatenate([np.cos(phase), np.sin(phase)], axis=-1)
+
+
+def _checked_colors(colors: ArrayLike) -> Floats:
+    hsl = np.asarray(colors, dtype=np.float64)
+    if hsl.shape[-1] != 3:
+        raise ValueError(
+            f"colors must have the three numbers {', '.join(COLOR)} last. Got shape {hsl.shape}: "
+            "for states of another kind, give listeners features='raw'."
+        )
+    bad = ~((hsl >= 0) & (hsl <= LIMITS))
+    if bad.any():
+        *place, part = (int(at) for at in np.argwhere(bad)[0])
+        raise ValueError(
+            f"the {COLOR[part]} at {place} is {hsl[(*place, part)]:g}; it must be from 0 to "
+            f"{LIMITS[part]:g}: scale fractions, and turn RGB into HSL (colorsys.rgb_to_hls)."
+        )
+    return hsl
+
+
+def _to_hsv(hsl: Floats) -> Floats:
+    hue, saturation, lightness = np.moveaxis(hsl / LIMITS, -1, 0)
+    value = lightness + saturation * np.minimum(lightness, 1 - lightness)
+    bright = np.where(value > 0, value, 1.0)
+    return np.stack([hue, 2 * (1 - lightness / bright) * (value > 0), value], axis=-1)
+
+
+def _to_rgb(hsl: Floats) -> Floats:
+    hue, saturation, lightness = np.moveaxis(hsl / LIMITS, -1, 0)
+    reach = saturation * np.minimum(lightness, 1 - lightness)
+    # The CSS Color Module's formula: each channel is a clipped triangle wave of the hue.
+    turn = (np.array([0.0, 8.0, 4.0]) + 12 * hue[..., None]) % 12
+    wave = np.clip(np.minimum(turn - 3, 9 - turn), -1, 1)
+    return lightness[..., None] - reach[..., None] * wave
+
+
+# Contexts
+
+
+def feature_columns(contexts: pd.DataFrame) -> list[str]:
+    """Name the columns of contexts that listeners see: a color's, or else all features."""
+    if set(COLOR) <= set(contexts):
+        return list(COLOR)
+    known = ("item_id", "state", "is_target")
+    return [str(name) for name in contexts if name not in known]
+
+
+def numbers_of_states(contexts: pd.DataFrame, item_ids: pd.Series) -> pd.Series:
+    """Count the states of each item, all of which must be there."""
+    found = item_ids.map(contexts["item_id"].value_counts())
+    lost = found.isna()
+    if lost.any():
+        raise ValueError(
+            f"contexts has no item {item_ids[lost].iloc[0]!r} ({int(lost.sum())} outputs): add its "
+            "states, or leave its outputs out."
+        )
+    return found.astype(np.int64)
+
+
+def state_rows(contexts: pd.DataFrame, item_ids: pd.Series) -> NDArray[np.int64]:
+    """Find the rows of each item's states, (n, n_states); each item must have as many."""
+    places: dict[str, list[int]] = {}
+    for at, item in enumerate(contexts["item_id"]):
+        places.setdefault(item, []).append(at)
+    rows = np.array([places[item] for item in item_ids], dtype=np.int64)
+    return rows.reshape(len(item_ids), -1)
+
+
+def state_sets(contexts: ArrayLike | Sequence[Floats]) -> list[tuple[tuple[float, ...], ...]]:
+    """Name each context, (n_states, n_features), by its states in whatever order."""
+    listed = [np.asarray(one, dtype=np.float64).tolist() for one in contexts]  # type: ignore[union-attr]
+    return [tuple(sorted(map(tuple, one))) for one in listed]
+
+
+def check_contexts(contexts: ArrayLike, captions: Sequence[str]) -> Floats:
+    """Refuse what are no states, (n, n_states, n_features), with a caption each."""
+    try:
+        found = np.asarray(contexts, dtype=np.float64)
+    except ValueError:
+        found = np.empty(0)
+    if found.ndim != 3 or found.shape[1] < 2:
+        raise ValueError(
+            "contexts must have the shape (n, n_states, n_features), with at least 2 states, as "
+            f"many in each: ask about others apart. Got {found.shape if found.size else 'none'}."
+        )
+    if len(check_texts(captions, "captions")) != len(found):
+        raise ValueError(
+            f"there must be one caption per context. Got {len(captions)} captions and "
+            f"{len(found)} contexts."
+        )
+    bad = ~np.isfinite(found).all(axis=(1, 2))
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(f"contexts[{row}] is {found[row].tolist()}; states must be finite.")
+    return found
+
+
+def is_unseen(contexts: ArrayLike, evaluated: ArrayLike | Sequence[Floats]) -> NDArray[np.bool_]:
+    """Say which contexts have states that occur together in no evaluated one, in any order."""
+    known = set(state_sets(evaluated))
+    return np.array([one not in known for one in state_sets(contexts)], dtype=bool)
+
+
+def context_keys(contexts: ArrayLike) -> list[str]:
+    """Name each context by a hash of its states in whatever order."""
+    return [
+        hashlib.blake2b(repr(one).encode(), digest_size=8).hexdigest()
+        for one in state_sets(contexts)
+    ]

@@ -1,0 +1,485 @@
+"""Listeners: what they are asked, how outputs are scored by them, and those without a network."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from nlgbench.evaluators.listeners.features import (
+    check_contexts,
+    context_keys,
+    feature_columns,
+    numbers_of_states,
+    state_rows,
+    state_sets,
+)
+from nlgbench.evaluators.listeners.probabilities import (
+    check_proba,
+    check_targets,
+    fit_temperature,
+    m_score,
+    measures,
+    reliability,
+    temper,
+)
+from nlgbench.study import Study
+
+Floats = NDArray[np.float64]
+State = tuple[float, ...]
+
+
+class Listener:
+    """What can be asked which state a caption means: give `predict_proba` to make one of your own.
+
+    Attributes
+    ----------
+    name : str
+        What tables call it.
+    signature : str
+        What its scores are: recipe, unit and scale.
+
+    Examples
+    --------
+    >>> class Guess(Listener):
+    ...     name = "guess"
+    ...
+    ...     def predict_proba(self, contexts, captions):
+    ...         return np.full(contexts.shape[:2], 1 / contexts.shape[1])
+    >>> output = pd.DataFrame({"output_id": ["o"], "item_id": "i", "system": "s", "text": "red"})
+    >>> context = pd.DataFrame({"item_id": "i", "state": ["1", "2"], "hue": [0.0, 9.0]})
+    >>> context["is_target"] = [True, False]
+    >>> Guess().score_outputs(Study(output, contexts=context)).to_dict()
+    {'o': 0.5}
+    """
+
+    name: str = "listener"
+    #: Contexts that it learned from or was calibrated on, which it does not score.
+    seen: frozenset[str] = frozenset()
+
+    @property
+    def signature(self) -> str:
+        """Say what its scores are: recipe, unit and scale."""
+        return f"exp(-KL(S||L))|{self._recipe()}|speaker:target|scale:0-1"
+
+    def _recipe(self) -> str:
+        return self.name
+
+    def predict_proba(self, contexts: Any, captions: Any) -> Floats:
+        """Give the probability of each state, (n, n_states); a row of NaN where it cannot say.
+
+        Parameters
+        ----------
+        contexts : array-like of shape (n, n_states, n_features)
+            States as they are.
+        captions : sequence of str
+            One per context.
+        """
+        raise NotImplementedError
+
+    def score_outputs(self, study: Study, *, speaker: str | None = None) -> pd.Series:
+        """Score outputs by how well the listener understands them.
+
+        Parameters
+        ----------
+        study : Study
+            With contexts.
+        speaker : str, optional
+            Column of `contexts` with S(w), which sums to one over the states of an item. Default:
+            the speaker means the target.
+
+        Returns
+        -------
+        Series
+            By output_id: ``exp(-M)`` (`m_score`), 0 to 1, higher is better: the probability of the
+            target, unless `speaker` is given. NaN where the listener has no opinion.
+
+        Raises
+        ------
+        ValueError
+            When an output has no context, the listener learned from one of the contexts, its answer
+            is none, or what the speaker believes does not sum to one.
+        """
+        scores = []
+        for part, rows, keys, proba in answers(self, study):
+            at = [n for n, key in enumerate(keys) if key in self.seen]
+            if at:
+                raise ValueError(
+                    f"{self.name} learned from the context of item {part['item_id'].iloc[at[0]]!r} "
+                    f"({len(at)} outputs): leave such rounds out of what it is trained and "
+                    "calibrated on."
+                )
+            contexts = study.contexts
+            assert contexts is not None
+            if speaker is None:
+                target = contexts["is_target"].to_numpy()[rows]
+                score = np.where(target, proba, 0).sum(axis=1)
+            else:
+                score = np.exp(-m_score(contexts[speaker].to_numpy(dtype=np.float64)[rows], proba))
+            scores.append(pd.Series(score, index=part.index))
+        found = pd.concat(scores).reindex(study.outputs.index)
+        return found.set_axis(study.outputs["output_id"].to_numpy()).rename("score")
+
+
+def answers(
+    listener: Listener, study: Study
+) -> Iterator[tuple[pd.DataFrame, NDArray[np.int64], list[str], Floats]]:
+    """Ask of outputs whose items have as many states: outputs, rows of states, keys, answer."""
+    contexts = study.contexts
+    if contexts is None:
+        raise ValueError(
+            f"{study.name} has no contexts, which say what could be meant: give Study(contexts=...)"
+            " with item_id, state, is_target and a column per feature."
+        )
+    n_states = numbers_of_states(contexts, study.outputs["item_id"])
+    values = contexts[feature_columns(contexts)].to_numpy(dtype=np.float64)
+    for n, part in study.outputs.groupby(n_states, sort=False):
+        rows = state_rows(contexts, part["item_id"])
+        states = values[rows]
+        answer = listener.predict_proba(states, part["text"].tolist())
+        keys = context_keys(states) if listener.seen else [""] * len(part)
+        yield part, rows, keys, check_proba(answer, n=len(part), n_states=int(n))
+
+
+Listeners = Listener | Mapping[str, Listener] | Iterable[Listener]
+
+
+def named(listeners: Listeners) -> dict[str, Listener]:
+    """List listeners by name."""
+    if isinstance(listeners, Listener):
+        return {listeners.name: listeners}
+    if isinstance(listeners, Mapping):
+        return dict(listeners)
+    return {one.name: one for one in listeners}
+
+
+def beliefs(study: Study, listeners: Listeners) -> pd.DataFrame:
+    """Ask listeners which state each output means.
+
+    Parameters
+    ----------
+    study : Study
+        With contexts; items may have different numbers of states.
+    listeners : Listener, several, or a mapping of name to Listener
+        Such as from `train_listeners`.
+
+    Returns
+    -------
+    DataFrame
+        A row per listener, output and state: output_id, item_id, evaluator, state, is_target,
+        probability (rows of an output sum to one, or are all NaN).
+
+    Raises
+    ------
+    ValueError
+        When an output has no context, or a listener's answer is none.
+
+    Examples
+    --------
+    >>> output = pd.DataFrame({"output_id": ["o"], "item_id": "i", "system": "s", "text": "red"})
+    >>> context = pd.DataFrame({"item_id": "i", "state": ["1", "2"], "hue": [0.0, 9.0]})
+    >>> context["is_target"] = [True, False]
+    >>> table = TableListener([[[0], [9]]], ["red"], [[0.7, 0.3]])
+    >>> found = beliefs(Study(output, contexts=context), table)
+    >>> found["probability"].tolist()
+    [0.7, 0.3]
+    """
+    frames = []
+    for name, listener in named(listeners).items():
+        parts = []
+        for part, rows, _, proba in answers(listener, study):
+            assert study.contexts is not None
+            states = study.contexts.iloc[rows.ravel()]
+            found = part.loc[part.index.repeat(proba.shape[1]), ["output_id", "item_id"]]
+            parts.append(
+                found.assign(
+                    evaluator=name,
+                    state=states["state"].array,
+                    is_target=states["is_target"].array,
+                    probability=proba.ravel(),
+                )
+            )
+        frames.append(pd.concat(parts).sort_index(kind="stable"))
+    return pd.concat(frames, ignore_index=True)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How good listeners' probabilities are.
+
+    Attributes
+    ----------
+    measures : DataFrame
+        A row per listener, stage and measure: measure, estimate, ci_low, ci_high, confidence, n,
+        n_undefined, reason, listener, seed, stage. ``accuracy`` (0 to 1, higher is better): the
+        most probable state is the target; where m are equally probable and the target is one of
+        them, 1 / m. ``nll`` (nats, lower is better): mean minus log-probability of the target.
+        ``ece`` (0 to 1, lower is better): expected calibration error.
+    bins : DataFrame
+        A row per listener, stage and bin of probability: bin_low (exclusive), bin_high (inclusive),
+        probability (mean in the bin), share (how often right, ties split), ci_low, ci_high,
+        confidence, n, ece (of all bins), listener, seed, stage. NaN in an empty bin.
+    """
+
+    measures: pd.DataFrame
+    bins: pd.DataFrame
+
+
+def calibration(
+    study: Study, listeners: Listeners, *, n_bins: int = 15, confidence: float = 0.95
+) -> Calibration:
+    """Measure whether listeners' probabilities mean what they say, before and after calibration.
+
+    Parameters
+    ----------
+    study : Study
+        With contexts, and outputs that mean their targets: rounds that nothing was chosen on.
+    listeners : Listener, several, or a mapping of name to Listener
+        Those with a temperature are measured without it, too (stage ``before``).
+    n_bins : int, default 15
+        Bins of equal width for the calibration error.
+    confidence : float, default 0.95
+        Coverage asked for.
+
+    Returns
+    -------
+    Calibration
+        Tables of measures and of bins; `plot_reliability` draws it.
+
+    Raises
+    ------
+    ValueError
+        As `beliefs`, or when a listener has no opinion at all.
+
+    Notes
+    -----
+    Expected calibration error as in Guo et al. (2017, arXiv:1706.04599, section 2): the highest
+    probability of each output falls into bins of equal width, and the error is
+    ``sum(n_b / n * |share_b - probability_b|)``. It has no interval: it is above 0 even for a
+    calibrated listener, the more so the fewer outputs there are, so resampling would put its
+    interval too high. Intervals take outputs as independent: Wilson's for accuracy and shares,
+    normal for nll.
+
+    Examples
+    --------
+    >>> table = TableListener([[[0], [9]]], ["red"], [[0.7, 0.3]])
+    >>> output = pd.DataFrame({"output_id": ["o"], "item_id": "i", "system": "s", "text": "red"})
+    >>> context = pd.DataFrame({"item_id": "i", "state": ["1", "2"], "hue": [0.0, 9.0]})
+    >>> context["is_target"] = [True, False]
+    >>> found = calibration(Study(output, contexts=context), table).measures
+    >>> found.set_index("measure")["estimate"].round(3).to_dict()
+    {'accuracy': 1.0, 'nll': 0.357, 'ece': 0.3}
+    """
+    tables: list[pd.DataFrame] = []
+    curves: list[pd.DataFrame] = []
+    for name, listener in named(listeners).items():
+        proba, targets = _of_all(listener, study)
+        stages = {"after": proba}
+        temperature = getattr(listener, "temperature", None)
+        if temperature is not None:
+            stages = {"before": temper(proba, 1 / temperature), **stages}
+        about = {
+            "listener": getattr(listener, "kind", name),
+            "seed": getattr(listener, "seed", None),
+        }
+        for stage, found in stages.items():
+            for table, measure in ((tables, measures), (curves, reliability)):
+                rows = measure(found, targets, n_bins=n_bins, confidence=confidence)
+                table.append(rows.assign(**about, stage=stage))
+    return Calibration(pd.concat(tables, ignore_index=True), pd.concat(curves, ignore_index=True))
+
+
+def _of_all(listener: Listener, study: Study) -> tuple[Floats, NDArray[np.int64]]:
+    """Give beliefs of all outputs and places of their targets; fewer states are padded by 0."""
+    found, targets = [], []
+    for _, rows, _, proba in answers(listener, study):
+        assert study.contexts is not None
+        found.append(pd.DataFrame(proba))
+        targets.append(study.contexts["is_target"].to_numpy()[rows].argmax(axis=1))
+    whole = pd.concat(found)
+    silent = whole[0].isna().to_numpy()
+    proba = whole.fillna(0.0).to_numpy(copy=True)
+    proba[silent] = np.nan
+    return proba, np.concatenate(targets)
+
+
+class HumanListener(Listener):
+    """The votes of people who picked a state.
+
+    Parameters
+    ----------
+    smoothing : float
+        Votes added to each state of a context that somebody voted on. With 0, a state without votes
+        has probability 0, and M is infinite where it is the target.
+
+    Examples
+    --------
+    >>> context, votes = [[0], [9]], [0, 0, 1]
+    >>> human = HumanListener().fit([context] * 3, ["red"] * 3, votes)
+    >>> human.predict_proba([context[::-1], context], ["red", "blue"]).round(2)
+    array([[0.33, 0.67],
+           [ nan,  nan]])
+    """
+
+    name = "human"
+
+    def __init__(self, *, smoothing: float = 0.0) -> None:
+        if not 0 <= smoothing < np.inf:
+            raise ValueError(f"smoothing must not be negative. Got {smoothing}.")
+        self.smoothing = smoothing
+        self._votes: dict[tuple, Counter[State]] = {}
+
+    def fit(self, contexts: ArrayLike, captions: Sequence[str], targets: ArrayLike) -> Self:
+        """Count votes: a row per vote, where `targets` is the position of the state picked."""
+        states = check_contexts(contexts, captions)
+        picked = check_targets(targets, *states.shape[:2])
+        self._votes = defaultdict(Counter)
+        for key, one, at in zip(_keys(states, captions), states.tolist(), picked, strict=True):
+            self._votes[key][tuple(one[at])] += 1
+        return self
+
+    def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
+        """Return shares of votes, (n, n_states); NaN where nobody heard the caption there.
+
+        Captions must be the same to the letter, contexts of the same states in any order. Equal
+        states of one context share their votes.
+        """
+        votes = _looked_up(self._votes, contexts, captions) + self.smoothing
+        return votes / votes.sum(axis=1, keepdims=True)
+
+
+class TableListener(Listener):
+    """Probabilities that were computed elsewhere, looked up.
+
+    Parameters
+    ----------
+    contexts : array-like of shape (n, n_states, n_features)
+        States as they are.
+    captions : sequence of str
+        One per context.
+    proba : array-like of shape (n, n_states)
+        Rows with sum one. Of equal captions in equal contexts the last counts.
+
+    Examples
+    --------
+    >>> table = TableListener([[[0], [9]]], ["red"], [[0.7, 0.3]])
+    >>> table.predict_proba([[[9], [0]], [[0], [9]]], ["red", "blue"])
+    array([[0.3, 0.7],
+           [nan, nan]])
+    """
+
+    name = "table"
+
+    def __init__(self, contexts: ArrayLike, captions: Sequence[str], proba: ArrayLike) -> None:
+        states = check_contexts(contexts, captions)
+        given = check_proba(proba, n=len(states), n_states=states.shape[1])
+        self._table: dict[tuple, dict[State, float]] = {}
+        for key, one, row in zip(_keys(states, captions), states.tolist(), given, strict=True):
+            self._table[key] = dict.fromkeys(map(tuple, one), 0.0)
+            for state, probability in zip(map(tuple, one), row.tolist(), strict=True):
+                self._table[key][state] += probability
+
+    def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
+        """Return the table's probabilities, (n, n_states); NaN where it has none.
+
+        As in `HumanListener`, captions must be the same to the letter.
+        """
+        return _looked_up(self._table, contexts, captions)
+
+
+def _looked_up(
+    table: Mapping[tuple, Mapping[State, float]], contexts: ArrayLike, captions: Sequence[str]
+) -> Floats:
+    states = check_contexts(contexts, captions)
+    found = np.full(states.shape[:2], np.nan)
+    for row, (key, one) in enumerate(zip(_keys(states, captions), states.tolist(), strict=True)):
+        if key in table:
+            there = [tuple(state) for state in one]
+            found[row] = [table[key].get(state, 0) / there.count(state) for state in there]
+    return found
+
+
+def _keys(states: Floats, captions: Sequence[str]) -> list[tuple]:
+    return list(zip(captions, state_sets(states), strict=True))
+
+
+class EnsembleListener(Listener):
+    """The mean of several listeners' probabilities.
+
+    Parameters
+    ----------
+    listeners : sequence of Listener
+        At least one, fitted. Where one has no opinion, neither has the ensemble.
+
+    Examples
+    --------
+    >>> context, votes = [[0], [9]], [0, 0, 1]
+    >>> fitted = [HumanListener(smoothing=n).fit([context] * 3, ["red"] * 3, votes) for n in (0, 9)]
+    >>> EnsembleListener(fitted).predict_proba([context], ["red"]).round(2)
+    array([[0.6, 0.4]])
+    """
+
+    name = "ensemble"
+
+    def __init__(self, listeners: Sequence[Listener]) -> None:
+        if not len(listeners):
+            raise ValueError("an ensemble needs one listener at least.")
+        self.listeners = list(listeners)
+        self.seen = frozenset().union(*(one.seen for one in self.listeners))
+
+    def _recipe(self) -> str:
+        return f"mean of {', '.join(one._recipe() for one in self.listeners)}"
+
+    def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
+        """Return mean probabilities, (n, n_states)."""
+        found = [check_proba(one.predict_proba(contexts, captions)) for one in self.listeners]
+        return np.asarray(np.mean(found, axis=0))
+
+
+class CalibratedListener(Listener):
+    """A listener at a temperature: how a fitted one, as an ensemble, is calibrated on dev.
+
+    Parameters
+    ----------
+    listener : Listener
+        Fitted already.
+
+    Attributes
+    ----------
+    temperature : float
+        At which the targets of `fit` are most probable.
+
+    Examples
+    --------
+    >>> context, votes = [[0], [9]], [0, 0, 0, 1]
+    >>> human = HumanListener().fit([context] * 4, ["red"] * 4, votes)
+    >>> calm = CalibratedListener(human).fit([context] * 2, ["red"] * 2, [0, 1])
+    >>> calm.predict_proba([context], ["red"]).round(1)
+    array([[0.5, 0.5]])
+    """
+
+    def __init__(self, listener: Listener) -> None:
+        self.listener, self.name = listener, f"calibrated {listener.name}"
+        self.temperature = 1.0
+        self.seen = listener.seen
+
+    def _recipe(self) -> str:
+        return f"{self.listener._recipe()} at temperature {self.temperature:.3g}"
+
+    def fit(self, contexts: ArrayLike, captions: Sequence[str], targets: ArrayLike) -> Self:
+        """Fit the temperature, on rounds that the listener was not trained on."""
+        proba = check_proba(self.listener.predict_proba(contexts, captions))
+        if np.isnan(proba).any():
+            raise ValueError("the listener has no opinion on some rounds: leave those out.")
+        self.temperature = fit_temperature(proba, check_targets(targets, *proba.shape))
+        self.seen = self.listener.seen | set(context_keys(contexts))
+        return self
+
+    def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
+        """Return its probabilities at the temperature, (n, n_states)."""
+        return temper(self.listener.predict_proba(contexts, captions), self.temperature)

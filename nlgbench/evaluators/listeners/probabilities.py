@@ -1,0 +1,207 @@
+"""Probabilities of states: the measure M, whether they mean what they say, and one temperature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import rel_entr, softmax
+from scipy.stats import norm
+from statsmodels.stats.proportion import proportion_confint
+
+from nlgbench.text import check_n
+
+Floats = NDArray[np.float64]
+
+_LOWEST, _HIGHEST = 0.05, 20.0
+
+
+def m_score(speaker: ArrayLike, listener_proba: ArrayLike) -> Floats:
+    """Measure how far a listener's beliefs are from the speaker's.
+
+    Parameters
+    ----------
+    speaker : array-like of shape (n, n_states) or (n,)
+        S(w), rows with sum one; or the position of the one state that is meant.
+    listener_proba : array-like of shape (n, n_states)
+        L(w | u).
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        M in nats: 0 where they agree, higher is worse, infinite where the listener rules out what
+        the speaker does not. NaN where the listener has no opinion. ``exp(-M)`` is 0 to 1, higher
+        is better: the probability of the target, where the speaker means one state.
+
+    Raises
+    ------
+    ValueError
+        When either are no probabilities, or the shapes differ.
+
+    Notes
+    -----
+    ``M(u | S, L) = KL(S(w) || L(w | u))``, equation 1 of Newman, Cohn-Gordon and Potts (2020,
+    arXiv:1909.07290, section 4).
+
+    Examples
+    --------
+    >>> m_score([[1, 0, 0], [0.5, 0.5, 0]], [[0.5, 0.25, 0.25]] * 2).round(3)
+    array([0.693, 0.347])
+    >>> m_score([0], [[0.5, 0.25, 0.25]]).round(3)
+    array([0.693])
+    """
+    found = check_proba(listener_proba)
+    n, n_states = found.shape
+    meant = np.asarray(speaker)
+    if meant.ndim == 1:
+        meant = np.eye(n_states)[check_targets(meant, n, n_states)]
+    meant = check_proba(meant, n=n, n_states=n_states)
+    return np.asarray(rel_entr(meant, found).sum(axis=1))
+
+
+def temper(proba: ArrayLike, temperature: float) -> Floats:
+    """Flatten (above 1) or sharpen (below) rows: proportional to ``proba ** (1 / temperature)``."""
+    with np.errstate(divide="ignore"):
+        return softmax(np.log(np.asarray(proba, dtype=np.float64)) / temperature, axis=1)
+
+
+def fit_temperature(proba: ArrayLike, targets: ArrayLike) -> float:
+    """Find the temperature, .05 to 20, at which targets are most probable.
+
+    Temperature scaling (Guo et al. 2017, arXiv:1706.04599, section 4.2): one number, fitted by
+    maximum likelihood. It leaves the order of states as it is, so accuracy stays; over contexts,
+    the order of the targets' probabilities may change.
+    """
+    found, target = np.asarray(proba, dtype=np.float64), np.asarray(targets)
+    chosen = found[np.arange(len(found)), target]
+    if not chosen.all():
+        raise ValueError(
+            f"the target of row {int((chosen == 0).argmax())} has probability 0 "
+            f"({int((chosen == 0).sum())} rows): no temperature changes that. Mix a little of the "
+            "uniform distribution into the probabilities first."
+        )
+
+    def loss(log_temperature: float) -> float:
+        scaled = temper(found, float(np.exp(log_temperature)))
+        return -float(np.log(scaled[np.arange(len(found)), target]).mean())
+
+    bounds = (np.log(_LOWEST), np.log(_HIGHEST))
+    best = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(best.x))
+
+
+def measures(
+    proba: ArrayLike, targets: ArrayLike, *, n_bins: int, confidence: float
+) -> pd.DataFrame:
+    """Take accuracy, log loss and calibration error of probabilities; rows of NaN are counted."""
+    found, target, n_undefined = _answered(proba, targets)
+    n = len(found)
+    right = _right(found, target)
+    with np.errstate(divide="ignore"):
+        losses = -np.log(found[np.arange(n), target])
+    half = np.nan
+    if n > 1 and np.isfinite(losses).all():
+        half = norm.ppf(0.5 + confidence / 2) * losses.std(ddof=1) / np.sqrt(n)
+    low, high = proportion_confint(right.sum(), n, alpha=1 - confidence, method="wilson")
+    no_nll = "" if np.isfinite(half) else "a target has probability 0, or there is one row"
+    rows: list[tuple[str, float, float, float, str]] = [
+        ("accuracy", right.mean(), low, high, ""),
+        ("nll", losses.mean(), losses.mean() - half, losses.mean() + half, no_nll),
+        ("ece", _ece(_bins(found, right, n_bins)), np.nan, np.nan, "biased upward"),
+    ]
+    names = ["measure", "estimate", "ci_low", "ci_high", "reason"]
+    table = pd.DataFrame(rows, columns=names)
+    table = table.assign(confidence=confidence, n=n, n_undefined=n_undefined)
+    return table[[*names[:-1], "confidence", "n", "n_undefined", "reason"]]
+
+
+def reliability(
+    proba: ArrayLike, targets: ArrayLike, *, n_bins: int, confidence: float
+) -> pd.DataFrame:
+    """Say in each bin of probability how often the most probable state was the target."""
+    found, target, _ = _answered(proba, targets)
+    table = _bins(found, _right(found, target), n_bins)
+    used = table["n"] > 0
+    low, high = proportion_confint(
+        (table["share"] * table["n"])[used], table["n"][used], alpha=1 - confidence, method="wilson"
+    )
+    table.loc[used, ["ci_low", "ci_high"]] = np.column_stack([low, high])
+    table = table.assign(confidence=confidence, ece=_ece(table))
+    names = "bin_low bin_high probability share ci_low ci_high confidence n ece"
+    return table[names.split()]
+
+
+def _answered(proba: ArrayLike, targets: ArrayLike) -> tuple[Floats, NDArray[np.int64], int]:
+    found, target = np.asarray(proba, dtype=np.float64), np.asarray(targets)
+    used = ~np.isnan(found).any(axis=1)
+    if not used.any():
+        raise ValueError("there must be rounds, and an opinion on one of them: all are NaN.")
+    return found[used], target[used], int((~used).sum())
+
+
+def _right(proba: Floats, target: NDArray[np.int64]) -> Floats:
+    """Return 1 where the most probable state is the target, its share where several are."""
+    best = np.isclose(proba, proba.max(axis=1, keepdims=True), rtol=1e-9, atol=0)
+    return best[np.arange(len(proba)), target] / best.sum(axis=1)
+
+
+def _bins(proba: Floats, right: Floats, n_bins: int) -> pd.DataFrame:
+    check_n(n_bins, "n_bins")
+    highest = proba.max(axis=1)
+    place = np.clip(np.ceil(highest * n_bins).astype(np.int64) - 1, 0, n_bins - 1)
+    n = np.bincount(place, minlength=n_bins)
+    some = np.where(n > 0, n, np.nan)
+    columns: dict[str, Any] = {
+        "bin_low": np.arange(n_bins) / n_bins,
+        "bin_high": np.arange(1, n_bins + 1) / n_bins,
+        "probability": np.bincount(place, highest, n_bins) / some,
+        "share": np.bincount(place, right, n_bins) / some,
+        "n": n,
+    }
+    return pd.DataFrame(columns)
+
+
+def _ece(bins: pd.DataFrame) -> float:
+    gap = (bins["probability"] - bins["share"]).abs()
+    return float((gap * bins["n"]).sum() / bins["n"].sum())
+
+
+def check_proba(proba: ArrayLike, *, n: int | None = None, n_states: int | None = None) -> Floats:
+    """Refuse what are no probabilities, (n, n_states); a row of NaN alone is no opinion."""
+    found = np.asarray(proba, dtype=np.float64)
+    if found.ndim != 2 or n not in (None, len(found)) or n_states not in (None, found.shape[1]):
+        wanted = ("n" if n is None else n, "n_states" if n_states is None else n_states)
+        raise ValueError(
+            f"probabilities must have the shape ({wanted[0]}, {wanted[1]}): a row per caption, a "
+            f"column per state. Got {found.shape}."
+        )
+    inside = ((found >= 0) & (found <= 1)).all(axis=1) & (abs(found.sum(axis=1) - 1) <= 1e-6)
+    bad = ~(inside | np.isnan(found).all(axis=1))
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(
+            f"row {row} of the probabilities is {found[row].tolist()}, with sum "
+            f"{found[row].sum():g}; each row must hold numbers from 0 to 1 with sum 1: divide each "
+            "row by its sum."
+        )
+    return found
+
+
+def check_targets(targets: ArrayLike, n: int, n_states: int) -> NDArray[np.int64]:
+    """Refuse what are no positions of states, (n,), each from 0 to ``n_states - 1``."""
+    found = np.asarray(targets)
+    if found.shape != (n,):
+        raise ValueError(
+            f"targets must be {n} whole numbers, one per caption. Got shape {found.shape}."
+        )
+    bad = ~np.isin(found, np.arange(n_states))
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(
+            f"targets[{row}] is {found[row]}; it must be the position of one state, 0 to "
+            f"{n_states - 1}."
+        )
+    return found.astype(np.int64)
