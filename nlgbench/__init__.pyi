@@ -33,3 +33,6 @@ from nlgbench.plots.figures import Drawing as Drawing
 from nlgbench.plots.figures import drawing as drawing
 from nlgbench.plots.forest import plot_flip as plot_flip
 from nlgbench.plots.forest import plot_forest as plot_forest
+from nlgbench.plots.reliability import plot_reliability as plot_reliability
+from nlgbench.plots.swatches import plot_contexts as plot_contexts
+from nlgbench.plots.violins import plot_violins as plot_violins

@@ -2,52 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
+from nlgbench.evaluators.listeners import Calibration
 from nlgbench.plots.columns import require_columns
+from nlgbench.plots.figures import Drawing, canvas, in_paper_style
 from nlgbench.plots.intervals import draw_intervals
-from nlgbench.plots.style import GROUPS
+from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
 
 _LINES = ("--", "-", ":", "-.")
 
 
+@in_paper_style
 def plot_reliability(
-    table: pd.DataFrame,
+    calibrated: Calibration | pd.DataFrame,
     *,
-    ax: Axes | None = None,
-    legend: bool = True,
+    seed: int | None = None,
+    ax: Axes | Sequence[Axes] | None = None,
     **plot_kws: Any,
-) -> Axes:
-    """Draw how often events happened against the probability they were given.
+) -> Drawing:
+    """Draw how often listeners were right against the probability they gave.
 
     Parameters
     ----------
-    table : DataFrame
-        One row per bin: ``probability`` (mean in the bin), ``share`` (how often it happened).
-        Optional ``stage`` (such as "before" and "after" calibration), drawn as lines of their
-        own; ``ci_low`` and ``ci_high`` of the share; and ``ece``, the expected calibration error
-        of the stage, written in the legend. Bins without a probability or a share are left out.
-    ax : Axes, optional
-        Where to draw; the current axes by default.
-    legend : bool, default True
-        Above the plot, where there are stages.
+    calibrated : Calibration or DataFrame
+        From `nlgbench.calibration`; or a row per bin: ``probability`` (mean in the bin), ``share``
+        (how often it happened), optional ``listener`` (a panel each), ``stage`` (such as "before"
+        and "after" calibration, a line each), ``ci_low`` and ``ci_high`` of the share, and ``ece``,
+        the expected calibration error of the stage. Empty bins are left out.
+    seed : int, optional
+        Which of several listeners of one kind is drawn. Default: the first.
+    ax : Axes or sequence of Axes, optional
+        One for each listener; a figure of its own by default.
     **plot_kws
         Handed to `matplotlib.axes.Axes.plot`.
 
     Returns
     -------
-    Axes
+    Drawing
         On the diagonal, probabilities are as often right as they say; below it they say too much.
+        Its data are the bins.
 
     Raises
     ------
     ValueError
-        If a column is missing, a value is none between 0 and 1, or stages are too many.
+        If a column is missing, a value is none between 0 and 1, or axes are too few or stages too
+        many.
+
+    Examples
+    --------
+    >>> bins = pd.DataFrame({"probability": [0.4, 0.8], "share": [0.5, 0.7]})
+    >>> len(plot_reliability(bins).axes)
+    1
     """
+    table = calibrated.bins if isinstance(calibrated, Calibration) else calibrated
     require_columns(table, ("probability", "share"), "table has")
     for name in ("probability", "share"):
         bad = ~(table[name].isna() | table[name].between(0, 1))
@@ -56,6 +68,35 @@ def plot_reliability(
                 f"table has {name} = {table[name][bad].iloc[0]:g}: it must be between 0 and 1; "
                 "divide percentages by 100."
             )
+    if "seed" in table and table["seed"].notna().any():
+        chosen = table["seed"].iloc[0] if seed is None else seed
+        table = table[table["seed"].isna() | (table["seed"] == chosen)]
+    of = table["listener"] if "listener" in table else pd.Series("", table.index)
+    groups = {str(name): rows for name, rows in table.groupby(of, sort=False)}
+    if ax is None:
+        width = ONE_COLUMN if len(groups) == 1 else TWO_COLUMN
+        figure, panels = canvas(width, 2.7, columns=len(groups), sharey=True)
+    else:
+        panels = (ax,) if isinstance(ax, Axes) else tuple(ax)
+        figure = panels[0].get_figure(root=True)  # type: ignore[assignment]
+    if len(panels) != len(groups):
+        raise ValueError(f"{len(groups)} listeners need as many axes, not {len(panels)}.")
+    for panel, (name, rows) in zip(panels, groups.items(), strict=True):
+        _draw(panel, rows, plot_kws)
+        panel.set_xlabel(f"Probability ({name})" if name else "Probability given")
+    panels[0].set_ylabel("Share that happened")
+    errors = ""
+    if "ece" in table and "stage" in table:
+        found = table.assign(listener=of).drop_duplicates(["listener", "stage"])
+        errors = " Calibration errors: " + "; ".join(
+            f"{row.listener} {row.stage} {row.ece:.3f}".strip() for row in found.itertuples()
+        )
+        errors += "."
+    alt = "How often each listener is right, against the probability it gave." + errors
+    return Drawing(figure, panels, table, alt)
+
+
+def _draw(ax: Axes, table: pd.DataFrame, plot_kws: dict[str, Any]) -> None:
     stages = table["stage"].astype(str) if "stage" in table else pd.Series("", table.index)
     names = list(dict.fromkeys(stages))
     if len(names) > len(_LINES):
@@ -63,7 +104,6 @@ def plot_reliability(
             f"table has {len(names)} stages, and only {len(_LINES)} can be told apart: "
             f"{', '.join(names)}. Draw them in several figures."
         )
-    ax = plt.gca() if ax is None else ax
     ax.plot([0, 1], [0, 1], color="#777777", linewidth=0.6, zorder=1)
     for n, stage in enumerate(names):
         rows = table[stages == stage].dropna(subset=["probability", "share"])
@@ -83,8 +123,5 @@ def plot_reliability(
                 ax, rows["probability"], rows["ci_low"], rows["ci_high"], upright=True, color=color
             )
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-    ax.set_xlabel("Probability given")
-    ax.set_ylabel("Share that happened")
-    if legend and names != [""]:
+    if names != [""]:
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=1, borderaxespad=0.2)
-    return ax

@@ -1,72 +1,118 @@
-"""Contexts of colors with what listeners make of a caption (Figure 1)."""
+"""Contexts of colors with what listeners make of a caption."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from colorsys import hls_to_rgb
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from nlgbench.plots.columns import require_columns
+from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.style import TWO_COLUMN
+from nlgbench.study import Study
 
-_COLUMNS = ("state", "is_target", "hue", "saturation", "lightness")
+_FEATURES = ["hue", "saturation", "lightness"]
+_LIMITS = (360, 100, 100)
 
 
-def plot_context(
-    context: pd.DataFrame,
-    caption: str = "",
+@in_paper_style
+def plot_contexts(
+    study: Study,
+    beliefs: pd.DataFrame,
     *,
-    probabilities: Mapping[str, Sequence[float]] | None = None,
-    ax: Axes | None = None,
-    note: str = "",
+    outputs: Sequence[str] | None = None,
+    columns: int = 2,
+    ax: Axes | Sequence[Axes] | None = None,
     **patch_kws: Any,
-) -> Axes:
-    """Draw the colors of a context, its target, and each listener's probabilities.
+) -> Drawing:
+    """Draw captions with the colors of their contexts, the target, and listeners' probabilities.
 
     Parameters
     ----------
-    context : DataFrame
-        Rows of a ``contexts`` table: ``state``, ``is_target``, ``hue`` (0 to 360), ``saturation``
-        and ``lightness`` (0 to 100). Swatches are in its order.
-    caption : str
-        Written above, in quotes.
-    probabilities : mapping of str to sequence of float, optional
-        Listener -> probability of each state, in the order of `context`. Each is a row of bars
-        under the swatches, as wide as it is probable, with its number. NaN is written as a dash.
-    ax : Axes, optional
-        Where to draw; the current axes by default.
-    note : str
-        Written after the caption, such as its quality.
+    study : Study
+        Whose contexts have hue (0 to 360), saturation and lightness (0 to 100).
+    beliefs : DataFrame
+        From `nlgbench.beliefs`; listeners are drawn in order of appearance.
+    outputs : sequence of str, optional
+        Panels, by output_id, in this order. Default: all of `beliefs`.
+    columns : int, default 2
+        Panels beside each other.
+    ax : Axes or sequence of Axes, optional
+        At least one for each output; a figure of its own by default.
     **patch_kws
         Handed to the swatches' `matplotlib.patches.Rectangle`.
 
     Returns
     -------
-    Axes
-        Without frame and ticks. The target has a thick frame and a triangle above it, so that it
-        can be told without color.
+    Drawing
+        The target has a thick frame and a triangle above it, so that it can be told without color.
+        Each listener is a row of bars under the swatches, as wide as the state is probable, with
+        its number; a dash where it has no opinion. Its data are output_id, state, is_target,
+        listener, probability.
 
     Raises
     ------
     ValueError
-        If a column is missing, a color is out of range, the target is not one, or a listener has
-        another number of probabilities, or one that is none.
+        If the contexts are no colors, an output is not in `beliefs`, or axes are too few.
+
+    Examples
+    --------
+    >>> output = pd.DataFrame({"output_id": ["o"], "item_id": "i", "system": "s", "text": "red"})
+    >>> context = pd.DataFrame({"item_id": "i", "state": ["1", "2"], "hue": [0.0, 120.0]})
+    >>> context = context.assign(saturation=90.0, lightness=50.0, is_target=[True, False])
+    >>> believed = context[["state", "is_target"]].assign(
+    ...     output_id="o", evaluator="guess", probability=0.5
+    ... )
+    >>> plot_contexts(Study(output, contexts=context), believed).data["listener"].tolist()
+    ['guess', 'guess']
     """
-    require_columns(context, _COLUMNS, "context has")
-    if context["is_target"].sum() != 1:
-        raise ValueError(f"context has {context['is_target'].sum()} targets: mark exactly one.")
-    listeners = {name: np.asarray(row, float) for name, row in (probabilities or {}).items()}
-    for name, row in listeners.items():
-        if len(row) != len(context) or not (np.isnan(row) | ((row >= 0) & (row <= 1))).all():
-            raise ValueError(
-                f"probabilities of {name!r} must be {len(context)} numbers between 0 and 1, one "
-                f"for each state; got {row.tolist()}."
-            )
-    ax = plt.gca() if ax is None else ax
+    contexts = study.contexts
+    if contexts is None or not set(_FEATURES) <= set(contexts):
+        raise ValueError(f"contexts of {study.name} are no colors: hue, saturation, lightness.")
+    chosen = list(dict.fromkeys(beliefs["output_id"])) if outputs is None else list(outputs)
+    lost = sorted(set(chosen) - set(beliefs["output_id"]))
+    if lost:
+        raise ValueError(f"beliefs have no output {lost[0]!r}: ask the listeners of it, too.")
+    data = beliefs[beliefs["output_id"].isin(chosen)]
+    # A number parts listeners of one kind; where there is one of each, the kind says enough.
+    kinds = data["evaluator"].str.replace(r"_\d+$", "", regex=True)
+    alone = kinds.nunique() == data["evaluator"].nunique()
+    data = data.assign(listener=kinds if alone else data["evaluator"])
+    if ax is None:
+        rows = -(-len(chosen) // columns)
+        figure, panels = canvas(TWO_COLUMN, 1.6 * rows, rows=rows, columns=columns)
+    else:
+        panels = (ax,) if isinstance(ax, Axes) else tuple(ax)
+        figure = panels[0].get_figure(root=True)  # type: ignore[assignment]
+    if len(panels) < len(chosen):
+        raise ValueError(f"{len(chosen)} captions need as many axes, not {len(panels)}.")
+    captions = study.outputs.set_index("output_id").loc[chosen]
+    listeners = list(dict.fromkeys(data["listener"]))
+    for panel, (name, row) in zip(panels, captions.iterrows(), strict=False):
+        context = contexts[contexts["item_id"] == row["item_id"]]
+        own = data[data["output_id"] == name]
+        found = own.pivot(index="listener", columns="state", values="probability")
+        found = found.reindex(index=listeners, columns=context["state"].tolist())
+        _draw(panel, context, found, f"“{row['text']}” ({row['system']})", patch_kws)
+    for panel in panels[len(chosen) :]:
+        panel.axis("off")
+    return Drawing(
+        figure,
+        panels[: len(chosen)],
+        data[["output_id", "state", "is_target", "listener", "probability"]],
+        f"{len(chosen)} captions with their colors, the target framed, and the probabilities of "
+        f"{len(listeners)} listeners.",
+    )
+
+
+def _draw(
+    ax: Axes, context: pd.DataFrame, found: pd.DataFrame, title: str, patch_kws: dict[str, Any]
+) -> None:
+    """Draw one context, its swatches above the listeners' bars."""
     for place, (color, target) in enumerate(
         zip(_rgb(context), context["is_target"].tolist(), strict=True)
     ):
@@ -75,107 +121,30 @@ def plot_context(
         ax.add_patch(Rectangle((place + 0.05, 0.0), 0.9, 0.8, **look))
         if target:
             ax.plot(place + 0.5, 0.96, marker="v", color="black", markersize=4, clip_on=False)
-    for n, (name, row) in enumerate(listeners.items(), 1):
+    for n, (name, row) in enumerate(found.iterrows(), 1):
         bottom = -0.5 * n
-        ax.text(-0.08, bottom + 0.16, name, ha="right", va="center", fontsize=6.5)
+        ax.text(-0.08, bottom + 0.16, str(name), ha="right", va="center", fontsize=6.5)
         for place, value in enumerate(row):
             frame = (place + 0.05, bottom), 0.9, 0.32
             ax.add_patch(Rectangle(*frame, facecolor="white", edgecolor="#999999", linewidth=0.4))
-            if np.isnan(value):
-                ax.text(place + 0.5, bottom + 0.15, "–", ha="center", va="center", fontsize=6.5)
-                continue
-            ax.add_patch(Rectangle(frame[0], 0.9 * value, 0.32, facecolor="#BBBBBB", linewidth=0))
-            text = f"{value:.2f}"
+            text = "–" if np.isnan(value) else f"{value:.2f}"
+            if not np.isnan(value):
+                bar = Rectangle(frame[0], 0.9 * value, 0.32, facecolor="#BBBBBB", linewidth=0)
+                ax.add_patch(bar)
             ax.text(place + 0.5, bottom + 0.15, text, ha="center", va="center", fontsize=6.5)
     ax.set_xlim(0, len(context))
-    ax.set_ylim(-0.5 * len(listeners) - 0.1, 1.05)
+    ax.set_ylim(-0.5 * len(found) - 0.1, 1.05)
     ax.axis("off")
-    words = " ".join(part for part in (f"“{caption}”" if caption else "", note) if part)
     # A caption is data: a dollar sign in it starts no formula.
-    ax.set_title(words, loc="left", fontsize=7, parse_math=False)
-    return ax
+    ax.set_title(title, loc="left", fontsize=7, parse_math=False)
 
 
 def _rgb(context: pd.DataFrame) -> list[tuple[float, float, float]]:
-    from colorsys import hls_to_rgb
-
-    colors = context[["hue", "saturation", "lightness"]].to_numpy(dtype=float)
-    bad = ~((colors >= 0) & (colors <= (360, 100, 100))).all(axis=1)
+    colors = context[_FEATURES].to_numpy(dtype=float)
+    bad = ~((colors >= 0) & (colors <= _LIMITS)).all(axis=1)
     if bad.any():
         raise ValueError(
             "a color must be hue (0 to 360), saturation and lightness (0 to 100); got "
             f"{colors[bad][0].tolist()}."
         )
     return [hls_to_rgb(hue / 360, light / 100, dull / 100) for hue, dull, light in colors]
-
-
-def plot_contexts(
-    contexts: pd.DataFrame,
-    captions: pd.DataFrame,
-    probabilities: pd.DataFrame,
-    *,
-    axes: Sequence[Axes] | np.ndarray | None = None,
-    n_columns: int = 2,
-    **patch_kws: Any,
-) -> list[Axes]:
-    """Draw several captions with their contexts, one to a panel.
-
-    Parameters
-    ----------
-    contexts : DataFrame
-        A ``contexts`` table of colors.
-    captions : DataFrame
-        Panels in its order: ``output_id``, ``item_id``, ``text``; optional ``system``, written
-        behind the text.
-    probabilities : DataFrame
-        ``output_id``, ``state``, ``listener``, ``probability``; listeners in order of appearance.
-    axes : sequence of Axes, optional
-        At least one for each caption; without them, panels in the current figure, which must be
-        empty.
-    n_columns : int
-        Panels beside each other, where `axes` is not given.
-    **patch_kws
-        As in `plot_context`.
-
-    Returns
-    -------
-    list of Axes
-        One for each caption; what is left over is switched off.
-
-    Raises
-    ------
-    ValueError
-        As `plot_context`, or if a caption has no context, axes are too few, or a listener has two
-        probabilities for one state.
-    """
-    require_columns(contexts, ("item_id", *_COLUMNS), "contexts have")
-    require_columns(captions, ("output_id", "item_id", "text"), "captions have")
-    wanted = ("output_id", "state", "listener", "probability")
-    require_columns(probabilities, wanted, "probabilities have")
-    if probabilities.duplicated(list(wanted[:3])).any():
-        raise ValueError("probabilities have two of one listener for one state: keep one.")
-    if axes is None:
-        n_rows = -(-len(captions) // n_columns)
-        axes = plt.gcf().subplots(n_rows, n_columns, squeeze=False)
-    panels: list[Axes] = list(np.ravel(np.asarray(axes, dtype=object)))
-    if len(panels) < len(captions):
-        raise ValueError(f"{len(captions)} captions need as many axes, not {len(panels)}.")
-    listeners = list(dict.fromkeys(probabilities["listener"]))
-    for panel, (_, row) in zip(panels, captions.iterrows(), strict=False):
-        context = contexts[contexts["item_id"] == row["item_id"]]
-        if context.empty:
-            raise ValueError(f"contexts have no item {row['item_id']!r}: hand over its rows, too.")
-        own = probabilities[probabilities["output_id"] == row["output_id"]]
-        found = own.pivot(index="listener", columns="state", values="probability")
-        found = found.reindex(index=listeners, columns=context["state"].tolist())
-        plot_context(
-            context,
-            row["text"],
-            probabilities={str(name): values.tolist() for name, values in found.T.items()},
-            ax=panel,
-            note=f"({row['system']})" if "system" in captions else "",
-            **patch_kws,
-        )
-    for panel in panels[len(captions) :]:
-        panel.axis("off")
-    return panels[: len(captions)]

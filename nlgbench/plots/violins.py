@@ -1,115 +1,169 @@
-"""How the scores of each evaluator are spread over qualities (Figure 2)."""
+"""How the scores of each evaluator are spread over systems."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from nlgbench.plots.columns import require_columns
-from nlgbench.plots.style import HUMAN
+from nlgbench.evaluators import names
+from nlgbench.names import known
+from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.style import HUMAN, TWO_COLUMN
+from nlgbench.study import Study
 
 # A spread that rounding alone makes, as part of the axis, has no density to estimate.
 _CONSTANT = 1e-9
+_SCALE = re.compile(r"scale:(-?[\d.]+)-([\d.]+)")
 
 
+@in_paper_style
 def plot_violins(
-    scores: pd.DataFrame,
+    study: Study,
     *,
-    axes: Sequence[Axes] | np.ndarray | None = None,
+    evaluators: Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
-    bandwidth: float = 0.2,
-    ylabel: str = "Score",
+    ax: Axes | Sequence[Axes] | None = None,
     **violin_kws: Any,
-) -> list[Axes]:
-    """Draw a panel for each evaluator, with a violin for each quality.
+) -> Drawing:
+    """Draw a panel for each evaluator, with a violin of its scores for each system.
 
     Parameters
     ----------
-    scores : DataFrame
-        One row per scored output: ``evaluator``, ``quality``, ``score``. Panels are in order of
-        appearance, and so are qualities within them; undefined scores are left out and counted.
-    axes : sequence of Axes, optional
-        One for each evaluator; without them, a row of panels in the current figure, which must be
-        empty.
+    study : Study
+        With scores (`nlgbench.score`).
+    evaluators : sequence of str, optional
+        Panels in this order. Default: all, in the order of their first scores.
+    systems : sequence of str, optional
+        Violins in this order. Default: all, in order of appearance.
     bounds : mapping of str to (float, float), optional
-        Range of an evaluator's scores, 0 and 1 by default. No density is drawn outside it.
-    bandwidth : float
-        Of the Gaussian kernel, as a factor of the scores' standard deviation.
-    ylabel : str
-        Of the first panel.
+        Range of an evaluator's scores. Default: the ``scale`` of its signature, or else 0 to 1. No
+        density is drawn outside the scores, and a range beyond 1 is shown up to the highest.
+    ax : Axes or sequence of Axes, optional
+        One for each evaluator; a figure of its own by default.
     **violin_kws
         Handed to `matplotlib.axes.Axes.violinplot`.
 
     Returns
     -------
-    list of Axes
-        The panels. Bars show the mean and the range.
+    Drawing
+        Bars show the mean and the range; undefined scores are left out, and counted in the title.
+        Its data are evaluator (as the figure writes it), system, output_id, score.
 
     Raises
     ------
     ValueError
-        If a column is missing, there is no score, panels are too few, or a score is out of bounds.
+        If there are no scores, an evaluator or system is unknown, axes are too few, or a score is
+        out of bounds.
 
     Notes
     -----
-    The density is a Gaussian kernel's, as in Figure 2 of Newman, Cohn-Gordon and Potts (2020,
-    arXiv:1909.07290), cut at the least and the greatest score; all violins are equally wide.
-    Scores that are all the same have no density: their violin is a line, marked "constant".
+    The density is a Gaussian kernel's of .2 standard deviations, as in Figure 2 of Newman,
+    Cohn-Gordon and Potts (2020, arXiv:1909.07290), cut at the least and the greatest score; all
+    violins are equally wide. Scores that are all the same have no density: their violin is a line,
+    marked "constant".
+
+    Examples
+    --------
+    >>> outputs = pd.DataFrame({"output_id": list("abc"), "item_id": "i", "system": list("sst")})
+    >>> scores = outputs[["output_id"]].assign(evaluator="chrf", score=[0.1, 0.3, 0.5])
+    >>> plot_violins(Study(outputs, scores=scores)).alt
+    "Violins of each evaluator's scores, with means and ranges. Means: chrF, s 0.20; chrF, t 0.50."
     """
-    require_columns(scores, ("evaluator", "quality", "score"), "scores have")
-    if scores["score"].notna().sum() == 0:
-        raise ValueError("scores have no number to draw: every score is undefined, or no row.")
-    evaluators = list(dict.fromkeys(scores["evaluator"]))
-    qualities = list(dict.fromkeys(scores["quality"]))
-    if axes is None:
-        axes = plt.gcf().subplots(1, len(evaluators), squeeze=False)
-    panels: list[Axes] = list(np.ravel(np.asarray(axes, dtype=object)))
-    if len(panels) != len(evaluators):
+    if study.scores is None or study.scores["score"].notna().sum() == 0:
+        raise ValueError(f"{study.name} has no scores to draw: make them by nlgbench.score.")
+    scored = study.scores.merge(
+        study.outputs[["output_id", "system"]], on="output_id", validate="many_to_one"
+    )
+    shown = _chosen(evaluators, scored["evaluator"], "evaluators")
+    places = _chosen(systems, study.outputs["system"], "systems")
+    labels = (study.settings or {}).get("labels", {})
+    written = {name: str(labels.get(name, names.label(name))) for name in shown}
+    data = scored[scored["evaluator"].isin(shown) & scored["system"].isin(places)]
+    ranks = [data["system"].map(places.index), data["evaluator"].map(shown.index)]
+    data = data.iloc[np.lexsort(ranks)]
+    if ax is None:
+        figure, panels = canvas(TWO_COLUMN, 2.2, columns=len(shown))
+    else:
+        panels = (ax,) if isinstance(ax, Axes) else tuple(ax)
+        figure = panels[0].get_figure(root=True)  # type: ignore[assignment]
+    if len(panels) != len(shown):
         raise ValueError(
-            f"{len(evaluators)} evaluators need as many axes, not {len(panels)}: "
-            f"{', '.join(map(str, evaluators))}."
+            f"{len(shown)} evaluators need as many axes, not {len(panels)}: {', '.join(shown)}."
         )
-    for n, (panel, evaluator) in enumerate(zip(panels, evaluators, strict=True)):
-        low, high = (bounds or {}).get(str(evaluator), (0.0, 1.0))
-        own = scores[scores["evaluator"] == evaluator]
-        values = own["score"].dropna()
-        outside = values[(values < low) | (values > high)]
-        if len(outside):
-            raise ValueError(
-                f"{evaluator} has a score of {outside.iloc[0]:g} outside its range, {low:g} to "
-                f"{high:g}: hand over bounds={{{str(evaluator)!r}: (least, greatest)}}."
-            )
-        margin = (high - low) * 0.04
-        panel.set_ylim(low - margin, high + margin)
-        for place, quality in enumerate(qualities):
-            part = own.loc[own["quality"] == quality, "score"].dropna().to_numpy(dtype=float)
-            if len(part):
-                _draw(panel, place, part, bandwidth, violin_kws)
-        n_undefined = len(own) - len(values)
-        note = f"\n{n_undefined:,} undefined" if n_undefined else ""
-        panel.set_title(f"{evaluator}{note}")
-        panel.set_xlim(-0.6, len(qualities) - 0.4)
-        panel.set_xticks(range(len(qualities)), [str(quality) for quality in qualities])
-        panel.tick_params(axis="x", rotation=35, length=0)
-        for label in panel.get_xticklabels():
-            label.set(ha="right", rotation_mode="anchor")
-        if n == 0:
-            panel.set_ylabel(ylabel)
-    return panels
+    for panel, evaluator in zip(panels, shown, strict=True):
+        own = data[data["evaluator"] == evaluator]
+        range_ = (bounds or {}).get(evaluator) or _scale(own["signature"])
+        _panel(panel, own, places, range_, written[evaluator], violin_kws)
+    panels[0].set_ylabel("Score")
+    data = data.assign(evaluator=data["evaluator"].map(written))
+    means = data.groupby(["evaluator", "system"], sort=False)["score"].mean()
+    said = "; ".join(
+        f"{row.evaluator}, {row.system} {row.score:.2f}" for row in means.reset_index().itertuples()
+    )
+    return Drawing(
+        figure,
+        panels,
+        data[["evaluator", "system", "output_id", "score"]].reset_index(drop=True),
+        f"Violins of each evaluator's scores, with means and ranges. Means: {said}.",
+    )
 
 
-def _draw(
-    ax: Axes, place: int, values: np.ndarray, bandwidth: float, violin_kws: dict[str, Any]
+def _chosen(asked: Sequence[str] | None, there: pd.Series, what: str) -> list[str]:
+    found = [str(name) for name in there.unique()]
+    return found if asked is None else [known(name, found, what) for name in asked]
+
+
+def _scale(signatures: pd.Series) -> tuple[float, float]:
+    """Read the range of scores from their recipe."""
+    found = _SCALE.search(str(signatures.iloc[0]))
+    return (float(found[1]), float(found[2])) if found else (0.0, 1.0)
+
+
+def _panel(
+    panel: Axes,
+    own: pd.DataFrame,
+    systems: list[str],
+    bounds: tuple[float, float],
+    title: str,
+    violin_kws: dict[str, Any],
 ) -> None:
+    low, high = bounds
+    values = own["score"].dropna()
+    outside = values[(values < low) | (values > high)]
+    if len(outside):
+        name = own["evaluator"].iloc[0]
+        raise ValueError(
+            f"{name} has a score of {outside.iloc[0]:g} outside its range, {low:g} to {high:g}: "
+            f"hand over bounds={{{name!r}: (least, greatest)}}."
+        )
+    margin = (high - low) * 0.04
+    panel.set_ylim(low - margin, high + margin)
+    for place, system in enumerate(systems):
+        part = own.loc[own["system"] == system, "score"].dropna().to_numpy(dtype=float)
+        if len(part):
+            _draw(panel, place, part, violin_kws)
+    if high > 1 and len(values):
+        panel.set_ylim(top=1.05 * values.max())
+    n_undefined = len(own) - len(values)
+    panel.set_title(f"{title}\n{n_undefined:,} undefined" if n_undefined else title)
+    panel.set_xlim(-0.6, len(systems) - 0.4)
+    panel.set_xticks(range(len(systems)), systems)
+    panel.tick_params(axis="x", rotation=35, length=0)
+    for label in panel.get_xticklabels():
+        label.set(ha="right", rotation_mode="anchor")
+
+
+def _draw(ax: Axes, place: int, values: np.ndarray, violin_kws: dict[str, Any]) -> None:
     """Draw one violin with its mean and range; or a line and a word."""
     bottom, top = ax.get_ylim()
     if np.ptp(values) > _CONSTANT * (top - bottom):
-        look: dict[str, Any] = {"bw_method": bandwidth, "points": 200, "widths": 0.8}
+        look: dict[str, Any] = {"bw_method": 0.2, "points": 200, "widths": 0.8}
         look |= {"showmeans": True, "showextrema": True, **violin_kws}
         drawn: dict[str, Any] = ax.violinplot([values], [place], **look)
         for body in drawn["bodies"]:

@@ -9,31 +9,40 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 from scipy.stats import gaussian_kde
 
+from nlgbench.evaluators.listeners import Calibration
 from nlgbench.plots.reliability import plot_reliability
-from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN, paper_style
-from nlgbench.plots.swatches import plot_context, plot_contexts
+from nlgbench.plots.swatches import plot_contexts
 from nlgbench.plots.violins import plot_violins
+from nlgbench.study import Study
 
 QUALITIES = ("descriptive", "ambiguous", "misleading")
+
+
+def scored(table):
+    """A study of texts by quality, with the scores of two evaluators."""
+    outputs = table[["output_id", "system"]].drop_duplicates("output_id").assign(item_id="i")
+    columns = ["output_id", "evaluator", "score", "signature"]
+    return Study(outputs, scores=table.assign(signature="")[columns])
 
 
 @pytest.fixture
 def scores():
     rng = np.random.default_rng(0)
     rows = [
-        (evaluator, quality, value)
-        for evaluator in ("BLEU-1", "Human")
+        (f"{quality}{n}", evaluator, quality, value)
+        for evaluator in ("bleu_1", "human")
         for quality in QUALITIES
-        for value in rng.beta(0.5, 0.5, 50)
+        for n, value in enumerate(rng.beta(0.5, 0.5, 50))
     ]
-    table = pd.DataFrame(rows, columns=["evaluator", "quality", "score"])
-    table.loc[table["evaluator"] == "Human", "score"] = table["score"].round()
-    table.loc[(table["evaluator"] == "Human") & (table["quality"] == "misleading"), "score"] = 0.0
+    table = pd.DataFrame(rows, columns=["output_id", "evaluator", "system", "score"])
+    table.loc[table["evaluator"] == "human", "score"] = table["score"].round()
+    table.loc[(table["evaluator"] == "human") & (table["system"] == "misleading"), "score"] = 0.0
     return table
 
 
 def test_each_evaluator_has_a_panel_and_each_quality_a_violin(scores):
-    panels = plot_violins(scores)
+    drawn = plot_violins(scored(scores))
+    panels = drawn.axes
     assert [panel.get_title() for panel in panels] == ["BLEU-1", "Human"]
     assert [label.get_text() for label in panels[0].get_xticklabels()] == list(QUALITIES)
     bodies = [
@@ -41,7 +50,7 @@ def test_each_evaluator_has_a_panel_and_each_quality_a_violin(scores):
     ]
     assert len(bodies) == 3
     for place, quality in enumerate(QUALITIES):
-        chosen = scores["evaluator"].eq("BLEU-1") & scores["quality"].eq(quality)
+        chosen = scores["evaluator"].eq("bleu_1") & scores["system"].eq(quality)
         values = scores.loc[chosen, "score"].to_numpy()
         outline = bodies[place].get_paths()[0].vertices
         # Nothing outside what was scored, and SciPy's density at factor .2 within it.
@@ -51,49 +60,69 @@ def test_each_evaluator_has_a_panel_and_each_quality_a_violin(scores):
         grid = np.linspace(values.min(), values.max(), 200)
         half = np.abs(outline[:, 0] - place)
         want = 0.4 * density(outline[:, 1]) / density(grid).max()
-        drawn = half > 1e-12
-        np.testing.assert_allclose(half[drawn], want[drawn], rtol=1e-6)
+        inside = half > 1e-12
+        np.testing.assert_allclose(half[inside], want[inside], rtol=1e-6)
+
+
+def test_panels_and_violins_stand_as_asked_for(scores):
+    study = scored(scores)
+    drawn = plot_violins(study, evaluators=["human"], systems=["misleading", "ambiguous"])
+    (panel,) = drawn.axes
+    assert [label.get_text() for label in panel.get_xticklabels()] == ["misleading", "ambiguous"]
+    assert drawn.data["system"].tolist() == ["misleading"] * 50 + ["ambiguous"] * 50
+    assert set(drawn.data["evaluator"]) == {"Human"}
+    assert "Human, misleading 0.00; Human, ambiguous" in drawn.alt
+    named = plot_violins(study.replace(settings={"labels": {"bleu_1": "BLEU"}}))
+    assert named.axes[0].get_title() == "BLEU"
+    with pytest.raises(ValueError, match="'blue_1' is unknown"):
+        plot_violins(study, evaluators=["blue_1"])
 
 
 def test_means_and_extremes_are_drawn(scores):
-    panel = plot_violins(scores)[0]
+    panel = plot_violins(scored(scores)).axes[0]
     heights = {
         round(float(segment[0, 1]), 9)
         for lines in panel.collections
         if hasattr(lines, "get_segments")
         for segment in lines.get_segments()
     }
-    values = scores.query("evaluator == 'BLEU-1'").groupby("quality")["score"]
+    values = scores.query("evaluator == 'bleu_1'").groupby("system")["score"]
     for part in (values.mean(), values.min(), values.max()):
         assert {round(float(value), 9) for value in part} <= heights
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-17])
 def test_constant_scores_are_a_line_that_says_so(scores, noise):
-    at = scores["quality"].eq("misleading") & scores["evaluator"].eq("Human")
+    at = scores["system"].eq("misleading") & scores["evaluator"].eq("human")
     scores.loc[at, "score"] = noise * np.arange(at.sum())
-    panel = plot_violins(scores)[1]
+    panel = plot_violins(scored(scores)).axes[1]
     assert [text.get_text() for text in panel.texts] == ["constant"]
-    one = pd.DataFrame({"evaluator": ["A"], "quality": ["fine"], "score": [0.7]})
-    assert [text.get_text() for text in plot_violins(one, axes=[plt.figure().gca()])[0].texts]
+    one = pd.DataFrame({"output_id": ["1"], "evaluator": "A", "system": "fine", "score": 0.7})
+    own = plt.figure().gca()
+    assert plot_violins(scored(one), ax=own).axes == (own,)
+    assert [text.get_text() for text in own.texts]
 
 
 def test_undefined_scores_are_counted(scores):
     scores.loc[[3, 60], "score"] = np.nan
-    assert plot_violins(scores)[0].get_title() == "BLEU-1\n2 undefined"
-    with pytest.raises(ValueError, match="no number to draw"):
-        plot_violins(scores.assign(score=np.nan))
+    assert plot_violins(scored(scores)).axes[0].get_title() == "BLEU-1\n2 undefined"
+    with pytest.raises(ValueError, match="no scores to draw"):
+        plot_violins(scored(scores.assign(score=np.nan)))
 
 
 def test_a_score_out_of_bounds_is_refused(scores):
     scores.loc[0, "score"] = 7.5
-    with pytest.raises(ValueError, match=r"BLEU-1 has a score of 7\.5 outside its range, 0 to 1"):
-        plot_violins(scores)
-    low, high = plot_violins(scores, bounds={"BLEU-1": (0, 10)})[0].get_ylim()
-    assert low < 0
-    assert high > 10
+    study = scored(scores)
+    with pytest.raises(ValueError, match=r"bleu_1 has a score of 7\.5 outside its range, 0 to 1"):
+        plot_violins(study)
+    # The range is what is handed over, or what the signature says; it is shown up to the highest.
+    said = study.replace(scores=study.scores.assign(signature="CIDEr|scale:0-10|level:output"))
+    for drawn in (plot_violins(study, bounds={"bleu_1": (0, 10)}), plot_violins(said)):
+        low, high = drawn.axes[0].get_ylim()
+        assert low < 0
+        assert high == pytest.approx(1.05 * 7.5)
     with pytest.raises(ValueError, match="2 evaluators need as many axes, not 1"):
-        plot_violins(scores, bounds={"BLEU-1": (0, 10)}, axes=[plt.figure().gca()])
+        plot_violins(study, bounds={"bleu_1": (0, 10)}, ax=plt.figure().gca())
 
 
 def context():
@@ -113,9 +142,27 @@ def rectangles(ax):
     return [patch for patch in ax.patches if isinstance(patch, Rectangle)]
 
 
+def asked(n=1, *, text="a green that is", contexts=None):
+    """A study of n captions of one context, and what two listeners believe."""
+    if contexts is None:
+        contexts = pd.concat([context().assign(item_id=f"i{k}") for k in range(n)])
+    outputs = pd.DataFrame({"output_id": [f"o{k}" for k in range(n)], "text": text})
+    outputs = outputs.assign(item_id=[f"i{k}" for k in range(n)], system="descriptive")
+    rows = [
+        (f"o{k}", state, state == "c2", evaluator, value)
+        for evaluator in ("literal_0", "human")
+        for k in range(n)
+        # in another order than the context's
+        for state, value in (("c3", 0.1), ("c1", 0.2), ("c2", 0.7))
+    ]
+    names = ["output_id", "state", "is_target", "evaluator", "probability"]
+    return Study(outputs, contexts=contexts), pd.DataFrame(rows, columns=names)
+
+
 def test_swatches_have_the_context_s_colors_and_mark_the_target():
-    ax = plot_context(context(), "the $green$ one", note="(descriptive)")
-    swatches = rectangles(ax)
+    study, believed = asked(text="the $green$ one")
+    (ax,) = plot_contexts(study, believed).axes
+    swatches = [patch for patch in rectangles(ax) if patch.get_height() == 0.8]
     assert [patch.get_facecolor() for patch in swatches] == [
         to_rgba(color) for color in ("#FF0000", "#00FF00", "#0000FF")
     ]
@@ -127,67 +174,52 @@ def test_swatches_have_the_context_s_colors_and_mark_the_target():
 
 
 def test_bars_are_as_wide_as_probable():
-    ax = plot_context(
-        context(), probabilities={"literal": [0.2, 0.5, 0.3], "human": [0, 1, np.nan]}
-    )
+    study, believed = asked()
+    believed.loc[believed["evaluator"].eq("human"), "probability"] = [np.nan, 0, 1]
+    drawn = plot_contexts(study, believed)
+    (ax,) = drawn.axes
     bars = [p for p in rectangles(ax) if p.get_facecolor() == to_rgba("#BBBBBB")]
-    np.testing.assert_allclose([p.get_width() / 0.9 for p in bars], [0.2, 0.5, 0.3, 0, 1])
+    np.testing.assert_allclose([p.get_width() / 0.9 for p in bars], [0.2, 0.7, 0.1, 0, 1])
     texts = [text.get_text() for text in ax.texts]
-    assert texts == ["literal", "0.20", "0.50", "0.30", "human", "0.00", "1.00", "–"]
+    assert texts == ["literal", "0.20", "0.70", "0.10", "human", "0.00", "1.00", "–"]
+    assert drawn.data["listener"].unique().tolist() == ["literal", "human"]
+    # Two of one kind keep their numbers.
+    more = believed[believed["evaluator"].eq("literal_0")].assign(evaluator="literal_1")
+    two = pd.concat([believed, more])
+    assert plot_contexts(study, two).data["listener"].nunique() == 3
 
 
-@pytest.mark.parametrize(
-    ("changes", "probabilities", "message"),
-    [
-        ({"is_target": False}, {}, "context has 0 targets: mark exactly one"),
-        ({"hue": 361.0}, {}, r"hue \(0 to 360\).*got \[361\.0, 100\.0, 50\.0\]"),
-        ({}, {"L": [0.5, 0.5]}, "probabilities of 'L' must be 3 numbers"),
-        ({}, {"L": [0.5, 0.5, 1.1]}, "between 0 and 1"),
-    ],
-)
-def test_what_is_no_context_is_refused(changes, probabilities, message):
-    with pytest.raises(ValueError, match=message):
-        plot_context(context().assign(**changes), probabilities=probabilities)
+def test_what_is_no_color_is_refused():
+    study, believed = asked(contexts=context().assign(item_id="i0", hue=361.0))
+    with pytest.raises(ValueError, match=r"hue \(0 to 360\).*got \[361\.0, 100\.0, 50\.0\]"):
+        plot_contexts(study, believed)
+    with pytest.raises(ValueError, match="are no colors"):
+        plot_contexts(study.replace(contexts=None), believed)
+    with pytest.raises(ValueError, match="no output 'o9'"):
+        plot_contexts(asked()[0], believed, outputs=["o9"])
+    with pytest.raises(ValueError, match="2 captions need as many axes, not 1"):
+        plot_contexts(*asked(2), ax=plt.figure().gca())
 
 
-def small_multiples(n):
-    contexts = pd.concat([context().assign(item_id=f"i{k}") for k in range(n)])
-    captions = pd.DataFrame({"output_id": [f"o{k}" for k in range(n)], "text": "a green that is"})
-    captions = captions.assign(item_id=[f"i{k}" for k in range(n)], system="descriptive")
-    rows = [
-        (f"o{k}", state, listener, value)
-        for k in range(n)
-        for listener in ("literal", "human")
-        # in another order than the context's
-        for state, value in (("c3", 0.1), ("c1", 0.2), ("c2", 0.7))
-    ]
-    names = ["output_id", "state", "listener", "probability"]
-    return contexts, captions, pd.DataFrame(rows, columns=names)
-
-
-def test_probabilities_are_joined_by_state():
-    panels = plot_contexts(*small_multiples(3))
-    assert len(panels) == 3
-    assert [t.get_text() for t in panels[2].texts][:4] == ["literal", "0.20", "0.70", "0.10"]
-    contexts, captions, probabilities = small_multiples(1)
-    twice = pd.concat([probabilities, probabilities])
-    with pytest.raises(ValueError, match="two of one listener"):
-        plot_contexts(contexts, captions, twice)
-    with pytest.raises(ValueError, match="no item 'i9'"):
-        plot_contexts(contexts, captions.assign(item_id="i9"), probabilities)
+def test_panels_stand_as_asked_for():
+    study, believed = asked(3)
+    assert len(plot_contexts(study, believed).axes) == 3
+    drawn = plot_contexts(study, believed, outputs=["o2", "o0"])
+    assert len(drawn.axes) == 2
+    assert set(drawn.data["output_id"]) == {"o0", "o2"}
+    assert drawn.alt.startswith("2 captions with their colors")
 
 
 def test_ten_contexts_fit_a_page_without_touching():
-    with plt.rc_context(paper_style()):
-        fig = plt.figure(figsize=(TWO_COLUMN, 6.5), layout="constrained")
-        panels = plot_contexts(*small_multiples(10))
-        fig.draw_without_rendering()
-        boxes = [panel.get_tightbbox() for panel in panels]
-        page = fig.bbox
-        for n, box in enumerate(boxes):
-            assert page.x0 <= box.x0
-            assert box.x1 <= page.x1 + 1
-            assert not any(box.overlaps(other) for other in boxes[n + 1 :])
+    drawn = plot_contexts(*asked(10))
+    fig = drawn.figure
+    fig.draw_without_rendering()
+    boxes = [panel.get_tightbbox() for panel in drawn.axes]
+    page = fig.bbox
+    for n, box in enumerate(boxes):
+        assert page.x0 <= box.x0
+        assert box.x1 <= page.x1 + 1
+        assert not any(box.overlaps(other) for other in boxes[n + 1 :])
 
 
 @pytest.fixture
@@ -203,9 +235,8 @@ def bins():
 
 
 def test_a_reliability_diagram_has_a_line_for_each_stage(bins):
-    with plt.rc_context(paper_style()):
-        _, ax = plt.subplots(figsize=(ONE_COLUMN, 3.2), layout="constrained")
-        plot_reliability(bins, ax=ax)
+    drawn = plot_reliability(bins)
+    (ax,) = drawn.axes
     diagonal, before, after = ax.lines
     assert np.array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
     assert np.allclose(after.get_xdata(), after.get_ydata())
@@ -213,12 +244,26 @@ def test_a_reliability_diagram_has_a_line_for_each_stage(bins):
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["before (ECE 0.225)", "after (ECE 0.000)"]
     assert not alike_in_gray(ax)
+    assert "before 0.225; after 0.000" in drawn.alt
+
+
+def test_each_listener_has_a_panel_and_one_seed_is_drawn(bins):
+    many = [(kind, seed) for kind in ("literal", "context") for seed in (7, 8)]
+    table = pd.concat([bins.assign(listener=kind, seed=seed) for kind, seed in many])
+    drawn = plot_reliability(Calibration(pd.DataFrame(), table))
+    assert [ax.get_xlabel() for ax in drawn.axes] == [
+        "Probability (literal)", "Probability (context)"
+    ]  # fmt: skip
+    assert set(drawn.data["seed"]) == {7}
+    assert set(plot_reliability(table, seed=8).data["seed"]) == {8}
+    with pytest.raises(ValueError, match="2 listeners need as many axes, not 1"):
+        plot_reliability(table, ax=plt.figure().gca())
 
 
 def test_empty_bins_are_left_out_and_percentages_refused(bins):
     bins.loc[2, "share"] = np.nan
     plain = bins[["probability", "share"]].head(5)
-    ax = plot_reliability(plain)
+    (ax,) = plot_reliability(plain).axes
     assert len(ax.lines[1].get_xdata()) == 4
     assert ax.get_legend() is None
     with pytest.raises(ValueError, match=r"probability = 5: it must be between 0 and 1"):
