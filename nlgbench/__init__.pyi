@@ -22,6 +22,7 @@ from nlgbench.analysis.people import agreement as agreement
 from nlgbench.evaluators.discriminators import discriminator_accuracy as discriminator_accuracy
 from nlgbench.evaluators.references import nearest_references as nearest_references
 from nlgbench.evaluators.score import score as score
+from nlgbench.analysis.disagreement import disagreements as disagreements
 from nlgbench.evaluators.listeners import beliefs as beliefs
 from nlgbench.evaluators.listeners import calibration as calibration
 from nlgbench.evaluators.listeners.neural import train_listeners as train_listeners

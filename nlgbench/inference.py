@@ -485,3 +485,30 @@ def adjust(p: ArrayLike, *, method: Literal["holm", "bh"] = "holm") -> Floats:
             values[there], method={"holm": "holm", "bh": "fdr_bh"}[method]
         )[1]
     return found
+
+
+def bootstrap_mean(
+    values: ArrayLike,
+    clusters: ArrayLike,
+    *,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int | np.random.Generator = 0,
+) -> dict[str, float]:
+    """Take the mean of values, with a percentile interval over whole clusters drawn again.
+
+    Clusters are drawn with replacement, each with all its values, so that the mean of a sample is
+    a ratio: its sum over its number of values.
+
+    >>> found = bootstrap_mean([0.0, 1.0, 1.0, 1.0], ["a", "a", "b", "b"], seed=0)
+    >>> [round(value, 2) for value in found.values()]
+    [0.75, 0.5, 1.0]
+    """
+    value = np.asarray(values, dtype=np.float64)
+    of = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    sums, sizes = np.bincount(of, value), np.bincount(of)
+    n = len(sums)
+    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(drawn @ sums / (drawn @ sizes), [tail, 1 - tail])
+    return {"value": float(value.mean()), "ci_low": float(low), "ci_high": float(high)}

@@ -60,7 +60,7 @@ def load_comm_eval(*, filtered: bool = True) -> tables.Study:
         listeners for each crowd caption. Who they are was not released: ``l1`` to ``l3`` are
         places, not people. Game captions have one ``partner_success``, always 1, as they were
         selected for it. Misleading captions were never judged as such: see
-        `nlgbench.datasets.comm_eval_counts.human_scores`.
+        `nlgbench.papers.comm_eval.human_votes`.
         ``group_id`` is the pair of contexts.
 
         ``contexts``: hue (0 to 360), saturation, lightness (0 to 100); states in order of hue.

@@ -717,8 +717,8 @@ def train_listeners(
 
 def _parsed(name: str) -> tuple[str, int]:
     """Read a listener's name as its kind and number."""
-    found = re.fullmatch(r"([a-z]+)_(\d+)", name)
-    kind, number = (found[1], int(found[2])) if found else (name, 0)
+    found = re.fullmatch(r"([a-z]+?)(?:_listener)?(?:[_@](\d+))?", name)
+    kind, number = (found[1], int(found[2] or 0)) if found else (name, 0)
     return known(kind, (*KINDS, "ensemble"), "listeners"), number
 
 

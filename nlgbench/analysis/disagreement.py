@@ -1,0 +1,55 @@
+"""Which outputs two evaluators rank most differently."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from nlgbench.names import known
+from nlgbench.study import Study
+
+
+def disagreements(study: Study, evaluator_a: str, evaluator_b: str, *, n: int = 5) -> pd.DataFrame:
+    """Find the outputs whose ranks under two evaluators are furthest apart, as many each way.
+
+    Parameters
+    ----------
+    study : Study
+        With scores of both.
+    evaluator_a, evaluator_b : str
+        Higher scores are taken to be better.
+    n : int, default 5
+        Outputs each way; fewer where there are not so many.
+
+    Returns
+    -------
+    DataFrame
+        output_id, rank_a, rank_b (shares of the outputs that both have scored, 0 to 1, ties
+        averaged), gap (a minus b): first those that b ranks higher, the furthest apart first; then
+        those that a ranks higher, the furthest apart last.
+
+    Raises
+    ------
+    ValueError
+        For an evaluator that has scored nothing, with the nearest.
+
+    Examples
+    --------
+    >>> outputs = pd.DataFrame({"output_id": list("abc"), "item_id": "i", "system": "s"})
+    >>> scores = pd.DataFrame({"output_id": list("abc") * 2, "evaluator": ["e"] * 3 + ["f"] * 3})
+    >>> study = Study(outputs, scores=scores.assign(score=[1.0, 2.0, 3.0, 1.5, 1.0, 0.5]))
+    >>> disagreements(study, "e", "f", n=1)["output_id"].tolist()
+    ['a', 'c']
+    """
+    scores = study.scores
+    names = [] if scores is None else [str(name) for name in scores["evaluator"].unique()]
+    for name in (evaluator_a, evaluator_b):
+        known(name, names, "evaluators")
+    assert scores is not None
+    both = scores[scores["evaluator"].isin([evaluator_a, evaluator_b])]
+    wide = both.pivot(index="output_id", columns="evaluator", values="score").dropna()
+    ranks = wide.rank(pct=True).rename(columns={evaluator_a: "rank_a", evaluator_b: "rank_b"})
+    ranks = ranks.assign(gap=ranks["rank_a"] - ranks["rank_b"]).sort_values("gap", kind="stable")
+    first = ranks.iloc[: min(n, len(ranks) // 2)]
+    last = ranks.iloc[len(ranks) - min(n, len(ranks) - len(first)) :]
+    found = pd.concat([first, last]).reset_index()
+    return found[["output_id", "rank_a", "rank_b", "gap"]].rename_axis(columns=None)

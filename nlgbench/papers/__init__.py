@@ -1,0 +1,1 @@
+"""What answers the claims of the papers, one module per paper."""

@@ -1,0 +1,714 @@
+"""Newman, Cohn-Gordon and Potts (2020), SCiL 3, arXiv:1909.07290: what answers its claims.
+
+The authors' trained listeners are released as pickles alone, which are not read: listeners are
+trained anew, and their numbers are not held against the printed ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.analysis.correlation import compare_evaluators, correlate
+from nlgbench.datasets.comm_eval import QUALITY, pairs
+from nlgbench.datasets.public import load
+from nlgbench.datasets.published import load_printed
+from nlgbench.evaluators import names
+from nlgbench.evaluators.listeners import Calibration, Listener, beliefs
+from nlgbench.inference import bootstrap_mean
+from nlgbench.study import Study, trusted
+
+#: The kinds of listeners, in the order of figures.
+KINDS = ("literal", "pragmatic", "context")
+#: Overlap as Table 1 has it; METEOR, which it has too, needs Java.
+OVERLAP = (*(f"bleu_{n}@coco" for n in range(1, 5)), "rouge_l", "cider_d")
+#: What Figure 2 shows, and what is compared with the ensemble.
+SHOWN = (*(f"{kind}_0" for kind in KINDS), "bleu_1@coco", "rouge_l", "cider_d", "meteor")
+
+_LABELS = {
+    **{f"{kind}_0": kind.capitalize() for kind in KINDS},
+    **{f"bleu_{n}@coco": f"BLEU-{n}" for n in range(1, 5)},
+    "cider_d": "CIDEr",
+}
+# Evaluator -> row of Table 1.
+_ROWS = {"bleu_1@coco": "bleu_1", "rouge_l": "rouge_l", "cider_d": "cider", "meteor": "meteor"}
+_CLAIM = ["claim_id", "variant", "value", "ci_low", "ci_high", "reason", "source", "comparable"]
+_NEITHER = "Another training than the authors', chosen on dev alone."
+
+
+def _is_release(study: Study) -> bool:
+    return study.pristine and study.source == "released"
+
+
+def designed(study: Study) -> Study:
+    """Take the quality that captions were made to have for a judgment of them.
+
+    Parameters
+    ----------
+    study : Study
+        Whose systems are descriptive, ambiguous and misleading. Any other is given back as it is,
+        with the quality that people judged.
+
+    Returns
+    -------
+    Study
+        With judgments ``quality`` (3, 2, 1; higher is better) of the annotator ``design``, grouped
+        by pair of contexts, which are now its quality; evaluators are labeled as the paper does.
+
+    Examples
+    --------
+    >>> outputs = pd.DataFrame({"output_id": ["1"], "item_id": ["ci7.0"], "system": "ambiguous"})
+    >>> designed(Study(outputs)).judgments[["dimension", "value", "group_id"]].values.tolist()
+    [['quality', 2.0, 'ci7']]
+    """
+    outputs = study.outputs
+    quality = outputs["system"].map(QUALITY)
+    if quality.isna().any():
+        return study
+    design = pd.DataFrame(
+        {
+            "output_id": outputs["output_id"],
+            "annotator_id": "design",
+            "dimension": "quality",
+            "value": quality.astype("float64"),
+            "group_id": pairs(outputs),
+        }
+    )
+    settings = {**(study.settings or {}), "quality": "quality"}
+    settings["labels"] = {**_LABELS, **settings.get("labels", {})}
+    judgments = design if study.judgments is None else pd.concat([study.judgments, design])
+    return study.replace(judgments=judgments, settings=settings)
+
+
+def wording(study: Study) -> Study:
+    """Prepare captions for overlap as the paper did: lower case, without quotation marks.
+
+    Parameters
+    ----------
+    study : Study
+        With references.
+
+    Returns
+    -------
+    Study
+        Outputs have a column ``half``, quality and member of the pair of contexts, within which
+        CIDEr's document frequencies are counted.
+
+    Examples
+    --------
+    >>> outputs = pd.DataFrame({"output_id": ["1"], "item_id": ["ci7.0"], "system": "ambiguous"})
+    >>> study = wording(Study(outputs.assign(text='The "Blue" ', context="ci7.0")))
+    >>> study.outputs[["text", "half"]].values.tolist()
+    [['the blue', 'ambiguous0']]
+    """
+    outputs = study.outputs
+    member = outputs["context"].str.rpartition(".")[2]
+    outputs = outputs.assign(text=_plain(outputs["text"]), half=outputs["system"] + member)
+    references = study.references
+    if references is not None:
+        references = references.assign(text=_plain(references["text"]))
+    extra = [*(study.settings or {}).get("extra", []), "half"]
+    settings = {**(study.settings or {}), "extra": extra}
+    return study.replace(outputs=outputs, references=references, scores=None, settings=settings)
+
+
+def _plain(texts: pd.Series) -> pd.Series:
+    return texts.str.lower().str.replace('"', "", regex=False).str.strip()
+
+
+def human_votes(
+    study: Study,
+    *,
+    misleading: Literal["negated", "twin_picked"] = "negated",
+    per: Literal["vote", "caption"] = "vote",
+) -> Study:
+    """Score captions by what crowd listeners picked, as Table 1's Human row does.
+
+    Parameters
+    ----------
+    study : Study
+        Laid out as ``comm-eval``.
+    misleading : {"negated", "twin_picked"}
+        What a listener of a descriptive caption says of it as a misleading one: 1 for every color
+        but the target, as the printed row has it; or 1 for the twin's target alone, which is
+        the paper's definition of a score (section 5.2).
+    per : {"vote", "caption"}
+        A row per listener, as the paper has it, or the mean over a caption's listeners.
+
+    Returns
+    -------
+    Study
+        Its outputs are votes or captions, their ``scores`` by ``human`` the picks (0 to 1, higher
+        is better), their ``quality`` that of the design. Misleading captions have the listeners of
+        their descriptive twin, also those 3 captions that the released study leaves out.
+
+    Raises
+    ------
+    ValueError
+        When the study has no ``listener_success``.
+
+    Notes
+    -----
+    Read the correlation of these scores with quality with care; it is circular twice. Descriptive
+    captions were kept because these very listeners understood them, and the misleading scores are
+    the same clicks again, turned round. Nobody was asked about a misleading caption. On the release
+    Pearson's correlation with quality is .701 negated, as printed, and .722 twin_picked. With all
+    descriptive captions, understood or not, it is .478 and .547; of the unfiltered study, which
+    has more ambiguous ones, too, .470 and .537.
+    """
+    if "listener_success" not in study.dimensions:
+        raise ValueError(f"{study.name} has no judgments of listener_success: load comm-eval.")
+    assert study.judgments is not None
+    judged = study.judgments.merge(
+        study.outputs[["output_id", "system"]], on="output_id", validate="many_to_one"
+    )
+    success = judged[judged["dimension"] == "listener_success"]
+    turned = judged[judged["dimension"] == "twin_picked"]
+    if misleading == "negated":
+        turned = success.assign(value=1 - success["value"])
+    turned = turned[turned["system"] == "descriptive"]
+    turned = turned.assign(system="misleading", output_id=turned["output_id"] + "-twin")
+    votes = pd.concat([success[success["system"] != "misleading"], turned], ignore_index=True)
+    if per == "caption":
+        keys = ["output_id", "system", "group_id"]
+        votes = votes.groupby(keys)["value"].mean().reset_index()
+        ids = votes["output_id"]
+    else:
+        ids = votes["output_id"] + "/" + votes["annotator_id"]
+    outputs = pd.DataFrame({"output_id": ids, "item_id": votes["output_id"]})
+    outputs = outputs.assign(system=votes["system"], text="", is_human=True, context="")
+    design = votes[["group_id"]].assign(
+        output_id=ids,
+        annotator_id="design",
+        dimension="quality",
+        value=votes["system"].map(QUALITY),
+    )
+    scores = pd.DataFrame({"output_id": ids, "evaluator": "human", "score": votes["value"]})
+    return trusted(
+        outputs,
+        design.astype({"value": "float64"}),
+        scores=scores.assign(signature="picked the target"),
+        name=study.name,
+        source=study.source,
+        settings={"quality": "quality"},
+    )
+
+
+def counts(study: Study) -> pd.DataFrame:
+    """Count what sections 5.1 and 5.3 of the paper count; the release alone has an answer.
+
+    Parameters
+    ----------
+    study : Study
+        What captions were scored.
+
+    Returns
+    -------
+    DataFrame
+        ``claim_id``, ``variant``, ``value``, ``reason``: a row per claim, and one under a variant
+        where a count can be read in two ways. They count a finite set, so they have no interval.
+        Empty where the study is not the release.
+
+    Examples
+    --------
+    >>> counts(Study(pd.DataFrame({"output_id": ["1"], "item_id": ["i"], "system": ["s"]}))).empty
+    True
+    """
+    columns = ["claim_id", "variant", "value", "reason"]
+    if not _is_release(study):
+        return pd.DataFrame(columns=columns).astype({"value": "float64"})
+    collected = load("comm-eval", filtered=False)
+    outputs, references = study.outputs, study.references
+    assert references is not None
+    assert collected.judgments is not None
+    crowd = collected.outputs[
+        (collected.outputs["system"] == "descriptive")
+        & ~collected.outputs["output_id"].str.contains("-m", regex=False)
+    ]
+    vague = collected.outputs["system"] == "ambiguous"
+    success = collected.judgments[collected.judgments["dimension"] == "listener_success"]
+    listeners = success.groupby("output_id").size()
+    n_references = references.groupby("item_id").size()
+    others = outputs["item_id"].map(n_references) - (outputs["system"] == "descriptive")
+    own = n_references[n_references.index.isin(outputs["context"])]
+    by_system = outputs["system"].value_counts()
+    human = human_votes(study).outputs["system"].value_counts()
+    n_unheard = (~collected.outputs["output_id"][vague].isin(listeners.index)).sum()
+    described = len(crowd) / crowd["context"].nunique()
+    heard = f"of crowd captions that anybody heard; {n_unheard} ambiguous ones have no listener"
+    mean = "the mean over scored captions, a descriptive one not being its own reference"
+    clicks = "clicks on crowd captions; misleading ones repeat those on the descriptive captions"
+    size = len((study.related or {})["train"].outputs)
+    rows = [
+        ("5.1/contexts/count", "", outputs["context"].nunique(), ""),
+        ("5.1/context_pairs/count", "", pairs(outputs).nunique(), ""),
+        (
+            "5.1/reference_descriptions/per_context",
+            "",
+            described,
+            "collected from the crowd, before the filter",
+        ),
+        ("5.1/listeners/per_utterance", "", listeners.mean(), heard),
+        ("5.1/references/per_context", "", others.mean(), mean),
+        (
+            "5.1/references/per_context",
+            "mean over contexts",
+            own.mean(),
+            "kept descriptive captions of a context",
+        ),
+        *((f"5.1/{name}/count", "", by_system[name], "") for name in QUALITY),
+        *((f"5.3/{name}/human_scores", "", human[name], clicks) for name in QUALITY),
+        (
+            "5.2/training_set/utterances",
+            "",
+            size,
+            "All rounds of the released train split, understood or not.",
+        ),
+    ]
+    table = pd.DataFrame(rows, columns=columns)
+    table["claim_id"] = "comm-eval/section" + table["claim_id"]
+    return table.astype({"value": float})
+
+
+def table1(study: Study, *, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
+    """Correlate scores with quality, and on the release people's picks: Table 1.
+
+    Parameters
+    ----------
+    study : Study
+        With scores; its quality is that of the design (`designed`).
+    n_resamples : int, default 1000
+        As in `nlgbench.correlate`.
+    seed : int, default 0
+        Where the random numbers come from.
+
+    Returns
+    -------
+    DataFrame
+        As from `nlgbench.correlate`, of single outputs; intervals are over pairs of contexts.
+
+    Raises
+    ------
+    ValueError
+        When the study has no scores.
+    """
+    table = correlate(
+        study,
+        dimension=study.dimension(),
+        granularity="output",
+        clusters="group_id",
+        include_human=True,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+    if not study.origin.startswith("released:comm-eval"):
+        return table
+    people = human_row(study, n_resamples=max(1, n_resamples // 5), seed=seed)
+    return pd.concat([people, table], ignore_index=True)
+
+
+def human_row(
+    study: Study, *, per: Literal["vote", "caption"] = "vote", n_resamples: int, seed: int
+) -> pd.DataFrame:
+    """Correlate people's picks with quality, by vote or caption mean."""
+    return correlate(
+        human_votes(study, per=per),
+        granularity="output",
+        clusters="group_id",
+        include_human=True,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+
+
+def with_success(study: Study, *, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
+    """Correlate scores with how many people understood a caption, within each quality, too.
+
+    Parameters
+    ----------
+    study, n_resamples, seed
+        As in `table1`; the study has judgments of ``listener_success``.
+
+    Returns
+    -------
+    DataFrame
+        As from `nlgbench.correlate`, with ``group`` (``all``, or a system that has 30 judged
+        outputs) and ``slug``, the evaluator's name in ids. Empty where nobody judged success.
+    """
+    empty = pd.DataFrame(columns=["evaluator", "statistic", "estimate", "group", "slug"])
+    if "listener_success" not in study.dimensions or study.judgments is None:
+        return empty
+    heard = study.judgments[study.judgments["dimension"] == "listener_success"]
+    found = []
+    for group in ("all", *study.outputs["system"].unique()):
+        outputs = study.outputs
+        if group != "all":
+            outputs = outputs[outputs["system"] == group]
+        own = heard[heard["output_id"].isin(outputs["output_id"])]
+        if own["output_id"].nunique() < 30 or study.scores is None:
+            continue
+        part = trusted(
+            outputs,
+            own,
+            scores=study.scores[study.scores["output_id"].isin(outputs["output_id"])],
+            name=study.name,
+            source=study.source,
+        )
+        table = correlate(
+            part,
+            granularity="output",
+            statistics=["pearson", "spearman"],
+            clusters="group_id",
+            include_human=True,
+            n_resamples=n_resamples,
+            seed=seed,
+        )
+        found.append(table.assign(group=group))
+    if not found:
+        return empty
+    within = pd.concat(found)
+    return within.assign(slug=_slug(within["evaluator"]))
+
+
+def _slug(evaluators: pd.Series) -> pd.Series:
+    return evaluators.str.replace(r"[^a-z0-9.]+", "_", regex=True)
+
+
+_NOTES = {
+    "pragmatic_entropy_exceeds_literal": "Nats, listeners calibrated on dev.",
+    "ambiguous_scores_are_bimodal": "Scores spread evenly would have 1/3 in the middle third.",
+    "looking_up_descriptions_appears_perfect": "Ensemble's score of kept descriptions; perfect is "
+    "taken to be .95 or more, and the interval holds it for .9 to .975.",
+}
+_SHUFFLED = (
+    "Mean absolute change when the words of longer captions are shuffled; .1 is taken to matter, "
+    "and the interval holds it for .05 to .2."
+)
+# What is said to be small, and what we take for small; then half and twice of it.
+_SMALL = {"looking_up_descriptions_appears_perfect": 0.05}
+_SMALL |= {f"word_order_{name}": 0.1 for name in ("does_not_matter", "pragmatic", "context")}
+
+
+def directions(
+    study: Study,
+    listeners: Mapping[str, Listener],
+    *,
+    said: pd.DataFrame | None = None,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Put what the paper's text says as numbers with a sign, and ask the data.
+
+    Parameters
+    ----------
+    study : Study
+        `designed`, with scores.
+    listeners : mapping of str to Listener
+        ``literal_0``, ``pragmatic_0``, ``context_0``, ``ensemble``.
+    said : DataFrame, optional
+        Their `nlgbench.beliefs`. Default: asked again.
+    n_resamples : int, default 1000
+        Samples of pairs of contexts.
+    seed : int, default 0
+        Where the random numbers come from: of word orders, too.
+
+    Returns
+    -------
+    DataFrame
+        A row per sentence: ``slug``, ``value`` (above 0: as the paper says), ``ci_low``,
+        ``ci_high``, ``note``. Where something is said to be small, ``value`` is what we take for
+        small minus what was found, and the interval holds that for half and for twice of it.
+    """
+    rng = np.random.default_rng(seed)
+    outputs = study.outputs
+    order = [" ".join(rng.permutation(text.split(" "))) for text in outputs["text"]]
+    said = beliefs(study, listeners) if said is None else said
+    shuffled = study.replace(outputs=outputs.assign(text=order))
+    again = _of_targets(beliefs(shuffled, {kind: listeners[f"{kind}_0"] for kind in KINDS}))
+    score = _of_targets(said)
+    n_words = np.array([len(text.split()) for text in outputs["text"]])
+    longer = outputs["output_id"][n_words > 1].tolist()
+    nats = -said["probability"] * np.log(said["probability"].clip(lower=1e-300))
+    nats = nats.groupby([said["evaluator"], said["output_id"]]).sum()
+    of = outputs.groupby("system")["output_id"].agg(list)
+    literal = score["literal_0"]
+    moved = {kind: (again[kind] - score[f"{kind}_0"]).loc[longer].abs() for kind in KINDS}
+    sentences = {
+        "pragmatic_entropy_exceeds_literal": nats["pragmatic_0"] - nats["literal_0"],
+        "ambiguous_scores_are_bimodal": 1 / 3
+        - literal.loc[of["ambiguous"]].between(1 / 3, 2 / 3).astype("float64"),
+        "looking_up_descriptions_appears_perfect": 1 - score["ensemble"].loc[of["descriptive"]],
+        "word_order_does_not_matter": moved["literal"],
+        "word_order_pragmatic": moved["pragmatic"],
+        "word_order_context": moved["context"],
+    }
+    pair = pairs(outputs).set_axis(outputs["output_id"])
+    rows = []
+    for slug, values in sentences.items():
+        clusters = pair.loc[values.index].to_numpy()
+        found = bootstrap_mean(values, clusters, n_resamples=n_resamples, seed=rng)
+        if slug in _SMALL:
+            found = _smaller_than(_SMALL[slug], **found)
+        note = f"{_NOTES.get(slug, _SHUFFLED)} Pairs of contexts resampled."
+        rows.append({"slug": slug, **found, "note": note})
+    bleus = [name for name in OVERLAP if name.startswith("bleu")]
+    leads = compare_evaluators(
+        study,
+        evaluators=bleus,
+        granularity="output",
+        dimension=study.dimension(),
+        clusters="group_id",
+        include_human=True,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+    lead = leads[leads["evaluator_a"] == "bleu_1@coco"].sort_values("difference").iloc[0]
+    about = {"slug": "bleu_1_is_the_best_bleu", "value": lead["difference"]}
+    about |= {"ci_low": lead["ci_low"], "ci_high": lead["ci_high"]}
+    note = f"Against {lead['evaluator_b']}, by Pearson's correlation."
+    return pd.DataFrame([*rows, {**about, "note": note}])
+
+
+def _of_targets(said: pd.DataFrame) -> pd.Series:
+    right = said[said["is_target"]]
+    return right.set_index(["evaluator", "output_id"])["probability"]
+
+
+def _smaller_than(
+    threshold: float, *, value: float, ci_low: float, ci_high: float
+) -> dict[str, float]:
+    """Put that something is small as a direction: no tolerance of our own must decide.
+
+    The interval holds the difference for half and for twice the threshold, so the verdict is
+    "undecided" unless it is the same for both.
+    """
+    return {
+        "value": threshold - value,
+        "ci_low": threshold / 2 - ci_high,
+        "ci_high": 2 * threshold - ci_low,
+    }
+
+
+def _numbered(table: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Add the row of Table 1, the kind and seed of listeners, and the statistic's short name."""
+    name = table["evaluator"].str.extract(rf"({'|'.join(KINDS)})_(\d+)")
+    row = table["evaluator"].map({**_ROWS, "human": "human"})
+    row = row.fillna((name[0] + "_listener").where(name[0].isin(["literal", "pragmatic"])))
+    number = (seed + pd.to_numeric(name[1])).astype("Int64").astype("str")
+    short = table["statistic"].str.removesuffix("_b")
+    return table.assign(short=short, seed=number, row=row, listener=name[0])
+
+
+def forest(study: Study, table: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
+    """Lay out Table 1 for `nlgbench.plot_forest`: labels, kinds, and what is printed.
+
+    Parameters
+    ----------
+    study : Study
+        What `table` is of.
+    table : DataFrame
+        From `table1`.
+    seed : int, default 0
+        Of the first listeners.
+
+    Returns
+    -------
+    DataFrame
+        Rows of Pearson's correlation, the greatest first, with ``kind``; ``published`` where the
+        study is the release.
+    """
+    rows = _numbered(table[table["statistic"] == "pearson"], seed)
+    if study.origin.startswith("released:comm-eval"):
+        rows["published"] = rows["row"].map(load_printed("comm-eval/table1")["pearson"])
+    overlap = rows["evaluator"].map(names.kind) == "Word overlap"
+    rows["kind"] = np.where(overlap, "overlap", "listener")
+    labels = rows["evaluator"].map({**_LABELS, **(study.settings or {}).get("labels", {})})
+    labels = labels.fillna(rows["evaluator"].map(names.label))
+    seeded = rows["listener"].str.capitalize() + ", seed " + rows["seed"]
+    rows["evaluator"] = seeded.where(rows["listener"].notna(), labels)
+    return rows.drop(columns=["row", "listener"]).sort_values("estimate", ascending=False)
+
+
+def answers(
+    study: Study,
+    *,
+    seed: int = 0,
+    calibrated: Calibration | None = None,
+    table: pd.DataFrame | None = None,
+    within: pd.DataFrame | None = None,
+    said: pd.DataFrame | None = None,
+    n_resamples: int = 1000,
+) -> pd.DataFrame:
+    """Turn results into rows for the ledger.
+
+    Parameters
+    ----------
+    study : Study
+        What was opened, as it came. The release answers the paper's claims; a simulated study is
+        recorded under ``simulated/...``, any other under ``study/<name>/...``.
+    seed : int, default 0
+        Of the first listeners.
+    calibrated : Calibration, optional
+        Of listeners on rounds that nothing was chosen on: section 5.2.
+    table : DataFrame, optional
+        From `table1`.
+    within : DataFrame, optional
+        From `with_success`.
+    said : DataFrame, optional
+        From `directions`.
+    n_resamples : int, default 1000
+        For what is computed here, of the release alone: people's mean picks.
+
+    Returns
+    -------
+    DataFrame
+        ``claim_id``, ``variant``, ``value``, ``ci_low``, ``ci_high``, ``reason``, ``source``,
+        ``comparable``, for ``run.claims``.
+
+    Examples
+    --------
+    >>> study = Study(pd.DataFrame({"output_id": ["1"], "item_id": ["i"], "system": ["s"]}))
+    >>> said = pd.DataFrame({"slug": ["d"], "value": 1.0, "note": "As the paper says."})
+    >>> answers(study, said=said)["claim_id"].tolist()
+    ['study/study/direction/d']
+    """
+    release = _is_release(study)
+    own = {"released": "comm-eval/finding", "simulated": "simulated/listener-violins"}
+    place = own["released"] if release else own["simulated"]
+    if not (release or study.source == "simulated"):
+        place = f"study/{study.name}"
+    parts = [_rows(counts(study), "{claim_id}", variant="{variant}", reason="{reason}")]
+    if calibrated is not None:
+        parts += _accuracies(study, calibrated, place, release)
+    if table is not None:
+        parts += _of_table1(table, place, release, seed)
+    if release and table is not None:
+        parts += _people(study, n_resamples, seed)
+    if within is not None:
+        tail = "/with_success_{group}/{slug}_{statistic}"
+        parts.append(_rows(within, place + tail, reason="{reason}"))
+    if said is not None:
+        extra = said["slug"].isin(["word_order_pragmatic", "word_order_context"])
+        theirs = "comm-eval/direction" if release else f"{place}/direction"
+        parts.append(_rows(said[~extra], theirs + "/{slug}", reason="{note}"))
+        parts.append(_rows(said[extra], place + "/direction/{slug}", reason="{note}"))
+    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+
+def _accuracies(
+    study: Study, calibrated: Calibration, place: str, release: bool
+) -> list[pd.DataFrame]:
+    measures = calibrated.measures
+    rows = measures[(measures["stage"] == "after") & (measures["measure"] == "accuracy")]
+    if not release:
+        return [_rows(rows, place + "/{listener}/test_accuracy", variant="seed {seed}")]
+    of_paper = rows["listener"].isin(["literal", "pragmatic"])
+    assert study.contexts is not None
+    chance = pd.DataFrame({"estimate": [1 / study.contexts["state"].nunique()]})
+    return [
+        _rows(
+            rows[of_paper],
+            "comm-eval/section5.2/{listener}_listener/test_accuracy",
+            variant="trained here, seed {seed}",
+            reason="Another training: Adam, one-cycle rate, batches of 64, dropout; the authors' "
+            "models are released as pickles alone, which are not read.",
+            comparable=False,
+        ),
+        _rows(
+            rows[rows["listener"] == "context"],
+            place + "/{listener}_listener/test_accuracy",
+            variant="seed {seed}",
+        ),
+        _rows(chance, "comm-eval/section5.2/chance/test_accuracy"),
+    ]
+
+
+def _of_table1(table: pd.DataFrame, place: str, release: bool, seed: int) -> list[pd.DataFrame]:
+    rows = _numbered(table, seed).assign(slug=_slug(table["evaluator"]))
+    if not release:
+        return [_rows(rows, place + "/{slug}/{short}", reason="{reason}")]
+    metrics = rows["evaluator"].isin(list(_ROWS))
+    people = rows["evaluator"] == "human"
+    of_paper = rows["listener"].isin(["literal", "pragmatic"])
+    template = "comm-eval/table1/{row}/{short}"
+    return [
+        _rows(rows[metrics], template, reason="{ci_method}, pairs of contexts."),
+        _rows(
+            rows[people],
+            template,
+            reason="Circular: captions were kept because these listeners understood them, and a "
+            "misleading caption's picks are those of its descriptive twin, negated.",
+        ),
+        _rows(
+            rows[of_paper],
+            template,
+            variant="trained here, seed {seed}",
+            reason=_NEITHER,
+            comparable=False,
+        ),
+        _rows(rows[~(metrics | people | of_paper)], place + "/{slug}/{short}", reason="{reason}"),
+    ]
+
+
+def _people(study: Study, n_resamples: int, seed: int) -> list[pd.DataFrame]:
+    """Answer what depends on people's picks alone: without the filter, and by caption."""
+    collected = load("comm-eval", filtered=False)
+    found = []
+    for rule in ("negated", "twin_picked"):
+        votes = human_votes(collected, misleading=rule)
+        assert votes.scores is not None
+        assert votes.judgments is not None
+        r = float(np.corrcoef(votes.scores["score"], votes.judgments["value"])[0, 1])
+        found.append({"rule": rule, "estimate": r})
+    top = human_row(study, per="caption", n_resamples=n_resamples, seed=seed)
+    return [
+        _rows(
+            pd.DataFrame(found),
+            "comm-eval/finding/human_without_filter/pearson",
+            variant="{rule}",
+            reason="All captions that were heard, understood or not.",
+        ),
+        _rows(
+            top,
+            "comm-eval/finding/human_caption_mean/{statistic}",
+            reason="Mean of a caption's listeners against quality; circular as Table 1's Human row "
+            "is.",
+        ),
+    ]
+
+
+def excuses(study: Study, table: pd.DataFrame) -> dict[str, str]:
+    """Say which claims of the release a run without METEOR leaves open, and why."""
+    if not _is_release(study) or "meteor" in set(table["evaluator"]):
+        return {}
+    reason = "METEOR runs at full effort, with Java and pycocoevalcap."
+    return {"comm-eval/table1/meteor/*": reason}
+
+
+def _rows(
+    table: pd.DataFrame,
+    claim: str,
+    *,
+    variant: str = "",
+    reason: str = "",
+    comparable: bool = True,
+) -> pd.DataFrame:
+    """Fill texts with the columns of a table, a row each."""
+    value = "value" if "value" in table else "estimate"
+    made: list[dict[str, Any]] = [
+        {
+            "claim_id": claim.format_map(row),
+            "variant": variant.format_map(row),
+            "value": float(row[value]),
+            "ci_low": float(row.get("ci_low", np.nan)),
+            "ci_high": float(row.get("ci_high", np.nan)),
+            "reason": reason.format_map(row),
+            "source": "",
+            "comparable": comparable,
+        }
+        for row in table.to_dict("records")
+    ]
+    return pd.DataFrame(made, columns=_CLAIM)
