@@ -16,16 +16,16 @@ from nlgbench.worlds.simulated import simulate as simulate
 # Evaluators judged
 from nlgbench.analysis.correlation import compare_evaluators as compare_evaluators
 from nlgbench.analysis.correlation import correlate as correlate
+from nlgbench.analysis.disagreement import disagreements as disagreements
 from nlgbench.analysis.diversity import diversity as diversity
 from nlgbench.analysis.people import accuracy as accuracy
 from nlgbench.analysis.people import agreement as agreement
 from nlgbench.evaluators.discriminators import discriminator_accuracy as discriminator_accuracy
-from nlgbench.evaluators.references import nearest_references as nearest_references
-from nlgbench.evaluators.score import score as score
-from nlgbench.analysis.disagreement import disagreements as disagreements
 from nlgbench.evaluators.listeners import beliefs as beliefs
 from nlgbench.evaluators.listeners import calibration as calibration
 from nlgbench.evaluators.listeners.neural import train_listeners as train_listeners
+from nlgbench.evaluators.references import nearest_references as nearest_references
+from nlgbench.evaluators.score import score as score
 
 # Ratings
 

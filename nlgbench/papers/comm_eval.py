@@ -6,6 +6,8 @@ trained anew, and their numbers are not held against the printed ones.
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -18,7 +20,8 @@ from nlgbench.datasets.public import load
 from nlgbench.datasets.published import load_printed
 from nlgbench.evaluators import names
 from nlgbench.evaluators.listeners import Calibration, Listener, beliefs
-from nlgbench.inference import bootstrap_mean
+from nlgbench.evaluators.score import score
+from nlgbench.inference import adjust, bootstrap_mean
 from nlgbench.study import Study, trusted
 
 #: The kinds of listeners, in the order of figures.
@@ -113,6 +116,30 @@ def wording(study: Study) -> Study:
     extra = [*(study.settings or {}).get("extra", []), "half"]
     settings = {**(study.settings or {}), "extra": extra}
     return study.replace(outputs=outputs, references=references, scores=None, settings=settings)
+
+
+def score_wording(study: Study, *, meteor: bool = False) -> Study:
+    """Score captions by overlap with the other descriptive captions of their context.
+
+    Parameters
+    ----------
+    study : Study
+        Without references it is given back as it is.
+    meteor : bool, default False
+        METEOR, too, where Java and pycocoevalcap are there; its scores are stored.
+
+    Returns
+    -------
+    Study
+        With scores of `OVERLAP`, of captions as `wording` prepares them.
+    """
+    if study.references is None:
+        return study
+    has_java = importlib.util.find_spec("pycocoevalcap") and shutil.which("java")
+    metrics = [*OVERLAP, *(["meteor"] if meteor and has_java else [])]
+    options = {"cider_d": {"group": "half"}}
+    scored = score(wording(study), metrics, options=options, keep=True)
+    return study.replace(scores=scored.scores)
 
 
 def _plain(texts: pd.Series) -> pd.Series:
@@ -402,6 +429,8 @@ def directions(
 ) -> pd.DataFrame:
     """Put what the paper's text says as numbers with a sign, and ask the data.
 
+    Without the design, or without one of the listeners, there is nothing to ask: no row.
+
     Parameters
     ----------
     study : Study
@@ -422,6 +451,9 @@ def directions(
         ``ci_high``, ``note``. Where something is said to be small, ``value`` is what we take for
         small minus what was found, and the interval holds that for half and for twice of it.
     """
+    wanted = {*(f"{kind}_0" for kind in KINDS), "ensemble"}
+    if set(study.outputs["system"]) != set(QUALITY) or not wanted <= set(listeners):
+        return pd.DataFrame(columns=["slug", "value", "ci_low", "ci_high", "note"])
     rng = np.random.default_rng(seed)
     outputs = study.outputs
     order = [" ".join(rng.permutation(text.split(" "))) for text in outputs["text"]]
@@ -475,6 +507,25 @@ def directions(
 def _of_targets(said: pd.DataFrame) -> pd.Series:
     right = said[said["is_target"]]
     return right.set_index(["evaluator", "output_id"])["probability"]
+
+
+def both_tests(williams: pd.DataFrame, clustered: pd.DataFrame) -> pd.DataFrame:
+    """Set Williams' tests beside those that resample clusters, adjusted after Holm."""
+    found = []
+    for table in (clustered, williams):
+        ends = table[["evaluator_a", "evaluator_b"]].to_numpy()
+        keys = [" / ".join(sorted(both)) for both in ends]
+        found.append(table.assign(p_holm=adjust(table["p"])).set_index(pd.Index(keys)))
+    right, left = found
+    return pd.DataFrame(
+        {
+            "evaluators": right["evaluator_a"] + " - " + right["evaluator_b"],
+            "difference": right["difference"],
+            "correlation": left["correlation"],
+            "p_holm_williams": left["p_holm"],
+            "p_holm_clustered": right["p_holm"],
+        }
+    ).set_index("evaluators")
 
 
 def _smaller_than(
@@ -536,6 +587,7 @@ def answers(
     study: Study,
     *,
     seed: int = 0,
+    counted: pd.DataFrame | None = None,
     calibrated: Calibration | None = None,
     table: pd.DataFrame | None = None,
     within: pd.DataFrame | None = None,
@@ -551,6 +603,8 @@ def answers(
         recorded under ``simulated/...``, any other under ``study/<name>/...``.
     seed : int, default 0
         Of the first listeners.
+    counted : DataFrame, optional
+        From `counts`.
     calibrated : Calibration, optional
         Of listeners on rounds that nothing was chosen on: section 5.2.
     table : DataFrame, optional
@@ -580,7 +634,9 @@ def answers(
     place = own["released"] if release else own["simulated"]
     if not (release or study.source == "simulated"):
         place = f"study/{study.name}"
-    parts = [_rows(counts(study), "{claim_id}", variant="{variant}", reason="{reason}")]
+    parts = [pd.DataFrame(columns=_CLAIM)]
+    if counted is not None:
+        parts.append(_rows(counted, "{claim_id}", variant="{variant}", reason="{reason}"))
     if calibrated is not None:
         parts += _accuracies(study, calibrated, place, release)
     if table is not None:
@@ -678,6 +734,20 @@ def _people(study: Study, n_resamples: int, seed: int) -> list[pd.DataFrame]:
             "is.",
         ),
     ]
+
+
+def worst_first(study: Study) -> list[str]:
+    """Order systems by the mean of their quality, the lowest first; unjudged ones come last."""
+    assert study.judgments is not None
+    judged = study.judgments[study.judgments["dimension"] == study.dimension()]
+    of = study.outputs[["output_id", "system"]].merge(judged, on="output_id", how="left")
+    return of.groupby("system", sort=False)["value"].mean().sort_values().index.tolist()
+
+
+def least_lead(table: pd.DataFrame) -> float:
+    """Give by how much the worst first listener's Pearson is above the best overlap's."""
+    pearson = table[table["statistic"] == "pearson"].set_index("evaluator")["estimate"]
+    return float(pearson[[f"{kind}_0" for kind in KINDS]].min() - pearson[list(OVERLAP)].max())
 
 
 def excuses(study: Study, table: pd.DataFrame) -> dict[str, str]:

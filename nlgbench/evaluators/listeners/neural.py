@@ -49,6 +49,7 @@ from nlgbench.evaluators.listeners.probabilities import (
     measures,
     temper,
 )
+from nlgbench.evaluators.stored import stored_dir
 from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.text import check_n, check_texts
@@ -647,7 +648,7 @@ def train_listeners(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     n_jobs: int = 1,
     seed: int | np.random.Generator = 0,
-    keep: str | os.PathLike | None = None,
+    keep: str | os.PathLike | bool | None = None,
     **every: Any,
 ) -> dict[str, Listener]:
     """Train listeners on the rounds that belong to a study.
@@ -667,8 +668,9 @@ def train_listeners(
         Processes; each trains on one thread.
     seed : int or Generator
         Where the random numbers come from; listener ``literal_2`` takes ``seed + 2``.
-    keep : path, optional
-        A folder for weights, which are trained again only when something changed.
+    keep : path or True, optional
+        A folder for weights, which are trained again only when something changed; True: the user's
+        cache.
     **every
         What the classes take, for all of them.
 
@@ -692,21 +694,24 @@ def train_listeners(
     """
     parsed = {name: _parsed(name) for name in names}
     asked = {name: found for name, found in parsed.items() if found[0] != "ensemble"}
+    options = options or {}
     if not asked and parsed:
         asked = {kind: (kind, 0) for kind in KINDS}
+        every |= options.get(names[0], {})
     train, dev = _learned_from(study)
     first = seed if isinstance(seed, int) else int(seed.integers(2**31))
+    folder = stored_dir() if keep is True else Path(keep) if keep else None
     jobs = []
     for name, (kind, number) in asked.items():
-        kws = {**every, **(options or {}).get(kind, {}), **(options or {}).get(name, {})}
+        kws = {**every, **options.get(kind, {}), **options.get(name, {})}
         listener = KINDS[kind](seed=first + number, **kws)
         listener.name = name
         place = None
-        if keep is not None:
-            Path(keep).mkdir(parents=True, exist_ok=True)
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
             what = json.dumps([study.name, first + number, kws], default=str, sort_keys=True)
             mark = hashlib.sha256(what.encode()).hexdigest()[:8]
-            place = Path(keep) / f"listener-{kind}-{mark}.safetensors"
+            place = folder / f"listener-{kind}-{mark}.safetensors"
         jobs.append(delayed(listener.fit)(*train, dev=dev, checkpoint=place))
     trained = dict(zip(asked, Parallel(n_jobs=n_jobs)(jobs), strict=True))
     return {
@@ -760,7 +765,7 @@ def score_listeners(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     n_jobs: int = 1,
     seed: int | np.random.Generator = 0,
-    keep: str | os.PathLike | None = None,
+    keep: str | os.PathLike | bool | None = None,
 ) -> pd.DataFrame:
     """Train listeners by name, and score a study's outputs by them.
 
