@@ -23,14 +23,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from nlgbench.analysis.people import accuracy
+from nlgbench.analysis.people import accuracy, agreement, split_half
 from nlgbench.analysis.people.reliability import (
     fleiss_kappa,
     krippendorff_alpha,
     percent_agreement,
-    reliability,
 )
-from nlgbench.analysis.people.split_half import split_half
+from nlgbench.study import Study
 from nlgbench.worlds import annotators
 
 LOW, HIGH = 0.93, 0.97
@@ -71,7 +70,7 @@ CELLS = (
 )
 
 
-def study(
+def drawn(
     cell: Cell, one: annotators.Crew, rng: np.random.Generator
 ) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray, np.ndarray]:
     """Draw outputs, judgments, all values as (outputs, annotators), and how typical outputs are."""
@@ -96,7 +95,6 @@ def study(
     ids = np.array([f"o{n:05d}" for n in range(len(order))])
     outputs = pd.DataFrame(
         {
-            "dataset": "simulated",
             "output_id": ids,
             "item_id": ids,
             "system": system,
@@ -108,7 +106,6 @@ def study(
     who = np.arange(cell.n_votes)[None] + (0 if cell.whole_numbers else cell.n_votes * hit[:, None])
     judgments = pd.DataFrame(
         {
-            "dataset": "simulated",
             "output_id": np.repeat(ids, cell.n_votes),
             "annotator_id": np.broadcast_to(who, values.shape).ravel().astype(str),
             "dimension": "quality",
@@ -132,7 +129,7 @@ def truth(
     cell: Cell, crew: annotators.Crew, rng: np.random.Generator
 ) -> dict[tuple[str, str], float]:
     """Compute every coefficient on many outputs, by row of the results."""
-    outputs, _, values, _ = study(replace(cell, n_outputs=20_000), crew, rng)
+    outputs, _, values, _ = drawn(replace(cell, n_outputs=20_000), crew, rng)
     kind, human = outputs["system"].to_numpy(), outputs["is_human"].to_numpy()
     chosen = {"all": kind != "", "real": human, "fake": ~human}
     chosen |= {name: kind == name for name in np.unique(kind[~human])}
@@ -156,16 +153,16 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> pd.DataFrame:
     crew = annotators.hire(cell.n_votes, seed=rng)
     found = []
     for number in range(n_worlds):
-        outputs, judgments, values, typical = study(cell, crew, rng)
-        given = outputs, judgments
+        outputs, judgments, values, typical = drawn(cell, crew, rng)
+        given = Study(outputs, judgments)
         if cell.splits:
-            tables = [splits_of(cell, *given, values, typical, rng)]
+            tables = [splits_of(cell, given, values, typical, rng)]
         else:
             metric = "interval" if cell.whole_numbers else "nominal"
-            table = reliability(*given, metric=metric, dimension="quality")
+            table = agreement(given, metric=metric, dimension="quality")
             tables = [table.assign(of=table["coefficient"])]
             for rule in ("votes", "majority") if not cell.whole_numbers else ():
-                table = accuracy(*given, rule=rule, n_votes=cell.n_votes, dimension="quality")
+                table = accuracy(given, rule=rule, n_votes=cell.n_votes, dimension="quality")
                 tables.append(table.assign(of="accuracy, " + rule))
         found += [table.assign(world=number) for table in tables]
     whole = pd.concat(found, ignore_index=True)
@@ -177,16 +174,14 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> pd.DataFrame:
 
 def splits_of(
     cell: Cell,
-    outputs: pd.DataFrame,
-    judgments: pd.DataFrame,
+    given: Study,
     values: np.ndarray,
     typical: np.ndarray,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
     """Correlate halves, and panels with what infinitely many annotators would say."""
-    table = split_half(
-        outputs, judgments, dimension="quality", n_splits=50, n_resamples=100, seed=rng
-    )
+    outputs = given.outputs
+    table = split_half(given, dimension="quality", n_splits=50, n_resamples=100, seed=rng)
     table["of"] = table["unit"] + " " + table["correlation"] + " " + table["quantity"]
     means = pd.DataFrame({"panel": values.mean(axis=1), "all": expectation(cell, typical)})
     means = means[~outputs["is_human"]]

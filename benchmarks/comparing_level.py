@@ -12,8 +12,8 @@ evaluators are not exchangeable).
   is rejected. Complete null: all correlations equal. Partial nulls: a third each with .3, .6 and
   .9; or half .3 and half .95. With the share found of the pairs that do differ.
 - Outputs that share contexts: how often Williams' test, which knows of none, has p <= .05, and how
-  often intervals of `differences` over contexts leave the truth out.
-- How often intervals of `differences` at the level of systems hold it, for these or other systems.
+  often intervals of `compare_evaluators` over contexts leave the truth out.
+- How often its intervals at the level of systems hold the truth, for these or other systems.
 
 Run it with OMP_NUM_THREADS=1. A share has the standard error that is printed beside it.
 """
@@ -25,10 +25,10 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from nlgbench.analysis.coefficients.pair_statistics import Floats
-from nlgbench.analysis.correlation.comparing import differences
-from nlgbench.analysis.correlation.swaps import swap_p, swapped_statistics, ways_to_swap
-from nlgbench.analysis.correlation.williams import williams
+from nlgbench.analysis.correlation import compare_evaluators, williams
+from nlgbench.analysis.correlation.comparing import swap_p, swapped_statistics, ways_to_swap
+from nlgbench.inference import Floats
+from nlgbench.study import Study
 
 ALPHA = 0.05
 OF_ITEM = 0.3  # share of the variance of outputs that their item makes
@@ -113,7 +113,7 @@ def outputs_of(
     r: tuple[float, float],
     of_context: float,
     rng: np.random.Generator,
-) -> tuple[list[pd.DataFrame], tuple[float, float]]:
+) -> tuple[Study, tuple[float, float]]:
     """Simulate a study with two evaluators, and give its systems' own correlations.
 
     Items are harder or easier for all; of_context is the share of outputs' variance that is common
@@ -133,7 +133,6 @@ def outputs_of(
     )
     outputs = pd.DataFrame(
         {
-            "dataset": "simulated",
             "output_id": [f"o{number}" for number in range(n)],
             "item_id": [f"i{one}" for one in item],
             "system": [f"s{one}" for one in system],
@@ -142,14 +141,14 @@ def outputs_of(
             "context": "",
         }
     )
-    keys = outputs[["dataset", "output_id"]]
+    keys = outputs[["output_id"]]
     table = pd.concat(
         keys.assign(evaluator=name, score=one, signature="")
         for name, one in zip("ab", scores, strict=True)
     )
     judgments = keys.assign(annotator_id="w", dimension="q", value=judgment, group_id="")
     truth = tuple(float(np.corrcoef(quality, one)[0, 1]) for one in seen)
-    return [outputs, table, judgments], (truth[0], truth[1])
+    return Study(outputs, judgments, scores=table), (truth[0], truth[1])
 
 
 def over_items(
@@ -164,7 +163,9 @@ def over_items(
     for _ in range(n_worlds):
         study, own = outputs_of(n_systems, n_items, r, OF_ITEM, rng)
         for name, (a, b) in {"items": own, "systems": noisy, "both": r}.items():
-            found = differences(*study, resample=name, n_resamples=n_resamples, seed=rng).iloc[0]
+            found = compare_evaluators(
+                study, method="resampling", resample=name, n_resamples=n_resamples, seed=rng
+            ).iloc[0]
             if np.isfinite(found["ci_low"]):
                 held[name].append(float(found["ci_low"] <= a - b <= found["ci_high"]))
                 width[name].append(found["ci_high"] - found["ci_low"])
@@ -185,7 +186,6 @@ def over_contexts(
     n = len(context)
     outputs = pd.DataFrame(
         {
-            "dataset": "simulated",
             "output_id": [f"o{number}" for number in range(n)],
             "item_id": [f"i{one}" for one in range(n)],
             "system": "s",
@@ -194,7 +194,7 @@ def over_contexts(
             "context": [f"c{one}" for one in context],
         }
     )
-    keys = outputs[["dataset", "output_id"]]
+    keys = outputs[["output_id"]]
     for _ in range(n_worlds):
         h, *errors = (
             np.sqrt(of_context) * rng.normal(size=n_contexts)[context]
@@ -209,11 +209,9 @@ def over_contexts(
             for name, one in zip("ab", x, strict=True)
         )
         judgments = keys.assign(annotator_id="w", dimension="q", value=h, group_id="")
-        found = differences(
-            outputs,
-            table,
-            judgments,
-            level="output",
+        found = compare_evaluators(
+            Study(outputs, judgments, scores=table),
+            granularity="output",
             clusters="context",
             n_resamples=n_resamples,
             seed=rng,
@@ -223,7 +221,7 @@ def over_contexts(
     cell = {"contexts": n_contexts, "of_context": of_context}
     return [
         share(tested, **cell, test="williams"),
-        share(held, **cell, test="differences, clusters") | {"marked": float(np.mean(marked))},
+        share(held, **cell, test="resampling, clusters") | {"marked": float(np.mean(marked))},
     ]
 
 

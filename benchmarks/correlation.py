@@ -13,9 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from nlgbench.analysis.coefficients import coefficients
-from nlgbench.analysis.coefficients.weighted import weighted_coefficients
-from nlgbench.analysis.correlation.comparing import compare_evaluators
+from nlgbench.analysis.correlation import compare_evaluators
+from nlgbench.analysis.correlation.coefficients import coefficients, weighted_coefficients
+from nlgbench.study import Study
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall_b": stats.kendalltau}
 FEW = {"pearson": 200, "spearman": 200, "kendall_b": 200}
@@ -134,14 +134,14 @@ def swaps() -> bool:
     truth = rng.normal(size=12)
 
     def table(name: str, scores: Floats) -> pd.DataFrame:
-        rows = {"dataset": "d", "system": systems, "evaluator": name, "score": scores}
-        return pd.DataFrame(rows).assign(signature="")
+        return pd.DataFrame({"system": systems, "evaluator": name, "score": scores})
 
     scores = pd.concat([table(f"e{number}", truth + rng.normal(size=12)) for number in range(25)])
-    human = table("human", truth)
+    outputs = pd.DataFrame({"output_id": systems, "item_id": "i", "system": systems})
+    study, human = Study(outputs, system_scores=scores), table("human", truth)
     fine = True
     for name in SCIPY:
-        seconds = best(lambda name=name: compare_evaluators(scores, human, statistic=name))[0]
+        seconds = best(lambda of=name: compare_evaluators(study, against=human, statistic=of))[0]
         limit = f"(at most {SECONDS:g})" if name == "pearson" else ""
         print(f"{name}: 300 pairs of evaluators, 4,096 swaps each: {seconds:.2f} s {limit}")
         fine &= name != "pearson" or seconds <= SECONDS

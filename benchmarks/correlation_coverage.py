@@ -25,11 +25,14 @@ import pandas as pd
 from joblib import Parallel, delayed
 from scipy import stats
 
-from nlgbench.analysis.coefficients.unweighted import coefficients
-from nlgbench.analysis.correlation.expectations import expectations
-from nlgbench.analysis.correlation.intervals import doubts, of_outputs, of_systems
-from nlgbench.analysis.correlation.levels import full_statistics
-from nlgbench.analysis.correlation.samples import Sample
+from nlgbench.analysis.correlation.coefficients import coefficients
+from nlgbench.analysis.correlation.intervals import doubts, expectations, system_intervals
+from nlgbench.analysis.correlation.meta_evaluation import (
+    Sample,
+    cluster_sums,
+    full_statistics,
+    of_outputs,
+)
 
 RESAMPLE = ("items", "systems", "both")
 STATISTICS = ("pearson", "spearman", "kendall_b")
@@ -137,7 +140,7 @@ def truth_of(
 
 
 def sample_of(world: World, rng: np.random.Generator) -> Sample:
-    """Lay a world's outputs out as `correlate` does behind its door."""
+    """Lay a world's outputs out as `correlate` does."""
     score, judgment = world.outputs(rng)
     system, item = np.divmod(np.arange(score.size), len(world.hard))
     return Sample(score.reshape(1, -1), judgment.ravel(), item, system, item, *score.shape)
@@ -148,19 +151,19 @@ def intervals_of(sample: Sample, level: str, rng: np.random.Generator) -> dict:
     full = full_statistics(sample, level, STATISTICS, {})
     if level != "system":
         found = {
-            resample: of_outputs(sample, level, full, STATISTICS, {}, resample, 0.95, rng)
+            resample: of_outputs(sample, level, full, {}, resample, 0.95, rng)
             for resample in RESAMPLE
         }
     else:
-        means = expectations(sample)
+        means = expectations(*cluster_sums(sample))
+        options = {"n_resamples": 1000, "confidence": 0.95, "rng": rng}
         found = {
-            resample: of_systems(
-                None, sample, means, full, STATISTICS, {}, resample, 1000, 0.95, rng
-            )
+            resample: system_intervals(means, full, {}, resample=resample, **options)
             for resample in RESAMPLE
         }
+    sizes = len(np.unique(sample.cluster)), len(np.unique(sample.system))
     return {
-        (resample, name): (float(full[name][0, 0]), one, doubts(one, sample, resample))
+        (resample, name): (float(full[name][0, 0]), one, doubts(one, *sizes, resample))
         for resample in RESAMPLE
         for (_, name), one in found[resample].items()
     }

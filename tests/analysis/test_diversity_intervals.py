@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgbench import tables
-from nlgbench.analysis.diversity import diversity_intervals
+from nlgbench.analysis.diversity import diversity
 from nlgbench.evaluators.diversity import diversity_of_subsets, score_diversity
+from nlgbench.study import Study
 
 
 def random_texts(rng, n_texts):
@@ -15,16 +15,16 @@ def random_texts(rng, n_texts):
     return [" ".join(part) for part in np.split(words, np.cumsum(lengths)[:-1])]
 
 
-def outputs_of(texts, per_item=1):
-    rows = [("d", f"o{n}", f"i{n // per_item}", "s", t, False, "") for n, t in enumerate(texts)]
-    return pd.DataFrame(rows, columns=tables.columns("outputs"))
+def study_of(texts, per_item=1):
+    rows = [(f"o{n}", f"i{n // per_item}", "s", t) for n, t in enumerate(texts)]
+    return Study(pd.DataFrame(rows, columns=["output_id", "item_id", "system", "text"]))
 
 
 @pytest.mark.parametrize("over", ["outputs", "items"])
 def test_intervals_are_around_the_scores(over):
-    outputs = outputs_of(random_texts(np.random.default_rng(0), 30), per_item=3)
-    found = diversity_intervals(outputs, over=over, n_resamples=50, seed=1)
-    scores = score_diversity(outputs)
+    study = study_of(random_texts(np.random.default_rng(0), 30), per_item=3)
+    found = diversity(study, resample=over, n_resamples=50, seed=1)
+    scores = score_diversity(study.outputs.assign(dataset="d"))
     assert found["evaluator"].tolist() == scores["evaluator"].tolist()
     assert found["signature"].tolist() == scores["signature"].tolist()
     np.testing.assert_array_equal(found["estimate"], scores["score"])
@@ -32,7 +32,7 @@ def test_intervals_are_around_the_scores(over):
     assert (found["se"] > 0).all()
     assert found["reason"].eq("").all()
     assert found["method"].unique().tolist() == [f"subsamples of 2/3 of {over}, normal"]
-    again = diversity_intervals(outputs, over=over, n_resamples=50, seed=1)
+    again = diversity(study, resample=over, n_resamples=50, seed=1)
     pd.testing.assert_frame_equal(found, again)
 
 
@@ -41,10 +41,7 @@ def test_the_standard_error_is_near_that_of_new_texts():
     everything = np.ones((1, 80), dtype=bool)
     new = pd.concat([diversity_of_subsets(random_texts(rng, 80), everything) for _ in range(200)])
     found = pd.concat(
-        [
-            diversity_intervals(outputs_of(random_texts(rng, 80)), n_resamples=60, seed=rng)
-            for _ in range(20)
-        ]
+        [diversity(study_of(random_texts(rng, 80)), n_resamples=60, seed=rng) for _ in range(20)]
     )
     ratio = found.groupby("evaluator")["se"].mean() / new.std()
     # 200 sets give a standard deviation to 5%; the intervals of distinct-1 are known to be wide.
@@ -53,26 +50,28 @@ def test_the_standard_error_is_near_that_of_new_texts():
 
 
 def test_subsamples_show_more_diversity_than_the_whole():
-    outputs = outputs_of(random_texts(np.random.default_rng(3), 60))
-    found = diversity_intervals(outputs, n_resamples=50, seed=0).set_index("evaluator")
+    study = study_of(random_texts(np.random.default_rng(3), 60))
+    found = diversity(study, n_resamples=50, seed=0).set_index("evaluator")
     bias = found["center"] - found["estimate"]
     assert (bias[["distinct_1", "distinct_2", "distinct_3"]] > 0).all()
     assert (bias[["entropy_1", "entropy_2", "entropy_3", "self_bleu_4"]] < 0).all()
 
 
 def test_too_few_texts_give_a_reason():
-    found = diversity_intervals(outputs_of(["a b"]), n_resamples=20, seed=0).set_index("evaluator")
+    found = diversity(study_of(["a b"]), n_resamples=20, seed=0).set_index("evaluator")
     assert found.loc["self_bleu_4", ["estimate", "se", "ci_low", "ci_high"]].isna().all()
     assert found.loc["self_bleu_4", "reason"].startswith("20 of 20 subsamples have fewer than two")
     assert found.loc["distinct_1", "estimate"] == 1
-    found = diversity_intervals(outputs_of(["a b", "c d"]), n_resamples=20, seed=0)
+    found = diversity(study_of(["a b", "c d"]), n_resamples=20, seed=0)
     distinct = found.set_index("evaluator").loc["distinct_1"]
     assert distinct["reason"] == "all subsamples give the same: their spread is unknown"
     assert np.isnan(distinct["ci_low"]) and np.isnan(distinct["ci_high"])
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="over"):
-        diversity_intervals(outputs_of(["a"]), over="annotators", seed=0)
-    with pytest.raises(ValueError, match="no row"):
-        diversity_intervals(outputs_of([]), seed=0)
+    with pytest.raises(ValueError, match="resample"):
+        diversity(study_of(["a"]), resample="annotators", seed=0)
+    human = study_of(["a"]).outputs.assign(is_human=True)
+    with pytest.raises(ValueError, match="no output of a system"):
+        diversity(Study(human))
+    assert len(diversity(Study(human), include_human=True, n_resamples=2))

@@ -3,10 +3,9 @@ import pandas as pd
 import pytest
 
 from nlgbench import tables
-from nlgbench.analysis.people import accuracy
-from nlgbench.analysis.people.reliability import reliability
-from nlgbench.analysis.people.split_half import split_half
+from nlgbench.analysis.people import accuracy, agreement, split_half
 from nlgbench.generators.review_systems import review_systems
+from nlgbench.study import Study
 from nlgbench.worlds import annotators
 from nlgbench.worlds.crowd import CROWD_SYSTEMS, probability_real, review_crowd, vote_truth
 
@@ -63,20 +62,20 @@ def test_a_large_crowd_says_what_is_true():
     # 800 outputs of each system: every estimate within 4 of its standard errors.
     world = review_crowd(systems=SMALL, n_outputs=800, n_votes=3, n_truth=10_000, seed=5)
     truth = world.truth.set_index("system")
-    study = (world.study.outputs, world.study.judgments)
+    study = Study(world.study.outputs, world.study.judgments)
     for rule, name in [("votes", "quality"), ("majority", "majority_quality")]:
-        found = accuracy(*study, rule=rule, n_votes=3).set_index("row")
+        found = accuracy(study, rule=rule, n_votes=3).set_index("row")
         expected = (1 - truth.loc[SMALL, name]).to_dict() | {"real": truth.loc["human", name]}
         for row, value in expected.items():
             error = np.hypot(found.loc[row, "se"], truth[f"{name}_se"].max())
             assert abs(found.loc[row, "estimate"] - value) < 4 * error
-    table = reliability(*study)
-    agreement = table[table["coefficient"] == "percent_agreement"].set_index("row")
+    table = agreement(study)
+    percent = table[table["coefficient"] == "percent_agreement"].set_index("row")
     kappa = table[table["coefficient"] == "fleiss_kappa"].set_index("row")
     for system in SMALL:
         agree, share = truth.loc[system, ["agreement", "quality"]]
-        error = 4 * agreement.loc[system, "se"] + 4 * truth.loc[system, "agreement_se"]
-        assert abs(agreement.loc[system, "estimate"] - agree) < error
+        error = 4 * percent.loc[system, "se"] + 4 * truth.loc[system, "agreement_se"]
+        assert abs(percent.loc[system, "estimate"] - agree) < error
         by_chance = share**2 + (1 - share) ** 2
         true_kappa = (agree - by_chance) / (1 - by_chance)
         assert abs(kappa.loc[system, "estimate"] - true_kappa) < 4 * kappa.loc[system, "se"] + 0.01
@@ -84,7 +83,7 @@ def test_a_large_crowd_says_what_is_true():
 
 def test_half_of_the_crowd_predicts_the_other():
     study = review_crowd(n_outputs=100, n_truth=0, seed=6).study
-    table = split_half(study.outputs, study.judgments, n_splits=20, n_resamples=50, seed=0)
+    table = split_half(Study(study.outputs, study.judgments), n_splits=20, n_resamples=50, seed=0)
     full = table[(table["unit"] == "system") & (table["quantity"] == "full")]
     assert (full["estimate"] > 0.8).all()
 

@@ -5,6 +5,7 @@
 `significance_clusters` cuts a ranking where everything above differs from everything below.
 """
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal
@@ -22,12 +23,15 @@ from nlgbench.analysis.correlation.meta_evaluation import (
     PLAIN,
     RESAMPLES,
     STATISTICS,
+    Asked,
     Granularity,
     Judged,
+    People,
     Resample,
+    asked_for,
     check_against,
     chosen_evaluators,
-    correlate,
+    correlated,
     dimensions_of,
     epsilons_of,
     gathered,
@@ -37,6 +41,7 @@ from nlgbench.analysis.correlation.meta_evaluation import (
     samples_of,
     system_means,
     systems_scores,
+    what_is_drawn,
     wide_scores,
     without_humans,
 )
@@ -187,27 +192,19 @@ def compare_evaluators(
         )
     if method == "resampling" and against is not None:
         raise ValueError("method='resampling' needs judgments of outputs, not systems' scores.")
-    people: dict[str, Any] = {"aggregate": aggregate, "include_human": include_human}
     tables = []
     if method == "swaps":
         for by, scores, human, n_missing in _of_systems(
-            study, evaluators, against, dimension, **people
+            study, evaluators, against, dimension, aggregate=aggregate, include_human=include_human
         ):
             found = _swapped(scores, human, pairs, statistic, n_resamples, 1 - confidence, seed)
             tables.append(found.assign(dimension=by, n_missing=n_missing))
     else:
-        names = list(chosen_evaluators(study, evaluators, granularity))
+        names = list(chosen_evaluators(study, evaluators, granularity, needs_outputs=True))
+        asked = asked_for(granularity, [statistic], resample, n_resamples, confidence)
         for by in dimensions_of(study, dimension):
-            found = _resampled_differences(
-                study,
-                names,
-                pairs,
-                {"granularity": granularity, "resample": resample, "dimension": by}
-                | {"clusters": clusters, "n_resamples": n_resamples, "confidence": confidence}
-                | people,
-                statistic,
-                seed,
-            )
+            people = judgments_of(study, by, aggregate, clusters, include_human)
+            found = _resampled_differences(study, names, pairs, people, asked, seed)
             tables.append(found.assign(dimension=by))
     table = pd.concat(tables, ignore_index=True)
     table = table.assign(granularity=granularity, statistic=statistic, confidence=confidence)
@@ -477,41 +474,26 @@ def _resampled_differences(
     study: Study,
     names: list[str],
     pairs: Sequence[tuple[str, str]] | None,
-    options: dict[str, Any],
-    statistic: str,
+    people: People,
+    asked: Asked,
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
     """Put intervals around differences, from `correlate`'s intervals and common resamples."""
     rng = np.random.default_rng(seed)
-    granularity, resample = options["granularity"], options["resample"]
-    people = judgments_of(
-        study,
-        options["dimension"],
-        options["aggregate"],
-        options["clusters"],
-        options["include_human"],
-    )
     judged = judged_scores(study, people, names)
-    whole = _scored_by_all(judged)
     chosen = _named(pairs, list(judged.scores.columns))
-    assert study.scores is not None
-    common = study.scores["output_id"].isin(judged.rows.loc[whole, "output_id"])
-    common &= study.scores["evaluator"].isin(names)
-    part = study.replace(scores=study.scores[common], system_scores=None)
-    each = correlate(part, statistics=[statistic], seed=rng, **options).set_index("evaluator")
-    judged = judged_scores(part, people, names)
+    common = judged.scores.copy()
+    common.loc[~_scored_by_all(judged)] = np.nan
+    judged = dataclasses.replace(judged, scores=common)
     ((names, sample),) = samples_of(judged)
-    epsilons = epsilons_of(sample, granularity, [statistic], rng)
-    replicates = resampled(
-        judged,
-        sample,
-        granularity,
-        [statistic],
-        epsilons,
-        resample,
-        options["n_resamples"],
-        rng,
-    )[statistic]
+    each = correlated(judged, names, sample, asked, rng).set_index("evaluator")
+    granularity, statistics, resample, n_resamples, confidence = asked
+    assert resample is not None
+    epsilons = epsilons_of(sample, granularity, statistics, rng)
+    bootstrapped = resampled(
+        judged, sample, granularity, statistics, epsilons, resample, n_resamples, rng
+    )
+    replicates = bootstrapped[statistics[0]]
     rows = []
     for first, second in chosen:
         # Always joined in the order of names, so that a pair is the same whichever way it is named.
@@ -525,7 +507,7 @@ def _resampled_differences(
         n_undefined = int(np.isnan(replicates[[a, b]]).any(axis=0).sum())
         reasons = list(two["reason"])
         if not (np.isfinite(gap) or any(reasons)):
-            reasons = [f"{n_undefined} of {options['n_resamples']} resamples are undefined"]
+            reasons = [f"{n_undefined} of {n_resamples} resamples are undefined"]
         rows.append(
             {
                 "evaluator_a": names[first],
@@ -537,15 +519,15 @@ def _resampled_differences(
                 "ci_high": ends[1],
                 "ci_method": "joint, " + " and ".join(dict.fromkeys(two["ci_method"])),
                 "reason": "; ".join(dict.fromkeys(filter(None, reasons))),
-                "p": _p_of_reach(gap, down if gap > 0 else up, options["confidence"]),
+                "p": _p_of_reach(gap, down if gap > 0 else up, confidence),
                 "p_least": np.nan,
                 "p_method": "the interval's, as of a normal deviate",
                 "n": len(np.unique(sample.system)),
                 "n_clusters": len(np.unique(sample.cluster)),
                 "n_missing": judged.n_outputs - len(sample.y),
-                "n_resamples": options["n_resamples"],
+                "n_resamples": n_resamples,
                 "n_undefined_resamples": n_undefined,
-                "resample": two["resample"].iloc[0],
+                "resample": what_is_drawn(asked, people),
             }
         )
     table = pd.DataFrame(rows)

@@ -204,11 +204,11 @@ def correlate(
     if isinstance(study, Mapping):
         options = {key: value for key, value in locals().items() if key != "study"}
         return gathered({name: correlate(one, **options) for name, one in study.items()})
-    asked = _asked(granularity, statistics, resample, n_resamples, confidence)
+    asked = asked_for(granularity, statistics, resample, n_resamples, confidence)
+    if against is not None and granularity != "system":
+        raise ValueError(f"against= has systems' scores; got granularity={granularity!r}.")
     names = chosen_evaluators(study, evaluators, granularity)
     if against is not None:
-        if granularity != "system":
-            raise ValueError(f"against= has systems' scores; got granularity={granularity!r}.")
         x = systems_scores(study, names, include_human=include_human)
         y = without_humans(study, check_against(against), include_human)
         return systems_alone(x, y, asked, np.random.default_rng(seed))
@@ -220,9 +220,9 @@ def correlate(
         parts = []
         if of_outputs:
             judged = judged_scores(study, people, of_outputs)
-            parts = [_correlated(judged, *sample, asked, rng) for sample in samples_of(judged)]
+            parts = [correlated(judged, *sample, asked, rng) for sample in samples_of(judged)]
             table = pd.concat(parts).sort_values("evaluator", kind="stable")
-            parts = [table.assign(resample=_drawn(asked, people))]
+            parts = [table.assign(resample=what_is_drawn(asked, people))]
         of_systems = {name: where for name, where in names.items() if where == "system_scores"}
         if of_systems:
             x = systems_scores(study, of_systems, include_human=include_human)
@@ -241,7 +241,7 @@ class Asked(NamedTuple):
     confidence: float
 
 
-def _asked(
+def asked_for(
     granularity: str, statistics: Sequence[str], resample: str | None, n: int, confidence: float
 ) -> Asked:
     """Check what was asked for; the right names are looked up only when one is wrong."""
@@ -278,7 +278,11 @@ def gathered(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def chosen_evaluators(
-    study: Study, evaluators: Sequence[str] | None, granularity: str
+    study: Study,
+    evaluators: Sequence[str] | None,
+    granularity: str,
+    *,
+    needs_outputs: bool = False,
 ) -> dict[str, str]:
     """Name evaluators and the table that has them: scores of outputs before those of systems."""
     there: dict[str, str] = {}
@@ -297,11 +301,11 @@ def chosen_evaluators(
             known(name, list(there), "evaluators")
     chosen = {name: there[name] for name in (there if evaluators is None else evaluators)}
     of_systems = [name for name, table in chosen.items() if table == "system_scores"]
-    if granularity != "system" and of_systems:
+    if of_systems and (needs_outputs or granularity != "system"):
         if evaluators is not None or len(of_systems) == len(chosen):
+            what = "resampling" if granularity == "system" else f"granularity={granularity!r}"
             raise ValueError(
-                f"{of_systems[0]!r} scored whole systems, and granularity={granularity!r} needs "
-                "scores of outputs: ask for granularity='system'."
+                f"{of_systems[0]!r} scored whole systems, and {what} needs scores of outputs."
             )
         return {name: table for name, table in chosen.items() if table == "scores"}
     return chosen
@@ -480,7 +484,7 @@ def samples_of(judged: Judged) -> Iterator[tuple[list[str], Sample]]:
 # One sample's rows ---------------------------------------------------------------------------
 
 
-def _correlated(
+def correlated(
     judged: Judged, names: list[str], sample: Sample, asked: Asked, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Correlate evaluators that have scored the same outputs."""
@@ -615,7 +619,8 @@ def _ties_all(sample: Sample, granularity: str, epsilon: float) -> bool:
     return bool(epsilon >= np.nanmax(np.nanmax(x, axis=1) - np.nanmin(x, axis=1)))
 
 
-def _drawn(asked: Asked, people: People) -> str:
+def what_is_drawn(asked: Asked, people: People) -> str:
+    """Say what is resampled: items, clusters of what, systems."""
     if asked.resample is None:
         return "none"
     if people.clusters is None or asked.resample == "systems":

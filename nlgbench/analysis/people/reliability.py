@@ -249,7 +249,7 @@ def split_half(
                 one["reason"] = "the lower end lies where the halves correlate below 0"
             else:
                 one["reason"] = few_clusters(n_clusters)
-            row = {"unit": unit, "correlation": correlation}
+            row: dict[str, Any] = {"unit": unit, "correlation": correlation}
             row |= {"quantity": quantity} | one | {"method": methods[on_z]}
             row |= {"n_units": len(names) if unit == "system" else len(whole)}
             row |= {"n_clusters": n_clusters, "n_left_out": n_left_out}

@@ -6,13 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from small_study import study, table
+from small_study import alone, made, study, table
 
-from nlgbench.analysis.correlation import correlate
-from nlgbench.analysis.correlation.comparing import _joined, compare_evaluators, differences
-from nlgbench.analysis.correlation.multiplicity import adjust, max_t
-from nlgbench.analysis.correlation.swaps import swap_p, swapped_statistics, ways_to_swap
-from nlgbench.analysis.correlation.system_scores import mean_system_scores
+from nlgbench.analysis.correlation import compare_evaluators, correlate
+from nlgbench.analysis.correlation.comparing import (
+    _joined,
+    max_t,
+    swap_p,
+    swapped_statistics,
+    ways_to_swap,
+)
+from nlgbench.inference import adjust
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall_b": stats.kendalltau}
 
@@ -36,7 +40,9 @@ def test_p_is_that_of_all_swaps_written_out(statistic):
     for swap in product([False, True], repeat=7):
         a, b = np.where(swap, z[1], z[0]), np.where(swap, z[0], z[1])
         beyond.append(abs(gap(a, b)) >= observed - 1e-9)
-    found = compare_evaluators(evaluators(x), table("h", h), statistic=statistic).iloc[0]
+    found = compare_evaluators(
+        alone(evaluators(x)), against=table("h", h), statistic=statistic
+    ).iloc[0]
     assert found["p"] == np.mean(beyond)
     assert found["difference"] == pytest.approx(test(z[0], h)[0] - test(z[1], h)[0])
     assert found["p_method"] == "swaps, all"
@@ -61,12 +67,12 @@ def test_all_pairs_units_and_order_do_not_matter():
     rng = np.random.default_rng(0)
     h = rng.normal(size=12)
     x = h + rng.normal(size=(5, 12)) * np.array([0.1, 0.5, 1, 2, 4])[:, None]
-    found = compare_evaluators(evaluators(x), table("h", h))
+    found = compare_evaluators(alone(evaluators(x)), against=table("h", h))
     assert len(found) == 10
     assert found["p"].between(1 / 4096, 1).all()
-    moved = compare_evaluators(evaluators(x * 7 + 3), table("h", h))
+    moved = compare_evaluators(alone(evaluators(x * 7 + 3)), against=table("h", h))
     np.testing.assert_allclose(found["p"], moved["p"])
-    back = compare_evaluators(evaluators(x[::-1]), table("h", h))
+    back = compare_evaluators(alone(evaluators(x[::-1])), against=table("h", h))
     assert sorted(back["p"]) == pytest.approx(sorted(found["p"]))
     assert found["p"].iloc[3] < 0.05  # e0 against e4
 
@@ -75,13 +81,13 @@ def test_many_systems_are_swapped_at_random():
     rng = np.random.default_rng(0)
     h = rng.normal(size=17)
     x = h + rng.normal(size=(2, 17))
-    options = {"n_permutations": 500, "seed": 3}
-    found = compare_evaluators(evaluators(x), table("h", h), **options).iloc[0]
+    options = {"n_resamples": 500, "seed": 3}
+    found = compare_evaluators(alone(evaluators(x)), against=table("h", h), **options).iloc[0]
     assert found["p_method"] == "swaps, 500 drawn"
     assert found["p"] >= found["p_least"] == pytest.approx(1 / 501)
-    again = compare_evaluators(evaluators(x), table("h", h), **options).iloc[0]
+    again = compare_evaluators(alone(evaluators(x)), against=table("h", h), **options).iloc[0]
     assert found["p"] == again["p"]
-    fewer = compare_evaluators(evaluators(x[:, :16]), table("h", h[:16])).iloc[0]
+    fewer = compare_evaluators(alone(evaluators(x[:, :16])), against=table("h", h[:16])).iloc[0]
     assert fewer["p_method"] == "swaps, all"
 
 
@@ -90,7 +96,7 @@ def test_all_pairs_of_many_evaluators_can_be_told_apart_at_twelve_systems():
     rng = np.random.default_rng(2)
     h = rng.normal(size=12)
     noise = rng.normal(size=(38, 12)) * np.where(np.arange(38) < 3, 0.05, 3)[:, None]
-    found = compare_evaluators(evaluators(h + noise), table("h", h))
+    found = compare_evaluators(alone(evaluators(h + noise)), against=table("h", h))
     assert len(found) == 703
     assert 703 * found["p"].min() > 0.34
     assert (found["p_adjusted"] <= 0.05).any()
@@ -103,34 +109,39 @@ def test_all_pairs_of_many_evaluators_can_be_told_apart_at_twelve_systems():
 def test_named_pairs_are_the_family_and_say_what_it_can_reach():
     rng = np.random.default_rng(0)
     h = rng.normal(size=12)
-    tables_of = evaluators(h + rng.normal(size=(16, 12))), table("h", h)
+    asked = alone(evaluators(h + rng.normal(size=(16, 12))))
+    votes = {"against": table("h", h)}
     names = [(f"e{a}", f"e{b}") for a, b in combinations(range(16), 2)]
-    found = compare_evaluators(*tables_of, pairs=names[:102])
+    found = compare_evaluators(asked, pairs=names[:102], **votes)
     assert found["p_least"].iloc[0] == pytest.approx(102 * 2 / 4096)
     assert found["reason"].eq("").all()
     assert found["p_adjusted"].tolist() == pytest.approx(adjust(found["p"]).tolist())
-    many = compare_evaluators(*tables_of, pairs=names[:103])
+    many = compare_evaluators(asked, pairs=names[:103], **votes)
     assert many["p_least"].iloc[0] > 0.05
     assert (
         many["reason"]
         .eq("cannot be answered with 12 systems: the least adjusted p there is 0.0503")
         .all()
     )
-    one = compare_evaluators(*tables_of, pairs=[("e3", "e1")]).iloc[0]
+    one = compare_evaluators(asked, pairs=[("e3", "e1")], **votes).iloc[0]
     assert [one["evaluator_a"], one["evaluator_b"]] == ["e3", "e1"]
     assert one["p_adjusted"] == one["p"]
     assert one["adjustment"] == "Holm over 1 named pairs"
-    four = compare_evaluators(evaluators(rng.normal(size=(2, 4))), table("h", h[:4])).iloc[0]
+    four = compare_evaluators(
+        alone(evaluators(rng.normal(size=(2, 4)))), against=table("h", h[:4])
+    ).iloc[0]
     assert four["reason"].startswith("cannot be answered with 4 systems")
     drawn = compare_evaluators(
-        evaluators(rng.normal(size=(3, 17))), table("h", rng.normal(size=17)), pairs=names[:2]
+        alone(evaluators(rng.normal(size=(3, 17)))),
+        against=table("h", rng.normal(size=17)),
+        pairs=names[:2],
     )
     assert drawn["p_method"].eq("swaps, 9999 drawn").all()
     strict = compare_evaluators(
-        evaluators(rng.normal(size=(3, 17))),
-        table("h", rng.normal(size=17)),
+        alone(evaluators(rng.normal(size=(3, 17)))),
+        against=table("h", rng.normal(size=17)),
         pairs=names[:2],
-        alpha=0.01,
+        confidence=0.99,
     )
     assert strict["p_method"].eq("swaps, 20000 drawn").all()
 
@@ -147,15 +158,15 @@ def test_named_pairs_are_the_family_and_say_what_it_can_reach():
 def test_pairs_that_are_none_are_refused(pairs, message):
     x = np.random.default_rng(0).normal(size=(3, 6))
     with pytest.raises(ValueError, match=message):
-        compare_evaluators(evaluators(x[:2]), table("h", x[2]), pairs=pairs)
+        compare_evaluators(alone(evaluators(x[:2])), against=table("h", x[2]), pairs=pairs)
 
 
 def test_a_score_of_which_lower_is_better_is_turned():
     x = np.random.default_rng(0).normal(size=(3, 8))
     turned = evaluators([x[0], -x[1]])
     turned.loc[turned["evaluator"] == "e1", "signature"] = "perplexity|direction:lower is better"
-    found = compare_evaluators(turned, table("h", x[2])).iloc[0]
-    plain = compare_evaluators(evaluators(x[:2]), table("h", x[2])).iloc[0]
+    found = compare_evaluators(alone(turned), against=table("h", x[2])).iloc[0]
+    plain = compare_evaluators(alone(evaluators(x[:2])), against=table("h", x[2])).iloc[0]
     pd.testing.assert_series_equal(found, plain)
 
 
@@ -186,7 +197,9 @@ def test_equal_scores_are_tied_when_evaluators_are_mixed():
     h = [1.0, 2.0, 4.0, 3.0, 6.0, 5.0]
     for statistic in ("spearman", "kendall_b"):
         whole, tenths = (
-            compare_evaluators(evaluators(one), table("h", h), statistic=statistic)["p"].iloc[0]
+            compare_evaluators(alone(evaluators(one)), against=table("h", h), statistic=statistic)[
+                "p"
+            ].iloc[0]
             for one in (x, x / [[10.0], [7.0]] + 0.1)
         )
         assert whole == tenths
@@ -214,24 +227,28 @@ def test_a_small_study_of_level():
 def test_pairs_are_compared_over_common_systems_and_constants_are_undefined():
     h = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     x = [[1.0, 2.0, 3.0, 4.0, np.nan, 6.0], [2.0, 1.0, np.nan, 4.0, 5.0, 6.0], [0.1] * 6]
-    found = compare_evaluators(evaluators(x), table("h", h))
+    found = compare_evaluators(alone(evaluators(x)), against=table("h", h))
     assert found["n"].tolist() == [4, 5, 5]
     assert found["p"].isna().tolist() == [False, True, True]
     assert found["estimate_b"].isna().tolist() == [False, True, True]
-    lone = compare_evaluators(evaluators([[1.0], [2.0]]), table("h", [1.0]))
+    lone = compare_evaluators(alone(evaluators([[1.0], [2.0]])), against=table("h", [1.0]))
     assert lone["p"].isna().all()
-    with pytest.raises(ValueError, match="one human score and at least two evaluators"):
-        compare_evaluators(table("e", h), table("h", h))
+    with pytest.raises(ValueError, match=r"a comparison needs two evaluators\. Got e alone"):
+        compare_evaluators(alone(table("e", h)), against=table("h", h))
     with pytest.raises(ValueError, match="statistic: 'tau' is unknown"):
-        compare_evaluators(evaluators(x), table("h", h), statistic="tau")
+        compare_evaluators(alone(evaluators(x)), against=table("h", h), statistic="tau")
 
 
 def test_differences_are_of_the_same_outputs_and_resamples():
     tables_of = study(n_evaluators=3)
-    for level in ("system", "output", "item"):
-        options = {"level": level, "n_resamples": 200, "seed": 0}
-        found = differences(*tables_of, statistic="spearman", **options)
-        each = correlate(*tables_of, statistics=["spearman"], **options).set_index("evaluator")
+    for granularity in ("system", "output", "item"):
+        options = {"granularity": granularity, "n_resamples": 200, "seed": 0}
+        found = compare_evaluators(
+            made(*tables_of), method="resampling", statistic="spearman", **options
+        )
+        each = correlate(made(*tables_of), statistics=["spearman"], **options).set_index(
+            "evaluator"
+        )
         assert len(found) == 3
         for row in found.itertuples():
             a, b = each["estimate"][row.evaluator_a], each["estimate"][row.evaluator_b]
@@ -243,16 +260,20 @@ def test_differences_are_of_the_same_outputs_and_resamples():
                 assert (row.p > 0.05) == (row.ci_low < 0 < row.ci_high)
     scores = tables_of[1]
     fewer = scores[~((scores["evaluator"] == "e2") & (scores["output_id"] == "o7"))]
-    found = differences(tables_of[0], fewer, tables_of[2], n_resamples=20, seed=0)
+    found = compare_evaluators(
+        made(tables_of[0], fewer, tables_of[2]), method="resampling", n_resamples=20, seed=0
+    )
     assert found["n_missing"].tolist() == [1, 1, 1]
 
 
 def test_two_names_for_one_evaluator_differ_by_nothing():
     outputs, scores, judgments = study(n_evaluators=1)
     both = pd.concat([scores, scores.assign(evaluator="twin")])
-    found = differences(outputs, both, judgments, n_resamples=50, seed=0).iloc[0]
+    found = compare_evaluators(
+        made(outputs, both, judgments), method="resampling", n_resamples=50, seed=0
+    ).iloc[0]
     assert [found["difference"], found["ci_low"], found["ci_high"], found["p"]] == [0, 0, 0, 1]
-    swapped = compare_evaluators(*mean_system_scores(outputs, both, judgments)).iloc[0]
+    swapped = compare_evaluators(made(outputs, both, judgments)).iloc[0]
     assert swapped["p"] == 1
 
 
@@ -264,9 +285,11 @@ def test_clusters_widen_what_copies_narrow():
         many = [frame.assign(output_id=frame["output_id"] + f"_{k}") for k in range(10)]
         copies.append(pd.concat(many))
     copies[0] = copies[0].assign(context=copies[0]["item_id"], item_id=copies[0]["output_id"])
-    options = {"level": "output", "n_resamples": 400, "seed": 0}
-    naive = differences(*copies, **options).iloc[0]
-    clustered = differences(*copies, clusters="context", **options).iloc[0]
+    options = {"granularity": "output", "n_resamples": 400, "seed": 0}
+    naive = compare_evaluators(made(*copies), method="resampling", **options).iloc[0]
+    clustered = compare_evaluators(
+        made(*copies), method="resampling", clusters="context", **options
+    ).iloc[0]
     assert clustered["difference"] == pytest.approx(naive["difference"])
     ratio = (clustered["ci_high"] - clustered["ci_low"]) / (naive["ci_high"] - naive["ci_low"])
     assert ratio > 2
@@ -286,8 +309,13 @@ def test_clusters_widen_what_copies_narrow():
 )
 def test_differences_say_what_was_drawn_and_from_how_many(resample, clusters, label):
     outputs, scores, judgments = study(n_systems=6, n_items=36)
-    found = differences(
-        outputs, scores, judgments, resample=resample, clusters=clusters, n_resamples=50, seed=0
+    found = compare_evaluators(
+        made(outputs, scores, judgments),
+        method="resampling",
+        resample=resample,
+        clusters=clusters,
+        n_resamples=50,
+        seed=0,
     ).iloc[0]
     assert found["resample"] == label
     assert found["n"] == 6
@@ -299,11 +327,15 @@ def test_differences_say_what_was_drawn_and_from_how_many(resample, clusters, la
 def test_few_clusters_are_marked():
     outputs, scores, judgments = study(n_systems=10, n_items=27)
     options = {"clusters": "context", "n_resamples": 50, "seed": 0}
-    found = differences(outputs, scores, judgments, **options).iloc[0]
+    found = compare_evaluators(
+        made(outputs, scores, judgments), method="resampling", **options
+    ).iloc[0]
     assert found["n_clusters"] == 9
     assert "9 clusters: hardly an interval from fewer than 10" in found["reason"]
     # Systems alone were drawn: how many clusters there are does not matter to that.
-    found = differences(outputs, scores, judgments, resample="systems", **options).iloc[0]
+    found = compare_evaluators(
+        made(outputs, scores, judgments), method="resampling", resample="systems", **options
+    ).iloc[0]
     assert "clusters" not in found["reason"]
 
 
@@ -342,7 +374,13 @@ def test_p_and_the_interval_of_a_difference_agree():
     for seed in range(6):
         tables_of = study(n_items=12, n_evaluators=2, seed=seed)
         for confidence in (0.9, 0.99):
-            found = differences(*tables_of, n_resamples=100, confidence=confidence, seed=0).iloc[0]
+            found = compare_evaluators(
+                made(*tables_of),
+                method="resampling",
+                n_resamples=100,
+                confidence=confidence,
+                seed=0,
+            ).iloc[0]
             excludes = found["ci_low"] > 0 or found["ci_high"] < 0
             assert (found["p"] < 1 - confidence) == excludes
 
@@ -354,7 +392,7 @@ def test_intervals_over_systems_hold_the_difference():
     for _ in range(n_worlds):
         quality, common = rng.normal(size=(2, 14))
         seen = r * quality + np.sqrt((1 - r**2) / 2) * (common + rng.normal(size=(2, 14)))
-        keys = pd.DataFrame({"dataset": "d", "output_id": [f"o{n}" for n in range(14)]})
+        keys = pd.DataFrame({"output_id": [f"o{n}" for n in range(14)]})
         outputs = keys.assign(
             item_id="i", system=keys["output_id"], text="", is_human=False, context=""
         )
@@ -363,8 +401,12 @@ def test_intervals_over_systems_hold_the_difference():
             for name, one in zip("ab", seen, strict=True)
         )
         judgments = keys.assign(annotator_id="w", dimension="q", value=quality, group_id="")
-        found = differences(
-            outputs, scores, judgments, resample="systems", n_resamples=200, seed=rng
+        found = compare_evaluators(
+            made(outputs, scores, judgments),
+            method="resampling",
+            resample="systems",
+            n_resamples=200,
+            seed=rng,
         ).iloc[0]
         held += found["ci_low"] <= 0.3 <= found["ci_high"]
     assert held / n_worlds > 0.93 - 3 * np.sqrt(0.93 * 0.07 / n_worlds)
@@ -372,9 +414,20 @@ def test_intervals_over_systems_hold_the_difference():
 
 def test_differences_refuse_what_they_cannot_do():
     outputs, scores, judgments = study()
-    with pytest.raises(ValueError, match="needs two evaluators that have scored the same outputs"):
-        differences(outputs, scores[scores["evaluator"] == "e0"], judgments, seed=0)
-    with pytest.raises(ValueError, match="is a statistic of level='item'"):
-        differences(outputs, scores, judgments, statistic="tie_calibrated_held_out", seed=0)
+    with pytest.raises(ValueError, match="a comparison needs two evaluators"):
+        compare_evaluators(
+            made(outputs, scores[scores["evaluator"] == "e0"], judgments),
+            method="resampling",
+            seed=0,
+        )
+    with pytest.raises(ValueError, match="is a statistic of granularity='item'"):
+        compare_evaluators(
+            made(outputs, scores, judgments),
+            method="resampling",
+            statistic="tie_calibrated_held_out",
+            seed=0,
+        )
     with pytest.raises(ValueError, match="resample: None is unknown"):
-        differences(outputs, scores, judgments, resample=None, seed=0)
+        compare_evaluators(
+            made(outputs, scores, judgments), method="resampling", resample=None, seed=0
+        )

@@ -2,13 +2,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from small_study import study
+from small_study import made, study
 
-from nlgbench import tables
 from nlgbench.analysis.correlation import correlate
-from nlgbench.analysis.correlation.judged import bootstrap_counts, draws, judged_scores
-from nlgbench.analysis.correlation.levels import resampled
-from nlgbench.analysis.correlation.samples import samples_of
+from nlgbench.analysis.correlation.meta_evaluation import (
+    bootstrap_samples,
+    judged_scores,
+    judgments_of,
+    resampled,
+    samples_of,
+)
+from nlgbench.inference import bootstrap_counts
 
 ALL = ["pearson", "spearman", "kendall_b", "kendall_c", "pairwise_accuracy", "tie_calibrated"]
 
@@ -27,46 +31,50 @@ def one(table, statistic, evaluator="e0"):
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall_b": stats.kendalltau}
 
 
-def test_levels_are_those_written_out():
+def test_granularities_are_those_written_out():
     tables_of = study()
     rows = values(*tables_of)
     means = rows.groupby("system")[["value", "score"]].mean()
     for name, test in SCIPY.items():
         options = {"statistics": [name], "resample": None, "seed": 0}
-        of_systems = one(correlate(*tables_of, level="system", **options), name)
+        of_systems = one(correlate(made(*tables_of), granularity="system", **options), name)
         assert of_systems["estimate"] == pytest.approx(test(means["value"], means["score"])[0])
-        of_outputs = one(correlate(*tables_of, level="output", **options), name)
+        of_outputs = one(correlate(made(*tables_of), granularity="output", **options), name)
         assert of_outputs["estimate"] == pytest.approx(test(rows["value"], rows["score"])[0])
         by_item = [test(part["value"], part["score"])[0] for _, part in rows.groupby("item_id")]
-        of_items = one(correlate(*tables_of, level="item", **options), name)
+        of_items = one(correlate(made(*tables_of), granularity="item", **options), name)
         assert of_items["estimate"] == pytest.approx(np.mean(by_item))
         assert [of_systems["n"], of_outputs["n"], of_items["n"]] == [6, 180, 30]
         assert of_items["n_undefined"] == 0
 
 
-@pytest.mark.parametrize("level", ["system", "output", "item"])
+@pytest.mark.parametrize("granularity", ["system", "output", "item"])
 @pytest.mark.parametrize("resample", ["items", "systems", "both"])
 @pytest.mark.parametrize("clusters", [None, "context"])
-def test_every_resample_is_that_of_rows_written_out(level, resample, clusters):
+def test_every_resample_is_that_of_rows_written_out(granularity, resample, clusters):
     tables_of = study(n_items=12, n_evaluators=1)
-    judged = judged_scores(*tables_of, clusters=clusters)
+    asked = made(*tables_of)
+    people = judgments_of(asked, "quality", "mean", clusters, include_human=False)
+    judged = judged_scores(asked, people, ["e0"])
     ((_, sample),) = samples_of(judged)
-    options = {"resample": resample, "n_resamples": 12, "seed": 5}
-    found = resampled(judged, sample, level, list(SCIPY), {}, *options.values())
+    options = resample, 12, np.random.default_rng(5)
+    found = resampled(judged, sample, granularity, list(SCIPY), {}, *options)
     rows = judged.rows.assign(score=judged.scores["e0"])
     numbers = [pd.factorize(rows[name])[0] for name in ("cluster", "system")]
-    of_clusters, of_systems = next(draws(*numbers, **options))
+    of_clusters, of_systems = next(
+        bootstrap_samples(*numbers, resample, 12, np.random.default_rng(5))
+    )
     for at in range(12):
         times = of_systems[at, numbers[1]]
         items = rows["item_id"].drop_duplicates()
         for name, test in SCIPY.items():
-            if level == "system":
+            if granularity == "system":
                 drawn = rows.loc[rows.index.repeat(of_clusters[at, numbers[0]].astype(int))]
                 means = drawn.groupby("system", sort=False)[["score", "judgment"]].mean()
                 means = means.reindex(rows["system"].unique())
                 part = means.loc[means.index.repeat(of_systems[at].astype(int))].round(12)
                 expected = test(part["score"], part["judgment"])[0]
-            elif level == "output":
+            elif granularity == "output":
                 count = (of_clusters[at, numbers[0]] * times).astype(int)
                 part = rows.loc[rows.index.repeat(count)]
                 expected = test(part["score"], part["judgment"])[0]
@@ -85,13 +93,15 @@ def test_every_resample_is_that_of_rows_written_out(level, resample, clusters):
 
 def test_every_statistic_has_an_interval_around_it_and_is_repeatable():
     tables_of = study(n_systems=12, n_items=40)
-    for level in ("system", "output", "item"):
+    for granularity in ("system", "output", "item"):
         names = list(ALL)
-        names += {"system": ["soft_pairwise"], "item": ["tie_calibrated_held_out"]}.get(level, [])
+        names += {"system": ["soft_pairwise"], "item": ["tie_calibrated_held_out"]}.get(
+            granularity, []
+        )
         for resample in ("items", "systems", "both"):
-            options = {"level": level, "statistics": names, "resample": resample}
-            table = correlate(*tables_of, n_resamples=40, seed=3, **options)
-            again = correlate(*tables_of, n_resamples=40, seed=3, **options)
+            options = {"granularity": granularity, "statistics": names, "resample": resample}
+            table = correlate(made(*tables_of), n_resamples=40, seed=3, **options)
+            again = correlate(made(*tables_of), n_resamples=40, seed=3, **options)
             pd.testing.assert_frame_equal(table, again)
             assert len(table) == 2 * len(names)
             assert table["estimate"].notna().all()
@@ -107,18 +117,19 @@ def test_every_statistic_has_an_interval_around_it_and_is_repeatable():
 
 def test_items_of_one_system_are_drawn_within_it():
     outputs, scores, judgments = study(shared=False)
-    judged = judged_scores(outputs, scores, judgments)
-    cluster, system = (pd.factorize(judged.rows[name])[0] for name in ("cluster", "system"))
-    of_clusters, of_systems = next(draws(cluster, system, resample="items", n_resamples=50, seed=0))
+    people = judgments_of(made(outputs, scores, judgments), "quality", "mean", None, False)
+    cluster, system = (pd.factorize(people.rows[name])[0] for name in ("cluster", "system"))
+    drawn = bootstrap_samples(cluster, system, "items", 50, np.random.default_rng(0))
+    of_clusters, of_systems = next(drawn)
     totals = of_clusters[:, cluster] @ (system[:, None] == np.arange(6))
     assert (totals == 30).all()
     assert (of_systems == 1).all()
-    found = correlate(outputs, scores, judgments, statistics=["soft_pairwise"], seed=0)
+    found = correlate(made(outputs, scores, judgments), statistics=["soft_pairwise"], seed=0)
     assert found["estimate"].between(0.5, 1).all()
 
 
 def test_counts_are_of_a_bootstrap():
-    counts = bootstrap_counts(np.zeros(50), 2000, seed=0)
+    counts = bootstrap_counts(np.zeros(50), 2000, np.random.default_rng(0))
     assert (counts.sum(axis=1) == 50).all()
     assert counts.mean() == 1
     assert counts.var() == pytest.approx(1 - 1 / 50, abs=0.02)
@@ -127,24 +138,28 @@ def test_counts_are_of_a_bootstrap():
 def test_groups_are_clusters():
     outputs, scores, judgments = study()
     found = correlate(
-        outputs, scores, judgments, level="output", clusters="group_id", n_resamples=50, seed=0
+        made(outputs, scores, judgments),
+        granularity="output",
+        clusters="group_id",
+        n_resamples=50,
+        seed=0,
     )
     assert found["resample"].unique().tolist() == ["clusters of group_id"]
     with pytest.raises(ValueError, match="some items lie in several clusters"):
-        correlate(outputs, scores, judgments, level="item", clusters="group_id", seed=0)
+        correlate(made(outputs, scores, judgments), granularity="item", clusters="group_id", seed=0)
     twice = judgments.assign(group_id=judgments["annotator_id"])
     with pytest.raises(ValueError, match="'o0' was judged in 3 groups"):
-        correlate(outputs, scores, twice, clusters="group_id", seed=0)
+        correlate(made(outputs, scores, twice), clusters="group_id", seed=0)
     with pytest.raises(ValueError, match="group_id' is empty for some"):
-        correlate(outputs, scores, judgments.assign(group_id=""), clusters="group_id", seed=0)
+        correlate(made(outputs, scores, judgments.assign(group_id="")), clusters="group_id", seed=0)
     with pytest.raises(ValueError, match=r"clusters: 'contxt' is unknown. Did you mean 'context'"):
-        correlate(outputs, scores, judgments, clusters="contxt", seed=0)
+        correlate(made(outputs, scores, judgments), clusters="contxt", seed=0)
 
 
 def test_permutations_of_systems_are_all_orders_up_to_eight():
     tables_of = study(n_systems=5)
     means = values(*tables_of).groupby("system", sort=False)[["score", "value"]].mean().to_numpy()
-    found = correlate(*tables_of, statistics=["pearson", "kendall_b"], resample=None, seed=0)
+    found = correlate(made(*tables_of), statistics=["pearson", "kendall_b"], resample=None, seed=0)
     test = stats.permutation_test(
         (means[:, 0],),
         lambda x: stats.pearsonr(x, means[:, 1]).statistic,
@@ -158,7 +173,7 @@ def test_permutations_of_systems_are_all_orders_up_to_eight():
     assert pearson["p_method"] == "permutation, all"
     kendall = one(found, "kendall_b")
     assert kendall["p"] == pytest.approx(stats.kendalltau(*means.T).pvalue)
-    many = correlate(*study(n_systems=9), resample=None, n_resamples=200, seed=0)
+    many = correlate(made(*study(n_systems=9)), resample=None, n_resamples=200, seed=0)
     assert many["p_method"].unique().tolist() == ["permutation, 200 drawn"]
 
 
@@ -169,9 +184,7 @@ def test_noise_is_rarely_significant():
         rng = np.random.default_rng(seed)
         scores = scores.assign(score=rng.normal(size=len(scores)))
         found = correlate(
-            outputs,
-            scores,
-            judgments,
+            made(outputs, scores, judgments),
             statistics=["pearson", "tie_calibrated"],
             resample=None,
             n_resamples=50,
@@ -189,7 +202,9 @@ def test_missing_scores_and_judgments_are_left_out_and_counted():
     fewer = scores[~(first & (scores["evaluator"] == "e1"))]
     fewer = fewer.assign(score=fewer["score"].mask(fewer["output_id"] == "o40"))
     unjudged = judgments[judgments["output_id"] != "o41"]
-    found = correlate(outputs, fewer, unjudged, statistics=["pearson"], n_resamples=20, seed=0)
+    found = correlate(
+        made(outputs, fewer, unjudged), statistics=["pearson"], n_resamples=20, seed=0
+    )
     assert one(found, "pearson")["n_missing"] == 2
     assert one(found, "pearson", "e1")["n_missing"] == 22
     assert found["evaluator"].tolist() == ["e0", "e1"]
@@ -203,13 +218,11 @@ def test_an_evaluator_without_some_systems_is_compared_over_the_others():
     outputs, scores, judgments = study()
     lacking = outputs.loc[outputs["system"].isin(["s0", "s3"]), "output_id"]
     some = scores[~((scores["evaluator"] == "e1") & scores["output_id"].isin(lacking))]
-    for level, n in (("system", 4), ("output", 120), ("item", 30)):
+    for granularity, n in (("system", 4), ("output", 120), ("item", 30)):
         for resample in ("items", "both"):
             found = correlate(
-                outputs,
-                some,
-                judgments,
-                level=level,
+                made(outputs, some, judgments),
+                granularity=granularity,
                 statistics=ALL,
                 resample=resample,
                 n_resamples=30,
@@ -218,10 +231,12 @@ def test_an_evaluator_without_some_systems_is_compared_over_the_others():
             left = outputs[~outputs["output_id"].isin(lacking)]
             ids = left["output_id"]
             alone = correlate(
-                left,
-                scores[scores["output_id"].isin(ids) & (scores["evaluator"] == "e1")],
-                judgments[judgments["output_id"].isin(ids)],
-                level=level,
+                made(
+                    left,
+                    scores[scores["output_id"].isin(ids) & (scores["evaluator"] == "e1")],
+                    judgments[judgments["output_id"].isin(ids)],
+                ),
+                granularity=granularity,
                 statistics=ALL,
                 resample=None,
                 seed=0,
@@ -231,25 +246,31 @@ def test_an_evaluator_without_some_systems_is_compared_over_the_others():
             assert there["n"].unique().tolist() == [n]
     none = scores[(scores["evaluator"] != "e1") | scores["output_id"].isin(lacking)]
     with pytest.raises(ValueError, match="evaluator 'e1' has no score for any judged output"):
-        correlate(outputs, none, judgments[~judgments["output_id"].isin(lacking)], seed=0)
+        correlate(made(outputs, none, judgments[~judgments["output_id"].isin(lacking)]), seed=0)
 
 
 def test_constants_are_undefined_and_counted():
     outputs, scores, judgments = study()
     constant = scores.assign(score=np.where(scores["evaluator"] == "e1", 0.1, scores["score"]))
-    for level in ("system", "output", "item"):
+    for granularity in ("system", "output", "item"):
         found = correlate(
-            outputs, constant, judgments, level=level, statistics=ALL[:4], n_resamples=20, seed=0
+            made(outputs, constant, judgments),
+            granularity=granularity,
+            statistics=ALL[:4],
+            n_resamples=20,
+            seed=0,
         )
         flat = found[found["evaluator"] == "e1"]
         assert flat[["estimate", "ci_low", "ci_high", "p"]].isna().all(axis=None)
-        assert flat["n_undefined"].eq(30 if level == "item" else 1).all()
+        assert flat["n_undefined"].eq(30 if granularity == "item" else 1).all()
         assert flat["reason"].str.startswith("undefined").all()
         assert found[found["evaluator"] == "e0"]["estimate"].notna().all()
     # All of an item's judgments alike: that item is undefined, the others count.
     first = outputs.loc[outputs["item_id"] == "i0", "output_id"]
     alike = judgments.assign(value=judgments["value"].mask(judgments["output_id"].isin(first), 3))
-    found = correlate(outputs, scores, alike, level="item", statistics=["spearman"], seed=0)
+    found = correlate(
+        made(outputs, scores, alike), granularity="item", statistics=["spearman"], seed=0
+    )
     assert found["n_undefined"].tolist() == [1, 1]
     assert found["estimate"].notna().all()
 
@@ -261,24 +282,24 @@ def test_equal_means_are_tied_whatever_their_last_bits():
     base = rng.random(10)
     score = np.concatenate([rng.permutation(base) for _ in range(3)])
     found = correlate(
-        outputs, scores.assign(score=score), judgments, statistics=["kendall_b"], seed=0
+        made(outputs, scores.assign(score=score), judgments), statistics=["kendall_b"], seed=0
     )
     assert found["estimate"].isna().all()
 
 
 def test_two_systems_one_item_and_one_system():
     two = correlate(
-        *study(n_systems=2), statistics=["pearson", "kendall_b"], n_resamples=20, seed=0
+        made(*study(n_systems=2)), statistics=["pearson", "kendall_b"], n_resamples=20, seed=0
     )
     assert two["estimate"].abs().eq(1).all()
     assert two["p"].eq(1).all()
     lone = correlate(
-        *study(n_items=1), level="item", statistics=["spearman"], n_resamples=20, seed=0
+        made(*study(n_items=1)), granularity="item", statistics=["spearman"], n_resamples=20, seed=0
     )
     assert lone["n"].eq(1).all()
     assert lone["ci_low"].isna().all()
     assert lone["reason"].str.startswith("undefined without one of the clusters").all()
-    single = correlate(*study(n_systems=1), statistics=ALL, n_resamples=20, seed=0)
+    single = correlate(made(*study(n_systems=1)), statistics=ALL, n_resamples=20, seed=0)
     assert single[["estimate", "ci_low", "p"]].isna().all(axis=None)
     assert single["n_undefined"].eq(1).all()
 
@@ -288,16 +309,16 @@ def test_annotators_are_averaged_before_outputs():
     again = judgments.assign(annotator_id="w9")
     more = pd.concat([judgments, again[again["output_id"].isin(["o0", "o1"])]])
     options = {"statistics": ["pearson"], "resample": None, "seed": 0}
-    once = correlate(outputs, scores, judgments, **options)
-    pd.testing.assert_frame_equal(once, correlate(outputs, scores, more, **options))
+    once = correlate(made(outputs, scores, judgments), **options)
+    pd.testing.assert_frame_equal(once, correlate(made(outputs, scores, more), **options))
 
 
 def test_human_outputs_are_a_system_only_when_asked_for():
     outputs, scores, judgments = study()
     outputs = outputs.assign(is_human=outputs["system"] == "s5")
     options = {"statistics": ["pearson"], "resample": None, "seed": 0}
-    assert correlate(outputs, scores, judgments, **options)["n"].tolist() == [5, 5]
-    both = correlate(outputs, scores, judgments, include_human=True, **options)
+    assert correlate(made(outputs, scores, judgments), **options)["n"].tolist() == [5, 5]
+    both = correlate(made(outputs, scores, judgments), include_human=True, **options)
     assert both["n"].tolist() == [6, 6]
 
 
@@ -305,7 +326,7 @@ def test_held_out_thresholds_come_from_the_other_half():
     tables_of = study(n_items=40, n_evaluators=1)
     names = ["tie_calibrated", "tie_calibrated_held_out"]
     found = [
-        correlate(*tables_of, level="item", statistics=names, resample=None, seed=seed)
+        correlate(made(*tables_of), granularity="item", statistics=names, resample=None, seed=seed)
         for seed in range(12)
     ]
     within = {table["estimate"].iloc[0] for table in found}
@@ -318,10 +339,13 @@ def test_held_out_thresholds_come_from_the_other_half():
 def test_wrong_names_and_tables_are_refused():
     outputs, scores, judgments = study()
     asked = [
-        ({"level": "systems"}, "level: 'systems' is unknown. Did you mean 'system'"),
+        ({"granularity": "systems"}, "granularity: 'systems' is unknown. Did you mean 'system'"),
         ({"statistics": ["person"]}, "statistics: 'person' is unknown. Did you mean 'pearson'"),
         ({"statistics": "pearson"}, "statistics must be a list of names"),
-        ({"statistics": ["soft_pairwise"], "level": "item"}, "is a statistic of level='system'"),
+        (
+            {"statistics": ["soft_pairwise"], "granularity": "item"},
+            "is a statistic of granularity='system'",
+        ),
         ({"resample": "item"}, "resample: 'item' is unknown"),
         ({"n_resamples": 0}, "n_resamples must be a whole number"),
         ({"confidence": 95}, "confidence must be between 0 and 1"),
@@ -329,15 +353,78 @@ def test_wrong_names_and_tables_are_refused():
     ]
     for options, message in asked:
         with pytest.raises(ValueError, match=message):
-            correlate(outputs, scores, judgments, seed=0, **options)
-    with pytest.raises(ValueError, match="scores has 30 outputs that `outputs` does not have"):
-        correlate(outputs[outputs["system"] != "s0"], scores, judgments, seed=0)
-    with pytest.raises(ValueError, match="must be of one dataset"):
-        correlate(outputs, scores.assign(dataset="other"), judgments, seed=0)
-    with pytest.raises(ValueError, match="2 dimensions"):
-        more = pd.concat([judgments, judgments.assign(dimension="fluency")])
-        correlate(outputs, scores, more, seed=0)
-    with pytest.raises(ValueError, match="180 outputs that are not human have no judgment"):
-        correlate(outputs, scores, judgments[:0], seed=0)
-    with pytest.raises(tables.TableError, match="scores has no column 'score'"):
-        correlate(outputs, scores.drop(columns="score"), judgments, seed=0)
+            correlate(made(outputs, scores, judgments), seed=0, **options)
+    with pytest.raises(ValueError, match=r"evaluators: 'e7' is unknown\. Did you mean 'e"):
+        correlate(made(outputs, scores, judgments), evaluators=["e7"])
+    with pytest.raises(ValueError, match="evaluators must be a list"):
+        correlate(made(outputs, scores, judgments), evaluators="e0")
+    with pytest.raises(ValueError, match="has no judgments"):
+        correlate(made(outputs, scores, None))
+    with pytest.raises(ValueError, match="has no scores"):
+        correlate(made(outputs, None, judgments))
+    human = outputs.assign(is_human=True)
+    with pytest.raises(ValueError, match="none of the 0 outputs that are not human"):
+        correlate(made(human, scores, judgments))
+
+
+def test_all_dimensions_are_asked_about_unless_one_is_named():
+    outputs, scores, judgments = study()
+    again = judgments.assign(dimension="badness", value=-judgments["value"])
+    both = pd.concat([judgments, again])
+    found = correlate(made(outputs, scores, both), n_resamples=30)
+    assert found["dimension"].unique().tolist() == ["quality", "badness"]
+    one = correlate(made(outputs, scores, both), n_resamples=30, dimension="badness")
+    second = found[found["dimension"] == "badness"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(second, one)
+    # A dimension in which lower is better is turned: the two are the same question.
+    settings = {"lower_is_better": ["badness"]}
+    turned = correlate(made(outputs, scores, both, settings=settings), n_resamples=30)
+    parts = [turned[turned["dimension"] == name] for name in ("quality", "badness")]
+    parts = [part.drop(columns="dimension").reset_index(drop=True) for part in parts]
+    pd.testing.assert_frame_equal(*parts)
+
+
+def test_several_studies_are_gathered():
+    studies = {name: made(*study(seed=seed)) for name, seed in (("one", 0), ("two", 1))}
+    found = correlate(studies, resample=None, statistics=["pearson"])
+    assert found["study"].tolist() == ["one", "one", "two", "two"]
+    alone = correlate(studies["two"], resample=None, statistics=["pearson"])
+    second = found[found["study"] == "two"].drop(columns="study").reset_index(drop=True)
+    pd.testing.assert_frame_equal(second, alone)
+    with pytest.raises(ValueError, match="must name at least one"):
+        correlate({})
+
+
+def test_clusters_are_the_settings_unless_others_are_named():
+    tables_of = study()
+    by_setting = made(*tables_of, settings={"clusters": "context"})
+    options = {"granularity": "output", "n_resamples": 30}
+    found = correlate(by_setting, **options)
+    assert found["resample"].eq("clusters of context").all()
+    pd.testing.assert_frame_equal(found, correlate(made(*tables_of), clusters="context", **options))
+    assert correlate(by_setting, clusters="item_id", **options)["n_clusters"].eq(30).all()
+
+
+def test_majorities_are_of_outputs_with_the_commonest_number_of_votes():
+    outputs, scores, judgments = study(n_annotators=3)
+    votes = judgments.assign(value=(judgments["value"] > 3) * 1.0)
+    lacking = (votes["output_id"].isin(["o3", "o8"])) & (votes["annotator_id"] == "w0")
+    found = correlate(
+        made(outputs, scores, votes[~lacking]), aggregate="majority", clusters="group_id"
+    )
+    by_hand = votes[~votes["output_id"].isin(["o3", "o8"])]
+    values = (by_hand.groupby("output_id")["value"].mean() > 0.5).astype("float64")
+    groups = by_hand.drop_duplicates("output_id")[["output_id", "group_id"]]
+    said = groups.assign(annotator_id="m", dimension="quality")
+    said["value"] = said["output_id"].map(values)
+    expected = correlate(made(outputs, scores, said), clusters="group_id")
+    pd.testing.assert_frame_equal(found, expected)
+    assert found["n_missing"].eq(2).all()
+    two = made(outputs, scores, votes[votes["annotator_id"] != "w0"])
+    tied = correlate(two, aggregate="majority", resample=None)
+    means = votes[votes["annotator_id"] != "w0"].groupby("output_id")["value"].mean()
+    assert tied["n_missing"].eq((means == 0.5).sum()).all()
+    with pytest.raises(ValueError, match="needs votes, 0 or 1"):
+        correlate(made(outputs, scores, judgments), aggregate="majority")
+    with pytest.raises(ValueError, match="aggregate: 'median' is unknown"):
+        correlate(made(outputs, scores, votes), aggregate="median")

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from small_study import study
+from small_study import made, study
 
 from nlgbench.analysis.correlation import correlate
-from nlgbench.analysis.correlation.expectations import drawn_expectations, expectations
-from nlgbench.analysis.correlation.samples import Sample
+from nlgbench.analysis.correlation.intervals import drawn_expectations, expectations
+from nlgbench.analysis.correlation.meta_evaluation import Sample, cluster_sums
 
 sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
 from correlation_coverage import intervals_of, measure, sample_of, world_of
@@ -54,7 +54,9 @@ def test_expectations_are_those_of_an_analysis_of_variance():
     n_systems, n_items = 6, 15
     x, y = rng.normal(size=(2, n_systems, n_items)) + 2 * rng.normal(size=(n_systems, 1))
     system, item = np.divmod(np.arange(n_systems * n_items), n_items)
-    found = expectations(sample_from(x.ravel(), y.ravel(), item, system, n_items, n_systems))
+    found = expectations(
+        *cluster_sums(sample_from(x.ravel(), y.ravel(), item, system, n_items, n_systems))
+    )
 
     def parts(a, b):
         """Covariance of means, and the interaction's mean product over the items."""
@@ -77,9 +79,11 @@ def test_expectations_are_those_of_an_analysis_of_variance():
 @pytest.mark.parametrize("seed", range(3))
 def test_jackknives_are_those_of_outputs_left_out(kind, seed):
     sample = layout(kind, np.random.default_rng(seed))
-    found = expectations(sample)
+    found = expectations(*cluster_sums(sample))
     units = np.unique(sample.cluster)
-    left_out = np.array([expectations(without(sample, sample.cluster != u)).r for u in units])
+    left_out = np.array(
+        [expectations(*cluster_sums(without(sample, sample.cluster != u))).r for u in units]
+    )
     n = len(units)
     if kind == "apart":
         of = np.array([sample.system[sample.cluster == u][0] for u in units])
@@ -89,7 +93,9 @@ def test_jackknives_are_those_of_outputs_left_out(kind, seed):
         variance = left_out.var(axis=0) * (n - 1)
     assert found.over_clusters == pytest.approx(np.sqrt(variance))
     systems = np.unique(sample.system)
-    left_out = np.array([expectations(without(sample, sample.system != s)).r for s in systems])
+    left_out = np.array(
+        [expectations(*cluster_sums(without(sample, sample.system != s))).r for s in systems]
+    )
     if kind == "all":
         expected = np.sqrt(left_out.var(axis=0) * (len(systems) - 1))
         assert found.over_systems == pytest.approx(expected)
@@ -111,7 +117,7 @@ def test_expectations_do_not_depend_on_units_or_order(seed, scale, shift):
         moved.n_systems,
         moved.n_clusters,
     )
-    one, other = expectations(sample), expectations(moved)
+    one, other = expectations(*cluster_sums(sample)), expectations(*cluster_sums(moved))
     assert other.r == pytest.approx(one.r, rel=1e-6, nan_ok=True)
     assert other.over_clusters == pytest.approx(one.over_clusters, rel=1e-5, nan_ok=True)
 
@@ -119,7 +125,7 @@ def test_expectations_do_not_depend_on_units_or_order(seed, scale, shift):
 def test_draws_of_expectations_have_less_noise_than_the_means():
     rng = np.random.default_rng(0)
     sample = sample_of(world_of(12, 30, 0.8, "normal", rng), rng)
-    found = expectations(sample)
+    found = expectations(*cluster_sums(sample))
     x, y = drawn_expectations(found, 0, 4000, rng)
     assert x.shape == (4000, 12)
     # Drawn systems keep the order of their means, drawn towards the mean of all.
@@ -130,7 +136,7 @@ def test_draws_of_expectations_have_less_noise_than_the_means():
 
 
 @pytest.mark.parametrize(
-    ("level", "cell", "n_worlds"),
+    ("granularity", "cell", "n_worlds"),
     [
         # Bias-corrected percentiles held .49 to .85 in cells of this kind.
         ("system", (24, 100, 0.96, "normal"), 40),
@@ -139,8 +145,8 @@ def test_draws_of_expectations_have_less_noise_than_the_means():
         ("item", (12, 30, 0.8, "skewed"), 30),
     ],
 )
-def test_intervals_hold_as_often_as_they_say(level, cell, n_worlds):
-    table = measure(level, *cell, n_worlds, seed=1)
+def test_intervals_hold_as_often_as_they_say(granularity, cell, n_worlds):
+    table = measure(granularity, *cell, n_worlds, seed=1)
     least = 0.95 - 3 * np.sqrt(0.95 * 0.05 / n_worlds)
     assert (table["covered"] >= least).all(), table.to_string()
     assert (table["marked"] <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_worlds)).all()
@@ -152,7 +158,9 @@ def test_the_upper_end_is_no_extreme_of_resamples():
     # ended at the largest of them, and moved with their number.
     tables_of = study(n_systems=12, n_items=30, n_evaluators=1)
     ends = [
-        correlate(*tables_of, statistics=["pearson"], n_resamples=n, seed=0)["ci_high"].iloc[0]
+        correlate(made(*tables_of), statistics=["pearson"], n_resamples=n, seed=0)["ci_high"].iloc[
+            0
+        ]
         for n in (200, 2_000)
     ]
     assert ends[0] == pytest.approx(ends[1])
@@ -167,7 +175,9 @@ def test_every_interval_says_what_it_is_about_and_how_it_was_made():
         "both": "other systems, other items",
     }
     for resample, words in about.items():
-        found = correlate(*tables_of, statistics=names, resample=resample, n_resamples=200, seed=0)
+        found = correlate(
+            made(*tables_of), statistics=names, resample=resample, n_resamples=200, seed=0
+        )
         assert found["estimand"].str.startswith(words).all()
         percentile = found["statistic"].isin(["tie_calibrated", "soft_pairwise"])
         assert (found["ci_method"].eq("percentile") == percentile).all()
@@ -179,15 +189,15 @@ def test_every_interval_says_what_it_is_about_and_how_it_was_made():
         assert pearson["reliability_scores"].between(0.5, 1).all()
 
 
-@pytest.mark.parametrize("level", ["output", "item"])
+@pytest.mark.parametrize("granularity", ["output", "item"])
 @pytest.mark.parametrize("resample", ["items", "systems", "both"])
-def test_jackknives_of_outputs_and_items_are_those_written_out(level, resample):
+def test_jackknives_of_outputs_and_items_are_those_written_out(granularity, resample):
     outputs, scores, judgments = study(n_systems=10, n_items=12, n_evaluators=1)
     rows = outputs.merge(judgments.groupby("output_id", as_index=False)["value"].mean())
     rows = rows.merge(scores[["output_id", "score"]])
 
     def statistic(part):
-        if level == "output":
+        if granularity == "output":
             return np.arctanh(stats.spearmanr(part["score"], part["value"]).statistic)
         by_item = part.groupby("item_id")[["score", "value"]]
         return by_item.apply(lambda one: stats.spearmanr(*one.to_numpy().T).statistic).mean()
@@ -202,10 +212,14 @@ def test_jackknives_of_outputs_and_items_are_those_written_out(level, resample):
         n.append(len(each))
     half = stats.t.ppf(0.975, min(n) - 1) * np.sqrt(variance)
     found = correlate(
-        outputs, scores, judgments, level=level, statistics=["spearman"], resample=resample, seed=0
+        made(outputs, scores, judgments),
+        granularity=granularity,
+        statistics=["spearman"],
+        resample=resample,
+        seed=0,
     ).iloc[0]
     ends = statistic(rows) + np.array([-half, half])
-    ends = np.tanh(ends) if level == "output" else np.clip(ends, -1, 1)
+    ends = np.tanh(ends) if granularity == "output" else np.clip(ends, -1, 1)
     assert [found["ci_low"], found["ci_high"]] == pytest.approx(ends)
     t = statistic(rows) / np.sqrt(variance)
     assert found["p"] == pytest.approx(2 * stats.t.sf(abs(t), min(n) - 1))
@@ -213,7 +227,7 @@ def test_jackknives_of_outputs_and_items_are_those_written_out(level, resample):
 
 def marks(*tables_of, **options):
     options = {"statistics": ["pearson"], "n_resamples": 50, "seed": 0} | options
-    return correlate(*tables_of, **options)
+    return correlate(made(*tables_of), **options)
 
 
 def test_intervals_from_almost_nothing_say_so():
@@ -221,7 +235,7 @@ def test_intervals_from_almost_nothing_say_so():
     few = marks(*study(n_systems=12, n_items=5))
     assert few["reason"].str.contains("5 clusters|reliability|noise").all()
     assert few["n_clusters"].eq(5).all()
-    two = marks(*study(n_systems=12, n_items=2), level="output")
+    two = marks(*study(n_systems=12, n_items=2), granularity="output")
     assert two["reason"].eq("2 clusters: hardly an interval from fewer than 10").all()
     fewer = marks(*study(n_systems=6), resample="systems")
     assert fewer["reason"].eq("6 systems: hardly an interval from fewer than 10").all()
@@ -243,7 +257,7 @@ def test_a_threshold_that_ties_all_scores_is_marked():
     outputs, scores, judgments = study(n_systems=12, n_items=12, n_evaluators=1)
     same = judgments.assign(value=3.0)
     same.loc[same.index[:3], "value"] = 4.0
-    found = marks(outputs, scores, same, level="output", statistics=["tie_calibrated"])
+    found = marks(outputs, scores, same, granularity="output", statistics=["tie_calibrated"])
     assert found["reason"].eq("the chosen threshold ties all scores").all()
 
 
@@ -278,9 +292,13 @@ def test_scores_of_which_lower_is_better_are_turned():
     lower = scores["evaluator"] == "e1"
     signature = scores["signature"].mask(lower, "perplexity|direction:lower is better")
     turned = scores.assign(score=scores["score"].mask(lower, -scores["score"]), signature=signature)
-    for level in ("system", "output", "item"):
-        plain = correlate(outputs, scores, judgments, level=level, n_resamples=50, seed=0)
-        found = correlate(outputs, turned, judgments, level=level, n_resamples=50, seed=0)
+    for granularity in ("system", "output", "item"):
+        plain = correlate(
+            made(outputs, scores, judgments), granularity=granularity, n_resamples=50, seed=0
+        )
+        found = correlate(
+            made(outputs, turned, judgments), granularity=granularity, n_resamples=50, seed=0
+        )
         assert (found["turned"] == (found["evaluator"] == "e1")).all()
         pd.testing.assert_frame_equal(found.drop(columns="turned"), plain.drop(columns="turned"))
 
@@ -289,7 +307,6 @@ def test_means_of_the_same_judgments_are_tied_in_any_order():
     # .1 + .2 + .3 and .3 + .2 + .1 differ in their last bits: tau-b was .913 for .816.
     outputs = pd.DataFrame(
         {
-            "dataset": "d",
             "output_id": list("abcd"),
             "item_id": ["1", "1", "1", "1"],
             "system": list("stuv"),
@@ -298,7 +315,7 @@ def test_means_of_the_same_judgments_are_tied_in_any_order():
             "context": "",
         }
     )
-    keys = outputs[["dataset", "output_id"]]
+    keys = outputs[["output_id"]]
     three = [(0.1, 0.2, 0.3), (0.3, 0.2, 0.1), (0.3, 0.3, 0.3), (0.9, 0.9, 0.9)]
     judgments = pd.concat(
         keys.assign(
@@ -311,15 +328,19 @@ def test_means_of_the_same_judgments_are_tied_in_any_order():
     )
     scores = keys.assign(evaluator="e", score=[1.0, 2.0, 1.5, 3.0], signature="")
     expected = stats.kendalltau([1.0, 2.0, 1.5, 3.0], [2, 2, 3, 9]).statistic
-    for level in ("system", "output", "item"):
+    for granularity in ("system", "output", "item"):
         found = correlate(
-            outputs, scores, judgments, level=level, statistics=["kendall_b"], resample=None, seed=0
+            made(outputs, scores, judgments),
+            granularity=granularity,
+            statistics=["kendall_b"],
+            resample=None,
+            seed=0,
         )
         assert found["estimate"].iloc[0] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("level", ["system", "output", "item"])
-def test_tie_calibration_is_of_the_pairs_written_out(level):
+@pytest.mark.parametrize("granularity", ["system", "output", "item"])
+def test_tie_calibration_is_of_the_pairs_written_out(granularity):
     outputs, scores, judgments = study(n_systems=5, n_items=8, n_evaluators=1)
     rows = outputs.merge(judgments.groupby("output_id", as_index=False)["value"].mean())
     rows = rows.merge(scores[["output_id", "score"]])
@@ -327,7 +348,7 @@ def test_tie_calibration_is_of_the_pairs_written_out(level):
         "system": [rows.groupby("system")[["score", "value"]].mean()],
         "output": [rows],
         "item": [part for _, part in rows.groupby("item_id")],
-    }[level]
+    }[granularity]
     pairs = []
     for part in groups:
         x, y = part["score"].to_numpy(), part["value"].to_numpy()
@@ -343,10 +364,8 @@ def test_tie_calibration_is_of_the_pairs_written_out(level):
         for e in [0, *np.unique(np.concatenate([abs(dx) for dx, _ in pairs]))]
     )
     found = correlate(
-        outputs,
-        scores,
-        judgments,
-        level=level,
+        made(outputs, scores, judgments),
+        granularity=granularity,
         statistics=["tie_calibrated"],
         resample=None,
         seed=0,

@@ -4,20 +4,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from small_study import table
+from small_study import alone, table
 
-from nlgbench.analysis.correlation.partial import partial_correlations
+from nlgbench.analysis.correlation import partial_correlations
 
 
-def tables_of(x, g, h):
-    return pd.concat([table("x", x), table("g", g)]), table("h", h)
+def partial(x, g, h, **options):
+    study = alone(pd.concat([table("x", x), table("g", g)]))
+    return partial_correlations(study, against=table("h", h), **{"given": "g"} | options)
 
 
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10_000), st.integers(5, 30))
 def test_it_is_the_correlation_of_residuals(seed, n):
     x, g, h = np.random.default_rng(seed).normal(size=(3, n))
-    row = partial_correlations(*tables_of(x, g, h), given="g").iloc[0]
+    row = partial(x, g, h).iloc[0]
     left = [one - np.polyval(np.polyfit(g, one, 1), g) for one in (x, h)]
     assert row["estimate"] == pytest.approx(stats.pearsonr(*left).statistic, abs=1e-9)
     assert row["n"] == n
@@ -28,7 +29,7 @@ def test_its_interval_is_that_of_one_system_less():
     # Pearson's of 11 systems: SciPy's interval has the same z and n - 3 = 8.
     rng = np.random.default_rng(3)
     x, g, h = rng.normal(size=(3, 12))
-    row = partial_correlations(*tables_of(x, g, h), given="g").iloc[0]
+    row = partial(x, g, h).iloc[0]
     half = 1.959964 / np.sqrt(12 - 4)
     expected = np.tanh(np.arctanh(row["estimate"]) + np.array([-half, half]))
     assert [row["ci_low"], row["ci_high"]] == pytest.approx(expected.tolist())
@@ -39,8 +40,8 @@ def test_only_systems_with_all_three_scores_count():
     x, g, h = rng.normal(size=(3, 12))
     holed = x.copy()
     holed[:4] = np.nan
-    row = partial_correlations(*tables_of(holed, g, h), given="g").iloc[0]
-    whole = partial_correlations(*tables_of(x[4:], g[4:], h[4:]), given="g").iloc[0]
+    row = partial(holed, g, h).iloc[0]
+    whole = partial(x[4:], g[4:], h[4:]).iloc[0]
     assert [row["n"], row["n_missing"]] == [8, 4]
     same = ["estimate", "with_human", "with_given", "given_with_human", "ci_low", "ci_high"]
     assert row[same].tolist() == pytest.approx(whole[same].tolist())
@@ -57,7 +58,7 @@ def test_only_systems_with_all_three_scores_count():
     ],
 )
 def test_what_has_no_interval_says_why(x, g, h, reason):
-    row = partial_correlations(*tables_of(*np.array([x, g, h], float)), given="g").iloc[0]
+    row = partial(*np.array([x, g, h], float)).iloc[0]
     assert np.isnan([row["ci_low"], row["ci_high"]]).all()
     assert pd.Series([row["reason"]]).str.match(reason).all()
 
@@ -69,16 +70,16 @@ def test_its_interval_holds_the_partial_correlation_of_normal_systems():
         g, e, own = rng.normal(size=(3, 12))
         h = g + e
         x = g + truth * e + np.sqrt(1 - truth**2) * own
-        row = partial_correlations(*tables_of(x, g, h), given="g").iloc[0]
+        row = partial(x, g, h).iloc[0]
         held += row["ci_low"] <= truth <= row["ci_high"]
     assert abs(held / n - 0.95) < 3 * np.sqrt(0.05 * 0.95 / n)
 
 
 def test_what_cannot_be_asked_is_refused():
     x = np.arange(5.0)
-    with pytest.raises(ValueError, match="needs one human score, `given` and another"):
-        partial_correlations(table("g", x), table("h", x), given="g")
+    with pytest.raises(ValueError, match="'g' is the only evaluator"):
+        partial_correlations(alone(table("g", x)), against=table("h", x), given="g")
     with pytest.raises(ValueError, match="given: 'f' is unknown"):
-        partial_correlations(*tables_of(x, x, x), given="f")
+        partial(x, x, x, given="f")
     with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
-        partial_correlations(*tables_of(x, x, x), given="g", confidence=95)
+        partial(x, x, x, confidence=95)

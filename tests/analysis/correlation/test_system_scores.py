@@ -2,13 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from small_study import study, table
+from small_study import alone, made, study, table
 
-from nlgbench.analysis.correlation.system_scores import (
-    correlate_systems,
-    mean_scores,
-    mean_system_scores,
-)
+from nlgbench.analysis.correlation import compare_evaluators, correlate, permutation_tests
+from nlgbench.analysis.correlation.comparing import _of_systems
 
 ALL = ("pearson", "spearman", "kendall_b", "kendall_c", "pairwise_accuracy")
 
@@ -18,7 +15,7 @@ X, Y = [12.0, 2.0, 1.0, 12.0, 2.0], [1.0, 4.0, 7.0, 1.0, 0.0]
 
 
 def test_values_are_scipys_documented_ones():
-    found = correlate_systems(table("e", X), table("h", Y), statistics=["kendall_b"]).iloc[0]
+    found = correlate(alone(table("e", X)), against=table("h", Y), statistics=["kendall_b"]).iloc[0]
     assert found["estimate"] == pytest.approx(-0.47140452, abs=1e-8)
     assert found["p"] == pytest.approx(0.28274546, abs=1e-8)
     assert found["n"] == 5
@@ -29,8 +26,8 @@ def test_all_evaluators_are_set_against_all_humans():
     values = rng.normal(size=(4, 12))
     scores = pd.concat([table("a", values[0]), table("b", values[1])])
     human = pd.concat([table("h1", values[2]), table("h2", values[3])])
-    found = correlate_systems(scores, human, statistics=ALL).set_index(
-        ["evaluator", "human", "statistic"]
+    found = correlate(alone(scores), against=human, statistics=ALL).set_index(
+        ["evaluator", "dimension", "statistic"]
     )
     assert len(found) == 2 * 2 * 5
     pearson = stats.pearsonr(values[1], values[2])
@@ -52,32 +49,33 @@ def test_all_evaluators_are_set_against_all_humans():
 
 def test_spearmans_interval_is_bonett_and_wrights():
     x, y = np.arange(10.0), np.array([1, 0, 3, 2, 5, 4, 7, 6, 9, 8], float)
-    row = correlate_systems(table("e", x), table("h", y), statistics=["spearman"]).iloc[0]
+    row = correlate(alone(table("e", x)), against=table("h", y), statistics=["spearman"]).iloc[0]
     r = 1 - 6 * 10 / 990
     assert row["estimate"] == pytest.approx(r)
     half = 1.959964 * np.sqrt((1 + r**2 / 2) / 7)
     assert np.arctanh(row["ci_high"]) - np.arctanh(r) == pytest.approx(half, rel=1e-6)
 
 
-def test_permutations_are_all_or_some():
+def test_accuracy_has_a_permutation_test_of_all_orders_or_some():
     x, y = [1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 3.0, 2.0, 5.0, 4.0]
-    options = {"statistics": ["kendall_b", "pairwise_accuracy"], "p_method": "permutation"}
-    found = correlate_systems(table("e", x), table("h", y), **options)
-    assert found["p_method"].tolist() == ["permutation, all"] * 2
-    assert found["p"].iloc[0] == pytest.approx(stats.kendalltau(x, y).pvalue)
+    options = {"statistics": ["pairwise_accuracy", "kendall_b"], "n_resamples": 9999}
+    found = correlate(alone(table("e", x)), against=table("h", y), **options)
+    assert found["p_method"].tolist() == ["permutation, all", "scipy"]
     # Of 120 orders those with at most two inversions: 1 + 4 + 9.
-    assert found["p"].iloc[1] == pytest.approx(14 / 120)
-    many = np.random.default_rng(0).normal(size=(2, 11))
-    drawn = correlate_systems(table("e", many[0]), table("h", many[1]), **options)
-    assert drawn["p_method"].tolist() == ["permutation, 9999 drawn"] * 2
-    exact = stats.kendalltau(*many).pvalue
-    assert drawn["p"].iloc[0] == pytest.approx(exact, abs=0.02)
+    assert found["p"].iloc[0] == pytest.approx(14 / 120)
+    many = np.random.default_rng(1).normal(size=(2, 11))
+    drawn = correlate(alone(table("e", many[0])), against=table("h", many[1]), **options)
+    assert drawn["p_method"].iloc[0] == "permutation, 9999 drawn"
+    # Without ties accuracy is tau's, whose test has two sides.
+    tau, exact = stats.kendalltau(*many)
+    assert tau > 0
+    assert drawn["p"].iloc[0] == pytest.approx(exact / 2, abs=0.02)
 
 
 def test_systems_that_one_table_lacks_are_counted():
     scores = table("e", [1.0, 2.0, 3.0, 4.0, np.nan], list("abcde"))
     human = table("h", [1.0, 3.0, 2.0, 9.0, 9.0], list("abcxe"))
-    found = correlate_systems(scores, human)
+    found = correlate(alone(scores), against=human)
     assert found["n"].tolist() == [3, 3, 3]
     assert found["n_missing"].tolist() == [3, 3, 3]
     assert found["estimate"].tolist() == pytest.approx([0.5, 0.5, 1 / 3])
@@ -87,10 +85,10 @@ def test_systems_that_one_table_lacks_are_counted():
 def test_what_is_undefined_has_a_reason():
     for y in ([2.0, 2.0, 2.0, 2.0], [1.0, 2.0, np.nan, np.nan]):
         x = [1.0, np.nan, 3.0, 4.0] if np.isnan(y[2]) else [1.0, 2.0, 3.0, 4.0]
-        found = correlate_systems(table("e", x), table("h", y), p_method="permutation")
+        found = correlate(alone(table("e", x)), against=table("h", y))
         assert found[["estimate", "ci_low", "p"]].isna().all(axis=None)
         assert found["reason"].str.startswith("undefined").all()
-    perfect = correlate_systems(table("e", range(9)), table("h", range(9)))
+    perfect = correlate(alone(table("e", range(9))), against=table("h", range(9)))
     assert perfect["reason"].str.startswith("perfect correlation").all()
     assert perfect["estimate"].tolist() == [1, 1, 1]
 
@@ -98,80 +96,126 @@ def test_what_is_undefined_has_a_reason():
 def test_wrong_input_is_refused():
     good = table("e", [1.0, 2.0])
     with pytest.raises(ValueError, match="Did you mean 'kendall_c'"):
-        correlate_systems(good, good, statistics=["kendall"])
-    with pytest.raises(ValueError, match="p_method: 'exact' is unknown"):
-        correlate_systems(good, good, p_method="exact")
-    with pytest.raises(ValueError, match="must have rows of one dataset"):
-        correlate_systems(good, good.assign(dataset="x"))
+        correlate(alone(good), against=good, statistics=["kendall"])
+    with pytest.raises(ValueError, match="against must be a table of systems' scores"):
+        correlate(alone(good), against=good.drop(columns="score"))
+    with pytest.raises(ValueError, match="against has two scores of 's0' by 'e'"):
+        correlate(alone(good), against=pd.concat([good, good]))
+    with pytest.raises(ValueError, match="against= has systems' scores"):
+        correlate(alone(good), against=good, granularity="output")
+    with pytest.raises(ValueError, match="'e' scored whole systems"):
+        correlate(alone(good), granularity="item")
     with pytest.raises(ValueError, match="confidence must be between"):
-        correlate_systems(good, good, confidence=1.0)
+        correlate(alone(good), against=good, confidence=1.0)
 
 
-def test_means_by_system_are_over_outputs_with_all_scores():
+def test_compared_means_are_over_outputs_with_all_scores():
     outputs = pd.DataFrame(
         {
-            "dataset": "d",
             "output_id": list("abcdef"),
             "item_id": ["1", "2", "3"] * 2,
             "system": ["s"] * 3 + ["t"] * 3,
-            "text": "",
-            "is_human": False,
-            "context": "",
         }
     )
-    keys = outputs[["dataset", "output_id"]]
-    first = keys.assign(evaluator="e", score=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], signature="")
+    keys = outputs[["output_id"]]
+    first = keys.assign(evaluator="e", score=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     second = first.assign(evaluator="g", score=[1.0, np.nan, 3.0, 4.0, 5.0, 6.0])
-    judgments = keys.assign(annotator_id="w", dimension="q", value=[1, 9, 2, 3, 4, 5], group_id="")
-    scores, human = mean_system_scores(outputs, pd.concat([first, second]), judgments)
-    assert scores["score"].tolist() == [2, 5, 2, 5]
-    assert human[["system", "evaluator", "score"]].to_numpy().tolist() == [
-        ["s", "q", 1.5],
-        ["t", "q", 4],
-    ]
-    found = correlate_systems(scores, human)
-    assert found["estimate"].eq(1).all()
+    judgments = keys.assign(annotator_id="w", dimension="q", value=[1, 9, 2, 3, 4, 5])
+    asked = made(outputs, pd.concat([first, second]), judgments)
+    ((by, scores, human, n_missing),) = _of_systems(
+        asked, None, None, None, aggregate="mean", include_human=False
+    )
+    assert scores.to_numpy().tolist() == [[2, 2], [5, 5]]
+    assert (by, human.to_dict(), n_missing) == ("q", {"s": 1.5, "t": 4}, 1)
     with pytest.raises(ValueError, match="no judged output has a score of every evaluator"):
-        mean_system_scores(outputs, pd.concat([first[:3], second[3:]]), judgments)
+        compare_evaluators(made(outputs, pd.concat([first[:3], second[3:]]), judgments))
 
 
 def test_each_evaluator_is_averaged_over_what_it_has_scored():
     outputs, scores, judgments = study(n_evaluators=2)
-    found = mean_scores(outputs, scores)
-    assert found["evaluator"].unique().tolist() == ["e0", "e1"]
-    both = mean_system_scores(outputs, scores, judgments)[0]
-    key = ["evaluator", "system"]
-    pd.testing.assert_series_equal(
-        found.set_index(key)["score"].sort_index(), both.set_index(key)["score"].sort_index()
-    )
+    of = outputs.set_index("output_id")["system"]
+    means = scores.groupby(["evaluator", scores["output_id"].map(of)])["score"].mean()
     of_s0 = scores["output_id"].isin(outputs.loc[outputs["system"] == "s0", "output_id"])
     holed = scores.assign(score=scores["score"].mask(of_s0 & (scores["evaluator"] == "e1")))
-    holed = mean_scores(outputs, holed).set_index(key)["score"]
-    assert np.isnan(holed["e1", "s0"])
-    assert holed.drop(("e1", "s0")).notna().all()
-    with pytest.raises(ValueError, match="outputs that `outputs` does not have, such as 'o0'"):
-        mean_scores(outputs.iloc[1:], scores)
+    votes = table("h", np.arange(6.0))
+    found = correlate(made(outputs, holed, judgments), against=votes, statistics=["pearson"])
+    assert found["n"].tolist() == [6, 5]
+    expected = [stats.pearsonr(means["e0"], np.arange(6.0)).statistic]
+    expected.append(stats.pearsonr(means["e1"][1:], np.arange(1, 6.0)).statistic)
+    assert found["estimate"].tolist() == pytest.approx(expected)
+
+
+def test_evaluators_of_systems_stand_beside_those_of_outputs():
+    outputs, scores, judgments = study()
+    of = outputs.set_index("output_id")["system"]
+    means = scores.groupby(["evaluator", scores["output_id"].map(of)])["score"].mean()["e0"]
+    own = table("whole", means.to_numpy(), list(means.index))
+    # Where an evaluator has scored outputs, too, these count.
+    own = pd.concat([own, own.assign(evaluator="e1", score=0.0)])
+    both = made(outputs, scores, judgments, system_scores=own)
+    found = correlate(both, statistics=["pearson"], n_resamples=20)
+    assert found["evaluator"].tolist() == ["e0", "e1", "whole"]
+    assert found["dimension"].eq("quality").all()
+    assert found["estimate"].iloc[2] == pytest.approx(found["estimate"].iloc[0])
+    assert found["resample"].tolist() == ["items", "items", "systems"]
+    assert found["estimand"].iloc[2] == "other systems"
+    pd.testing.assert_frame_equal(
+        found[:2],
+        correlate(made(outputs, scores, judgments), statistics=["pearson"], n_resamples=20),
+    )
+    with pytest.raises(ValueError, match="'whole' scored whole systems"):
+        correlate(both, evaluators=["e0", "whole"], granularity="output")
+    soft = correlate(both, evaluators=["whole"], statistics=["soft_pairwise"]).iloc[0]
+    assert np.isnan(soft["estimate"])
+    assert soft["reason"] == "needs scores and judgments of outputs"
+    pairs = compare_evaluators(both)
+    assert pairs[["evaluator_a", "evaluator_b"]].to_numpy().tolist() == [
+        ["e0", "e1"],
+        ["e0", "whole"],
+        ["e1", "whole"],
+    ]
+    assert pairs["p"].iloc[1] == 1
+    stars = permutation_tests(both)
+    assert stars["evaluator"].unique().tolist() == ["e0", "e1", "whole"]
+    p = stars.set_index(["evaluator", "statistic"])["p"]
+    assert p["whole"].tolist() == pytest.approx(p["e0"].tolist())
+
+
+def test_humans_are_left_out_unless_asked_for():
+    outputs, scores, judgments = study()
+    outputs = outputs.assign(is_human=outputs["system"] == "s0")
+    votes = table("h", [9.0, 1, 2, 3, 4, 5])
+    for human, n in ((False, 5), (True, 6)):
+        asked = made(outputs, scores, judgments)
+        found = correlate(asked, against=votes, include_human=human)
+        assert found["n"].eq(n).all()
+        assert found["n_missing"].eq(0).all()
+        assert compare_evaluators(asked, against=votes, include_human=human)["n"].eq(n).all()
 
 
 def test_lower_is_turned_and_equal_means_are_tied():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 9))
     lower = table("ppl", -x).assign(signature="perplexity|direction:lower is better")
-    found = correlate_systems(pd.concat([table("e", x), lower]), table("h", y))
+    found = correlate(alone(pd.concat([table("e", x), lower])), against=table("h", y))
     by = found.set_index(["evaluator", "statistic"])["estimate"]
     assert by["ppl"].tolist() == pytest.approx(by["e"].tolist())
     assert found.groupby("evaluator")["turned"].all().to_dict() == {"e": False, "ppl": True}
     # (.1, .2, .3) and (.3, .2, .1) have means that differ in their last bits.
     tied = table("e", [np.mean([0.1, 0.2, 0.3]), np.mean([0.3, 0.2, 0.1]), 0.5, 0.7])
     human = table("h", [1.0, 2.0, 3.0, 4.0])
-    tau = correlate_systems(tied, human, statistics=["kendall_b"])["estimate"].iloc[0]
+    tau = correlate(alone(tied), against=human, statistics=["kendall_b"])["estimate"].iloc[0]
     assert tau == pytest.approx(stats.kendalltau([1, 1, 2, 3], [1, 2, 3, 4]).statistic)
 
 
 def test_means_keep_the_direction():
-    outputs, scores, _ = study(n_evaluators=2)
-    ppl = scores["evaluator"] == "e1"
-    scores.loc[ppl, "signature"] = "perplexity|direction:lower is better"
-    found = mean_scores(outputs, scores)
-    lower = found["signature"].str.contains("direction:lower")
-    assert found.loc[lower, "evaluator"].unique().tolist() == ["e1"]
+    outputs, scores, judgments = study(n_evaluators=2)
+    lower = scores["evaluator"] == "e1"
+    turned = scores.assign(score=scores["score"].mask(lower, -scores["score"]))
+    turned["signature"] = turned["signature"].mask(lower, "perplexity|direction:lower is better")
+    votes = table("h", np.arange(6.0))
+    plain, found = (
+        correlate(made(outputs, one, judgments), against=votes) for one in (scores, turned)
+    )
+    assert found.groupby("evaluator")["turned"].all().to_dict() == {"e0": False, "e1": True}
+    assert found["estimate"].tolist() == pytest.approx(plain["estimate"].tolist())

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlgbench.analysis.correlation.multiplicity import adjust, significance_clusters
-from nlgbench.analysis.correlation.williams import williams, williams_matrix
+from nlgbench.analysis.correlation import significance_clusters, williams, williams_tests
+from nlgbench.inference import adjust
+from nlgbench.study import Study
 
 
 @pytest.mark.parametrize(
@@ -49,31 +50,45 @@ def test_its_level_holds_on_normal_data():
     assert 20 < sum(below) < 60
 
 
+def judged(scores, human):
+    """Make a Study of a frame of scores, a column per evaluator, and of judgments."""
+    ids = [f"o{n}" for n in range(len(scores))]
+    outputs = pd.DataFrame({"output_id": ids, "item_id": ids, "system": ids})
+    long = scores.assign(output_id=ids).melt("output_id", var_name="evaluator", value_name="score")
+    judgments = outputs[["output_id"]].assign(annotator_id="w", value=human)
+    return Study(outputs, judgments, scores=long)
+
+
 def test_all_pairs_and_what_is_missing():
     rng = np.random.default_rng(1)
     h = rng.normal(size=40)
     scores = pd.DataFrame({"a": h + rng.normal(size=40), "b": rng.normal(size=40), "c": 1.0})
     scores.loc[0, "a"] = np.nan
-    found = williams_matrix(scores, h).set_index(["evaluator_a", "evaluator_b"])
+    found = williams_tests(judged(scores, h)).set_index(["evaluator_a", "evaluator_b"])
     row = found.loc[("a", "b")]
-    assert row["n"] == 39
+    assert found["n"].tolist() == [39, 39, 39]
     r12 = stats.pearsonr(scores["a"][1:], h[1:]).statistic
     r13 = stats.pearsonr(scores["b"][1:], h[1:]).statistic
     r23 = stats.pearsonr(scores["a"][1:], scores["b"][1:]).statistic
     assert [row["estimate_a"], row["correlation"]] == pytest.approx([r12, r23])
     assert [row["t"], row["p"]] == pytest.approx(williams(r12, r13, r23, 39))
     assert found.loc[[("a", "c"), ("b", "c")], ["t", "p"]].isna().all(axis=None)
-    few = williams_matrix(scores[:4], h[:4])
+    few = williams_tests(judged(scores[:4], h[:4]))
     assert few["p"].isna().tolist() == [True, True, True]
-    empty = williams_matrix(scores.assign(a=np.nan), h)
-    assert empty["n"].tolist() == [0, 0, 40]
+    # Systems of one output each: means are the outputs.
+    by_system = williams_tests(judged(scores, h), granularity="system")
+    assert by_system["p"].iloc[0] == pytest.approx(row["p"])
+    turned = williams_tests(judged(scores, h), evaluators=["b", "a"])
+    assert turned[["evaluator_a", "t"]].to_numpy().tolist()[0][0] == "b"
+    assert turned["t"].iloc[0] == pytest.approx(-row["t"])
 
 
 def test_one_evaluator_twice_has_no_test():
     assert np.isnan(williams(0.5, 0.5, 1.0, 20)).all()
     scores = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0, 7.0]})
-    found = williams_matrix(scores.assign(b=scores["a"]), [1.0, 2.0, 3.0, 4.0, 5.0])
+    found = williams_tests(judged(scores.assign(b=scores["a"]), [1.0, 2.0, 3.0, 4.0, 5.0]))
     assert found["difference"].tolist() == [0]
+    assert found["p"].isna().all()
 
 
 @pytest.mark.parametrize("off", [0, 1e-16, 1e-13])
@@ -126,8 +141,8 @@ def test_impossible_correlations_are_refused():
         williams(1.5, 0.4, 0.3, 30)
     with pytest.raises(ValueError, match="no three variables correlate"):
         williams(0.9, -0.9, 0.9, 30)
-    with pytest.raises(ValueError, match="a judgment per row and two evaluators"):
-        williams_matrix(pd.DataFrame({"a": [1.0]}), [1.0])
+    with pytest.raises(ValueError, match="a comparison needs two evaluators"):
+        williams_tests(judged(pd.DataFrame({"a": [1.0]}), [1.0]))
 
 
 def test_adjusted_values_are_the_textbooks():

@@ -12,21 +12,29 @@ from scipy import stats
 from statsmodels.stats import inter_rater
 from statsmodels.stats.power import normal_sample_size_one_tail
 
-from nlgbench import tables
-from nlgbench.analysis.people import accuracy, annotator_accuracy, outputs_needed
+import nlgbench as nb
+from nlgbench.analysis.people import (
+    accuracy,
+    agreement,
+    annotator_accuracy,
+    outputs_needed,
+    split_half,
+)
+from nlgbench.analysis.people.real_or_fake import judged
 from nlgbench.analysis.people.reliability import (
+    _halves,
+    _over_outputs,
+    _over_systems,
     counts_of,
     fleiss_kappa,
     krippendorff_alpha,
     percent_agreement,
-    reliability,
 )
-from nlgbench.analysis.people.split_half import _halves, _over_outputs, _over_systems, split_half
-from nlgbench.analysis.people.votes import jackknife, judged
 from nlgbench.datasets import cache
-from nlgbench.datasets.judge_the_judges import RAW_FILE, load_judge_the_judges
+from nlgbench.datasets.judge_the_judges import RAW_FILE
 from nlgbench.datasets.published import load_claims
-from nlgbench.worlds.crowd import review_crowd
+from nlgbench.inference import cluster_jackknife
+from nlgbench.study import Study
 
 RELEASED = pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available([RAW_FILE]),
@@ -37,24 +45,21 @@ NAN = float("nan")
 
 @pytest.fixture(scope="module")
 def study():
-    return review_crowd(
-        systems=["grammar_t0.5", "leaky_t1.0", "corrupted_0.5", "bigram_t1.0"],
-        n_outputs=30,
-        n_truth=0,
-        seed=2,
-    ).study
+    systems = ["grammar_t0.5", "leaky_t1.0", "corrupted_0.5", "bigram_t1.0"]
+    return nb.simulate("crowd", systems=systems, n_outputs=30, n_truth=0, seed=2)
 
 
-def tables_of(votes, *, hits=None):
-    """Make tables of votes: output -> (system, votes)."""
+def made(votes, *, hits=None):
+    """Make a study of votes: output -> (system, votes)."""
     outputs, judgments = [], []
     for n, (output, (system, values)) in enumerate(votes.items()):
         hit = hits[n] if hits else ""
-        outputs.append(("d", output, output, system, "text", system == "human", ""))
-        judgments += [("d", output, f"w{a}", "real_or_fake", v, hit) for a, v in enumerate(values)]
-    return (
-        pd.DataFrame(outputs, columns=tables.columns("outputs")),
-        pd.DataFrame(judgments, columns=tables.columns("judgments")),
+        outputs.append((output, output, system))
+        judgments += [(output, f"w{a}", "real_or_fake", v, hit) for a, v in enumerate(values)]
+    columns = ["output_id", "annotator_id", "dimension", "value", "group_id"]
+    return Study(
+        pd.DataFrame(outputs, columns=["output_id", "item_id", "system"]),
+        pd.DataFrame(judgments, columns=columns),
     )
 
 
@@ -68,27 +73,27 @@ HAND = {
 
 
 def test_accuracies_by_hand():
-    votes = accuracy(*tables_of(HAND)).set_index("row")
+    votes = accuracy(made(HAND)).set_index("row")
     assert votes.index.tolist() == ["all", "real", "fake", "a", "b"]
     assert votes["estimate"].tolist() == [7 / 14, 3 / 6, 4 / 8, 4 / 5, 0]
     assert votes["n_votes"].tolist() == [14, 6, 8, 5, 3]
     assert votes["n_outputs"].tolist() == [5, 2, 3, 2, 1]
     assert votes["n_clusters"].tolist() == [5, 2, 3, 2, 1]
-    majority = accuracy(*tables_of(HAND), rule="majority", n_votes=3).set_index("row")
+    majority = accuracy(made(HAND), rule="majority", n_votes=3).set_index("row")
     assert majority["estimate"].tolist() == [2 / 4, 1 / 2, 1 / 2, 1, 0]
     assert majority["n_left_out"].tolist() == [1, 0, 1, 1, 0]
     assert majority["n_votes"].tolist() == [12, 6, 6, 3, 3]
     # One output gives no spread; its estimate stands.
     assert majority.loc["b", ["se", "ci_low", "ci_high"]].isna().all()
     assert majority.loc["b", "reason"] == "one cluster: its spread is unknown"
-    none = accuracy(*tables_of(HAND), rule="majority", n_votes=7)
+    none = accuracy(made(HAND), rule="majority", n_votes=7)
     assert none["estimate"].isna().all() and none["reason"].str.contains("nothing").all()
 
 
 def test_clusters_of_one_size_give_the_standard_error_of_a_mean(study):
     # With equally many votes in each HIT the jackknife is exactly the t interval of HITs' means.
-    table = accuracy(study.outputs, study.judgments, level=0.9).set_index("row").loc["real"]
-    frame = judged(study.outputs, study.judgments)
+    table = accuracy(study, confidence=0.9).set_index("row").loc["real"]
+    frame = judged(study, None)
     means = frame[frame["is_human"]].groupby("cluster")["value"].mean()
     low, high = stats.t.interval(0.9, len(means) - 1, means.mean(), stats.sem(means))
     assert table[["ci_low", "ci_high"]].tolist() == pytest.approx([low, high], abs=1e-12)
@@ -102,25 +107,26 @@ def test_a_share_over_unequal_clusters_has_the_cluster_robust_variance():
     right = (rng.random(3000) < rng.random(400)[cluster]) * 1.0
     fit = sm.OLS(right, np.ones(3000)).fit(cov_type="cluster", cov_kwds={"groups": cluster})
     sums = np.column_stack([right, np.ones(3000)])
-    found = jackknife(sums, cluster, lambda s: s[..., 0] / s[..., 1])
+    found = cluster_jackknife(sums, cluster, lambda s: s[..., 0] / s[..., 1])
     assert found["estimate"] == pytest.approx(fit.params[0])
     assert found["se"] == pytest.approx(fit.bse[0], rel=0.01)
 
 
 def test_hits_that_share_annotators_widen_the_interval(study):
-    by_hit = accuracy(study.outputs, study.judgments).set_index("row")
-    by_output = accuracy(study.outputs, study.judgments.assign(group_id="")).set_index("row")
+    by_hit = accuracy(study).set_index("row")
+    alone = study.replace(judgments=study.judgments.assign(group_id=""))
+    by_output = accuracy(alone).set_index("row")
     assert (by_hit["estimate"] == by_output["estimate"]).all()
     assert by_output.loc["all", "n_clusters"] == 240 > by_hit.loc["all", "n_clusters"]
 
 
 def test_no_spread_is_no_certainty():
     same = {f"a{n}": ("a", [0, 0, 0]) for n in range(9)} | {"h": ("human", [1, 1, 1])}
-    table = accuracy(*tables_of(same)).set_index("row")
+    table = accuracy(made(same)).set_index("row")
     assert table.loc["a", "estimate"] == 1 and table.loc["a", "se"] == 0
     assert np.isnan(table.loc["a", "ci_low"])
     assert table.loc["a", "reason"] == "all clusters give the same: their spread is unknown"
-    kappa = reliability(*tables_of(same)).set_index(["row", "coefficient"])
+    kappa = agreement(made(same)).set_index(["row", "coefficient"])
     assert np.isnan(kappa.loc[("a", "fleiss_kappa"), "estimate"])
     assert kappa.loc[("a", "percent_agreement"), "estimate"] == 1
     assert kappa.loc[("all", "fleiss_kappa"), "estimate"] == pytest.approx(1)
@@ -130,7 +136,7 @@ def test_an_annotator_has_the_wilson_interval_of_newcombe():
     # Newcombe (1998), doi:10.1002/(SICI)1097-0258(19980430)17:8<857::AID-SIM777>3.0.CO;2-E, Table
     # I: 81 of 263 gives .2553 to .3662 by Wilson's method.
     votes = {f"a{n}": ("a", [0.0 if n < 81 else 1.0]) for n in range(263)}
-    table = annotator_accuracy(*tables_of(votes)).set_index("quantity")
+    table = annotator_accuracy(made(votes)).set_index("quantity")
     assert table.loc["accuracy", "estimate"] == 81 / 263
     found = table.loc["accuracy", ["ci_low", "ci_high"]].tolist()
     assert found == pytest.approx([0.2553, 0.3662], abs=5e-5)
@@ -140,8 +146,8 @@ def test_an_annotator_has_the_wilson_interval_of_newcombe():
 
 
 def test_bias_is_what_is_said_minus_what_is():
-    outputs, judgments = tables_of({"h": ("human", [1, 0]), "a": ("a", [1, 0]), "b": ("b", [1])})
-    table = annotator_accuracy(outputs, judgments).set_index(["annotator_id", "quantity"])
+    study = made({"h": ("human", [1, 0]), "a": ("a", [1, 0]), "b": ("b", [1])})
+    table = annotator_accuracy(study).set_index(["annotator_id", "quantity"])
     assert table.index.get_level_values(0).tolist() == ["w0", "w0", "w1", "w1"]
     assert table.loc[("w0", "bias"), "estimate"] == pytest.approx(1 - 1 / 3)
     assert table.loc[("w1", "bias"), "estimate"] == -0.5
@@ -254,9 +260,9 @@ def test_alpha_keeps_what_its_metric_keeps(ratings, scale, shift):
 
 def test_the_table_has_the_coefficients_of_its_rows(study):
     for coded in ("value", "correct"):
-        table = reliability(study.outputs, study.judgments, coded=coded)
+        table = agreement(study, coded=coded)
         table = table.set_index(["row", "coefficient"])
-        frame = judged(study.outputs, study.judgments)
+        frame = judged(study, None)
         if coded == "correct":
             frame["value"] = (frame["value"] == frame["is_human"]) * 1.0
         for row, part in {"all": frame, "real": frame[frame["is_human"]]}.items():
@@ -269,7 +275,7 @@ def test_the_table_has_the_coefficients_of_its_rows(study):
             ]:
                 assert table.loc[(row, coefficient), "estimate"] == pytest.approx(value)
         assert (table["ci_low"] < table["estimate"]).all()
-    other = reliability(study.outputs, study.judgments).set_index(["row", "coefficient"])
+    other = agreement(study).set_index(["row", "coefficient"])
     # Within a class a vote is right or wrong as it is real or fake; over both it is not.
     assert other.loc["fake", "estimate"].to_numpy() == pytest.approx(
         table.loc["fake", "estimate"].to_numpy()
@@ -282,7 +288,7 @@ def test_the_table_has_the_coefficients_of_its_rows(study):
 def test_ratings_are_compared_by_their_ranks():
     values = np.transpose(KRIPPENDORFF)
     votes = {f"a{n}": ("a", row[~np.isnan(row)]) for n, row in enumerate(values)}
-    table = reliability(*tables_of(votes), metric="ordinal").set_index(["row", "coefficient"])
+    table = agreement(made(votes), metric="ordinal").set_index(["row", "coefficient"])
     alpha = table.loc[("a", "krippendorff_alpha")]
     assert alpha["estimate"] == pytest.approx(0.815, abs=5e-4)
     assert alpha["n_outputs"] == 11 and alpha["n_left_out"] == 1 and alpha["metric"] == "ordinal"
@@ -293,12 +299,12 @@ def test_ratings_are_compared_by_their_ranks():
     assert alpha["se"] == pytest.approx(np.sqrt(10 * np.var(without)))
     many = {f"a{n}": ("a", [n, n + 0.5]) for n in range(31)}
     with pytest.raises(ValueError, match=r"62 different values of 'real_or_fake'.*round them"):
-        reliability(*tables_of(many))
+        agreement(made(many))
 
 
 def test_the_interval_of_kappa_is_a_plain_loop_without_each_hit(study):
-    table = reliability(study.outputs, study.judgments).set_index(["row", "coefficient"])
-    frame = judged(study.outputs, study.judgments)
+    table = agreement(study).set_index(["row", "coefficient"])
+    frame = judged(study, None)
     frame["place"] = frame.groupby("output_id").cumcount()
     without = []
     for hit in frame["cluster"].unique():
@@ -310,7 +316,7 @@ def test_the_interval_of_kappa_is_a_plain_loop_without_each_hit(study):
 
 
 def test_halves_are_halves_within_each_hit(study):
-    frame = judged(study.outputs, study.judgments)
+    frame = judged(study, None)
     place = pd.factorize(frame["output_id"])[0]
     sums, sizes = _halves(frame, place, 30, np.random.default_rng(0))
     assert (sizes == 2).all()  # of five, one is left out
@@ -350,34 +356,34 @@ def test_correlations_are_those_of_scipy():
 def test_annotators_who_agree_have_a_perfect_ceiling():
     votes = {f"{s}{n}": (s, [float(n < at)] * 4) for at, s in enumerate("abcd") for n in range(4)}
     hits = [f"hit{n % 4}" for n in range(16)]
-    table = split_half(*tables_of(votes, hits=hits), n_splits=5, n_resamples=20, seed=0)
+    table = split_half(made(votes, hits=hits), n_splits=5, n_resamples=20, seed=0)
     assert table["estimate"].to_numpy() == pytest.approx(np.ones(len(table)))
     assert table["votes_half"].eq(2).all() and table["votes_full"].eq(4).all()
 
 
 def test_stepping_up_is_spearman_and_browns(study):
-    table = split_half(study.outputs, study.judgments, n_splits=20, n_resamples=30, seed=0)
+    table = split_half(study, n_splits=20, n_resamples=30, seed=0)
     by = table.set_index(["unit", "correlation", "quantity"])["estimate"]
     half, full = by["output", "pearson", "half"], by["output", "pearson", "full"]
     assert full == pytest.approx(2.5 * half / (1 + 1.5 * half))
     assert by["output", "pearson", "ceiling"] == pytest.approx(np.sqrt(full))
-    again = split_half(study.outputs, study.judgments, n_splits=20, n_resamples=30, seed=0)
+    again = split_half(study, n_splits=20, n_resamples=30, seed=0)
     pd.testing.assert_frame_equal(table, again)
     # Two judges have the intraclass correlation of one each: what kappa estimates for two values.
     one = half / (2 - half)
-    table = reliability(study.outputs, study.judgments)
+    table = agreement(study)
     fake = table[(table["row"] == "fake") & (table["coefficient"] == "fleiss_kappa")]
     assert one == pytest.approx(fake["estimate"].iloc[0], abs=0.06)
 
 
 def test_one_judgment_each_is_no_agreement():
-    outputs, judgments = tables_of({f"{s}{n}": (s, [n % 2]) for s in "abc" for n in range(4)})
-    table = reliability(outputs, judgments)
+    asked = made({f"{s}{n}": (s, [n % 2]) for s in "abc" for n in range(4)})
+    table = agreement(asked)
     assert table["estimate"].isna().all()
     left_out = table.drop_duplicates("row").set_index("row")["n_left_out"]
     assert left_out.to_dict() == {"all": 12, "real": 0, "fake": 12, "a": 4, "b": 4, "c": 4}
     assert table["reason"].str.startswith("undefined").all()
-    halves = split_half(outputs, judgments, n_splits=3, n_resamples=5, seed=0)
+    halves = split_half(asked, n_splits=3, n_resamples=5, seed=0)
     assert halves["estimate"].isna().all() and halves["n_undefined"].eq(5).all()
     assert halves["reason"].str.startswith("no output has two judgments").all()
 
@@ -390,32 +396,31 @@ def scattered(n_each: int, *, seed=0):
         for s, p in zip("abcd", [0.2, 0.4, 0.6, 0.8], strict=True)
         for n in range(30)
     }
-    outputs, judgments = tables_of(votes)
+    study = made(votes)
     crowd = [f"w{at:02d}" for _ in range(120) for at in rng.permutation(40)[:n_each]]
-    return outputs, judgments.assign(annotator_id=crowd)
+    return study.replace(judgments=study.judgments.assign(annotator_id=crowd))
 
 
 def test_no_ceiling_where_no_output_has_two_judgments():
     # Halves of the crowd judged different outputs: what they differ by is no disagreement.
-    table = split_half(*scattered(1), n_splits=20, n_resamples=20, seed=0)
+    table = split_half(scattered(1), n_splits=20, n_resamples=20, seed=0)
     assert table[["estimate", "ci_low", "ci_high"]].isna().all(axis=None)
     assert table["reason"].str.startswith("no output has two judgments").all()
     assert table["n_left_out"].eq(120).all() and table["n_clusters"].eq(120).all()
 
 
 def test_halves_are_compared_on_the_outputs_that_both_judged():
-    outputs, judgments = scattered(4)
-    table = split_half(outputs, judgments, n_splits=20, n_resamples=20, seed=0)
+    study = scattered(4)
+    outputs, judgments = study.outputs, study.judgments
+    table = split_half(study, n_splits=20, n_resamples=20, seed=0)
     assert table["reason"].eq("").all()
     # Another ten outputs of each system with a single judgment add nothing.
     single = outputs[outputs["output_id"].str.endswith(("7", "8"))]
     single = single.assign(output_id="x" + single["output_id"], item_id="x" + single["item_id"])
     more = pd.DataFrame({"output_id": single["output_id"], "annotator_id": "w00", "value": 1.0})
-    more = more.assign(dataset="d", dimension="real_or_fake", group_id="")
+    more = more.assign(dimension="real_or_fake", group_id="")
     both = pd.concat([judgments, more[judgments.columns]], ignore_index=True)
-    again = split_half(
-        pd.concat([outputs, single], ignore_index=True), both, n_splits=20, n_resamples=20, seed=0
-    )
+    again = split_half(Study(pd.concat([outputs, single]), both), n_splits=20, n_resamples=20)
     assert again["n_left_out"].eq(24).all()
     columns = [name for name in table if name != "n_left_out"]
     pd.testing.assert_frame_equal(table[columns], again[columns])
@@ -424,7 +429,7 @@ def test_halves_are_compared_on_the_outputs_that_both_judged():
 def test_halves_that_disagree_have_no_ceiling():
     votes = {f"{s}{n}": (s, [1.0, 0.0]) for s in "ab" for n in range(8)}
     votes |= {f"{s}{n}": (s, [0.0, 1.0]) for s in "cd" for n in range(8)}
-    table = split_half(*tables_of(votes), n_splits=10, n_resamples=10, seed=0)
+    table = split_half(made(votes), n_splits=10, n_resamples=10, seed=0)
     ceiling = table[table["quantity"] == "ceiling"]
     assert ceiling["estimate"].isna().all()
     assert ceiling["reason"].str.startswith("the halves correlate below 0").all()
@@ -437,15 +442,15 @@ def few_hits(n_hits: int):
         for n in range(3 * n_hits)
         for at, system in enumerate(["human", "a", "b", "c"])
     }
-    return tables_of(votes, hits=[f"hit{at // 12}" for at in range(12 * n_hits)])
+    return made(votes, hits=[f"hit{at // 12}" for at in range(12 * n_hits)])
 
 
 @pytest.mark.parametrize(("n_hits", "marked"), [(5, True), (9, True), (10, False)])
 def test_intervals_from_few_clusters_are_marked(n_hits, marked):
     data = few_hits(n_hits)
-    halves = split_half(*data, n_splits=20, n_resamples=40, seed=0)
+    halves = split_half(data, n_splits=20, n_resamples=40, seed=0)
     defined = (halves["n_undefined"] == 0) & halves["ci_low"].notna()
-    for table in (accuracy(*data), reliability(*data), halves[defined]):
+    for table in (accuracy(data), agreement(data), halves[defined]):
         assert len(table) and table["n_clusters"].eq(n_hits).all()
         few = table["reason"].str.startswith(f"{n_hits} clusters: an interval from fewer than 10")
         assert few.all() if marked else table["reason"].eq("").all()
@@ -454,51 +459,51 @@ def test_intervals_from_few_clusters_are_marked(n_hits, marked):
 
 def test_votes_that_are_all_alike_have_no_interval():
     votes = {f"{s}{n}": (s, [1.0, 1.0, 1.0]) for s in ["human", "a", "b"] for n in range(12)}
-    data = tables_of(votes)
+    data = made(votes)
     for rule in ("votes", "majority"):
-        table = accuracy(*data, rule=rule, n_votes=3).set_index("row").drop(index="all")
+        table = accuracy(data, rule=rule, n_votes=3).set_index("row").drop(index="all")
         assert table["estimate"].to_dict() == {"real": 1.0, "fake": 0.0, "a": 0.0, "b": 0.0}
         assert table["ci_low"].isna().all()
         assert table["reason"].eq("all clusters give the same: their spread is unknown").all()
-    assert (reliability(*data)["reason"] != "").all()
+    assert (agreement(data)["reason"] != "").all()
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda o, j: (o, j.assign(dataset="e")), "there must be one dataset. Found d, e"),
-        (lambda o, j: (o.iloc[1:], j), r"table does not have \(1, as 'h1'\)"),
         (lambda o, j: (o.assign(system=o["system"].replace("a", "fake")), j), "'fake' is called"),
         (lambda o, j: (o, j.assign(group_id=j["annotator_id"])), "'h1' has judgments of several"),
         (lambda o, j: (o, j.assign(value=j["value"] + 1)), r"must be 1 \(real\).*'w0' gave output"),
-        (lambda o, j: (o, j.assign(dimension="votes")), "dimension: 'real_or_fake' is unknown"),
+        (lambda o, j: (o, None), "has no judgments"),
     ],
 )
 def test_tables_that_cannot_be_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
-        accuracy(*change(*tables_of(HAND)))
+        study = made(HAND)
+        accuracy(Study(*change(study.outputs, study.judgments)))
 
 
 def test_options_that_cannot_be_are_refused(study):
     with pytest.raises(ValueError, match="n_votes must be odd"):
-        accuracy(study.outputs, study.judgments, rule="majority", n_votes=4)
+        accuracy(study, rule="majority", n_votes=4)
     with pytest.raises(ValueError, match=r"rule: 'vote' is unknown\. Did you mean 'votes'"):
-        accuracy(study.outputs, study.judgments, rule="vote")
+        accuracy(study, rule="vote")
     with pytest.raises(ValueError, match="coded: 'label' is unknown"):
-        reliability(study.outputs, study.judgments, coded="label")
-    with pytest.raises(ValueError, match="level must be between 0 and 1"):
-        jackknife(np.ones((2, 1)), ["a", "b"], lambda sums: sums[..., 0], level=95)
-    with pytest.raises(ValueError, match="one for each column of counts"):
-        krippendorff_alpha([[1, 2]], [1, 2, 3])
-    with pytest.raises(ValueError, match="counts must be a table"):
-        fleiss_kappa([1, 2])
+        agreement(study, coded="label")
+    for analysis in (accuracy, agreement, annotator_accuracy, split_half):
+        with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
+            analysis(study, confidence=95)
+        with pytest.raises(ValueError, match="dimension: 'votes' is unknown"):
+            analysis(study, dimension="votes")
+    with pytest.raises(ValueError, match="metric: 'ratio' is unknown"):
+        agreement(study, metric="ratio")
     with pytest.raises(ValueError, match=r"needs at least 3\. Found 2"):
-        split_half(*tables_of(HAND), seed=0)
+        split_half(made(HAND), seed=0)
 
 
 @pytest.fixture(scope="module")
 def released():
-    return load_judge_the_judges()
+    return nb.load("judge-the-judges")
 
 
 @RELEASED
@@ -508,7 +513,7 @@ def test_table_3_and_figure_2_follow(released):
     names = {"all": "accuracy", "real": "true_positive_rate", "fake": "true_negative_rate"}
     n_compared = 0
     for rule, who in [("votes", "h1"), ("majority", "h2")]:
-        found = accuracy(released.outputs, released.judgments, rule=rule).set_index("row")
+        found = accuracy(released, rule=rule).set_index("row")
         for row, estimate in found["estimate"].items():
             place = f"figure2/{who}/{names[row]}" if row in names else f"table3/{row}/{who}"
             claim = claims.loc[f"judge-the-judges/{place}"]
@@ -521,7 +526,7 @@ def test_table_3_and_figure_2_follow(released):
 def test_released_agreement_is_fair(released):
     # The paper calls Fleiss' kappa "fair" (.21 to .40) without its value: so it is, either way.
     for coded, published_nowhere in [("value", 0.3154), ("correct", 0.2768)]:
-        table = reliability(released.outputs, released.judgments, coded=coded)
+        table = agreement(released, coded=coded)
         row = table[(table["row"] == "all") & (table["coefficient"] == "fleiss_kappa")].iloc[0]
         assert 0.21 < row["ci_low"] < row["ci_high"] < 0.40
         assert row["estimate"] == pytest.approx(published_nowhere, abs=1e-4)

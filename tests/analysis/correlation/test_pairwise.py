@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from nlgbench.analysis.coefficients.pairwise import (
+from nlgbench.analysis.correlation.coefficients import (
     accuracy_at,
     best_epsilon,
     calibrated_accuracies,
@@ -131,7 +131,7 @@ def test_unpaired_samples_have_the_permutation_distribution_of_labels():
     a, b = rng.normal(0.2, 1, size=60), rng.normal(0, 1, size=80)
     grid = np.full((140, 2), np.nan)
     grid[:60, 0], grid[60:, 1] = a, b
-    from nlgbench.analysis.coefficients.pairwise import pair_confidences
+    from nlgbench.analysis.correlation.coefficients import pair_confidences
 
     found = pair_confidences(grid, np.ones((1, 140)))[0, 0]
     pooled = np.concatenate([a, b])

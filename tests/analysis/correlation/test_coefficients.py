@@ -6,9 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlgbench.analysis.coefficients import coefficients, pair_counts
-from nlgbench.analysis.coefficients.pair_statistics import kendall_c, pairwise_accuracy
-from nlgbench.analysis.coefficients.weighted import weighted_coefficients, weighted_pair_counts
+from nlgbench.analysis.correlation.coefficients import (
+    coefficients,
+    kendall_c,
+    pair_counts,
+    pairwise_accuracy,
+    weighted_coefficients,
+    weighted_pair_counts,
+)
 
 ALL = ("pearson", "spearman", "kendall_b", "kendall_c", "pairwise_accuracy", "chance_accuracy")
 
