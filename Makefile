@@ -45,8 +45,9 @@ paper: $(SETUP) ## the same at full effort, in figures/paper
 
 test: $(SETUP) ## lint, types, tests, and every notebook through nbval
 	@$(MAKE) --no-print-directory lint
-	@MPLBACKEND=agg $(BIN)/python -m pytest -q -n 2 --dist worksteal
-	@PYTHONWARNINGS=error $(BIN)/python -m pytest -q -p no:cacheprovider \
+	@MPLBACKEND=agg $(BIN)/python -m pytest -q -n 2 --dist worksteal --ignore tests/notebooks
+	@MPLBACKEND=agg $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/notebooks
+	@PYTHONWARNINGS=error $(BIN)/python -m pytest -q -n 2 --dist loadfile -p no:cacheprovider \
 	  --override-ini addopts= --override-ini testpaths= --nbval-lax notebooks/*.ipynb
 
 lint: $(SETUP) ## ruff and mypy

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -16,50 +15,11 @@ from nlgbench.names import did_you_mean
 
 
 class TableError(ValueError):
-    """A table or its file breaks a rule; the message says where, which, and the way out.
-
-    Examples
-    --------
-    >>> issubclass(TableError, ValueError)
-    True
-    """
+    """A table or its file breaks a rule; the message says where, which, and the way out."""
 
 
 def parse(path: Path, *, may_lack: Sequence[str] = ()) -> tuple[pd.DataFrame, list[int]]:
-    r"""Read a CSV file as texts, refusing what a lenient reader would guess at.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8 (a byte order mark is dropped), comma-separated, with a header. Empty lines are
-        skipped.
-    may_lack : sequence of str, optional
-        Last columns that a row may leave out (they are then empty), as some exports do.
-
-    Returns
-    -------
-    frame : DataFrame
-        All columns as ``str``; nothing is taken for a number or for missing.
-    lines : list of int
-        The line on which each row starts, counted from 1 as an editor does.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file; the nearest name in its folder is given.
-    TableError
-        If the file is empty, not UTF-8, or cut off, or a row has too few or too many fields.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.csv")
-    ...     _ = path.write_text('id,text\n001,"two\nlines"\n002,NA\n')
-    ...     frame, lines = parse(path)
-    >>> frame["id"].tolist(), frame["text"].tolist(), lines
-    (['001', '002'], ['two\nlines', 'NA'], [2, 4])
-    """
+    """Read a CSV file as texts, refusing what a lenient reader would guess at."""
     if not path.is_file():
         there = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         hint = did_you_mean(path.name, there)
@@ -114,24 +74,7 @@ def _rows(text: str, path: Path, may_lack: Sequence[str]) -> tuple[pd.DataFrame,
 
 
 def require_columns(frame: pd.DataFrame, needed: Sequence[str], path: Path, way_out: str) -> None:
-    """Refuse a released file that lacks a column.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From `parse`.
-    needed : sequence of str
-        Columns it must have.
-    path : Path
-        Where it came from.
-    way_out : str
-        What the file is not, and which to take.
-
-    Raises
-    ------
-    TableError
-        Naming the first missing column and how many are missing.
-    """
+    """Refuse a released file that lacks a column."""
     missing = [name for name in needed if name not in frame]
     if missing:
         raise TableError(
@@ -142,26 +85,7 @@ def require_columns(frame: pd.DataFrame, needed: Sequence[str], path: Path, way_
 def refuse_rows(
     frame: pd.DataFrame, lines: list[int], path: Path, bad: pd.Series, name: str, rule: str
 ) -> None:
-    """Refuse a released file with a row that breaks a rule.
-
-    Parameters
-    ----------
-    frame, lines
-        From `parse`.
-    path : Path
-        Where they came from.
-    bad : Series of bool
-        Rows that break the rule.
-    name : str
-        Column that breaks it.
-    rule : str
-        What it must be.
-
-    Raises
-    ------
-    TableError
-        Naming the first such row, its line and its value.
-    """
+    """Refuse a released file with a row that breaks a rule."""
     if bad.any():
         row = int(bad.to_numpy().argmax())
         raise TableError(
@@ -171,32 +95,7 @@ def refuse_rows(
 
 
 def convert(column: pd.Series, kind: str) -> tuple[pd.Series, np.ndarray, str]:
-    """Convert a column exactly: no rounding, no guessing, nothing missing taken for a value.
-
-    Parameters
-    ----------
-    column : Series
-        Texts, as `parse` gives them, or values of any type.
-    kind : {"text", "float", "int", "bool"}
-        What they should be. An empty text is NaN as a float.
-
-    Returns
-    -------
-    converted : Series
-        Of type ``str``, ``float64``, ``int64`` or ``bool``; not to be used where any is bad.
-    bad : ndarray of bool, shape (n,)
-        Values that are none of this kind.
-    rule : str
-        What they should have been, and the way out.
-
-    Examples
-    --------
-    >>> converted, bad, rule = convert(pd.Series(["0.1", "", "a"]), "float")
-    >>> bad.tolist(), rule
-    ([False, False, True], 'must be a number: mend it, or leave it empty where it is undefined')
-    >>> convert(pd.Series(["TRUE", "0"]), "bool")[0].tolist()
-    [True, False]
-    """
+    """Convert a column exactly: no rounding, no guessing, nothing missing taken for a value."""
     return {"text": _texts, "float": _numbers, "int": _counts, "bool": _truths}[kind](column)
 
 
@@ -252,29 +151,3 @@ def quoting(frame: pd.DataFrame) -> Literal[0, 2]:
     texts = [name for name in frame if frame[name].dtype == "str"]
     bare = any(frame[name].str.contains("\r", regex=False).any() for name in texts)
     return csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL
-
-
-def replace(path: Path, save: Callable[[Path], object]) -> None:
-    """Write a file aside in its folder, then rename it into place.
-
-    Parameters
-    ----------
-    path : Path
-        The file. A former one stays whole until the new one is.
-    save : callable
-        Writes to the path that it is given.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     replace(Path(folder, "a.txt"), lambda aside: aside.write_text("whole"))
-    ...     [path.name for path in Path(folder).iterdir()]
-    ['a.txt']
-    """
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        save(aside)
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)

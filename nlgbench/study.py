@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, tables
+from nlgbench import csv_files, schema
 from nlgbench.csv_files import TableError
 from nlgbench.names import did_you_mean, known
 
@@ -138,7 +138,7 @@ class Study:
     pristine: bool = dataclasses.field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        known(self.source, tables.SOURCES, "source")
+        known(self.source, schema.SOURCES, "source")
         settings = dict(self.settings or {})
         for key in settings:
             known(key, list(_SETTINGS), "settings")
@@ -444,10 +444,7 @@ def _checked(
             frame = frame.assign(**{name: value})
     if table == "outputs" and "is_human" not in frame and "system" in frame:
         frame = frame.assign(is_human=frame["system"].astype(str) == "human")
-    lacking = [name for name in ("dataset", "item_id") if name in tables.columns(table)]
-    lacking = [name for name in lacking if name == "dataset" or table == "comparisons"]
-    frame = frame.drop(columns=lacking, errors="ignore").assign(**dict.fromkeys(lacking, "-"))
-    checked = tables.check(frame, table, source=shown, lines=lines).drop(columns=lacking)
+    checked = schema.check(frame, table, source=shown, lines=lines)
     return checked.assign(**{str(name): kept[name] for name in kept})
 
 
@@ -600,24 +597,3 @@ def _read_typed(path: Path, kinds: Mapping[str, str]) -> pd.DataFrame:
             for column, kind in kinds.items()
         }
     )
-
-
-def with_dataset(study: Study) -> tables.Study:
-    """Give a study's tables to functions that still ask for a column `dataset`."""
-    parts = {
-        name: None if frame is None else frame.assign(dataset=study.name)
-        for name, frame in (
-            (name, getattr(study, name))
-            for name in ("outputs", "judgments", "logprobs", "references", "contexts")
-        )
-    }
-    return tables.Study(**parts)  # type: ignore[arg-type]
-
-
-def without_dataset(old: tables.Study, **about: Any) -> Study:
-    """Make a study of checked tables that still have a column `dataset`."""
-    parts: dict[str, Any] = {
-        name: None if frame is None else frame.drop(columns="dataset")
-        for name, frame in vars(old).items()
-    }
-    return trusted(**parts, **about)

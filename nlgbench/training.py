@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files
+from nlgbench import files
 
 try:
     import safetensors.torch
@@ -30,28 +30,7 @@ _MARK = "nlgbench"
 
 @contextmanager
 def seeded(seed: int | np.random.Generator, *, threads: int = 1) -> Iterator[torch.Generator]:
-    """Make what torch draws inside depend on a seed alone, and leave its state outside untouched.
-
-    Parameters
-    ----------
-    seed : int or Generator
-        Where the random numbers come from.
-    threads : int
-        Threads of torch inside. One is fastest for small models, and sums in one order.
-
-    Yields
-    ------
-    torch.Generator
-        Seeded likewise, for draws that should not depend on those of the model.
-
-    Examples
-    --------
-    >>> with seeded(0):
-    ...     first = torch.nn.Linear(2, 1).weight
-    >>> with seeded(0):
-    ...     torch.equal(first, torch.nn.Linear(2, 1).weight)
-    True
-    """
+    """Make what torch draws inside depend on a seed alone; outside, its state is untouched."""
     number = int(np.random.default_rng(seed).integers(2**62))
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
@@ -80,62 +59,7 @@ def fit(
     threads: int = 1,
     progress: Callable[[dict[str, float]], object] | None = None,
 ) -> pd.DataFrame:
-    """Train a model in place, with Adam.
-
-    Parameters
-    ----------
-    model : Module
-        What is trained; its starting weights are the caller's (build it inside `seeded`).
-    data : sequence of tensors
-        Each with a row per example; a batch is a tuple of the same rows of each.
-    loss : callable
-        ``loss(model, batch)``: the batch's mean loss, a tensor of one number.
-    dev : sequence of tensors, optional
-        As `data`. Given, the weights of the epoch with the lowest mean loss on it are kept (the
-        earliest, where equal); else those of the last epoch.
-    epochs : int
-        Passes over the data at most.
-    batch_size : int
-        Rows in a batch; the last one may have fewer.
-    learning_rate, weight_decay : float
-        Of Adam, otherwise with torch's defaults; the highest rate, where `one_cycle`.
-    one_cycle : bool
-        Let the rate rise and fall once over all `epochs`, as torch's ``OneCycleLR`` does.
-    max_norm : float, optional
-        Clip the gradient's norm to this.
-    patience : int, optional
-        Stop after so many epochs without a lower loss on `dev`.
-    seed : int or Generator
-        Where the order of rows and the model's dropout come from.
-    threads : int
-        Threads of torch.
-    progress : callable, optional
-        Called with the history's row after each epoch.
-
-    Returns
-    -------
-    DataFrame
-        A row per epoch: epoch (from 1), train_loss (mean over rows, while training, so with
-        dropout), dev_loss (NaN without `dev`), is_kept (the epoch whose weights the model has).
-
-    Raises
-    ------
-    ValueError
-        When lengths disagree, a number is out of range, or `patience` comes without `dev`.
-    FloatingPointError
-        When a loss is not finite.
-
-    Examples
-    --------
-    >>> x = torch.linspace(-1, 1, 64)[:, None]
-    >>> with seeded(0):
-    ...     line = torch.nn.Linear(1, 1)
-    >>> def squared(model, batch):
-    ...     return ((model(batch[0]) - batch[1]) ** 2).mean()
-    >>> history = fit(line, (x, 3 * x), loss=squared, epochs=200, learning_rate=0.1, seed=0)
-    >>> round(line.weight.item(), 2), len(history)
-    (3.0, 200)
-    """
+    """Train a model in place, with Adam."""
     n = _check_rows(data, "data")
     if dev is not None:
         _check_rows(dev, "dev")
@@ -201,32 +125,7 @@ def predict(
     batch_size: int = 256,
     threads: int = 1,
 ) -> torch.Tensor:
-    """Call a model on batches, without dropout or gradients.
-
-    Parameters
-    ----------
-    model : Module
-        Called as ``model(*batch)``.
-    data : sequence of tensors
-        As in `fit`.
-    batch_size, threads : int
-        As in `fit`.
-
-    Returns
-    -------
-    Tensor
-        What it returns for each row, in order.
-
-    Raises
-    ------
-    ValueError
-        When there is no row, or lengths disagree.
-
-    Examples
-    --------
-    >>> predict(torch.nn.Dropout(0.5), (torch.ones(3),), batch_size=2)
-    tensor([1., 1., 1.])
-    """
+    """Call a model on batches, without dropout or gradients."""
     n = _check_rows(data, "data")
     model.eval()
     with seeded(0, threads=threads), torch.no_grad():
@@ -262,23 +161,7 @@ def _state(model: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 def digest(tensors: dict[str, torch.Tensor]) -> str:
-    """Hash tensors.
-
-    Parameters
-    ----------
-    tensors : dict of str to Tensor
-        Such as a ``state_dict``.
-
-    Returns
-    -------
-    str
-        SHA-256, in hex, of names, types, shapes and values.
-
-    Examples
-    --------
-    >>> digest({"a": torch.zeros(2)}) == digest({"a": torch.zeros(1, 2)})
-    False
-    """
+    """Hash tensors."""
     total = hashlib.sha256()
     for name in sorted(tensors):
         values = tensors[name].detach().cpu().contiguous()
@@ -290,28 +173,12 @@ def digest(tensors: dict[str, torch.Tensor]) -> str:
 def save(model: torch.nn.Module, path: str | os.PathLike, settings: dict[str, Any]) -> None:
     """Save weights as safetensors, aside first and then renamed into place.
 
-    Parameters
-    ----------
-    model : Module
-        Its ``state_dict`` is saved.
-    path : path
-        The file; a former one is replaced only when the new one is whole.
-    settings : dict
-        What it takes to rebuild the model and to tell it from others. JSON, saved in the file.
-
-    Raises
-    ------
-    TypeError
-        When the settings are no JSON.
-
-    Notes
-    -----
     To train only once, put into the settings what training depends on (options, seed, and the
     `digest` of the data and of the starting weights), and train when those of `load` differ.
     """
     state = _state(model)
     written = {_MARK: json.dumps(settings, sort_keys=True), "digest": digest(state)}
-    csv_files.replace(
+    files.replace(
         Path(path), lambda aside: safetensors.torch.save_file(state, aside, metadata=written)
     )
 

@@ -15,7 +15,7 @@ LAYERS = {
     name: layer
     for layer, names in enumerate(
         [
-            "names hashing csv_files table_rules tables text inference",
+            "names hashing files csv_files schema text inference",
             "study",
             "datasets training",
             "evaluators generators",

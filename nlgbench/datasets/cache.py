@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 import urllib.error
 import urllib.request
@@ -13,60 +12,27 @@ from typing import TYPE_CHECKING
 
 from nlgbench.datasets import registry
 from nlgbench.datasets.registry import BASE, ReleasedFile
+from nlgbench.hashing import file_hash
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 class DataUnavailableError(FileNotFoundError):
-    """A released file is not where it is looked for.
-
-    Examples
-    --------
-    >>> issubclass(DataUnavailableError, FileNotFoundError)
-    True
-    """
+    """A released file is not where it is looked for."""
 
 
 class DataCorruptError(ValueError):
-    """A file is not the released one: its hash differs.
-
-    Examples
-    --------
-    >>> issubclass(DataCorruptError, ValueError)
-    True
-    """
+    """A file is not the released one: its hash differs."""
 
 
 def read_only() -> bool:
-    """Tell whether the cache is a folder of the user's, named by ``NLGBENCH_DATA``.
-
-    Returns
-    -------
-    bool
-        True where nothing may be written.
-
-    Examples
-    --------
-    >>> read_only() == bool(os.environ.get("NLGBENCH_DATA"))
-    True
-    """
+    """Tell whether the cache is a folder of the user's, named by ``NLGBENCH_DATA``."""
     return bool(os.environ.get("NLGBENCH_DATA"))
 
 
 def cache_dir() -> Path:
-    """Find the folder of released files.
-
-    Returns
-    -------
-    Path
-        ``NLGBENCH_DATA`` where it is set (never written to), else a folder of the user's cache.
-
-    Examples
-    --------
-    >>> isinstance(cache_dir(), Path)
-    True
-    """
+    """Find the folder of released files."""
     if read_only():
         return Path(os.environ["NLGBENCH_DATA"])
     import pooch
@@ -75,33 +41,7 @@ def cache_dir() -> Path:
 
 
 def path(name: str) -> Path:
-    """Find one released file and check its hash. Nothing is downloaded.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file, as in ``huse/summary_clean.csv``.
-
-    Returns
-    -------
-    Path
-        The verified file.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, or that of a data set of several files.
-    DataUnavailableError
-        If it is not in the cache; the message says how to get it.
-    DataCorruptError
-        If its content is not the released one.
-
-    Examples
-    --------
-    >>> path("huse")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ValueError: 'huse' is 2 files: name one of huse/summarization_raw_outputs.csv, ...
-    """
+    """Find one released file and check its hash. Nothing is downloaded."""
     found = registry.files(name)
     if len(found) > 1:
         names = ", ".join(file.name for file in found)
@@ -118,7 +58,7 @@ def _verified(file: ReleasedFile) -> Path:
             f"{file.name} is not in {folder}{missing}. {_way_out(file)} (It is {file.address()}, "
             f"SHA-256 {file.sha256}.)"
         )
-    found = _sha256(place)
+    found = file_hash(place)
     if found != file.sha256:
         raise DataCorruptError(
             f"{place} is not the released file: expected SHA-256 {file.sha256}, found {found} "
@@ -140,34 +80,8 @@ def _way_out(file: ReleasedFile) -> str:
     )
 
 
-def _sha256(place: Path) -> str:
-    with place.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def available(names: str | Iterable[str]) -> bool:
-    """Tell whether all files of some data sets are in the cache, whatever they hold.
-
-    Parameters
-    ----------
-    names : str or iterable of str
-        Data sets or files. Their hashes are checked when they are loaded.
-
-    Returns
-    -------
-    bool
-        True where none is missing.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name.
-
-    Examples
-    --------
-    >>> available([])
-    True
-    """
+    """Tell whether all files of some data sets are in the cache, whatever they hold."""
     folder = cache_dir()
     return all((folder / file.name).is_file() for file in _wanted(names))
 
@@ -179,25 +93,7 @@ def _wanted(names: str | Iterable[str]) -> list[ReleasedFile]:
 
 @functools.cache
 def reachable(base: str = BASE, *, timeout: float = 3.0) -> bool:
-    """Probe once whether the authors' repositories can be reached.
-
-    Parameters
-    ----------
-    base : str
-        Address of the host.
-    timeout : float
-        Seconds to wait.
-
-    Returns
-    -------
-    bool
-        Whether one file answered; remembered for the process.
-
-    Examples
-    --------
-    >>> reachable("http://127.0.0.1:1")
-    False
-    """
+    """Probe once whether the authors' repositories can be reached."""
     request = urllib.request.Request(registry.FILES[0].address(base), method="HEAD")
     try:
         with urllib.request.urlopen(request, timeout=timeout) as answer:
@@ -215,34 +111,6 @@ def fetch(names: str | Iterable[str] = (), *, base: str = BASE) -> pd.DataFrame:
     A file that is there and whole is kept. One that is there and corrupt is replaced when the new
     one is whole, not before. Where ``NLGBENCH_DATA`` is set, nothing is written: what is there is
     checked.
-
-    Parameters
-    ----------
-    names : str or iterable of str
-        Data sets or files; all without a name.
-    base : str
-        Address of the host.
-
-    Returns
-    -------
-    DataFrame
-        One row per file: ``name``, ``license``, ``done`` (``was there`` or ``fetched``).
-
-    Raises
-    ------
-    ValueError
-        For an unknown name; then nothing is fetched.
-    OSError
-        If files are missing and cannot be fetched, or cannot be written; all of them are listed,
-        after the others were fetched.
-    DataCorruptError
-        If what came, or what the read-only folder holds, is not the released file.
-
-    Examples
-    --------
-    >>> fetch("hused")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ValueError: no released data go by 'hused'. Did you mean 'huse'? ...
     """
     import pandas as pd
 
@@ -262,7 +130,7 @@ def fetch(names: str | Iterable[str] = (), *, base: str = BASE) -> pd.DataFrame:
 
 def _get(file: ReleasedFile, base: str) -> str:
     place = cache_dir() / file.name
-    if read_only() or (place.is_file() and _sha256(place) == file.sha256):
+    if read_only() or (place.is_file() and file_hash(place) == file.sha256):
         _verified(file)
         return "was there"
     _download(file, file.address(base), place)

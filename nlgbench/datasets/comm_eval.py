@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, tables
+from nlgbench import csv_files, schema
 from nlgbench.datasets import cache
 from nlgbench.datasets.color_contexts import context_rows
 from nlgbench.datasets.monroe import role_colors
+from nlgbench.study import Study, trusted
 
 RAW_FILE = "comm-eval/clean_data.csv"
 
@@ -32,7 +33,7 @@ _FORMS = (
 )
 
 
-def load_comm_eval(*, filtered: bool = True) -> tables.Study:
+def load_comm_eval(*, filtered: bool = True) -> Study:
     """Load the comm-eval release as tidy tables.
 
     Parameters
@@ -90,27 +91,8 @@ def load_comm_eval(*, filtered: bool = True) -> tables.Study:
     return read_comm_eval(cache.path(RAW_FILE), filtered=filtered)
 
 
-def read_comm_eval(path: Path, *, filtered: bool = True) -> tables.Study:
-    """Read a file laid out as the comm-eval release.
-
-    Parameters
-    ----------
-    path : Path
-        One row for each caption and listener.
-    filtered : bool, default True
-        As in `load_comm_eval`.
-
-    Returns
-    -------
-    Study
-        As `load_comm_eval`.
-
-    Raises
-    ------
-    TableError
-        If the file is cut off, a column is missing, a row's colors, roles, outcome or ids are none,
-        or the listeners of one caption saw different things.
-    """
+def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
+    """Read a file laid out as the comm-eval release."""
     captions, judgments = _captions(path)
     described = captions["kind"] != "ambiguous"
     from_game = captions["kind"] == "game"
@@ -144,15 +126,15 @@ def read_comm_eval(path: Path, *, filtered: bool = True) -> tables.Study:
     judgments = judgments[judgments["output_id"].isin(outputs["output_id"])]
 
     def table(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-        frame = frame.assign(dataset="comm-eval", is_human=True)
-        return tables.check(frame[tables.columns(name)], name, source=path)
+        frame = frame.assign(is_human=True)
+        return schema.check(frame[schema.columns(name)], name, source=path)
 
     colors = np.array(items["colors"].tolist())
-    return tables.Study(
+    return trusted(
         outputs=table(outputs, "outputs"),
         judgments=table(judgments, "judgments"),
         references=table(references, "references"),
-        contexts=context_rows("comm-eval", items["item_id"].tolist(), colors, source=path),
+        contexts=context_rows(items["item_id"].tolist(), colors, source=path),
     )
 
 
@@ -165,7 +147,7 @@ def _captions(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         bad = ~frame[name].str.fullmatch(form)
         if bad.any():
             row = int(bad.to_numpy().argmax())
-            raise tables.TableError(
+            raise schema.TableError(
                 f"{path}, row {row + 1} (line {lines[row]}), column {name!r} is "
                 f"{frame[name].iloc[row]!r}; it must be {rule}. Get the file anew."
             )
@@ -189,7 +171,7 @@ def _captions(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         differ = (rows[name] != rows.groupby("output_id")[name].transform("first")).to_numpy()
         if differ.any():
             row = int(differ.argmax())
-            raise tables.TableError(
+            raise schema.TableError(
                 f"{path}, row {row + 1} (line {lines[row]}): {name} differs from that of an "
                 f"earlier row of caption {rows['output_id'].iloc[row]!r}. Get the file anew."
             )
@@ -215,22 +197,5 @@ def _twin(context: str) -> str:
 
 
 def pairs(outputs: pd.DataFrame) -> pd.Series:
-    """Name the pair of contexts of each output: the cluster to resample.
-
-    Parameters
-    ----------
-    outputs : DataFrame
-        Outputs, references or contexts whose ``item_id`` is as in `load_comm_eval`.
-
-    Returns
-    -------
-    Series of str
-        180 pairs, such as ``ci7`` of contexts ``ci7.0`` and ``ci7.1``. They share their colors, and
-        the misleading captions of one are the descriptive ones of the other.
-
-    Examples
-    --------
-    >>> pairs(pd.DataFrame({"item_id": ["ci7.0", "ci7.1/2", "ci70.0"]})).tolist()
-    ['ci7', 'ci7', 'ci70']
-    """
+    """Name the pair of contexts of each output: the cluster to resample."""
     return outputs["item_id"].str.partition(".")[0]

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import csv_files, tables
+from nlgbench import csv_files, schema
 from nlgbench.datasets import cache
+from nlgbench.study import Study, trusted
 
 RAW_FILE = "dailydialog-multiref/mturk_rating_processed_output.csv"
-DATASET = "dailydialog-multiref"
 
 #: Name in the release -> system.
 SYSTEMS = {
@@ -30,7 +30,7 @@ _TURN = "||||"
 _COLUMNS = ("model", "context_id", "human_average_rating", "response", "prevgt", "all_references")
 
 
-def load_dailydialog() -> tables.Study:
+def load_dailydialog() -> Study:
     """Load the rated responses of multi-reference DailyDialog as tidy tables.
 
     Returns
@@ -63,41 +63,13 @@ def load_dailydialog() -> tables.Study:
     return read_dailydialog(cache.path(RAW_FILE))
 
 
-def read_dailydialog(path: Path) -> tables.Study:
-    r"""Read a file laid out as the release's ratings.
-
-    Parameters
-    ----------
-    path : Path
-        A row per rated response.
-
-    Returns
-    -------
-    Study
-        As `load_dailydialog`.
-
-    Raises
-    ------
-    TableError
-        If a column is missing, a system or a rating is none that is known, a system answers a
-        context twice, or a context's rows differ in context or references.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ratings.csv")
-    ...     _ = path.write_text("model,context_id\n")
-    ...     read_dailydialog(path)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    nlgbench.csv_files.TableError: ... has no column 'human_average_rating' (columns ...
-    """
+def read_dailydialog(path: Path) -> Study:
+    """Read a file laid out as the release's ratings."""
     frame, lines = csv_files.parse(path)
     _check(frame, lines, path)
     system = frame["model"].map(SYSTEMS)
     outputs = pd.DataFrame(
         {
-            "dataset": DATASET,
             "output_id": frame["context_id"] + "-" + system,
             "item_id": frame["context_id"],
             "system": system,
@@ -106,7 +78,7 @@ def read_dailydialog(path: Path) -> tables.Study:
             "context": frame["context"].str.replace(_TURN, "\n", regex=False),
         }
     )
-    judgments = outputs[["dataset", "output_id"]].assign(
+    judgments = outputs[["output_id"]].assign(
         annotator_id="mean",
         dimension="appropriateness",
         value=frame["human_average_rating"],
@@ -117,12 +89,12 @@ def read_dailydialog(path: Path) -> tables.Study:
         others = row["all_references"].split("\t")
         others.remove(row["prevgt"])
         named = {f"r{n}": text for n, text in enumerate(others, 1)} | {"original": row["prevgt"]}
-        references += [(DATASET, row["context_id"], name, text) for name, text in named.items()]
-    given = pd.DataFrame(references, columns=tables.columns("references"))
-    return tables.Study(
-        outputs=tables.check(outputs, "outputs", source=path),
-        judgments=tables.check(judgments, "judgments", source=path),
-        references=tables.check(given, "references", source=path),
+        references += [(row["context_id"], name, text) for name, text in named.items()]
+    given = pd.DataFrame(references, columns=schema.columns("references"))
+    return trusted(
+        outputs=schema.check(outputs, "outputs", source=path),
+        judgments=schema.check(judgments, "judgments", source=path),
+        references=schema.check(given, "references", source=path),
     )
 
 

@@ -14,9 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.datasets import cache
-from nlgbench.datasets.dailydialog import DATASET
 
 TURNS_FILE = "dailydialog-multiref/multireftest.json"
 
@@ -75,35 +74,7 @@ def load_dailydialog_turns() -> pd.DataFrame:
 
 
 def read_dailydialog_turns(path: Path) -> pd.DataFrame:
-    r"""Read a file laid out as the release's dialogues.
-
-    Parameters
-    ----------
-    path : Path
-        A line of JSON per dialogue: index, and dialogue, a list of turns, each with text and, but
-        for the last, five responses, of which the first is the next turn.
-
-    Returns
-    -------
-    DataFrame
-        As `load_dailydialog_turns`.
-
-    Raises
-    ------
-    TableError
-        If a line is no JSON, a field is missing, there are not five responses, or the first is not
-        the next turn, with the place.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "turns.json")
-    ...     _ = path.write_text('{"index": 0}\n')
-    ...     read_dailydialog_turns(path)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    nlgbench.csv_files.TableError: ..., line 1: it has no 'dialogue'. Get the file anew.
-    """
+    """Read a file laid out as the release's dialogues."""
     rows = []
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         if not line:
@@ -112,7 +83,7 @@ def read_dailydialog_turns(path: Path) -> pd.DataFrame:
         try:
             found = json.loads(line)
         except ValueError as error:
-            raise tables.TableError(f"{place} is no JSON ({error}). Get the file anew.") from error
+            raise schema.TableError(f"{place} is no JSON ({error}). Get the file anew.") from error
         _need(found, ("index", "dialogue"), place)
         turns, context, last = found["dialogue"], "", ""
         for at, (turn, following) in enumerate(pairwise(turns)):
@@ -121,33 +92,17 @@ def read_dailydialog_turns(path: Path) -> pd.DataFrame:
             last = responses[0]
             item = f"{found['index']}_{at}"
             rows += [
-                (DATASET, f"{item}-{name}", item, "human", text, True, context)
+                (f"{item}-{name}", item, "human", text, True, context)
                 for name, text in zip(_NAMES, responses, strict=True)
                 if text
             ]
-    return tables.check(
-        pd.DataFrame(rows, columns=tables.columns("outputs")), "outputs", source=path
+    return schema.check(
+        pd.DataFrame(rows, columns=schema.columns("outputs")), "outputs", source=path
     )
 
 
 def tokenized(text: str) -> str:
-    """Write a turn as the release's tokenizer does, nearly always.
-
-    Parameters
-    ----------
-    text : str
-        A turn of DailyDialog.
-
-    Returns
-    -------
-    str
-        Lower case; words, contractions and punctuation marks with single spaces between them.
-
-    Examples
-    --------
-    >>> tokenized("I can't , he ' s my mother-in-law . It's 9:30 ...")
-    "i ca n't , he 's my mother - in - law . it 's 9:30 ..."
-    """
+    """Write a turn as the release's tokenizer does, nearly always."""
     text = text.lower()
     for pattern, cut in _CUTS:
         text = re.sub(pattern, cut, text)
@@ -159,11 +114,11 @@ def _responses(turn: Any, following: Any, place: str) -> list[str]:
     _need(following, ("text",), f"{place}, the next")
     texts = turn["responses"]
     if not isinstance(texts, list) or len(texts) != len(_NAMES):
-        raise tables.TableError(
+        raise schema.TableError(
             f"{place}: responses must be a list of {len(_NAMES)}. Get the file anew."
         )
     if _letters(texts[0]) != _letters(following["text"]):
-        raise tables.TableError(
+        raise schema.TableError(
             f"{place}: the first response is {texts[0]!r}; it must be the next turn, "
             f"{following['text']!r}. Get the file anew."
         )
@@ -177,4 +132,4 @@ def _letters(text: str) -> str:
 def _need(found: Any, names: tuple[str, ...], place: str) -> None:
     missing = [name for name in names if not isinstance(found, dict) or name not in found]
     if missing:
-        raise tables.TableError(f"{place}: it has no {missing[0]!r}. Get the file anew.")
+        raise schema.TableError(f"{place}: it has no {missing[0]!r}. Get the file anew.")

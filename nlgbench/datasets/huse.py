@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import csv_files, tables
+from nlgbench import csv_files, schema
 from nlgbench.datasets import cache
+from nlgbench.study import Study, trusted
 
 RAW_FILE = "huse/summarization_raw_outputs.csv"
 SYSTEM = "summarization_t1.0"
@@ -43,7 +44,7 @@ _HUMAN = "HUMAN_SUM"
 _MACHINE = "SUM"
 
 
-def load_huse() -> tables.Study:
+def load_huse() -> Study:
     """Load the HUSE release as tidy tables.
 
     Returns
@@ -74,35 +75,8 @@ def load_huse() -> tables.Study:
     return read_huse(cache.path(RAW_FILE))
 
 
-def read_huse(path: Path) -> tables.Study:
-    r"""Read a file laid out as the HUSE release.
-
-    Parameters
-    ----------
-    path : Path
-        The crowdsourcing platform's export: one row per assignment, 25 items across.
-
-    Returns
-    -------
-    Study
-        As `load_huse`.
-
-    Raises
-    ------
-    TableError
-        If the file is cut off, a column is missing, an item's type or an answer is none that is
-        known, or two assignments of one HIT show different items.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "export.csv")
-    ...     _ = path.write_text("HITId,WorkerId\n")
-    ...     read_huse(path)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    nlgbench.csv_files.TableError: ... has no column 'Input.TYPE0' (columns missing: 125): ...
-    """
+def read_huse(path: Path) -> Study:
+    """Read a file laid out as the HUSE release."""
     frame, lines = csv_files.parse(path, may_lack=("Approve", "Reject"))
     _check(frame, lines, path)
     assignments = [
@@ -125,19 +99,19 @@ def read_huse(path: Path) -> tables.Study:
             item_id = contexts.setdefault(context, f"c{len(contexts) + 1:02d}")
             human = kind == _HUMAN
             system = "human" if human else SYSTEM
-            outputs.append(("huse", output_id, item_id, system, text, human, context))
-            logprobs.append(("huse", output_id, SYSTEM, logprob, len(text.split(" "))))
+            outputs.append((output_id, item_id, system, text, human, context))
+            logprobs.append((output_id, SYSTEM, logprob, len(text.split(" "))))
     for assignment in assignments:
         hit, annotator = assignment["HITId"], workers[assignment["WorkerId"]]
         for position in range(_PER_HIT):
             value = TYPICALITY[assignment[f"Answer.{position}"]]
-            row = ("huse", ids[hit, position], annotator, "typicality", value, hits[hit])
+            row = (ids[hit, position], annotator, "typicality", value, hits[hit])
             judgments.append(row)
 
     def table(rows: list[tuple], name: str) -> pd.DataFrame:
-        return tables.check(pd.DataFrame(rows, columns=tables.columns(name)), name, source=path)
+        return schema.check(pd.DataFrame(rows, columns=schema.columns(name)), name, source=path)
 
-    return tables.Study(
+    return trusted(
         outputs=table(outputs, "outputs"),
         logprobs=table(logprobs, "logprobs"),
         judgments=table(judgments, "judgments"),

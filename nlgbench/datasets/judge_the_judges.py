@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import csv_files, tables
+from nlgbench import csv_files, schema
 from nlgbench.datasets import cache
+from nlgbench.study import Study, trusted
 
 RAW_FILE = "judge-the-judges/Batch_3205459_batch_results_8th.csv"
-DATASET = "judge-the-judges"
 
 #: Name in the release -> system, as the rows of the paper's Table 3 are called in the claims.
 SYSTEMS = {
@@ -40,7 +40,7 @@ _VOTES = {"real": 1, "fake": 0}
 _NO_COMMENT = "{}"
 
 
-def load_judge_the_judges() -> tables.Study:
+def load_judge_the_judges() -> Study:
     """Load the annotated reviews of Judge the Judges as tidy tables.
 
     Returns
@@ -76,35 +76,8 @@ def load_judge_the_judges() -> tables.Study:
     return read_judge_the_judges(cache.path(RAW_FILE))
 
 
-def read_judge_the_judges(path: Path) -> tables.Study:
-    r"""Read a file laid out as the Judge the Judges release.
-
-    Parameters
-    ----------
-    path : Path
-        The crowdsourcing platform's export: one row per assignment, 21 reviews across.
-
-    Returns
-    -------
-    Study
-        As `load_judge_the_judges`.
-
-    Raises
-    ------
-    TableError
-        If the file is cut off, a column is missing, a system, a status or an accepted answer is
-        none that is known, or two assignments of one HIT show different reviews.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "export.csv")
-    ...     _ = path.write_text("HITId,WorkerId\n")
-    ...     read_judge_the_judges(path)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    nlgbench.csv_files.TableError: ... has no column 'AssignmentStatus' (columns missing: 66): ...
-    """
+def read_judge_the_judges(path: Path) -> Study:
+    """Read a file laid out as the Judge the Judges release."""
     frame, accepted = _assignments(path)
     outputs, judgments = [], []
     ids: dict[tuple[str, int], str] = {}
@@ -114,20 +87,18 @@ def read_judge_the_judges(path: Path) -> tables.Study:
                 output_id = ids[row["HITId"], slot] = f"o{len(ids) + 1:04d}"
                 system = SYSTEMS[row[f"Input.review_{slot}_student_model"]]
                 text = row[f"Input.review_{slot}_text"]
-                outputs.append((DATASET, output_id, output_id, system, text, system == "human", ""))
+                outputs.append((output_id, output_id, system, text, system == "human", ""))
     for row in accepted.to_dict("records"):
         for slot in _SLOTS:
             if slot != int(row["Input.gotcha_locs"]):
                 value = _VOTES[row[f"Answer.review_{slot}_judgment"]]
                 output_id, annotator = ids[row["HITId"], slot], row["annotator_id"]
-                judgments.append(
-                    (DATASET, output_id, annotator, "real_or_fake", value, row["group_id"])
-                )
+                judgments.append((output_id, annotator, "real_or_fake", value, row["group_id"]))
 
     def table(rows: list[tuple], name: str) -> pd.DataFrame:
-        return tables.check(pd.DataFrame(rows, columns=tables.columns(name)), name, source=path)
+        return schema.check(pd.DataFrame(rows, columns=schema.columns(name)), name, source=path)
 
-    return tables.Study(outputs=table(outputs, "outputs"), judgments=table(judgments, "judgments"))
+    return trusted(outputs=table(outputs, "outputs"), judgments=table(judgments, "judgments"))
 
 
 def load_reasons() -> pd.DataFrame:
@@ -136,7 +107,7 @@ def load_reasons() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        dataset, annotator_id, group_id, reason: the optional free text at the end of a HIT (section
+        annotator_id, group_id, reason: the optional free text at the end of a HIT (section
         5.3 of the paper), a row for each annotator who wrote one. Ids are those of
         `load_judge_the_judges`. It is as written, but for identifiers of workers, which become
         ``[worker]``. People may say otherwise who they are: quote with care, do not pass it on.
@@ -160,8 +131,8 @@ def _reasons(path: Path) -> pd.DataFrame:
     accepted = accepted[~comment.str.strip().isin(["", _NO_COMMENT])]
     workers = "|".join(map(re.escape, frame["WorkerId"].unique()))  # one wrote nothing but an id
     reason = accepted["Answer.comment"].str.replace(rf"\b(?:{workers})\b", "[worker]", regex=True)
-    columns = ["dataset", "annotator_id", "group_id", "reason"]
-    return accepted.assign(dataset=DATASET, reason=reason)[columns].reset_index(drop=True)
+    columns = ["annotator_id", "group_id", "reason"]
+    return accepted.assign(reason=reason)[columns].reset_index(drop=True)
 
 
 def _assignments(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:

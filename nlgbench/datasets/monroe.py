@@ -13,9 +13,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, tables
+from nlgbench import csv_files, schema
 from nlgbench.datasets import cache
 from nlgbench.datasets.color_contexts import LIMITS, context_rows
+from nlgbench.study import Study, trusted
 
 Split = Literal["train", "dev", "test"]
 RAW_FILES: dict[str, str] = {
@@ -26,7 +27,7 @@ _ROLES = ("target", "distr1", "distr2")
 _PLACES = ("click", "alt1", "alt2")
 
 
-def load_monroe(split: Split) -> tables.Study:
+def load_monroe(split: Split) -> Study:
     """Load the rounds of one split as tidy tables.
 
     Parameters
@@ -71,26 +72,8 @@ def load_monroe(split: Split) -> tables.Study:
     return read_monroe(cache.path(RAW_FILES[split]), prefix=f"{split}_")
 
 
-def read_monroe(path: Path, *, prefix: str = "") -> tables.Study:
-    """Read a file laid out as the Monroe rounds of the comm-eval release.
-
-    Parameters
-    ----------
-    path : Path
-        One row per round.
-    prefix : str
-        Put before the names of games, so that splits can be stacked.
-
-    Returns
-    -------
-    Study
-        As `load_monroe`.
-
-    Raises
-    ------
-    TableError
-        If the file is cut off, a column is missing, or a row's colors, roles or outcome are none.
-    """
+def read_monroe(path: Path, *, prefix: str = "") -> Study:
+    """Read a file laid out as the Monroe rounds of the comm-eval release."""
     frame, lines = csv_files.parse(path)
     names = ["gameid", "roundNum", "condition", "outcome", "contents"]
     colors = role_colors(frame, lines, path, needs=names)
@@ -99,7 +82,6 @@ def read_monroe(path: Path, *, prefix: str = "") -> tables.Study:
     rounds = game + "_r" + frame["roundNum"].str.zfill(2)
     outputs = pd.DataFrame(
         {
-            "dataset": "monroe",
             "output_id": rounds,
             "item_id": rounds,
             "system": "human",
@@ -110,7 +92,6 @@ def read_monroe(path: Path, *, prefix: str = "") -> tables.Study:
     )
     judgments = pd.DataFrame(
         {
-            "dataset": "monroe",
             "output_id": rounds,
             "annotator_id": "partner_" + game,
             "dimension": "partner_success",
@@ -118,46 +99,23 @@ def read_monroe(path: Path, *, prefix: str = "") -> tables.Study:
             "group_id": game,
         }
     )
-    return tables.Study(
-        outputs=tables.check(outputs, "outputs", source=path),
-        judgments=tables.check(judgments, "judgments", source=path),
-        contexts=context_rows("monroe", rounds.tolist(), colors, source=path),
+    return trusted(
+        outputs=schema.check(outputs, "outputs", source=path),
+        judgments=schema.check(judgments, "judgments", source=path),
+        contexts=context_rows(rounds.tolist(), colors, source=path),
     )
 
 
 def role_colors(
     frame: pd.DataFrame, lines: Sequence[int], path: Path, *, needs: Sequence[str] = ()
 ) -> np.ndarray:
-    """Read the colors of each row by their role in it.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows of one of the release's files, as texts: the picked color and the two others, each
-        with its role and its HSL.
-    lines : sequence of int
-        Where each row stands in the file.
-    path : Path
-        The file, for messages.
-    needs : sequence of str
-        Further columns that must be there; ``outcome`` must read True or False.
-
-    Returns
-    -------
-    ndarray, shape (n_rows, 3, 3)
-        Target, first and second distractor, each with hue, saturation and lightness.
-
-    Raises
-    ------
-    TableError
-        If a column is missing, a row has not each role once, or a color is out of range.
-    """
+    """Read the colors of each row by their role in it."""
     roles = [f"{place}Status" for place in _PLACES]
     parts = [[f"{place}Col{letter}" for letter in "HSL"] for place in _PLACES]
     wanted = [*needs, *roles, *(name for part in parts for name in part)]
     missing = [name for name in wanted if name not in frame]
     if missing:
-        raise tables.TableError(
+        raise schema.TableError(
             f"{path} has no column {missing[0]!r} (columns missing: {len(missing)}): it is not a "
             "file of the comm-eval release; get it anew with `nlgbench fetch comm-eval`."
         )
@@ -193,6 +151,6 @@ def _refuse(
     if bad.any():
         row = int(bad.argmax())
         found = ", ".join(f"{name}={frame[name].iloc[row]!r}" for name in names)
-        raise tables.TableError(
+        raise schema.TableError(
             f"{path}, row {row + 1} (line {lines[row]}): {found}; {rule}. Get the file anew."
         )

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from nlgbench import tables
 from nlgbench.datasets import (
     cache,
     comm_eval,
@@ -20,23 +19,23 @@ from nlgbench.datasets import (
     usr,
 )
 from nlgbench.names import known
-from nlgbench.study import Study, straight_from, without_dataset
+from nlgbench.study import TABLES, Study, straight_from, trusted
 
 
 class _Public(NamedTuple):
     """A public study."""
 
-    load: Callable[..., tables.Study]
+    load: Callable[..., Study]
     files: list[str]
     quality: str | None
     holds: str
     options: dict[str, str] = {}  # noqa: RUF012
-    related: dict[str, Callable[[], tables.Study]] = {}  # noqa: RUF012
+    related: dict[str, Callable[[], Study]] = {}  # noqa: RUF012
 
 
-def _turns() -> tables.Study:
+def _turns() -> Study:
     outputs = dailydialog_turns.load_dailydialog_turns()
-    return tables.Study(outputs=outputs, judgments=None)  # type: ignore[arg-type]
+    return trusted(outputs)
 
 
 _SPLITS: tuple[monroe.Split, ...] = ("train", "dev", "test")
@@ -87,14 +86,14 @@ _STUDIES = {
 class _Related(Mapping[str, Study]):
     """Related studies, loaded when they are asked for."""
 
-    def __init__(self, name: str, loaders: Mapping[str, Callable[[], tables.Study]]) -> None:
+    def __init__(self, name: str, loaders: Mapping[str, Callable[[], Study]]) -> None:
         self._name, self._loaders = name, dict(loaders)
         self._loaded: dict[str, Study] = {}
 
     def __getitem__(self, key: str) -> Study:
         if key not in self._loaded:
             name = f"{self._name}:{key}"
-            self._loaded[key] = without_dataset(self._loaders[key](), name=name, source="released")
+            self._loaded[key] = _named(self._loaders[key](), name)
         return self._loaded[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -102,6 +101,11 @@ class _Related(Mapping[str, Study]):
 
     def __len__(self) -> int:
         return len(self._loaders)
+
+
+def _named(study: Study, name: str, **about: Any) -> Study:
+    parts = {table: getattr(study, table) for table in TABLES}
+    return trusted(**parts, name=name, source="released", **about)
 
 
 def studies() -> pd.DataFrame:
@@ -168,10 +172,9 @@ judge-the-judges, dailydialog, usr-topical-chat, usr-persona-chat.
     one = _STUDIES[known(name, list(_STUDIES), "study")]
     for option in options:
         known(option, list(one.options), f"options of {name}")
-    study = without_dataset(
+    study = _named(
         one.load(**options),
-        name=name,
-        source="released",
+        name,
         settings={} if one.quality is None else {"quality": one.quality},
         related=_Related(name, one.related),
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import csv_files, tables
+from nlgbench import csv_files, schema
 from nlgbench.names import did_you_mean
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -17,24 +17,7 @@ _MARKS = ("_star", "_p")
 
 
 def published_dir() -> Path:
-    """Find the folder that holds the published numbers.
-
-    Returns
-    -------
-    Path
-        The folder of ``claims.csv``: inside the package in an installed wheel, at the root of
-        the repository in a checkout.
-
-    Raises
-    ------
-    FileNotFoundError
-        If neither place has ``claims.csv``.
-
-    Examples
-    --------
-    >>> (published_dir() / "claims.csv").is_file()
-    True
-    """
+    """Find the folder that holds the published numbers."""
     places = [_PACKAGE / "data" / "published", _PACKAGE.parent / "data" / "published"]
     for folder in places:
         if (folder / "claims.csv").is_file():
@@ -83,7 +66,7 @@ def load_claims(paper: str | None = None) -> pd.DataFrame:
     >>> float(claims.loc["huse/table1/summarization_t1.0/huse_q", "published"])
     0.58
     """
-    claims = tables.read(published_dir() / "claims.csv", "claims")
+    claims = schema.read(published_dir() / "claims.csv", "claims")
     if paper is None:
         return claims
     papers = claims["paper"].unique()

@@ -124,28 +124,7 @@ FILES: tuple[ReleasedFile, ...] = tuple(
 
 
 def files(name: str | None = None) -> list[ReleasedFile]:
-    """List released files.
-
-    Parameters
-    ----------
-    name : str, optional
-        A data set (``huse``) or a file (``huse/summary_clean.csv``); all files without it.
-
-    Returns
-    -------
-    list of ReleasedFile
-        In the registry's order.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, with the nearest and the data sets.
-
-    Examples
-    --------
-    >>> [file.name for file in files("huse")]
-    ['huse/summarization_raw_outputs.csv', 'huse/summary_clean.csv']
-    """
+    """List released files."""
     found = [file for file in FILES if name in (None, file.dataset, file.name)]
     if not found:
         datasets = list(dict.fromkeys(file.dataset for file in FILES))

@@ -12,9 +12,10 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.datasets import cache
 from nlgbench.names import did_you_mean
+from nlgbench.study import Study, trusted
 
 #: Data set -> its file.
 RAW_FILES = {
@@ -48,7 +49,7 @@ DIMENSIONS = {
 
 def load_usr(
     dataset: Literal["usr-topical-chat", "usr-persona-chat"], *, fact: bool = False
-) -> tables.Study:
+) -> Study:
     """Load one of USR's two data sets as tidy tables.
 
     Parameters
@@ -87,45 +88,14 @@ def load_usr(
     return read_usr(cache.path(RAW_FILES[dataset]), dataset, fact=fact)
 
 
-def read_usr(path: Path, dataset: str, *, fact: bool = False) -> tables.Study:
-    r"""Read a file laid out as the USR release.
-
-    Parameters
-    ----------
-    path : Path
-        JSON: a list of contexts, each with its annotators and rated responses.
-    dataset : str
-        What the tables call it.
-    fact : bool
-        As in `load_usr`.
-
-    Returns
-    -------
-    Study
-        As `load_usr`.
-
-    Raises
-    ------
-    TableError
-        If it is no JSON list, or a field is missing, a system unknown, a rating out of range or not
-        one for each annotator, with the place.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "usr.json")
-    ...     _ = path.write_text('[{"context": "hi"}]')
-    ...     read_usr(path, "usr")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    nlgbench.csv_files.TableError: ..., context 1: it has no 'fact'. Get the file anew.
-    """
+def read_usr(path: Path, dataset: str, *, fact: bool = False) -> Study:
+    """Read a file laid out as the USR release."""
     try:
         items = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise tables.TableError(f"{path} is no JSON ({error}). Get the file anew.") from error
+        raise schema.TableError(f"{path} is no JSON ({error}). Get the file anew.") from error
     if not isinstance(items, list):
-        raise tables.TableError(f"{path} must hold a list of contexts. Get the file anew.")
+        raise schema.TableError(f"{path} must hold a list of contexts. Get the file anew.")
     outputs, judgments = [], []
     workers: dict[str, str] = {}
     for number, item in enumerate(items, 1):
@@ -144,29 +114,29 @@ def read_usr(path: Path, dataset: str, *, fact: bool = False) -> tables.Study:
             output_id = f"{item_id}-{system}"
             text = response["response"].strip()
             human = system.startswith("human")
-            outputs.append((dataset, output_id, item_id, system, text, human, context))
+            outputs.append((output_id, item_id, system, text, human, context))
             for name, (dimension, low, high) in DIMENSIONS.items():
                 values = _ratings(response[name], len(names), low, high, f"{inner}, {name!r}")
                 judgments += [
-                    (dataset, output_id, who, dimension, value, "")
+                    (output_id, who, dimension, value, "")
                     for who, value in zip(names, values, strict=True)
                 ]
 
     def table(rows: list[tuple], name: str) -> pd.DataFrame:
-        return tables.check(pd.DataFrame(rows, columns=tables.columns(name)), name, source=path)
+        return schema.check(pd.DataFrame(rows, columns=schema.columns(name)), name, source=path)
 
-    return tables.Study(outputs=table(outputs, "outputs"), judgments=table(judgments, "judgments"))
+    return trusted(outputs=table(outputs, "outputs"), judgments=table(judgments, "judgments"))
 
 
 def _need(found: Any, names: tuple[str, ...], place: str) -> None:
     missing = [name for name in names if not isinstance(found, dict) or name not in found]
     if missing:
-        raise tables.TableError(f"{place}: it has no {missing[0]!r}. Get the file anew.")
+        raise schema.TableError(f"{place}: it has no {missing[0]!r}. Get the file anew.")
 
 
 def _system(model: str, place: str) -> str:
     if model not in SYSTEMS:
-        raise tables.TableError(
+        raise schema.TableError(
             f"{place}: model is {model!r}; it must be one of {', '.join(SYSTEMS)}."
         )
     return SYSTEMS[model]
@@ -175,7 +145,7 @@ def _system(model: str, place: str) -> str:
 def _ratings(values: Any, n: int, low: int, high: int, place: str) -> list[int]:
     allowed = range(low, high + 1)
     if not isinstance(values, list) or len(values) != n or any(v not in allowed for v in values):
-        raise tables.TableError(
+        raise schema.TableError(
             f"{place} is {values!r}; it must be {n} whole numbers from {low} to {high}, one for "
             "each annotator. Get the file anew."
         )

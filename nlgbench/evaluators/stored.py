@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import csv_files
+from nlgbench import csv_files, files
 from nlgbench.hashing import canonical_json, dependencies_hash, folder_hash
 
 # What a score can depend on: what stands below the analyses.
@@ -54,7 +54,7 @@ def stored(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         how = csv_files.quoting(made)
-        csv_files.replace(place, lambda path: made.to_csv(path, index=False, quoting=how))
+        files.replace(place, lambda path: made.to_csv(path, index=False, quoting=how))
     except OSError:
         return made
     return made

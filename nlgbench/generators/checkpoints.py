@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.generators.recurrent_model import RecurrentModel
 from nlgbench.text import check_n
 
@@ -19,43 +19,7 @@ def sample_checkpoints(
     contexts: Sequence[str] | None = None,
     seed: int | np.random.Generator,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Let every checkpoint of a model write.
-
-    Parameters
-    ----------
-    models : mapping of float to RecurrentModel
-        By the share of training done, as from `recurrent.fit_recurrent`.
-    model : str
-        What the model is called.
-    dataset : str
-        What the outputs are filed under.
-    n : int, optional
-        Texts of each checkpoint, where the model takes no contexts.
-    contexts : sequence of str, optional
-        Where it takes them: each checkpoint answers each of them once.
-    seed : int or Generator
-        Where the random numbers come from.
-
-    Returns
-    -------
-    tuple of (DataFrame, DataFrame)
-        The ``outputs`` table, a system per checkpoint (``MODEL@PROGRESS``); and a row per
-        checkpoint for `comparator.pairs.weak_pairs`: system, model, progress.
-
-    Raises
-    ------
-    ValueError
-        When there are no checkpoints, or not one of `n` and `contexts`.
-
-    Examples
-    --------
-    >>> from nlgbench.generators.recurrent import fit_recurrent
-    >>> texts = ["a b", "a c"] * 10
-    >>> models, _ = fit_recurrent(texts, units=4, epochs=2, n_checkpoints=2, seed=0)
-    >>> outputs, checkpoints = sample_checkpoints(models, model="m", dataset="d", n=3, seed=0)
-    >>> checkpoints["system"].tolist(), len(outputs)
-    (['m@0.5', 'm@1'], 6)
-    """
+    """Let every checkpoint of a model write."""
     if not models:
         raise ValueError("models holds no checkpoint: pass what fit_recurrent returned first.")
     if (n is None) == (contexts is None):
@@ -76,4 +40,4 @@ def sample_checkpoints(
         part = pd.DataFrame({"dataset": dataset, "output_id": ids, "item_id": items})
         parts.append(part.assign(system=system, text=texts, is_human=False, context=about))
         rows.append({"system": system, "model": model, "progress": float(progress)})
-    return tables.check(pd.concat(parts), "outputs"), pd.DataFrame(rows)
+    return schema.check(pd.concat(parts), "outputs"), pd.DataFrame(rows)

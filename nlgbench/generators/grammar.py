@@ -137,20 +137,7 @@ class Grammar:
         return slot.logprobs[tuple(decisions[:, self._place[name]] for name in slot.parents)]
 
     def decide(self, n: int, *, seed: int | np.random.Generator) -> Ints:
-        """Draw decisions.
-
-        Parameters
-        ----------
-        n : int
-            Sentences.
-        seed : int or Generator
-            Where the random numbers come from.
-
-        Returns
-        -------
-        ndarray of int64, shape (n, n of slots)
-            Which phrase each slot holds.
-        """
+        """Draw decisions."""
         rng = np.random.default_rng(seed)
         decisions = np.zeros((n, len(self.slots)), dtype=np.int64)
         for at, slot in enumerate(self.slots):
@@ -161,18 +148,7 @@ class Grammar:
         return decisions
 
     def render(self, decisions: Ints) -> list[str]:
-        """Write sentences out.
-
-        Parameters
-        ----------
-        decisions : ndarray of int64, shape (n, n of slots)
-            As `decide` draws them.
-
-        Returns
-        -------
-        list of str
-            A sentence per row: words separated by single spaces.
-        """
+        """Write sentences out."""
         phrases = [slot.phrases for slot in self.slots]
         return [
             " ".join(filter(None, (of[at] for of, at in zip(phrases, row, strict=True))))
@@ -180,18 +156,7 @@ class Grammar:
         ]
 
     def parse(self, texts: list[str]) -> Ints:
-        """Recover the decisions behind texts.
-
-        Parameters
-        ----------
-        texts : list of str
-            Any texts.
-
-        Returns
-        -------
-        ndarray of int64, shape (n, n of slots)
-            The decisions; -1 throughout for a text outside the grammar.
-        """
+        """Recover the decisions behind texts."""
         outside = [-1] * len(self.slots)
         rows = []
         for text in texts:
@@ -204,21 +169,7 @@ class Grammar:
         return np.array(rows, dtype=np.int64).reshape(len(texts), len(self.slots))
 
     def logprob_decisions(self, decisions: Ints, *, given: tuple[str, ...] = ()) -> Floats:
-        """Sum the log-probabilities of decisions.
-
-        Parameters
-        ----------
-        decisions : ndarray of int64, shape (n, n of slots)
-            As `parse` returns them.
-        given : tuple of str
-            Slots whose decisions are given and so cost nothing. The sum is the probability of the
-            rest given these when they depend on each other alone.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Nats; minus infinity for rows outside the grammar.
-        """
+        """Sum the log-probabilities of decisions."""
         inside = decisions[:, 0] >= 0
         known = decisions[inside]
         total = np.zeros(len(known))
@@ -231,55 +182,15 @@ class Grammar:
         return result
 
     def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
-        """Draw sentences.
-
-        Parameters
-        ----------
-        n : int
-            How many.
-        seed : int or Generator
-            Where the random numbers come from.
-
-        Returns
-        -------
-        list of str
-            Independent sentences.
-        """
+        """Draw sentences."""
         return self.render(self.decide(n, seed=seed))
 
     def logprob(self, texts: list[str]) -> Floats:
-        """Give the exact log-probability of texts.
-
-        Parameters
-        ----------
-        texts : list of str
-            Any texts.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Nats; minus infinity for a text outside the grammar.
-        """
+        """Give the exact log-probability of texts."""
         return self.logprob_decisions(self.parse(texts))
 
     def annealed(self, temperature: float) -> "Grammar":
-        """Sharpen each decision: p to the power of 1/t, normalized.
-
-        Parameters
-        ----------
-        temperature : float
-            Above 0; 1 changes nothing.
-
-        Returns
-        -------
-        Grammar
-            With the same sentences.
-
-        Raises
-        ------
-        ValueError
-            When the temperature is not above 0.
-        """
+        """Sharpen each decision: p to the power of 1/t, normalized."""
         return Grammar(
             tuple(
                 replace(slot, logprobs=sharpened(slot.logprobs, temperature)) for slot in self.slots
@@ -287,24 +198,7 @@ class Grammar:
         )
 
     def leaky(self, p: float) -> "Grammar":
-        """Misspell each phrase with a small probability.
-
-        Parameters
-        ----------
-        p : float
-            The probability, between 0 and 1, for each phrase that is not empty.
-
-        Returns
-        -------
-        Grammar
-            Its sentences are this grammar's and their misspellings, all told apart: the longest
-            word of a misspelled phrase (the first of these) repeats its last character.
-
-        Raises
-        ------
-        ValueError
-            When `p` is not between 0 and 1, or a misspelling is another phrase.
-        """
+        """Misspell each phrase with a small probability."""
         if not 0 < p < 1:
             raise ValueError(f"p must lie between 0 and 1, both excluded. Got {p}.")
         right: dict[str, list[int]] = {}
@@ -322,30 +216,7 @@ class Grammar:
 
 
 def sharpened(logprobs: Floats, temperature: float) -> Floats:
-    """Anneal distributions: p to the power of 1/t, normalized along the last axis.
-
-    Parameters
-    ----------
-    logprobs : ndarray
-        Log-probabilities, nats.
-    temperature : float
-        Above 0.
-
-    Returns
-    -------
-    ndarray
-        Log-probabilities of the same shape.
-
-    Raises
-    ------
-    ValueError
-        When the temperature is not above 0.
-
-    Examples
-    --------
-    >>> np.exp(sharpened(np.log([0.2, 0.8]), 0.5)).round(3).tolist()
-    [0.059, 0.941]
-    """
+    """Anneal distributions: p to the power of 1/t, normalized along the last axis."""
     if not temperature > 0:
         raise ValueError(f"temperature must be above 0. Got {temperature}.")
     scaled = logprobs / temperature

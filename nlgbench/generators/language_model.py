@@ -47,20 +47,7 @@ class NgramModel:
         return (_START,) * (self.order - 1)
 
     def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
-        """Draw sentences.
-
-        Parameters
-        ----------
-        n : int
-            How many.
-        seed : int or Generator
-            Where the random numbers come from.
-
-        Returns
-        -------
-        list of str
-            Independent sentences, of at least one word; there is no greatest length.
-        """
+        """Draw sentences."""
         rng = np.random.default_rng(seed)
         below = np.cumsum(np.exp(self.logprobs), axis=1)
         end = len(self.words)
@@ -81,19 +68,7 @@ class NgramModel:
         return [" ".join(self.words[word] for word in text) for text in written]
 
     def logprob(self, texts: list[str]) -> Floats:
-        """Give the exact log-probability of texts.
-
-        Parameters
-        ----------
-        texts : list of str
-            Words separated by single spaces.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Nats, end of the sentence included; minus infinity where a word is unknown, and for
-            the empty text.
-        """
+        """Give the exact log-probability of texts."""
         end = len(self.words)
         text_at, rows, columns = [], [], []
         unknown = np.zeros(len(texts), dtype=bool)
@@ -114,56 +89,18 @@ class NgramModel:
         return np.where(unknown, -np.inf, total)
 
     def annealed(self, temperature: float) -> "NgramModel":
-        """Sharpen each step: p to the power of 1/t, normalized over the vocabulary.
-
-        Parameters
-        ----------
-        temperature : float
-            Above 0; 1 changes nothing.
-
-        Returns
-        -------
-        NgramModel
-            With the same vocabulary.
-        """
+        """Sharpen each step: p to the power of 1/t, normalized over the vocabulary."""
         return replace(self, logprobs=sharpened(self.logprobs, temperature))
 
 
 def fit_ngram(texts: list[str], order: int) -> NgramModel:
     """Count n-grams and smooth them.
 
-    Parameters
-    ----------
-    texts : list of str
-        Training sentences, words separated by single spaces.
-    order : int
-        2 or more.
-
-    Returns
-    -------
-    NgramModel
-        At temperature 1.
-
-    Raises
-    ------
-    ValueError
-        When there is no text, one is empty, or the order is below 2.
-
-    Notes
-    -----
     Witten-Bell smoothing: with c occurrences of a history h that t different words followed,
     ``p(w | h) = (c(h, w) + t p(w | h')) / (c + t)``, where h' is h without its first word; below
     the unigram lies the uniform distribution over vocabulary and end (Chen and Goodman 1999,
     section 2.5, doi:10.1006/csla.1999.0128). No sentence is empty: at the start the end
     has probability 0, and the rest is normalized.
-
-    Examples
-    --------
-    >>> model = fit_ngram(["a b", "a c"], 2)
-    >>> np.exp(model.logprob(["a b", "c", "z"])).round(3).tolist()
-    [0.194, 0.048, 0.0]
-    >>> model.annealed(0.2).sample(2, seed=2)
-    ['a c', 'a b']
     """
     if order < 2 or not texts or "" in texts:
         raise ValueError(

@@ -86,51 +86,6 @@ def fit_recurrent(
 ) -> tuple[dict[float, RecurrentModel], pd.DataFrame]:
     """Train a recurrent language model, and keep it at even fractions of its training.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        Training texts, such as a column of outputs or references: words separated by single
-        spaces.
-    contexts : sequence of str, optional
-        One per text, such as a table's ``context``: the model writes texts given these.
-    dev, dev_contexts : sequence of str, optional
-        Held-out texts, and their contexts: for the history only; nothing is chosen by them.
-    epochs : int
-        Passes over the texts.
-    n_checkpoints : int
-        Of which as many epochs lie between two; `epochs` must be a multiple of it.
-    min_count : int
-        Words that stand in fewer training texts are outside the vocabulary.
-    max_length : int, optional
-        Words after which the end is certain; default twice those of the longest training text.
-    units : int
-        Size of embeddings and LSTM.
-    dropout : float
-        Of what enters and leaves the LSTM.
-    batch_size, learning_rate
-        As in `training.fit`.
-    seed : int or Generator
-        Where starting weights, order and dropout come from.
-    progress : callable, optional
-        As in `training.fit`.
-
-    Returns
-    -------
-    tuple of (dict of float to RecurrentModel, DataFrame)
-        The model at each fraction of training, ``i / n_checkpoints``: the last one, at 1.0, is
-        the trained model. And the history, a row per epoch: epoch, train_loss and dev_loss (nats
-        per word, ends counted; NaN without `dev`), checkpoint (the fraction, NaN between).
-
-    Raises
-    ------
-    ValueError
-        When there is no text, one has other white space than single spaces between words, no word
-        reaches `min_count`, contexts do not match, or a number is out of range.
-    FloatingPointError
-        When a loss is not finite.
-
-    Notes
-    -----
     One LSTM layer; a context is read by another, whose last state is where the first begins
     (Sutskever, Vinyals and Le 2014, arXiv:1409.3215). Trained by Adam with the gradient's norm
     cut at 5. Sizes are conventional ones, not tuned.
@@ -139,15 +94,6 @@ def fit_recurrent(
     same, but never predicted, nor counted in the losses. So what is trained is what is sampled,
     and ``exp(dev_loss)`` is a perplexity over known words; compare it only between models of one
     vocabulary. As no text is empty, the first word is never the end.
-
-    Examples
-    --------
-    >>> models, history = fit_recurrent(["a b", "a c"] * 20, units=8, epochs=20, seed=0)
-    >>> model = models[1.0]
-    >>> bool(model.logprob(["a b"])[0] > model.logprob(["b a"])[0])
-    True
-    >>> model.truncated(top_k=1).logprob(["c b a", "z"]).tolist()
-    [-inf, -inf]
     """
     counts = {"epochs": epochs, "n_checkpoints": n_checkpoints, "min_count": min_count}
     for name, value in (counts | {"units": units}).items():

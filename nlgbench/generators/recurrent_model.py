@@ -72,26 +72,7 @@ class Network(torch.nn.Module):
 def text_indexes(
     texts: Sequence[Sequence[str]], index: dict[str, int]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Turn words into indexes.
-
-    Parameters
-    ----------
-    texts : sequence of sequence of str
-        At least one.
-    index : dict of str to int
-        0, 1, ... of each word of the vocabulary.
-
-    Returns
-    -------
-    tuple of (Tensor, Tensor)
-        Inputs, padded by the end's index, and targets, padded by `NONE`: a column per word, and
-        one for the end. An unknown word is an input, never a target.
-
-    Examples
-    --------
-    >>> text_indexes([["b", "z"], ["a"]], {"a": 0, "b": 1})
-    (tensor([[1, 3, 2], [0, 2, 2]]), tensor([[ 1, -1, 2], [ 0, 2, -1]]))
-    """
+    """Turn words into indexes."""
     end = len(index)
     tokens = torch.full((len(texts), max(map(len, texts)) + 1), end)
     targets = torch.full_like(tokens, NONE)
@@ -104,25 +85,7 @@ def text_indexes(
 
 
 def context_indexes(contexts: Sequence[str], words: Sequence[str] | None) -> torch.Tensor:
-    """Turn contexts into indexes.
-
-    Parameters
-    ----------
-    contexts : sequence of str
-        Words separated by white space; unknown words are one and the same.
-    words : sequence of str or None
-        The vocabulary.
-
-    Returns
-    -------
-    Tensor
-        A row per context, the end's index last, then padded by `NONE`.
-
-    Examples
-    --------
-    >>> context_indexes(["b z", ""], ["a", "b"])
-    tensor([[ 1, 3, 2], [ 2, -1, -1]])
-    """
+    """Turn contexts into indexes."""
     index = {word: at for at, word in enumerate(words or ())}
     split = [[index.get(word, len(index) + 1) for word in tokenize(text)] for text in contexts]
     tokens = torch.full((len(split), max(map(len, split), default=0) + 1), NONE)
@@ -199,47 +162,11 @@ class RecurrentModel:
         return context_indexes(listed, self.context_words)
 
     def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
-        """Draw texts from a model without context.
-
-        Parameters
-        ----------
-        n : int
-            How many.
-        seed : int or Generator
-            Where the random numbers come from.
-
-        Returns
-        -------
-        list of str
-            Independent texts of 1 to `max_length` words.
-
-        Raises
-        ------
-        ValueError
-            When the model takes contexts: use `respond`.
-        """
+        """Draw texts from a model without context."""
         return self._drawn(self._start(None, n), n, seed)
 
     def respond(self, contexts: Sequence[str], *, seed: int | np.random.Generator) -> list[str]:
-        """Draw a text for each context.
-
-        Parameters
-        ----------
-        contexts : sequence of str
-            What is answered.
-        seed : int or Generator
-            Where the random numbers come from.
-
-        Returns
-        -------
-        list of str
-            Of 1 to `max_length` words each, independent given the contexts.
-
-        Raises
-        ------
-        ValueError
-            When the model takes no context: use `sample`.
-        """
+        """Draw a text for each context."""
         return self._drawn(self._start(contexts, len(contexts)), len(contexts), seed)
 
     def _drawn(self, state: torch.Tensor, n: int, seed: int | np.random.Generator) -> list[str]:
@@ -250,26 +177,7 @@ class RecurrentModel:
         return [" ".join(self.words[word] for word in text) for text in drawn]
 
     def logprob(self, texts: Sequence[str], contexts: Sequence[str] | None = None) -> Floats:
-        """Give the exact log-probability of texts under the decoding in force.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Words separated by single spaces.
-        contexts : sequence of str, optional
-            One per text, where the model takes contexts.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Nats, end included. Minus infinity where a word is unknown or was cut by `truncated`,
-            for the empty text, and beyond `max_length` words.
-
-        Raises
-        ------
-        ValueError
-            When contexts are missing or too many.
-        """
+        """Give the exact log-probability of texts under the decoding in force."""
         listed = check_texts(texts)
         split = [text.split(" ") for text in listed]
         known = [row for row, words in enumerate(split) if self._index.keys() >= set(words)]
@@ -280,26 +188,6 @@ class RecurrentModel:
     ) -> tuple[Floats, Ints]:
         """Give the log-probability of texts' known words, each after all words before it.
 
-        Parameters
-        ----------
-        texts : sequence of str
-            Words separated by white space.
-        contexts : sequence of str, optional
-            One per text, where the model takes contexts.
-
-        Returns
-        -------
-        tuple of (ndarray, ndarray), both of shape (n,)
-            Nats, and how many words they are of: known ones, and the end. Minus infinity as in
-            `logprob`, but not for unknown words.
-
-        Raises
-        ------
-        ValueError
-            When contexts are missing or too many.
-
-        Notes
-        -----
         As in training: an unknown word is read, never predicted. So this is no probability of the
         text, and one of many unknown words may look likely: say what share of words was known,
         and compare only within one vocabulary.
@@ -329,20 +217,7 @@ class RecurrentModel:
         return total
 
     def beam_search(self, context: str | None = None, *, width: int = 10) -> pd.DataFrame:
-        """Search for the most probable texts, under the decoding in force.
-
-        Parameters
-        ----------
-        context : str, optional
-            Where the model takes contexts.
-        width : int
-            Unfinished texts followed at a time; see `nlgbench.generators.sampling.beam_search`.
-
-        Returns
-        -------
-        DataFrame
-            text and logprob (nats), the most probable first; at most `width` rows.
-        """
+        """Search for the most probable texts, under the decoding in force."""
         state = self._start(None if context is None else [context], 1)
         found = sampling.beam_search(self._step, state, end=len(self.words), width=width)
         texts = [" ".join(self.words[word] for word in text) for text, _ in found]

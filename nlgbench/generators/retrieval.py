@@ -102,18 +102,7 @@ class Retrieval:
         return index, idf * count * (self.k1 + 1) / (count + norm)
 
     def respond(self, contexts: Sequence[str]) -> list[str]:
-        """Answer contexts.
-
-        Parameters
-        ----------
-        contexts : sequence of str
-            Words separated by single spaces; unknown words count nothing.
-
-        Returns
-        -------
-        list of str
-            A training response for each.
-        """
+        """Answer contexts."""
         index, weights = self._weights
         answer = {}
         for context in dict.fromkeys(contexts):
@@ -122,17 +111,6 @@ class Retrieval:
         return [answer[context] for context in contexts]
 
     def logprob(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:
-        """Give the log-probability of texts given their contexts.
-
-        Parameters
-        ----------
-        texts, contexts : sequence of str
-            Of one length.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            0 for the response, minus infinity for everything else.
-        """
+        """Give the log-probability of texts given their contexts."""
         same = [text == told for text, told in zip(texts, self.respond(contexts), strict=True)]
         return np.where(same, 0.0, -np.inf)

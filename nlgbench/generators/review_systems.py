@@ -41,36 +41,7 @@ class System(Protocol):
 def review_systems(
     names: Sequence[str] | None = None, *, seed: int | np.random.Generator
 ) -> dict[str, System | Retrieval]:
-    """Build systems that write product reviews, and know the probability of any text.
-
-    Parameters
-    ----------
-    names : sequence of str, optional
-        Of `REVIEW_SYSTEMS`; default all. ``grammar_t*``: the reference grammar annealed;
-        ``leaky_t*``: each phrase misspelled with probability .08, then annealed;
-        ``memorizer_*``: so many training sentences, repeated; ``corrupted_*``: with that
-        probability a word is repeated; ``bigram_t*``, ``trigram_t*``: Witten-Bell models of 2,000
-        training sentences, annealed; ``retrieval``: BM25 over these by context.
-    seed : int or Generator
-        Where the training sentences come from.
-
-    Returns
-    -------
-    dict of str to system
-        Each has ``sample(n, *, seed)`` and ``logprob(texts)``; retrieval has ``respond(contexts)``
-        and ``logprob(texts, contexts)``.
-
-    Raises
-    ------
-    ValueError
-        When a name is unknown.
-
-    Examples
-    --------
-    >>> system = review_systems(["corrupted_0.3"], seed=0)["corrupted_0.3"]
-    >>> len(system.sample(3, seed=1))
-    3
-    """
+    """Build systems that write product reviews, and know the probability of any text."""
     chosen = REVIEW_SYSTEMS if names is None else tuple(names)
     unknown = [name for name in chosen if name not in REVIEW_SYSTEMS]
     if unknown:

@@ -93,24 +93,7 @@ def _fitting(weight: Floats, groups: list[str], wanted: list[str]) -> Floats:
 
 @cache
 def review_grammar() -> Grammar:
-    """Build the grammar of reviews.
-
-    Returns
-    -------
-    Grammar
-        13 slots. Within a slot, weights fall as 1 / rank (Zipf). What is praised or blamed later
-        goes with the verdict and the link ("but" turns it), and aspects and occasions with the
-        kind of product; what does not fit has 1/25 of its weight. All phrases are possible.
-
-    Examples
-    --------
-    >>> grammar = review_grammar()
-    >>> grammar.n_sentences > 10**12
-    True
-    >>> text = "the kettle is great and the lid works well ."
-    >>> grammar.logprob([text, text + " ."]).round(1).tolist()
-    [-10.9, -inf]
-    """
+    """Build the grammar of reviews."""
     product, product_kind = _flat(_PRODUCT)
     verdict, verdict_sign = _flat(_VERDICT)
     link, link_sign = _flat(_LINK)
@@ -167,23 +150,7 @@ def review_grammar() -> Grammar:
 
 
 def contexts(decisions: Ints) -> list[str]:
-    """Say what reviews are about.
-
-    Parameters
-    ----------
-    decisions : ndarray of int64, shape (n, n of slots)
-        Of `review_grammar`; each row inside the grammar.
-
-    Returns
-    -------
-    list of str
-        Product and aspect of each, as in "kettle lid".
-
-    Examples
-    --------
-    >>> contexts(review_grammar().parse(["the kettle is great and the lid works well ."]))
-    ['kettle lid']
-    """
+    """Say what reviews are about."""
     slots = {slot.name: (at, slot.phrases) for at, slot in enumerate(review_grammar().slots)}
     (product, products), (aspect, aspects) = slots["product"], slots["aspect"]
     return [

@@ -21,40 +21,9 @@ def truncated(
 ) -> Floats:
     """Keep the most probable words, and normalize over them.
 
-    Parameters
-    ----------
-    logprobs : ndarray
-        Log-probabilities (nats) along the last axis, which sum to 1; minus infinity allowed.
-    top_k : int, optional
-        Keep so many of the most probable words.
-    nucleus : float, optional
-        Keep the smallest set of most probable words that holds at least this share, above 0 and
-        at most 1, of what `top_k` left.
-
-    Returns
-    -------
-    ndarray
-        Of the same shape, normalized; minus infinity for what was dropped. Unchanged where neither
-        is given.
-
-    Raises
-    ------
-    ValueError
-        When a number is out of range.
-
-    Notes
-    -----
     Top-k: Fan, Lewis and Dauphin 2018, doi:10.18653/v1/P18-1082. Nucleus: Holtzman et al. 2020,
     arXiv:1904.09751, eq. 2. Words that tie with the last one kept, within 1e-9 nats, are kept too,
     so the set depends neither on the order of words nor on rounding.
-
-    Examples
-    --------
-    >>> p = np.log([0.5, 0.2, 0.2, 0.1])
-    >>> np.exp(truncated(p, top_k=1)).round(3).tolist()
-    [1.0, 0.0, 0.0, 0.0]
-    >>> np.exp(truncated(p, nucleus=0.6)).round(3).tolist()  # two words tie
-    [0.556, 0.222, 0.222, 0.0]
     """
     if top_k is not None:
         check_n(top_k, "top_k")
@@ -80,33 +49,7 @@ def _kept(logprobs: Floats, last: Floats) -> Floats:
 def draw(
     step: Step, state: Any, *, n: int, end: int, seed: int | np.random.Generator
 ) -> list[list[int]]:
-    """Draw texts word by word.
-
-    Parameters
-    ----------
-    step : callable
-        The generator; see `Step`.
-    state : array
-        Of `n` texts before the first word.
-    n : int
-        How many texts.
-    end : int
-        Index of the end.
-    seed : int or Generator
-        Where the random numbers come from.
-
-    Returns
-    -------
-    list of list of int
-        The words of each text, without the end. The step must let each text end at last.
-
-    Examples
-    --------
-    >>> def step(state, words, n_written):  # "0" any number of times
-    ...     return np.log(np.full((len(words), 2), 0.5)), state
-    >>> draw(step, np.zeros(3), n=3, end=1, seed=0)
-    [[], [0, 0], [0]]
-    """
+    """Draw texts word by word."""
     rng = np.random.default_rng(seed)
     written: list[list[int]] = [[] for _ in range(n)]
     going, words, n_written = np.arange(n), np.full(n, end), 0
@@ -127,43 +70,11 @@ def beam_search(
 ) -> list[tuple[tuple[int, ...], float]]:
     """Search for the most probable texts.
 
-    Parameters
-    ----------
-    step : callable
-        The generator; see `Step`.
-    state : array
-        Of one text before the first word.
-    end : int
-        Index of the end.
-    width : int
-        How many unfinished texts are followed at a time, and finished ones returned at most.
-
-    Returns
-    -------
-    list of tuple of (tuple of int, float)
-        Words without the end, and log-probability (nats, end included): most probable first.
-
-    Raises
-    ------
-    ValueError
-        When `width` is not at least 1.
-
-    Notes
-    -----
     At each step all continuations of the texts followed are ranked by log-probability, not by its
     mean per word; those that end are set aside and take no place among the `width` followed. The
     search is over when `width` texts ended and none followed is more probable than the last of
     these: a text's probability never rises. Only when every unfinished text is followed are the
     most probable texts sure to be found.
-
-    Examples
-    --------
-    >>> def step(state, words, n_written):  # ends after one word, the second one more often
-    ...     rows = [[0.4, 0.6, 0.0], [0.0, 0.0, 1.0]]
-    ...     with np.errstate(divide="ignore"):
-    ...         return np.log([rows[min(n_written, 1)]] * len(words)), state
-    >>> [text for text, _ in beam_search(step, np.zeros(1), end=2, width=2)]
-    [(1,), (0,)]
     """
     check_n(width, "width")
     finished: list[tuple[tuple[int, ...], float]] = []

@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from nlgbench import files
 from nlgbench.plots.style import paper_style
 
 P = ParamSpec("P")
@@ -96,12 +97,7 @@ class Drawing:
         written = []
         for ending, data in content.items():
             place = start.with_name(f"{start.name}.{ending}")
-            aside = place.with_name(f".{place.name}.{os.getpid()}")
-            try:
-                aside.write_bytes(data)
-                aside.replace(place)
-            finally:
-                aside.unlink(missing_ok=True)
+            files.replace(place, functools.partial(_write, data))
             written.append(place)
         return written
 
@@ -117,6 +113,10 @@ class Drawing:
         width = round(self.figure.get_size_inches()[0] * 110)
         shown = {"image/png": self.image("png"), "text/plain": self.alt}
         return shown, {"image/png": {"width": width, "alt": self.alt}}
+
+
+def _write(data: bytes, path: Path) -> None:
+    path.write_bytes(data)
 
 
 def canvas(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.names import did_you_mean
 
 #: Why a run on other data than the paper's says nothing of its claims.
@@ -31,36 +31,7 @@ def verdict(
     ci_low: float = np.nan,
     ci_high: float = np.nan,
 ) -> str:
-    """Compare one recomputed value with the printed one.
-
-    Parameters
-    ----------
-    published, recomputed : float
-        The printed and the recomputed value, in the paper's own unit.
-    tolerance : float
-        Largest absolute difference that still counts as the same number.
-    directional : bool, default False
-        The claim is about a sign: `published` is 1 or -1, and the interval of `recomputed` decides.
-    ci_low, ci_high : float, default NaN
-        95% interval of `recomputed`. It is used by directional claims only: an interval never
-        turns ``differs`` into ``matches``.
-
-    Returns
-    -------
-    str
-        ``matches`` or ``differs``. For directional claims ``same direction`` where the whole
-        interval has the printed sign, ``differs`` where it has the other, ``undecided`` where it
-        holds 0 or there is none. ``undecided`` wherever `recomputed` is NaN.
-
-    Examples
-    --------
-    >>> verdict(4.3, 4.25, tolerance=0.05)
-    'matches'
-    >>> verdict(0.58, 0.60, tolerance=0.005, ci_low=0.4, ci_high=0.8)
-    'differs'
-    >>> verdict(1, 0.2, 0, directional=True, ci_low=-0.1, ci_high=0.5)
-    'undecided'
-    """
+    """Compare one recomputed value with the printed one."""
     if np.isnan(recomputed):
         return "undecided"
     if directional:
@@ -73,30 +44,8 @@ def verdict(
 def smaller_than(threshold: float, value: float, ci_low: float, ci_high: float) -> dict[str, float]:
     """Put a sentence that something is small as a direction, where no number says how small.
 
-    Parameters
-    ----------
-    threshold : float
-        What we take for small; the claim's unit names it.
-    value, ci_low, ci_high : float
-        What is said to be small, with its 95% interval.
-
-    Returns
-    -------
-    dict
-        value (the threshold minus the value), and ci_low, ci_high, which hold the difference for
-        half and for twice the threshold: the verdict is `undecided` unless it is the same for
-        both.
-
-    Notes
-    -----
     Words like "accurate", "perfect" or "does not matter" support no tolerance: one of our own must
     not decide.
-
-    Examples
-    --------
-    >>> found = smaller_than(0.1, 0.25, 0.23, 0.27)
-    >>> [round(end, 2) for end in found.values()]
-    [-0.15, -0.22, -0.03]
     """
     return {
         "value": threshold - value,
@@ -118,31 +67,7 @@ KINDS = (
 
 
 def kinds(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.Series:
-    """Say what each row of a ledger rests on.
-
-    Parameters
-    ----------
-    ledger : DataFrame
-        The ``ledger`` table.
-    claims : DataFrame
-        The ``claims`` table.
-
-    Returns
-    -------
-    Series of str
-        One of `KINDS`. ``recomputed from data``: a number, from released data.
-        ``directions``: a sentence put to such data. From printed numbers alone come
-        ``coefficients from print`` (computed anew from other printed scores, with an interval),
-        ``stars`` (is a coefficient significant?) and ``identities`` (sums, averages, repeated
-        cells, equation 9). ``our own results`` have no printed counterpart.
-
-    Examples
-    --------
-    >>> from nlgbench.datasets.published import load_claims
-    >>> row = {"claim_id": "huse/table1/lm_t1.0/huse_d", "source": "published", "ci_low": np.nan}
-    >>> kinds(pd.DataFrame([{**row, "verdict": "differs"}]), load_claims()).tolist()
-    ['identities']
-    """
+    """Say what each row of a ledger rests on."""
     by_id = claims.set_index("claim_id")
     unit = ledger["claim_id"].map(by_id["unit"]).fillna("")
     direction = ledger["claim_id"].map(by_id["where"]).eq("direction")
@@ -158,50 +83,17 @@ def kinds(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.Series:
 
 
 def summary(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
-    """Count a ledger's verdicts by what they rest on: what was recomputed is not what follows.
-
-    Parameters
-    ----------
-    ledger, claims : DataFrame
-        As in `kinds`.
-
-    Returns
-    -------
-    DataFrame
-        A row per kind that occurs, in the order of `KINDS`: rests on, claims (different ids), rows,
-        then a count for each verdict.
-
-    Examples
-    --------
-    >>> from nlgbench.datasets.published import load_claims
-    >>> row = {"claim_id": "huse/table1/lm_t1.0/huse_d", "source": "published", "ci_low": np.nan}
-    >>> table = summary(pd.DataFrame([{**row, "verdict": "differs"}]), load_claims())
-    >>> table[["rests on", "claims", "matches", "differs"]].values.tolist()
-    [['identities', 1, 0, 1]]
-    """
+    """Count a ledger's verdicts by what they rest on: what was recomputed is not what follows."""
     of_kind = ledger.groupby(kinds(ledger, claims))
     counts = of_kind["claim_id"].agg(claims="nunique", rows="size")
     verdicts = of_kind["verdict"].value_counts().unstack(fill_value=0)
-    verdicts = verdicts.reindex(columns=list(tables.VERDICTS), fill_value=0)
+    verdicts = verdicts.reindex(columns=list(schema.VERDICTS), fill_value=0)
     table = counts.join(verdicts).loc[[kind for kind in KINDS if kind in counts.index]]
     return table.rename_axis("rests on").reset_index()
 
 
 def check_known(claim_ids: Iterable[str], claims: pd.DataFrame) -> None:
-    """Refuse ids that are no claim of `claims`, naming the nearest that is.
-
-    Parameters
-    ----------
-    claim_ids : iterable of str
-        Ids that somebody wants to record or to skip.
-    claims : DataFrame
-        The ``claims`` table.
-
-    Raises
-    ------
-    ValueError
-        If an id is unknown.
-    """
+    """Refuse ids that are no claim of `claims`, naming the nearest that is."""
     known = set(claims["claim_id"])
     for claim_id in claim_ids:
         if claim_id not in known:
@@ -214,23 +106,7 @@ def check_known(claim_ids: Iterable[str], claims: pd.DataFrame) -> None:
 
 
 def is_own(claim_id: str) -> bool:
-    """Tell whether an id names a result of ours rather than a printed number.
-
-    Parameters
-    ----------
-    claim_id : str
-        ``simulated/...``, ``study/...`` and ``<paper>/finding/...`` are ours.
-
-    Returns
-    -------
-    bool
-        True for a result that has no printed counterpart.
-
-    Examples
-    --------
-    >>> is_own("simulated/huse/t1.0/huse"), is_own("huse/table1/lm_t1.0/huse")
-    (True, False)
-    """
+    """Tell whether an id names a result of ours rather than a printed number."""
     parts = claim_id.split("/")
     return parts[0] in OTHER_DATA or (len(parts) > 2 and parts[1] == "finding")
 
@@ -242,36 +118,7 @@ def ledger(
     source: str,
     skipped: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Join owned claims with what a notebook recorded; complete by construction.
-
-    Parameters
-    ----------
-    claims : DataFrame
-        The ``claims`` table, restricted to those that the notebook owns.
-    records : DataFrame
-        One row per recorded value: ``claim_id``, ``variant``, ``recomputed``, ``ci_low``,
-        ``ci_high``, ``reason``, ``source`` and ``comparable`` (False where the parameters are not
-        the paper's, so that the value is ``new`` and never ``differs``).
-    source : {"released", "simulated", "published", "study"}
-        Where the run's data come from.
-    skipped : mapping of str to str, optional
-        Claim id or shell pattern -> why this run cannot speak to it.
-
-    Returns
-    -------
-    DataFrame
-        The ``ledger`` table: the claims in their own order, each with a row per recorded
-        variant, then our own findings. A claim has a ``not recomputable`` row where nothing was
-        released for it (also beside rows that rest on printed numbers alone), where this run
-        skipped it, or where the data are others than the paper's.
-
-    Raises
-    ------
-    ValueError
-        If a record names an unknown claim, a claim is neither recorded nor excused, a
-        (claim, variant) pair is recorded twice, or a value of simulated data or of one's own study
-        is recorded under a paper's claim.
-    """
+    """Join owned claims with what a notebook recorded; complete by construction."""
     skipped = dict(skipped or {})
     own = records["claim_id"].map(is_own).astype(bool)
     check_known(records.loc[~own, "claim_id"], claims)
@@ -313,7 +160,7 @@ def ledger(
         )
     for extra in by_claim.values():
         rows += [_own_row(record) for record in extra.to_dict("records")]
-    return tables.check(pd.DataFrame(rows, columns=tables.columns("ledger")), "ledger")
+    return schema.check(pd.DataFrame(rows, columns=schema.columns("ledger")), "ledger")
 
 
 def _skip_reason(claim_id: str, skipped: Mapping[str, str]) -> str:

@@ -24,25 +24,7 @@ from nlgbench.runner.progress import Progress
 def execute(
     plan: Plan, out: Path, *, timeout: float | None, on_cell: Callable[[], None] = lambda: None
 ) -> Outcome:
-    """Run one notebook in its own kernel, and put the result in its place.
-
-    Parameters
-    ----------
-    plan : Plan
-        What to run.
-    out : Path
-        Where finished runs go. The result is ``out/<notebook>``; a failed one leaves the former
-        result whole, and itself in ``out/<notebook>.failed`` to look at.
-    timeout : float, optional
-        Seconds for the whole notebook.
-    on_cell : callable
-        Called when a cell starts.
-
-    Returns
-    -------
-    Outcome
-        ``done`` or ``failed``; a failure never raises.
-    """
+    """Run one notebook in its own kernel, and put the result in its place."""
     import papermill
     from jupyter_core.utils import ensure_event_loop
     from traitlets.config import Config
@@ -145,42 +127,7 @@ def run(
     force: bool = False,
     say: Callable[[str], None] = print,
 ) -> list[Outcome]:
-    """Run notebooks; skip those whose result is there; let none stop the others.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names, numbers or paths; empty for all.
-    given : mapping of str to object
-        Parameters, checked for every notebook before anything starts.
-    out : Path
-        Where results go.
-    source, effort
-        See `plan`.
-    jobs : int
-        How many notebooks run at once, each in its own kernel.
-    timeout : float, optional
-        Seconds for each notebook.
-    force : bool
-        Run again what is there already.
-    say : callable
-        Takes one line (or a few) for the user.
-
-    Returns
-    -------
-    list of Outcome
-        One for each notebook.
-
-    Raises
-    ------
-    ValueError
-        Before anything starts: an unknown notebook, an unknown or ill-typed parameter.
-    OSError
-        If `out` cannot be written to, holds what nlgbench did not make where results would go, or
-        another command is writing there.
-    KeyboardInterrupt
-        Passed on; running kernels end with the process.
-    """
+    """Run notebooks; skip those whose result is there; let none stop the others."""
     out = out.absolute()
     if cache.read_only():  # kernels work in their notebook's folder, and a path may be relative
         os.environ["NLGBENCH_DATA"] = str(cache.cache_dir().absolute())

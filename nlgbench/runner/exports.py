@@ -46,55 +46,7 @@ def to_latex(
     intervals: tuple[pd.DataFrame, pd.DataFrame] | None = None,
     note: str = "",
 ) -> str:
-    r"""Write a table of numbers as LaTeX.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Row labels in the index; columns of one level, or of two where the upper groups the lower.
-        Integers are written whole, other numbers with `decimals`, NaN as ``--``, text as it is.
-    caption : str
-        Above the table; special characters are escaped here and in all other text.
-    label : str
-        For ``\ref``, such as ``tab:atlas``.
-    decimals : int, default 2
-        Digits after the point.
-    marks : DataFrame, optional
-        Of `table`'s labels: what stands raised behind a number, such as ``*`` or ``†``; it takes no
-        room, so that numbers stay aligned.
-    intervals : tuple of DataFrame, optional
-        Lower and upper bounds, of `table`'s labels: a line in small type below each row.
-    note : str, optional
-        Below the table: what the marks and intervals mean.
-
-    Returns
-    -------
-    str
-        A ``table`` environment. The document loads the package ``booktabs``, and nothing else.
-
-    Raises
-    ------
-    ValueError
-        If marks or bounds are not of the table's labels, or the columns have more than two levels.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"tau": [-0.5, np.nan]}, index=["BLEU_4", "R&D"])
-    >>> print(to_latex(table, caption="By hand", label="tab:x"))
-    \begin{table}
-    \centering
-    \caption{By hand}
-    \label{tab:x}
-    \begin{tabular}{lr}
-    \toprule
-     & \multicolumn{1}{c}{tau} \\
-    \midrule
-    BLEU\_4 & $-0.50$ \\
-    R\&D & -- \\
-    \bottomrule
-    \end{tabular}
-    \end{table}
-    """
+    """Write a table of numbers as LaTeX."""
     _check(table, marks, intervals)
     lines = [r"\begin{table}", r"\centering", f"\\caption{{{_escape(caption)}}}"]
     lines += [f"\\label{{{label}}}"]
@@ -148,36 +100,7 @@ def to_markdown(
     intervals: tuple[pd.DataFrame, pd.DataFrame] | None = None,
     note: str = "",
 ) -> str:
-    r"""Write a table of numbers as Markdown, as GitHub reads it.
-
-    Parameters
-    ----------
-    table, caption, decimals, marks, note
-        As in `to_latex`. Columns of two levels are named by both, since Markdown has one.
-    label : str, optional
-        Not used: Markdown has no references. It is here so that one `Layout` serves both.
-    intervals : tuple of DataFrame, optional
-        As in `to_latex`; they stand behind each number, in brackets.
-
-    Returns
-    -------
-    str
-        Lines that end in a line feed.
-
-    Raises
-    ------
-    ValueError
-        As in `to_latex`.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"tau": [-0.5, np.nan]}, index=["BLEU_4", "a|b"])
-    >>> print(to_markdown(table, marks=table.map(lambda value: "*" if value < 0 else "")))
-    |  | tau |
-    | :-- | --: |
-    | BLEU\_4 | −0.50\* |
-    | a\|b | -- |
-    """
+    """Write a table of numbers as Markdown, as GitHub reads it."""
     _check(table, marks, intervals)
     heads = [
         " ".join(map(str, column)) if isinstance(column, tuple) else str(column)

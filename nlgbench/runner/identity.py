@@ -20,14 +20,7 @@ def short(text: str) -> str:
 
 
 def surroundings() -> dict[str, str]:
-    """Hash what every notebook depends on: the package, the published numbers, the lock.
-
-    Returns
-    -------
-    dict of str to str
-        ``package`` (the package's Python files), ``published`` (the files of data/published),
-        ``dependencies`` (the lock of a checkout; the installed versions where there is none).
-    """
+    """Hash what every notebook depends on: the package, the published numbers, the lock."""
     return {
         "package": folder_hash(_PACKAGE, "**/*.py"),
         "published": folder_hash(published_dir(), "*.csv"),
@@ -41,24 +34,7 @@ def digest(
     data: Mapping[str, str],
     around: Mapping[str, str],
 ) -> str:
-    """Name a run by everything that can change its result.
-
-    Parameters
-    ----------
-    cells : iterable of str
-        Source of the notebook's code cells, in order.
-    parameters : mapping of str to object
-        Resolved parameters; ``output_dir`` is left out.
-    data : mapping of str to str
-        Name -> SHA-256 of the data files that it reads.
-    around : mapping of str to str
-        From `surroundings`.
-
-    Returns
-    -------
-    str
-        SHA-256 in hex.
-    """
+    """Name a run by everything that can change its result."""
     named = {name: value for name, value in parameters.items() if name != "output_dir"}
     whole = {"cells": list(cells), "parameters": named, "data": dict(data), **around}
     return hashlib.sha256(canonical_json(whole)).hexdigest()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.datasets.published import load_claims
 from nlgbench.names import did_you_mean
 from nlgbench.runner.claims import summary
@@ -15,13 +15,7 @@ from nlgbench.runner.notebooks import find_notebooks, read_notebook
 
 
 def notebooks() -> str:
-    """Describe every notebook: title, data, claims, parameters.
-
-    Returns
-    -------
-    str
-        A paragraph for each.
-    """
+    """Describe every notebook: title, data, claims, parameters."""
     owned = load_claims()["notebook"].value_counts()
     parts = []
     for path in find_notebooks():
@@ -40,40 +34,17 @@ def notebooks() -> str:
 
 
 def ledger(directory: Path, *, verdict: str | None = None, form: str = "table") -> str:
-    """Render the gathered ledger of a folder of runs.
-
-    Parameters
-    ----------
-    directory : Path
-        Where ``nlgbench run`` put its results, or one notebook's folder in it.
-    verdict : str, optional
-        Keep only the rows with this verdict.
-    form : {"table", "csv", "json", "latex"}
-        ``table`` rounds for reading and ends with counts, also by what a verdict rests on; the
-        others hold full precision (``latex`` rounds to four digits).
-
-    Returns
-    -------
-    str
-        Text that ends with a line break.
-
-    Raises
-    ------
-    ValueError
-        For an unknown verdict, with the nearest.
-    FileNotFoundError
-        If the folder holds no ledger.
-    """
-    if verdict is not None and verdict not in tables.VERDICTS:
-        hint = did_you_mean(verdict, tables.VERDICTS)
-        raise ValueError(f"no verdict {verdict!r}.{hint} There are: {', '.join(tables.VERDICTS)}.")
+    """Render the gathered ledger of a folder of runs."""
+    if verdict is not None and verdict not in schema.VERDICTS:
+        hint = did_you_mean(verdict, schema.VERDICTS)
+        raise ValueError(f"no verdict {verdict!r}.{hint} There are: {', '.join(schema.VERDICTS)}.")
     path = directory / "ledger.csv"
     if not path.is_file():
         raise FileNotFoundError(
             f"{directory} holds no ledger.csv: run `nlgbench run --out {directory}` first, or name "
             "the folder that you gave as --out."
         )
-    rows = tables.read(path, "ledger")
+    rows = schema.read(path, "ledger")
     if verdict is not None:
         rows = rows[rows["verdict"] == verdict]
     if form == "csv":
@@ -84,10 +55,10 @@ def ledger(directory: Path, *, verdict: str | None = None, form: str = "table") 
         return _latex(rows)
     counts = rows["verdict"].value_counts()
     total = f"{len(rows)} rows, {rows['claim_id'].nunique()} claims and results: " + ", ".join(
-        f"{counts[name]} {name}" for name in tables.VERDICTS if name in counts
+        f"{counts[name]} {name}" for name in schema.VERDICTS if name in counts
     )
     by_kind = summary(rows, load_claims())
-    by_kind = by_kind.drop(columns=[name for name in tables.VERDICTS if name not in counts])
+    by_kind = by_kind.drop(columns=[name for name in schema.VERDICTS if name not in counts])
     return f"{_for_reading(rows)}\n{total}\n\n{plain(by_kind)}\n"
 
 
@@ -121,18 +92,7 @@ def _for_reading(rows: pd.DataFrame) -> str:
 
 
 def plain(frame: pd.DataFrame) -> str:
-    """Lay out a table for a terminal, a line per row.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        What to show, as it is.
-
-    Returns
-    -------
-    str
-        Lines without a trailing line break.
-    """
+    """Lay out a table for a terminal, a line per row."""
     cells = [list(map(str, frame.columns)), *frame.astype("str").to_numpy().tolist()]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     cells.insert(1, ["-" * width for width in widths])

@@ -18,18 +18,7 @@ _PACKAGE = Path(nlgbench.__file__).parent
 
 
 def notebooks_dir() -> Path:
-    """Find the notebooks: inside an installed wheel, or beside the package in a checkout.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    FileNotFoundError
-        If neither place has one.
-    """
+    """Find the notebooks: inside an installed wheel, or beside the package in a checkout."""
     for folder in (_PACKAGE / "notebooks", _PACKAGE.parent / "notebooks"):
         if folder.is_dir():
             return folder
@@ -80,23 +69,7 @@ class Notebook:
 
 
 def read_notebook(path: Path) -> Notebook:
-    """Read a notebook with its parameters and the names of its data.
-
-    Parameters
-    ----------
-    path : Path
-        An ``.ipynb`` file.
-
-    Returns
-    -------
-    Notebook
-        The content, the parameters and the data sets.
-
-    Raises
-    ------
-    ValueError
-        If the file is no notebook, or does not have exactly one cell tagged ``parameters``.
-    """
+    """Read a notebook with its parameters and the names of its data."""
     import nbformat
 
     try:
@@ -122,24 +95,7 @@ def read_notebook(path: Path) -> Notebook:
 
 
 def find_notebooks(names: Sequence[str] = ()) -> list[Path]:
-    """Find notebooks by name, number or path; all of the workbench's without a name.
-
-    Parameters
-    ----------
-    names : sequence of str
-        ``01-huse-tradeoff``, ``01``, or a path to an ``.ipynb`` file of one's own. ``05`` is
-        ``05b-...``, too; ``05b`` is that alone.
-
-    Returns
-    -------
-    list of Path
-        In the order asked for; by file name when nothing was.
-
-    Raises
-    ------
-    ValueError
-        For a name that fits none, with the nearest that does.
-    """
+    """Find notebooks by name, number or path; all of the workbench's without a name."""
     known = {path.stem: path for path in sorted(notebooks_dir().glob("*.ipynb"))}
     if not names:
         return list(known.values())

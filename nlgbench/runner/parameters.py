@@ -44,31 +44,7 @@ class Parameter:
 
 
 def read_parameters(source: str, *, where: str) -> dict[str, Parameter]:
-    """Read the assignments of a parameters cell.
-
-    Parameters
-    ----------
-    source : str
-        Text of the cell.
-    where : str
-        Name of the notebook, for messages.
-
-    Returns
-    -------
-    dict of str to Parameter
-        In the order of the cell.
-
-    Raises
-    ------
-    ParameterError
-        If the cell holds anything but assignments of literals to names.
-
-    Examples
-    --------
-    >>> cell = "n_neighbors: int = 16  # k of the classifier"
-    >>> read_parameters(cell, where="demo")["n_neighbors"]
-    Parameter(name='n_neighbors', default=16, annotation='int', note='k of the classifier')
-    """
+    """Read the assignments of a parameters cell."""
     try:
         body = ast.parse(source).body
     except SyntaxError as error:
@@ -116,34 +92,7 @@ def _comments(source: str) -> dict[int, str]:
 def resolve(
     parameters: Mapping[str, Parameter], given: Mapping[str, Any], *, where: str
 ) -> dict[str, Any]:
-    """Lay given values over the defaults, checking names and types.
-
-    Parameters
-    ----------
-    parameters : mapping of str to Parameter
-        What the notebook has.
-    given : mapping of str to object
-        Values by name. Texts are read as Python literals where the parameter's type asks for one,
-        so that what a command line hands over works.
-    where : str
-        Name of the notebook, for messages.
-
-    Returns
-    -------
-    dict of str to object
-        A value for every parameter.
-
-    Raises
-    ------
-    ParameterError
-        For an unknown name (with the nearest right one) or a value of the wrong type.
-
-    Examples
-    --------
-    >>> known = read_parameters("k: int | None = None", where="demo")
-    >>> resolve(known, {"k": "5"}, where="demo")
-    {'k': 5}
-    """
+    """Lay given values over the defaults, checking names and types."""
     values = {name: parameter.default for name, parameter in parameters.items()}
     for name, value in given.items():
         if name not in parameters:

@@ -87,33 +87,7 @@ def plan(
     effort: str,
     around: Mapping[str, str],
 ) -> Plan:
-    """Decide a notebook's parameters, source and identity.
-
-    Parameters
-    ----------
-    notebook : Notebook
-        From `read_notebook`.
-    given : mapping of str to object
-        Parameters asked for by name.
-    source : {"auto", "released", "simulated"}
-        ``auto`` takes released data where they are in the cache or can be fetched.
-    effort : {"quick", "full"}
-        Set where the notebook has such a parameter.
-    around : mapping of str to str
-        From `identity.surroundings`.
-
-    Returns
-    -------
-    Plan
-        Ready for `execute`.
-
-    Raises
-    ------
-    ParameterError
-        For unknown or ill-typed parameters, and those that have a flag of their own.
-    cache.DataUnavailableError
-        If released data were asked for and cannot be had.
-    """
+    """Decide a notebook's parameters, source and identity."""
     for name, way in {
         "output_dir": "the runner sets it: use --out",
         "source": "use --source",

@@ -12,13 +12,7 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """A bar for each running notebook, and a line for each that ended.
-
-    Parameters
-    ----------
-    say : callable
-        Prints the lines.
-    """
+    """A bar for each running notebook, and a line for each that ended."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         from rich.console import Console
@@ -54,36 +48,18 @@ class Progress:
         self._bars.stop()
 
     def start(self, plan: Plan) -> None:
-        """Say that a notebook starts, on which source and why.
-
-        Parameters
-        ----------
-        plan : Plan
-            The notebook.
-        """
+        """Say that a notebook starts, on which source and why."""
         about = f" ({plan.source})" if plan.source else ""
         note = f": {plan.note}" if plan.note else ""
         self._say(f"{plan.name}{about}{note}")
         self._tasks[plan.name] = self._bars.add_task(plan.name, total=plan.n_cells)
 
     def cell(self, plan: Plan) -> None:
-        """Move a notebook's bar by one cell.
-
-        Parameters
-        ----------
-        plan : Plan
-            The notebook.
-        """
+        """Move a notebook's bar by one cell."""
         self._bars.advance(self._tasks[plan.name])
 
     def end(self, outcome: Outcome) -> None:
-        """Say how a notebook ended.
-
-        Parameters
-        ----------
-        outcome : Outcome
-            How it did.
-        """
+        """Say how a notebook ended."""
         name = outcome.plan.name
         if name in self._tasks:
             self._bars.remove_task(self._tasks.pop(name))

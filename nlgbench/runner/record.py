@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench import tables
+from nlgbench import files, schema
 from nlgbench.datasets.published import load_claims
 from nlgbench.runner import claims, exports, runs
 
@@ -165,7 +165,7 @@ class Record:
         ValueError
             If the name was used before, or the layout does not fit its table.
         """
-        files: dict[str, str] = {}
+        laid_out: dict[str, str] = {}
         if layout is not None:
             asked: dict[str, Any] = {
                 "table": table,
@@ -175,13 +175,13 @@ class Record:
             }
             words = f"{asked['caption'].strip()} Source: {source or self.source}."
             asked["caption"] = words.strip()
-            files = {"tex": exports.to_latex(**asked), "md": exports.to_markdown(**asked)}
+            laid_out = {"tex": exports.to_latex(**asked), "md": exports.to_markdown(**asked)}
         self._announce("table", name, f"tables/{name}.csv", "", source)
         if self.output_dir is not None:
             folder = self.output_dir / "tables"
             folder.mkdir(parents=True, exist_ok=True)
             self._save(table, folder / f"{name}.csv", source)
-            for ending, text in files.items():
+            for ending, text in laid_out.items():
                 (folder / f"{name}.{ending}").write_text(text, encoding="utf-8", newline="\n")
 
     def claims(
@@ -302,13 +302,13 @@ class Record:
         records = pd.DataFrame(self._rows, columns=[*names, "comparable"])
         ledger = claims.ledger(owned, records, source=self.source, skipped=self._skipped)
         if self.output_dir is not None:
-            tables.write(ledger, "ledger", self.output_dir / "ledger.csv")
+            schema.write(ledger, "ledger", self.output_dir / "ledger.csv")
             left = {
                 "notebook": self.notebook,
                 "made": self._made,
                 "peak_memory_bytes": _peak_memory(),
             }
-            runs.write_aside(self.output_dir / runs.RECORD, json.dumps(left))
+            files.replace_text(self.output_dir / runs.RECORD, json.dumps(left))
             (self.output_dir / runs.OPEN).unlink(missing_ok=True)
         return ledger
 

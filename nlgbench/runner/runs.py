@@ -8,6 +8,7 @@ deleted. Whatever is killed in between, `recover` completes or cleans up at the 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import platform
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import nlgbench
+from nlgbench import files
 from nlgbench.hashing import dependency_versions
 
 MANIFEST = "manifest.json"
@@ -27,18 +29,7 @@ OPEN, RECORD, FAILED = ".open", ".record.json", ".failed"
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """Read a run's manifest; a run without a readable one is not finished.
-
-    Parameters
-    ----------
-    folder : Path
-        The run's folder.
-
-    Returns
-    -------
-    dict or None
-        The manifest, or None.
-    """
+    """Read a run's manifest; a run without a readable one is not finished."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -47,56 +38,18 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest, aside first: with it the run is finished.
-
-    Parameters
-    ----------
-    folder : Path
-        The run's folder.
-    manifest : mapping
-        What to write; versions of the package, Python and the dependencies are added.
-    """
+    """Write the manifest, aside first: with it the run is finished."""
     whole = {
         **manifest,
         "nlgbench": nlgbench.__version__,
         "python": platform.python_version(),
         "dependencies": dependency_versions(),
     }
-    write_aside(folder / MANIFEST, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
-
-
-def write_aside(path: Path, text: str) -> None:
-    """Write a text file so that a reader sees the old one or the new one, never a half.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    text : str
-        Its new content.
-    """
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(text, encoding="utf-8", newline="")
-    aside.replace(path)
+    files.replace_text(folder / MANIFEST, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
 
 
 def partial_dir(out: Path, notebook: str, run_digest: str) -> Path:
-    """Make the folder in which a run is prepared.
-
-    Parameters
-    ----------
-    out : Path
-        Where finished runs go.
-    notebook : str
-        The notebook's name.
-    run_digest : str
-        The run's digest.
-
-    Returns
-    -------
-    Path
-        A new, empty folder.
-    """
+    """Make the folder in which a run is prepared."""
     folder = out / f".partial-{run_digest}-{os.getpid()}-{notebook}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -104,15 +57,7 @@ def partial_dir(out: Path, notebook: str, run_digest: str) -> Path:
 
 
 def promote(partial: Path, place: Path) -> None:
-    """Put a finished run in its place.
-
-    Parameters
-    ----------
-    partial : Path
-        The finished run, with its manifest.
-    place : Path
-        Where it belongs; a former run there is replaced.
-    """
+    """Put a finished run in its place."""
     former = place.with_name(f".old-{os.getpid()}-{place.name}")
     if place.exists():
         place.rename(former)
@@ -125,11 +70,6 @@ def recover(out: Path) -> None:
 
     A finished run that was not yet in its place is put there; a former run that was aside while
     no new one is finished is put back; everything else that is half is deleted.
-
-    Parameters
-    ----------
-    out : Path
-        Where finished runs go. No other command may be writing there.
     """
     for path in sorted(out.glob(".*")):
         # Only what this module made: other programs keep hidden files as well.
@@ -152,20 +92,7 @@ def recover(out: Path) -> None:
 
 
 def check_place(out: Path, notebooks: Iterable[str]) -> None:
-    """Refuse to write where something lies that is not ours.
-
-    Parameters
-    ----------
-    out : Path
-        Where finished runs go.
-    notebooks : iterable of str
-        Names of the notebooks that are to be run.
-
-    Raises
-    ------
-    OSError
-        If a folder or file that nlgbench did not make would be replaced.
-    """
+    """Refuse to write where something lies that is not ours."""
     for name in notebooks:
         place, failed = out / name, out / f"{name}.failed"
         foreign = [place] if place.exists() and read_manifest(place) is None else []
@@ -188,72 +115,41 @@ def check_place(out: Path, notebooks: Iterable[str]) -> None:
 
 
 def gather(out: Path) -> list[str]:
-    """Collect the ledgers and the lists of figures and tables of all finished runs.
-
-    Parameters
-    ----------
-    out : Path
-        Where finished runs are; ``ledger.csv`` and ``index.csv`` are written there.
-
-    Returns
-    -------
-    list of str
-        Ids that two notebooks recorded under one variant; the first notebook's row is kept.
-    """
+    """Collect the ledgers and the lists of figures and tables of all finished runs."""
     import pandas as pd
 
-    from nlgbench import tables
+    from nlgbench import schema
 
-    ledgers = [tables.check(pd.DataFrame(columns=tables.columns("ledger")), "ledger")]
+    ledgers = [schema.check(pd.DataFrame(columns=schema.columns("ledger")), "ledger")]
     index: list[dict[str, str]] = []
     for folder in sorted(path for path in out.iterdir() if path.is_dir()):
         manifest = read_manifest(folder)
         if manifest is None or folder.name.startswith("."):
             continue
         if (folder / "ledger.csv").is_file():
-            ledgers.append(tables.read(folder / "ledger.csv", "ledger"))
+            ledgers.append(schema.read(folder / "ledger.csv", "ledger"))
         for made in manifest["made"]:
             about = {"notebook": folder.name, **made}
             index.append({**about, "path": f"{folder.name}/{made['path']}"})
     whole = pd.concat([one for one in ledgers if len(one)] or ledgers, ignore_index=True)
-    doubled = whole.duplicated(tables.keys("ledger"))
-    tables.write(whole[~doubled], "ledger", out / "ledger.csv")
+    doubled = whole.duplicated(schema.keys("ledger"))
+    schema.write(whole[~doubled], "ledger", out / "ledger.csv")
     columns = ["notebook", "source", "kind", "name", "path", "alt"]
     lines = [columns, *([row[name] for name in columns] for row in index)]
-    aside = out / f".index.csv.{os.getpid()}"
-    with aside.open("w", encoding="utf-8", newline="") as stream:
-        csv.writer(stream, lineterminator="\n").writerows(lines)
-    aside.replace(out / "index.csv")
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    files.replace_text(out / "index.csv", text.getvalue())
     return whole.loc[doubled, "claim_id"].tolist()
 
 
 def take_record(folder: Path, notebook: str) -> dict[str, Any]:
-    """Take over what the notebook left for the manifest when it closed its record.
-
-    Parameters
-    ----------
-    folder : Path
-        The run's folder; the file is removed.
-    notebook : str
-        The notebook's name.
-
-    Returns
-    -------
-    dict
-        ``made`` (figures and tables) and ``peak_memory_bytes``; empty and None for a notebook
-        that keeps no record.
-
-    Raises
-    ------
-    ValueError
-        If the record was not closed, is another notebook's, or its ledger is none.
-    """
-    from nlgbench import tables
+    """Take over what the notebook left for the manifest when it closed its record."""
+    from nlgbench import schema
 
     if (folder / OPEN).exists():
         raise ValueError("it opened a record and never closed it: end it with run.close().")
     if (folder / "ledger.csv").exists():
-        tables.read(folder / "ledger.csv", "ledger")
+        schema.read(folder / "ledger.csv", "ledger")
     path = folder / RECORD
     if not path.is_file():
         return {"made": [], "peak_memory_bytes": None}
@@ -271,18 +167,7 @@ def take_record(folder: Path, notebook: str) -> dict[str, Any]:
 
 @contextmanager
 def writing(out: Path) -> Iterator[None]:
-    """Hold a folder for one command at a time.
-
-    Parameters
-    ----------
-    out : Path
-        Where results go; made if it is not there.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written to, or another command is writing there.
-    """
+    """Hold a folder for one command at a time."""
     from filelock import FileLock, Timeout
 
     try:

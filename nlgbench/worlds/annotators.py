@@ -42,51 +42,16 @@ class Crew:
 def hire(n: int, *, seed: int | np.random.Generator) -> Crew:
     """Draw annotators: leniency with standard deviation .5, each careless with probability .1.
 
-    Parameters
-    ----------
-    n : int
-        How many.
-    seed : int or Generator
-        Where the random numbers come from.
-
-    Returns
-    -------
-    Crew
-        Of `n`.
-
-    Notes
-    -----
     How many are careless is binomial: of 20, 2 on average with standard deviation 1.3, and 6 or
     more in one crew of ninety. Whoever reports the scores of one crew reports
     `nlgbench.worlds.truth.over_crews` beside them.
-
-    Examples
-    --------
-    >>> hire(3, seed=0).leniency.shape
-    (3,)
     """
     rng = np.random.default_rng(seed)
     return Crew(rng.normal(0, BIAS_SD, size=n), rng.random(n) < CARELESS)
 
 
 def typicality(logprob_per_token: Floats) -> Floats:
-    """Say how typical texts are, on the scale of the ratings.
-
-    Parameters
-    ----------
-    logprob_per_token : ndarray
-        Log-probability under the reference divided by the number of tokens, nats.
-
-    Returns
-    -------
-    ndarray
-        A linear function: 5 at -0.85 nats, 0.5 at -2.35; -1 (invalid) where it is minus infinity.
-
-    Examples
-    --------
-    >>> typicality(np.array([-0.85, -2.35, -np.inf])).round(2).tolist()
-    [5.0, 0.5, -1.0]
-    """
+    """Say how typical texts are, on the scale of the ratings."""
     inside = np.isfinite(logprob_per_token)
     return np.where(inside, _SLOPE * np.where(inside, logprob_per_token, 0) + _SHIFT, _INVALID)
 
@@ -94,36 +59,7 @@ def typicality(logprob_per_token: Floats) -> Floats:
 def judge(
     crew: Crew, typical: Floats, *, dimension: str = "typicality", seed: int | np.random.Generator
 ) -> Floats:
-    """Let every annotator judge every text.
-
-    Parameters
-    ----------
-    crew : Crew
-        Of n annotators.
-    typical : ndarray of shape (m,)
-        As `typicality` gives it.
-    dimension : {"typicality", "real_or_fake"}
-        Whole ratings from 0 (invalid) to 5 (very typical), or votes: 1 real, 0 fake.
-    seed : int or Generator
-        Where the random numbers come from.
-
-    Returns
-    -------
-    ndarray of shape (m, n)
-        Judgments: the typicality + the annotator's leniency + noise (standard deviation 1.1),
-        rounded and cut at 0 and 5; real when it is above 2. A careless annotator draws any of
-        the values.
-
-    Raises
-    ------
-    ValueError
-        When the dimension is unknown.
-
-    Examples
-    --------
-    >>> judge(Crew(np.zeros(1), np.array([False])), np.array([9.0, -9.0]), seed=0).ravel().tolist()
-    [5.0, 0.0]
-    """
+    """Let every annotator judge every text."""
     if dimension not in DIMENSIONS:
         raise ValueError(f"dimension: {dimension!r} is unknown. There are: {', '.join(DIMENSIONS)}")
     rng = np.random.default_rng(seed)
@@ -137,26 +73,7 @@ def judge(
 
 
 def sum_distribution(crew: Crew, typical: Floats) -> Floats:
-    """Give the exact distribution of the sum of a crew's typicality ratings.
-
-    Parameters
-    ----------
-    crew : Crew
-        Of n annotators.
-    typical : ndarray of shape (m,)
-        As `typicality` gives it.
-
-    Returns
-    -------
-    ndarray of shape (m, 5 n + 1)
-        Probability of each sum, 0 to 5 n; the mean judgment is the sum / n.
-
-    Examples
-    --------
-    >>> crew = Crew(np.array([0.0, 0.3]), np.array([False, True]))
-    >>> sum_distribution(crew, np.array([2.0])).shape
-    (1, 11)
-    """
+    """Give the exact distribution of the sum of a crew's typicality ratings."""
     edges = np.concatenate([[-np.inf], np.arange(HIGHEST) + 0.5, [np.inf]])
     above = (edges[:, None] - typical - crew.leniency[:, None, None]) / NOISE_SD
     rated = np.diff(ndtr(above), axis=1)  # annotators, values, texts
@@ -171,23 +88,7 @@ def sum_distribution(crew: Crew, typical: Floats) -> Floats:
 
 
 def n_tokens(texts: list[str]) -> NDArray[np.int64]:
-    """Count words.
-
-    Parameters
-    ----------
-    texts : list of str
-        Words separated by single spaces.
-
-    Returns
-    -------
-    ndarray of int64
-        At least 1 each.
-
-    Examples
-    --------
-    >>> n_tokens(["it leaks ."]).tolist()
-    [3]
-    """
+    """Count words."""
     return np.array([len(text.split(" ")) for text in texts], dtype=np.int64)
 
 
@@ -200,39 +101,8 @@ def typicality_table(
 ) -> pd.DataFrame:
     """Judge sentences from all over the range of log-frequency (Figure 2).
 
-    Parameters
-    ----------
-    n_sentences : int
-        How many: as evenly spread over the range of log-probability as 20,000 draws allow.
-    n_annotators : int
-        Each judges every sentence.
-    level : float
-        Of the intervals.
-    seed : int or Generator
-        Where the random numbers come from.
-
-    Returns
-    -------
-    DataFrame
-        A row per sentence, from rare to frequent: text, logprob (nats), n_tokens,
-        logprob_per_token, judgment (mean, 0 to 5), ci_low, ci_high (Student's t over annotators,
-        not cut at 0 and 5; of no width where all agree), level.
-
-    Raises
-    ------
-    ValueError
-        When there are fewer than 3 sentences or 2 annotators.
-
-    Notes
-    -----
     Figure 2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169), with its 90%
     intervals. `correlation` gives its r.
-
-    Examples
-    --------
-    >>> table = typicality_table(n_sentences=30, seed=0)
-    >>> correlation(table)["x"].tolist()
-    ['logprob', 'logprob_per_token']
     """
     if n_sentences < 3 or n_annotators < 2:
         raise ValueError(
@@ -265,34 +135,8 @@ def typicality_table(
 def correlation(table: pd.DataFrame, *, level: float = 0.9) -> pd.DataFrame:
     """Correlate mean judgments with log-probability.
 
-    Parameters
-    ----------
-    table : DataFrame
-        From `typicality_table`: at least 4 rows.
-    level : float
-        Of the interval (Fisher's z).
-
-    Returns
-    -------
-    DataFrame
-        Rows for x = logprob and logprob_per_token: x, pearson (-1 to 1), ci_low, ci_high, level,
-        n.
-
-    Raises
-    ------
-    ValueError
-        When there are fewer than 4 rows.
-
-    Notes
-    -----
     Annotators follow the log-probability per token; that of the whole text also tells short from
     long, so its r is lower.
-
-    Examples
-    --------
-    >>> table = typicality_table(n_sentences=50, seed=0)
-    >>> bool(correlation(table)["pearson"].is_monotonic_increasing)
-    True
     """
     if len(table) < 4:
         raise ValueError(f"an interval of r needs at least 4 sentences. Got {len(table)}.")

@@ -55,18 +55,7 @@ class Palette:
 
 @cache
 def palette() -> Palette:
-    """Give the colors that contexts are made of: Matplotlib's 949 of the XKCD survey.
-
-    Returns
-    -------
-    Palette
-        The distinct ones.
-
-    Examples
-    --------
-    >>> len(palette().hsl)
-    949
-    """
+    """Give the colors that contexts are made of: Matplotlib's 949 of the XKCD survey."""
     from colorsys import rgb_to_hls
 
     from matplotlib.colors import XKCD_COLORS, to_rgb
@@ -136,35 +125,7 @@ def _speak(log_listener: np.ndarray, beliefs: np.ndarray) -> np.ndarray:
 def speak(
     triples: np.ndarray, beliefs: np.ndarray, *, n_captions: int, seed: int | np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Let speakers of given beliefs speak, and tell what their captions mean.
-
-    Parameters
-    ----------
-    triples : ndarray of int, shape (n, 3)
-        Contexts, by the numbers of their colors in `palette`.
-    beliefs : ndarray, shape (n, n_speakers, 3)
-        Probability that each speaker gives to each color.
-    n_captions : int
-        Independent captions of each speaker.
-    seed : int or Generator
-        Where the random numbers come from.
-
-    Returns
-    -------
-    captions : ndarray of str, shape (n, n_speakers, n_captions)
-        What they say.
-    literal, ideal : ndarray, shape (n, n_speakers, n_captions, 3)
-        Each color's probability under a caption, for the literal and for the ideal listener of
-        `nlgbench.worlds.colors.color_world`, whose Notes have the formulas.
-
-    Examples
-    --------
-    >>> said, literal, ideal = speak(
-    ...     np.array([[0, 300, 600]]), np.eye(3)[None], n_captions=2, seed=0
-    ... )
-    >>> said.shape, ideal.shape
-    ((1, 3, 2), (1, 3, 2, 3))
-    """
+    """Let speakers of given beliefs speak, and tell what their captions mean."""
     from scipy.special import log_softmax, softmax
 
     rng = np.random.default_rng(seed)
@@ -190,28 +151,7 @@ def speak(
 def draw_contexts(
     n: int, *, taken: set[frozenset[int]], seed: int | np.random.Generator
 ) -> np.ndarray:
-    """Draw contexts, in turn close, split and far.
-
-    Parameters
-    ----------
-    n : int
-        How many.
-    taken : set of frozenset of int
-        Colors that are not to stand together again; those drawn are added to it.
-    seed : int or Generator
-        Where the random numbers come from.
-
-    Returns
-    -------
-    ndarray of int, shape (n, 3)
-        Target, first and second distractor, by their numbers in `palette`; in a split context the
-        first distractor is the near one. Any two differ by at least 5 in CIEDE2000.
-
-    Examples
-    --------
-    >>> draw_contexts(2, taken=set(), seed=0).shape
-    (2, 3)
-    """
+    """Draw contexts, in turn close, split and far."""
     rng = np.random.default_rng(seed)
     apart = palette().apart
     seen = apart >= _LEAST_APART

@@ -3,44 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.datasets.color_contexts import NEAR, context_rows
+from nlgbench.study import Study, trusted
 from nlgbench.worlds.color_speech import draw_contexts, palette, speak
 
-DATASET = "color_world"
-ROUNDS = "color_rounds"
-
+_SETTINGS = {"quality": "listener_success"}
 _CAPTIONS_PER_QUALITY = 5
 # Columns for the three colors of a caption's context: their numbers, and their probabilities.
 _COLORS, _LITERAL, _IDEAL = (
     [f"{name}_{place}" for place in range(3)] for name in ("color", "literal", "ideal")
 )
-
-
-@dataclass(frozen=True)
-class ColorWorld:
-    """A simulated study of captions, rounds to learn from, and what is true of both.
-
-    Attributes
-    ----------
-    study : Study
-        Shaped as `nlgbench.datasets.comm_eval.load_comm_eval` gives it.
-    rounds : dict of str to Study
-        ``train``, ``dev``, ``test``, shaped as `nlgbench.datasets.monroe.load_monroe` gives them.
-    truth : DataFrame
-        A row per output and state, of the study and of all rounds: ``dataset``, ``output_id``,
-        ``state``, ``is_target``, ``literal``, ``ideal``, ``success``: the probabilities of that
-        state under the words alone, for the ideal listener, and for one who lapses.
-    """
-
-    study: tables.Study
-    rounds: dict[str, tables.Study]
-    truth: pd.DataFrame
 
 
 def _picks(success: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -55,7 +33,7 @@ def color_world(
     lapse: float = 0.1,
     n_rounds: Mapping[str, int] | None = None,
     seed: int | np.random.Generator,
-) -> ColorWorld:
+) -> Study:
     """Simulate the color game, its captions of three qualities, and its listeners.
 
     Parameters
@@ -75,13 +53,16 @@ def color_world(
 
     Returns
     -------
-    ColorWorld
-        ``study``: data set `DATASET`, ids, systems, references and judgments as in
+    Study
+        Ids, systems, references and judgments as in
         `nlgbench.datasets.comm_eval.load_comm_eval`, with the paper's filter as it is printed.
         Beside it, ``fresh_success`` is what new listeners (``f1``, ...) made of every caption
         that was kept, misleading ones, too: these judgments are not circular, and the release
-        has none such. ``rounds``: data set `ROUNDS`; ``context`` is the condition. No colors of
-        a round are those of another one, or of a context of the study. ``truth``: see `ColorWorld`.
+        has none such. ``related``: the rounds; ``context`` is the condition. No colors of
+        a round are those of another one, or of a context of the study. ``truth["states"]``, of
+        the study and of each split: a row per output and state: ``output_id``, ``state``,
+        ``is_target``, ``literal``, ``ideal``, ``success``: the probabilities of that state under
+        the words alone, for the ideal listener, and for one who lapses.
 
     Raises
     ------
@@ -115,9 +96,9 @@ def color_world(
     Examples
     --------
     >>> world = color_world(n_contexts=6, n_rounds={"train": 2}, seed=0)
-    >>> sorted(set(world.study.outputs["system"]))
+    >>> sorted(set(world.outputs["system"]))
     ['ambiguous', 'descriptive', 'misleading']
-    >>> world.rounds["train"].outputs["context"].tolist()
+    >>> world.related["train"].outputs["context"].tolist()
     ['close', 'split']
     """
     n_rounds = {"train": 3000, "dev": 500, "test": 500} if n_rounds is None else n_rounds
@@ -132,13 +113,12 @@ def color_world(
     for_study, for_listeners, *for_rounds = rng.spawn(2 + len(n_rounds))
     taken: set[frozenset[int]] = set()
     captions = _captions(draw_contexts(n_contexts // 2, taken=taken, seed=for_study), for_study)
-    study, truth = _study(captions, n_listeners, lapse, for_listeners)
+    made = _study(captions, n_listeners, lapse, for_listeners)
     rounds = {}
     for (name, n), own in zip(n_rounds.items(), for_rounds, strict=True):
         triples = draw_contexts(n, taken=taken, seed=own)
-        rounds[name], true_rows = _rounds(name, triples, lapse, own)
-        truth = pd.concat([truth, true_rows], ignore_index=True)
-    return ColorWorld(study, rounds, truth)
+        rounds[name] = _rounds(name, triples, lapse, own)
+    return trusted(**made, name="colors", source="simulated", related=rounds, settings=_SETTINGS)
 
 
 def _captions(triples: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
@@ -174,7 +154,7 @@ def _item(rows: pd.DataFrame) -> pd.Series:
 
 def _study(
     rows: pd.DataFrame, n_listeners: int, lapse: float, rng: np.random.Generator
-) -> tuple[tables.Study, pd.DataFrame]:
+) -> dict[str, Any]:
     """Let listeners pick, keep captions by the paper's rules, and ask new listeners."""
     heard = rows[rows["system"] != "misleading"].reset_index(drop=True)
     picks = _picks(_success(heard, lapse), n_listeners, rng)
@@ -205,10 +185,10 @@ def _study(
     }
     judgments = pd.concat([_judged(*parts, name) for name, parts in values.items()])
     judgments = judgments[judgments["output_id"].isin(rows["output_id"])]
-    outputs = rows.assign(dataset=DATASET, is_human=True, context=rows["item_id"])
-    references = references.assign(dataset=DATASET, reference_id=references["output_id"])
+    outputs = rows.assign(is_human=True, context=rows["item_id"])
+    references = references.assign(reference_id=references["output_id"])
     checked = {
-        name: tables.check(frame[tables.columns(name)], name)
+        name: schema.typed(frame[schema.columns(name)], name)
         for name, frame in {
             "outputs": outputs,
             "references": references,
@@ -216,15 +196,14 @@ def _study(
         }.items()
     }
     items = rows.drop_duplicates("item_id")
-    contexts = context_rows(DATASET, items["item_id"].tolist(), _target_first(items))
-    return tables.Study(**checked, contexts=contexts), _truth(rows, lapse, DATASET)
+    contexts = context_rows(items["item_id"].tolist(), _target_first(items))
+    return {**checked, "contexts": contexts, "truth": {"states": _truth(rows, lapse)}}
 
 
 def _judged(rows: pd.DataFrame, letter: str, values: np.ndarray, dimension: str) -> pd.DataFrame:
     n = values.shape[1]
     return pd.DataFrame(
         {
-            "dataset": DATASET,
             "output_id": np.repeat(rows["output_id"].to_numpy(), n),
             "annotator_id": np.tile([f"{letter}{nth}" for nth in range(1, n + 1)], len(rows)),
             "dimension": dimension,
@@ -234,9 +213,7 @@ def _judged(rows: pd.DataFrame, letter: str, values: np.ndarray, dimension: str)
     )
 
 
-def _rounds(
-    split: str, triples: np.ndarray, lapse: float, rng: np.random.Generator
-) -> tuple[tables.Study, pd.DataFrame]:
+def _rounds(split: str, triples: np.ndarray, lapse: float, rng: np.random.Generator) -> Study:
     """Play rounds, one descriptive caption each."""
     beliefs = np.broadcast_to(np.eye(3)[:1], (len(triples), 1, 3))
     said, literal, ideal = speak(triples, beliefs, n_captions=1, seed=rng)
@@ -245,7 +222,6 @@ def _rounds(
     rows[_COLORS], rows[_LITERAL], rows[_IDEAL] = triples, literal[:, 0, 0], ideal[:, 0, 0]
     outputs = pd.DataFrame(
         {
-            "dataset": ROUNDS,
             "output_id": ids,
             "item_id": ids,
             "system": "human",
@@ -255,18 +231,20 @@ def _rounds(
         }
     )
     picked = _picks(_success(rows, lapse), 1, rng)[:, 0]
-    judgments = outputs[["dataset", "output_id"]].assign(
+    judgments = outputs[["output_id"]].assign(
         annotator_id=[f"partner_{name}" for name in ids],
         dimension="partner_success",
         value=(picked == 0).astype(float),
         group_id="",
     )
-    study = tables.Study(
-        outputs=tables.check(outputs, "outputs"),
-        judgments=tables.check(judgments, "judgments"),
-        contexts=context_rows(ROUNDS, ids, _target_first(rows)),
+    return trusted(
+        outputs=schema.typed(outputs, "outputs"),
+        judgments=schema.typed(judgments, "judgments"),
+        contexts=context_rows(ids, _target_first(rows)),
+        name=f"colors:{split}",
+        source="simulated",
+        truth={"states": _truth(rows, lapse)},
     )
-    return study, _truth(rows, lapse, ROUNDS)
 
 
 def _success(rows: pd.DataFrame, lapse: float) -> np.ndarray:
@@ -279,7 +257,7 @@ def _target_first(rows: pd.DataFrame) -> np.ndarray:
     return palette().hsl[np.take_along_axis(rows[_COLORS].to_numpy(), order, axis=1)]
 
 
-def _truth(rows: pd.DataFrame, lapse: float, dataset: str) -> pd.DataFrame:
+def _truth(rows: pd.DataFrame, lapse: float) -> pd.DataFrame:
     order = np.argsort(rows[_COLORS].to_numpy(), axis=1)
     known = {
         "is_target": order == rows[["member"]].to_numpy(),
@@ -290,7 +268,6 @@ def _truth(rows: pd.DataFrame, lapse: float, dataset: str) -> pd.DataFrame:
         "success": np.take_along_axis(_success(rows, lapse), order, axis=1),
     }
     names = {
-        "dataset": dataset,
         "output_id": np.repeat(rows["output_id"].to_numpy(), 3),
         "state": np.tile(["c1", "c2", "c3"], len(rows)),
     }

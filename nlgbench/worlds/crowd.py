@@ -6,15 +6,13 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom, norm
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.generators.retrieval import Memorizer, Retrieval
 from nlgbench.generators.review_systems import System, review_systems
 from nlgbench.generators.reviews import contexts, review_grammar
+from nlgbench.study import Study, trusted
 from nlgbench.worlds import annotators
 from nlgbench.worlds.annotators import BIAS_SD, CARELESS, NOISE_SD, REAL_ABOVE, Floats
-from nlgbench.worlds.gaussian import World
-
-DATASET = "review_crowd"
 
 #: Twelve of the world of reviews, from what people say to what nobody says.
 CROWD_SYSTEMS = (
@@ -32,7 +30,7 @@ def review_crowd(
     per_hit: int = 20,
     n_truth: int = 20_000,
     seed: int | np.random.Generator,
-) -> World:
+) -> Study:
     """Simulate a study laid out as Judge the Judges: votes "real" or "fake" on short reviews.
 
     Parameters
@@ -52,10 +50,11 @@ def review_crowd(
 
     Returns
     -------
-    World
-        ``study`` has outputs (each an item of its own, no context) and judgments (dimension
+    Study
+        It has outputs (each an item of its own, no context) and judgments (dimension
         ``real_or_fake``, 1 real, 0 fake; ``group_id`` is the HIT), in the order of the HITs, as
-        the release has them. ``truth`` is that of `vote_truth`, for ``human`` and every system.
+        the release has them. ``truth["systems"]`` is that of `vote_truth`, for ``human`` and every
+        system.
 
     Raises
     ------
@@ -71,9 +70,9 @@ def review_crowd(
     Examples
     --------
     >>> world = review_crowd(systems=["memorizer_50", "corrupted_0.5"], n_outputs=100, seed=0)
-    >>> len(world.study.outputs), len(world.study.judgments)
+    >>> len(world.outputs), len(world.judgments)
     (400, 2000)
-    >>> world.truth[["system", "quality"]].round(2).to_numpy().tolist()
+    >>> world.truth["systems"][["system", "quality"]].round(2).to_numpy().tolist()
     [['human', 0.76], ['memorizer_50', 0.78], ['corrupted_0.5', 0.41]]
     """
     for_training, for_texts, for_hits, for_votes, for_truth = np.random.default_rng(seed).spawn(5)
@@ -101,7 +100,7 @@ def review_crowd(
     dealt = np.hstack([for_hits.permutation(rows).reshape(n_hits, half) for rows in classes])
     dealt = for_hits.permuted(dealt, axis=1).ravel()
     ids = [f"o{n:04d}" for n in range(1, len(dealt) + 1)]
-    outputs = pool.iloc[dealt].assign(dataset=DATASET, output_id=ids, item_id=ids, context="")
+    outputs = pool.iloc[dealt].assign(output_id=ids, item_id=ids, context="")
     outputs = outputs.assign(is_human=outputs["system"] == "human")
     values = np.concatenate(
         [
@@ -116,7 +115,6 @@ def review_crowd(
     )
     judgments = pd.DataFrame(
         {
-            "dataset": DATASET,
             "output_id": np.tile(np.reshape(ids, (n_hits, 1, per_hit)), (1, n_votes, 1)).ravel(),
             "annotator_id": np.repeat(
                 [f"w{n:03d}" for n in range(1, n_hits * n_votes + 1)], per_hit
@@ -126,13 +124,17 @@ def review_crowd(
             "group_id": np.repeat([f"hit{n:03d}" for n in range(1, n_hits + 1)], n_votes * per_hit),
         }
     )
-    study = tables.Study(
-        outputs=tables.check(outputs, "outputs"), judgments=tables.check(judgments, "judgments")
-    )
-    truth = pd.DataFrame()
+    truth = None
     if n_truth:
-        truth = vote_truth(systems, n_votes=n_votes, n_truth=n_truth, seed=for_truth)
-    return World(study, truth)
+        truth = {"systems": vote_truth(systems, n_votes=n_votes, n_truth=n_truth, seed=for_truth)}
+    return trusted(
+        outputs=schema.typed(outputs, "outputs"),
+        judgments=schema.typed(judgments, "judgments"),
+        name="crowd",
+        source="simulated",
+        settings={"quality": "real_or_fake"},
+        truth=truth,
+    )
 
 
 def vote_truth(
@@ -158,7 +160,7 @@ def vote_truth(
     Returns
     -------
     DataFrame
-        Rows ``human`` and every system: dataset, system, is_human, then four expectations over
+        Rows ``human`` and every system: system, is_human, then four expectations over
         texts, each with its Monte Carlo standard error in ``*_se`` (0 where all texts are
         enumerated): ``quality``, share of votes "real" (0 to 1; H1 accuracy is this for human and 1
         minus this for a system); ``majority_quality``, share of outputs that the majority takes
@@ -205,7 +207,7 @@ def vote_truth(
             "agreement": real**2 + (1 - real) ** 2,
             "inside": inside.astype(np.float64),
         }
-        row: dict[str, object] = {"dataset": DATASET, "system": name, "is_human": name == "human"}
+        row: dict[str, object] = {"system": name, "is_human": name == "human"}
         for quantity, value in values.items():
             row[quantity] = float(np.average(value, weights=weights))
             error = 0.0 if exact else float(value.std(ddof=1) / np.sqrt(n_truth))

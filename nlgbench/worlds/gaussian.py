@@ -1,15 +1,13 @@
 """A simulated study of two Gaussian classes, whose true scores are known in closed form."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench import tables
-
-DATASET = "gaussian_world"
+from nlgbench import schema
+from nlgbench.study import Study, trusted
 
 #: System -> (quality shift, likelihood shift): how far its outputs lie below the human ones in
 #: mean judgment, and above them in log-probability per token (nats). As a model is annealed from
@@ -26,22 +24,6 @@ _BIAS_SD, _NOISE_SD = 0.4, 1.2
 _CORRELATION = 0.3
 
 
-@dataclass(frozen=True, eq=False)
-class World:
-    """A simulated study and what is true of it.
-
-    Attributes
-    ----------
-    study : Study
-        Its tables.
-    truth : DataFrame
-        A row per system: dataset, system, huse, huse_q, huse_d, as the optimal classifier has them.
-    """
-
-    study: tables.Study
-    truth: pd.DataFrame
-
-
 def gaussian_world(
     *,
     n_outputs: int = 100,
@@ -49,7 +31,7 @@ def gaussian_world(
     systems: Mapping[str, tuple[float, float]] | None = None,
     shared_by_item: float = 0.0,
     seed: int | np.random.Generator,
-) -> World:
+) -> Study:
     """Simulate a study in which human and system outputs are two Gaussian classes.
 
     Parameters
@@ -69,11 +51,11 @@ def gaussian_world(
 
     Returns
     -------
-    World
-        ``study`` has outputs (texts are placeholders that say so), judgments (real-valued,
+    Study
+        It has outputs (texts are placeholders that say so), judgments (real-valued,
         dimension "typicality") and logprobs: the same human outputs under each system's model, and
-        each system's outputs under its own. ``truth`` has, for each system, huse, huse_q (0 to
-        1, higher is better) and huse_d, in the limit of infinitely many outputs.
+        each system's outputs under its own. ``truth["systems"]`` has, for each system, huse,
+        huse_q (0 to 1, higher is better) and huse_d, in the limit of infinitely many outputs.
 
     Raises
     ------
@@ -95,7 +77,7 @@ def gaussian_world(
     Examples
     --------
     >>> world = gaussian_world(seed=0)
-    >>> world.truth.drop(columns="dataset").round(2)
+    >>> world.truth["systems"].round(2)
       system  huse  huse_q  huse_d
     0   t1.0  0.53    0.57    0.96
     1   t0.7  0.48    0.85    0.63
@@ -124,7 +106,6 @@ def gaussian_world(
         outputs.append(
             pd.DataFrame(
                 {
-                    "dataset": DATASET,
                     "output_id": ids,
                     "item_id": items,
                     "system": name,
@@ -139,7 +120,6 @@ def gaussian_world(
         judgments.append(
             pd.DataFrame(
                 {
-                    "dataset": DATASET,
                     "output_id": np.repeat(ids, n_annotators),
                     "annotator_id": np.tile(
                         [f"w{n:03d}" for n in range(1, n_annotators + 1)], n_outputs
@@ -164,7 +144,6 @@ def gaussian_world(
         logprobs.append(
             pd.DataFrame(
                 {
-                    "dataset": DATASET,
                     "output_id": human_ids + ids,
                     "model": name,
                     "logprob": likelihood * length,
@@ -172,16 +151,16 @@ def gaussian_world(
                 }
             )
         )
-        truth.append(
-            {"dataset": DATASET, "system": name}
-            | _true_scores(quality_shift, likelihood_shift, n_annotators)
-        )
-    study = tables.Study(
-        outputs=tables.check(pd.concat(outputs), "outputs"),
-        judgments=tables.check(pd.concat(judgments), "judgments"),
-        logprobs=tables.check(pd.concat(logprobs), "logprobs"),
+        truth.append({"system": name} | _true_scores(quality_shift, likelihood_shift, n_annotators))
+    return trusted(
+        outputs=schema.typed(pd.concat(outputs), "outputs"),
+        judgments=schema.typed(pd.concat(judgments), "judgments"),
+        logprobs=schema.typed(pd.concat(logprobs), "logprobs"),
+        name="gaussian",
+        source="simulated",
+        settings={"quality": "typicality"},
+        truth={"systems": pd.DataFrame(truth)},
     )
-    return World(study, pd.DataFrame(truth))
 
 
 def _logprob_per_token(quality: np.ndarray, shift: float, rng: np.random.Generator) -> np.ndarray:

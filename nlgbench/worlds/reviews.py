@@ -5,20 +5,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.generators.grammar import Floats
 from nlgbench.generators.retrieval import Memorizer, Retrieval
 from nlgbench.generators.review_systems import REVIEW_SYSTEMS, System, review_systems
 from nlgbench.generators.reviews import CONTEXT, contexts, review_grammar
+from nlgbench.study import Study, trusted
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds.annotators import correlation, n_tokens, typicality_table
-from nlgbench.worlds.gaussian import ANNEALED, World, gaussian_world
+from nlgbench.worlds.gaussian import ANNEALED, gaussian_world
 
 __all__ = [
     "ANNEALED",
     "REVIEW_SYSTEMS",
     "System",
-    "World",
     "correlation",
     "crew_table",
     "gaussian_world",
@@ -29,7 +29,6 @@ __all__ = [
     "write_reviews",
 ]
 
-DATASET = "review_world"
 #: Crews, besides the study's own, over which the truth is given.
 N_CREWS = 20
 
@@ -135,7 +134,7 @@ def review_world(
     dimensions: Sequence[str] = ("typicality",),
     n_truth: int = 20_000,
     seed: int | np.random.Generator,
-) -> World:
+) -> Study:
     """Simulate a study of short product reviews in which every probability is known.
 
     Parameters
@@ -155,9 +154,9 @@ def review_world(
 
     Returns
     -------
-    World
-        ``study`` has outputs, judgments and logprobs (the same human outputs under each system's
-        model, and each system's outputs under its own). ``truth`` has a row per system: dataset,
+    Study
+        It has outputs, judgments and logprobs (the same human outputs under each system's
+        model, and each system's outputs under its own). ``truth["systems"]`` has a row per system:
         system, then l_star (1 - TV), l_star_limit, huse, huse_limit, huse_q, huse_d, each with
         its Monte Carlo standard error in ``*_se`` (0 where enumerated); see
         `nlgbench.worlds.truth.population_scores`. It is that of typicality, and of this study's
@@ -190,7 +189,7 @@ def review_world(
     Examples
     --------
     >>> world = review_world(systems=["grammar_t0.5", "memorizer_50"], n_truth=2000, seed=0)
-    >>> world.truth[["system", "l_star", "huse_q"]].round(1)
+    >>> world.truth["systems"][["system", "l_star", "huse_q"]].round(1)
              system  l_star  huse_q
     0  grammar_t0.5     0.1     0.6
     1  memorizer_50     0.0     0.9
@@ -229,7 +228,6 @@ def review_world(
         parts["logprobs"].append(
             pd.DataFrame(
                 {
-                    "dataset": DATASET,
                     "output_id": human_ids + outputs["output_id"].tolist(),
                     "model": name,
                     "logprob": _own_logprob(system, human + texts, about + about),
@@ -248,9 +246,15 @@ def review_world(
             exact = _exact_l_star(system)
             if exact is not None:
                 scores |= {"l_star": exact, "l_star_se": 0.0}
-            true_rows.append({"dataset": DATASET, "system": name} | scores)
-    checked = {name: tables.check(pd.concat(part), name) for name, part in parts.items()}
-    return World(tables.Study(**checked), pd.DataFrame(true_rows))
+            true_rows.append({"system": name} | scores)
+    checked = {name: schema.typed(pd.concat(part), name) for name, part in parts.items()}
+    return trusted(
+        **checked,
+        name="reviews",
+        source="simulated",
+        settings={"quality": dimensions[0]},
+        truth={"systems": pd.DataFrame(true_rows)} if true_rows else None,
+    )
 
 
 def crew_table(truth: pd.DataFrame) -> pd.DataFrame:
@@ -270,7 +274,7 @@ def crew_table(truth: pd.DataFrame) -> pd.DataFrame:
     Examples
     --------
     >>> world = review_world(systems=["grammar_t0.5"], n_outputs=5, n_truth=2000, seed=0)
-    >>> crew_table(world.truth).round(2)
+    >>> crew_table(world.truth["systems"]).round(2)
              system   score   own  mean    sd   min   max
     0  grammar_t0.5    huse  0.16  0.17  0.00  0.16  0.18
     1  grammar_t0.5  huse_q  0.57  0.58  0.01  0.56  0.60
@@ -295,7 +299,6 @@ def _outputs(name: str, texts: list[str], about: list[str]) -> pd.DataFrame:
     items = [f"i{item:05d}" for item in range(1, len(texts) + 1)]
     return pd.DataFrame(
         {
-            "dataset": DATASET,
             "output_id": [f"{name}_{item}" for item in items],
             "item_id": items,
             "system": name,
@@ -318,7 +321,6 @@ def _judgments(
     names = [f"w{n:03d}" for n in range(1, values.shape[1] + 1)]
     return pd.DataFrame(
         {
-            "dataset": DATASET,
             "output_id": np.repeat(ids.to_numpy(), values.shape[1]),
             "annotator_id": np.tile(names, len(ids)),
             "dimension": dimension,

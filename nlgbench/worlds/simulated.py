@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from nlgbench.datasets.public import load
 from nlgbench.names import known
-from nlgbench.study import Study, read_study, straight_from, without_dataset
+from nlgbench.study import Study, read_study, straight_from
 from nlgbench.worlds import colors, crowd, gaussian, reviews
 
-_WORLDS = ("reviews", "crowd", "colors", "gaussian")
+_WORLDS: dict[str, Callable[..., Study]] = {
+    "reviews": reviews.review_world,
+    "crowd": crowd.review_crowd,
+    "colors": colors.color_world,
+    "gaussian": gaussian.gaussian_world,
+}
 
 #: Public study -> the world that is laid out as it is.
 _AS = {
@@ -70,50 +75,10 @@ def simulate(
     2   t0.5  0.24    0.94    0.30
     """
     known(name, list(_WORLDS), "world")
-    if name == "colors":
-        return _colors(seed, world)
-    if name == "gaussian":
-        made, quality = gaussian.gaussian_world(seed=seed, **world), "typicality"
-    elif name == "reviews":
-        made, quality = reviews.review_world(seed=seed, n_truth=n_truth, **world), "typicality"
-    else:
-        made, quality = crowd.review_crowd(seed=seed, n_truth=n_truth, **world), "real_or_fake"
-    there = made.study.judgments["dimension"].unique()
-    study = without_dataset(
-        made.study,
-        name=name,
-        source="simulated",
-        settings={"quality": quality if quality in there else str(there[0])},
-        truth=None if made.truth.empty else {"systems": made.truth.drop(columns="dataset")},
-    )
+    if name in ("reviews", "crowd"):
+        world["n_truth"] = n_truth
+    study = _WORLDS[name](seed=seed, **world)
     return straight_from(study, _origin(name, seed))
-
-
-def _colors(seed: int | np.random.Generator, world: dict[str, Any]) -> Study:
-    made = colors.color_world(seed=seed, **world)
-    rounds = {
-        split: without_dataset(rows, name=f"colors:{split}", source="simulated")
-        for split, rows in made.rounds.items()
-    }
-    ids = {"colors": set(made.study.outputs["output_id"])}
-    truth = {"states": made.truth[made.truth["output_id"].isin(ids["colors"])]}
-    truth["states"] = _plain(truth["states"])
-    for split, rows in made.rounds.items():
-        part = _plain(made.truth[made.truth["output_id"].isin(rows.outputs["output_id"])])
-        object.__setattr__(rounds[split], "truth", {"states": part})
-    study = without_dataset(
-        made.study,
-        name="colors",
-        source="simulated",
-        settings={"quality": "listener_success"},
-        truth=truth,
-        related=rounds,
-    )
-    return straight_from(study, _origin("colors", seed))
-
-
-def _plain(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.drop(columns="dataset").reset_index(drop=True)
 
 
 def _origin(name: str, seed: int | np.random.Generator) -> str:

@@ -32,41 +32,12 @@ class Draws:
 
 
 def probability_human(logprob_ref: Floats, logprob_system: Floats) -> Floats:
-    """Give the posterior of "human", when each class has a probability of one half.
-
-    Parameters
-    ----------
-    logprob_ref, logprob_system : ndarray of shape (n,)
-        Nats, whole text; not both minus infinity.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Between 0 and 1.
-
-    Examples
-    --------
-    >>> probability_human(np.log([0.3, 0.2]), np.array([np.log(0.1), -np.inf])).round(3).tolist()
-    [0.75, 1.0]
-    """
+    """Give the posterior of "human", when each class has a probability of one half."""
     return np.asarray(expit(logprob_ref - logprob_system))
 
 
 def vote_error(human: Floats, votes_human: Floats) -> Floats:
-    """Give twice the error of a rule at texts, in expectation over who wrote them.
-
-    Parameters
-    ----------
-    human : ndarray
-        Probability that the text is human.
-    votes_human : ndarray
-        Probability that the rule says so.
-
-    Returns
-    -------
-    ndarray
-        0 to 2.
-    """
+    """Give twice the error of a rule at texts, in expectation over who wrote them."""
     return 2 * (human * (1 - votes_human) + (1 - human) * votes_human)
 
 
@@ -80,28 +51,6 @@ def population_scores(
 ) -> dict[str, float]:
     """Compute L*, HUSE, HUSE-Q and HUSE-D in the limit of infinitely many outputs.
 
-    Parameters
-    ----------
-    reference, system : Draws
-        Equally many texts of each class, drawn independently. The more, the better the estimates.
-    crew : Crew
-        Who judges every output.
-    n_neighbors : int
-        k of the limits ``*_16``.
-
-    Returns
-    -------
-    dict
-        For each of ``l_star``, ``l_star_limit``, ``huse``, ``huse_limit``, ``huse_q``, ``huse_d``
-        the value (higher is better), and under ``<name>_se`` its Monte Carlo standard error.
-
-    Raises
-    ------
-    ValueError
-        When the two classes do not have equally many texts, at least 2 each.
-
-    Notes
-    -----
     ``l_star`` = 1 - TV = E[2 min(h, 1 - h)], where h is the exact probability that a text is
     human and the mean is over both classes (Hashimoto, Zhang and Liang 2019, eq. 2 and proposition
     2, doi:10.18653/v1/N19-1169). ``huse`` and ``huse_q`` are twice the error of the best rule that
@@ -163,40 +112,10 @@ def _learned(
 def over_crews(reference: Draws, system: Draws, crews: Sequence[Crew]) -> dict[str, float]:
     """Say how far HUSE, HUSE-Q and HUSE-D in the population depend on who judges.
 
-    Parameters
-    ----------
-    reference, system : Draws
-        Equally many texts of each class, drawn independently; the same for all crews.
-    crews : sequence of Crew
-        At least 2, drawn independently.
-
-    Returns
-    -------
-    dict
-        For each of ``huse``, ``huse_q``, ``huse_d``, over crews: the mean under ``<name>_crews``,
-        the standard deviation (n - 1), the least and the largest value under
-        ``<name>_crews_sd``, ``_min`` and ``_max``.
-
-    Raises
-    ------
-    ValueError
-        When there are fewer than 2 crews, or not equally many texts of both classes.
-
-    Notes
-    -----
     HUSE has no one value for a reference and a system: the judgments are a feature, and a crew with
     many careless annotators sees less. Each crew's value is that of `population_scores`. The crews
     share the texts, so the spread is the crews' alone; the mean has the standard error of
     `population_scores` for its texts, and ``sd / sqrt(n)`` for its crews.
-
-    Examples
-    --------
-    >>> from nlgbench.worlds.annotators import hire
-    >>> logprob = np.random.default_rng(0).normal(-2, 0.4, size=(2, 1000))
-    >>> draws = [Draws(one, one, np.full(1000, 0.5)) for one in logprob]
-    >>> found = over_crews(*draws, [hire(20, seed=seed) for seed in range(3)])
-    >>> found["huse_crews"], found["huse_crews_sd"]  # the reference against itself, for any crew
-    (1.0, 0.0)
     """
     if len(crews) < 2:
         raise ValueError(f"a spread over crews needs at least 2 crews. Got {len(crews)}.")
@@ -221,29 +140,6 @@ def over_crews(reference: Draws, system: Draws, crews: Sequence[Crew]) -> dict[s
 def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, float | bool]:
     """Compute both bounds of HUSE that Theorem 1 gives, in the limit of infinitely many outputs.
 
-    Parameters
-    ----------
-    reference, system : Draws
-        Equally many texts of each class, drawn independently. The more, the better the estimates.
-    crew : Crew
-        Who judges every output.
-
-    Returns
-    -------
-    dict
-        ``l_star`` (the lower bound) and ``huse``, as in `population_scores`; ``disagreement``,
-        the least probability (0 to .5) of a wrong guess, from HUSE's features, of what the optimal
-        classifier says; ``information`` (0 to 1 bit), the I of the theorem; ``upper``, its upper
-        bound; ``slack``, upper - huse; Monte Carlo standard errors of all these under
-        ``<name>_se``; and ``holds``: slack is not below 0 by more than 3 standard errors.
-
-    Raises
-    ------
-    ValueError
-        When the two classes do not have equally many texts, at least 2 each.
-
-    Notes
-    -----
     ``L* <= L(phi) <= L* + 2 (1 - 2^-I)``, where ``I = I(z_opt; phi_opt | phi)`` in bits, z_opt
     is what the optimal classifier says ("human" where p_ref > p_model) and phi_opt = [p_ref,
     p_model] (Hashimoto, Zhang and Liang 2019, appendix A.2, Theorem 1, doi:10.18653/v1/N19-1169).
@@ -258,15 +154,6 @@ def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, flo
     on other texts than it is learned on, which raises it: ``holds`` asks more than the theorem. The
     lower bound is not asked for: no rule errs less than the optimal one on any text, so ``huse``
     cannot come out below ``l_star``.
-
-    Examples
-    --------
-    >>> from nlgbench.worlds.annotators import hire
-    >>> logprob = np.random.default_rng(0).normal(-2, 0.4, size=(2, 1000))
-    >>> draws = [Draws(one, one, np.full(1000, 0.5)) for one in logprob]
-    >>> found = theorem1_bound(*draws, hire(20, seed=0))
-    >>> found["l_star"], found["huse"], found["information"], found["upper"]
-    (1.0, 1.0, 0.0, 1.0)
     """
     loss = _losses(reference, system, crew)
     human, level, levels, bins = _placed(reference, system)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skimage.color import rgb2lab
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.datasets import cache
 from nlgbench.datasets.color_contexts import (
     FEATURES,
@@ -24,6 +24,7 @@ from nlgbench.datasets.comm_eval import QUALITY, load_comm_eval, pairs, read_com
 from nlgbench.datasets.comm_eval_counts import counts, human_scores
 from nlgbench.datasets.monroe import RAW_FILES, load_monroe, read_monroe
 from nlgbench.datasets.published import load_claims
+from nlgbench.study import trusted
 
 RELEASED = pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available("comm-eval"),
@@ -156,7 +157,7 @@ def test_human_scores_turn_the_same_clicks_round(tmp_path):
     with pytest.raises(ValueError, match="negated or twin_picked, not 'twin'"):
         human_scores(study, misleading="twin")
     with pytest.raises(ValueError, match="no judgments of listener_success"):
-        human_scores(tables.Study(study.outputs, study.judgments.iloc[:0]))
+        human_scores(trusted(study.outputs, study.judgments.iloc[:0]))
 
 
 def spoiled(position, **cells):
@@ -186,7 +187,7 @@ def spoiled(position, **cells):
     ],
 )
 def test_a_malformed_file_is_named(tmp_path, rows, message):
-    with pytest.raises(tables.TableError, match=message):
+    with pytest.raises(schema.TableError, match=message):
         read_comm_eval(saved(rows, tmp_path / "clean.csv"))
 
 
@@ -207,7 +208,7 @@ def test_rounds_become_tidy_tables(tmp_path):
     assert study.judgments["value"].tolist() == [1, 0, 1]
     targets = study.contexts[study.contexts["is_target"]]
     assert targets["hue"].tolist() == [0, 0, 340]
-    with pytest.raises(tables.TableError, match=r"outputs, rows 1 and 4 have the same key"):
+    with pytest.raises(schema.TableError, match=r"outputs, rows 1 and 4 have the same key"):
         read_monroe(saved([*rounds(), rounds()[0]], tmp_path / "train.csv"))
 
 
@@ -225,8 +226,8 @@ def test_lab_is_that_of_the_standard_library_s_hls(colors):
 @given(st.lists(hsl, min_size=3, max_size=3), st.permutations([1, 2]))
 def test_a_context_does_not_know_the_order_in_which_it_came(colors, others):
     target = colors[0]
-    one = context_rows("d", ["i"], np.array([colors]))
-    two = context_rows("d", ["i"], np.array([[target, *(colors[n] for n in others)]]))
+    one = context_rows(["i"], np.array([colors]))
+    two = context_rows(["i"], np.array([[target, *(colors[n] for n in others)]]))
     features = list(FEATURES)
     assert one[features].to_numpy().tolist() == two[features].to_numpy().tolist()
     assert one.loc[one["is_target"], features].to_numpy().tolist() == [list(map(float, target))]
@@ -238,7 +239,7 @@ def test_conditions_follow_from_colors():
     grays = {"close": (50, 54, 57), "split": (50, 55, 95), "far": (10, 50, 95)}
     grays |= {"other": (50, 62, 38), "other2": (10, 60, 65)}
     colors = np.array([[(0, 0, level) for level in three] for three in grays.values()])
-    found = conditions(context_rows("d", list(grays), colors)).set_index("item_id")["condition"]
+    found = conditions(context_rows(list(grays), colors)).set_index("item_id")["condition"]
     d = dict(zip(grays, differences(colors).round().tolist(), strict=True))
     assert max(d["close"]) <= 20 < min(d["far"])
     assert d["other"][2] > 20 >= max(d["other"][:2])
@@ -248,8 +249,8 @@ def test_conditions_follow_from_colors():
 def test_colors_of_another_scale_are_refused():
     with pytest.raises(ValueError, match=r"got \[400\.0, 50\.0, 50\.0\]"):
         lab(np.array([[10.0, 50, 50], [400, 50, 50]]))
-    two = context_rows("d", ["i"], np.array([[RED, PINK, BLUE]])).iloc[:2]
-    with pytest.raises(ValueError, match=r"item \('d', 'i'\) has 2 colors, 1 of them targets"):
+    two = context_rows(["i"], np.array([[RED, PINK, BLUE]])).iloc[:2]
+    with pytest.raises(ValueError, match=r"item i has 2 colors, 1 of them targets"):
         conditions(two)
 
 
@@ -311,7 +312,7 @@ def test_the_release_is_as_documented(released):
 def test_the_rounds_are_as_documented(split, n, released):
     study = load_monroe(split)
     assert len(study.outputs) == n
-    stated = conditions(study.contexts).merge(study.outputs, on=["dataset", "item_id"])
+    stated = conditions(study.contexts).merge(study.outputs, on="item_id")
     assert (stated["condition"] == stated["context"]).mean() > 0.998
     raw = pd.read_csv(cache.path(RAW_FILES[split]), dtype=str, keep_default_na=False)
     assert (study.judgments["value"] == (raw["outcome"] == "True")).all()

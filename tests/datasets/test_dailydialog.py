@@ -3,7 +3,7 @@ import os
 import pandas as pd
 import pytest
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.datasets import cache
 from nlgbench.datasets.dailydialog import RAW_FILE, SYSTEMS, load_dailydialog, read_dailydialog
 
@@ -64,13 +64,13 @@ def test_a_malformed_file_is_named(tmp_path, cells, message):
     if message is None:  # that is what row 4 says already
         assert len(read_dailydialog(path).outputs) == 10
         return
-    with pytest.raises(tables.TableError, match=message):
+    with pytest.raises(schema.TableError, match=message):
         read_dailydialog(path)
 
 
 def test_the_own_next_turn_is_a_reference(tmp_path):
     frame = ratings().assign(prevgt="never said")
-    with pytest.raises(tables.TableError, match=r"row 1 .*'prevgt' .*one of all_references"):
+    with pytest.raises(schema.TableError, match=r"row 1 .*'prevgt' .*one of all_references"):
         read_dailydialog(saved(frame, tmp_path / "raw.csv"))
 
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.datasets import cache
 from nlgbench.datasets.dailydialog import RAW_FILE, load_dailydialog
 from nlgbench.datasets.dailydialog_turns import (
@@ -94,14 +94,14 @@ def changed(**cells):
     ],
 )
 def test_a_malformed_file_is_named(tmp_path, found, message):
-    with pytest.raises(tables.TableError, match=message):
+    with pytest.raises(schema.TableError, match=message):
         read_dailydialog_turns(saved(found, tmp_path / "turns.json"))
 
 
 def test_a_cut_file_is_named(tmp_path):
     path = saved(dialogues(), tmp_path / "turns.json")
     path.write_text(path.read_text()[:-9])
-    with pytest.raises(tables.TableError, match=r"line 2 is no JSON .*Get the file anew"):
+    with pytest.raises(schema.TableError, match=r"line 2 is no JSON .*Get the file anew"):
         read_dailydialog_turns(path)
 
 

@@ -4,7 +4,7 @@ import os
 import pandas as pd
 import pytest
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.datasets import cache
 from nlgbench.datasets.judge_the_judges import (
     RAW_FILE,
@@ -110,16 +110,14 @@ def without(name):
     ],
 )
 def test_a_malformed_export_is_named(tmp_path, rows, message):
-    with pytest.raises(tables.TableError, match=message):
+    with pytest.raises(schema.TableError, match=message):
         read_judge_the_judges(saved(rows, tmp_path / "raw.csv"))
 
 
 def test_reasons_are_given_without_names(tmp_path):
     reasons = _reasons(saved(export(), tmp_path / "raw.csv"))
     # A1 alone is accepted and wrote something, with the own id in it.
-    assert reasons.to_numpy().tolist() == [
-        ["judge-the-judges", "w002", "hit002", 'odd, "wrong"\nwords [worker]']
-    ]
+    assert reasons.to_numpy().tolist() == [["w002", "hit002", 'odd, "wrong"\nwords [worker]']]
 
 
 def test_what_a_rejected_worker_answered_does_not_matter(tmp_path):
@@ -131,7 +129,7 @@ def test_an_export_that_is_cut_off_is_named(tmp_path):
     path = saved(export(), tmp_path / "raw.csv")
     content = path.read_bytes()
     path.write_bytes(content[: len(content) * 3 // 4])
-    with pytest.raises(tables.TableError, match=r"row 4 \(line \d+\).*cut off"):
+    with pytest.raises(schema.TableError, match=r"row 4 \(line \d+\).*cut off"):
         read_judge_the_judges(path)
 
 
@@ -187,7 +185,7 @@ def test_no_identifier_and_no_answer_about_a_person_leaves_the_loader(released):
         assert not [identifier for identifier in people if identifier in written]
         assert not set(table) & {"Answer.age", "Answer.gender", "Answer.language"}
     reasons = tables_[2]
-    assert reasons.columns.tolist() == ["dataset", "annotator_id", "group_id", "reason"]
+    assert reasons.columns.tolist() == ["annotator_id", "group_id", "reason"]
     assert len(reasons) == 896 - 336
     known = released.judgments[["annotator_id", "group_id"]].drop_duplicates()
     assert len(reasons.merge(known)) == len(reasons)

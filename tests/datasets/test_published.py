@@ -4,15 +4,15 @@ import shutil
 import numpy as np
 import pytest
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.datasets import published
 from nlgbench.datasets.published import load_claims, load_printed, published_dir
 
 
 def test_claims_pass_the_check_of_their_table():
     claims = load_claims()
-    assert tables.check(claims, "claims").equals(claims)
-    assert list(claims["paper"].unique()) == list(tables.PAPERS)
+    assert schema.check(claims, "claims").equals(claims)
+    assert list(claims["paper"].unique()) == list(schema.PAPERS)
 
 
 def test_claims_of_one_paper():

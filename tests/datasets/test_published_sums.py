@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.datasets.published import load_claims, load_lists, load_printed, published_dir
 
 JTJ = "judge-the-judges"
@@ -110,7 +110,7 @@ def test_every_claim_has_its_one_owner(claims):
 
 def test_tolerances_follow_one_policy():
     """The policy of data/published/README.md, from the digits as they are transcribed."""
-    claims = tables.read(published_dir() / "claims.csv", "claims")
+    claims = schema.read(published_dir() / "claims.csv", "claims")
     text = pd.read_csv(published_dir() / "claims.csv", dtype=str)["published"]
     place, unit = claims["paper"] + "/" + claims["where"], claims["unit"]
     last = 10.0 ** -text.str.partition(".")[2].str.len()

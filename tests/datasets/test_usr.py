@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.datasets import cache
 from nlgbench.datasets.usr import DIMENSIONS, RAW_FILES, load_usr, read_usr
 
@@ -36,7 +36,7 @@ def saved(items, path):
 def test_a_release_becomes_tidy_tables(tmp_path):
     path = saved(release(), tmp_path / "usr.json")
     study = read_usr(path, "usr-x")
-    assert study.outputs.iloc[:, 1:].to_numpy().tolist()[1:3] == [
+    assert study.outputs.to_numpy().tolist()[1:3] == [
         ["c01-kv_memnn", "c01", "kv_memnn", "KV-MemNN 0", False, "hi 0\nyo"],
         ["c02-human_original", "c02", "human_original", f"{MODELS[0]} 1", True, "hi 1\nyo"],
     ]
@@ -73,14 +73,14 @@ def changed(**cells):
     ],
 )
 def test_a_malformed_file_is_named(tmp_path, items, message):
-    with pytest.raises(tables.TableError, match=message):
+    with pytest.raises(schema.TableError, match=message):
         read_usr(saved(items, tmp_path / "usr.json"), "usr-x")
 
 
 def test_a_cut_file_and_an_unknown_data_set_are_named(tmp_path):
     path = tmp_path / "usr.json"
     path.write_text("[{", encoding="utf-8")
-    with pytest.raises(tables.TableError, match="is no JSON"):
+    with pytest.raises(schema.TableError, match="is no JSON"):
         read_usr(path, "usr-x")
     with pytest.raises(ValueError, match="mean 'usr-topical-chat'"):
         load_usr("usr-topical")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.analysis.printed.judges import not_recomputable, recompute
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.runner import claims, record
@@ -210,7 +210,7 @@ def test_what_follows_from_print_is_counted_apart():
     assert counted["identities"] == {"rows": 2 + 42 + 7, "matches": 2 + 34 + 6, "differs": 8 + 1}
     assert "recomputed from data" not in table.index
     assert table["rows"].sum() == len(ledger)
-    assert (table[list(tables.VERDICTS)].sum(axis=1) == table["rows"]).all()
+    assert (table[list(schema.VERDICTS)].sum(axis=1) == table["rows"]).all()
 
 
 def test_numbers_from_data_and_directions_are_counted_apart():
@@ -230,5 +230,5 @@ def test_numbers_from_data_and_directions_are_counted_apart():
 
 
 def test_an_empty_ledger_counts_nothing():
-    empty = tables.check(pd.DataFrame(columns=tables.columns("ledger")), "ledger")
+    empty = schema.check(pd.DataFrame(columns=schema.columns("ledger")), "ledger")
     assert claims.summary(empty, CLAIMS).empty

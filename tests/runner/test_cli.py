@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import nlgbench
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.runner.cli import main
 
 
@@ -42,7 +42,7 @@ def ledger_dir(tmp_path):
     ]
     names = ["claim_id", "variant", "published", "recomputed", "verdict", "reason", "source"]
     frame = pd.DataFrame(rows, columns=names).assign(ci_low=np.nan, ci_high=np.nan, tolerance=0.005)
-    tables.write(frame[tables.columns("ledger")], "ledger", tmp_path / "ledger.csv")
+    schema.write(frame[schema.columns("ledger")], "ledger", tmp_path / "ledger.csv")
     return tmp_path
 
 

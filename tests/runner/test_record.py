@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.datasets.published import load_claims
 from nlgbench.runner import record, runs
 
@@ -90,7 +90,7 @@ def test_closing_writes_a_complete_ledger_in_full_precision(tmp_path):
     values = OWNED.assign(value=OWNED["published"] + 1e-13)
     run.claims(values, id="{claim_id}", value="value", variant="shifted", reason="For {quantity}.")
     run.close()
-    ledger = tables.read(tmp_path / "ledger.csv", "ledger")
+    ledger = schema.read(tmp_path / "ledger.csv", "ledger")
     assert np.array_equal(ledger["recomputed"], values["value"])
     assert set(ledger["verdict"]) == {"matches"}
     assert ledger["reason"].str.startswith("For ").all()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.hashing import canonical_json, folder_hash
 from nlgbench.runner import identity, runs
 
@@ -132,9 +132,9 @@ def test_two_ledgers_become_one(tmp_path):
         rows = pd.DataFrame({"claim_id": ids, "variant": "", "verdict": "new", "reason": name})
         numbers = ["published", "recomputed", "ci_low", "ci_high", "tolerance"]
         rows[numbers] = np.nan
-        tables.write(rows.assign(source="simulated"), "ledger", tmp_path / name / "ledger.csv")
+        schema.write(rows.assign(source="simulated"), "ledger", tmp_path / name / "ledger.csv")
     assert runs.gather(tmp_path) == ["simulated/x/1"]
-    whole = tables.read(tmp_path / "ledger.csv", "ledger")
+    whole = schema.read(tmp_path / "ledger.csv", "ledger")
     assert whole["reason"].tolist() == ["a", "b"]
     runs.check_place(tmp_path, ["a", "b"])
 

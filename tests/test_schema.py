@@ -5,22 +5,22 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nlgbench import table_rules, tables
+from nlgbench import schema
 
 # One valid row of each table, and a second with another key.
 ROWS = {
-    "outputs": [("d", "o1", "i1", "s", "a text", True, ""), ("d", "o2", "i1", "s", "", False, "c")],
-    "logprobs": [("d", "o1", "m", -1.5, 3), ("d", "o2", "m", -math.inf, 1)],
-    "references": [("d", "001", "r1", "NA"), ("d", "001", "r2", "")],
-    "judgments": [("d", "o1", "w1", "q", 2.0, ""), ("d", "o1", "w2", "q", -1.0, "hit1")],
-    "preferences": [("d", "a", "b", "w1", "q", "", "a"), ("d", "b", "a", "w1", "q", "h", "tie")],
-    "contexts": [("d", "i1", "target", True), ("d", "i1", "far", False)],
-    "scores": [("d", "o1", "bleu_4", 0.1, ""), ("d", "o2", "bleu_4", math.nan, "k=1")],
-    "system_scores": [("d", "s", "huse", 0.1, ""), ("d", "t", "huse", math.nan, "")],
-    "comparisons": [("d", "i", "a", "b", "c", 0.2, 0.3, 0.5), ("d", "i", "a", "e", "c", 1, 0, 0)],
+    "outputs": [("o1", "i1", "s", "a text", True, ""), ("o2", "i1", "s", "", False, "c")],
+    "logprobs": [("o1", "m", -1.5, 3), ("o2", "m", -math.inf, 1)],
+    "references": [("001", "r1", "NA"), ("001", "r2", "")],
+    "judgments": [("o1", "w1", "q", 2.0, ""), ("o1", "w2", "q", -1.0, "hit1")],
+    "preferences": [("a", "b", "w1", "q", "", "a"), ("b", "a", "w1", "q", "h", "tie")],
+    "contexts": [("i1", "target", True), ("i1", "far", False)],
+    "scores": [("o1", "bleu_4", 0.1, ""), ("o2", "bleu_4", math.nan, "k=1")],
+    "system_scores": [("s", "huse", 0.1, ""), ("t", "huse", math.nan, "")],
+    "comparisons": [("a", "b", "c", 0.2, 0.3, 0.5), ("a", "e", "c", 1, 0, 0)],
     "ratings": [
-        ("d", "c", "s", 1500.0, 30.0, 0.06, 3),
-        ("d", "c", "t", 1.5, math.nan, math.nan, 0),
+        ("c", "s", 1500.0, 30.0, 0.06, 3),
+        ("c", "t", 1.5, math.nan, math.nan, 0),
     ],
     "claims": [
         ("huse/table1/a_b/huse_q", "huse", "table1", "q", "u", 0.58, 0.005, "01-a", ""),
@@ -35,7 +35,7 @@ ROWS = {
 
 def made(table, **cells):
     """A valid table of two rows with some cells of its first row changed."""
-    frame = pd.DataFrame(ROWS[table], columns=tables.columns(table)).astype(object)
+    frame = pd.DataFrame(ROWS[table], columns=schema.columns(table)).astype(object)
     for name, value in cells.items():
         frame.loc[0, name] = value
     return frame
@@ -43,22 +43,22 @@ def made(table, **cells):
 
 @pytest.mark.parametrize("table", ROWS)
 def test_valid_tables_pass_and_come_back_from_a_file(table, tmp_path):
-    checked = tables.check(made(table), table)
-    assert list(checked.columns) == tables.columns(table)
+    checked = schema.check(made(table), table)
+    assert list(checked.columns) == schema.columns(table)
     kinds = {"id": "str", "text": "str", "float": "float64", "int": "int64", "bool": "bool"}
-    wanted = [kinds[kind] for kind in table_rules.COLUMNS[table].values()]
+    wanted = [kinds[kind] for kind in schema.COLUMNS[table].values()]
     assert checked.dtypes.astype(str).tolist() == wanted
-    tables.write(checked, table, tmp_path / "a.csv")
-    pd.testing.assert_frame_equal(tables.read(tmp_path / "a.csv", table), checked, check_exact=True)
-    assert set(tables.keys(table)) <= set(tables.columns(table))
+    schema.write(checked, table, tmp_path / "a.csv")
+    pd.testing.assert_frame_equal(schema.read(tmp_path / "a.csv", table), checked, check_exact=True)
+    assert set(schema.keys(table)) <= set(schema.columns(table))
 
 
 @pytest.mark.parametrize("table", ROWS)
 def test_empty_tables_pass_with_their_types(table, tmp_path):
-    tables.write(made(table).iloc[:0], table, tmp_path / "a.csv")
-    empty = tables.read(tmp_path / "a.csv", table)
+    schema.write(made(table).iloc[:0], table, tmp_path / "a.csv")
+    empty = schema.read(tmp_path / "a.csv", table)
     assert len(empty) == 0
-    assert empty.dtypes.equals(tables.check(made(table), table).dtypes)
+    assert empty.dtypes.equals(schema.check(made(table), table).dtypes)
 
 
 BAD_CELLS = [
@@ -68,8 +68,8 @@ BAD_CELLS = [
     ("outputs", {"context": None}, r"'context' must be a text.*'' for an empty text.*: None\."),
     ("outputs", {"is_human": "yes"}, r"'is_human' must be true or false: write True.*: 'yes'"),
     ("outputs", {"is_human": math.nan}, r"'is_human' must be true or false"),
-    ("outputs", {"output_id": "o2"}, r"rows 1 and 2 have the same key \(dataset='d', output_id"),
-    ("logprobs", {"logprob": 0.5}, r"row 1, dataset='d', output_id='o1', model='m': 0\.5\."),
+    ("outputs", {"output_id": "o2"}, r"rows 1 and 2 have the same key \(output_id"),
+    ("logprobs", {"logprob": 0.5}, r"row 1, output_id='o1', model='m': 0\.5\."),
     ("logprobs", {"logprob": math.nan}, r"'logprob' must not be missing: leave the row out"),
     ("logprobs", {"logprob": "-1,5"}, r"'logprob' must be a number: mend it.*: '-1,5'"),
     ("logprobs", {"logprob": "-1_5"}, r"'logprob' must be a number"),
@@ -108,12 +108,12 @@ BAD_CELLS = [
 @pytest.mark.parametrize(("table", "cells", "message"), BAD_CELLS)
 def test_a_bad_cell_is_named_with_the_rule_and_the_way_out(table, cells, message, tmp_path):
     place = tmp_path / "a.csv"
-    tables.write(made(table), table, place)
+    schema.write(made(table), table, place)
     former = place.read_bytes()
     frame = made(table, **cells)
     given_frame = frame.copy()
-    with pytest.raises(tables.TableError, match=message) as caught:
-        tables.write(frame, table, place)
+    with pytest.raises(schema.TableError, match=message) as caught:
+        schema.write(frame, table, place)
     assert str(caught.value).startswith(f"the frame passed in: {table}, ")
     assert place.read_bytes() == former
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
@@ -125,33 +125,33 @@ def test_wrong_columns_are_named_with_the_nearest():
     where = "the frame passed in: logprobs has"
     for bad, message in [
         (frame.rename(columns={"n_tokens": "n_token"}), "no column 'n_tokens': rename 'n_token'"),
-        (frame.drop(columns="model"), "no column 'model': add it .*; found dataset, output_id"),
+        (frame.drop(columns="model"), "no column 'model': add it .*; found output_id"),
         (
             frame.assign(logprobs=1.0),
             r"a column 'logprobs' that it does not know: .* Did you mean 'logprob'",
         ),
         (frame.assign(color="red"), "a column 'color' that it does not know: drop it"),
         (pd.concat([frame, frame["model"]], axis=1), "two columns 'model': keep one"),
-        (pd.DataFrame(), "no column 'dataset'.*found none"),
+        (pd.DataFrame(), "no column 'output_id'.*found none"),
         (frame.set_index("model"), "no column 'model'"),
     ]:
-        with pytest.raises(tables.TableError, match=f"{where} {message}"):
-            tables.check(bad, "logprobs")
+        with pytest.raises(schema.TableError, match=f"{where} {message}"):
+            schema.check(bad, "logprobs")
 
 
 def test_contexts_take_numeric_features_and_no_others():
     frame = made("contexts").assign(hue=["10", ""], lightness=[1, 2])
-    checked = tables.check(frame, "contexts")
+    checked = schema.check(frame, "contexts")
     assert checked[["hue", "lightness"]].dtypes.astype(str).tolist() == ["float64", "float64"]
     assert math.isnan(checked["hue"][1])
-    with pytest.raises(tables.TableError, match=r"'color' must be a number.*: 'red'"):
-        tables.check(made("contexts").assign(color=["red", "blue"]), "contexts")
-    with pytest.raises(tables.TableError, match="a column '' that it does not know"):
-        tables.check(made("contexts").assign(**{"": [0, 1]}), "contexts")
+    with pytest.raises(schema.TableError, match=r"'color' must be a number.*: 'red'"):
+        schema.check(made("contexts").assign(color=["red", "blue"]), "contexts")
+    with pytest.raises(schema.TableError, match="a column '' that it does not know"):
+        schema.check(made("contexts").assign(**{"": [0, 1]}), "contexts")
 
 
 def test_unknown_tables_are_answered_with_the_nearest(tmp_path):
-    for ask in (tables.columns, tables.keys, lambda name: tables.read(tmp_path / "a.csv", name)):
+    for ask in (schema.columns, schema.keys, lambda name: schema.read(tmp_path / "a.csv", name)):
         with pytest.raises(ValueError, match=r"no table 'judgements'\. Did you mean 'judgments'\?"):
             ask("judgements")
 
@@ -161,35 +161,35 @@ def test_five_offenders_are_shown_and_the_rest_are_counted():
     frame["annotator_id"] = [f"w{n}" for n in range(len(frame))]
     frame["value"] = math.nan
     with pytest.raises(
-        tables.TableError, match=r"row 5, .*'w4'.*: nan; and 1,195 more\.$"
+        schema.TableError, match=r"row 5, .*'w4'.*: nan; and 1,195 more\.$"
     ) as caught:
-        tables.check(frame, "judgments")
+        schema.check(frame, "judgments")
     assert "row 6" not in str(caught.value)
     frame["annotator_id"] = "w1"
-    with pytest.raises(tables.TableError, match=r"that repeat an earlier one's: 1,198\."):
-        tables.check(frame.assign(value=1.0), "judgments")
+    with pytest.raises(schema.TableError, match=r"that repeat an earlier one's: 1,198\."):
+        schema.check(frame.assign(value=1.0), "judgments")
 
 
 def test_long_texts_are_cut_in_messages():
-    with pytest.raises(tables.TableError) as caught:
-        tables.check(made("judgments", value="word " * 1000), "judgments")
+    with pytest.raises(schema.TableError) as caught:
+        schema.check(made("judgments", value="word " * 1000), "judgments")
     assert len(str(caught.value)) < 400
 
 
 def test_any_dtype_that_holds_the_values_will_do():
-    frame = tables.check(made("judgments"), "judgments")
+    frame = schema.check(made("judgments"), "judgments")
     loose = frame.astype({"output_id": "category", "dimension": object, "value": "Float32"})
-    pd.testing.assert_frame_equal(tables.check(loose[loose.columns[::-1]], "judgments"), frame)
-    counts = tables.check(made("logprobs"), "logprobs")
+    pd.testing.assert_frame_equal(schema.check(loose[loose.columns[::-1]], "judgments"), frame)
+    counts = schema.check(made("logprobs"), "logprobs")
     for dtype in ("int8", "Int64", "float32", "str"):
         loose = counts.astype({"n_tokens": dtype})
-        pd.testing.assert_frame_equal(tables.check(loose, "logprobs"), counts)
-    outputs = tables.check(made("outputs"), "outputs")
+        pd.testing.assert_frame_equal(schema.check(loose, "logprobs"), counts)
+    outputs = schema.check(made("outputs"), "outputs")
     for dtype in ("boolean", "int64", "float64", "str"):
         loose = outputs.astype({"is_human": dtype}).set_axis([7, 7])
-        pd.testing.assert_frame_equal(tables.check(loose, "outputs"), outputs)
-    with pytest.raises(tables.TableError, match=r"row 2, .*: <NA>\."):
-        tables.check(counts.assign(n_tokens=pd.array([1, None], "Int64")), "logprobs")
+        pd.testing.assert_frame_equal(schema.check(loose, "outputs"), outputs)
+    with pytest.raises(schema.TableError, match=r"row 2, .*: <NA>\."):
+        schema.check(counts.assign(n_tokens=pd.array([1, None], "Int64")), "logprobs")
 
 
 hard_texts = st.sampled_from(
@@ -221,26 +221,26 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | hard_tex
 )
 def test_what_is_written_is_what_is_read(rows, prefix, tmp_path_factory):
     frame = pd.DataFrame(
-        [(prefix, f"{n}{text}", "e", score, text2) for n, (text, score, text2) in enumerate(rows)],
-        columns=tables.columns("scores"),
+        [(f"{prefix}{n}{text}", "e", score, text2) for n, (text, score, text2) in enumerate(rows)],
+        columns=schema.columns("scores"),
     )
     place = tmp_path_factory.mktemp("round") / "scores.csv"
-    tables.write(frame, "scores", place)
-    again = tables.read(place, "scores")
-    pd.testing.assert_frame_equal(again, tables.check(frame, "scores"), check_exact=True)
+    schema.write(frame, "scores", place)
+    again = schema.read(place, "scores")
+    pd.testing.assert_frame_equal(again, schema.check(frame, "scores"), check_exact=True)
     # repr tells -0.0 from 0.0 and takes NaN for equal
     assert [*map(repr, again["score"])] == [*map(repr, frame["score"])]
 
 
 @settings(deadline=None, max_examples=50)
-@given(order=st.permutations(range(4)), columns=st.permutations(tables.columns("comparisons")))
+@given(order=st.permutations(range(4)), columns=st.permutations(schema.columns("comparisons")))
 def test_neither_order_nor_index_matters(order, columns):
-    rows = [("d", "i", "a", f"b{n}", "c", 0.25, 0.25, 0.5) for n in range(4)]
-    frame = pd.DataFrame(rows, columns=tables.columns("comparisons"))
-    whole = tables.check(frame, "comparisons")
-    mixed = tables.check(frame.iloc[order][list(columns)], "comparisons")
+    rows = [("a", f"b{n}", "c", 0.25, 0.25, 0.5) for n in range(4)]
+    frame = pd.DataFrame(rows, columns=schema.columns("comparisons"))
+    whole = schema.check(frame, "comparisons")
+    mixed = schema.check(frame.iloc[order][list(columns)], "comparisons")
     pd.testing.assert_frame_equal(mixed, whole.iloc[order].reset_index(drop=True))
 
 
 def test_every_declared_table_is_tried_here():
-    assert set(ROWS) == set(table_rules.COLUMNS) == set(table_rules.KEYS)
+    assert set(ROWS) == set(schema.COLUMNS) == set(schema.KEYS)

@@ -1,0 +1,65 @@
+"""Notebooks are thin: parameters, a study, a call, a figure, a sentence."""
+
+import ast
+from pathlib import Path
+
+import nbformat
+import pytest
+
+import nlgbench
+from nlgbench.datasets import registry
+from nlgbench.datasets.published import load_claims
+from nlgbench.runner.notebooks import find_notebooks, read_notebook
+
+NOTEBOOKS = find_notebooks()
+LONGEST_CELL = 25
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_thin(path: Path):
+    notebook = read_notebook(path)
+    for cell in notebook.node.cells:
+        if cell.cell_type == "code":
+            kept = cell.source.startswith("# NBVAL_CHECK_OUTPUT")
+            assert bool(cell.outputs) == kept, "only the summary keeps its output"
+            assert bool(cell.execution_count) == kept
+            assert len(cell.source.splitlines()) <= LONGEST_CELL, cell.source[:200]
+    summaries = [code for code in notebook.code if code.startswith("# NBVAL_CHECK_OUTPUT")]
+    assert len(summaries) == 1
+    assert notebook.title
+    assert notebook.parameters["output_dir"].default is None
+    assert all(p.note for p in notebook.parameters.values()), "every parameter says what it is"
+    for dataset in notebook.datasets:
+        assert registry.files(dataset)
+    nbformat.validate(notebook.node)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_branches_on_its_source_nowhere(path: Path):
+    for code in read_notebook(path).code:
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.If | ast.IfExp | ast.Compare):
+                names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+                assert "source" not in names, ast.unparse(node)[:200]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_a_notebook_calls_is_public(path: Path):
+    """A name of ours that a notebook uses is handed out by the root or a folder, and documented."""
+    for code in read_notebook(path).code:
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                if node.value.id == "nb":
+                    assert node.attr in nlgbench.__all__, f"nb.{node.attr}"
+                    assert getattr(nlgbench, node.attr).__doc__
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("nlgbench"):
+                assert not any(alias.name.startswith("_") for alias in node.names)
+
+
+def test_every_claim_has_one_owner():
+    claims = load_claims()
+    assert claims["claim_id"].is_unique
+    owners = set(claims["notebook"])
+    assert "" not in owners
+    written = {path.stem for path in NOTEBOOKS}
+    assert owners <= written

@@ -1,0 +1,58 @@
+"""A notebook on a folder of one's own gives what it gives on the study that it was made of."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench.runner import execute
+from nlgbench.runner.notebooks import find_notebooks, read_notebook
+
+#: Smaller than the notebooks' own, so that this takes seconds.
+SMALL = {
+    "01": {"n_outputs": 60},
+    "02": {"n_outputs": 40},
+    "03": {"n_outputs": 60},
+    "04": {"n_contexts": 40, "epochs": 1},
+    "05b": {"n_outputs": 20},
+    "06": {"n_outputs": 40, "n_splits": 2},
+    "06b": {"n_outputs": 40},
+}
+
+
+def simulated(path: Path, given: dict) -> nb.Study:
+    """Open the study that a notebook opens by itself, from its own line."""
+    notebook = read_notebook(path)
+    names = {"nb": nb} | {name: p.default for name, p in notebook.parameters.items()} | given
+    for code in notebook.code:
+        for node in ast.parse(code).body:
+            if isinstance(node, ast.Assign) and "open_study" in ast.unparse(node.value):
+                return eval(ast.unparse(node.value), names)
+    raise AssertionError(f"{path.stem} opens no study")
+
+
+@pytest.mark.parametrize("number", SMALL)
+def test_a_folder_gives_the_same_figures_and_values(number, tmp_path):
+    (path,) = find_notebooks([number]) if number[-1] == "b" else find_notebooks([number])[:1]
+    simulated(path, SMALL[number]).write(tmp_path / "own")
+    out = tmp_path / "out"
+    for given in (SMALL[number], SMALL[number] | {"study": str(tmp_path / "own")}):
+        source = "auto" if "study" in given else "simulated"
+        done = execute.run([str(path)], given, out=out, source=source, timeout=900, say=str)
+        assert [one.status for one in done] == ["done"], done[0].message
+    (own,) = out.glob(f"{path.stem}@study=*")
+    found = {one.relative_to(out / path.stem) for one in (out / path.stem).glob("figures/*.csv")}
+    assert found and found == {one.relative_to(own) for one in own.glob("figures/*.csv")}
+    for name in found:
+        first, second = (pd.read_csv(folder / name) for folder in (out / path.stem, own))
+        assert list(first) == list(second) and len(first) == len(second), name
+        for column in first:
+            if column in ("source", "study"):
+                continue
+            if pd.api.types.is_numeric_dtype(first[column]):
+                np.testing.assert_allclose(first[column], second[column], rtol=1e-9, atol=1e-12)
+            else:
+                assert first[column].astype(str).equals(second[column].astype(str)), (name, column)
