@@ -516,7 +516,7 @@ def both_tests(williams: pd.DataFrame, clustered: pd.DataFrame) -> pd.DataFrame:
         ends = table[["evaluator_a", "evaluator_b"]].to_numpy()
         keys = [" / ".join(sorted(both)) for both in ends]
         found.append(table.assign(p_holm=adjust(table["p"])).set_index(pd.Index(keys)))
-    right, left = found
+    right, left = found[0], found[1].reindex(found[0].index)
     return pd.DataFrame(
         {
             "evaluators": right["evaluator_a"] + " - " + right["evaluator_b"],

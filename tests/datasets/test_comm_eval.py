@@ -21,10 +21,7 @@ from nlgbench.datasets.color_contexts import (
     lab,
 )
 from nlgbench.datasets.comm_eval import QUALITY, load_comm_eval, pairs, read_comm_eval
-from nlgbench.datasets.comm_eval_counts import counts, human_scores
 from nlgbench.datasets.monroe import RAW_FILES, load_monroe, read_monroe
-from nlgbench.datasets.published import load_claims
-from nlgbench.study import trusted
 
 RELEASED = pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available("comm-eval"),
@@ -144,22 +141,6 @@ def test_judgments_are_what_listeners_picked(tmp_path):
     assert not study.judgments["output_id"].str.endswith("-twin").any()
 
 
-def test_human_scores_turn_the_same_clicks_round(tmp_path):
-    study = read_comm_eval(saved(release(), tmp_path / "clean.csv"))
-    negated = human_scores(study).set_index(["output_id", "annotator_id"])["score"]
-    picked = human_scores(study, misleading="twin_picked")
-    picked = picked.set_index(["output_id", "annotator_id"])["score"]
-    # The third listener of "red" picked the second distractor: no success for either target.
-    assert negated["ci0.0-00"].tolist() == [1, 1, 0]
-    assert negated["ci0.0-00-twin"].tolist() == [0, 0, 1]
-    assert picked["ci0.0-00-twin"].tolist() == [0, 0, 0]
-    assert not negated.index.get_level_values(0).str.contains("-m").any()
-    with pytest.raises(ValueError, match="negated or twin_picked, not 'twin'"):
-        human_scores(study, misleading="twin")
-    with pytest.raises(ValueError, match="no judgments of listener_success"):
-        human_scores(trusted(study.outputs, study.judgments.iloc[:0]))
-
-
 def spoiled(position, **cells):
     rows = release()
     rows[position] = rows[position] | cells
@@ -257,34 +238,6 @@ def test_colors_of_another_scale_are_refused():
 @pytest.fixture(scope="module")
 def released():
     return load_comm_eval()
-
-
-@RELEASED
-def test_every_count_of_the_paper_follows(released):
-    """Sections 5.1 and 5.3 of Newman et al. (2020), arXiv:1909.07290."""
-    table = counts(load_comm_eval(filtered=False), released)
-    claims = load_claims().set_index("claim_id")
-    plain = table[table["variant"] == ""].set_index("claim_id")["value"]
-    wanted = claims.index[
-        claims.index.str.startswith("comm-eval/section5.1/")
-        | claims.index.str.fullmatch(r"comm-eval/section5\.3/.*/human_scores")
-    ]
-    assert set(plain.index) == set(wanted)
-    off = (plain - claims["published"][plain.index]).abs()
-    assert (off <= claims["tolerance"][plain.index]).all(), off
-    with pytest.raises(ValueError, match="hand over the unfiltered first"):
-        counts(released, load_comm_eval(filtered=False))
-
-
-@RELEASED
-def test_the_human_row_is_the_printed_one_and_circular(released):
-    claims = load_claims().set_index("claim_id")["published"]
-    for method in ("pearson", "spearman", "kendall"):
-        scores = human_scores(released)[["score", "quality"]]
-        found = scores.corr(method=method).iloc[0, 1]
-        assert abs(found - claims[f"comm-eval/table1/human/{method}"]) < 0.001
-    scores = human_scores(load_comm_eval(filtered=False), misleading="twin_picked")
-    assert scores[["score", "quality"]].corr().iloc[0, 1] < 0.54
 
 
 @RELEASED

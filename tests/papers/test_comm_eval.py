@@ -1,0 +1,279 @@
+"""What answers Newman et al. (2020): on a few captions by hand, a simulated world, the release."""
+
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench.datasets import cache
+from nlgbench.datasets.comm_eval import QUALITY, pairs
+from nlgbench.datasets.published import load_claims
+from nlgbench.evaluators.listeners import Calibration, Listener
+from nlgbench.inference import bootstrap_mean
+from nlgbench.papers import comm_eval as paper
+from nlgbench.study import Study
+
+RELEASED = pytest.mark.skipif(
+    not os.environ.get("NLGBENCH_DATA") or not cache.available("comm-eval"),
+    reason="NLGBENCH_DATA names no folder with the comm-eval release",
+)
+
+
+def few():
+    """Two descriptive captions of twin contexts, as misleading ones too, and what was picked."""
+    outputs = pd.DataFrame(
+        [
+            ("ci0.0-00", "ci0.0", "descriptive", 'The "Red"'),
+            ("ci0.1-00", "ci0.1", "descriptive", "pink"),
+            ("ci0.1-01", "ci0.1", "ambiguous", "color"),
+            ("ci0.0-00-twin", "ci0.1", "misleading", 'The "Red"'),
+        ],
+        columns=["output_id", "item_id", "system", "text"],
+    ).assign(is_human=True)
+    outputs["context"] = outputs["item_id"]
+    picks = {
+        "ci0.0-00": [(1, 0), (1, 0), (0, 0)],  # the third picked the second distractor
+        "ci0.1-00": [(1, 0), (0, 1), (1, 0)],
+        "ci0.1-01": [(0, 1), (1, 0), (0, 0)],
+    }
+    judgments = pd.DataFrame(
+        [
+            (name, f"l{n}", dimension, float(value), "ci0")
+            for name, three in picks.items()
+            for n, both in enumerate(three, 1)
+            for dimension, value in zip(("listener_success", "twin_picked"), both, strict=True)
+        ],
+        columns=["output_id", "annotator_id", "dimension", "value", "group_id"],
+    )
+    references = pd.DataFrame({"item_id": ["ci0.0"], "reference_id": "r", "text": 'a "red" '})
+    return Study(outputs, judgments, references=references)
+
+
+def test_human_votes_turn_the_same_clicks_round():
+    negated, picked = (
+        paper.human_votes(few(), misleading=rule).scores.set_index("output_id")["score"]
+        for rule in ("negated", "twin_picked")
+    )
+    own, twin = ([f"{name}/l{n}" for n in (1, 2, 3)] for name in ("ci0.0-00", "ci0.0-00-twin"))
+    assert negated[own].tolist() == [1, 1, 0]
+    assert negated[twin].tolist() == [0, 0, 1]
+    assert picked[twin].tolist() == [0, 0, 0]
+    assert picked["ci0.1-00-twin/l2"] == 1
+    votes = paper.human_votes(few())
+    quality = votes.judgments.set_index("output_id")["value"]
+    assert quality[[own[0], twin[0], "ci0.1-01/l1"]].tolist() == [3, 1, 2]
+    means = paper.human_votes(few(), per="caption").scores.set_index("output_id")["score"]
+    assert means["ci0.0-00"] == pytest.approx(2 / 3)
+    with pytest.raises(ValueError, match="no judgments of listener_success"):
+        paper.human_votes(few().replace(judgments=None))
+
+
+def test_the_design_is_a_judgment():
+    study = paper.designed(few())
+    assert study.dimension() == "quality"
+    design = study.judgments[study.judgments["dimension"] == "quality"]
+    assert design["value"].tolist() == [3, 3, 2, 1]
+    assert set(design["group_id"]) == {"ci0"}
+    assert paper.worst_first(study) == ["misleading", "ambiguous", "descriptive"]
+    other = nb.simulate("gaussian", seed=0)
+    assert paper.designed(other) is other
+
+
+def test_captions_are_compared_in_lower_case_without_quotation_marks():
+    study = paper.wording(few())
+    assert study.outputs["text"].tolist() == ["the red", "pink", "color", "the red"]
+    assert study.outputs["half"].tolist() == [
+        "descriptive0", "descriptive1", "ambiguous1", "misleading1"
+    ]  # fmt: skip
+    assert study.references["text"].tolist() == ["a red"]
+    scored = paper.score_wording(few())
+    assert scored.outputs["text"].tolist() == few().outputs["text"].tolist()
+    assert set(scored.scores["evaluator"]) == set(paper.OVERLAP)
+    first = scored.scores.set_index(["output_id", "evaluator"])["score"]
+    assert first["ci0.0-00", "bleu_1@coco"] == pytest.approx(0.5)
+    without = few().replace(references=None)
+    assert paper.score_wording(without) is without
+
+
+class Cautious(Listener):
+    """Sure of the target or of nothing, and whether words stand in order."""
+
+    def __init__(self, name, study, sure):
+        self.name = name
+        self.sure, self.texts = sure, set(study.outputs["text"])
+
+    def predict_proba(self, contexts, captions):
+        known = np.array([caption in self.texts for caption in captions])
+        proba = np.full(contexts.shape[:2], 1 / contexts.shape[1])
+        proba[known] = (1 - self.sure) / (contexts.shape[1] - 1)
+        proba[known, 0] = self.sure
+        return proba
+
+
+@pytest.fixture(scope="module")
+def world():
+    data = nb.simulate("colors", n_contexts=40, n_rounds={"train": 2}, seed=1)
+    scored = paper.score_wording(paper.designed(data))
+    listeners = {
+        f"{kind}_0": Cautious(f"{kind}_0", scored, sure)
+        for kind, sure in (("literal", 0.9), ("pragmatic", 0.5), ("context", 0.7))
+    }
+    listeners["ensemble"] = Cautious("ensemble", scored, 0.8)
+    return data, nb.score(scored, list(listeners.values())), listeners
+
+
+def test_directions_have_the_sign_of_what_is_said(world):
+    _, captions, listeners = world
+    said = paper.directions(captions, listeners, n_resamples=200, seed=0).set_index("slug")
+    entropy = {p: -p * np.log(p) - (1 - p) * np.log((1 - p) / 2) for p in (0.5, 0.9)}
+    # Every text is known, so beliefs differ by listener alone.
+    more = said.loc["pragmatic_entropy_exceeds_literal"]
+    assert more["value"] == pytest.approx(entropy[0.5] - entropy[0.9])
+    assert more["ci_low"] == pytest.approx(more["value"])
+    # Scores are .9 or .05: none in the middle third.
+    assert said.loc["ambiguous_scores_are_bimodal", "value"] == pytest.approx(1 / 3)
+    changed = 0.1 - said.loc["word_order_does_not_matter", "value"]
+    assert 0 < changed < 0.9 - 1 / 3
+    assert said.loc["bleu_1_is_the_best_bleu", "value"] > 0
+    assert paper.directions(captions, {}).empty
+    assert paper.directions(nb.simulate("gaussian", seed=0), listeners).empty
+
+
+def test_results_become_rows_of_the_ledger(world, tmp_path):
+    data, captions, listeners = world
+    table = paper.table1(captions, n_resamples=50, seed=3)
+    assert "human" not in set(table["evaluator"])
+    within = paper.with_success(captions, n_resamples=50, seed=3)
+    assert set(within["group"]) == {"all", "descriptive", "ambiguous"}
+    measures = pd.DataFrame({"measure": ["accuracy"], "estimate": 0.8, "listener": "literal"})
+    calibrated = Calibration(measures.assign(seed=3, stage="after"), pd.DataFrame())
+    said = paper.directions(captions, listeners, n_resamples=50, seed=3)
+    results = {"calibrated": calibrated, "table": table, "within": within, "said": said}
+    rows = paper.answers(data, **results, seed=3).set_index("claim_id")
+    place = "simulated/listener-violins"
+    assert rows.index.is_unique
+    assert all(name.startswith(f"{place}/") for name in rows.index)
+    assert rows.loc[f"{place}/literal/test_accuracy", "variant"] == "seed 3"
+    pearson = table.set_index(["evaluator", "statistic"])["estimate"]
+    assert rows.loc[f"{place}/bleu_1_coco/pearson", "value"] == pearson["bleu_1@coco", "pearson"]
+    assert f"{place}/with_success_all/ensemble_spearman" in rows.index
+    assert f"{place}/direction/word_order_context" in rows.index
+    assert paper.counts(data).empty
+    assert paper.excuses(data, table) == {}
+    # One's own folder answers under its name, with the same values.
+    data.write(tmp_path / "mine")
+    own = paper.answers(nb.read_study(tmp_path / "mine", name="mine"), **results, seed=3)
+    assert own["claim_id"].str.replace("study/mine", place).tolist() == rows.index.tolist()
+    assert own["value"].tolist() == rows["value"].tolist()
+
+
+def test_the_forest_has_labels_kinds_and_seeds(world):
+    data, captions, _ = world
+    forest = paper.forest(captions, paper.table1(captions, n_resamples=50), seed=7)
+    assert forest["estimate"].is_monotonic_decreasing
+    kinds = forest.set_index("evaluator")["kind"]
+    assert kinds[["Literal, seed 7", "Ensemble", "BLEU-1", "CIDEr", "ROUGE-L"]].tolist() == [
+        *["listener"] * 2, *["overlap"] * 3
+    ]  # fmt: skip
+    assert "published" not in forest
+    assert not data.origin.startswith("released")
+
+
+def test_both_tests_stand_side_by_side():
+    ends = pd.DataFrame({"evaluator_a": ["x", "x"], "evaluator_b": ["y", "z"]})
+    williams = ends.assign(p=[0.01, 0.04], correlation=[0.5, 0.6])
+    clustered = ends.iloc[::-1].rename(columns={"evaluator_a": "evaluator_b",
+        "evaluator_b": "evaluator_a"}).assign(p=[0.5, 0.02], difference=[0.1, 0.2])  # fmt: skip
+    both = paper.both_tests(williams, clustered)
+    assert both.index.tolist() == ["z - x", "y - x"]
+    assert both["p_holm_williams"].tolist() == [0.04, 0.02]
+    assert both["p_holm_clustered"].tolist() == [0.5, 0.04]
+    assert both["correlation"].tolist() == [0.6, 0.5]
+
+
+def test_least_lead():
+    names = [*(f"{kind}_0" for kind in paper.KINDS), *paper.OVERLAP]
+    table = pd.DataFrame({"evaluator": names, "statistic": "pearson", "estimate": 0.5})
+    table.loc[:2, "estimate"] = [0.7, 0.6, 0.8]
+    assert paper.least_lead(table) == pytest.approx(0.1)
+
+
+def test_disagreements_on_a_simulated_study(world):
+    _, captions, _ = world
+    found = nb.disagreements(captions, "literal_0", "bleu_1@coco", n=3)
+    assert len(found) == 6
+    assert (found["gap"][:3] < 0).all()
+    assert (found["gap"][3:] > 0).all()
+    assert found["gap"].is_monotonic_increasing
+    turned = nb.disagreements(captions, "bleu_1@coco", "literal_0", n=3)
+    np.testing.assert_allclose(turned["gap"], -found["gap"][::-1])
+    with pytest.raises(ValueError, match=r"'bleu_1' is unknown. Did you mean 'bleu_1@coco'"):
+        nb.disagreements(captions, "bleu_1", "literal_0")
+
+
+def test_means_of_clusters_are_as_sure_as_clusters_are_many():
+    """Coverage over 400 studies of 60 clusters with a common error: near the 95% asked for."""
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(400):
+        clusters = np.repeat(np.arange(60), 4)
+        values = rng.normal(size=60)[clusters] + 0.1 * rng.normal(size=240)
+        found = bootstrap_mean(values, clusters, n_resamples=300, seed=rng)
+        held.append(found["ci_low"] < 0 < found["ci_high"])
+    assert abs(np.mean(held) - 0.95) < 4 * np.sqrt(0.05 * 0.95 / 400)
+
+
+@pytest.fixture(scope="module")
+def released():
+    return nb.load("comm-eval")
+
+
+@RELEASED
+def test_every_count_of_the_paper_follows(released):
+    """Sections 5.1 and 5.3 of Newman et al. (2020), arXiv:1909.07290."""
+    table = paper.counts(released)
+    claims = load_claims().set_index("claim_id")
+    plain = table[table["variant"] == ""].set_index("claim_id")["value"]
+    wanted = claims.index[
+        claims.index.str.startswith("comm-eval/section5.1/")
+        | claims.index.str.fullmatch(r"comm-eval/section5\.3/.*/human_scores")
+        | (claims.index == "comm-eval/section5.2/training_set/utterances")
+    ]
+    assert set(plain.index) == set(wanted)
+    off = (plain - claims["published"][plain.index]).abs()
+    rest = off.index != "comm-eval/section5.2/training_set/utterances"
+    assert (off[rest] <= claims["tolerance"][plain.index][rest]).all(), off
+    assert paper.counts(released.replace(name="mine")).empty
+
+
+@RELEASED
+def test_the_human_row_is_the_printed_one_and_circular(released):
+    claims = load_claims().set_index("claim_id")["published"]
+    found = paper.human_row(released, n_resamples=1, seed=0).set_index("statistic")["estimate"]
+    for name in ("pearson", "spearman", "kendall_b"):
+        short = name.removesuffix("_b")
+        assert abs(found[name] - claims[f"comm-eval/table1/human/{short}"]) < 0.001
+    unfiltered = nb.load("comm-eval", filtered=False)
+    votes = paper.human_votes(unfiltered, misleading="twin_picked")
+    assert np.corrcoef(votes.scores["score"], votes.judgments["value"])[0, 1] < 0.54
+    assert set(votes.judgments["value"]) == set(QUALITY.values())
+    assert pairs(released.outputs).nunique() == 180
+
+
+@RELEASED
+def test_the_release_answers_the_paper_s_claims(released):
+    scored = paper.score_wording(paper.designed(released))
+    table = paper.table1(scored, n_resamples=5)
+    rows = paper.answers(released, table=table, n_resamples=5).set_index("claim_id")
+    claims = load_claims().set_index("claim_id")["published"]
+    for row in ("bleu_1", "rouge_l", "human"):
+        claim = f"comm-eval/table1/{row}/pearson"
+        assert abs(rows.loc[claim, "value"] - claims[claim]) < 0.03
+    assert "comm-eval/finding/human_caption_mean/kendall_b" in rows.index
+    assert "published" in paper.forest(scored, table)
+    assert list(paper.excuses(released, table)) == ["comm-eval/table1/meteor/*"]
+    # A study that was changed is no longer the release.
+    changed = paper.answers(released.replace(name="mine"), table=table)
+    assert changed["claim_id"].str.startswith("study/mine/").all()
