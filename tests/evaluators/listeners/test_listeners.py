@@ -414,6 +414,7 @@ from nlgbench.evaluators.listeners.neural import (  # noqa: E402
     score_listeners,
     train_listeners,
 )
+from nlgbench.evaluators.score import score  # noqa: E402
 from nlgbench.training import seeded  # noqa: E402
 
 KINDS = (LiteralListener, ContextListener, PragmaticListener)
@@ -674,6 +675,18 @@ def test_scores_by_name_are_those_of_the_trained_listeners(played, tmp_path):
     assert own["signature"].unique().tolist() == [listeners["literal"].signature]
     assert table["signature"].nunique() == 2
     assert table["score"].between(0, 1).all()
+
+
+def test_the_call_for_all_evaluators_trains_or_takes_listeners(played):
+    played = played.replace(related=dict(played.related))
+    named = score(played, ["literal"], options={"listeners": SMALL}, seed=3)
+    fitted = train_listeners(played, ["literal"], seed=3, **SMALL)["literal"]
+    pd.testing.assert_frame_equal(score(played, [fitted]).scores, named.scores)
+    assert len(score(named, [fitted]).scores) == 40  # the same name and signature again
+    fitted.name = "literal_listener"
+    assert set(score(named, [fitted]).scores["evaluator"]) == {"literal", "literal_listener"}
+    with pytest.raises(ValueError, match="learned from the context"):
+        score(played.related["dev"], [fitted])
 
 
 def test_calibration_is_measured_with_and_without_the_temperature(played):
