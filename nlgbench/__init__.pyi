@@ -30,6 +30,9 @@ from nlgbench.evaluators.score import score as score
 # Ratings
 
 # Plots
+from nlgbench.plots.atlas import plot_atlas as plot_atlas
+from nlgbench.plots.bars import plot_accuracy as plot_accuracy
+from nlgbench.plots.bars import plot_evaluator_bars as plot_evaluator_bars
 from nlgbench.plots.figures import Drawing as Drawing
 from nlgbench.plots.figures import drawing as drawing
 from nlgbench.plots.forest import plot_flip as plot_flip
@@ -37,3 +40,4 @@ from nlgbench.plots.forest import plot_forest as plot_forest
 from nlgbench.plots.reliability import plot_reliability as plot_reliability
 from nlgbench.plots.swatches import plot_contexts as plot_contexts
 from nlgbench.plots.violins import plot_violins as plot_violins
+from nlgbench.plots.systems import plot_scatter_systems as plot_scatter_systems

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+import numpy as np
+import pandas as pd
+
 # Name (a regular expression of the whole), label (with its groups), kind. The order is that of
 # figures. What scores under many names (training/scoring labels, seeds) takes one row each.
 _TABLE: list[tuple[str, str, str]] = [
@@ -91,3 +94,36 @@ def kind(name: str) -> str:
 def order(names: Iterable[str]) -> list[str]:
     """Sort evaluators as figures do: kind after kind, unknown ones last, as they came."""
     return sorted(dict.fromkeys(names), key=lambda name: _row(name)[0])
+
+
+_STATISTICS = {
+    "kendall_b": "τ-b",
+    "kendall_c": "τ-c",
+    "spearman": "Spearman",
+    "pearson": "Pearson",
+    "pairwise_accuracy": "pairwise accuracy",
+    "tie_calibrated": "tie-calibrated",
+    "soft_pairwise": "soft pairwise",
+}
+
+
+def labelled(correlations: pd.DataFrame) -> pd.DataFrame:
+    """Write evaluators and statistics as figures do, name each evaluator's kind, and sort by kind.
+
+    Rows stay together by ``criterion``, where there is one; a ``kind`` that is given stays. Calls
+    of discriminators that were scored say so in their kind.
+    """
+    names = correlations["evaluator"].astype(str)
+    table = correlations.assign(evaluator=names.map(label))
+    if "statistic" in table:
+        table["statistic"] = table["statistic"].replace(_STATISTICS)
+    if "kind" in table:
+        return table
+    kinds = names.map(kind)
+    scored = (kinds == "Discriminators") & names.str.contains("/", regex=False)
+    table["kind"] = kinds.mask(scored, "Discriminators, trained/scored on")
+    sequence = dict.fromkeys(one for _, _, one in _TABLE)
+    place = {name: at for at, name in enumerate([*sequence, "Others"])}
+    at = kinds.map(place).to_numpy()
+    keys = [at] if "criterion" not in table else [at, table["criterion"].factorize()[0]]
+    return table.iloc[np.lexsort(keys)]

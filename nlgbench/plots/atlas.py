@@ -10,60 +10,65 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
+from nlgbench.evaluators.names import labelled
 from nlgbench.plots.columns import require_columns
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
+from nlgbench.plots.style import TWO_COLUMN
 
-_COLUMNS = ("evaluator", "estimate", "ci_low", "ci_high", "p_adjusted")
+_COLUMNS = ("evaluator", "estimate", "ci_low", "ci_high")
 # Pale, so that black reads on all of it; blue is the darker in gray, and the sign is written.
 _SHADES = LinearSegmentedColormap.from_list("agreement", ["#F4B183", "#FFFFFF", "#4A90C4"])
 
 
+@in_paper_style
 def plot_atlas(
     correlations: pd.DataFrame,
     *,
-    columns: Sequence[str] = ("statistic",),
+    columns: Sequence[str] | None = None,
+    kinds: Sequence[str] | None = None,
     ax: Axes | None = None,
     alpha: float = 0.05,
     interval_label: str = "95% interval",
     second_label: str = "95% interval over systems",
     colorbar: bool = True,
-    **heatmap_kws: Any,
-) -> Axes:
+) -> Drawing:
     """Draw a heat map of correlations, each with its value and interval.
 
     Parameters
     ----------
     correlations : DataFrame
-        One row per cell: ``evaluator`` (as it is to be written), ``estimate`` (-1 to 1),
-        ``ci_low``, ``ci_high``, ``p_adjusted`` (NaN where there is none) and the columns that
-        `columns` names. Optional ``kind``: rows of one kind stand together under its name, in the
-        order of `correlations`; ``reason``: cells with one are marked as doubtful; ``second_low``,
-        ``second_high``: another interval, such as one over systems, written below the first.
-    columns : sequence of str, default ("statistic",)
+        One row per cell, as from `nlgbench.correlate`: ``evaluator``, ``statistic``, ``estimate``
+        (-1 to 1), ``ci_low``, ``ci_high``. Optional ``p_adjusted``; ``kind``, in place of that
+        which `nlgbench.evaluators.names` gives: rows of one kind stand together under its name;
+        ``reason``: cells with one are marked as doubtful; ``second_low``, ``second_high``: another
+        interval, such as one over systems, written below the first.
+    columns : sequence of str, optional
         What the columns of the map are: one column of `correlations`, or two, the outer one first,
-        such as ``("criterion", "statistic")``. Their order is that of `correlations`.
+        such as ``("criterion", "statistic")``. Default: ``statistic``, below ``criterion``,
+        ``study`` or ``dimension`` where there is one of several values. Their order is that of
+        `correlations`.
+    kinds : sequence of str, optional
+        Draw these kinds alone: a page holds about thirty evaluators, with two intervals 25.
     ax : Axes, optional
-        Where to draw; the current axes by default. Set the figure's size before: the line below
-        the map is broken at that width. A cell with an interval needs 0.7 by 0.2 inches, with two
-        0.7 by 0.3.
+        Where to draw; a figure of its own by default, as high as the rows need. A cell with an
+        interval needs 0.7 by 0.2 inches, with two 0.7 by 0.3.
     alpha : float, default 0.05
         A star marks adjusted p-values below it.
     interval_label, second_label : str
         What the square and the round brackets hold, for the line below the map.
     colorbar : bool, default True
         Below the map.
-    **heatmap_kws
-        Handed to `seaborn.heatmap`.
 
     Returns
     -------
-    Axes
+    Drawing
         Evaluators from the greatest mean estimate to the least (undefined ones apart), those
-        without any at the end. Cells without an estimate are hatched.
+        without any at the end. Cells without an estimate are hatched. Its data are the rows drawn,
+        with evaluators and statistics as the figure writes them.
 
     Raises
     ------
@@ -74,16 +79,38 @@ def plot_atlas(
     Notes
     -----
     Correlations are written without the zero before the point.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"evaluator": ["chrf"], "statistic": "spearman", "estimate": 0.5})
+    >>> plot_atlas(table.assign(ci_low=0.1, ci_high=0.8)).data["evaluator"].tolist()
+    ['chrF']
     """
+    if columns is None:
+        outer = [
+            name
+            for name in ("study", "criterion", "dimension")
+            if name in correlations and len(correlations[name].unique()) > 1
+        ]
+        columns = (*outer[:1], "statistic")
     if not 1 <= len(columns) <= 2:
         raise ValueError(f"columns must name one or two columns; got {list(columns)}.")
     require_columns(correlations, (*_COLUMNS, *columns), "correlations have")
-    _check(correlations, columns)
-    ax = plt.gca() if ax is None else ax
+    data = labelled(correlations)
+    if kinds is not None:
+        data = data[data["kind"].isin(kinds)]
+    _check(data, columns)
+    correlations = data if "p_adjusted" in data else data.assign(p_adjusted=np.nan)
+    stars = "p_adjusted" in data
+    lines = correlations.groupby("kind")["evaluator"].nunique()
+    if ax is None:
+        row = 0.31 if "second_low" in correlations else 0.22
+        height = 1.6 + row * lines.sum() + 0.15 * len(lines)
+        _, (ax,) = canvas(TWO_COLUMN, float(height))
     rows = _order(correlations)
     tops = list(correlations[list(columns)].drop_duplicates().itertuples(index=False, name=None))
-    outer = list(dict.fromkeys(top[0] for top in tops))
-    tops.sort(key=lambda top: outer.index(top[0]))
+    first = list(dict.fromkeys(top[0] for top in tops))
+    tops.sort(key=lambda top: first.index(top[0]))
     cells = {
         (str(row["evaluator"]), *(row[name] for name in columns)): row
         for row in correlations.to_dict("records")
@@ -94,7 +121,7 @@ def plot_atlas(
     bar = {"orientation": "horizontal", "aspect": 60, "fraction": 0.02, "pad": 0.02}
     look = {"cmap": _SHADES, "vmin": -1, "vmax": 1, "linewidths": 0.6, "linecolor": "white"}
     names = {"xticklabels": False, "yticklabels": False, "cbar": colorbar, "cbar_kws": bar}
-    sns.heatmap(grid, ax=ax, **{**look, **names, **heatmap_kws})
+    sns.heatmap(grid, ax=ax, **look, **names)
     for y, (evaluator, _) in enumerate(rows):
         for x, top in enumerate(tops):
             if evaluator is not None:
@@ -112,19 +139,33 @@ def plot_atlas(
     missing = drawn - int(np.isfinite(grid).sum())
     words = f"Each cell: estimate and [{interval_label}]"
     words += f" and ({second_label})." if "second_low" in correlations.columns else "."
-    words += f" * Holm-adjusted p < {alpha:g}."
+    words += f" * Holm-adjusted p < {alpha:g}." if stars else ""
     doubted = correlations.get("reason", pd.Series(dtype="str")).fillna("").ne("")
     if (doubted & correlations["estimate"].notna()).any():
         words += " † No interval, or a doubtful one: see the table's reason."
     if missing:
         words += f" Hatched, –: undefined ({missing} of {drawn})."
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    words = textwrap.fill(words, int(figure.get_figwidth() * 16))
+    drawn_one = drawn_on(ax, data, _alt(correlations))
+    words = textwrap.fill(words, int(drawn_one.figure.get_figwidth() * 16))
     # From the right edge leftwards, where it may reach below the evaluators' names.
     ax.set_xlabel(words, fontsize=7, loc="right", multialignment="left")
     ax.xaxis.set_label_position("bottom")
-    return ax
+    return drawn_one
+
+
+def _alt(correlations: pd.DataFrame) -> str:
+    """Say what a map shows, and who is at its ends."""
+    means = correlations.groupby("evaluator", sort=False)["estimate"].mean().dropna()
+    words = (
+        "Heat map: for every evaluator and statistic the correlation with people, with its "
+        "interval; evaluators of a kind ordered by agreement."
+    )
+    if len(means):
+        words += (
+            f" On average the greatest is that of {means.idxmax()} ({means.max():.2f}), the least "
+            f"that of {means.idxmin()} ({means.min():.2f})."
+        )
+    return words
 
 
 def _check(correlations: pd.DataFrame, columns: Sequence[str]) -> None:
@@ -149,9 +190,9 @@ def _check(correlations: pd.DataFrame, columns: Sequence[str]) -> None:
 def _order(correlations: pd.DataFrame) -> list[tuple[str | None, str]]:
     """Give the map's rows, evaluator and kind; a kind's heading has no evaluator."""
     rows = correlations.groupby("evaluator", sort=False)
-    about = pd.DataFrame({"mean": rows["estimate"].mean(), "kind": ""})
-    if "kind" in correlations.columns:
-        about["kind"] = rows["kind"].first().astype(str)
+    about = pd.DataFrame({"mean": rows["estimate"].mean(), "kind": rows["kind"].first()})
+    if (about["kind"] == "Others").all():
+        about["kind"] = ""
     order: list[tuple[str | None, str]] = []
     for kind in dict.fromkeys(about["kind"]):
         order += [(None, kind)] if kind else []

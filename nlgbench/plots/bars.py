@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from nlgbench.plots.columns import require_columns
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
 from nlgbench.plots.intervals import draw_intervals
-from nlgbench.plots.style import GROUPS, HUMAN
+from nlgbench.plots.style import GROUPS, HUMAN, ONE_COLUMN, TWO_COLUMN
 
 _RATES = ("criterion", "measure", "estimate", "ci_low", "ci_high")
 _SCORES = ("panel", "system", "score", "ci_low", "ci_high", "human_quality")
@@ -28,15 +28,10 @@ _PRINTED: dict[str, Any] = {
 }
 
 
+@in_paper_style
 def plot_accuracy(
-    table: pd.DataFrame,
-    *,
-    ax: Axes | None = None,
-    chance: float | None = None,
-    ylabel: str = "Percent",
-    legend: bool = True,
-    **plot_kws: Any,
-) -> Axes:
+    table: pd.DataFrame, *, ax: Axes | None = None, chance: float | None = 50
+) -> Drawing:
     """Draw rates of judges, side by side for each criterion, with intervals.
 
     Parameters
@@ -46,19 +41,13 @@ def plot_accuracy(
         (accuracy, true positive rate, ...), ``estimate``, ``ci_low``, ``ci_high``. Optional
         ``published``: the printed value, an open diamond at the left of the estimate.
     ax : Axes, optional
-        Where to draw; the current axes by default.
-    chance : float, optional
-        The rate of guessing, drawn as a broken line.
-    ylabel : str, default "Percent"
-        Unit of the rates.
-    legend : bool, default True
-        Above the plot.
-    **plot_kws
-        Handed to `matplotlib.axes.Axes.plot` for the estimates.
+        Where to draw; a figure of its own by default.
+    chance : float, default 50
+        The rate of guessing, drawn as a broken line; None draws none.
 
     Returns
     -------
-    Axes
+    Drawing
         Measures from left to right in the order of `table`. An undefined rate is said in
         words.
 
@@ -66,10 +55,17 @@ def plot_accuracy(
     ------
     ValueError
         If a column is missing, there is no row, or a rate is given twice.
+
+    Examples
+    --------
+    >>> rate = {"criterion": "H1", "measure": "accuracy", "estimate": 60, "ci_low": 55}
+    >>> plot_accuracy(pd.DataFrame([rate | {"ci_high": 65}])).alt
+    'Rates in percent, with intervals. H1: accuracy 60.0 (55.0 to 65.0).'
     """
     require_columns(table, _RATES, "table has")
     _check(table, ["criterion", "measure"])
-    ax = plt.gca() if ax is None else ax
+    if ax is None:
+        _, (ax,) = canvas(ONE_COLUMN, 2.4)
     measures = list(dict.fromkeys(table["measure"]))
     criteria = list(dict.fromkeys(table["criterion"]))
     handles = []
@@ -80,7 +76,7 @@ def plot_accuracy(
         at = np.array([measures.index(name) for name in rows["measure"]]) + shift
         draw_intervals(ax, at, rows["ci_low"], rows["ci_high"], upright=True, color=color)
         look: dict[str, Any] = {"linestyle": "none", "marker": marker, "color": color}
-        look |= {"markersize": 4.5, "zorder": 3, **plot_kws}
+        look |= {"markersize": 4.5, "zorder": 3}
         ax.plot(at, rows["estimate"], **look)
         handles.append(Line2D([], [], label=criterion, **look))
         if "published" in rows:
@@ -100,20 +96,18 @@ def plot_accuracy(
         handles.append(Line2D([], [], color="#555555", lw=0.6, ls="--", label="chance"))
     ax.set_xticks(range(len(measures)), [textwrap.fill(str(name), 14) for name in measures])
     ax.set_xlim(-0.6, len(measures) - 0.4)
-    ax.set_ylabel(ylabel)
-    if legend:
-        above: dict[str, Any] = {"bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
-        ax.legend(handles=handles, loc="lower left", ncols=2, **above)
-    return ax
+    ax.set_ylabel("Percent")
+    above: dict[str, Any] = {"bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
+    ax.legend(handles=handles, loc="lower left", ncols=2, **above)
+    said = "; ".join(
+        f"{row.criterion}: {row.measure} {row.estimate:.1f} ({row.ci_low:.1f} to {row.ci_high:.1f})"
+        for row in table.itertuples()
+    )
+    return drawn_on(ax, table, f"Rates in percent, with intervals. {said}.")
 
 
-def plot_evaluator_bars(
-    table: pd.DataFrame,
-    *,
-    ax: Axes | None = None,
-    ncols: int = 3,
-    **bar_kws: Any,
-) -> Axes:
+@in_paper_style
+def plot_evaluator_bars(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
     """Draw each system's scores, one panel per evaluator, systems from best to worst for humans.
 
     Parameters
@@ -123,23 +117,26 @@ def plot_evaluator_bars(
         counterpart of), ``system`` (as it is to be written), ``score``, ``ci_low``, ``ci_high``,
         ``human_quality`` (orders the systems).
     ax : Axes, optional
-        Where to draw; the current axes by default.
-    ncols : int, default 3
-        Panels side by side.
-    **bar_kws
-        Handed to `matplotlib.axes.Axes.barh`.
+        Where to draw; a figure of its own by default.
 
     Returns
     -------
-    Axes
-        Empty but for its ``child_axes``, the panels, in the order of `table`. Each has a scale of
-        its own that holds zero; a panel's undefined scores are dashes.
+    Drawing
+        Its Axes are empty but for ``child_axes``, the panels, in the order of `table`: three side
+        by side, or two by two. Each has a scale of its own that holds zero; a panel's undefined
+        scores are dashes.
 
     Raises
     ------
     ValueError
         If a column is missing, there is no row, a score is given twice, or a system has two human
         qualities.
+
+    Examples
+    --------
+    >>> rows = [("BLEU", name, n, n, n, n) for n, name in enumerate("abc")]
+    >>> plot_evaluator_bars(pd.DataFrame(rows, columns=list(_SCORES))).alt[-47:]
+    "Spearman's correlation with people: BLEU 1.00."
     """
     require_columns(table, _SCORES, "table has")
     _check(table, ["panel", "system"])
@@ -149,11 +146,12 @@ def plot_evaluator_bars(
             f"system {quality['nunique'].idxmax()!r} has two values in the column 'human_quality', "
             "which orders the systems: it needs one."
         )
-    ax = plt.gca() if ax is None else ax
+    panels = list(dict.fromkeys(table["panel"]))
+    ncols = min(3 if len(panels) != 4 else 2, len(panels))
+    if ax is None:
+        _, (ax,) = canvas(TWO_COLUMN, 2.6 * -(-len(panels) // ncols))
     ax.set_axis_off()
     systems = quality["first"].sort_values(ascending=False, kind="stable").index
-    panels = list(dict.fromkeys(table["panel"]))
-    ncols = min(ncols, len(panels))
     nrows = -(-len(panels) // ncols)
     # In shares of a panel: gaps wide enough for ticks below, and for two lines of title above.
     wide, high = 1 / (ncols + 0.12 * (ncols - 1)), 1 / (nrows + 0.32 * (nrows - 1))
@@ -163,8 +161,13 @@ def plot_evaluator_bars(
         panel = ax.inset_axes((*corner, wide, high))  # a child, which layouts make room for
         scores = table[table["panel"] == title].set_index("system").reindex(systems)
         lanes = np.arange(len(systems))
-        look = {"color": "#9CC3DE", "edgecolor": HUMAN, "linewidth": 0.5, "height": 0.7}
-        panel.barh(lanes, scores["score"].fillna(0), **{**look, **bar_kws})
+        look: dict[str, Any] = {
+            "color": "#9CC3DE",
+            "edgecolor": HUMAN,
+            "linewidth": 0.5,
+            "height": 0.7,
+        }
+        panel.barh(lanes, scores["score"].fillna(0), **look)
         ends = scores["ci_low"], scores["ci_high"]
         draw_intervals(panel, lanes, *ends, upright=False, color="black")
         for lane in lanes[~np.isfinite(scores["score"])]:
@@ -175,7 +178,17 @@ def plot_evaluator_bars(
         panel.locator_params(axis="x", nbins=4)
         panel.set_ylim(len(systems) - 0.4, -0.6)
         panel.set_title(textwrap.fill(str(title), 30), loc="left", fontsize=7)
-    return ax
+    agree = {
+        str(title): own["score"].corr(own["human_quality"], method="spearman")
+        for title, own in table.groupby("panel", sort=False)
+    }
+    alt = (
+        "Scores of each system, systems from best to worst for people, with intervals. Spearman's "
+        "correlation with people: "
+        + "; ".join(f"{title} {value:.2f}" for title, value in agree.items())
+        + "."
+    )
+    return drawn_on(ax, table, alt)
 
 
 def _check(table: pd.DataFrame, key: list[str]) -> None:

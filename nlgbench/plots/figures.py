@@ -129,6 +129,13 @@ def canvas(
     return figure, tuple(axes.ravel())
 
 
+def drawn_on(ax: Axes, data: pd.DataFrame, alt: str, axes: Sequence[Axes] = ()) -> Drawing:
+    """Make the drawing of what stands on one Axes (or on others in its place)."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return Drawing(figure, tuple(axes) or (ax,), data, alt)
+
+
 def in_paper_style(plot: Callable[P, Drawing]) -> Callable[P, Drawing]:
     """Draw in paper style where a plot makes its own figure; given Axes keep their own style."""
 

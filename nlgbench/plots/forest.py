@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 
 from nlgbench.evaluators.names import label
 from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
 from nlgbench.plots.intervals import draw_intervals
 from nlgbench.plots.style import GROUPS, HUMAN, SYSTEM, TWO_COLUMN
 
@@ -118,7 +118,7 @@ def plot_forest(
         for one, value in zip(rows["evaluator"], rows["estimate"], strict=True)
     )
     alt = f"{xlabel} of each evaluator, with intervals: {said}."
-    return _drawing(ax, data, alt)
+    return drawn_on(ax, data, alt)
 
 
 @in_paper_style
@@ -199,13 +199,7 @@ def plot_flip(
         "majority labels would give if evaluator and majority erred independently, which is off "
         f"by at most {off:.2f}."
     )
-    return _drawing(ax, data, alt)
-
-
-def _drawing(ax: Axes, data: pd.DataFrame, alt: str) -> Drawing:
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    return Drawing(figure, (ax,), data, alt)
+    return drawn_on(ax, data, alt)
 
 
 def _check(table: pd.DataFrame, subject: str) -> None:

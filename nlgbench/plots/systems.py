@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from nlgbench.plots.columns import require_columns
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
 from nlgbench.plots.intervals import draw_intervals
 from nlgbench.plots.labels import place_labels
-from nlgbench.plots.style import HUMAN
+from nlgbench.plots.style import HUMAN, TWO_COLUMN
 
 
+@in_paper_style
 def plot_scatter_systems(
     table: pd.DataFrame,
     x: str,
@@ -24,8 +23,7 @@ def plot_scatter_systems(
     xlabel: str | None = None,
     ylabel: str | None = None,
     score_label: str = "",
-    **scatter_kws: Any,
-) -> Axes:
+) -> Drawing:
     """Draw systems by two scores, with their names and intervals.
 
     Parameters
@@ -36,18 +34,16 @@ def plot_scatter_systems(
     x, y : str
         Columns of the two scores.
     ax : Axes, optional
-        Where to draw; the current axes by default. Set the figure's size and the limits of shared
-        axes before: places of names are sought at that size.
+        Where to draw; a figure of its own by default. Set the figure's size and the limits of
+        shared axes before: places of names are sought at that size.
     xlabel, ylabel : str, optional
         Names of the axes; the columns' own by default.
     score_label : str, optional
         Written above the plot, such as a correlation with its interval.
-    **scatter_kws
-        Handed to `matplotlib.axes.Axes.scatter`.
 
     Returns
     -------
-    Axes
+    Drawing
         One collection of points, in the order of `table`. Systems without both scores are not
         drawn; the line above the plot says how many.
 
@@ -55,12 +51,18 @@ def plot_scatter_systems(
     ------
     ValueError
         If a column is missing.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"system": ["a", "b"], "x": [0, 1], "y": [1, 0]})
+    >>> plot_scatter_systems(table, "x", "y").alt
+    "y against x of 2 systems. Spearman's correlation of the two is -1.00."
     """
     require_columns(table, ("system", x, y), "table has")
-    ax = plt.gca() if ax is None else ax
+    if ax is None:
+        _, (ax,) = canvas(TWO_COLUMN, 3.4)
     known = table[np.isfinite(table[[x, y]]).all(axis=1)]
-    dots = {"s": 16, "color": HUMAN, "linewidth": 0, "zorder": 3}
-    ax.scatter(known[x], known[y], **{**dots, **scatter_kws})
+    ax.scatter(known[x], known[y], s=16, color=HUMAN, linewidth=0, zorder=3)
     lines: list[np.ndarray] = []
     for name, at, upright in ((x, y, False), (y, x, True)):
         if {f"{name}_low", f"{name}_high"} <= set(known.columns):
@@ -79,4 +81,7 @@ def plot_scatter_systems(
     if len(known):
         names = [str(name) for name in known["system"]]
         place_labels(ax, known[[x, y]].to_numpy(dtype=float), names, lines=lines)
-    return ax
+    rank = known[x].corr(known[y], method="spearman")
+    alt = f"{ax.get_ylabel()} against {ax.get_xlabel()} of {len(known)} systems"
+    alt += ", with intervals" if lines else ""
+    return drawn_on(ax, table, f"{alt}. Spearman's correlation of the two is {rank:.2f}.")

@@ -185,7 +185,7 @@ def test_the_atlas_writes_each_value_with_its_interval_and_star():
             "p_adjusted": [0.01, 0.05, np.nan],
         }
     )
-    ax = plot_atlas(table)
+    (ax,) = plot_atlas(table).axes
     words = [text.get_text() for text in ax.texts]
     assert words == ["1.00", "[.50, 1.00]", ".00", "−.53*", "[−.80, −.10]", "–"]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["better", "worse"]
@@ -211,18 +211,18 @@ def test_the_atlas_writes_a_second_interval_and_marks_doubt():
             "reason": ["", "two items"],
         }
     )
-    ax = plot_atlas(table, interval_label="95% over items")
+    (ax,) = plot_atlas(table, interval_label="95% over items").axes
     words = [text.get_text() for text in ax.texts]
     assert words == [".50*", "[.25, .75]", "(−.10, .90)", ".40†"]
     below = re.sub(r"\s+", " ", ax.get_xlabel())
     assert "[95% over items] and (95% interval over systems)" in below
     assert "† No interval, or a doubtful one" in below
-    assert "†" not in plot_atlas(table.iloc[:1], ax=plt.figure().subplots()).get_xlabel()
+    assert "†" not in plot_atlas(table.iloc[:1]).axes[0].get_xlabel()
 
 
 def test_the_atlas_groups_kinds_and_orders_each_by_agreement():
     table = correlations(9)
-    ax = plot_atlas(table, columns=("criterion", "statistic"))
+    (ax,) = plot_atlas(table).axes
     lines = [tick.get_text() for tick in ax.get_yticklabels()]
     kinds = ["human", "discriminative", "overlap", "diversity"]
     assert [line for line in lines if line in kinds] == kinds
@@ -234,8 +234,26 @@ def test_the_atlas_groups_kinds_and_orders_each_by_agreement():
     assert outer == ["H1", "H2"]
 
 
+def test_the_atlas_writes_what_correlate_gives_as_figures_do_and_by_kind():
+    names = ["svm_meta@natural/majority", "rouge_l", "minus_self_bleu_4", "rouge_2"]
+    table = pd.DataFrame({"evaluator": names, "statistic": "kendall_b", "dimension": "quality"})
+    table = table.assign(estimate=[0.1, 0.2, 0.3, 0.4], ci_low=0.0, ci_high=0.5, reason="")
+    drawn = plot_atlas(table)
+    (ax,) = drawn.axes
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == [
+        *("Word overlap", "ROUGE-2", "ROUGE-L", "Diversity", "minus Self-BLEU-4"),
+        *("Discriminators, trained/scored on", "SVM natural/majority"),
+    ]
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["τ-b"]
+    assert "Holm" not in ax.get_xlabel()
+    assert "the greatest is that of ROUGE-2 (0.40)" in drawn.alt
+    one = plot_atlas(table, kinds=["Diversity"])
+    assert one.data["evaluator"].tolist() == ["minus Self-BLEU-4"]
+    assert one.figure.get_figheight() < drawn.figure.get_figheight()
+
+
 def test_black_reads_on_every_shade_of_the_atlas():
-    mesh = plot_atlas(correlations(2), columns=("criterion", "statistic")).collections[0]
+    mesh = plot_atlas(correlations(2)).axes[0].collections[0]
     shades = mesh.get_cmap()(np.linspace(0, 1, 101))
     assert min(contrast(to_rgb(shade), "black") for shade in shades) >= 4.5
 
@@ -243,7 +261,7 @@ def test_black_reads_on_every_shade_of_the_atlas():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.drop(columns="p_adjusted"), "no column 'p_adjusted': they need evaluator"),
+        (lambda t: t.drop(columns="ci_low"), "no column 'ci_low': they need evaluator"),
         (lambda t: t.drop(columns="statistic"), "no column 'statistic'"),
         (lambda t: t.iloc[:0], "have no row"),
         (lambda t: pd.concat([t, t]), "two rows for evaluator 'Evaluator 0 .*, criterion 'H1', st"),
@@ -315,7 +333,7 @@ def test_the_flip_joins_labels_by_source_to_the_majority_and_to_independence():
 
 def test_rates_stand_side_by_side_with_what_was_printed_at_their_left():
     table = rates()
-    ax = plot_accuracy(table, chance=50)
+    (ax,) = plot_accuracy(table, chance=50).axes
     first, printed, second, _, chance = ax.lines
     assert first.get_ydata().tolist() == [66.6, 79.0, 54.3]
     assert (printed.get_xdata() < first.get_xdata()).all()
@@ -331,7 +349,7 @@ def test_rates_stand_side_by_side_with_what_was_printed_at_their_left():
 def test_panels_share_the_order_of_human_quality_and_hold_zero():
     table = panels(4)
     table.loc[3, ["score", "ci_low", "ci_high"]] = np.nan
-    ax = plot_evaluator_bars(table)
+    (ax,) = plot_evaluator_bars(table).axes
     assert len(ax.child_axes) == 4
     names = [tick.get_text() for tick in ax.child_axes[0].get_yticklabels()]
     assert names == NAMES[::-1]
@@ -365,13 +383,13 @@ def test_the_scatter_names_every_system_beside_its_own_point():
 def test_the_scatter_says_how_many_it_cannot_draw():
     table = points()
     table.loc[4, "quality"] = np.nan
-    ax = plot_scatter_systems(table, "self_bleu", "quality", score_label="r = .9")
+    (ax,) = plot_scatter_systems(table, "self_bleu", "quality", score_label="r = .9").axes
     assert ax.get_title(loc="left") == "r = .9; 1 of 12 undefined, not drawn"
     assert len(ax.collections[0].get_offsets()) == 11
     assert len(ax.texts) == 11
     assert [len(lines.get_segments()) for lines in ax.collections[1:]] == [11, 11]
     nothing = table.assign(quality=np.nan)
-    assert not plot_scatter_systems(nothing, "self_bleu", "quality", ax=plt.figure().gca()).texts
+    assert not plot_scatter_systems(nothing, "self_bleu", "quality").axes[0].texts
 
 
 @pytest.mark.parametrize(
