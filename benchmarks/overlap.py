@@ -15,8 +15,7 @@ import numpy as np
 from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.rouge.rouge import Rouge
 
-from nlgbench.evaluators.overlap.cider import cider
-from nlgbench.evaluators.overlap.rouge import rouge_l
+from nlgbench.evaluators.overlap import cider, rouge_l
 from nlgbench.generators.reviews import review_grammar
 
 SIZES = (300, 1_000, 3_000)

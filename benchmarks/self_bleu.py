@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nlgbench.evaluators.diversity.self_bleu import self_bleu
+from nlgbench.evaluators.diversity import self_bleu
 
 N = 6_500  # texts of one generator in D-test of Judge the Judges
 REQUIRED = {"fast-bleu": 20, "NLTK": 5_000}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
 
 import numpy as np
@@ -119,3 +119,27 @@ def check_n(n: int, name: str) -> None:
     """Refuse what is no whole number of at least 1."""
     if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
         raise ValueError(f"{name} must be a whole number, at least 1. Got {n!r}.")
+
+
+def span(values: Iterable[float], form: str = ".2f") -> str:
+    """Say from where to where numbers go; missing ones are left out.
+
+    >>> span([0.25, 0.12, 0.2]), span([150, 150], ",.0f"), span([float("nan")])
+    ('0.12 to 0.25', '150', 'none')
+    """
+    numbers = np.asarray(list(values), dtype=np.float64)
+    numbers = numbers[~np.isnan(numbers)]
+    if not len(numbers):
+        return "none"
+    low, high = format(numbers.min(), form), format(numbers.max(), form)
+    return low if low == high else f"{low} to {high}"
+
+
+def same_for_all(values: Iterable[float]) -> str:
+    """Say whether a count, of which one number is given, is the same everywhere.
+
+    >>> same_for_all([150, 150]), same_for_all([150, 149])
+    ('The same for all.', 'The median: 149 to 150.')
+    """
+    said = span(values, ",.0f")
+    return f"The median: {said}." if " to " in said else "The same for all."

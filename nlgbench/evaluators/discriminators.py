@@ -221,7 +221,7 @@ def majority_labels(study: Study) -> pd.Series:
             "has other values. Train on natural labels, or give a Series."
         )
     of = votes.groupby("output_id")["value"].agg(["mean", "size"])
-    share = of.loc[of["size"] == of["size"].mode().max(), "mean"]
+    share = of.loc[of["size"] == of["size"].mode().iloc[0], "mean"]
     share = share[share != 0.5]
     return (share > 0.5).astype("float64")
 

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from nlgbench.text import same_for_all as same_for_all
+from nlgbench.text import span as span
+
 
 def listed(parts: Iterable[object]) -> str:
     """Join what a sentence lists.
@@ -30,57 +33,6 @@ def listed(parts: Iterable[object]) -> str:
     if not words:
         return "none"
     return " and ".join([", ".join(words[:-1]), words[-1]]) if words[1:] else words[0]
-
-
-def span(values: Iterable[float], form: str = ".2f") -> str:
-    """Say from where to where numbers go.
-
-    Parameters
-    ----------
-    values : iterable of float
-        Missing ones are left out.
-    form : str
-        How a number is written, as in `format`.
-
-    Returns
-    -------
-    str
-        ``0.12 to 0.25``; the number alone where both ends are written alike; "none" where there is
-        no number.
-
-    Examples
-    --------
-    >>> span([0.25, 0.12, 0.2]), span([150, 150], ",.0f"), span([float("nan")])
-    ('0.12 to 0.25', '150', 'none')
-    """
-    numbers = np.asarray(list(values), dtype=np.float64)
-    numbers = numbers[~np.isnan(numbers)]
-    if not len(numbers):
-        return "none"
-    low, high = format(numbers.min(), form), format(numbers.max(), form)
-    return low if low == high else f"{low} to {high}"
-
-
-def same_for_all(values: Iterable[float]) -> str:
-    """Say whether a count, of which one number is given, is the same everywhere.
-
-    Parameters
-    ----------
-    values : iterable of float
-        The counts; at least one.
-
-    Returns
-    -------
-    str
-        A sentence.
-
-    Examples
-    --------
-    >>> same_for_all([150, 150]), same_for_all([150, 149])
-    ('The same for all.', 'The median: 149 to 150.')
-    """
-    said = span(values, ",.0f")
-    return f"The median: {said}." if " to " in said else "The same for all."
 
 
 def crew_sentence(truth: pd.DataFrame, *, n_annotators: int) -> str:

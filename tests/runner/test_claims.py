@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgbench import schema
-from nlgbench.analysis.printed.judges import not_recomputable, recompute
 from nlgbench.datasets.published import load_claims, load_printed
+from nlgbench.papers.judge_the_judges import not_recomputable, recompute
 from nlgbench.runner import claims, record
 
 CLAIMS = pd.DataFrame(
@@ -174,19 +174,18 @@ def test_a_threshold_of_ours_decides_nothing(threshold, value, below, above):
 
 
 def printed_ledger() -> pd.DataFrame:
-    """What a run of notebooks 01 and 05 records from printed numbers alone."""
-    run = record.open("05-evaluator-correlations", source="released")
-    run.claims(
-        recompute(),
-        id="{claim_id}",
-        value="value",
-        variant="{variant}",
-        reason="{reason}",
-        source="published",
-    )
-    for row in not_recomputable().to_dict("records"):
-        run.skip(row["claim_id"], row["reason"])
-    run.skip(["judge-the-judges/*"], "Not in this test.")
+    """What a run of notebooks 01, 05 and 05b records from printed numbers alone."""
+    cells = recompute().assign(source="published")
+    beside = cells["claim_id"].str.contains("/table[78]/")
+    parts = {"05-judges-in-print": cells[~beside], "05b-evaluator-correlations": cells[beside]}
+    ledgers = []
+    for name, rows in parts.items():
+        run = record.open(name, source="released")
+        run.claims(rows)
+        for row in not_recomputable().to_dict("records"):
+            run.skip(row["claim_id"], row["reason"])
+        run.skip(["judge-the-judges/*"], "Not in this test.")
+        ledgers.append(run.close())
     huse = record.open("01-huse-tradeoff", source="released")
     table1 = load_printed("huse/table1")
     huse.claims(
@@ -197,7 +196,7 @@ def printed_ledger() -> pd.DataFrame:
         source="published",
     )
     huse.skip("huse/*", "Not in this test.")
-    return pd.concat([run.close(), huse.close()], ignore_index=True)
+    return pd.concat([*ledgers, huse.close()], ignore_index=True)
 
 
 def test_what_follows_from_print_is_counted_apart():

@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgbench.analysis.printed.findings import (
+from nlgbench.datasets.published import load_lists
+from nlgbench.papers.judge_the_judges import (
     _agreement_under_independence,
     agreement_beyond_independence,
     detector_differences,
     findings,
     flip_under_independence,
+    generators,
 )
-from nlgbench.analysis.printed.judges import generators
-from nlgbench.datasets.published import load_lists
 from nlgbench.runner.claims import is_own
 
 

@@ -1,0 +1,1120 @@
+"""Garbacea, Carton, Yan and Mei (2019), doi:10.18653/v1/D19-1409: what answers its claims.
+
+First what follows from the printed tables alone (`answers_from_print`): quality is 100 - accuracy,
+for annotators and detectors alike. Table 13 correlates it with minus Self-BLEU, Table 15 with BLEU
+G-train as it is; both take the meta-discriminators from Table 4. Kendall's is tau-b; a star stands
+for p <= .05. Then what the released batch says (`answers`), or the counterpart on another study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from itertools import combinations, product
+from math import atanh, nan, sqrt, tanh
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import f_oneway, friedmanchisquare, kendalltau, norm, pearsonr, rankdata, spearmanr
+from scipy.stats import t as student
+from statsmodels.stats.multitest import multipletests
+
+from nlgbench.analysis.correlation import correlate, permutation_tests, significance_clusters
+from nlgbench.datasets.published import load_claims, load_lists, load_printed
+from nlgbench.evaluators.discriminators import discriminator_accuracy
+from nlgbench.evaluators.names import label, labelled
+from nlgbench.study import Study
+from nlgbench.text import same_for_all, span
+
+Floats = NDArray[np.float64]
+
+PAPER = "judge-the-judges"
+STATISTICS = {"kendall": kendalltau, "spearman": spearmanr, "pearson": pearsonr}
+# A unit of the last digit: some cells are cut off, and ours come from accuracies rounded to .01.
+TOLERANCE = 1e-4 + 1e-9
+_STARRED = 0.05
+
+#: Evaluators whose direction the paper claims, and the ends of these claims' ids, in order.
+DIRECTIONS = {
+    "bleu_4@coco": "bleu_ranks_as_people_do",
+    "rouge_l": "rouge_ranks_as_people_do",
+    "cider_d": "cider_ranks_as_people_do",
+    "meteor": "meteor_ranks_as_people_do",
+} | {
+    f"{model}_meta@natural/{scored}": f"{short}_{claim}"
+    for model, short in (
+        ("svm", "svm"),
+        ("naive_bayes", "nb"),
+        ("random_forest", "rf"),
+        ("xgboost", "xgboost"),
+    )
+    for scored, claim in (
+        ("natural", "reverses_people_on_natural_labels"),
+        ("majority", "ranks_as_people_do_on_majority_labels"),
+    )
+}
+
+# Rows and cells that do not follow, and what would let them; the tests find these values anew.
+_SUSPECTS = {
+    "table6/svm_individual_discriminators": (
+        "Table 5's 64.51 for MLE SeqGAN is the suspect: 65.03 to 65.12 in its place give all six "
+        "cells of this row, and no other single cell of Table 5 can."
+    ),
+    "table9/svm_meta_discriminator": (
+        "Four of Table 8's SVM cells repeat Table 7's. All six cells of this row follow with "
+        "Scheduled Sampling 50.00, SeqGAN 62.67, RankGAN 60.67, LeakGAN 63.33 in their place, or "
+        "with 50.67, 61.33, 60.67, 64.67; of counts out of 150 with no others."
+    ),
+    "table7/test_set_reviews_machine_generated/lstm": (
+        "SeqGAN's cell repeats RankGAN's 67.33; the printed average implies 54.00 there. Table 10 "
+        "follows from 67.33."
+    ),
+}
+
+
+def recompute() -> pd.DataFrame:
+    """Recompute what follows from the printed tables.
+
+    Returns
+    -------
+    DataFrame
+        A row per claim: claim_id; variant (``printed``: from other printed tables; ``authors'
+        lists``: from `load_lists`; ``printed coefficient``: a star whose coefficient can only be
+        taken as printed); value; ci_low, ci_high (NaN for what is arithmetic or a decision); p
+        (SciPy's, two-sided); n (generators); reason (why the value differs, or has no interval).
+        Correlations of Tables 6, 9, 10, 13 and 15; all 258 stars; averages of Tables 4, 7 and 8;
+        totals of Table 2.
+
+    Examples
+    --------
+    >>> found = recompute().set_index("claim_id")
+    >>> cell = found.loc["judge-the-judges/table10/rf_meta_discriminator/h2_kendall"]
+    >>> cell[["value", "ci_low", "ci_high"]].astype(float).round(3).tolist()
+    [-0.606, -0.821, -0.24]
+    """
+    cells = _cells()
+    rows = [cells, _stars(cells), _averages()]
+    return pd.concat(rows, ignore_index=True)
+
+
+def not_recomputable() -> pd.DataFrame:
+    """List the coefficients that no printed number speaks to: claim_id (a pattern), reason.
+
+    Stars are not among them.
+    """
+    rows = [
+        {
+            "claim_id": f"{PAPER}/table{number}/{metric}_evaluator/*{statistic}",
+            "reason": f"The {name} score of each generator on D-test is printed in a figure only.",
+        }
+        for number in (6, 13, 15)
+        for metric, name in (("meteor", "METEOR"), ("cider", "CIDEr"))
+        for statistic in STATISTICS
+    ]
+    rows += [
+        {
+            "claim_id": f"{PAPER}/table11/*{statistic}",
+            "reason": "Word-overlap scores on the annotated reviews with natural labels are not "
+            "printed; the authors' lists with majority labels give other values.",
+        }
+        for statistic in STATISTICS
+    ]
+    return pd.DataFrame(rows)
+
+
+def generators(number: int) -> pd.DataFrame:
+    """Load the twelve generators' rows of a printed table, without averages."""
+    return load_printed(f"{PAPER}/table{number}").iloc[:12]
+
+
+def correlation(statistic: str, x: pd.Series, y: pd.Series) -> dict[str, float]:
+    """Correlate two scores of the same generators: value, ci_low, ci_high, p, n.
+
+    The interval is Fisher's z with the standard error of Bonett and Wright (2000),
+    doi:10.1007/BF02294183: 1 / sqrt(n - 3) for Pearson, sqrt((1 + r^2 / 2) / (n - 3)) for
+    Spearman, sqrt(.437 / (n - 4)) for Kendall. It treats the generators as drawn from a
+    population of generators, and leaves out that an accuracy is itself an estimate.
+    """
+    found = STATISTICS[statistic](x, y)
+    value, n = float(found.statistic), len(x)
+    error = {
+        "pearson": 1 / sqrt(n - 3),
+        "spearman": sqrt((1 + value**2 / 2) / (n - 3)),
+        "kendall": sqrt(0.437 / (n - 4)),
+    }[statistic]
+    low = high = nan
+    if 1 - abs(value) > 1e-12:  # a perfect coefficient has no interval: z is infinite
+        half = norm.ppf(0.975) * error
+        low, high = tanh(atanh(value) - half), tanh(atanh(value) + half)
+    return {"value": value, "ci_low": low, "ci_high": high, "p": float(found.pvalue), "n": n}
+
+
+def inputs() -> dict[int, tuple[dict[str, pd.Series], dict[str, pd.Series]]]:
+    """Gather what each printed table of correlations was computed from.
+
+    Per table, the score of each recomputable row (higher is better), and what the rows are
+    correlated with, by the beginning of a column's name (``"h1_"``, or empty).
+    """
+    human = {f"{name}_": 100 - accuracy for name, accuracy in generators(3).items()}
+    detectors = {
+        number: {f"{name}_meta_discriminator": 100 - column for name, column in table.items()}
+        for number, table in ((n, generators(n)) for n in (4, 7, 8))
+    }
+    lists = load_lists()
+    overlap = {f"{name}_evaluator": lists[f"{name}_top10"] for name in ("bleu", "rouge")}
+    people = {f"{name}evaluator": quality for name, quality in human.items()}
+    everyone = {**people, **detectors[4], **overlap}
+    alone = {"svm_individual_discriminators": 100 - generators(5).iloc[:, 0]}
+    return {
+        6: ({**alone, **detectors[4], **overlap}, human),
+        9: (detectors[8], human),
+        10: (detectors[7], human),
+        13: (everyone, {"": -generators(12)["self_bleu"]}),
+        15: (everyone, {"": generators(14)["bleu_g_train"]}),
+    }
+
+
+def _cells() -> pd.DataFrame:
+    rows = []
+    for number, (scores, against) in inputs().items():
+        for row, score in scores.items():
+            origin = "authors' lists" if row in ("bleu_evaluator", "rouge_evaluator") else "printed"
+            for (prefix, other), statistic in product(against.items(), STATISTICS):
+                rows.append(
+                    {
+                        "claim_id": f"{PAPER}/table{number}/{row}/{prefix}{statistic}",
+                        "variant": origin,
+                        **correlation(statistic, score, other),
+                        "reason": _SUSPECTS.get(f"table{number}/{row}", ""),
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def _stars(cells: pd.DataFrame) -> pd.DataFrame:
+    """Decide every star: by the recomputed coefficient, or else by the printed one."""
+    recomputed = {cell["claim_id"]: cell for cell in cells.to_dict("records")}
+    rows = []
+    for number in (6, 9, 10, 11, 13, 15):
+        table = load_printed(f"{PAPER}/table{number}", marks=True)
+        for row, name in product(table.index, table.columns):
+            if name.endswith("_star"):
+                continue
+            claim_id = f"{PAPER}/table{number}/{row}/{name}"
+            taken: dict[str, Any] = {
+                "variant": "printed coefficient",
+                "p": _p_of_printed(name.split("_")[-1], table.loc[row, name]),
+            }
+            cell = recomputed.get(claim_id, taken)
+            decision = float(cell["p"] <= _STARRED)
+            why = f"p = {cell['p']:.2g} with n = 12; a decision has no interval."
+            if decision != table.loc[row, f"{name}_star"]:
+                why = f"The star is {'missing' if decision else 'spurious'}: {why}"
+            rows.append(
+                {
+                    "claim_id": f"{claim_id}_star",
+                    "variant": cell["variant"],
+                    **{"value": decision, "ci_low": nan, "ci_high": nan, "p": cell["p"], "n": 12},
+                    "reason": why,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _p_of_printed(statistic: str, value: float) -> float:
+    """Return the two-sided p of a coefficient over twelve generators without ties."""
+    n = 12
+    if statistic != "kendall":
+        return float(2 * student.sf(abs(value) * sqrt((n - 2) / (1 - value**2)), n - 2))
+    # A ranking with as many discordant pairs as the coefficient says has SciPy's exact p.
+    discordant = round((1 - value) / 2 * (n * (n - 1) // 2))
+    left, ranking = list(range(n)), []
+    while left:
+        place = min(discordant, len(left) - 1)
+        discordant -= place
+        ranking.append(left.pop(place))
+    return float(kendalltau(range(n), ranking).pvalue)
+
+
+def _averages() -> pd.DataFrame:
+    """Recompute the averages of Tables 4, 7 and 8 and the totals of Table 2."""
+    sizes = load_printed(f"{PAPER}/table2")
+    totals = sizes[["d_train", "d_valid", "d_test"]].sum(axis=1)
+    rows = [(f"table2/{row}/total", total, "") for row, total in totals.items()]
+    for number in (4, 7, 8):
+        table = load_printed(f"{PAPER}/table{number}")
+        everything, human, machine = table.index[12:]
+        weights = pd.Series(150.0, table.index[:12])
+        if number == 4:
+            most, google = sizes["d_test"]
+            weights = pd.Series(most, weights.index).where(weights.index != "google_lm", google)
+        for detector, column in table.items():
+            implied = (column.iloc[:12] * weights).sum() / weights.sum()
+            place = f"table{number}/{machine}/{detector}"
+            why = _SUSPECTS.get(place, "")
+            if number == 8:
+                why = _table8_reason(column)
+            rows += [
+                (place, implied, why),
+                (f"table{number}/{everything}/{detector}", column[[human, machine]].mean(), ""),
+            ]
+    return pd.DataFrame(
+        [
+            {
+                "claim_id": f"{PAPER}/{place}",
+                "variant": "printed",
+                **{"value": value, "ci_low": nan, "ci_high": nan, "p": nan, "n": nan},
+                "reason": f"{why} Arithmetic on printed cells has no interval.".strip(),
+            }
+            for place, value, why in rows
+        ]
+    )
+
+
+def _table8_reason(column: pd.Series) -> str:
+    """Say how far a detector's cells are from its average over machine-generated reviews."""
+    cells = int((column.iloc[:12] * 1.5).round().sum())
+    average = round(column.iloc[14] * 18)
+    why = f"The cells hold {cells} reviews of 1,800, the printed average {average}."
+    if column.name == "svm":
+        return (
+            f"{why} Four of the cells repeat Table 7's; values that let Table 9's row follow bring "
+            "the cells to 842 or 843."
+        )
+    return (
+        f"{why} All detectors but SVM are off by an odd number from -1 to 7, as if an odd number "
+        "of majority labels, seven or more, were others in the average."
+    )
+
+
+# Findings ------------------------------------------------------------------------------------
+
+
+def findings() -> pd.DataFrame:
+    """Gather the results that the paper states in words, or that its tables allow.
+
+    Columns as `recompute`, under ids of our own (``judge-the-judges/finding/...``): Self-BLEU
+    against lexical diversity (``table12``); ten against all references; the lists with majority
+    labels against the annotators; Table 9 if detectors and annotators were independent; how much
+    more they agree than that (percent points); differences between meta-discriminators (percent
+    points), and tests over the twelve generators (p-values).
+    """
+    diversity, lists = generators(12), load_lists()
+    quality = 100 - generators(3)
+    rows = [
+        {"claim_id": f"table12/{name}", **correlation(name, *(diversity[c] for c in diversity))}
+        for name in STATISTICS
+    ]
+    rows += [
+        {
+            "claim_id": f"ten_against_all_references/{metric}_{name}",
+            "variant": "authors' lists",
+            **correlation(name, lists[f"{metric}_top10"], lists[f"{metric}_all"]),
+        }
+        for metric, name in product(("bleu", "rouge"), STATISTICS)
+    ]
+    rows += [
+        {
+            "claim_id": f"majority_references/{metric}_evaluator/{human}_{name}",
+            "variant": "authors' lists",
+            **correlation(name, lists[f"{metric}_majority"], quality[human]),
+        }
+        for metric in ("bleu", "rouge", "meteor", "cider")
+        for human, name in product(quality, STATISTICS)
+    ]
+    rows += [
+        {
+            "claim_id": f"detectors_over_generators/table{number}_{name}",
+            "value": float(test(*(column for _, column in generators(number).items())).pvalue),
+            "n": 12,
+            "reason": "A p-value has no interval.",
+        }
+        for number in (4, 7)
+        for name, test in (("anova_p", f_oneway), ("friedman_p", friedmanchisquare))
+    ]
+    flip = flip_under_independence()
+    flip["claim_id"] = "flip_under_independence/" + flip["row"] + "/" + flip["column"]
+    beyond = agreement_beyond_independence()
+    beyond["claim_id"] = "agreement_beyond_independence/" + beyond["detector"]
+    pairs = detector_differences()
+    pairs["claim_id"] = (
+        "detector_differences/" + pairs["reviews"] + "/" + pairs["a"] + "_minus_" + pairs["b"]
+    )
+    table = pd.concat([pd.DataFrame(rows), flip, beyond, pairs], ignore_index=True)
+    table["claim_id"] = f"{PAPER}/finding/" + table["claim_id"]
+    table = table.fillna({"variant": "printed", "reason": ""})
+    return table[["claim_id", "variant", "value", "ci_low", "ci_high", "p", "n", "reason"]]
+
+
+def flip_under_independence() -> pd.DataFrame:
+    """Show Table 9 as it would be if detectors and annotators knew nothing of one another.
+
+    Returns
+    -------
+    DataFrame
+        A row per cell of Table 9: row, column, printed, recomputed (from Table 8), value (under
+        independence), ci_low, ci_high, p, n.
+
+    Notes
+    -----
+    Take a generator's reviews, and let the detector call a share p of them generated (Table 7),
+    the annotators' majority a share m (Table 3, H2). If the two are independent given the
+    generator, they agree on ``p m + (1 - p)(1 - m)``; quality is 100 minus that, in percent.
+    Where p > 1/2, agreement rises with m, which is what Table 9 correlates it with: labels by the
+    majority turn the sign by construction. Intervals: `judges.correlation`; they leave
+    out that p and m are estimates from 150 reviews.
+
+    Examples
+    --------
+    >>> found = flip_under_independence().set_index(["row", "column"])
+    >>> found.loc[("cnn_meta_discriminator", "h2_pearson"), ["printed", "value"]].round(2).tolist()
+    [0.9, 0.89]
+    """
+    quality, printed = 100 - generators(3), load_printed(f"{PAPER}/table9")
+    given, expected = generators(8), _agreement_under_independence()
+    rows = []
+    for detector, (human, name) in product(expected, product(quality, STATISTICS)):
+        row, column = f"{detector}_meta_discriminator", f"{human}_{name}"
+        rows.append(
+            {
+                "row": row,
+                "column": column,
+                "printed": printed.loc[row, column],
+                "recomputed": correlation(name, 100 - given[detector], quality[human])["value"],
+                **correlation(name, 100 - expected[detector], quality[human]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def agreement_beyond_independence() -> pd.DataFrame:
+    """Measure how much more detectors agree with the majority than independence gives.
+
+    A row per meta-discriminator: value (Table 8 minus what independence within each generator
+    gives, mean over generators, percent points; positive: they find the same reviews suspicious),
+    ci_low, ci_high (95%, Student's t over generators), p, n (generators), reason. Cells of Table 8
+    that repeat Table 7's SVM column are left out. Where a detector calls all reviews generated, it
+    cannot say anything: the difference is then the rounding of H2 and its few reviews of less than
+    five votes.
+    """
+    expected, given = _agreement_under_independence(), generators(8)
+    rows = []
+    for detector, column in given.items():
+        repeats = column == generators(7)[detector]
+        beyond = (column - expected[detector])[~repeats]
+        n = len(beyond)
+        mean, error = float(beyond.mean()), float(beyond.std() / sqrt(n))
+        half = float(student.ppf(0.975, n - 1)) * error
+        rows.append(
+            {
+                "detector": detector,
+                "value": mean,
+                "ci_low": mean - half,
+                "ci_high": mean + half,
+                "p": float(2 * student.sf(abs(mean / error), n - 1)),
+                "n": n,
+                "reason": f"{12 - n} cells that repeat Table 7's are left out." if n < 12 else "",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def detector_differences() -> pd.DataFrame:
+    """Test whether the meta-discriminators differ in accuracy on individual reviews.
+
+    A row per pair and set of reviews (``d_test``, Table 4; ``annotated``, Table 7): value (accuracy
+    of a minus that of b, percent points), ci_low, ci_high (95%), p (two-sided), p_holm (over the 21
+    pairs of a set), n (reviews), reason. Section 4.1.2 says that they do not differ significantly
+    on individual reviews. All judge the same reviews, and which they get wrong together is not
+    printed. The variance of the difference is therefore the largest that the two accuracies allow
+    (no review misjudged by both): ``(e_a + e_b - (e_a - e_b)^2) / n``, normal. The true interval is
+    no wider. D-test holds the generated reviews of Table 2 and as many human-written ones: Table
+    4's averages over all are the means of the two classes.
+    """
+    sizes = load_printed(f"{PAPER}/table2")["d_test"]
+    generated = 11 * sizes["model_in_table_1_except_google_lm"] + sizes["google_lm"]
+    sets = []
+    for reviews, number, n in (("d_test", 4, int(2 * generated)), ("annotated", 7, 3600)):
+        error = 1 - load_printed(f"{PAPER}/table{number}").iloc[12] / 100
+        rows = []
+        for a, b in combinations(error.index, 2):
+            difference = error[b] - error[a]
+            spread = sqrt((error[a] + error[b] - difference**2) / n)
+            half = norm.ppf(0.975) * spread
+            rows.append(
+                {
+                    **{"reviews": reviews, "a": a, "b": b, "value": 100 * difference},
+                    "ci_low": 100 * (difference - half),
+                    "ci_high": 100 * (difference + half),
+                    "p": 2 * norm.sf(abs(difference) / spread),
+                    "n": n,
+                    "reason": "Widest interval that the two accuracies allow: how often both "
+                    "misjudge the same review is not printed.",
+                }
+            )
+        table = pd.DataFrame(rows)
+        table["p_holm"] = multipletests(table["p"], method="holm")[1]
+        sets.append(table)
+    return pd.concat(sets, ignore_index=True)
+
+
+def _agreement_under_independence() -> pd.DataFrame:
+    """Return Table 8 as it would be under independence given the generator, in percent."""
+    detected, majority = generators(7) / 100, generators(3)["h2"] / 100
+    both = detected.mul(majority, axis=0)
+    return 100 * (both + (1 - detected).mul(1 - majority, axis=0))
+
+
+def repairs(
+    number: int, row: str, cells: Sequence[str], values: ArrayLike, *, tolerance: float = TOLERANCE
+) -> pd.DataFrame:
+    """Find what some printed accuracies would have to be for a row of correlations to follow.
+
+    `cells` are generators whose accuracy is in doubt (all others stay as printed), `values`
+    accuracies (percent) to try in each, in every combination; give them rounded to .01, as ties
+    with other cells count. The combinations that give all six printed coefficients of `row` in
+    Table 6, 9 or 10 within `tolerance` are returned, a column per cell.
+
+    >>> found = repairs(6, "svm_individual_discriminators", ["mle_seqgan"], [64.51, 65.03])
+    >>> found["mle_seqgan"].tolist()
+    [65.03]
+    """
+    quality = inputs()[number][0][row]
+    free = quality.index.get_indexer(pd.Index(cells))
+    human = generators(3)
+    target = load_printed(f"{PAPER}/table{number}").loc[row]
+    # Pearson's r from sums, which add over cells: quick enough to go through millions.
+    z = (human.mean() - human) / sqrt(len(human) - 1) / human.std()
+    kept = np.delete(np.arange(len(quality)), free)
+    tried = 100 - np.asarray(values, dtype=np.float64)
+    # The last cells go through at once, as many as make a million combinations at most.
+    at_once = max(1, int(6 / np.log10(max(2, len(tried)))))
+    first, last = free[:-at_once], free[-at_once:]
+    block = np.array(list(product(tried, repeat=len(last))))
+    rest = _sums(block, z.iloc[last]) + _sums(quality.to_numpy()[None, kept], z.iloc[kept])
+    pearson = target[["h1_pearson", "h2_pearson"]].to_numpy()
+    found = []
+    for head in product(tried, repeat=len(first)):
+        total = rest + _sums(np.array([head]), z.iloc[first])
+        spread = np.sqrt(total[:, 1] - total[:, 0] ** 2 / len(quality))
+        near = (np.abs(total[:, 2:] / spread[:, None] - pearson) <= tolerance).all(axis=1)
+        found += [(*head, *tail) for tail in block[near]]
+    sets = np.array(found).reshape(-1, len(free))
+    whole = np.tile(quality.to_numpy(), (len(sets), 1))
+    whole[:, free] = sets
+    ranks, of = np.unique(rankdata(whole, axis=1), axis=0, return_inverse=True)
+    wanted = [name for name in target.index if not name.endswith("pearson")]
+    follows = [
+        all(
+            abs(STATISTICS[name[3:]](rank, 100 - human[name[:2]]).statistic - target[name])
+            <= tolerance
+            for name in wanted
+        )
+        for rank in ranks
+    ]
+    good = np.array(follows, dtype=bool)[of.reshape(-1)]
+    return pd.DataFrame(np.round(100 - sets[good], 10), columns=list(cells))
+
+
+def _sums(block: Floats, z: pd.DataFrame) -> Floats:
+    """Return, per row, sum, sum of squares and products with H1 and H2."""
+    return np.column_stack([block.sum(axis=1), (block**2).sum(axis=1), block @ z.to_numpy()])
+
+
+# What this study, released, simulated or one's own, says ------------------------------------------
+
+
+#: What of the atlas the paper has: nlg-eval's BLEU, ROUGE-L and CIDEr (which is CIDEr-D).
+OVERLAP = (*(f"bleu_{n}@coco" for n in range(1, 5)), "rouge_l", "cider_d", "meteor")
+#: One evaluator of each kind, named before any correlation was seen: the paper's SVM, BLEU-4.
+_ONE_OF_EACH = (
+    *("bleu_4@coco", "minus_self_bleu_4", "training_overlap_4"),
+    *("svm_meta@natural/natural", "svm_meta@natural/majority", "svm_individual@natural/natural"),
+)
+NAMED = (
+    *combinations(_ONE_OF_EACH, 2),
+    ("bleu_4@coco", "rouge_l"),
+    ("bleu_4@coco", "cider_d"),
+)
+
+#: Models whose hyper-parameters are searched for at full effort.
+SEARCHED = ("svm", "naive_bayes", "logistic_regression")
+
+_RATES = {"all": "accuracy", "real": "true_positive_rate", "fake": "true_negative_rate"}
+_SHORT = {"svm": "svm", "naive_bayes": "nb", "random_forest": "rf", "xgboost": "xgboost"}
+_SHORT |= {"lstm": "lstm", "cnn": "cnn", "cnn_lstm": "cnn_lstm"}
+_STATISTICS = {"kendall_b": "τ-b", "spearman": "Spearman", "pearson": "Pearson"}
+_COLUMNS = (
+    *("claim_id", "variant", "value", "ci_low", "ci_high", "reason", "source", "comparable"),
+)
+
+
+def answers_from_print() -> pd.DataFrame:
+    """Answer what the printed tables alone can answer.
+
+    Returns
+    -------
+    DataFrame
+        ``claim_id, variant, value, ci_low, ci_high, reason, source`` ("published"),
+        ``comparable``, beside those that `recompute` has: correlations, stars, averages and totals,
+        but those of Tables 7 and 8, which stand beside counterparts in `answers`; and findings.
+
+    Examples
+    --------
+    >>> found = answers_from_print()
+    >>> found["source"].unique().tolist(), int(found["claim_id"].str.endswith("_star").sum())
+    (['published'], 258)
+    """
+    table = pd.concat([recompute(), findings()], ignore_index=True)
+    table = table[~table["claim_id"].str.contains("/table[78]/")]
+    return table.assign(source="published", comparable=True).reset_index(drop=True)
+
+
+def printed_cells() -> pd.DataFrame:
+    """Say of each recomputed cell of print whether it follows: table, row, column, value, ..."""
+    cells = recompute()
+    parts = cells["claim_id"].str.split("/", expand=True)
+    cells = cells.assign(table=parts[1], row=parts[2], column=parts[3])
+    claims = load_claims(PAPER).set_index("claim_id")
+    cells["published"] = cells["claim_id"].map(claims["published"])
+    cells["tolerance"] = cells["claim_id"].map(claims["tolerance"])
+    cells["follows"] = (cells["value"] - cells["published"]).abs() <= cells["tolerance"] + 1e-9
+    return cells
+
+
+def followed() -> pd.DataFrame:
+    """Count what follows from print: for each table its values and its stars, and of how many."""
+    cells = printed_cells()
+    is_star = cells["column"].str.endswith("_star")
+    groups = cells.assign(kind=np.where(is_star, "stars", "values")).groupby(["table", "kind"])
+    sums = groups["follows"].agg(["sum", "size"])
+    counts: pd.DataFrame = sums.unstack("kind").dropna(axis=1, how="all")  # type: ignore
+    order = sorted(counts.index, key=lambda name: int(name.removeprefix("table")))
+    return counts.loc[order].astype("Int64")
+
+
+def printed_table(number: int) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Lay out Table 6, 9 or 10 as recomputed: its cells, and the layout of a table for a paper."""
+    cells = printed_cells()
+    rows = cells[(cells["table"] == f"table{number}") & ~cells["column"].str.endswith("_star")]
+    key = rows["column"].str.split("_", expand=True)
+    names = {name.removesuffix("_b"): word for name, word in _STATISTICS.items()}
+    rows = rows.assign(criterion=key[0].str.upper(), statistic=key[1].map(names))
+    rows["row"] = rows["row"].str.replace("_", " ")
+    wide = rows.pivot(index="row", columns=["criterion", "statistic"], values="value")
+    wide = wide.loc[rows["row"].unique()]
+    follows = rows.pivot(index="row", columns=["criterion", "statistic"], values="follows")
+    layout = {
+        "table": wide,
+        "caption": f"Table {number} of Garbacea et al. (2019), recomputed from their printed "
+        "tables.",
+        "decimals": 4,
+        "marks": follows.loc[wide.index].map(lambda follows: "" if follows else "†"),
+        "note": "† differs from the printed cell; the ledger says why.",
+    }
+    return rows.drop(columns="tolerance"), layout
+
+
+def flips() -> pd.DataFrame:
+    """Set Tables 9 and 10 beside independence, for `plot_flip`: Spearman's correlation with H2."""
+    flip = flip_under_independence()
+    flip = flip[flip["column"] == "h2_spearman"].set_index("row")
+    natural, majority = (load_printed(f"{PAPER}/table{n}")["h2_spearman"] for n in (10, 9))
+    long = {short: name for name, short in _SHORT.items()}
+    names = flip.index.str.removesuffix("_meta_discriminator").map(long)
+    words = {"naive_bayes": "naive Bayes", "random_forest": "random forest"}
+    return pd.DataFrame(
+        {
+            "evaluator": [words.get(name, label(name)) for name in names],
+            "natural": natural.loc[flip.index],
+            "majority": majority.loc[flip.index],
+            "independence": flip["value"],
+            "independence_low": flip["ci_low"],
+            "independence_high": flip["ci_high"],
+        }
+    )
+
+
+def is_the_papers(study: Study) -> bool:
+    """Tell whether a study is the released batch as it came: what the paper's claims ask of."""
+    return study.pristine and study.source == "released"
+
+
+def generator_labels(study: Study) -> dict[str, str]:
+    """Give generators' names as the paper writes them, or as the study does."""
+    if not is_the_papers(study):
+        return {name: study.label(name) for name in [*study.systems, "human"]}
+    claims = load_claims(PAPER).set_index("claim_id")
+    found = claims["quantity"][claims["where"] == "table3"]
+    found = found.str.extract(r"Accuracy of H1 on (.*)")[0].dropna()
+    return {str(claim_id).split("/")[2]: str(name) for claim_id, name in found.items()}
+
+
+def people(h1: pd.DataFrame, h2: pd.DataFrame) -> pd.DataFrame:
+    """Put accuracy by votes (H1) and by majority (H2) together, in percent."""
+    table = pd.concat([h1.assign(criterion="h1"), h2.assign(criterion="h2")])
+    ends = ["estimate", "ci_low", "ci_high"]
+    return table.assign(**{end: 100 * table[end] for end in ends})
+
+
+def table3(study: Study, people: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Give people's accuracy on each generator, and the layout of a table for a paper."""
+    rows = people[~people["row"].isin(_RATES)]
+    labels = generator_labels(study)
+    ends = ["estimate", "ci_low", "ci_high"]
+    wide = rows.pivot(index="row", columns="criterion", values=ends).loc[rows["row"].unique()]
+    shown = pd.DataFrame(wide["estimate"]).rename(index=labels, columns=str.upper)
+    layout = {
+        "table": shown,
+        "caption": "Accuracy of people on each generator's reviews, in percent; lower is better.",
+        "intervals": tuple(
+            wide[end].set_axis(shown.index).set_axis(shown.columns, axis=1) for end in ends[1:]
+        ),
+    }
+    return rows, layout
+
+
+def figure2(study: Study, people: pd.DataFrame) -> pd.DataFrame:
+    """Lay out accuracy and rates of people for `plot_accuracy`, with what was printed."""
+    bars = people[people["row"].isin(_RATES)].assign(
+        measure=lambda rows: rows["row"].map(_RATES),
+        criterion=lambda rows: rows["criterion"].str.upper(),
+    )
+    if is_the_papers(study):
+        printed = load_printed(f"{PAPER}/figure2").rename_axis("criterion").reset_index()
+        published = printed.melt("criterion", var_name="measure", value_name="published")
+        published["criterion"] = published["criterion"].str.upper()
+        bars = bars.merge(published, on=["criterion", "measure"], validate="one_to_one")
+    return bars.assign(measure=bars["measure"].str.replace("_", " "))
+
+
+def quality(study: Study, people: pd.DataFrame) -> pd.DataFrame:
+    """Give 1 - accuracy of people by generator, as a table of system_scores (h1, h2)."""
+    rows = people[people["row"].isin(study.systems)]
+    return pd.DataFrame(
+        {
+            "system": rows["row"],
+            "evaluator": rows["criterion"],
+            "score": 1 - rows["estimate"] / 100,
+            "signature": "1 - accuracy",
+        }
+    ).reset_index(drop=True)
+
+
+def system_means(study: Study, evaluators: Sequence[str]) -> pd.DataFrame:
+    """Average scores of outputs by machine system: evaluator, system, mean, ci_low, ci_high."""
+    assert study.scores is not None
+    machine = study.outputs.loc[~study.outputs["is_human"], ["output_id", "system"]]
+    chosen = study.scores[study.scores["evaluator"].isin(evaluators)]
+    rows = chosen.merge(machine, on="output_id", validate="many_to_one")
+    found = rows.groupby(["evaluator", "system"], sort=False)["score"].agg(["mean", "sem"])
+    found = found.reset_index()
+    half = 1.96 * found.pop("sem")
+    return found.assign(ci_low=found["mean"] - half, ci_high=found["mean"] + half)
+
+
+def figure3(study: Study, data: Study, quality: pd.DataFrame) -> pd.DataFrame:
+    """Lay out overlap by generator for `plot_evaluator_bars`, the counterpart of Figure 3."""
+    assert study.scores is not None
+    there = set(study.scores["evaluator"])
+    chosen = [name for name in ("bleu_4@coco", "rouge_l", "cider_d", "meteor") if name in there]
+    drawn = system_means(study, chosen)
+    h1 = quality[quality["evaluator"] == "h1"].set_index("system")["score"]
+    return pd.DataFrame(
+        {
+            "panel": drawn["evaluator"].map(label).str.removesuffix(" (coco)"),
+            "system": drawn["system"].map(generator_labels(data)),
+            "score": drawn["mean"],
+            "ci_low": drawn["ci_low"],
+            "ci_high": drawn["ci_high"],
+            "human_quality": drawn["system"].map(h1),
+        }
+    )
+
+
+def diversity_plane(data: Study, diversity: pd.DataFrame) -> pd.DataFrame:
+    """Lay out distinct-2 and Self-BLEU by generator for `plot_scatter_systems`."""
+    ends = ["estimate", "ci_low", "ci_high"]
+    of = diversity.pivot(index="system", columns="evaluator", values=ends)
+    plane = pd.DataFrame({"system": of.index.map(generator_labels(data))}, index=of.index)
+    for name, evaluator in (("distinct", "distinct_2"), ("self_bleu", "self_bleu_4")):
+        for end, tail in zip(ends, ("", "_low", "_high"), strict=True):
+            plane[f"{name}{tail}"] = of[end][evaluator]
+    return plane
+
+
+def detected(data: Study, accuracy: pd.DataFrame, diversity: pd.DataFrame) -> pd.DataFrame:
+    """Lay out the SVM's accuracy and distinct-2 by generator for `plot_scatter_systems`."""
+    svm = accuracy[(accuracy["labels_scored"] == "natural") & ~accuracy["is_human"]]
+    svm = svm[svm["evaluator"] == "svm_meta@natural"]
+    lexical = diversity[diversity["evaluator"] == "distinct_2"].set_index("system")["estimate"]
+    return pd.DataFrame(
+        {
+            "system": svm["system"].map(generator_labels(data)),
+            "accuracy": svm["accuracy"],
+            "accuracy_low": svm["ci_low"],
+            "accuracy_high": svm["ci_high"],
+            "distinct": svm["system"].map(lexical),
+        }
+    )
+
+
+def judges_among_themselves(accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Correlate (Spearman) the judges' accuracies over generators, trained and scored on source."""
+    among = accuracy[(accuracy["labels_scored"] == "natural") & ~accuracy["is_human"]]
+    among = among[among["evaluator"].str.endswith("_meta@natural")]
+    ranks = among.pivot(index="system", columns="evaluator", values="accuracy")
+    ranks = ranks.rename(columns=lambda name: name.partition("_meta")[0])
+    return ranks.corr(method="spearman").rename_axis("judge")
+
+
+def judge_names(study: Study, *, full: bool) -> list[str]:
+    """Name the discriminators that can be had here: trained on source and majority, and alone."""
+    models = [*SEARCHED]
+    if study.source == "released" or full:
+        models += ["random_forest"] + ["xgboost"] * bool(find_spec("xgboost"))
+    models += ["lstm", "cnn", "cnn_lstm"] * (full and bool(find_spec("torch")))
+    names = [f"{model}_meta@{on}" for on in ("natural", "majority") for model in models]
+    return [*names, "svm_individual@natural"]
+
+
+def errors_of(names: Sequence[str]) -> list[str]:
+    """Name what counts a discriminator's wrong calls, by source and by majority."""
+    return [f"{name}/{by}" for by in ("natural", "majority") for name in names]
+
+
+def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: int) -> pd.DataFrame:
+    """Correlate evaluators with people by votes (H1) and by majority (H2), in two kinds of ways.
+
+    Returns
+    -------
+    DataFrame
+        As `correlate` over HITs (or items, where the study has none), and ``criterion``; ``p``,
+        ``p_adjusted`` (Holm over a column of the atlas), ``p_least``, ``p_method``, ``p_reason`` of
+        permutations of generators; ``second_low``, ``second_high``: the interval over generators.
+    """
+    judgments = study.judgments
+    hits = judgments is not None and (judgments["group_id"] != "").all()
+    key = ["criterion", "evaluator", "statistic"]
+    parts: dict[str, list[pd.DataFrame]] = {"hits": [], "systems": [], "stars": []}
+    for criterion, rule in (("H1", "mean"), ("H2", "majority")):
+        asked: dict[str, Any] = {"evaluators": evaluators, "aggregate": rule, "seed": seed}
+        asked |= {"dimension": study.dimension()}
+        wanted = {"n_resamples": n_resamples, **asked}
+        of_hits = correlate(study, clusters="group_id" if hits else None, **wanted)
+        of_systems = correlate(study, resample="systems", **wanted)
+        stars = permutation_tests(study, **asked)
+        for name, table in zip(parts, (of_hits, of_systems, stars), strict=True):
+            parts[name].append(table.assign(criterion=criterion))
+    over_hits, over_systems, stars = (pd.concat(tables) for tables in parts.values())
+    stars = stars.rename(columns={"reason": "p_reason"})
+    columns = [*key, "p", "p_adjusted", "p_least", "p_method", "p_reason"]
+    second = {"ci_low": "second_low", "ci_high": "second_high"}
+    found = over_hits.drop(columns=["p", "p_method"])
+    found = found.merge(stars[columns], on=key, how="left", validate="one_to_one")
+    over_systems = over_systems[[*key, *second]].rename(columns=second)
+    return found.merge(over_systems, on=key, validate="one_to_one")
+
+
+def with_truth(
+    study: Study, evaluators: Sequence[str], *, people: pd.DataFrame, seed: int
+) -> pd.DataFrame:
+    """Correlate evaluators, and people's system_scores, with the true quality of a simulated study.
+
+    True quality is the expected share of votes that take a system's texts for real.
+    """
+    assert study.truth is not None
+    true = study.truth["systems"]
+    true = true[~true["is_human"]][["system", "quality"]].rename(columns={"quality": "score"})
+    true = true.assign(evaluator="truth", signature="expected share of votes real")
+    everyone = [*evaluators, *people["evaluator"].unique()]
+    both = study.replace(system_scores=people)
+    return correlate(both, evaluators=everyone, against=true, seed=seed)
+
+
+def ranking(correlations: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Rank evaluators by Pearson's r with H1, cut where all above differ from all below."""
+    chosen = correlations[correlations["criterion"] == "H1"]
+    estimates = chosen[chosen["statistic"] == "pearson"].set_index("evaluator")["estimate"]
+    return significance_clusters(estimates, pairs.assign(p=pairs["p_adjusted"]))
+
+
+def atlas_layout(correlations: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Write an atlas as figures do, with the layout of a table for a paper."""
+    table = labelled(correlations)
+    columns, names = ["criterion", "statistic"], table["evaluator"].unique()
+    estimate, low, high = (
+        table.pivot(index="evaluator", columns=columns, values=end).loc[names]
+        for end in ("estimate", "ci_low", "ci_high")
+    )
+    caption = "Correlation of each evaluator with people over generators."
+    return table, {"table": estimate, "caption": caption, "intervals": (low, high)}
+
+
+def answers(
+    data: Study,
+    *,
+    people: pd.DataFrame | None = None,
+    agreement: pd.DataFrame | None = None,
+    corpus: pd.DataFrame | None = None,
+    diversity: pd.DataFrame | None = None,
+    scored: Study | None = None,
+    directions: pd.DataFrame | None = None,
+    partial: pd.DataFrame | None = None,
+    truth: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Answer the paper's claims from the released batch, or ask the same of another study.
+
+    Parameters
+    ----------
+    data : Study
+        As it was opened. Only the released one, as it came, answers claims of the paper; others
+        record under ``simulated/evaluator-correlations`` or ``study/<name>``.
+    people : DataFrame, optional
+        From `people`: Table 3, Figure 2, and the released batch's size.
+    agreement : DataFrame, optional
+        From `nlgbench.agreement`, of values and of right votes.
+    corpus : DataFrame, optional
+        Correlations of overlap with `quality`: Table 11.
+    diversity : DataFrame, optional
+        From `nlgbench.diversity`: Table 12, and the order of Self-BLEU.
+    scored : Study, optional
+        With scores: Table 14 (``training_overlap_4``) and Tables 5, 7 and 8 (discriminators).
+    directions : DataFrame, optional
+        Correlations with H1: the directions that the paper claims.
+    partial : DataFrame, optional
+        From `partial_correlations`.
+    truth : DataFrame, optional
+        Correlations with the true quality of a simulated study.
+
+    Returns
+    -------
+    DataFrame
+        ``claim_id, variant, value, ci_low, ci_high, reason, source, comparable``; averages of
+        Tables 7 and 8 follow from print, whatever the study.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("crowd", systems=["memorizer_50"], n_outputs=10, n_truth=0, seed=0)
+    >>> answers(study, agreement=nb.agreement(study))["claim_id"].iloc[-1]
+    'simulated/evaluator-correlations/krippendorff_alpha_value/memorizer_50'
+    """
+    of_print = recompute()
+    of_print = of_print[of_print["claim_id"].str.contains("/table[78]/")]
+    parts = [of_print.assign(source="published")]
+    real = is_the_papers(data)
+    start = PAPER if real else "simulated/evaluator-correlations"
+    start = f"study/{data.name}" if data.source == "study" else start
+    finding = f"{PAPER}/finding" if real else start
+    if people is not None:
+        parts += _of_people(people, start)
+        parts += [_of_batch(data, people)] if real else []
+    if agreement is not None:
+        slug = agreement["coefficient"] + "_" + agreement["coded"] + "/" + agreement["row"]
+        parts.append(_rows(agreement, finding + "/" + slug, reason=agreement["reason"]))
+    if corpus is not None and real:
+        parts.append(_of_corpus(corpus))
+    if diversity is not None and real:
+        parts += _of_diversity(diversity)
+    if scored is not None and real:
+        parts += _of_scores(scored)
+    if directions is not None and real:
+        there = directions[directions["evaluator"].isin(list(DIRECTIONS))]
+        why = there["evaluator"] + ", 95% interval over generators, " + there["n"].astype(str)
+        ids = f"{PAPER}/direction/" + there["evaluator"].map(DIRECTIONS)
+        parts.append(_rows(there, ids, reason=why + " as a sample (Fisher's z)."))
+    if partial is not None:
+        why = "Pearson with H1 over " + partial["n"].astype(str) + " generators, Self-BLEU held "
+        why = why + "constant; Fisher's z. " + partial["reason"]
+        ids = f"{finding}/partial_given_self_bleu/" + _slug(partial["evaluator"])
+        parts.append(_rows(partial, ids, reason=why))
+    if truth is not None:
+        ids = f"{start}/truth/" + _slug(truth["evaluator"]) + "/" + truth["statistic"]
+        parts.append(_rows(truth, ids, reason=truth["reason"]))
+    table = pd.concat(parts, ignore_index=True).reindex(columns=list(_COLUMNS))
+    table = table.fillna({"variant": "", "reason": "", "source": data.source})
+    return table.assign(comparable=table["comparable"].ne(False))
+
+
+def excuses(data: Study, evaluators: Sequence[str] = ()) -> pd.DataFrame:
+    """Say which claims cannot be answered, and why: claim_id (a pattern), reason."""
+    table = not_recomputable()
+    power = (
+        "The paper states alpha = .05 and the result alone. Of 180 usual sets of assumptions two "
+        "give 111: accuracy .7, margin .2, one-sided .025, with power .9 for non-inferiority or .8 "
+        "for equivalence (tables/power.csv)."
+    )
+    rows = [(f"{PAPER}/section3.3.1/power_analysis/*", power)]
+    if is_the_papers(data):
+        java = "METEOR runs at full effort, with Java and the extra meteor."
+        rows += [
+            (
+                f"{PAPER}/direction/{slug}",
+                java if name == "meteor" else "XGBoost needs the extra boosting.",
+            )
+            for name, slug in DIRECTIONS.items()
+            if name not in evaluators
+        ]
+    return pd.concat([table, pd.DataFrame(rows, columns=table.columns)], ignore_index=True)
+
+
+def _rows(table: pd.DataFrame, ids: pd.Series, *, value: str = "estimate", **more: Any) -> Any:
+    found = pd.DataFrame({"claim_id": ids, "value": table[value].astype("float64")})
+    for end in ("ci_low", "ci_high"):
+        found[end] = table.get(end, np.nan)
+    return found.assign(**more)
+
+
+def _slug(names: pd.Series) -> pd.Series:
+    return names.str.replace(r"[^a-z0-9.]+", "_", regex=True)
+
+
+def _of_people(people: pd.DataFrame, start: str) -> list[pd.DataFrame]:
+    of_class = people[people["row"].isin(_RATES)]
+    of_system = people[~people["row"].isin(_RATES)]
+    measure = of_class["row"].map(_RATES)
+    return [
+        _rows(of_system, start + "/table3/" + of_system["row"] + "/" + of_system["criterion"]),
+        _rows(of_class, start + "/figure2/" + of_class["criterion"] + "/" + measure),
+    ]
+
+
+def _of_batch(data: Study, people: pd.DataFrame) -> pd.DataFrame:
+    """Count what the released batch holds, and how often its reviews are taken for real."""
+    outputs, votes = data.outputs, data.judgments
+    assert votes is not None
+    sizes = outputs.groupby("system").size()
+    page = votes.drop_duplicates("output_id").merge(outputs, on="output_id", validate="one_to_one")
+    per_page = page.groupby("group_id")["is_human"].agg(["size", "sum"])
+    judging = votes.groupby("group_id")["annotator_id"].nunique()
+    n_fake = per_page["size"] - per_page["sum"]
+    n_five = int((judging == 5).sum())
+    machine = sizes.drop("human")
+    counts: list[tuple[str, Any, str]] = [
+        ("generators/count", len(machine), ""),
+        ("annotated_reviews/per_generator", machine.median(), same_for_all(machine)),
+        ("annotated_reviews/machine_generated", machine.sum(), ""),
+        ("annotated_reviews/human_written", sizes["human"], ""),
+        ("annotated_reviews/total", sizes.sum(), ""),
+        ("page/reviews", per_page["size"].median(), same_for_all(per_page["size"])),
+        ("page/real", per_page["sum"].median(), same_for_all(per_page["sum"])),
+        ("page/fake", n_fake.median(), same_for_all(n_fake)),
+        (
+            "page/annotators",
+            judging.median(),
+            f"{n_five} of {len(judging)} pages; {span(judging, '.0f')} in all.",
+        ),
+        (
+            "workers/distinct",
+            votes["annotator_id"].nunique(),
+            "Workers of accepted assignments, each of whom did one page; five on every page "
+            "would be 900.",
+        ),
+    ]
+    rows: list[dict[str, Any]] = [
+        {"claim_id": f"{PAPER}/section3.3.1/{slug}", "value": float(value), "reason": note}
+        for slug, value, note in counts
+    ]
+    real = people[(people["row"] == "real") & (people["criterion"] == "h1")].iloc[0]
+    place = f"{PAPER}/section5.1/amazon_reviews"
+    rows += [
+        {"claim_id": f"{place}/judged_human_written", "variant": "votes"}
+        | {"value": real["estimate"], "ci_low": real["ci_low"], "ci_high": real["ci_high"]},
+        {"claim_id": f"{place}/judged_generated", "variant": "votes"}
+        | {"value": 100 - real["estimate"]}
+        | {"ci_low": 100 - real["ci_high"], "ci_high": 100 - real["ci_low"]},
+    ]
+    return pd.DataFrame(rows)
+
+
+def table11(corpus: pd.DataFrame) -> pd.DataFrame:
+    """Lay out the counterpart of Table 11: evaluator, row, dimension (h1, h2), short, estimate."""
+    rows = {f"bleu_{n}@coco": "bleu_evaluator" for n in range(1, 5)}
+    rows |= {name: f"{name.partition('_')[0]}_evaluator" for name in OVERLAP if "bleu" not in name}
+    table = corpus.assign(evaluator=corpus["evaluator"].str.removeprefix("corpus_"))
+    table = table[table["evaluator"].isin(list(rows))]
+    return table.assign(
+        row=table["evaluator"].map(rows), short=table["statistic"].str.removesuffix("_b")
+    )
+
+
+def _of_corpus(corpus: pd.DataFrame) -> pd.DataFrame:
+    table = table11(corpus)
+    ids = f"{PAPER}/table11/" + table["row"] + "/" + table["dimension"] + "_" + table["short"]
+    why = (
+        "Other references: the authors' sent2vec neighbors were not released. The BLEU order is "
+        "not printed. Interval: generators as a sample (Fisher's z)."
+    )
+    variant = table["evaluator"] + ", TF-IDF references"
+    return _rows(table, ids, variant=variant, reason=why, comparable=False)
+
+
+def _of_diversity(diversity: pd.DataFrame) -> list[pd.DataFrame]:
+    columns = {"self_bleu_4": "self_bleu"}
+    columns |= {f"distinct_{n}": "lexical_diversity" for n in (1, 2, 3)}
+    why = (
+        "The full generated sets were not released; both measures depend on the number of texts, "
+        "and the n-gram order of lexical diversity is not printed."
+    )
+    parts = []
+    for evaluator, column in columns.items():
+        own = diversity[diversity["evaluator"] == evaluator]
+        ids = f"{PAPER}/table12/" + own["system"] + f"/{column}"
+        variant = f"{evaluator} of 150 annotated reviews"
+        parts.append(_rows(own, ids, variant=variant, reason=why, comparable=False))
+    order = self_bleu_order(diversity)
+    why = "Levels differ: 150 reviews of each generator here, thousands there."
+    ids = pd.Series(f"{PAPER}/direction/self_bleu_order", order.index)
+    return [*parts, _rows(order, ids, reason=why)]
+
+
+def self_bleu_order(diversity: pd.DataFrame) -> pd.DataFrame:
+    """Correlate (Spearman) Self-BLEU of the released reviews with the printed one."""
+    own = diversity[diversity["evaluator"] == "self_bleu_4"].set_index("system")["estimate"]
+    printed = load_printed(f"{PAPER}/table12")["self_bleu"].reindex(own.index)
+    return pd.DataFrame([correlation("spearman", own, printed)]).rename(
+        columns={"value": "estimate"}
+    )
+
+
+def _of_scores(scored: Study) -> list[pd.DataFrame]:
+    near = system_means(scored, ["training_overlap_4"])
+    parts = [
+        _rows(
+            near,
+            f"{PAPER}/table14/" + near["system"] + "/bleu_g_train",
+            value="mean",
+            variant="1,800 real reviews in place of G-train",
+            reason="G-train was not released; neighbors by TF-IDF, BLEU-4 with NLTK's method 1.",
+            comparable=False,
+        )
+    ]
+    classes = {f"{which}": f"test_set_reviews_{which}_written" for which in ("human",)}
+    classes |= {"machine": "test_set_reviews_machine_generated", "all": "test_set_reviews_all"}
+    why = (
+        "Trained out of fold on the annotated reviews themselves: D-train was not released. "
+        "Wilson interval; training on other texts is left out."
+    )
+    for number, labels in ((7, "natural"), (8, "majority")):
+        of_system = discriminator_accuracy(scored, labels=labels)
+        of_system = of_system[of_system["system"] != "human"]
+        wide = [discriminator_accuracy(scored, labels=labels, by=by) for by in ("class", "all")]
+        together = pd.concat(wide)
+        rows = pd.concat([of_system, together.assign(system=together["system"].map(classes))])
+        rows = rows[rows["labels_trained"] == "natural"]
+        rows[["accuracy", "ci_low", "ci_high"]] *= 100
+        alone = rows[rows["evaluator"] == "svm_individual@natural"]
+        rows = rows[rows["evaluator"].str.endswith("_meta@natural")]
+        column = rows["evaluator"].str.partition("_meta")[0].map(_SHORT)
+        rows, column = rows[column.notna()], column.dropna()
+        told = {"variant": "annotated set, out of fold", "reason": why, "comparable": False}
+        ids = f"{PAPER}/table{number}/" + rows["system"] + "/" + column
+        parts.append(_rows(rows, ids, value="accuracy", **told))
+        if number == 7:
+            alone = alone[~alone["system"].str.startswith("test_set")]
+            ids = f"{PAPER}/table5/" + alone["system"] + "/individual_svm_adversarial_evaluators"
+            parts.append(_rows(alone, ids, value="accuracy", **told))
+    return parts

@@ -1,0 +1,152 @@
+"""What answers the claims of Judge the Judges, from its own study and from others."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench.analysis.correlation import partial_correlations
+from nlgbench.datasets.published import load_claims, load_printed
+from nlgbench.papers import judge_the_judges as paper
+
+NAMES = ["rouge_l", "bleu_4@coco", "minus_self_bleu_4", "training_overlap_4"]
+JUDGES = ["svm_meta@natural", "svm_meta@majority", "svm_individual@natural"]
+SYSTEMS = ["memorizer_50", "corrupted_0.5", "grammar_t0.7", "grammar_t1.0"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return nb.simulate("crowd", systems=SYSTEMS, n_outputs=20, n_truth=50, seed=1)
+
+
+@pytest.fixture(scope="module")
+def scored(data):
+    references = nb.nearest_references(data, n=3, lower=True)
+    names = [*NAMES, "corpus_bleu_4@coco", *JUDGES, *paper.errors_of(JUDGES)]
+    options = {"discriminators": {"n_folds": 3}}
+    return nb.score(data, names, references=references, options=options)
+
+
+@pytest.fixture(scope="module")
+def people(data):
+    return paper.people(*(nb.accuracy(data, rule=rule) for rule in ("votes", "majority")))
+
+
+def test_print_answers_every_claim_but_those_that_stand_beside_data():
+    claims = load_claims(paper.PAPER)
+    found = paper.answers_from_print()
+    own = set(claims.loc[claims["notebook"] == "05-judges-in-print", "claim_id"])
+    answered = set(found["claim_id"]) - {one for one in found["claim_id"] if "/finding/" in one}
+    assert answered <= own
+    assert found["value"].notna().all()
+    assert paper.followed().loc["table10"].tolist() == [38, 42, 42, 42]
+
+
+def test_a_printed_table_marks_the_cells_that_do_not_follow():
+    cells, layout = paper.printed_table(6)
+    assert layout["table"].shape == layout["marks"].shape == (10, 6)
+    assert (layout["marks"] == "†").to_numpy().sum() == (~cells["follows"]).sum() == 6
+    assert cells["statistic"].unique().tolist() == ["τ-b", "Spearman", "Pearson"]
+
+
+def test_the_flip_is_that_of_tables_9_and_10():
+    table = paper.flips().set_index("evaluator")
+    assert table.index.tolist()[3:5] == ["SVM", "random forest"]
+    printed = load_printed("judge-the-judges/table10")["h2_spearman"]
+    assert table.loc["SVM", "natural"] == printed["svm_meta_discriminator"]
+    assert (table["natural"] < 0).all() and (table["majority"] > 0).all()
+
+
+def test_a_simulated_study_answers_under_its_own_ids(data, people):
+    agreement = nb.agreement(data)
+    found = paper.answers(data, people=people, agreement=agreement)
+    own = found[found["source"] == "simulated"]
+    start = "simulated/evaluator-correlations"
+    assert own["claim_id"].str.startswith(start).all()
+    assert len(own) == 2 * len(SYSTEMS) + 6 + len(agreement)
+    by_id = own.set_index("claim_id")["value"]
+    h1 = nb.accuracy(data).set_index("row")["estimate"]
+    assert by_id[f"{start}/table3/memorizer_50/h1"] == pytest.approx(100 * h1["memorizer_50"])
+    assert by_id[f"{start}/figure2/h1/true_positive_rate"] == pytest.approx(100 * h1["real"])
+    print_rows = found[found["source"] == "published"]
+    assert print_rows["claim_id"].str.contains("table[78]").all() and len(print_rows) == 28
+
+
+def test_ones_own_study_answers_under_its_name(data, people, tmp_path):
+    data.write(tmp_path / "mine")
+    mine = nb.read_study(tmp_path / "mine", name="mine")
+    found = paper.answers(mine, people=people)
+    theirs = paper.answers(data, people=people)
+    own = found[found["source"] == "study"].reset_index(drop=True)
+    assert own["claim_id"].str.startswith("study/mine/").all()
+    same = theirs[theirs["source"] == "simulated"].reset_index(drop=True)
+    tails = [ids.str.split("/", n=2).str[2] for ids in (own["claim_id"], same["claim_id"])]
+    pd.testing.assert_series_equal(*tails)
+    pd.testing.assert_series_equal(own["value"], same["value"])
+
+
+def test_the_atlas_holds_two_intervals_and_permutations(scored):
+    names = [*NAMES, *paper.errors_of(JUDGES)]
+    table = paper.atlas(scored, names, n_resamples=20, seed=0)
+    assert len(table) == 2 * 3 * len(names)
+    h1 = nb.correlate(scored, evaluators=["rouge_l"], clusters="group_id", n_resamples=20)
+    ours = table[(table["criterion"] == "H1") & (table["evaluator"] == "rouge_l")]
+    np.testing.assert_allclose(ours["estimate"], h1["estimate"])
+    over_systems = nb.correlate(
+        scored, evaluators=["rouge_l"], resample="systems", aggregate="majority", n_resamples=20
+    )
+    ours = table[(table["criterion"] == "H2") & (table["evaluator"] == "rouge_l")]
+    np.testing.assert_allclose(ours["second_low"], over_systems["ci_low"])
+    assert (ours["p_adjusted"] >= ours["p"]).all()
+    written, layout = paper.atlas_layout(table)
+    assert layout["table"].shape == (len(names), 6)
+    assert written["evaluator"].iloc[0] in ("ROUGE-L", "BLEU-4 (coco)")
+
+
+def test_truth_and_partial_correlations_are_answered(data, scored, people):
+    quality = paper.quality(data, people)
+    h1 = quality[quality["evaluator"] == "h1"]
+    truth = paper.with_truth(scored, NAMES, people=h1, seed=0)
+    assert set(truth["evaluator"]) == {*NAMES, "h1"}
+    given = {"given": "minus_self_bleu_4", "evaluators": NAMES, "against": h1}
+    partial = partial_correlations(scored, **given)
+    found = paper.answers(data, truth=truth, partial=partial)
+    ids = found["claim_id"]
+    assert "simulated/evaluator-correlations/truth/bleu_4_coco/kendall_b" in set(ids)
+    assert ids.str.contains("/partial_given_self_bleu/").sum() == len(NAMES) - 1
+
+
+def test_figures_are_laid_out_for_their_plots(data, scored, people):
+    quality = paper.quality(data, people)
+    bars = paper.figure3(scored, data, quality)
+    assert bars["panel"].unique().tolist() == ["BLEU-4", "ROUGE-L"] or len(bars) == 8
+    assert set(bars["system"]) == {name.replace("_", " ") for name in SYSTEMS}
+    diversity = nb.diversity(data, n_resamples=5)
+    plane = paper.diversity_plane(data, diversity)
+    accuracy = nb.discriminator_accuracy(scored)
+    panel = paper.detected(data, accuracy, diversity)
+    assert len(plane) == len(panel) == len(SYSTEMS)
+    for drawn in (
+        nb.plot_accuracy(paper.figure2(data, people)),
+        nb.plot_evaluator_bars(bars),
+        nb.plot_scatter_systems(plane, "distinct", "self_bleu"),
+        nb.plot_scatter_systems(panel, "distinct", "accuracy"),
+    ):
+        assert drawn.alt
+    assert paper.judges_among_themselves(accuracy).loc["svm", "svm"] == 1
+    rows, layout = paper.table3(data, people)
+    assert layout["table"].shape == (len(SYSTEMS), 2) and len(rows) == 2 * len(SYSTEMS)
+
+
+def test_the_released_batch_answers_the_papers_claims(scored, people):
+    """Its counterparts' ids are those of the claims, whatever the texts."""
+    claims = set(load_claims(paper.PAPER)["claim_id"])
+    machine = load_printed("judge-the-judges/table12").index
+    names = dict(zip(SYSTEMS, machine, strict=False))
+    ids = scored.outputs.replace({"system": names})
+    own = scored.replace(outputs=ids, system_scores=None)
+    found = pd.concat(paper._of_scores(own))
+    assert set(found["claim_id"]) <= claims
+    assert found["comparable"].eq(False).all()
+    tables = found["claim_id"].str.split("/").str[1].value_counts()
+    assert tables.to_dict() == {"table14": 4, "table7": 7, "table8": 7, "table5": 4}
