@@ -15,8 +15,8 @@ Worlds: two Gaussian classes (`nlgbench.worlds.gaussian`: two systems, and one t
 do), also with half of the variance of quality shared by item, and with three times as many machine
 outputs as human ones; and reviews (`nlgbench.worlds.reviews`), rated with whole numbers, 0 to 5, so
 that judgments tie, most with three annotators. Features are drawn as arrays, without tables, as
-worlds of tables cost ten times as much; what is measured is `huse_intervals` and `huse_difference`
-from the result on.
+worlds of tables cost ten times as much; what is measured is `huse` and `huse_difference` from the
+features on.
 
 The width is set beside an oracle's: 1.96 standard deviations of the score over worlds (crews).
 """
@@ -25,16 +25,16 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from nlgbench.analysis.huse import HuseResult, huse
 from nlgbench.analysis.huse.neighbors import leave_one_out, twice_error
-from nlgbench.analysis.huse.uncertainty import result_difference, result_intervals
+from nlgbench.analysis.huse.score import Compared, difference, intervals
 from nlgbench.generators.reviews import review_grammar
+from nlgbench.study import trusted
 from nlgbench.worlds import annotators, gaussian
 from nlgbench.worlds import reviews as worlds
 
@@ -70,30 +70,41 @@ class Drawn:
     limits: dict[str, dict[str, float]]
 
 
-def result_of(logprob: np.ndarray, judgment: np.ndarray, n_human: int, system: str) -> HuseResult:
-    """Score features as `huse` scores those of tables."""
+def compared(
+    logprob: np.ndarray,
+    judgment: np.ndarray,
+    n_human: int,
+    system: str,
+    judgments: np.ndarray | None = None,
+) -> Compared:
+    """Put features together as `huse` does those of tables; `judgments` has a column for each."""
     n = len(judgment)
     is_human = np.arange(n) < n_human
     item = np.where(is_human, np.arange(n), np.arange(n) - n_human)
     owner = np.where(is_human, "human", system)
-    features = pd.DataFrame(
-        {
-            "dataset": "simulated",
-            "output_id": [f"{who}_{number}" for who, number in zip(owner, item, strict=True)],
-            "item_id": item.astype(str),
-            "system": owner,
-            "is_human": is_human,
-            "scaled_logprob": logprob / logprob.std(),
-            "scaled_judgment": judgment / judgment.std(),
-        }
+    ids = [f"{who}_{number}" for who, number in zip(owner, item, strict=True)]
+    outputs = pd.DataFrame(
+        {"output_id": ids, "item_id": item.astype(str), "system": owner, "is_human": is_human}
     )
-    return replace(
-        TEMPLATE,
-        **scores_of(features["scaled_logprob"].to_numpy(), judgment[None], n_human)[0],
-        features=features,
+    tables_of = {} if judgments is None else {"judgments": judgments_of(ids, judgments)}
+    raw = np.column_stack([logprob, judgment])
+    scales = raw.std(axis=0)
+    return Compared(
+        study=trusted(outputs, **tables_of),
         system=system,
-        dataset="simulated",
-        n_outputs=n,
+        dimension="typicality",
+        rows=np.arange(n),
+        is_machine=~is_human,
+        raw=raw,
+        points=raw / scales,
+        scales=(scales[0], scales[1]),
+        n_neighbors=K,
+        ties="exact",
+        label_ties="human",
+        scaling="unit variance",
+        length="per token",
+        n_judgments=0,
+        n_floored=0,
     )
 
 
@@ -109,15 +120,6 @@ def scores_of(logprob: np.ndarray, judgments: np.ndarray, n_human: int) -> list[
         )
         found.append({"huse": one, "huse_q": other, "huse_d": 1 + one - other})
     return found
-
-
-def _template() -> HuseResult:
-    study = worlds.gaussian_world(n_outputs=20, n_annotators=1, seed=0).study
-    assert study.logprobs is not None and study.judgments is not None
-    return huse(study.outputs, study.logprobs, study.judgments, system="t0.7", n_neighbors=K)
-
-
-TEMPLATE = _template()
 
 
 def gaussian_studies(cell: Cell, rng: np.random.Generator) -> Iterator[Drawn]:
@@ -189,50 +191,48 @@ def measure(cell: Cell, *, n_resamples: int, n_crews: int, seed: int) -> pd.Data
     for number, study in zip(range(cell.n_worlds), cell.world(cell, rng), strict=False):
         # Human outputs are judged once for all systems.
         n_human = cell.n[0]
-        parts, judged = {}, {}
+        parts: dict[str, Compared] = {}
+        human: np.ndarray | None = None
         for name, (logprob, quality) in study.systems.items():
             judgments = study.judge(quality)
-            judgments[:n_human] = judged.setdefault("human", judgments[:n_human])
-            judged[name] = judgments
-            parts[name] = result_of(logprob, judgments.mean(axis=1), n_human, name)
+            if human is not None:
+                judgments[:n_human] = human
+            human = judgments[:n_human]
+            all_of = judgments if "annotators" in cell.intervals else None
+            parts[name] = compared(logprob, judgments.mean(axis=1), n_human, name, all_of)
         names = list(parts)
         for over in cell.intervals:
             tables_of = []
             if over == "difference":
-                table = result_difference([parts[name] for name in names[:2]], **options)
+                table = difference([parts[name] for name in names[:2]], **options)
                 tables_of.append(table.assign(system=" - ".join(names[:2])))
             elif over == "annotators":
                 for name in names[:2]:
-                    table = judgments_of(parts[name], judged[name])
-                    table = result_intervals(parts[name], table, over, k=K, **options)
+                    table = intervals(parts[name], resample="annotators", **options)
                     logprob, quality = study.systems[name]
                     means = [study.others(quality).mean(axis=1) for _ in range(n_crews)]
                     rows = scores_of(logprob / logprob.std(), np.array(means), n_human)
                     again = pd.DataFrame(rows)[table["score"]]
                     target = {"target": again.mean().array, "sd": again.std().array}
-                    tables_of.append(table.assign(**target))
+                    tables_of.append(table.assign(system=name, **target))
             else:
                 for name, one in parts.items():
-                    table = result_intervals(one, NOTHING, over, k=K, **options)
+                    table = intervals(one, resample=over, **options)
                     limits = study.limits.get(name, {})
-                    tables_of.append(table.assign(limit=table["score"].map(limits)))
+                    tables_of.append(table.assign(system=name, limit=table["score"].map(limits)))
             found += [
                 table.assign(world=number, crew=study.crew, interval=over) for table in tables_of
             ]
     return pd.concat(found, ignore_index=True).assign(cell=cell.name)
 
 
-NOTHING = pd.DataFrame()  # no judgments are needed but over annotators
-
-
-def judgments_of(result: HuseResult, values: np.ndarray) -> pd.DataFrame:
+def judgments_of(ids: list[str], values: np.ndarray) -> pd.DataFrame:
     n_outputs, n = values.shape
     return pd.DataFrame(
         {
-            "dataset": result.dataset,
-            "output_id": np.repeat(result.features["output_id"].to_numpy(), n),
+            "output_id": np.repeat(ids, n),
             "annotator_id": np.tile(np.arange(n).astype(str), n_outputs),
-            "dimension": result.dimension,
+            "dimension": "typicality",
             "value": values.ravel(),
             "group_id": "",
         }

@@ -12,7 +12,8 @@ import sys
 import numpy as np
 import pandas as pd
 
-from nlgbench.analysis.huse import SCORES, huse, neighbors
+import nlgbench as nb
+from nlgbench.analysis.huse import SCORES, neighbors
 from nlgbench.generators.reviews import contexts, review_grammar
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds import reviews as worlds
@@ -20,21 +21,19 @@ from nlgbench.worlds import reviews as worlds
 CREWS = (1, 20, 500)
 
 
-def estimates(world: worlds.World) -> pd.DataFrame:
+def estimates(study: nb.Study) -> pd.DataFrame:
     """Estimate every system's scores, in HUSE's features and in the optimal ones."""
-    study = world.study
-    assert study.logprobs is not None
     rows = []
-    for system in world.truth["system"]:
-        found = huse(study.outputs, study.logprobs, study.judgments, system=system)
-        row = {"system": system, **{score: getattr(found, score) for score in SCORES}}
+    for system in study.systems:
+        found = nb.huse(study, systems=system, n_resamples=0).set_index("score")["estimate"]
+        row = {"system": system, **found}
         if system != "retrieval":  # whose probabilities are given a context
-            row |= optimal(study, found.features, system)
+            row |= optimal(study, nb.huse_outputs(study, systems=system), system)
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def optimal(study, features: pd.DataFrame, system: str) -> dict[str, float]:
+def optimal(study: nb.Study, features: pd.DataFrame, system: str) -> dict[str, float]:
     """Score with (log p_ref, log p_model), infinities floored at one nat below the least."""
     under = study.logprobs[study.logprobs["model"] == system].set_index("output_id")["logprob"]
     texts = study.outputs.set_index("output_id").loc[features["output_id"], "text"].tolist()
@@ -150,9 +149,9 @@ def bounds_by_crew(n_texts: int, seed: int) -> pd.DataFrame:
 def main() -> int:
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    world = worlds.review_world(n_outputs=n, n_truth=max(n, 20_000), seed=seed)
-    true = world.truth.rename(columns={score: f"{score}_true" for score in SCORES})
-    table = estimates(world).merge(true, on="system", validate="one_to_one")
+    study = nb.simulate("reviews", n_outputs=n, n_truth=max(n, 20_000), seed=seed)
+    true = study.truth["systems"].rename(columns={score: f"{score}_true" for score in SCORES})
+    table = estimates(study).merge(true, on="system", validate="one_to_one")
     shown = ["system", "l_star", "optimal_many", "l_star_limit", "optimal_16"]
     shown += [name for score in SCORES for name in (score, f"{score}_true")]
     print(f"{n:,} outputs per class, 20 annotators, seed {seed}\n")

@@ -12,11 +12,10 @@ from huse import K, best_seconds, feature_maps, simulate
 from numpy.typing import NDArray
 from plain_huse import plain_leave_one_out
 
-from nlgbench.analysis.huse import SCALED, huse
-from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, twice_error
-from nlgbench.analysis.huse.replicates import subsample_errors
+import nlgbench as nb
+from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, subsample_errors, twice_error
 from nlgbench.datasets import cache
-from nlgbench.datasets.huse import RAW_FILE, load_huse
+from nlgbench.datasets.huse import RAW_FILE
 from nlgbench.inference import half_samples
 
 REQUIRED = 15
@@ -30,10 +29,9 @@ def data() -> tuple[str, Maps, Bools]:
     if not cache.available([RAW_FILE]):
         logprob, judgment, is_machine = simulate(200)
         return "200 simulated outputs", feature_maps(logprob, judgment), is_machine
-    study = load_huse()
-    assert study.logprobs is not None
-    features = huse(study.outputs, study.logprobs, study.judgments).features
-    maps = [features[columns].to_numpy() for columns in (SCALED, SCALED[1:])]
+    features = nb.huse_outputs(nb.load("huse"))
+    scaled = ["scaled_logprob", "scaled_judgment"]
+    maps = [features[columns].to_numpy() for columns in (scaled, scaled[1:])]
     return "the 200 released outputs", maps, ~features["is_human"].to_numpy()
 
 

@@ -12,6 +12,14 @@ from nlgbench.worlds.simulated import open_study as open_study
 from nlgbench.worlds.simulated import simulate as simulate
 
 # Generators judged
+from nlgbench.analysis.huse.diagnosis import boundary as boundary
+from nlgbench.analysis.huse.diagnosis import failures as failures
+from nlgbench.analysis.huse.diagnosis import multiverse as multiverse
+from nlgbench.analysis.huse.score import huse as huse
+from nlgbench.analysis.huse.score import huse_difference as huse_difference
+from nlgbench.analysis.huse.score import huse_outputs as huse_outputs
+from nlgbench.analysis.huse.uncertainty import permutation_test as permutation_test
+from nlgbench.analysis.huse.uncertainty import stability as stability
 
 # Evaluators judged
 from nlgbench.analysis.correlation import compare_evaluators as compare_evaluators
@@ -41,3 +49,8 @@ from nlgbench.plots.reliability import plot_reliability as plot_reliability
 from nlgbench.plots.swatches import plot_contexts as plot_contexts
 from nlgbench.plots.violins import plot_violins as plot_violins
 from nlgbench.plots.systems import plot_scatter_systems as plot_scatter_systems
+from nlgbench.plots.boundary import plot_boundary as plot_boundary
+from nlgbench.plots.multiverse import plot_multiverse as plot_multiverse
+from nlgbench.plots.stability import plot_stability as plot_stability
+from nlgbench.plots.tradeoff import plot_tradeoff as plot_tradeoff
+from nlgbench.plots.typicality import plot_typicality as plot_typicality

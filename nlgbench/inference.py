@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
 
 from nlgbench.names import known
-from nlgbench.text import check_n
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -29,45 +28,19 @@ def half_samples(
 ) -> Bools:
     """Draw subsamples without replacement, stratified, of rows or of whole clusters.
 
-    Parameters
-    ----------
-    strata : int or array-like of shape (n,)
-        A label for each row, such as its class; or the number of rows, all in one stratum.
-    clusters : array-like of shape (n,), optional
-        A label for each row, such as its item: rows of one cluster are drawn together, and a
-        cluster's stratum is the set of its rows' strata. Default: each row is a cluster.
-    fraction : float
-        Share drawn, between 0 and 1.
-    per_stratum : int, optional
-        How many clusters to draw from each stratum, in place of `fraction`.
-    n_resamples : int
-        Subsamples.
-    seed : int or Generator
-        Where the random numbers come from.
+    `strata` labels rows, or is their number (one stratum); `clusters` labels rows that are drawn
+    together, and a cluster's stratum is the set of its rows' strata. A `fraction` of each stratum
+    is drawn, or `per_stratum` clusters. True where a row is in the subsample, shape
+    (n_resamples, n). Where ``fraction`` times a stratum's size is no whole number, the size drawn
+    is rounded down or up at random, so that its mean is exact; roundings are balanced over the
+    strata, so that the number drawn in all is off by less than one.
 
-    Returns
-    -------
-    ndarray of bool, shape (n_resamples, n)
-        True where the row is in the subsample.
-
-    Raises
-    ------
-    ValueError
-        When a number is out of range, there is no row, or lengths disagree.
-
-    Notes
-    -----
-    Where ``fraction`` times a stratum's size is no whole number, the size drawn is rounded down or
-    up at random, so that its mean is exact; roundings are balanced over the strata, so that
-    the number drawn in all is off by less than one.
-
-    Examples
-    --------
     >>> drawn = half_samples(["a", "a", "b", "b"], n_resamples=3, seed=0)
     >>> drawn[:, :2].sum(axis=1), drawn[:, 2:].sum(axis=1)
     (array([1, 1, 1]), array([1, 1, 1]))
     """
-    check_n(n_resamples, "n_resamples")
+    if isinstance(n_resamples, bool) or not isinstance(n_resamples, Integral) or n_resamples < 1:
+        raise ValueError(f"n_resamples must be a whole number, at least 1. Got {n_resamples!r}.")
     label = pd.factorize(np.zeros(strata) if isinstance(strata, Integral) else np.asarray(strata))[
         0
     ]
@@ -106,30 +79,12 @@ def _strata_of_clusters(label: NDArray[np.int64], of: NDArray[np.int64]) -> NDAr
 def recenter(replicates: ArrayLike, estimate: float, *, fraction: float = 0.5) -> Floats:
     """Move replicates to the full estimate, and stretch them to the full sample's spread.
 
-    Parameters
-    ----------
-    replicates : array-like
-        Values on subsamples; NaN where undefined.
-    estimate : float
-        The value on the full sample.
-    fraction : float
-        Share that each subsample holds.
-
-    Returns
-    -------
-    ndarray
-        ``estimate + sqrt(f / (1 - f)) * (replicates - their mean)``; NaN stays NaN.
-
-    Notes
-    -----
     A subsample is biased otherwise than the full sample (fewer outputs, or noisier mean
     judgments), so its mean is no estimate of the full sample's: only its spread is used. A mean of
     ``f n`` of ``n`` values, drawn without replacement, has the variance ``(1 - f) / (f n)``, that
     of the full sample ``1 / n``, in units of the variance of one: hence the factor (Politis,
     Romano and Wolf 1999, *Subsampling*, doi:10.1007/978-1-4612-1554-7, for root-n estimators).
 
-    Examples
-    --------
     >>> recenter([0.4, 0.6], 0.7, fraction=0.2).round(2)
     array([0.65, 0.75])
     """
@@ -147,32 +102,12 @@ def interval(
     df: float = math.inf,
     level: float = 0.95,
 ) -> dict[str, float | int | str]:
-    """Make an interval around the full estimate from subsamples.
+    """Make an interval around the full estimate from subsamples that hold a fraction.
 
-    Parameters
-    ----------
-    replicates, estimate, fraction
-        As in `recenter`.
-    df : float
-        Degrees of freedom of Student's t. Default: infinitely many, the normal distribution.
-    level : float
-        Coverage asked for, between 0 and 1.
+    Student's t (`df`; normal by default) around `estimate`, from the standard deviation of the
+    recentered replicates; those that are undefined are counted. ``center`` is the mean of the
+    replicates as they are; ``reason`` says why there is no interval.
 
-    Returns
-    -------
-    dict
-        estimate, se (standard deviation of the recentered replicates, ddof = 1), ci_low, ci_high
-        (estimate -+ t se, not clipped), level, center (mean of the replicates as they are),
-        n_resamples, n_undefined (replicates left aside), reason (why there is no interval, as where
-        all replicates are the same; or "").
-
-    Raises
-    ------
-    ValueError
-        When `fraction` or `level` is not between 0 and 1.
-
-    Examples
-    --------
     >>> found = interval([0.4, 0.6, 0.5, float("nan")], 0.7)
     >>> round(found["se"], 3), round(found["ci_low"], 3), found["n_undefined"]
     (0.1, 0.504, 1)
@@ -207,42 +142,18 @@ def split_interval(
 ) -> dict[str, float | int | str]:
     """Make an interval around the full estimate from splits into two halves.
 
-    Parameters
-    ----------
-    halves, others : array-like of shape (n_resamples,)
-        Values on half-samples, and on all that each leaves out; NaN where undefined.
-    estimate : float
-        The value on the full sample.
-    df : float
-        Degrees of freedom of Student's t, above 0.
-    level : float
-        Coverage asked for, between 0 and 1.
+    As `interval`; center is the mean of all halves, n_resamples counts splits, and n_undefined
+    those of which a half is undefined: if any is, reason says so. ``se^2`` is the mean over splits
+    of ``(half - other)^2 / 4``, the estimate of repeated half-samples and their complements
+    (McCarthy 1969, *Review of the International Statistical Institute* 37, doi:10.2307/1402116;
+    Wolter 2007, *Introduction to Variance Estimation*, chapter 3, doi:10.1007/978-0-387-35099-8).
+    The halves of a split share nothing, so over studies the difference is that of two independent
+    studies of half the size: twice the variance at half the size, whatever the statistic, and four
+    times that at the full size where variance is proportional to 1 / n. The spread of half-samples
+    around their own mean (`interval`) is the same for a mean, but counts what depends on m rows
+    together ``2 - 2^(1 - m)`` times, as half-samples of one study overlap less in sets of m rows
+    than in rows.
 
-    Returns
-    -------
-    dict
-        As `interval`; center is the mean of all halves, n_resamples counts splits, and n_undefined
-        those of which a half is undefined. If any is, reason says so.
-
-    Raises
-    ------
-    ValueError
-        When `level` is not between 0 and 1, or `df` not above 0.
-
-    Notes
-    -----
-    ``se^2`` is the mean over splits of ``(half - other)^2 / 4``, the estimate of repeated
-    half-samples and their complements (McCarthy 1969, *Review of the International Statistical
-    Institute* 37, doi:10.2307/1402116; Wolter 2007, *Introduction to Variance Estimation*, chapter
-    3, doi:10.1007/978-0-387-35099-8). The halves of a split share nothing, so over studies the
-    difference is that of two independent studies of half the size: twice the variance at half
-    the size, whatever the statistic, and four times that at the full size where variance is
-    proportional to 1 / n. The spread of half-samples around their own mean (`interval`) is the
-    same for a mean, but counts what depends on m rows together ``2 - 2^(1 - m)`` times, as half-
-    samples of one study overlap less in sets of m rows than in rows.
-
-    Examples
-    --------
     >>> found = split_interval([0.4, 0.6], [0.6, 0.4], 0.7, df=30)
     >>> round(found["se"], 3), round(found["ci_low"], 3), found["center"]
     (0.1, 0.496, 0.5)
@@ -290,23 +201,9 @@ def _undefined(n: int, of: int, what: str) -> str:
 def check_coverage(value: float, name: str) -> None:
     """Refuse a coverage outside 0 to 1.
 
-    Parameters
-    ----------
-    value : float
-        What was asked for.
-    name : str
-        For the message: level or confidence.
-
-    Raises
-    ------
-    ValueError
-        With the number.
-
-    Examples
-    --------
-    >>> check_coverage(95, "level")
+    >>> check_coverage(95, "confidence")
     Traceback (most recent call last):
-    ValueError: level must be between 0 and 1. Got 95: 0.95 is usual.
+    ValueError: confidence must be between 0 and 1. Got 95: 0.95 is usual.
     """
     if not 0 < value < 1:
         raise ValueError(f"{name} must be between 0 and 1. Got {value}: 0.95 is usual.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.analysis.ratings.games import reference_scores
 from nlgbench.analysis.ratings.pairing import output_pairs, reference_pairs
 from nlgbench.analysis.ratings.skill import glicko2
@@ -118,7 +118,7 @@ def supervise(
             is_human=True,
             context=own["item_id"].map(known_items),
         )
-        real = tables.check(pd.concat([train, own[tables.columns("outputs")]]), "outputs")
+        real = schema.check(pd.concat([train, own[schema.columns("outputs")]]), "outputs")
     parts = [strong_pairs(real, n=n, seed=rng)]
     if written is not None and checkpoints is not None:
         parts.append(weak_pairs(written, checkpoints, n=n, seed=rng))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.generators.checkpoints import sample_checkpoints
 from nlgbench.generators.recurrent import fit_recurrent
 from nlgbench.text import check_n
@@ -232,4 +232,4 @@ def train_workshop(
         to_read["text"].tolist(), to_read["context"].tolist() if conditional else None
     )
     logprobs = to_read[["dataset", "output_id"]].assign(model=model, logprob=nats, n_tokens=n_known)
-    return Workshop(written, checkpoints, tables.check(logprobs, "logprobs"), history)
+    return Workshop(written, checkpoints, schema.check(logprobs, "logprobs"), history)

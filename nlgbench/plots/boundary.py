@@ -2,104 +2,101 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from nlgbench.plots.columns import require_columns
-from nlgbench.plots.style import HUMAN, SYSTEM
+from nlgbench.analysis.huse import Boundary
+from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.style import HUMAN, ONE_COLUMN, SCORE_NAMES, SYSTEM, TWO_COLUMN
 
 # Pale, so that points read on it; white where the classifier is undecided; blue is the darker
 # in gray.
 _SHADES = LinearSegmentedColormap.from_list("shades", ["#86B6DA", "#FFFFFF", "#FAD3B4"])
-
-_COLUMNS = ("logprob_per_token", "judgment", "is_human")
-
-
-class Grid(Protocol):
-    """A classifier evaluated over the plane."""
-
-    @property
-    def logprob_per_token(self) -> np.ndarray:
-        """Columns of the grid, in nats."""
-
-    @property
-    def judgment(self) -> np.ndarray:
-        """Rows of the grid."""
-
-    @property
-    def machine_share(self) -> np.ndarray:
-        """Confidence that an output there is a machine's, 0 to 1."""
+_LOOKS: dict[str, dict[str, Any]] = {
+    "human reference": {"marker": "s", "facecolor": HUMAN, "edgecolor": "white"},
+    "model output": {"marker": "o", "facecolor": "white", "edgecolor": SYSTEM},
+}
 
 
+@in_paper_style
 def plot_boundary(
-    features: pd.DataFrame,
-    grid: Grid,
-    *,
-    ax: Axes | None = None,
-    score_label: str = "",
-    marginals: bool = True,
-    legend: bool = True,
-    **scatter_kws: Any,
-) -> Axes:
+    boundaries: Boundary | Sequence[Boundary], *, ax: Axes | Sequence[Axes] | None = None
+) -> Drawing:
     """Draw outputs by judgment and log-probability over the classifier that gave their HUSE.
 
     Parameters
     ----------
-    features : DataFrame
-        One row per output: ``logprob_per_token`` (nats), ``judgment``, ``is_human``.
-    grid : object
-        With ``logprob_per_token`` (g,), ``judgment`` (g,) and ``machine_share`` (g, g), rows being
-        judgments: the classifier's confidence, drawn as shading; a line where it is one half.
-    ax : Axes, optional
-        Where to draw; the current axes by default.
-    score_label : str, optional
-        Written above the plot, where it covers no point.
-    marginals : bool, default True
-        Histograms of both features along the top and the right.
-    legend : bool, default True
-        Below the plot.
-    **scatter_kws
-        Handed to `matplotlib.axes.Axes.scatter` for both groups of points.
+    boundaries : Boundary or sequence of Boundary
+        From `boundary`: one panel for each.
+    ax : Axes or sequence of Axes, optional
+        Where to draw, one for each panel; a figure of its own by default.
 
     Returns
     -------
-    Axes
-        The main axes. Its first collection is the shading, with the drawn array; the histograms are
-        its ``child_axes``.
+    Drawing
+        Its axes are the panels. The first collection of a panel is the shading (the classifier's
+        confidence, with a line where it is one half); the histograms of both features are its
+        ``child_axes``. Data: the outputs of all panels, by ``compared``.
 
     Raises
     ------
     ValueError
-        If a column is missing or not what it must be, or the grid's shape does not fit.
+        If there is no boundary, or not as many axes.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("gaussian", seed=0)
+    >>> drawn = plot_boundary([nb.boundary(study, system=name) for name in study.systems])
+    >>> len(drawn.axes)
+    3
     """
-    require_columns(features, _COLUMNS, "features have")
-    if not pd.api.types.is_bool_dtype(features["is_human"]):
-        raise ValueError(
-            f"features' column 'is_human' must be bool, not {features['is_human'].dtype}: the text "
-            "'False' would count as true. Convert it, or read it with nlgbench.tables.read."
-        )
-    for name in _COLUMNS[:2]:
-        bad = features.index[~np.isfinite(features[name])]
-        if len(bad):
-            raise ValueError(
-                f"features' column {name!r} must be finite; row {bad[0]!r} has "
-                f"{features.loc[bad[0], name]} ({len(bad)} such rows). nlgbench.analysis.huse.huse "
-                "floors infinite log-probabilities; drop what is undefined."
-            )
-    shape = (len(grid.judgment), len(grid.logprob_per_token))
-    if grid.machine_share.shape != shape:
-        raise ValueError(
-            f"grid.machine_share has shape {grid.machine_share.shape} and its axes ask for {shape}."
-        )
-    ax = plt.gca() if ax is None else ax
-    x, y = grid.logprob_per_token, grid.judgment
+    shown = [boundaries] if isinstance(boundaries, Boundary) else list(boundaries)
+    if not shown:
+        raise ValueError("plot_boundary draws one panel per boundary: give at least one.")
+    axes: Sequence[Axes]
+    if ax is None:
+        size = (ONE_COLUMN, ONE_COLUMN) if len(shown) == 1 else (TWO_COLUMN, 2.9)
+        axes = canvas(*size, columns=len(shown))[1]
+    else:
+        axes = [ax] if isinstance(ax, Axes) else ax
+    for place, one in zip(axes, shown, strict=True):
+        what = one.label if len(shown) > 1 else one.source
+        _draw_panel(place, one, f"HUSE = {one.scores['huse']:.2f} ({what})")
+    _draw_legend(axes[0 if len(shown) == 1 else 1])
+    data = pd.concat([one.outputs.drop(columns="item_id") for one in shown], ignore_index=True)
+    figure = axes[0].get_figure(root=True)
+    assert figure is not None
+    return Drawing(figure, tuple(axes), data, _words(shown))
+
+
+def _words(shown: Sequence[Boundary]) -> str:
+    n_human = int(shown[0].outputs["is_human"].sum())
+    counts = sorted({int((~one.outputs["is_human"]).sum()) for one in shown})
+    n_system = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
+    described = "; ".join(
+        f"{one.label}: "
+        + ", ".join(f"{SCORE_NAMES[name]} {value:.2f}" for name, value in one.scores.items())
+        for one in shown
+    )
+    return (
+        f"Mean human judgment against log-probability per token for {n_human} human references "
+        f"(squares) and {n_system} outputs of each system (circles), shaded by the "
+        f"{shown[0].n_neighbors}-nearest-neighbor classifier whose leave-one-out error gives HUSE. "
+        f"{described}."
+    )
+
+
+def _draw_panel(ax: Axes, one: Boundary, title: str) -> None:
+    x, y = one.grid.columns.to_numpy(), one.grid.index.to_numpy()
+    share = one.grid.to_numpy()
     shown: dict[str, Any] = {
         "cmap": _SHADES,
         "vmin": 0,
@@ -107,36 +104,22 @@ def plot_boundary(
         "shading": "nearest",
         "rasterized": True,
     }
-    ax.pcolormesh(x, y, grid.machine_share, zorder=0, **shown)
+    ax.pcolormesh(x, y, share, zorder=0, **shown)
     # A line where there is something to separate; contour warns where there is not.
-    if grid.machine_share.min() < 0.5 < grid.machine_share.max():
+    if share.min() < 0.5 < share.max():
         line: dict[str, Any] = {"levels": [0.5], "colors": "#444444", "linewidths": 0.6}
-        ax.contour(x, y, grid.machine_share, zorder=1, **line)
-
-    is_human = features["is_human"].to_numpy(dtype=bool)
-    looks: dict[str, dict[str, Any]] = {
-        "human reference": {"marker": "s", "facecolor": HUMAN, "edgecolor": "white"},
-        "model output": {"marker": "o", "facecolor": "white", "edgecolor": SYSTEM},
-    }
-    for (label, look), chosen in zip(looks.items(), (is_human, ~is_human), strict=True):
-        points = features.loc[chosen]
-        size = {"s": 11, "linewidth": 0.4 if label == "human reference" else 0.9}
-        ax.scatter(
-            points["logprob_per_token"],
-            points["judgment"],
-            **{"label": label, "zorder": 3, **size, **look, **scatter_kws},
-        )
+        ax.contour(x, y, share, zorder=1, **line)
+    is_human = one.outputs["is_human"].to_numpy(dtype=bool)
+    for (label, look), chosen in zip(_LOOKS.items(), (is_human, ~is_human), strict=True):
+        points = one.outputs.loc[chosen]
+        look = look | {"s": 11, "linewidth": 0.4 if label == "human reference" else 0.9}
+        ax.scatter(points["logprob_per_token"], points["judgment"], label=label, zorder=3, **look)
     ax.set_xlim(x[0], x[-1])
     ax.set_ylim(y[0], y[-1])
     ax.set_xlabel("Log-probability per token (nats)")
     ax.set_ylabel("Mean human judgment")
-    if marginals:
-        _draw_marginals(ax, features, is_human)
-    if score_label:
-        ax.set_title(score_label, loc="left", pad=3)  # which stands above the upper histogram
-    if legend:
-        _draw_legend(ax, looks)
-    return ax
+    _draw_marginals(ax, one.outputs, is_human)
+    ax.set_title(title, loc="left", pad=3)  # which stands above the upper histogram
 
 
 def _draw_marginals(ax: Axes, features: pd.DataFrame, is_human: np.ndarray) -> None:
@@ -155,7 +138,7 @@ def _draw_marginals(ax: Axes, features: pd.DataFrame, is_human: np.ndarray) -> N
         margin.set_axis_off()
 
 
-def _draw_legend(ax: Axes, looks: dict[str, dict[str, Any]]) -> None:
+def _draw_legend(ax: Axes) -> None:
     handles: list[Line2D | Patch] = [
         Line2D(
             [],
@@ -167,7 +150,7 @@ def _draw_legend(ax: Axes, looks: dict[str, dict[str, Any]]) -> None:
             markeredgecolor=SYSTEM if label == "model output" else HUMAN,
             label=label,
         )
-        for label, look in looks.items()
+        for label, look in _LOOKS.items()
     ]
     handles += [
         Patch(facecolor=_SHADES(0.0), label="classified human"),

@@ -7,100 +7,110 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from nlgbench.plots.columns import require_columns
-from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM
+from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM, TWO_COLUMN
 
-_COLUMNS = ("score", "estimate", "paper")
+_MARK: dict[str, Any] = {"s": 34, "marker": "D", "facecolor": "white", "edgecolor": SYSTEM}
 
 
+@in_paper_style
 def plot_multiverse(
-    table: pd.DataFrame,
-    *,
-    by: str = "n_neighbors",
-    scores: Sequence[str] = ("huse", "huse_q", "huse_d"),
-    ax: Axes | None = None,
-    legend: bool = True,
-    **scatter_kws: Any,
-) -> Axes:
+    table: pd.DataFrame, *, by: str = "n_neighbors", ax: Axes | Sequence[Axes] | None = None
+) -> Drawing:
     """Draw the estimates of all combinations of conventions, one strip per value of one of them.
 
     Parameters
     ----------
     table : DataFrame
-        ``score``, ``estimate``, ``paper`` (True for the paper's choice), and the column `by`: one
-        row per combination and score.
+        As `multiverse` gives it: a panel per system.
     by : str, default "n_neighbors"
         The convention that parts the strips.
-    scores : sequence of str
-        Which scores, from left to right.
-    ax : Axes, optional
-        Where to draw; the current axes by default.
-    legend : bool, default True
-        Above the plot.
-    **scatter_kws
-        Handed to `matplotlib.axes.Axes.scatter` for the dots of all combinations.
+    ax : Axes or sequence of Axes, optional
+        Where to draw, one for each system; a figure of its own by default.
 
     Returns
     -------
-    Axes
-        A collection of dots and one of the paper's marks for each score.
+    Drawing
+        In each panel a collection of dots, and one of the paper's marks, for each strip.
 
     Raises
     ------
     ValueError
-        If a column is missing.
+        If a column is missing, or there are not as many axes as systems.
 
     Notes
     -----
     Dots of one strip are spread sideways by their rank, so that the same table gives the same
     picture.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("gaussian", seed=0)
+    >>> choices = nb.multiverse(study, systems="t0.7", n_neighbors=[8, 16], scaling=["rank"])
+    >>> len(plot_multiverse(choices).axes)
+    1
     """
-    require_columns(table, (*_COLUMNS, by), "table has")
-    ax = plt.gca() if ax is None else ax
+    require_columns(table, ("system", "score", "estimate", "paper", by), "table has")
+    systems = list(table["system"].unique())
+    axes: Sequence[Axes]
+    if ax is None:
+        axes = canvas(TWO_COLUMN, 2.7 * len(systems), rows=len(systems))[1]
+    else:
+        axes = [ax] if isinstance(ax, Axes) else ax
+    for place, system in zip(axes, systems, strict=True):
+        _draw_panel(place, table[table["system"] == system], by)
+        if len(systems) > 1:
+            place.set_ylabel(f"Estimate for {system}")
+    handles = [
+        axes[-1].scatter([], [], s=10, color=HUMAN, alpha=0.6, label="one combination"),
+        axes[-1].scatter([], [], **_MARK),
+    ]
+    below: dict[str, Any] = {"bbox_to_anchor": (0.5, 0), "borderaxespad": 4.2}
+    names = ["one combination", "the paper's choice"]
+    axes[-1].legend(handles, names, loc="upper center", ncols=2, **below)
+    spread = table.groupby(["system", "score"], sort=False)["estimate"].agg(["min", "max"])
+    said = [
+        f"{row['system']}, {SCORE_NAMES[row['score']]}: {row['min']:.2f} to {row['max']:.2f}"
+        for row in spread.reset_index().to_dict("records")
+    ]
+    words = (
+        "Estimates under every combination of number of neighbors, rules for ties, scaling and "
+        f"length normalization, by {_name(by).lower()}, with the paper's choice marked. "
+        f"{'; '.join(said)}."
+    )
+    figure = axes[0].get_figure(root=True)
+    assert figure is not None
+    return Drawing(figure, tuple(axes), table, words)
+
+
+def _name(by: str) -> str:
+    return "Neighbors (k)" if by == "n_neighbors" else by.replace("_", " ")
+
+
+def _draw_panel(ax: Axes, table: pd.DataFrame, by: str) -> None:
     values = sorted(table[by].unique())
     ticks, names = [], []
-    for block, score in enumerate(scores):
+    for block, score in enumerate(table["score"].unique()):
         rows = table[table["score"] == score]
         start = block * (len(values) + 1.5)
         for place, value in enumerate(values):
             strip = rows[rows[by] == value].sort_values("estimate")
             # A golden-ratio sequence spreads neighbors apart without a random number.
             side = (np.arange(len(strip)) * 0.618 % 1 - 0.5) * 0.7
-            dots = {"s": 6, "color": HUMAN, "alpha": 0.45, "linewidth": 0}
-            ax.scatter(start + place + side, strip["estimate"], **{**dots, **scatter_kws})
-            marked = strip["paper"].to_numpy(dtype=bool)
-            ax.scatter(
-                start + place + side[marked],
-                strip.loc[marked, "estimate"],
-                s=34,
-                marker="D",
-                facecolor="white",
-                edgecolor=SYSTEM,
-                linewidth=1.2,
-                zorder=3,
-            )
+            dots: dict[str, Any] = {"s": 6, "color": HUMAN, "alpha": 0.45, "linewidth": 0}
+            ax.scatter(start + place + side, strip["estimate"], **dots)
+            paper = strip["paper"].to_numpy(dtype=bool)
+            at = start + place + side[paper]
+            ax.scatter(at, strip.loc[paper, "estimate"], linewidth=1.2, zorder=3, **_MARK)
             ticks.append(start + place)
             names.append(str(value))
         middle = start + (len(values) - 1) / 2
-        ax.text(
-            middle,
-            1.01,
-            SCORE_NAMES.get(score, score),
-            transform=ax.get_xaxis_transform(),
-            ha="center",
-        )
+        above = ax.get_xaxis_transform()
+        ax.text(middle, 1.01, SCORE_NAMES.get(score, score), transform=above, ha="center")
     ax.set_xticks(ticks, names)
-    ax.set_xlabel("Neighbors (k)" if by == "n_neighbors" else by.replace("_", " "))
+    ax.set_xlabel(_name(by))
     ax.set_ylabel("Estimate")
-    if legend:
-        handles = [
-            ax.scatter([], [], s=10, color=HUMAN, alpha=0.6, label="one combination"),
-            ax.scatter([], [], s=34, marker="D", facecolor="white", edgecolor=SYSTEM),
-        ]
-        labels = ["one combination", "the paper's choice"]
-        below: dict[str, Any] = {"bbox_to_anchor": (0.5, 0), "borderaxespad": 4.2}
-        ax.legend(handles, labels, loc="upper center", ncols=2, **below)
-    return ax

@@ -2,71 +2,99 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from nlgbench.plots.columns import require_columns
-from nlgbench.plots.style import GROUPS, SCORE_NAMES
+from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.style import GROUPS, ONE_COLUMN, SCORE_NAMES, TWO_COLUMN
 
-_COLUMNS = ("size", "score", "mean", "ci_low", "ci_high")
 _LINES = ("-", "--", ":", "-.")
 
 
+@in_paper_style
 def plot_stability(
-    curve: pd.DataFrame,
+    curves: pd.DataFrame,
     *,
-    ax: Axes | None = None,
-    truth: dict[str, float] | None = None,
-    xlabel: str = "Outputs",
-    legend: bool = True,
-    **plot_kws: Any,
-) -> Axes:
+    truth: pd.DataFrame | None = None,
+    ax: Axes | Sequence[Axes] | None = None,
+) -> Drawing:
     """Draw each score against the size of the subsample, with its band.
 
     Parameters
     ----------
-    curve : DataFrame
-        ``size``, ``score``, ``mean``, ``ci_low``, ``ci_high``: one row per size and score; the band
-        is whatever interval the two columns hold.
-    ax : Axes, optional
-        Where to draw; the current axes by default.
-    truth : dict of str to float, optional
-        Score -> its value in the limit, drawn as a short gray line at the right.
-    xlabel : str
-        What is counted.
-    legend : bool, default True
-        Above the plot.
-    **plot_kws
-        Handed to `matplotlib.axes.Axes.plot` for each line.
+    curves : DataFrame
+        As `stability` gives it: a row of panels per system, a panel per ``over`` in it.
+    truth : DataFrame, optional
+        True values, ``system, huse, huse_q, huse_d``, such as ``study.truth["systems"]``: thin
+        lines.
+    ax : Axes or sequence of Axes, optional
+        Where to draw, one for each panel; a figure of its own by default.
 
     Returns
     -------
-    Axes
-        One line and one band for each score, in the order of `curve`.
+    Drawing
+        In each panel one line and one band for each score, in the order of `curves`.
 
     Raises
     ------
     ValueError
-        If a column is missing.
+        If a column is missing, or there are not as many axes as panels.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> curves = nb.stability(nb.simulate("gaussian", seed=0), systems="t0.7", n_resamples=5)
+    >>> [ax.get_xlabel() for ax in plot_stability(curves).axes]
+    ['Outputs', 'Annotators']
     """
-    require_columns(curve, _COLUMNS, "curve has")
-    ax = plt.gca() if ax is None else ax
-    for n, (score, rows) in enumerate(curve.groupby("score", sort=False)):
-        rows = rows.sort_values("size")
+    needed = ("system", "over", "size", "score", "mean", "ci_low", "ci_high")
+    require_columns(curves, needed, "curves have")
+    panels = list(curves.groupby(["system", "over"], sort=False))
+    n_systems = curves["system"].nunique()
+    axes: Sequence[Axes]
+    if ax is None:
+        columns = len(panels) // n_systems
+        width = ONE_COLUMN if columns == 1 else TWO_COLUMN
+        axes = canvas(width, 2.6 * n_systems, rows=n_systems, columns=columns, sharey=True)[1]
+    else:
+        axes = [ax] if isinstance(ax, Axes) else ax
+    for n, (place, ((system, kind), rows)) in enumerate(zip(axes, panels, strict=True)):
+        true = {}
+        if truth is not None:
+            true = truth[truth["system"] == system].iloc[0].to_dict()
+        _draw_panel(place, rows, true)
+        place.set_xlabel(str(kind).capitalize())
+        first = n == 0 or panels[n - 1][0][0] != system
+        score = "Score" if n_systems == 1 else f"Score of {system}"
+        place.set_ylabel(score if first else "")
+    axes[0].legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.2)
+    over = list(curves["over"].unique())
+    kinds = " (left) and of ".join(over) + (" (right)" if len(over) > 1 else "")
+    names = ", ".join(SCORE_NAMES.get(str(one), str(one)) for one in curves["score"].unique())
+    share = f"{curves['confidence'].iloc[0]:.0%}" if "confidence" in curves else "most"
+    words = f"{names} of subsamples against the number of {kinds}, with bands that hold {share} of "
+    words += "the subsamples" + ("; thin lines are the true values." if truth is not None else ".")
+    figure = axes[0].get_figure(root=True)
+    assert figure is not None
+    return Drawing(figure, tuple(axes), curves, words)
+
+
+def _draw_panel(ax: Axes, rows: pd.DataFrame, truth: dict) -> None:
+    for n, (score, curve) in enumerate(rows.groupby("score", sort=False)):
+        curve = curve.sort_values("size")
         marker, color = GROUPS[n % len(GROUPS)]
-        look = {"color": color, "linestyle": _LINES[n % len(_LINES)], "marker": marker}
+        look: dict[str, Any] = {
+            "color": color,
+            "linestyle": _LINES[n % len(_LINES)],
+            "marker": marker,
+        }
         label = SCORE_NAMES.get(str(score), str(score))
-        ax.fill_between(
-            rows["size"], rows["ci_low"], rows["ci_high"], color=color, alpha=0.16, linewidth=0
-        )
-        ax.plot(rows["size"], rows["mean"], **{"label": label, "markersize": 3, **look, **plot_kws})
-        if truth and score in truth:
-            ax.axhline(truth[str(score)], color=color, linewidth=0.6, alpha=0.7)
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel("Score")
-    if legend:
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.2)
-    return ax
+        band: dict[str, Any] = {"color": color, "alpha": 0.16, "linewidth": 0}
+        ax.fill_between(curve["size"], curve["ci_low"], curve["ci_high"], **band)
+        ax.plot(curve["size"], curve["mean"], label=label, markersize=3, **look)
+        if score in truth:
+            ax.axhline(truth[score], color=color, linewidth=0.6, alpha=0.7)

@@ -2,126 +2,195 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import re
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
 from nlgbench.plots.columns import require_columns
-from nlgbench.plots.style import task_looks
+from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.style import ONE_COLUMN, SCORE_NAMES, TWO_COLUMN, task_looks
 
-_COLUMNS = ("task", "label", "huse_q", "huse_d", "source")
-_BOUNDS = ("huse_q_low", "huse_q_high", "huse_d_low", "huse_d_high")
-_LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+#: Values of HUSE = HUSE-Q + HUSE-D - 1 whose diagonals are drawn.
+LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+_AXES = ("huse_q", "huse_d")
+_SETTING = re.compile(r"(?P<task>.+?)[ _](?P<what>[tp])(?P<value>\d[\d.]*)")
+_MANY = 8  # points that fit a column
 
 
+@in_paper_style
 def plot_tradeoff(
     scores: pd.DataFrame,
     *,
+    printed: pd.DataFrame | None = None,
+    truth: pd.DataFrame | None = None,
     ax: Axes | None = None,
-    levels: Sequence[float] = _LEVELS,
-    legend: bool = True,
-    label_offsets: Mapping[tuple[str, str], tuple[float, float]] | None = None,
-    **scatter_kws: Any,
-) -> Axes:
+) -> Drawing:
     """Draw systems by quality (HUSE-Q) and diversity (HUSE-D).
 
     Parameters
     ----------
     scores : DataFrame
-        One row per point: ``task``, ``label`` (written beside it), ``huse_q``, ``huse_d``,
-        ``source``. Points of source ``published`` are filled, all others open. Optional
-        intervals: ``huse_q_low``, ``huse_q_high``, ``huse_d_low``, ``huse_d_high``; NaN draws
-        none. Optional true values: ``huse_q_true``, ``huse_d_true``, drawn as crosses.
+        As `huse` gives it, or several such tables below each other; of two tie rules the first is
+        drawn. A label that ends in a setting ("summarization t0.7", "lstm p0.95") is parted into
+        task and setting: points of a task share marker and color. ``task`` and ``label`` stand as
+        they are where the table has both.
+    printed : DataFrame, optional
+        Printed scores, such as `nlgbench.papers.huse.printed_scores`; drawn first. Points of source
+        ``published`` are filled, all others open.
+    truth : DataFrame, optional
+        True values, ``system, huse_q, huse_d``, such as ``study.truth["systems"]``: crosses.
     ax : Axes, optional
-        Where to draw; the current axes by default.
-    levels : sequence of float
-        Values of HUSE = HUSE-Q + HUSE-D - 1 whose diagonals are drawn.
-    legend : bool, default True
-        Below the plot.
-    label_offsets : mapping, optional
-        From (task, label) to where that label starts, in points from its point, where the place
-        that is found will not do. Set the figure's size before: places are sought at that size.
-    **scatter_kws
-        Handed to `matplotlib.axes.Axes.scatter` for every point.
+        Where to draw; a figure of its own by default.
 
     Returns
     -------
-    Axes
-        Equal scales. Each point is a collection of its own, in the order of `scores`.
+    Drawing
+        Equal scales. Each point is a collection of its own, in the order of the data: printed ones
+        as they come, then the others by name. Data: a row per point, ``system``, ``task``,
+        ``label``, ``huse``, ``huse_q``, ``huse_d``, ``source``, the ends of intervals
+        (``huse_q_low``, ...) and true values (``huse_q_true``, ...) where they are known.
 
     Raises
     ------
     ValueError
-        If a column is missing, a score undefined, or there are more tasks than can be told apart.
+        If a column is missing, a score undefined, or there are more tasks than can be drawn apart.
 
     Notes
     -----
-    A task's shaded region is what its published points dominate: lower HUSE at the same proportion
+    A task's shaded region is what its printed points dominate: lower HUSE at the same proportion
     of HUSE-D to HUSE-Q, so everything between the origin and the lines that join them. A point
     below a line that joins two others is dominated itself and bounds nothing. One point dominates
     a ray.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> scores = nb.huse(nb.simulate("gaussian", seed=0), n_resamples=50)
+    >>> drawn = plot_tradeoff(scores)
+    >>> drawn.data["label"].tolist()
+    ['t0.5', 't0.7', 't1.0']
     """
-    require_columns(scores, _COLUMNS, "scores have")
-    for name in ("huse_q", "huse_d"):
-        bad = scores.index[~np.isfinite(scores[name])]
-        if len(bad) or scores.empty:
-            found = (
-                f"row {bad[0]!r} has {scores.loc[bad[0], name]}" if len(bad) else "there is no row"
-            )
-            raise ValueError(
-                f"scores' column {name!r} must be finite, and {found}: an undefined score has no "
-                "place in the plane. Drop such rows, and say how many there were."
-            )
-    ax = plt.gca() if ax is None else ax
-    tasks = list(dict.fromkeys(scores["task"]))
-    looks = task_looks(tasks)
-    known = [c for c in scores.columns if c in _COLUMNS[2:4] or c in _BOUNDS]
-    values = scores[known].to_numpy(dtype=float)
+    parts = [_points(part) for part in (printed, scores) if part is not None]
+    points = pd.concat(parts, ignore_index=True)
+    if truth is not None:
+        names = {score: f"{score}_true" for score in SCORE_NAMES}
+        true = truth[["system", *names]].rename(columns=names)
+        points = points.merge(true, on="system", how="left", validate="many_to_one")
+    _refuse_undefined(points)
+    if ax is None:
+        small = truth is None and len(points) <= _MANY
+        size = (ONE_COLUMN, ONE_COLUMN * 1.02) if small else (TWO_COLUMN * 0.8, TWO_COLUMN * 0.75)
+        ax = canvas(*size)[1][0]
+    looks = task_looks(list(dict.fromkeys(points["task"])))
+    known = [
+        c for c in points.columns if c in (*_AXES, *(f"{a}_{e}" for a in _AXES for e in _ENDS))
+    ]
+    values = points[known].to_numpy(dtype=float)
     top = max(1.05, float(np.nanmax(values)) + 0.05)
     low = min(0.0, float(np.nanmin(values)) - 0.05)  # HUSE-D falls below 0 where HUSE-Q passes 1
     ticks = np.arange(0, top, 0.2)
     ax.set(xlim=(low, top), ylim=(low, top), xticks=ticks, yticks=ticks, aspect="equal")
     ax.set_xlabel("HUSE-Q (quality)")
     ax.set_ylabel("HUSE-D (diversity)")
-    _draw_diagonals(ax, levels, top)
+    _draw_diagonals(ax, top)
     for task, (_, color) in looks.items():
-        printed = scores[(scores["task"] == task) & (scores["source"] == "published")]
-        _draw_dominated(ax, printed, color)
-    if "huse_q_true" in scores.columns:
-        for row in scores.to_dict("records"):
-            ends = [(row[score], row[f"{score}_true"]) for score in ("huse_q", "huse_d")]
+        published = points[(points["task"] == task) & (points["source"] == "published")]
+        _draw_dominated(ax, published, color)
+    if truth is not None:
+        for row in points.to_dict("records"):
+            ends = [(row[score], row[f"{score}_true"]) for score in _AXES]
             ax.plot(*ends, color=looks[row["task"]][1], linewidth=0.5, linestyle=":", zorder=2)
-        ax.plot(scores["huse_q_true"], scores["huse_d_true"], "kx", markersize=4, zorder=6)
-    for row in scores.to_dict("records"):
+        ax.plot(points["huse_q_true"], points["huse_d_true"], "kx", markersize=4, zorder=6)
+    for row in points.to_dict("records"):
         marker, color = looks[row["task"]]
         for ends in _intervals(row):
             ax.plot(*zip(*ends, strict=True), color=color, linewidth=0.8, zorder=2)
         filled = row["source"] == "published"
-        face = {"facecolor": color if filled else "white", "edgecolor": color}
-        size = {"s": 22 if filled else 46, "linewidth": 1.1, "zorder": 4 if filled else 3}
-        ax.scatter(
-            row["huse_q"], row["huse_d"], **{"marker": marker, **size, **face, **scatter_kws}
-        )
-    if legend:
-        _draw_legend(ax, scores, looks)
-    _write_labels(ax, scores, looks, levels, label_offsets or {})
-    return ax
+        look: dict[str, Any] = {"facecolor": color if filled else "white", "edgecolor": color}
+        look |= {"s": 22 if filled else 46, "linewidth": 1.1, "zorder": 4 if filled else 3}
+        ax.scatter(row["huse_q"], row["huse_d"], marker=marker, **look)
+    _draw_legend(ax, points, looks)
+    _write_labels(ax, points, looks)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return Drawing(figure, (ax,), points, _words(points, truth is not None))
 
 
-def _draw_diagonals(ax: Axes, levels: Sequence[float], top: float) -> None:
+_ENDS = ("low", "high")
+
+
+def _points(scores: pd.DataFrame) -> pd.DataFrame:
+    """Lay out a point per system, and name its task and setting."""
+    require_columns(scores, ("system", "score", "estimate", "source"), "scores have")
+    if scores.empty:
+        raise ValueError("there is no row in scores: nothing to draw.")
+    if "ties" in scores:
+        first = scores["ties"].dropna().unique()[:1]
+        scores = scores[scores["ties"].isna() | scores["ties"].isin(first)]
+    rows = []
+    for (source, system), three in scores.groupby(["source", "system"], sort=False):
+        by_score = three.set_index("score")
+        row = {"system": system, **by_score["estimate"]}
+        for end in _ENDS if "ci_low" in three else ():
+            row |= {f"{score}_{end}": by_score.loc[score, f"ci_{end}"] for score in _AXES}
+        about = three.iloc[0]
+        label = str(about.get("label", str(system).replace("_", " ")))
+        setting = _SETTING.fullmatch(label)
+        if pd.notna(about.get("task")):
+            task = about["task"]
+        elif setting:
+            task, label = setting["task"], f"{setting['what']} = {setting['value']}"
+        else:
+            task = "system"
+        rows.append({**row, "task": task, "label": label, "source": source})
+    points = pd.DataFrame(rows)
+    printed = points["source"] == "published"
+    # By name, so that tasks look the same whatever the order of the systems.
+    return pd.concat([points[printed], points[~printed].sort_values("system")], ignore_index=True)
+
+
+def _refuse_undefined(points: pd.DataFrame) -> None:
+    for score in _AXES:
+        bad = points.loc[~np.isfinite(points[score].astype(float)), "system"]
+        if len(bad):
+            raise ValueError(
+                f"{score} of {bad.iloc[0]!r} is undefined, and has no place in the plane: leave "
+                "such systems out, and say how many there were."
+            )
+
+
+def _words(points: pd.DataFrame, has_truth: bool) -> str:
+    def said(row: Mapping[Hashable, Any], score: str) -> str:
+        true = f" (true {row[f'{score}_true']:.2f})" if has_truth else ""
+        return f"{SCORE_NAMES[score]} {row[score]:.2f}{true}"
+
+    parts = [
+        f"{row['task']} {row['label']}: {said(row, 'huse_q')}, {said(row, 'huse_d')} "
+        f"({row['source']})"
+        for row in points.to_dict("records")
+    ]
+    more = ", with intervals" if "huse_q_low" in points else ""
+    more += "; crosses are the true values" if has_truth else ""
+    return (
+        f"HUSE-D against HUSE-Q with diagonals of equal HUSE, colored by task{more}. "
+        f"{'; '.join(parts)}."
+    )
+
+
+def _draw_diagonals(ax: Axes, top: float) -> None:
     look: dict[str, Any] = {"fontsize": 7, "color": "#666666", "zorder": 1}
-    beside = [level for level in levels if 1 + level > top]
-    for level in levels:
+    beside = [level for level in LEVELS if 1 + level > top]
+    for level in LEVELS:
         ends = [max(0.0, 1 + level - top), min(top, 1 + level)]
         ax.plot(ends, [1 + level - end for end in ends], color="#B8B8B8", linewidth=0.6, zorder=1)
         end = (ends[1], 1 + level - ends[1])
-        name = f"HUSE = {level:g}" if level in (*levels[:1], *beside[-1:]) else f"{level:g}"
+        name = f"HUSE = {level:g}" if level in (LEVELS[0], *beside[-1:]) else f"{level:g}"
         if level in beside:  # outside of the axes, where no system and no label can be
             place: dict[str, Any] = {"xytext": (3, 0), "ha": "left", "va": "center"}
         else:
@@ -164,8 +233,6 @@ def _write_labels(
     ax: Axes,
     scores: pd.DataFrame,
     looks: dict[str, tuple[str, str]],
-    levels: Sequence[float],
-    offsets: Mapping[tuple[str, str], tuple[float, float]],
 ) -> None:
     """Write each label at the best of eight places around its point."""
     figure = ax.get_figure(root=True)
@@ -215,13 +282,12 @@ def _write_labels(
         costs = [
             sum(_overlap(box, other) for other in taken)
             + 10 * _outside(box, frame)
-            + 0.5 * _crossed(ax, box, levels, points)
+            + 0.5 * _crossed(ax, box, points)
             for box in boxes
         ]
         best = int(np.argmin(costs))
         dx, dy = corners[best]
-        place = offsets.get((task, label), (dx - left, dy - bottom))
-        text.xyann = place
+        text.xyann = (dx - left, dy - bottom)
         taken.append(tuple(np.asarray(text.get_window_extent().extents) * points))
 
 
@@ -235,11 +301,11 @@ def _outside(box: tuple[float, ...], frame: np.ndarray) -> float:
     return float(np.maximum([*(frame[:2] - box[:2]), *(box[2:] - frame[2:])], 0).sum())
 
 
-def _crossed(ax: Axes, box: tuple[float, ...], levels: Sequence[float], points: float) -> int:
+def _crossed(ax: Axes, box: tuple[float, ...], points: float) -> int:
     """Count the diagonals that run through a box."""
     ends = ax.transData.inverted().transform(np.reshape(box, (2, 2)) / points)
     low, high = ends.sum(axis=1) - 1
-    return sum(low < level < high for level in levels)
+    return sum(low < level < high for level in LEVELS)
 
 
 def _intervals(row: Mapping[Hashable, Any]) -> list[list[tuple[float, float]]]:

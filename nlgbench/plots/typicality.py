@@ -5,56 +5,65 @@ from __future__ import annotations
 from typing import Any
 
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from nlgbench.plots.columns import require_columns
-from nlgbench.plots.style import HUMAN
+from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.style import HUMAN, ONE_COLUMN
 
-_COLUMNS = ("log_frequency", "judgment", "ci_low", "ci_high")
 
-
+@in_paper_style
 def plot_typicality(
-    table: pd.DataFrame,
-    *,
-    ax: Axes | None = None,
-    score_label: str = "",
-    xlabel: str = "Log-frequency per token (nats)",
-    **errorbar_kws: Any,
-) -> Axes:
+    table: pd.DataFrame, *, r: pd.DataFrame | None = None, ax: Axes | None = None
+) -> Drawing:
     """Draw judgments with their intervals over the log-frequency of the text.
 
     Parameters
     ----------
     table : DataFrame
-        One row per text: ``log_frequency`` (nats), ``judgment`` (mean), ``ci_low``, ``ci_high``.
+        As `nlgbench.worlds.annotators.typicality_table` gives it: a row per text,
+        ``logprob_per_token`` (nats), ``judgment`` (mean), ``ci_low``, ``ci_high``, ``confidence``,
+        ``source``.
+    r : DataFrame, optional
+        As `nlgbench.worlds.annotators.correlation` gives it; written above the plot.
     ax : Axes, optional
-        Where to draw; the current axes by default.
-    score_label : str, optional
-        Written above the plot, such as r with its interval.
-    xlabel : str
-        Name of the horizontal axis.
-    **errorbar_kws
-        Handed to `matplotlib.axes.Axes.errorbar`.
+        Where to draw; a figure of its own by default.
 
     Returns
     -------
-    Axes
-        One error-bar container.
+    Drawing
+        One error-bar container. Data: the table without texts; ``log_frequency`` is what is drawn.
 
     Raises
     ------
     ValueError
         If a column is missing.
+
+    Examples
+    --------
+    >>> from nlgbench.worlds.annotators import typicality_table
+    >>> plot_typicality(typicality_table(n_sentences=10, seed=0)).alt
+    'Mean judgment of 10 texts against their log-frequency per token, with 90% intervals.'
     """
-    require_columns(table, _COLUMNS, "table has")
-    ax = plt.gca() if ax is None else ax
+    needed = ("logprob_per_token", "judgment", "ci_low", "ci_high", "confidence", "source")
+    require_columns(table, needed, "table has")
+    if ax is None:
+        ax = canvas(ONE_COLUMN, 2.5)[1][0]
     low = table["judgment"] - table["ci_low"]
     high = table["ci_high"] - table["judgment"]
     look: dict[str, Any] = {"fmt": "o", "color": HUMAN, "markersize": 3, "elinewidth": 0.6}
-    ax.errorbar(table["log_frequency"], table["judgment"], [low, high], **{**look, **errorbar_kws})
-    ax.set_xlabel(xlabel)
+    ax.errorbar(table["logprob_per_token"], table["judgment"], [low, high], **look)
+    ax.set_xlabel("Log-frequency per token (nats)")
     ax.set_ylabel("Mean human judgment")
-    if score_label:
-        ax.set_title(score_label, loc="left")
-    return ax
+    words = f"Mean judgment of {len(table)} texts against their log-frequency per token, with "
+    words += f"{table['confidence'].iloc[0]:.0%} intervals."
+    if r is not None:
+        found = r.set_index("x").loc["logprob_per_token"]
+        label = f"r = {found['pearson']:.2f} [{found['ci_low']:.2f}, {found['ci_high']:.2f}]"
+        label += f" ({table['source'].iloc[0]})"
+        ax.set_title(label, loc="left")
+        words += f" {label}."
+    data = table.rename(columns={"logprob_per_token": "log_frequency"})
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return Drawing(figure, (ax,), data.drop(columns="text", errors="ignore"), words)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
-from nlgbench import tables
-from nlgbench.analysis.huse.diagnosis import decision_grid
-from nlgbench.analysis.huse.scores import huse
+from nlgbench.analysis.huse import boundary
 from nlgbench.plots.boundary import plot_boundary
-from nlgbench.plots.style import ONE_COLUMN, paper_style
+from nlgbench.plots.figures import canvas
+from nlgbench.plots.style import ONE_COLUMN
+from nlgbench.study import Study
 
 if TYPE_CHECKING:
     from ipywidgets import Widget
 
 
-def boundary_explorer(study: tables.Study, *, n_neighbors: int = 16) -> Widget:
+def boundary_explorer(study: Study, *, n_neighbors: int = 16) -> Widget:
     """Draw HUSE's decision boundary anew for each k and system that the reader chooses.
 
     Parameters
     ----------
     study : Study
-        Outputs, log-probabilities and judgments of one data set.
+        With outputs, log-probabilities and judgments.
     n_neighbors : int, default 16
         k to start from.
 
@@ -33,16 +32,13 @@ def boundary_explorer(study: tables.Study, *, n_neighbors: int = 16) -> Widget:
     Raises
     ------
     ValueError
-        If the study has no log-probabilities.
+        As `nlgbench.huse`.
     """
     import ipywidgets
-    from matplotlib import pyplot as plt
 
-    if study.logprobs is None:
-        raise ValueError("the study has no logprobs table, and HUSE needs one.")
-    outputs, logprobs, judgments = study.outputs, study.logprobs, study.judgments
-    systems = sorted(outputs.loc[~outputs["is_human"], "system"].unique(), reverse=True)
-    n_compared = outputs["is_human"].sum() + outputs["system"].value_counts()[systems].min()
+    systems = sorted(study.systems, reverse=True)
+    counts = study.outputs["system"].value_counts()
+    n_compared = study.outputs["is_human"].sum() + counts[systems].min()
 
     k = ipywidgets.IntSlider(
         value=n_neighbors,
@@ -57,16 +53,13 @@ def boundary_explorer(study: tables.Study, *, n_neighbors: int = 16) -> Widget:
     picture = ipywidgets.Image(format="png", width=round(1.4 * ONE_COLUMN * 110))
 
     def draw(*_: object) -> None:
-        result = huse(outputs, logprobs, judgments, system=system.value, n_neighbors=k.value)
-        label = f"HUSE = {result.huse:.2f}, Q = {result.huse_q:.2f}, D = {result.huse_d:.2f}"
-        with plt.rc_context(paper_style()):
-            size = (1.4 * ONE_COLUMN, 1.4 * ONE_COLUMN)
-            fig, ax = plt.subplots(figsize=size, layout="constrained")
-            plot_boundary(result.features, decision_grid(result), ax=ax, score_label=label)
-            drawn = io.BytesIO()
-            fig.savefig(drawn, format="png", dpi=220)
-            plt.close(fig)
-        picture.value = drawn.getvalue()
+        found = boundary(study, system=system.value, n_neighbors=k.value)
+        axes = canvas(1.4 * ONE_COLUMN, 1.4 * ONE_COLUMN)[1]
+        drawn = plot_boundary(found, ax=axes)
+        huse, quality, diversity = found.scores.values()
+        label = f"HUSE = {huse:.2f}, Q = {quality:.2f}, D = {diversity:.2f}"
+        axes[0].set_title(label, loc="left", pad=3)
+        picture.value = drawn.image("png")
 
     k.observe(draw, names="value")
     system.observe(draw, names="value")

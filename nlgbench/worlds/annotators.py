@@ -96,7 +96,7 @@ def typicality_table(
     *,
     n_sentences: int = 100,
     n_annotators: int = 20,
-    level: float = 0.9,
+    confidence: float = 0.9,
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
     """Judge sentences from all over the range of log-frequency (Figure 2).
@@ -126,13 +126,13 @@ def typicality_table(
     typical = typicality(table["logprob_per_token"].to_numpy())
     values = judge(hire(n_annotators, seed=rng), typical, seed=rng)
     table["judgment"] = values.mean(axis=1)
-    half = student.ppf(0.5 + level / 2, n_annotators - 1) * values.std(axis=1, ddof=1)
+    half = student.ppf(0.5 + confidence / 2, n_annotators - 1) * values.std(axis=1, ddof=1)
     table["ci_low"] = table["judgment"] - half / np.sqrt(n_annotators)
     table["ci_high"] = table["judgment"] + half / np.sqrt(n_annotators)
-    return table.assign(level=level)
+    return table.assign(confidence=confidence, source="simulated")
 
 
-def correlation(table: pd.DataFrame, *, level: float = 0.9) -> pd.DataFrame:
+def correlation(table: pd.DataFrame, *, confidence: float = 0.9) -> pd.DataFrame:
     """Correlate mean judgments with log-probability.
 
     Annotators follow the log-probability per token; that of the whole text also tells short from
@@ -140,12 +140,11 @@ def correlation(table: pd.DataFrame, *, level: float = 0.9) -> pd.DataFrame:
     """
     if len(table) < 4:
         raise ValueError(f"an interval of r needs at least 4 sentences. Got {len(table)}.")
-    half = norm.ppf(0.5 + level / 2) / np.sqrt(len(table) - 3)
+    half = norm.ppf(0.5 + confidence / 2) / np.sqrt(len(table) - 3)
     rows = []
     for x in ("logprob", "logprob_per_token"):
         r = float(pearsonr(table[x], table["judgment"]).statistic)
         low, high = np.tanh(np.arctanh(r) + np.array([-half, half]))
-        rows.append(
-            {"x": x, "pearson": r, "ci_low": low, "ci_high": high, "level": level, "n": len(table)}
-        )
+        interval = {"ci_low": low, "ci_high": high, "confidence": confidence}
+        rows.append({"x": x, "pearson": r, **interval, "n": len(table)})
     return pd.DataFrame(rows)

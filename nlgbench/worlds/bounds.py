@@ -7,6 +7,7 @@ import pandas as pd
 
 from nlgbench.generators.retrieval import Retrieval
 from nlgbench.generators.reviews import contexts, review_grammar
+from nlgbench.study import Study
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds import reviews as worlds
 
@@ -75,5 +76,40 @@ def review_bounds(
             worlds.review_draws(system, drawn, about),
             crew,
         )
-        rows.append({"dataset": worlds.DATASET, "system": name} | bound)
+        rows.append({"system": name} | bound)
     return pd.DataFrame(rows)
+
+
+def theorem_1(
+    study: Study,
+    *,
+    systems: Sequence[str] = ("grammar_t0.7", "leaky_t1.0", "memorizer_500"),
+    n_texts: int = 4_000,
+    seed: int | np.random.Generator,
+) -> pd.DataFrame:
+    """Lay out both bounds of Theorem 1 for a simulated study's systems and some others.
+
+    Parameters
+    ----------
+    study : Study
+        A world of reviews; of its systems those are taken that are `REVIEW_SYSTEMS`.
+    systems : sequence of str
+        Further names of these.
+    n_texts, seed
+        As in `review_bounds`.
+
+    Returns
+    -------
+    DataFrame
+        As `review_bounds`, without ``dataset``; the study's systems come first.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("reviews", systems=["grammar_t0.5"], n_outputs=5, n_truth=0)
+    >>> theorem_1(study, systems=["memorizer_50"], n_texts=100, seed=0)["system"].tolist()
+    ['grammar_t0.5', 'memorizer_50']
+    """
+    known = [name for name in study.systems if name in worlds.REVIEW_SYSTEMS]
+    names = list(dict.fromkeys([*known, *systems]))
+    return review_bounds(systems=names, n_texts=n_texts, seed=seed).drop(columns="dataset")

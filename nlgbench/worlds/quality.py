@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.worlds.annotators import INVALID_NATS, Floats, n_tokens
 
@@ -96,4 +96,4 @@ def true_comparisons(
         prob_tie=tie.astype(float),
         prob_b=np.where(tie, 0.0, 1 - prob_a),
     )
-    return tables.check(found, "comparisons")
+    return schema.check(found, "comparisons")

@@ -19,8 +19,8 @@ __all__ = [
     "ANNEALED",
     "REVIEW_SYSTEMS",
     "System",
+    "annotator_samples",
     "correlation",
-    "crew_table",
     "gaussian_world",
     "review_draws",
     "review_systems",
@@ -248,33 +248,35 @@ def review_world(
                 scores |= {"l_star": exact, "l_star_se": 0.0}
             true_rows.append({"system": name} | scores)
     checked = {name: schema.typed(pd.concat(part), name) for name, part in parts.items()}
+    labels = {one: one.replace("leaky_", "leaky grammar ") for one in systems if "leaky_" in one}
     return trusted(
         **checked,
         name="reviews",
         source="simulated",
-        settings={"quality": dimensions[0]},
+        settings={"quality": dimensions[0], "labels": labels},
         truth={"systems": pd.DataFrame(true_rows)} if true_rows else None,
     )
 
 
-def crew_table(truth: pd.DataFrame) -> pd.DataFrame:
+def annotator_samples(truth: pd.DataFrame) -> pd.DataFrame:
     """Set the truth for a study's own annotators beside that for others.
 
     Parameters
     ----------
     truth : DataFrame
-        That of `review_world`.
+        ``truth["systems"]`` of a simulated study of reviews.
 
     Returns
     -------
     DataFrame
-        A row per system and score (huse, huse_q, huse_d; higher is better): system, score, own
-        (with this study's annotators), then mean, sd, min, max over `N_CREWS` other crews.
+        A row per system and score (huse, huse_q, huse_d; higher is better): ``system``, ``score``,
+        ``own`` (with this study's annotators), then ``mean``, ``sd``, ``min``, ``max`` over
+        `N_CREWS` other samples of as many annotators.
 
     Examples
     --------
     >>> world = review_world(systems=["grammar_t0.5"], n_outputs=5, n_truth=2000, seed=0)
-    >>> crew_table(world.truth["systems"]).round(2)
+    >>> annotator_samples(world.truth["systems"]).round(2)
              system   score   own  mean    sd   min   max
     0  grammar_t0.5    huse  0.16  0.17  0.00  0.16  0.18
     1  grammar_t0.5  huse_q  0.57  0.58  0.01  0.56  0.60

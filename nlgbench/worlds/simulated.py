@@ -45,8 +45,9 @@ def simulate(
     n_truth : int
         Texts of each class from which the truth of reviews and crowd is computed; 0 leaves it out.
     **world
-        ``reviews``: systems (names of `nlgbench.worlds.reviews.REVIEW_SYSTEMS`, or a mapping of
-        name to system), n_outputs (of each class, 100), n_annotators (20), dimensions
+        ``reviews``: systems (names of `nlgbench.worlds.reviews.REVIEW_SYSTEMS`, a mapping of name
+        to system, or a function that gives one of the seed), n_outputs (of each class, 100),
+        n_annotators (20), dimensions
         (("typicality",); "real_or_fake"). ``crowd``: systems, n_outputs (of each system, 150),
         n_votes (of an output, 5), per_hit (outputs of a HIT, 20). ``colors``: n_contexts (120),
         n_listeners (3), lapse (how often a listener picks blindly, .1), n_rounds (rounds of
@@ -77,6 +78,8 @@ def simulate(
     known(name, list(_WORLDS), "world")
     if name in ("reviews", "crowd"):
         world["n_truth"] = n_truth
+    if callable(world.get("systems")):
+        world["systems"] = world["systems"](seed)
     study = _WORLDS[name](seed=seed, **world)
     return straight_from(study, _origin(name, seed))
 

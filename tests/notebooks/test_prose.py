@@ -11,11 +11,18 @@ import pandas as pd
 import pytest
 from IPython.display import Markdown
 
-from nlgbench.analysis.huse import huse
+import nlgbench as nb
+from nlgbench.analysis.huse import moved_votes
 from nlgbench.generators import review_systems
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
-from nlgbench.runner.prose import crew_sentence, listed, same_for_all, span
-from nlgbench.worlds import annotators, crowd
+from nlgbench.runner.prose import (
+    annotators_sentence,
+    listed,
+    same_for_all,
+    span,
+    ties_sentence,
+)
+from nlgbench.worlds import annotators, crowd, sweep
 from nlgbench.worlds import reviews as worlds
 
 NOTEBOOKS = find_notebooks()
@@ -31,8 +38,8 @@ ALLOWED = {
         "Two things part them": "definition",
         "carelessly with probability .1": "definition",
         "misspells a phrase with probability .08": "definition",
-        "learned from 2,000 sentences": "code: .sample(2_000",
-        "words that hold .95 of": "code: truncated(nucleus=0.95)",
+        "learned from 2,000 sentences": "definition",
+        "words that hold .95 of": "definition",
         "they have probability 0": "definition",
     },
     "02": {
@@ -47,7 +54,6 @@ ALLOWED = {
     "03": {
         "in three ways": 'code: ("outputs", "items", "annotators")',
         "eight HITs allow only 70 labelings": "release",
-        "bands that hold 90% of the subsamples": "definition",
         "With 50 outputs, 90% of estimates": "code: n_outputs=[25]",
         "for a width of .25": "code: width=0.25",
         "careless with probability .1": "definition",
@@ -232,6 +238,7 @@ def test_what_is_called_a_definition_is_one():
     assert round(annotators.INVALID_NATS, 9) == -2.85
     assert len(crowd.CROWD_SYSTEMS) == 12
     assert review_systems._LEAK == 0.08
+    assert (sweep.N_LEARNED, sweep.NUCLEUS) == (2_000, 0.95)
 
 
 @dataclass
@@ -317,7 +324,7 @@ def test_01_says_what_its_tables_say(run, monkeypatch):
     (said,) = (text for text in done.said if "do not read" in text)
     careless, annotators_, expected = digits(said.split(" Its ")[0])
     assert (annotators_, expected) == (20, 2)
-    assert careless == done.names["world"].truth["n_careless"].unique().item()
+    assert careless == done.names["truth"]["n_careless"].unique().item()
     row = crews.loc[furthest]
     assert f"for {furthest}: {row['own']:.2f}, where theirs is {row['mean']:.2f}" in said
     assert f"{row['sd']:.2f}, range {row['min']:.2f} to {row['max']:.2f}" in said
@@ -337,17 +344,16 @@ def test_01_says_what_its_tables_say(run, monkeypatch):
 
 def test_02_says_what_its_scores_are(run):
     done = run("02", n_outputs=30, n_neighbors=5, seed=3, ties="released")
-    study = done.names["study"]
+    data = done.names["data"]
     said, (alt, _) = done.sentence("How far"), done.figure("boundary")
     assert "30 human references" in alt and "5-nearest-neighbor" in alt
-    for system in study.outputs.loc[~study.outputs["is_human"], "system"].unique():
-        tables = (study.outputs, study.logprobs, study.judgments)
-        found = huse(*tables, system=system, n_neighbors=5, ties="released")
-        told = f"{system} {1 - found.huse:.2f}, by judgment alone {1 - found.huse_q:.2f}"
+    scores = nb.huse(data, n_neighbors=5, ties="released", n_resamples=0)
+    for system, rows in scores.groupby("system"):
+        found = rows.set_index("score")["estimate"]
+        told = f"{system} {1 - found['huse']:.2f}, by judgment alone {1 - found['huse_q']:.2f}"
         assert told in said
-        assert (
-            f"{system.replace('_', ' ')}: HUSE {found.huse:.2f}, HUSE-Q {found.huse_q:.2f}" in alt
-        )
+        label = data.label(system)
+        assert f"{label}: HUSE {found['huse']:.2f}, HUSE-Q {found['huse_q']:.2f}" in alt
 
 
 def test_05_says_what_its_tables_say(run):
@@ -390,12 +396,25 @@ def test_07_says_what_it_did(run):
     assert f"checkpoints of {(moves.max() - moves.min()).idxmax()}, with" in alt
 
 
-def test_sentences_of_a_crew_as_expected():
+def test_sentences_of_annotators_as_expected():
     row = {"system": "a", "n_careless": 0, "huse": 0.30, "huse_crews": 0.32}
     row |= {"huse_crews_sd": 0.011, "huse_crews_min": 0.301, "huse_crews_max": 0.338}
-    said = crew_sentence(pd.DataFrame([row, row | {"system": "b", "huse": 0.2}]), n_annotators=5)
+    said = annotators_sentence(
+        pd.DataFrame([row, row | {"system": "b", "huse": 0.2}]), n_annotators=5
+    )
     assert said.startswith("0 of this study's 5 annotators do not read; of as many, 0.5 are")
-    assert f"{worlds.N_CREWS} other crews for b: 0.20, where theirs is 0.32 on average" in said
+    assert (
+        f"{worlds.N_CREWS} other samples of annotators for b: 0.20, where theirs is 0.32 on average"
+        in said
+    )
+
+
+def test_what_the_tie_rule_moves_is_counted():
+    study = nb.simulate("reviews", systems=["leaky_t1.0", "leaky_t0.7"], n_truth=0, seed=4)
+    scores = nb.huse(study, ties=("exact", "released"), n_resamples=0)
+    said = ties_sentence(scores, moved_votes(study))
+    assert said.startswith(f"At k = 16 the rule moves the vote of {len(moved_votes(study))} out")
+    assert " of 2 systems: " in said
 
 
 def test_lists_and_spans():

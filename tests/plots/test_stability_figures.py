@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from gray import alike_in_gray
-from matplotlib import pyplot as plt
 
 from nlgbench.plots.multiverse import plot_multiverse
 from nlgbench.plots.stability import plot_stability
@@ -13,6 +12,9 @@ from nlgbench.plots.typicality import plot_typicality
 
 CURVE = pd.DataFrame(
     {
+        "system": "lstm",
+        "over": "outputs",
+        "confidence": 0.9,
         "size": [50, 20, 20, 50],
         "score": ["huse", "huse", "huse_q", "huse_q"],
         "mean": [0.5, 0.7, 0.8, 0.6],
@@ -22,6 +24,7 @@ CURVE = pd.DataFrame(
 )
 CHOICES = pd.DataFrame(
     {
+        "system": "lstm",
         "score": ["huse"] * 3 + ["huse_q"] * 3,
         "n_neighbors": [8, 16, 16] * 2,
         "estimate": [0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
@@ -29,12 +32,23 @@ CHOICES = pd.DataFrame(
     }
 )
 TYPICAL = pd.DataFrame(
-    {"log_frequency": [-2.0, -1.0], "judgment": [2.0, 4.0], "ci_low": [1, 3], "ci_high": [3, 4.5]}
+    {
+        "logprob_per_token": [-2.0, -1.0],
+        "judgment": [2.0, 4.0],
+        "ci_low": [1, 3],
+        "ci_high": [3, 4.5],
+        "confidence": 0.9,
+        "source": "simulated",
+        "text": ["a", "b"],
+    }
 )
+TRUTH = pd.DataFrame([{"system": "lstm", "huse": 0.45}])
+R = pd.DataFrame([{"x": "logprob_per_token", "pearson": 0.9, "ci_low": 0.84, "ci_high": 0.94}])
 
 
 def test_stability_draws_a_line_and_a_band_for_each_score_in_order_of_size():
-    ax = plot_stability(CURVE, truth={"huse": 0.45})
+    drawn = plot_stability(CURVE, truth=TRUTH)
+    (ax,) = drawn.axes
     huse, truth, huse_q = ax.lines
     assert huse.get_xydata().tolist() == [[20, 0.7], [50, 0.5]]
     assert huse_q.get_ydata().tolist() == [0.8, 0.6]
@@ -42,11 +56,25 @@ def test_stability_draws_a_line_and_a_band_for_each_score_in_order_of_size():
     assert len(ax.collections) == 2
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["HUSE", "HUSE-Q"]
-    assert huse.get_linestyle() != huse_q.get_linestyle(), "told apart in gray"
+    assert huse.get_linestyle() != huse_q.get_linestyle(), "or gray would leave them alike"
+    assert drawn.alt == (
+        "HUSE, HUSE-Q of subsamples against the number of outputs, with bands that hold 90% of the "
+        "subsamples; thin lines are the true values."
+    )
+
+
+def test_stability_has_a_panel_for_each_kind_and_system():
+    two = pd.concat([CURVE, CURVE.assign(over="annotators")])
+    drawn = plot_stability(pd.concat([two, two.assign(system="gru")]))
+    assert [ax.get_xlabel() for ax in drawn.axes] == ["Outputs", "Annotators"] * 2
+    assert [ax.get_ylabel() for ax in drawn.axes] == ["Score of lstm", "", "Score of gru", ""]
+    assert "outputs (left) and of annotators (right)" in drawn.alt
 
 
 def test_multiverse_draws_every_combination_and_marks_the_papers():
-    ax = plot_multiverse(CHOICES, scores=["huse", "huse_q"], legend=False)
+    drawn = plot_multiverse(CHOICES)
+    (ax,) = drawn.axes
+    assert drawn.alt.endswith("lstm, HUSE: 0.40 to 0.60; lstm, HUSE-Q: 0.70 to 0.90.")
     dots = [c.get_offsets() for c in ax.collections if len(c.get_offsets())]
     drawn = np.sort(np.concatenate([one[:, 1] for one in dots]))
     marked = CHOICES.loc[CHOICES["paper"], "estimate"]
@@ -58,17 +86,19 @@ def test_multiverse_draws_every_combination_and_marks_the_papers():
 def test_what_the_legends_part_is_told_apart_in_gray():
     scores = ("huse", "huse_q", "huse_d", "third", "fourth", "fifth", "sixth")
     curve = pd.concat([CURVE[CURVE["score"] == "huse"].assign(score=name) for name in scores])
-    assert alike_in_gray(plot_stability(curve)) == []
-    assert alike_in_gray(plot_multiverse(CHOICES, ax=plt.figure().gca())) == []
+    assert alike_in_gray(plot_stability(curve).axes[0]) == []
+    assert alike_in_gray(plot_multiverse(CHOICES).axes[0]) == []
 
 
 def test_typicality_draws_each_text_with_its_interval():
-    ax = plot_typicality(TYPICAL, score_label="r = 0.9")
+    drawn = plot_typicality(TYPICAL, r=R)
+    (ax,) = drawn.axes
     (container,) = ax.containers
     assert container[0].get_xydata().tolist() == [[-2, 2], [-1, 4]]
     (bars,) = container[2]
     assert [segment[:, 1].tolist() for segment in bars.get_segments()] == [[1, 3], [3, 4.5]]
-    assert ax.get_title(loc="left") == "r = 0.9"
+    assert ax.get_title(loc="left") == "r = 0.90 [0.84, 0.94] (simulated)"
+    assert "log_frequency" in drawn.data and "text" not in drawn.data
 
 
 @pytest.mark.parametrize(
@@ -80,7 +110,9 @@ def test_typicality_draws_each_text_with_its_interval():
     ],
 )
 def test_a_missing_column_is_named(draw, table, column):
-    with pytest.raises(ValueError, match=f"has no column '{column}': it needs .*; found "):
+    with pytest.raises(
+        ValueError, match=f"ha(s|ve) no column '{column}': (it|they) needs? .*; found "
+    ):
         draw(table.drop(columns=column))
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.analysis.people import accuracy, agreement, split_half
 from nlgbench.generators.review_systems import review_systems
 from nlgbench.study import Study
@@ -36,7 +36,7 @@ def test_the_crowd_is_laid_out_as_the_release():
     # In random order: in none of 20 places is human always, or never.
     place = outputs["is_human"].to_numpy().reshape(180, 20).mean(axis=0)
     assert place.min() > 0.3 and place.max() < 0.7
-    pd.testing.assert_frame_equal(tables.check(judgments, "judgments"), judgments)
+    pd.testing.assert_frame_equal(schema.check(judgments, "judgments"), judgments)
 
 
 def test_one_seed_is_one_crowd(crowd):

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from nlgbench.analysis.huse import huse
+import nlgbench as nb
 from nlgbench.worlds import gaussian
 from nlgbench.worlds import reviews as worlds
 
@@ -52,26 +52,21 @@ def test_huse_finds_the_truth_in_a_large_world(system):
     # k = 200, near sqrt(n): k must grow for k-NN to reach the optimal error. At 40,000 outputs the
     # standard error of twice an error rate is at most .005; four of them, and .005 for what bias
     # is left. (k = 16 was up to .06 above the truth in nine such worlds: its bias does not vanish.)
-    world = worlds.gaussian_world(
-        n_outputs=20_000, n_annotators=2, systems={system: worlds.ANNEALED[system]}, seed=11
-    )
-    result = huse(world.study.outputs, world.study.logprobs, world.study.judgments, n_neighbors=200)
-    truth = world.truth.iloc[0]
-    assert result.huse == pytest.approx(truth["huse"], abs=0.025)
-    assert result.huse_q == pytest.approx(truth["huse_q"], abs=0.025)
-    assert result.huse_d == pytest.approx(truth["huse_d"], abs=0.035)
+    chosen = {system: worlds.ANNEALED[system]}
+    study = nb.simulate("gaussian", n_outputs=20_000, n_annotators=2, systems=chosen, seed=11)
+    scores = nb.huse(study, n_neighbors=200, n_resamples=0).set_index("score")["estimate"]
+    truth = study.truth["systems"].iloc[0]
+    assert scores["huse"] == pytest.approx(truth["huse"], abs=0.025)
+    assert scores["huse_q"] == pytest.approx(truth["huse_q"], abs=0.025)
+    assert scores["huse_d"] == pytest.approx(truth["huse_d"], abs=0.035)
 
 
 def test_huse_orders_the_systems_as_the_truth_does():
-    world = worlds.gaussian_world(n_outputs=1000, seed=2)
-    study = world.study
-    found = [
-        huse(study.outputs, study.logprobs, study.judgments, system=name)
-        for name in world.truth["system"]
-    ]
-    for score in ("huse", "huse_q", "huse_d"):
-        estimates = np.argsort([getattr(result, score) for result in found])
-        np.testing.assert_array_equal(estimates, np.argsort(world.truth[score]))
+    study = nb.simulate("gaussian", n_outputs=1000, seed=2)
+    truth = study.truth["systems"].set_index("system")
+    for score, rows in nb.huse(study, n_resamples=0).groupby("score"):
+        estimates = rows.set_index("system")["estimate"].sort_values()
+        assert estimates.index.tolist() == truth[score].sort_values().index.tolist()
 
 
 @pytest.mark.parametrize(

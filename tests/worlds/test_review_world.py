@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgbench.analysis.huse import huse, neighbors
+import nlgbench as nb
+from nlgbench.analysis.huse import neighbors
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds import reviews as worlds
@@ -16,16 +17,10 @@ SCORES = ("huse", "huse_q", "huse_d")
 @pytest.fixture(scope="module")
 def large() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Scores of a world of 1,500 outputs per class, and its truth."""
-    world = worlds.review_world(systems=NAMES, n_outputs=1500, n_truth=8000, seed=8)
-    study = world.study
-    rows = []
-    for name in NAMES:
-        own = study.outputs["system"].isin(["human", name])
-        judged = study.judgments["output_id"].isin(study.outputs.loc[own, "output_id"])
-        scored = study.logprobs["model"] == name
-        result = huse(study.outputs[own], study.logprobs[scored], study.judgments[judged])
-        rows.append({score: getattr(result, score) for score in SCORES})
-    return pd.DataFrame(rows, index=NAMES), world.truth.set_index("system")
+    study = nb.simulate("reviews", systems=NAMES, n_outputs=1500, n_truth=8000, seed=8)
+    scores = nb.huse(study, n_resamples=0)
+    table = scores.pivot(index="system", columns="score", values="estimate")
+    return table.loc[NAMES, list(SCORES)], study.truth["systems"].set_index("system")
 
 
 def test_all_systems_share_items_and_humans_are_scored_by_every_model():

@@ -1,10 +1,42 @@
-"""HUSE: how well human outputs and a system's can be told apart, and how sure that is.
+"""HUSE: how well human outputs and a system's are told apart, and how sure that is."""
 
-What is handed out here is in `scores`. Intervals are in `uncertainty`, tests in `permutation`, how
-many outputs are needed in `stability`, what went wrong in `diagnosis`, other conventions in
-`multiverse`.
-"""
+from nlgbench.analysis.huse.diagnosis import (
+    PAPER,
+    Boundary,
+    boundary,
+    failures,
+    impossible_outputs,
+    moved_votes,
+    multiverse,
+)
+from nlgbench.analysis.huse.score import SCORES, huse, huse_difference, huse_outputs
+from nlgbench.analysis.huse.uncertainty import (
+    annotator_difference,
+    annotator_spread,
+    interval_widths,
+    length_difference,
+    needed_outputs,
+    permutation_test,
+    stability,
+)
 
-from nlgbench.analysis.huse.scores import SCALED, SCORES, TOLERANCE, HuseResult, huse, score_table
-
-__all__ = ["SCALED", "SCORES", "TOLERANCE", "HuseResult", "huse", "score_table"]
+__all__ = [
+    "PAPER",
+    "SCORES",
+    "Boundary",
+    "annotator_difference",
+    "annotator_spread",
+    "boundary",
+    "failures",
+    "huse",
+    "huse_difference",
+    "huse_outputs",
+    "impossible_outputs",
+    "interval_widths",
+    "length_difference",
+    "moved_votes",
+    "multiverse",
+    "needed_outputs",
+    "permutation_test",
+    "stability",
+]

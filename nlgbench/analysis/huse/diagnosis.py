@@ -1,123 +1,174 @@
-"""What the classifier behind HUSE sees: its decision over the plane, and its failures."""
+"""What lies behind a HUSE: its classifier over the plane, its failures, and its conventions."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from nlgbench import tables
 from nlgbench.analysis.huse import neighbors
-from nlgbench.analysis.huse.features import none_missing
-from nlgbench.analysis.huse.scores import SCALED, TOLERANCE, HuseResult
+from nlgbench.analysis.huse.neighbors import LabelTies
+from nlgbench.analysis.huse.score import (
+    MAPS,
+    TOLERANCE,
+    Length,
+    Scaling,
+    Ties,
+    chosen_systems,
+    compare,
+    huse_outputs,
+    outputs_of,
+    the_system,
+)
+from nlgbench.names import known
+from nlgbench.study import Study
+from nlgbench.text import check_n
+
+#: The choices of Hashimoto, Zhang and Liang (2019) and of their released code.
+PAPER = {
+    "n_neighbors": 16,
+    "ties": "released",
+    "label_ties": "human",
+    "scaling": "unit variance",
+    "length": "per token",
+}
 
 
 @dataclass(frozen=True, eq=False)
-class DecisionGrid:
-    """The classifier behind a HUSE, evaluated on a grid of new points.
+class Boundary:
+    """The classifier behind one system's HUSE, over the plane of its two features.
 
     Attributes
     ----------
-    logprob_per_token, judgment : ndarray of shape (g,)
-        Where the grid stands, in nats and in the scale of the judgments.
-    machine_share : ndarray of shape (g, g)
-        Class-weighted share of the neighborhood that is machine, 0 to 1; rows are judgments,
-        columns log-probabilities. One half is the decision boundary.
+    system, label, source : str
+        What was compared with the human outputs, how figures call it, and where the data come from.
+    n_neighbors : int
+        k.
+    scores : dict of str to float
+        huse, huse_q, huse_d.
+    outputs : DataFrame
+        As `huse_outputs`.
+    grid : DataFrame
+        The class-weighted share of the neighborhood that is machine, 0 to 1, at new points: rows
+        are judgments, columns log-probabilities per token (nats). One half is the boundary.
     """
 
-    logprob_per_token: neighbors.Floats
-    judgment: neighbors.Floats
-    machine_share: neighbors.Floats
+    system: str
+    label: str
+    source: str
+    n_neighbors: int
+    scores: dict[str, float]
+    outputs: pd.DataFrame
+    grid: pd.DataFrame
 
 
-def decision_grid(result: HuseResult, *, n_grid: int = 200, pad: float = 0.05) -> DecisionGrid:
-    """Evaluate the classifier behind a result on a grid, for shading.
+def boundary(
+    study: Study,
+    *,
+    system: str | None = None,
+    n_grid: int = 200,
+    pad: float = 0.05,
+    **options: Any,
+) -> Boundary:
+    """Evaluate the classifier behind a HUSE over the plane, for `plot_boundary`.
 
     Parameters
     ----------
-    result : HuseResult
-        What `huse` returned.
-    n_grid : int
+    study : Study
+        As in `huse`.
+    system : str, optional
+        May be left out where there is one.
+    n_grid : int, default 200
         Points along each axis, at least 2.
-    pad : float
+    pad : float, default .05
         How far the grid reaches beyond the outputs, as a share of their range; at least 0.
+    **options
+        Of `huse`: dimension, n_neighbors, ties (one), label_ties, scaling, length.
 
     Returns
     -------
-    DecisionGrid
-        Both axes, and the machine share, 0 to 1, at each of their crossings.
+    Boundary
+        Scores, outputs and grid.
 
     Raises
     ------
     ValueError
-        When `n_grid` or `pad` is out of range, or features were scaled to ranks.
+        As `huse`, when `n_grid` or `pad` is out of range, or features are scaled to ranks.
 
     Notes
     -----
     Same neighbors, ties, scales and class weights as the number; but a point of the grid is new,
     so all outputs can be its neighbors. At an output's own place the share may therefore differ
-    from its leave-one-out confidence in ``result.features``.
+    from its leave-one-out confidence in ``outputs``.
 
     Examples
     --------
-    >>> from nlgbench.worlds import reviews as worlds
-    >>> from nlgbench.analysis.huse import huse
-    >>> study = worlds.gaussian_world(seed=0).study
-    >>> result = huse(study.outputs, study.logprobs, study.judgments, system="t0.7")
-    >>> decision_grid(result, n_grid=50).machine_share.shape
+    >>> import nlgbench as nb
+    >>> found = nb.boundary(nb.simulate("gaussian", seed=0), system="t0.7", n_grid=50)
+    >>> found.grid.shape
     (50, 50)
     """
     if n_grid < 2 or not pad >= 0:
         raise ValueError(
             f"n_grid must be at least 2 and pad at least 0. Got n_grid={n_grid}, pad={pad}."
         )
-    if result.scaling == "rank":
-        raise ValueError(
-            "a grid point has no rank among the outputs: draw the result of another scaling."
-        )
-    features = result.features
+    if options.get("scaling") == "rank":
+        raise ValueError("a grid point has no rank among the outputs: choose another scaling.")
+    one = compare(study, the_system(study, system), **options)
     axes = []
-    for name in ("logprob_per_token", "judgment"):
-        low, high = features[name].min(), features[name].max()
+    for feature in one.raw.T:
+        low, high = feature.min(), feature.max()
         margin = pad * (high - low)
         axes.append(np.linspace(low - margin, high + margin, n_grid))
-    columns, rows = np.meshgrid(axes[0] / result.scale_logprob, axes[1] / result.scale_judgment)
-    is_machine = ~features["is_human"].to_numpy()
+    columns, rows = np.meshgrid(axes[0] / one.scales[0], axes[1] / one.scales[1])
     size, machine = neighbors.neighborhoods(
-        features[SCALED],
-        is_machine,
+        one.points,
+        one.is_machine,
         np.column_stack([columns.ravel(), rows.ravel()]),
-        result.n_neighbors,
-        tolerance=TOLERANCE[result.ties],
+        one.n_neighbors,
+        tolerance=TOLERANCE[one.ties],
     )
-    for_machine, for_human = neighbors.votes(size, machine, is_machine)
-    share = for_machine / (for_machine + for_human)
-    return DecisionGrid(axes[0], axes[1], share.reshape(n_grid, n_grid))
+    for_machine, for_human = neighbors.votes(size, machine, one.is_machine)
+    share = (for_machine / (for_machine + for_human)).reshape(n_grid, n_grid)
+    return Boundary(
+        system=one.system,
+        label=study.label(one.system),
+        source=study.source,
+        n_neighbors=one.n_neighbors,
+        scores=one.scores,
+        outputs=outputs_of(one),
+        grid=pd.DataFrame(
+            share,
+            index=pd.Index(axes[1], name="judgment"),
+            columns=pd.Index(axes[0], name="logprob_per_token"),
+        ),
+    )
 
 
-def failures(result: HuseResult, outputs: pd.DataFrame | None = None) -> pd.DataFrame:
+def failures(study: Study, *, system: str | None = None, **options: Any) -> pd.DataFrame:
     """Sort outputs by what gives them away: the failure browser.
 
     Parameters
     ----------
-    result : HuseResult
-        What `huse` returned.
-    outputs : DataFrame, optional
-        The outputs table it was made from, to show texts and contexts.
+    study, system, **options
+        As in `boundary`.
 
     Returns
     -------
     DataFrame
-        A row per output, by item_id, the system's before the human ones: dataset, item_id, kind,
-        output_id, system, is_human, [context, text,] logprob_per_token (nats), judgment,
-        machine_share_huse, machine_share_huse_q (leave-one-out, 0 to 1). ``kind`` is "quality
-        failure" (told apart by the judgment alone, and by both features), "diversity failure"
-        (by both features only), or "indistinguishable" (not told apart by both features; a vote
-        tied under ``label_ties="half"`` tells nothing apart).
+        A row per output, by ``item_id``, the system's before the human ones: ``item_id``, ``kind``,
+        ``output_id``, ``system``, ``is_human``, ``context``, ``text``, ``logprob_per_token``
+        (nats), ``judgment``, ``machine_share_huse``, ``machine_share_huse_q`` (leave-one-out, 0 to
+        1). ``kind`` is "quality failure" (known by the judgment alone, and by both features),
+        "diversity failure" (by both features only), or "indistinguishable" (not known by both
+        features; nor is one whose vote is tied under ``label_ties="half"``).
 
     Raises
     ------
     ValueError
-        When an output of the result is missing from `outputs`, or a table breaks its rules.
+        As `huse`.
 
     Notes
     -----
@@ -126,26 +177,168 @@ def failures(result: HuseResult, outputs: pd.DataFrame | None = None) -> pd.Data
 
     Examples
     --------
-    >>> from nlgbench.worlds import reviews as worlds
-    >>> from nlgbench.analysis.huse import huse
-    >>> study = worlds.gaussian_world(seed=0).study
-    >>> result = huse(study.outputs, study.logprobs, study.judgments, system="t0.7")
-    >>> sorted(failures(result, study.outputs)["kind"].unique())
+    >>> import nlgbench as nb
+    >>> found = nb.failures(nb.simulate("gaussian", seed=0), system="t0.7")
+    >>> sorted(found["kind"].unique())
     ['diversity failure', 'indistinguishable', 'quality failure']
     """
-    table = result.features
+    table = outputs_of(compare(study, the_system(study, system), **options))
     both = table["correct_huse"].fillna(False).to_numpy(dtype=bool)
     alone = table["correct_huse_q"].fillna(False).to_numpy(dtype=bool)
     kind = np.where(both, np.where(alone, "quality failure", "diversity failure"), "")
     table = table.assign(kind=np.where(both, kind, "indistinguishable"))
-    shown: list[str] = []
-    if outputs is not None:
-        shown = ["context", "text"]
-        keys = tables.keys("outputs")
-        known = tables.check(outputs, "outputs")[keys + shown]
-        table = table.merge(known, on=keys, how="left", validate="one_to_one")
-        none_missing(table, table["text"].isna(), "are not in `outputs`", "pass the same table")
-    names = ["dataset", "item_id", "kind", "output_id", "system", "is_human", *shown]
+    texts = study.outputs[["output_id", "context", "text"]]
+    table = table.merge(texts, on="output_id", how="left", validate="one_to_one")
+    names = ["item_id", "kind", "output_id", "system", "is_human", "context", "text"]
     names += ["logprob_per_token", "judgment", "machine_share_huse", "machine_share_huse_q"]
     by = ["item_id", "is_human", "output_id"]
     return table.sort_values(by, kind="stable", ignore_index=True)[names]
+
+
+def moved_votes(study: Study, **options: Any) -> pd.DataFrame:
+    """List the outputs whose vote by judgment depends on the rule for ties.
+
+    Parameters
+    ----------
+    study, **options
+        As in `huse_outputs`, but for ties: systems, dimension, n_neighbors, label_ties, scaling,
+        length.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `huse_outputs` under ``ties="exact"`` whose ``predicted_human_huse_q`` is
+        another under ``ties="released"``.
+
+    Raises
+    ------
+    ValueError
+        As `huse`.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> len(moved_votes(nb.simulate("gaussian", seed=0)))  # nothing ties
+    0
+    """
+    exact, raw = (huse_outputs(study, ties=ties, **options) for ties in ("exact", "released"))
+    column = "predicted_human_huse_q"
+    return exact[(exact[column] != raw[column]).fillna(False)].reset_index(drop=True)
+
+
+def impossible_outputs(study: Study) -> pd.DataFrame:
+    """Say which share of the human outputs each system cannot write.
+
+    Parameters
+    ----------
+    study : Study
+        With log-probabilities (and human outputs).
+
+    Returns
+    -------
+    DataFrame
+        ``model`` (by name) and ``share`` of the human outputs whose log-probability is minus
+        infinity, 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        When the study has no log-probabilities.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> impossible_outputs(nb.simulate("gaussian", seed=0))["share"].tolist()
+    [0.0, 0.0, 0.0]
+    """
+    if study.logprobs is None:
+        raise ValueError(f"{study.name} has no logprobs: give Study(logprobs=...).")
+    human = study.outputs.loc[study.outputs["is_human"], "output_id"]
+    of_people = study.logprobs[study.logprobs["output_id"].isin(human)]
+    never = (of_people["logprob"] == -np.inf).groupby(of_people["model"]).mean()
+    return never.rename("share").reset_index()
+
+
+def multiverse(
+    study: Study,
+    *,
+    systems: str | Iterable[str] | None = None,
+    dimension: str | None = None,
+    n_neighbors: Sequence[int] = (5, 10, 15, 16, 20, 30),
+    ties: Sequence[Ties] = ("exact", "released"),
+    label_ties: Sequence[LabelTies] = ("human", "system", "half"),
+    scaling: Sequence[Scaling] = ("unit variance", "none", "rank"),
+    length: Sequence[Length] = ("per token", "whole text"),
+) -> pd.DataFrame:
+    """Score one study under every combination of conventions.
+
+    Parameters
+    ----------
+    study, systems, dimension
+        As in `huse`.
+    n_neighbors, ties, label_ties, scaling, length : sequence
+        The choices for each of `huse`'s keywords.
+
+    Returns
+    -------
+    DataFrame
+        A row per system, combination and score: ``system``, ``n_neighbors``, ``ties``,
+        ``label_ties``, ``scaling``, ``length``, ``score`` (huse, huse_q, huse_d), ``estimate``
+        (higher is better), ``paper`` (true for the choice of the paper and its code).
+
+    Raises
+    ------
+    ValueError
+        As `huse`.
+
+    Notes
+    -----
+    HUSE-Q has one feature, so neither length nor, but for ranks, scaling changes it.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> table = nb.multiverse(nb.simulate("gaussian", seed=0), systems="t0.7")
+    >>> len(table), int(table["paper"].sum())
+    (648, 3)
+    """
+    for name, given, there in (
+        ("ties", ties, list(TOLERANCE)),
+        ("label_ties", label_ties, ["human", "system", "half"]),
+    ):
+        for choice in given:
+            known(choice, there, name)
+    rows = []
+    chosen = chosen_systems(study, systems)
+    for system, scale, divided in product(chosen, scaling, length):
+        widest = max(n_neighbors)
+        full = compare(
+            study,
+            system,
+            dimension=dimension,
+            n_neighbors=widest,
+            scaling=scale,
+            length=divided,
+        )
+        for k, tie in product(n_neighbors, ties):
+            check_n(k, "n_neighbors")
+            counted = [
+                neighbors.leave_one_out(
+                    full.points[:, columns], full.is_machine, k, tolerance=TOLERANCE[tie]
+                )
+                for columns in MAPS.values()
+            ]
+            for rule in label_ties:
+                choices: dict[str, int | str] = {"n_neighbors": k, "ties": tie, "label_ties": rule}
+                choices |= {"scaling": scale, "length": divided}
+                both, alone = (
+                    neighbors.twice_error(*counts, full.is_machine, label_ties=rule)
+                    for counts in counted
+                )
+                scores = {"huse": both, "huse_q": alone, "huse_d": 1 + both - alone}
+                about = {"system": system, **choices}
+                rows += [
+                    {**about, "score": score, "estimate": value, "paper": choices == PAPER}
+                    for score, value in scores.items()
+                ]
+    return pd.DataFrame(rows)

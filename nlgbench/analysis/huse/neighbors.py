@@ -1,9 +1,10 @@
 """Leave-one-out nearest-neighbor votes, exact under heavy ties and near-linear in time.
 
-Definitions used throughout. The *neighborhood* of an output holds its ``n_neighbors`` nearest
-other outputs and every further output at the distance of the last of them: ties at the cut are
-included. The Euclidean distance is ``sqrt(sum((a - b) ** 2))`` in floating point; an output
-is inside when its distance is at most the cut plus ``tolerance``.
+The *neighborhood* of an output holds its ``n_neighbors`` nearest other outputs and every further
+output at the distance of the last of them: ties at the cut are included. The Euclidean distance is
+``sqrt(sum((a - b) ** 2))`` in floating point; an output is inside when its distance is at most the
+cut plus ``tolerance``. Features are finite arrays of shape (n, d), already scaled; labels are true
+where an output is the system's.
 """
 
 from collections.abc import Callable
@@ -11,10 +12,13 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Counts = NDArray[np.integer]
 LabelTies = Literal["human", "system", "half"]
 
 EXACT_TOLERANCE = 1e-9
@@ -24,6 +28,11 @@ EXACT_TOLERANCE = 1e-9
 _BLOCK = 16_000
 # What the tree did not return is no nearer than its last candidate, up to rounding.
 _BELOW = 1 - 1e-12
+# Outputs x subsamples that are walked at once, so that counts stay in the cache.
+_WALKED = 200_000
+# Neighbors that are sorted at first in large samples, beyond those expected to be walked.
+_SPARE = 64
+_SORT_ALL = 2_000
 
 
 def leave_one_out(
@@ -33,51 +42,18 @@ def leave_one_out(
     *,
     tolerance: float = EXACT_TOLERANCE,
 ) -> tuple[Ints, Ints]:
-    """Count the neighborhood of each output among all the others.
+    """Count the neighborhood of each output among all others: its size, and the system's in it.
 
-    Parameters
-    ----------
-    features : array-like of shape (n, d)
-        Finite features, one row per output, already scaled.
-    is_machine : array-like of bool, shape (n,)
-        True where the output comes from the system, False where it is human.
-    n_neighbors : int
-        Neighbors asked for, 1 to n - 1.
-    tolerance : float
-        Added to the cut; 0 compares raw floating-point distances.
-
-    Returns
-    -------
-    size : ndarray of int64, shape (n,)
-        Outputs in the neighborhood: at least `n_neighbors`, more when there are ties at the cut.
-    machine : ndarray of int64, shape (n,)
-        How many of these are the system's.
-
-    Raises
-    ------
-    ValueError
-        When a feature is not finite, shapes disagree, or `n_neighbors` is out of range.
-
-    Notes
-    -----
     An output is at distance 0 from itself, so the cut at its k-th nearest other output is the cut
-    at the (k + 1)-th nearest of all: count all of them, then take its own label away. Equal
-    points are counted once. One dimension is sorted, more go through a k-d tree, whose
-    candidates are measured again here so that the answer is that of the plain loop over outputs,
-    bit for bit.
+    at the (k + 1)-th nearest of all: count all of them, then take its own label away. Equal points
+    are counted once. One dimension is sorted, more go through a k-d tree, whose candidates are
+    measured again here so that the answer is that of the plain loop over outputs, bit for bit.
 
-    Examples
-    --------
     >>> size, machine = leave_one_out([[0.0], [1.0], [2.0], [5.0]], [False, True, True, True], 1)
     >>> size.tolist(), machine.tolist()
     ([1, 2, 1, 1], [1, 1, 1, 1])
     """
-    array, label = _arrays(features, is_machine)
-    if not 1 <= n_neighbors < len(array):
-        raise ValueError(
-            f"n_neighbors must be between 1 and the number of other outputs, {len(array) - 1}. "
-            f"Got {n_neighbors} with {len(array)} outputs: add outputs or lower n_neighbors."
-        )
+    array, label = np.asarray(features, dtype=np.float64), np.asarray(is_machine, dtype=bool)
     points, count, machine, inverse = _merge(array, label)
     size, n_machine = _count(points, count, machine, points, n_neighbors + 1, tolerance)
     return size[inverse] - 1, n_machine[inverse] - label
@@ -91,72 +67,25 @@ def neighborhoods(
     *,
     tolerance: float = EXACT_TOLERANCE,
 ) -> tuple[Ints, Ints]:
-    """Count the neighborhood of new points; nothing is left out.
+    """Count the neighborhood of new points, as `leave_one_out`; nothing is left out.
 
-    Parameters
-    ----------
-    features, is_machine, tolerance
-        As in `leave_one_out`.
-    queries : array-like of shape (m, d)
-        Finite points, scaled as `features` are.
-    n_neighbors : int
-        Neighbors asked for, 1 to n.
-
-    Returns
-    -------
-    size, machine : ndarray of int64, shape (m,)
-        Outputs in each neighborhood, and how many of them are the system's.
-
-    Raises
-    ------
-    ValueError
-        As `leave_one_out`.
-
-    Examples
-    --------
     >>> size, machine = neighborhoods([[0.0], [1.0], [2.0]], [False, True, True], [[0.5], [9.0]], 1)
     >>> size.tolist(), machine.tolist()
     ([2, 1], [1, 1])
     """
-    array, label = _arrays(features, is_machine)
+    array, label = np.asarray(features, dtype=np.float64), np.asarray(is_machine, dtype=bool)
     new = np.asarray(queries, dtype=np.float64)
-    if new.ndim != 2 or new.shape[1] != array.shape[1] or not np.isfinite(new).all():
-        raise ValueError(
-            f"queries must be finite, of shape (m, {array.shape[1]}) as the features are. "
-            f"Got shape {new.shape}."
-        )
-    if not 1 <= n_neighbors <= len(array):
-        raise ValueError(
-            f"n_neighbors must be between 1 and the number of outputs, {len(array)}. "
-            f"Got {n_neighbors}."
-        )
     points, count, machine, _ = _merge(array, label)
     return _count(points, count, machine, new, n_neighbors, tolerance)
 
 
 def votes(size: Ints, machine: Ints, is_machine: ArrayLike) -> tuple[Ints, Ints]:
-    """Weigh the votes of neighborhoods so that both classes count the same.
+    """Weigh the votes for machine and for human so that both classes count the same.
 
-    Parameters
-    ----------
-    size, machine : ndarray of int64
-        As `leave_one_out` or `neighborhoods` returns them.
-    is_machine : array-like of bool, shape (n,)
-        The labels of all outputs, which give the class sizes.
-
-    Returns
-    -------
-    for_machine, for_human : ndarray of int64
-        ``machine * n_human`` and ``human * n_machine``: the larger wins, equal is a label tie.
-
-    Notes
-    -----
     L* (Hashimoto, Zhang, Liang 2019, eq. 2, doi:10.18653/v1/N19-1169) gives each class a
     probability of one half, so each vote weighs the inverse of its class's size; integers keep
     ties exact. With classes of one size this is the plain majority.
 
-    Examples
-    --------
     >>> votes(np.array([3]), np.array([2]), [True, True, True, False])
     (array([2]), array([3]))
     """
@@ -168,31 +97,10 @@ def votes(size: Ints, machine: Ints, is_machine: ArrayLike) -> tuple[Ints, Ints]
 def twice_error(
     size: Ints, machine: Ints, is_machine: ArrayLike, *, label_ties: LabelTies = "human"
 ) -> float:
-    """Twice the class-balanced error of the vote: the estimate of L(phi).
+    """Give twice the class-balanced error of the vote: the estimate of L(phi), higher is better.
 
-    Parameters
-    ----------
-    size, machine : ndarray of int64, shape (n,)
-        As `leave_one_out` returns them.
-    is_machine : array-like of bool, shape (n,)
-        The true labels, both present.
-    label_ties : {"human", "system", "half"}
-        What a tied vote predicts; "half" counts one half of an error.
+    A tied vote says what `label_ties` names; "half" counts half an error.
 
-    Returns
-    -------
-    float
-        Error rate among human outputs + error rate among the system's; higher is better. 0 is
-        told apart always, 1 is chance; it can pass 1 in small samples. With classes of one size
-        it is twice the leave-one-out error.
-
-    Raises
-    ------
-    ValueError
-        When `label_ties` is unknown or only one class is there.
-
-    Examples
-    --------
     >>> size, machine = leave_one_out([[0.0], [0.1], [1.0], [1.1]], [False, True, True, True], 1)
     >>> twice_error(size, machine, [False, True, True, True])
     1.3333333333333333
@@ -200,49 +108,152 @@ def twice_error(
     label = np.asarray(is_machine, dtype=bool)
     n_machine = int(label.sum())
     n_human = len(label) - n_machine
-    if not n_machine or not n_human:
-        raise ValueError(
-            f"both classes must be present. Got {n_human} human outputs and {n_machine} of the "
-            "system: an error rate needs at least one of each."
-        )
     for_machine, for_human = votes(size, machine, label)
+    tied = for_machine == for_human
     wrong = np.where(label, for_machine < for_human, for_machine > for_human).astype(np.float64)
-    wrong[for_machine == for_human] = _tie_error(label_ties, label[for_machine == for_human])
+    wrong[tied] = 0.5 if label_ties == "half" else label[tied] == (label_ties == "human")
     # One division: with classes of one size the result is the nearest float to errors / n.
     missed = wrong[label].sum() * n_human + wrong[~label].sum() * n_machine
     return float(missed / (n_human * n_machine))
 
 
-def _tie_error(label_ties: str, label: NDArray[np.bool_]) -> Floats:
-    """Return the error that each tied vote counts for."""
-    if label_ties == "human":
-        return label.astype(np.float64)
-    if label_ties == "system":
-        return (~label).astype(np.float64)
-    if label_ties == "half":
-        return np.full(len(label), 0.5)
-    raise ValueError(f'label_ties must be "human", "system" or "half". Got {label_ties!r}.')
+def errors_of_labelings(
+    features: Floats,
+    labels: Bools,
+    n_neighbors: int,
+    *,
+    tolerance: float,
+    label_ties: LabelTies,
+) -> Floats:
+    """Score other labels, of shape (m, n): the neighborhoods stay, the votes change."""
+    near = []
+    for row in range(len(features)):
+        distance = np.sqrt(((features - features[row]) ** 2).sum(axis=1))
+        distance[row] = np.inf
+        cut = np.partition(distance, n_neighbors - 1)[n_neighbors - 1]
+        near.append(np.flatnonzero(distance <= cut + tolerance))
+    size = np.array([len(one) for one in near])
+    ends = np.append(0, np.cumsum(size))
+    graph = csr_array(
+        (np.ones(ends[-1]), np.concatenate(near), ends), shape=(len(features), len(features))
+    )
+    machine = (graph @ labels.T.astype(np.float64)).T.astype(np.int64)
+    return np.array(
+        [
+            twice_error(size, counted, label, label_ties=label_ties)
+            for counted, label in zip(machine, labels, strict=True)
+        ]
+    )
 
 
-def _arrays(features: ArrayLike, is_machine: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
-    array = np.asarray(features, dtype=np.float64)
-    label = np.asarray(is_machine, dtype=bool)
-    if array.ndim != 2 or label.shape != (len(array),):
-        raise ValueError(
-            "features must have shape (n, d) and is_machine shape (n,). "
-            f"Got {array.shape} and {label.shape}."
-        )
-    bad = np.argwhere(~np.isfinite(array))
-    if len(bad):
-        row, column = bad[0]
-        raise ValueError(
-            f"features must be finite. Got {array[row, column]} at row {row}, column {column} "
-            f"({len(bad)} such values): drop these outputs or floor them."
-        )
-    return array, label
+def subsample_errors(
+    features: ArrayLike,
+    is_machine: ArrayLike,
+    members: ArrayLike,
+    n_neighbors: int,
+    *,
+    tolerance: float = EXACT_TOLERANCE,
+    label_ties: LabelTies = "human",
+) -> Floats:
+    """Give twice the leave-one-out error on each subsample; `members` has shape (m, n).
+
+    What `twice_error` gives for ``features[member]``, bit for bit; NaN for a subsample of fewer
+    than ``n_neighbors + 1`` outputs or of one class. All others of an output are sorted by distance
+    once. In each subsample its neighbors are the first members met on the way along this list: up
+    to the k-th, and then all at its distance. A step is taken for all outputs and subsamples
+    together.
+
+    >>> features, is_machine = [[0.0], [0.1], [1.0], [1.1]], [False, True, True, True]
+    >>> subsample_errors(features, is_machine, [[True] * 4, [True, True, False, False]], 1)
+    array([1.33333333, 2.        ])
+    """
+    array, label = np.asarray(features, dtype=np.float64), np.asarray(is_machine, dtype=bool)
+    inside = np.asarray(members, dtype=bool)
+    # 16 bits hold the counts of all but the largest samples, and are added quicker.
+    counts = np.int16 if len(array) < 2**15 else np.int32
+    member: Counts = np.ascontiguousarray(inside.T).astype(counts)
+    machine_member: Counts = member * label[:, None].astype(counts)
+    n_machine = machine_member.sum(axis=0, dtype=np.int64)
+    n_human = member.sum(axis=0, dtype=np.int64) - n_machine
+    fewest = max(1.0, float((n_machine + n_human).min())) / len(array)
+    n_sorted = len(array) - 1
+    if n_sorted > _SORT_ALL:
+        n_sorted = min(n_sorted, int(2 * n_neighbors / fewest) + _SPARE)
+    missed = np.zeros((2, len(inside)))
+    step = max(1, _WALKED // max(1, len(inside)))
+    for rows in np.split(np.arange(len(array)), range(step, len(array), step)):
+        walked = _walk(array, rows, n_sorted, member, machine_member, n_neighbors, tolerance)
+        if walked is None:
+            n_all = len(array) - 1
+            walked = _walk(array, rows, n_all, member, machine_member, n_neighbors, tolerance)
+        assert walked is not None  # the whole list always suffices
+        size, machine = walked
+        for_machine, for_human = machine * n_human, (size - machine) * n_machine
+        truth = label[rows, None]
+        wrong = np.where(truth, for_machine < for_human, for_machine > for_human).astype(float)
+        if label_ties == "half":
+            wrong[for_machine == for_human] = 0.5
+        else:
+            wrong += (for_machine == for_human) & (truth == (label_ties == "human"))
+        wrong *= member[rows]
+        for number in (0, 1):
+            missed[number] += wrong[label[rows] == bool(number)].sum(axis=0)
+    undefined = (n_machine + n_human <= n_neighbors) | (n_machine == 0) | (n_human == 0)
+    found = np.full(len(inside), np.nan)
+    # The sums and the one division of `twice_error`, so that not a bit differs.
+    above = missed[1] * n_human + missed[0] * n_machine
+    return np.divide(above, n_human * n_machine, out=found, where=~undefined)
 
 
-def _merge(array: Floats, label: NDArray[np.bool_]) -> tuple[Floats, Ints, Ints, Ints]:
+def _walk(
+    array: Floats,
+    rows: Ints,
+    n_sorted: int,
+    member: Counts,
+    machine_member: Counts,
+    n_neighbors: int,
+    tolerance: float,
+) -> tuple[Ints, Ints] | None:
+    """Count the neighborhoods of some outputs in all subsamples; None if the lists are short."""
+    order, distance = _nearest(array, rows, n_sorted)
+    # How far the neighborhood reaches along the list when its k-th member stands at a place.
+    reach = np.empty(order.shape, dtype=member.dtype)
+    for row, values in enumerate(distance):
+        reach[row] = np.searchsorted(values, values + tolerance, side="right")
+    size = np.zeros((len(rows), member.shape[1]), dtype=member.dtype)
+    machine = np.zeros_like(size)
+    never = np.iinfo(member.dtype).max
+    stop = np.full_like(size, never)
+    for place in range(n_sorted):
+        alive: Counts = (stop > place).astype(member.dtype)
+        if place % 8 == 0 and not alive.any():
+            break
+        near = order[:, place]
+        size += member[near] * alive
+        machine += machine_member[near] * alive
+        # Reach never decreases along the list, so the minimum keeps its first value.
+        np.minimum(stop, np.where(size >= n_neighbors, reach[:, [place]], never), out=stop)
+    if n_sorted < len(array) - 1 and (stop >= n_sorted)[member[rows] > 0].any():
+        return None
+    return size.astype(np.int64), machine.astype(np.int64)
+
+
+def _nearest(array: Floats, rows: Ints, n_sorted: int) -> tuple[Ints, Floats]:
+    """Sort the nearest others of some outputs by distance."""
+    # The arithmetic of the plain loop, to the last bit.
+    square = sum((array[:, axis] - array[rows, axis, None]) ** 2 for axis in range(array.shape[1]))
+    distance = np.sqrt(square)
+    distance[np.arange(len(rows)), rows] = np.inf
+    if n_sorted < len(array) - 1:
+        near = np.argpartition(distance, n_sorted - 1, axis=1)[:, :n_sorted]
+        by = np.argsort(np.take_along_axis(distance, near, axis=1), axis=1)
+        order = np.take_along_axis(near, by, axis=1)
+    else:
+        order = np.argsort(distance, axis=1)[:, :n_sorted]
+    return order, np.take_along_axis(distance, order, axis=1)
+
+
+def _merge(array: Floats, label: Bools) -> tuple[Floats, Ints, Ints, Ints]:
     """Return the distinct points with their counts, machine counts, and each row's point."""
     order = np.argsort(array[:, 0])
     ordered = array[order]
@@ -300,7 +311,7 @@ def _count_sorted(
     return total[right] - total[left], total_machine[right] - total_machine[left]
 
 
-def _first(true_at: Callable[[Ints], NDArray[np.bool_]], low: Ints, high: Ints) -> Ints:
+def _first(true_at: Callable[[Ints], Bools], low: Ints, high: Ints) -> Ints:
     """Bisect, for all queries at once, for the first place in [low, high) that is true."""
     while (low < high).any():
         middle = (low + high) // 2

@@ -1,303 +1,724 @@
-"""How sure HUSE is: intervals, and differences between systems."""
+"""What else one asks of HUSE's certainty: tests, how it settles, and how many outputs it needs."""
 
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations, product
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
-from nlgbench import tables
-from nlgbench.analysis.huse.replicates import annotator_replicates, output_replicates
-from nlgbench.analysis.huse.scores import SCORES, HuseResult, huse
-from nlgbench.inference import Bools, half_samples, interval, split_interval
+from nlgbench.analysis.huse.neighbors import Bools, Ints, errors_of_labelings
+from nlgbench.analysis.huse.score import (
+    MAPS,
+    SCORES,
+    TOLERANCE,
+    Compared,
+    annotator_replicates,
+    both_halves,
+    chosen_systems,
+    compare,
+    of_halves,
+    output_replicates,
+    the_system,
+)
+from nlgbench.inference import check_coverage, half_samples, interval
 from nlgbench.names import known
+from nlgbench.study import Study, trusted
 from nlgbench.text import check_n
 
-Over = Literal["outputs", "items", "annotators"]
+Within = Literal["items", "hits"]
+Over = Literal["outputs", "annotators"]
 
-#: Where coverage was measured, and below which a reason stands beside an interval.
-LEAST_UNITS = 10  # of the rarer class: outputs, or items that have one
-LEAST_SHARE = 3  # outputs of a half for each neighbor
-LEAST_VALUES = 20  # of mean judgments, for HUSE-Q and so HUSE-D
-#: Fewer annotators of a HIT give no interval: in their halves HUSE varies hardly more than in all.
-LEAST_ANNOTATORS = 10
+#: Sizes of `stability`, as far as a study has so many.
+SIZES = {
+    "outputs": (30, 40, 50, 75, 100, 150, 200),
+    "annotators": (1, 2, 3, 5, 10, 15, 20),
+}
+_N_SAMPLES = 20  # of annotators, whose mean is compared
+_UNIT = ["group_id", "annotator_id"]
 
 
-def huse_intervals(
-    outputs: pd.DataFrame,
-    logprobs: pd.DataFrame,
-    judgments: pd.DataFrame,
+def permutation_test(
+    study: Study,
     *,
-    system: str | None = None,
-    over: Over = "outputs",
-    n_resamples: int = 1000,
-    level: float = 0.95,
-    replicate_neighbors: int | None = None,
-    seed: int | np.random.Generator,
+    systems: str | Iterable[str] | None = None,
+    within: Within | None = None,
+    n_permutations: int = 1000,
+    seed: int | np.random.Generator = 0,
     **options: Any,
 ) -> pd.DataFrame:
-    """Put intervals around HUSE, HUSE-Q and HUSE-D, by splits into halves.
+    """Test whether a system's outputs are indistinguishable from human ones.
 
     Parameters
     ----------
-    outputs, logprobs, judgments, system
-        As in `huse`.
-    over : {"outputs", "items", "annotators"}
-        What might have been others. ``"outputs"``: halves of the outputs, stratified by class.
-        ``"items"``: halves of the items, each with all its outputs, stratified by which classes
-        an item has. ``"annotators"``: halves of the annotators within each ``group_id`` (HIT), or
-        of all where it is empty; the outputs stay, so this is the annotators' share alone.
-    n_resamples : int
-        Splits into two halves.
-    level : float
-        Coverage asked for, between 0 and 1.
-    replicate_neighbors : int, optional
-        k in the half-samples of outputs or items. Default: the same k as in the full sample.
-    seed : int or Generator
-        Where the random numbers come from.
-    **options
-        Handed to `huse`: dimension, n_neighbors, ties, label_ties, scaling, length.
+    study, systems, **options
+        As in `huse`: dimension, n_neighbors, ties (one), label_ties, scaling, length.
+    within : {"items", "hits"}, optional
+        ``"items"``: labels are permuted among the outputs of one item (swapped, for a pair).
+        ``"hits"``: labels are permuted among whole HITs (``group_id``), each of one class.
+        Default: items, and HITs too where every output was judged in one HIT and every HIT holds
+        one class.
+    n_permutations : int, default 1000
+        Random permutations. Where there are no more labelings than this, all are gone through
+        instead, each once.
+    seed : int or Generator, default 0
+        Where the random numbers come from; of no effect where all labelings are gone through.
 
     Returns
     -------
     DataFrame
-        A row per score: score (huse, huse_q, huse_d), estimate (of the full sample; higher is
-        better), se, ci_low, ci_high (not clipped; NaN with a reason), level, center (mean of the
-        halves as they are: its distance from the estimate is bias, which the interval leaves
-        out), n_resamples, n_undefined (splits of which a half has too few outputs for k or one
-        class, or an output whose judgments are all in the other), n_clusters (outputs or items of
-        the rarer class; annotators of the smallest HIT), reason (why there is no interval, or why
-        not to trust it), method.
+        A row per system, way of permuting and score (huse, huse_q): ``system``, ``score``,
+        ``estimate``, ``p`` (small: told from human), ``null_mean`` and ``null_sd`` (of the permuted
+        scores), ``within``, ``n_units`` (items of both classes, or HITs), ``log10_labelings`` (how
+        many labelings there are: p cannot go below one in so many), ``n_permutations`` (labelings
+        gone through), ``exact`` (whether these are all).
 
     Raises
     ------
     ValueError
-        As `huse`, or when a name is unknown or a number out of range.
+        As `huse`; when no item holds both classes; under ``"hits"`` when an output was judged in
+        several HITs or in none, an HIT holds both classes, or there is one HIT.
 
     Notes
     -----
-    Halves are drawn without replacement: the bootstrap puts copies of a held-out output among its
-    own neighbors, so its center is too low. Over outputs and items the variance is the mean of
-    ``(half - other half)^2 / 4`` (`resampling.split_interval`), as votes among neighbors are no
-    sum over outputs: the spread of half-samples around their mean, which counts what neighbors do
-    together more than once, was 1.1 to 1.35 times too large. The interval is Student's, around
-    the full estimate, with half as many degrees of freedom as there are units of the rarer class:
-    2 over the squared coefficient of variation of the variance was about that (median 21 for
-    50 outputs per class, 50 for 100). It is an interval for the expectation of HUSE at this
-    number of outputs and annotators, not for L*, which lies below.
-
-    k stays as it is in a half, so a neighborhood there holds twice the share of the outputs.
-    Where mean judgments take few values (three whole numbers from 0 to 5 have 16 means) whole
-    values change sides at a vote, and intervals of HUSE-Q and HUSE-D are a little narrow: marked.
-
-    Over annotators the spread of half-samples is that of ``huse`` with as much noise added to the
-    mean judgments as they have already. Differences of halves are no better: HUSE of half as
-    many annotators varies hardly more than that of all, not twice as much. t has as many
-    degrees of freedom as annotators, less one for each HIT. With fewer than ten annotators of a
-    HIT there is no interval (with three to six, .85 to .92 held).
-
-    95% intervals over outputs and items and of differences held the expectation in .92 to .98 of
-    500 worlds each (standard error .01; 50 and 100 outputs per class, 50 and 150; 20 annotators, or
-    3 where judgments are continuous), with .93 to 1.18 times the width of an interval that knows
-    the true standard deviation; with 200 per class in .91 to .97 of 250 worlds. Whole numbers by
-    three annotators take few values, which change sides as a whole: there HUSE-Q and HUSE-D were
-    held in .92 to .94, and intervals had down to .81 times that width. Upper ends lay above the
-    limit of the score, where it is known, in .90 to 1 (`benchmarks/coverage.py`).
-
-    With half the annotators mean judgments are noisier, and HUSE is higher: the interval is
-    recentered on the full estimate. Annotators of different HITs are drawn independently, so what
-    one annotator does alike in several HITs is not accounted for. Where each HIT holds one class
-    (as in the authors' release) the annotators' leniency is confounded with the class; no
-    resampling takes that out.
+    One-sided. Over all labelings, of which the observed one is one, p is the share of them that
+    score as low: at least 1 / 70 for 4 + 4 HITs. Over random ones (Phipson and Smyth 2010,
+    doi:10.2202/1544-6115.1585) ``p = (1 + #(permuted <= observed)) / (n_permutations + 1)``. The
+    labels are exchangeable within an item when the system writes as humans do in every context.
+    Under ``"items"`` judgments are taken for the outputs' own: where every HIT holds one class, as
+    in the authors' release, the leniency of an HIT's annotators is confounded with the class, and a
+    small p may come from either. ``"hits"`` takes whole HITs for the units, so that leniency is
+    part of the null; it has few labelings (70 for 4 + 4 HITs), hence little power, and it takes the
+    HITs for exchangeable although their outputs are for given contexts. HUSE-D is a difference that
+    may deviate to either side, so it has no one-sided p.
 
     Examples
     --------
-    >>> from nlgbench.worlds import reviews as worlds
-    >>> study = worlds.gaussian_world(seed=0).study
-    >>> tables_of = (study.outputs, study.logprobs, study.judgments)
-    >>> found = huse_intervals(*tables_of, system="t0.7", n_resamples=200, seed=0)
-    >>> bool((found["ci_low"] < found["estimate"]).all()), found["n_undefined"].tolist()
-    (True, [0, 0, 0])
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("gaussian", seed=0)
+    >>> nb.permutation_test(study, systems="t0.5", n_permutations=99)["p"].tolist()[0]
+    0.01
     """
-    known(over, ["outputs", "items", "annotators"], "over")
-    full = huse(outputs, logprobs, judgments, system=system, **options)
-    k = full.n_neighbors if replicate_neighbors is None else replicate_neighbors
-    check_n(k, "replicate_neighbors")
-    given = tables.check(judgments, "judgments")
-    return result_intervals(full, given, over, k=k, n_resamples=n_resamples, level=level, seed=seed)
+    if within is not None:
+        known(within, ["items", "hits"], "within")
+    check_n(n_permutations, "n_permutations")
+    rows: list[dict[str, object]] = []
+    for system in chosen_systems(study, systems):
+        one = compare(study, system, **options)
+        for how in [within] if within else _possible(one):
+            rows += _permutations(one, how, n_permutations, np.random.default_rng(seed))
+    return pd.DataFrame(rows)
 
 
-def result_intervals(
-    full: HuseResult,
-    judgments: pd.DataFrame,
-    over: Over,
+def _possible(one: Compared) -> list[str]:
+    """Say within what labels can be permuted; items where nothing can, for their message."""
+    try:
+        _hit_units(one)
+    except ValueError:
+        return ["items"]
+    return ["items", "hits"]
+
+
+def _permutations(
+    one: Compared, within: str, n_permutations: int, rng: np.random.Generator
+) -> list[dict[str, object]]:
+    if within == "items":
+        units, n_units = _item_units(one)
+        own = one.is_machine
+        place = np.arange(len(own))
+    else:
+        place, own = _hit_units(one)
+        units, n_units = np.zeros(len(own), dtype=np.int64), len(own)
+    counts = zip(np.bincount(units), np.bincount(units, weights=own), strict=True)
+    n_labelings = math.prod(math.comb(int(n), int(m)) for n, m in counts)
+    exact = n_labelings <= n_permutations
+    if exact:
+        labels = _all_labelings(own, units)
+    else:
+        labels = _permuted_within(own, units, n_permutations, rng)
+    rows: list[dict[str, object]] = []
+    for score, columns in MAPS.items():
+        estimate = one.scores[score]
+        permuted = errors_of_labelings(
+            one.points[:, columns],
+            labels[:, place],
+            one.n_neighbors,
+            tolerance=TOLERANCE[one.ties],
+            label_ties=one.label_ties,
+        )
+        # Scores of one rounding: equal ones differ in the last bit at most.
+        n_low = int((permuted <= estimate + 1e-12).sum())
+        rows.append(
+            {
+                "system": one.system,
+                "score": score,
+                "estimate": estimate,
+                "p": n_low / n_labelings if exact else (1 + n_low) / (n_permutations + 1),
+                "null_mean": float(permuted.mean()),
+                "null_sd": float(permuted.std()),
+                "within": within,
+                "n_units": n_units,
+                "log10_labelings": math.log10(n_labelings),
+                "n_permutations": len(labels),
+                "exact": exact,
+            }
+        )
+    return rows
+
+
+def _item_units(one: Compared) -> tuple[Ints, int]:
+    """Give each output's item as a number, and how many items hold both classes."""
+    item = pd.factorize(one.outputs["item_id"])[0].astype(np.int64)
+    machine = np.bincount(item, weights=one.is_machine).astype(int)
+    both = (machine > 0) & (machine < np.bincount(item))
+    if not both.any():
+        raise ValueError(
+            f"no item holds outputs of both human writers and {one.system!r}, so no label can be "
+            'swapped within one: correct item_id, or use within="hits".'
+        )
+    return item, int(both.sum())
+
+
+def _hit_units(one: Compared) -> tuple[Ints, Bools]:
+    """Give each output's HIT as a number, and each HIT's label."""
+    pairs = one.judged[["output_id", "group_id"]].drop_duplicates()
+    joined = one.outputs[["output_id", "is_human"]].merge(pairs, on="output_id", how="left")
+    bad = joined.duplicated("output_id", keep=False) | joined["group_id"].eq("")
+    if bad.any():
+        raise ValueError(
+            f"output {joined.loc[bad, 'output_id'].iloc[0]!r} was judged in several HITs or in "
+            f"none named (outputs like it: {joined.loc[bad, 'output_id'].nunique()}): "
+            'within="hits" needs one group_id for each output; use within="items".'
+        )
+    hit, names = pd.factorize(joined["group_id"])
+    share = np.bincount(hit, weights=~joined["is_human"]) / np.bincount(hit)
+    mixed = (share > 0) & (share < 1)
+    if mixed.any():
+        raise ValueError(
+            f"HIT {names[int(mixed.argmax())]!r} holds both classes (HITs like it: "
+            f'{int(mixed.sum())}): its label cannot be permuted as one; use within="items".'
+        )
+    return hit.astype(np.int64), share == 1
+
+
+def _all_labelings(label: Bools, unit: Ints) -> Bools:
+    """List every way to permute labels among the rows of each unit."""
+    rows_of = [np.flatnonzero(unit == number) for number in range(int(unit.max()) + 1)]
+    chosen = (combinations(rows, int(label[rows].sum())) for rows in rows_of)
+    machine = [[row for part in parts for row in part] for parts in product(*chosen)]
+    labels = np.zeros((len(machine), len(label)), dtype=bool)
+    for labeling, rows in zip(labels, machine, strict=True):
+        labeling[rows] = True
+    return labels
+
+
+def _permuted_within(
+    label: Bools, item: Ints, n_permutations: int, rng: np.random.Generator
+) -> Bools:
+    """Permute labels among the rows of each item."""
+    ordered = np.argsort(item, kind="stable")
+    permuted = np.empty((n_permutations, len(label)), dtype=bool)
+    # Random keys, sorted within each item: as whole numbers below item + key.
+    keys = np.argsort(item[ordered] + rng.random((n_permutations, len(label))), axis=1)
+    permuted[:, ordered] = label[ordered][keys]
+    return permuted
+
+
+def stability(
+    study: Study,
     *,
-    k: int,
-    n_resamples: int,
-    level: float = 0.95,
-    seed: int | np.random.Generator,
+    systems: str | Iterable[str] | None = None,
+    over: Over | Sequence[Over] = ("outputs", "annotators"),
+    sizes: Sequence[int] | None = None,
+    n_resamples: int = 200,
+    confidence: float = 0.9,
+    seed: int | np.random.Generator = 0,
+    **options: Any,
 ) -> pd.DataFrame:
-    """Do what `huse_intervals` does, given the result and the checked judgments."""
-    estimates = {score: getattr(full, score) for score in SCORES}
+    """Score subsamples of growing size: Figure 5.
+
+    Parameters
+    ----------
+    study, systems, **options
+        As in `huse`: dimension, n_neighbors, ties (one), label_ties, scaling, length.
+    over : {"outputs", "annotators"} or a sequence of them
+        What is drawn, without replacement.
+    sizes : sequence of int, optional
+        Outputs in all, both classes in their shares of the full sample; or annotators of each
+        ``group_id`` (HIT), of all where it is empty. Default: 30 to 200 outputs, 1 to 20
+        annotators, as far as the study has so many.
+    n_resamples : int, default 200
+        Subsamples of each size; one where everything is drawn.
+    confidence : float, default 0.9
+        Share of the subsamples within the band, between 0 and 1.
+    seed : int or Generator, default 0
+        Where the random numbers come from.
+
+    Returns
+    -------
+    DataFrame
+        A row per system, kind, size and score: ``system``, ``over``, ``size``, ``score``, ``mean``
+        (over subsamples; higher is better), ``ci_low``, ``ci_high`` (quantiles of the subsamples),
+        ``confidence``, ``n_resamples``, ``n_undefined``. NaN where all are undefined: fewer than
+        k + 1 outputs, or judgments missing.
+
+    Raises
+    ------
+    ValueError
+        As `huse`, or when a size is out of range.
+
+    Notes
+    -----
+    The band is the spread of subsamples of *this* study. Near the full size they overlap, and it
+    closes whatever the sampling error is: for an interval use `huse`.
+
+    Figure 5 of Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169, subsamples likewise;
+    but in the released code the annotators' curve is of log-probabilities that are not divided by
+    length, and of another classifier. Here both curves are of one HUSE. Over outputs, features
+    stay divided by the full sample's standard deviations; over annotators they are scaled anew.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("gaussian", seed=0)
+    >>> curve = nb.stability(
+    ...     study, systems="t0.7", over="annotators", sizes=[1, 20], n_resamples=20
+    ... )
+    >>> curve.loc[curve["score"] == "huse", ["size", "n_resamples"]].values.tolist()
+    [[1, 20], [20, 1]]
+    """
+    check_n(n_resamples, "n_resamples")
+    check_coverage(confidence, "confidence")
+    rows: list[dict[str, object]] = []
+    for system in chosen_systems(study, systems):
+        one = compare(study, system, **options)
+        for kind in [over] if isinstance(over, str) else over:
+            known(kind, list(SIZES), "over")
+            n_all = len(one.outputs) if kind == "outputs" else _fewest_annotators(one)
+            rng = np.random.default_rng(seed)
+            for size in [n for n in SIZES[kind] if n <= n_all] if sizes is None else sizes:
+                check_n(size, "a size")
+                if size > n_all:
+                    least = " of the smallest group" if kind == "annotators" else ""
+                    raise ValueError(f"sizes must not pass {n_all}, the {kind}{least}. Got {size}.")
+                found = _subsampled(one, kind, size, n_resamples, rng)
+                names = {"system": system, "over": kind, "size": size}
+                for score in SCORES:
+                    rows.append({**names, "score": score, **_band(found[score], confidence)})
+    return pd.DataFrame(rows)
+
+
+def _fewest_annotators(one: Compared) -> int:
+    return int(one.judged[_UNIT].drop_duplicates()["group_id"].value_counts().min())
+
+
+def _subsampled(
+    one: Compared, over: str, size: int, n_resamples: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Score subsamples of one size; the whole once, where there is no other of its size."""
     if over == "annotators":
-        k = full.n_neighbors  # no output is left out
-        units: list[pd.Series] = []
 
         def draw(groups: np.ndarray) -> Bools:
-            units.append(pd.Series(groups).value_counts())
-            return half_samples(groups, n_resamples=n_resamples, seed=seed)
+            complete = bool((np.unique(groups, return_counts=True)[1] == size).all())
+            n_drawn = 1 if complete else n_resamples
+            return half_samples(groups, per_stratum=size, n_resamples=n_drawn, seed=rng)
 
-        replicates = annotator_replicates(full, judgments, draw)
-        n_units, df = int(units[0].min()), max(1, int((units[0] - 1).sum()))
-        found = [interval(replicates[s], x, df=df, level=level) for s, x in estimates.items()]
-        reasons = _few_annotators(n_units)
-        method = f"half-samples of annotators, k = {k}, t"
-    else:
-        clusters = full.features["item_id" if over == "items" else "output_id"]
-        members = half_samples(
-            full.features["is_human"], clusters=clusters, n_resamples=n_resamples, seed=seed
-        )
-        replicates = output_replicates(full, _splits(members), n_neighbors=k)
-        n_units = int(clusters.groupby(full.features["is_human"]).nunique().min())
-        found = _of_splits(replicates, estimates, n_units, level)
-        reasons = _few_outputs([full], n_units, k)
-        method = f"splits of {over} into halves, k = {k}, t"
-    table = pd.DataFrame(found)
-    table.insert(0, "dataset", full.dataset)
-    table.insert(1, "system", full.system)
-    table.insert(2, "score", list(SCORES))
-    if over == "annotators" and n_units < LEAST_ANNOTATORS:
-        table[["se", "ci_low", "ci_high"]] = np.nan
-    stronger = table["reason"].where(table["reason"] != "", reasons)
-    return table.assign(n_clusters=n_units, reason=stronger, method=method)
+        return annotator_replicates(one, draw)
+    n_all = len(one.outputs)
+    if size == n_all:
+        return output_replicates(one, np.ones((1, size)))
+    is_human = one.outputs["is_human"]
+    members = half_samples(is_human, fraction=size / n_all, n_resamples=n_resamples, seed=rng)
+    return output_replicates(one, members)
 
 
-def huse_difference(
-    outputs: pd.DataFrame,
-    logprobs: pd.DataFrame,
-    judgments: pd.DataFrame,
+def _band(values: pd.Series, confidence: float) -> dict[str, float | int]:
+    defined = values.dropna()
+    low, high = defined.quantile([0.5 - confidence / 2, 0.5 + confidence / 2])
+    return {
+        "mean": float(defined.mean()),
+        "ci_low": float(low),
+        "ci_high": float(high),
+        "confidence": confidence,
+        "n_resamples": len(values),
+        "n_undefined": int(values.isna().sum()),
+    }
+
+
+def length_difference(
+    study: Study,
     *,
-    system_a: str,
-    system_b: str,
+    systems: str | Iterable[str] | None = None,
     n_resamples: int = 1000,
-    level: float = 0.95,
-    seed: int | np.random.Generator,
+    confidence: float = 0.95,
+    seed: int | np.random.Generator = 0,
     **options: Any,
 ) -> pd.DataFrame:
-    """Compare two systems on the same items: the difference of their scores, with an interval.
+    """Say how much higher HUSE is where log-probabilities are not divided by length.
 
     Parameters
     ----------
-    outputs, logprobs, judgments
-        As in `huse`; the human outputs serve both systems.
-    system_a, system_b : str
-        The two systems.
-    n_resamples, level, seed, **options
-        As in `huse_intervals`.
+    study, systems, n_resamples, confidence, seed, **options
+        As in `huse`: dimension, n_neighbors, ties (one), label_ties, scaling.
 
     Returns
     -------
     DataFrame
-        A row per score, as `huse_intervals`, with system_a and system_b in place of system;
-        ``estimate`` is the score of `system_a` minus that of `system_b`.
+        A row per system and score (huse, huse_d; the judgment alone knows no length):
+        ``system``, ``score``, ``whole_text`` and ``per_token`` (the scores), ``estimate`` (their
+        difference), ``se``, ``ci_low``, ``ci_high``, ``confidence``, ``reason``.
 
     Raises
     ------
     ValueError
-        As `huse`, or when the two systems are one, or share no item.
+        As `huse`.
 
     Notes
     -----
-    Each half holds half of the items, with all their outputs: human ones and both systems'. The
-    two scores of a half thus share human outputs and items, and so does what is common to
-    their errors. Items are stratified by whose outputs they have.
+    Halves of the outputs are shared by both scores, so that the difference is paired.
 
     Examples
     --------
-    >>> from nlgbench.worlds import reviews as worlds
-    >>> study = worlds.gaussian_world(seed=0).study
-    >>> found = huse_difference(
-    ...     study.outputs, study.logprobs, study.judgments,
-    ...     system_a="t0.7", system_b="t0.5", n_resamples=200, seed=0,
-    ... )
-    >>> bool((found["estimate"] > found["ci_low"]).all())
+    >>> import nlgbench as nb
+    >>> found = length_difference(nb.simulate("gaussian", seed=0), systems="t0.7", n_resamples=50)
+    >>> bool((found["estimate"] == found["whole_text"] - found["per_token"]).all())
     True
     """
-    full = [
-        huse(outputs, logprobs, judgments, system=system, **options)
-        for system in (system_a, system_b)
-    ]
-    items = [set(one.features.loc[~one.features["is_human"], "item_id"]) for one in full]
-    if system_a == system_b or not items[0] & items[1]:
-        raise ValueError(
-            f"system_a = {system_a!r} and system_b = {system_b!r} must be two systems with outputs "
-            f"for the same items. They share {len(items[0] & items[1])} items: compare their "
-            "intervals instead, or mend item_id."
-        )
-    return result_difference(full, n_resamples=n_resamples, level=level, seed=seed)
+    parts = []
+    for system in chosen_systems(study, systems):
+        one = compare(study, system, **options)
+        whole = compare(study, system, length="whole text", **options)
+        is_human = one.outputs["is_human"]
+        members = both_halves(half_samples(is_human, n_resamples=n_resamples, seed=seed))
+        gaps = output_replicates(whole, members) - output_replicates(one, members)
+        rest = ("huse", "huse_d")
+        estimates = {score: whole.scores[score] - one.scores[score] for score in rest}
+        n_units = int(is_human.value_counts().min())
+        table = of_halves(gaps, estimates, n_units, confidence)
+        table = table.rename(columns={"level": "confidence"})
+        table.insert(0, "system", system)
+        table.insert(1, "score", list(rest))
+        table.insert(2, "whole_text", [whole.scores[score] for score in rest])
+        table.insert(3, "per_token", [one.scores[score] for score in rest])
+        parts.append(table.drop(columns="center"))
+    return pd.concat(parts, ignore_index=True)
 
 
-def result_difference(
-    full: list[HuseResult],
+def annotator_difference(
+    study: Study,
     *,
-    n_resamples: int,
-    level: float = 0.95,
-    seed: int | np.random.Generator,
+    n_annotators: int,
+    system: str | None = None,
+    n_resamples: int = 1000,
+    seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Do what `huse_difference` does, given the two results."""
-    rows = pd.concat([one.features for one in full]).drop_duplicates("output_id")
-    kinds = rows["system"].where(~rows["is_human"], "human of any system")
-    members = _splits(
-        half_samples(kinds, clusters=rows["item_id"], n_resamples=n_resamples, seed=seed)
+    """Say how much higher HUSE is with fewer annotators than with all.
+
+    Parameters
+    ----------
+    study : Study
+        As in `huse`.
+    n_annotators : int
+        Annotators drawn from each ``group_id`` (HIT), or from all where it is empty.
+    system : str, optional
+        May be left out where there is one.
+    n_resamples : int, default 1000
+        Half-samples of outputs for the interval.
+    seed : int or Generator, default 0
+        Where the random numbers come from.
+
+    Returns
+    -------
+    DataFrame
+        One row: ``system``, ``n_annotators``, ``estimate`` (the mean of HUSE over 20 samples of
+        annotators, minus HUSE with all), ``se``, ``ci_low``, ``ci_high`` (95%, over outputs and
+        samples, for these annotators), ``reason``.
+
+    Raises
+    ------
+    ValueError
+        As `huse`, or when there are not so many annotators.
+
+    Notes
+    -----
+    The half-samples of outputs are shared, so that the difference is paired. The spread of
+    `stability` over samples of annotators is no interval of this difference: it is that of a
+    single sample, and knows no other outputs. What more annotators than all would give, nothing
+    says. The interval is conservative, as those of HUSE are: in 280 Gaussian worlds of 50 outputs
+    per class, with 5 of 20 annotators, it held the mean difference in .98 (standard error .01), and
+    was 1.2 times as wide as the true spread asks for.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("gaussian", n_outputs=30, seed=0)
+    >>> found = annotator_difference(study, system="t0.7", n_annotators=20, n_resamples=20)
+    >>> float(found["estimate"].iloc[0])  # twenty are all
+    0.0
+    """
+    system = the_system(study, system)
+    full = compare(study, system)
+    rng = np.random.default_rng(seed)
+    members = half_samples(full.outputs["is_human"], n_resamples=n_resamples, seed=rng)
+    whole = output_replicates(full, members)["huse"].to_numpy()
+    assert study.judgments is not None  # `compare` saw to that
+    units = study.judgments[_UNIT].drop_duplicates(ignore_index=True)
+    fewest = int(units["group_id"].value_counts().min())
+    if not 1 <= n_annotators <= fewest:
+        raise ValueError(
+            f"n_annotators must be between 1 and {fewest}, the annotators of the smallest group. "
+            f"Got {n_annotators}."
+        )
+    drawn = half_samples(
+        units["group_id"], per_stratum=n_annotators, n_resamples=_N_SAMPLES, seed=rng
     )
-    place = pd.Index(rows["output_id"])
-    a, b = (
-        output_replicates(one, members[:, place.get_indexer(one.features["output_id"])])
-        for one in full
+    differences, replicates = np.empty(_N_SAMPLES), np.empty((_N_SAMPLES, n_resamples))
+    for number, chosen in enumerate(drawn):
+        judgments = study.judgments.merge(units[chosen], on=_UNIT)
+        fewer = compare(_with(study, judgments=judgments), system)
+        differences[number] = fewer.scores["huse"] - full.scores["huse"]
+        replicates[number] = output_replicates(fewer, members)["huse"] - whole
+    found = interval(replicates.mean(axis=0), float(differences.mean()))
+    se = float(np.hypot(float(found["se"]), differences.std(ddof=1) / np.sqrt(_N_SAMPLES)))
+    half = norm.ppf(0.975) * se
+    row = {
+        "system": system,
+        "n_annotators": n_annotators,
+        "estimate": differences.mean(),
+        "se": se,
+        "ci_low": differences.mean() - half,
+        "ci_high": differences.mean() + half,
+        "reason": found["reason"],
+    }
+    return pd.DataFrame([row])
+
+
+def _with(study: Study, **parts: pd.DataFrame) -> Study:
+    """Give a study with fewer rows in some tables; nothing is checked anew."""
+    same = {"name": study.name, "source": study.source, "settings": study.settings}
+    three = {name: getattr(study, name) for name in ("outputs", "judgments", "logprobs")}
+    return trusted(**three | parts | same)
+
+
+def annotator_spread(
+    study: Study,
+    *,
+    n_annotators: int,
+    system: str | None = None,
+    n_resamples: int = 200,
+    confidence: float = 0.9,
+    seed: int | np.random.Generator = 0,
+) -> pd.DataFrame:
+    """Say how far HUSE by fewer annotators lies from HUSE by all, over whom one might have asked.
+
+    Parameters
+    ----------
+    study, n_annotators, system, seed
+        As in `annotator_difference`.
+    n_resamples : int, default 200
+        Samples of annotators.
+    confidence : float, default 0.9
+        Share of them within the two ends.
+
+    Returns
+    -------
+    DataFrame
+        One row: ``system``, ``n_annotators``, ``estimate`` (mean of HUSE over the samples, minus
+        HUSE with all), ``ci_low``, ``ci_high`` (quantiles of the samples, minus the same).
+
+    Raises
+    ------
+    ValueError
+        As `huse`, or when there are not so many annotators.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("gaussian", n_outputs=30, seed=0)
+    >>> annotator_spread(study, system="t0.7", n_annotators=20)["estimate"].tolist()
+    [0.0]
+    """
+    system = the_system(study, system)
+    curve = stability(
+        study,
+        systems=system,
+        over="annotators",
+        sizes=[n_annotators],
+        n_resamples=n_resamples,
+        confidence=confidence,
+        seed=seed,
     )
-    estimates = {score: getattr(full[0], score) - getattr(full[1], score) for score in SCORES}
-    n_units = int(rows["item_id"].groupby(kinds).nunique().min())
-    table = pd.DataFrame(_of_splits(a - b, estimates, n_units, level))
-    table.insert(0, "dataset", full[0].dataset)
-    table.insert(1, "system_a", full[0].system)
-    table.insert(2, "system_b", full[1].system)
-    table.insert(3, "score", list(SCORES))
-    reasons = _few_outputs(full, n_units, full[0].n_neighbors)
-    method = f"splits of items into halves, k = {full[0].n_neighbors}, t"
-    stronger = table["reason"].where(table["reason"] != "", reasons)
-    return table.assign(n_clusters=n_units, reason=stronger, method=method)
+    ends = curve.loc[curve["score"] == "huse", ["mean", "ci_low", "ci_high"]].to_numpy()[0]
+    ends = ends - compare(study, system).scores["huse"]
+    row = dict(zip(("estimate", "ci_low", "ci_high"), ends.tolist(), strict=True))
+    return pd.DataFrame([{"system": system, "n_annotators": n_annotators, **row}])
 
 
-def _splits(members: Bools) -> Bools:
-    """Put below the half-samples what each of them leaves out."""
-    return np.vstack([members, ~members])
+def interval_widths(
+    world: Callable[[int, int, np.random.Generator], Study] | Study,
+    *,
+    n_outputs: Sequence[int],
+    n_annotators: Sequence[int] | None = None,
+    n_studies: int = 50,
+    system: str | None = None,
+    confidence: float = 0.95,
+    seed: int | np.random.Generator = 0,
+    **options: Any,
+) -> pd.DataFrame:
+    """Simulate how wide an interval is at each number of outputs and annotators.
+
+    Parameters
+    ----------
+    world : callable or Study
+        From (outputs of each class, annotators, Generator) to a new study. Or a study, whose
+        subsamples stand for new ones.
+    n_outputs : sequence of int
+        Outputs of each class; below the study's own, where a study is given.
+    n_annotators : sequence of int, optional
+        Annotators of each group; at most the study's own, where a study is given, which are the
+        default.
+    n_studies : int, default 50
+        Simulated studies at each pair of sizes, at least 2.
+    system : str, optional
+        May be left out where there is one.
+    confidence : float, default 0.95
+        Coverage of the interval, between 0 and 1.
+    seed : int or Generator, default 0
+        Where the random numbers come from.
+    **options
+        Of `huse`: dimension, n_neighbors, ties (one), label_ties, scaling, length.
+
+    Returns
+    -------
+    DataFrame
+        A row per pair of sizes and score: ``n_outputs`` (of each class), ``n_annotators``,
+        ``score``, ``mean`` (over studies), ``sd``, ``width`` (``2 z sd``: of a normal interval with
+        that coverage), ``width_low``, ``width_high`` (95% interval of the width), ``confidence``,
+        ``n_studies``.
+
+    Raises
+    ------
+    ValueError
+        As `huse`, or when a size is out of range.
+
+    Notes
+    -----
+    With a callable, outputs and annotators are new in every study, so the width is of both. The
+    relative standard error of a width is about ``1 / sqrt(2 n_studies)``. With a study,
+    the standard deviation is divided by ``sqrt(1 - f)``, ``f`` the share of outputs drawn, which
+    undoes the overlap of the subsamples; the overlap of annotators is left, so widths are too small
+    where nearly all annotators are drawn and few outputs.
+
+    Examples
+    --------
+    >>> from nlgbench.worlds.gaussian import gaussian_world
+    >>> def world(n_outputs, n_annotators, rng):
+    ...     sizes = {"n_outputs": n_outputs, "n_annotators": n_annotators}
+    ...     return gaussian_world(**sizes, systems={"lstm": (0.5, 0.5)}, seed=rng)
+    >>> found = interval_widths(world, n_outputs=[20, 80], n_annotators=[5], n_studies=10)
+    >>> width = found[found["score"] == "huse"]["width"]
+    >>> bool(width.iloc[0] > width.iloc[1])
+    True
+    """
+    check_n(n_studies, "n_studies")
+    check_coverage(confidence, "confidence")
+    if n_studies < 2:
+        raise ValueError(f"n_studies must be at least 2. Got {n_studies}.")
+    rng = np.random.default_rng(seed)
+    given = None
+    if isinstance(world, Study):
+        # Once, for its checks; then the outputs that are compared alone.
+        one = compare(world, the_system(world, system), **options)
+        rows_of = world.outputs["output_id"].isin(one.outputs["output_id"])
+        given = _with(world, outputs=world.outputs[rows_of], judgments=one.judged)
+        n_annotators = n_annotators or [_fewest_annotators(one)]
+    rows: list[dict[str, object]] = []
+    for n_each, n_judging in product(n_outputs, n_annotators or ()):
+        scores = []
+        for _ in range(n_studies):
+            if given is None:
+                assert not isinstance(world, Study)
+                study = world(n_each, n_judging, rng)
+            else:
+                study = _smaller(given, n_each, n_judging, rng)
+            scores.append(compare(study, the_system(study, system), **options).scores)
+        values = pd.DataFrame(scores)
+        share = 0.0 if given is None else n_each / given.outputs["is_human"].value_counts().min()
+        for score in SCORES:
+            sd = float(values[score].std() / np.sqrt(1 - share))
+            width = float(2 * norm.ppf(0.5 + confidence / 2) * sd)
+            error = 1.96 / np.sqrt(2 * n_studies)
+            rows.append(
+                {
+                    "n_outputs": n_each,
+                    "n_annotators": n_judging,
+                    "score": score,
+                    "mean": float(values[score].mean()),
+                    "sd": sd,
+                    "width": width,
+                    "width_low": width * (1 - error),
+                    "width_high": width * (1 + error),
+                    "confidence": confidence,
+                    "n_studies": n_studies,
+                }
+            )
+    return pd.DataFrame(rows)
 
 
-def _of_splits(
-    replicates: pd.DataFrame, estimates: dict[str, float], n_units: int, level: float
-) -> list[dict[str, float | int | str]]:
-    """Make the intervals; the variance is known to about as many degrees as half the units."""
-    found = []
-    for score, estimate in estimates.items():
-        halves, others = np.split(replicates[score].to_numpy(), 2)
-        found.append(split_interval(halves, others, estimate, df=n_units / 2, level=level))
-    return found
+def _smaller(study: Study, n_each: int, n_judging: int, rng: np.random.Generator) -> Study:
+    """Draw outputs of each class, and annotators of each group, without replacement."""
+    smallest = int(study.outputs["is_human"].value_counts().min())
+    if not 1 <= n_each < smallest:
+        raise ValueError(
+            f"n_outputs must be below {smallest}, the outputs of the study's smaller class, so "
+            f"that subsamples differ. Got {n_each}."
+        )
+    chosen = half_samples(study.outputs["is_human"], per_stratum=n_each, n_resamples=1, seed=rng)
+    outputs = study.outputs[chosen[0]]
+    assert study.judgments is not None
+    judged = study.judgments[study.judgments["output_id"].isin(outputs["output_id"])]
+    units = judged[_UNIT].drop_duplicates()
+    drawn = half_samples(units["group_id"], per_stratum=n_judging, n_resamples=1, seed=rng)
+    return _with(study, outputs=outputs, judgments=judged.merge(units[drawn[0]], on=_UNIT))
 
 
-def _few_annotators(n: int) -> list[str]:
-    """Say for each score why there is no interval."""
-    few = f"{n} annotators of a HIT, fewer than {LEAST_ANNOTATORS}: their halves say too little"
-    return [few if n < LEAST_ANNOTATORS else ""] * len(SCORES)
+def needed_outputs(widths: pd.DataFrame, *, width: float) -> pd.DataFrame:
+    """Read off how many outputs suffice for an interval of a given width.
 
+    Parameters
+    ----------
+    widths : DataFrame
+        From `interval_widths`.
+    width : float
+        Wanted: from ``ci_low`` to ``ci_high``.
 
-def _few_outputs(full: list[HuseResult], n_units: int, k: int) -> list[str]:
-    """Say for each score why not to trust its interval."""
-    n_half = min(one.n_outputs for one in full) // 2
-    n_values = min(one.features["scaled_judgment"].round(9).nunique() for one in full)
-    few, tied = "", ""
-    if n_units < LEAST_UNITS:
-        few = f"{n_units} of a class, fewer than {LEAST_UNITS}: coverage is not known"
-    elif n_half < LEAST_SHARE * k:
-        few = f"halves of {n_half} outputs, fewer than {LEAST_SHARE} k: coverage is not known"
-    elif n_values < LEAST_VALUES:
-        tied = f"mean judgments take {n_values} values, fewer than {LEAST_VALUES}: a little narrow"
-    return [few, few or tied, few or tied]
+    Returns
+    -------
+    DataFrame
+        A row per score and number of annotators: ``score``, ``n_annotators``, ``n_outputs`` (the
+        fewest of each class in `widths` from which on no width passes the wanted one; NaN: more are
+        needed than were simulated), ``width`` (wanted).
+
+    Examples
+    --------
+    >>> widths = pd.DataFrame(
+    ...     {"score": "huse", "n_annotators": 20, "n_outputs": [50, 100], "width": [0.4, 0.3]}
+    ... )
+    >>> needed_outputs(widths, width=0.35)["n_outputs"].tolist()
+    [100.0]
+    """
+    rows = []
+    for (score, n_annotators), table in widths.groupby(["score", "n_annotators"], sort=False):
+        wide = table.loc[table["width"] > width, "n_outputs"]
+        enough = table.loc[table["n_outputs"] > wide.max() if len(wide) else slice(None)]
+        rows.append(
+            {
+                "score": score,
+                "n_annotators": n_annotators,
+                "n_outputs": float(enough["n_outputs"].min()),
+                "width": width,
+            }
+        )
+    return pd.DataFrame(rows)

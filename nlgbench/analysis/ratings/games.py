@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.analysis.ratings.dyadic import (
     FEW,
     Clusters,
@@ -73,7 +73,7 @@ def games(
     known(outcome, ["argmax", "sampled", "expected"], "outcome")
     if outcome == "sampled" and seed is None:
         raise ValueError("outcome='sampled' needs a seed: pass seed=0, or another whole number.")
-    table = tables.check(comparisons, "comparisons")
+    table = schema.check(comparisons, "comparisons")
     chances = table[["prob_a", "prob_tie", "prob_b"]].to_numpy()
     if outcome == "argmax":
         won = chances[:, 0] > chances[:, 1:].max(axis=1)
@@ -86,7 +86,7 @@ def games(
     else:
         result = chances
     found = table[["dataset", "comparator", "output_a", "output_b"]].copy()
-    of = None if outputs is None else tables.check(outputs, "outputs")
+    of = None if outputs is None else schema.check(outputs, "outputs")
     for side in ("a", "b"):
         found[[f"item_{side}", f"system_{side}"]] = _whose(table, f"output_{side}", of)
     found[["win", "tie", "loss"]] = result
@@ -293,4 +293,4 @@ def reference_scores(
     points = points.rename(columns={"comparator": "evaluator", "system_a": "output_id"})
     scores = points.groupby(["dataset", "output_id", "evaluator"])["score"].mean().reset_index()
     scores["signature"] = f"points:3/1/0|outcome:{outcome}|range:0-3"
-    return tables.check(scores[tables.columns("scores")], "scores")
+    return schema.check(scores[schema.columns("scores")], "scores")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.analysis.ratings.games import Floats, Ints, Outcome, as_arrays, by_comparator, games
 from nlgbench.analysis.ratings.glicko import POINTS, START, check_start, play, start, surprise_of
 from nlgbench.analysis.ratings.skill import ratings_table
@@ -306,7 +306,7 @@ def reference_pairs(
 
 
 def _of_one_dataset(outputs: pd.DataFrame) -> pd.DataFrame:
-    table = tables.check(outputs, "outputs")
+    table = schema.check(outputs, "outputs")
     names = table["dataset"].unique()
     if len(names) != 1:
         raise ValueError(f"outputs are of {len(names)} datasets, and must be of one: select it.")

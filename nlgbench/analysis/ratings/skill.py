@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm, rankdata
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.analysis.ratings.games import Outcome, as_arrays, by_comparator, games
 from nlgbench.analysis.ratings.glicko import (
     POINTS,
@@ -156,7 +156,7 @@ def ratings_table(
     mu, phi, sigma = (np.array(column) for column in state)
     table = pd.DataFrame({"system": systems, "rating": START + POINTS * mu})
     table = table.assign(**names, deviation=POINTS * phi, volatility=sigma, n_games=n_games)
-    return tables.check(table[tables.columns("ratings")], "ratings")
+    return schema.check(table[schema.columns("ratings")], "ratings")
 
 
 def rating_intervals(ratings: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
@@ -205,7 +205,7 @@ def rating_intervals(ratings: pd.DataFrame, *, level: float = 0.95) -> pd.DataFr
     [[1600.0, 1502.0, 1698.0], [1400.0, 1302.0, 1498.0]]
     """
     check_coverage(level, "level")
-    checked = tables.check(ratings, "ratings")
+    checked = schema.check(ratings, "ratings")
     mean = checked.groupby(["dataset", "comparator"])["rating"].transform("mean")
     checked["rating"] += START - mean
     half_width = norm.ppf(0.5 + level / 2) * checked["deviation"]

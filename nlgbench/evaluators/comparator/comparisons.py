@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.evaluators.comparator.backends import SIDES, SWAPPED, TIE, Floats, sides
 from nlgbench.evaluators.comparator.splits import one_dataset
 from nlgbench.evaluators.comparator.training import Comparator
@@ -69,7 +69,7 @@ def compare(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame) 
             chances = np.divide(chances, total, out=np.tile(even, (len(p), 1)), where=total > 0)
     found = pairs[["dataset", "item_id", "output_a", "output_b"]].assign(comparator=comparator.name)
     found[["prob_a", "prob_tie", "prob_b"]] = chances
-    return tables.check(found, "comparisons")
+    return schema.check(found, "comparisons")
 
 
 def order_agreement(
@@ -150,7 +150,7 @@ def score_alone(comparator: Comparator, outputs: pd.DataFrame) -> pd.DataFrame:
     texts, (at,) = sides(outputs.rename(columns={"context": "context_a", "text": "text_a"}))
     scores = outputs[["dataset", "output_id"]].assign(evaluator=comparator.name)
     scores["score"] = _chance_alone(comparator, texts)[at]
-    return tables.check(scores.assign(signature=comparator.signature), "scores")
+    return schema.check(scores.assign(signature=comparator.signature), "scores")
 
 
 def _in_both_orders(comparator: Comparator, rows: pd.DataFrame) -> tuple[Floats, Floats]:

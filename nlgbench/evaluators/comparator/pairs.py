@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.evaluators.comparator.draws import check_n, draw_between, draw_within, paired
 from nlgbench.evaluators.comparator.splits import one_dataset
 from nlgbench.names import did_you_mean
@@ -211,7 +211,7 @@ def human_pairs(
     >>> sorted(pairs["outcome"])
     ['better', 'better', 'tie']
     """
-    table, judgments = one_dataset(outputs), tables.check(judgments, "judgments")
+    table, judgments = one_dataset(outputs), schema.check(judgments, "judgments")
     check_n(n, "n")
     rng = np.random.default_rng(seed)
     dimensions = list(judgments["dimension"].unique())

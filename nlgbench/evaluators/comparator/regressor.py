@@ -14,7 +14,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.evaluators.comparator.backends import Floats, fit_vectorizer
 from nlgbench.evaluators.comparator.comparisons import refuse_seen
 from nlgbench.evaluators.comparator.splits import one_dataset
@@ -229,12 +229,12 @@ def score_regressor(
         raise ValueError(f"{regressor.name} was trained without references: leave them out.")
     scores = outputs[["dataset", "output_id"]].assign(evaluator=regressor.name)
     scores["score"] = regressor.predict(outputs, references)
-    return tables.check(scores.assign(signature=regressor.signature), "scores")
+    return schema.check(scores.assign(signature=regressor.signature), "scores")
 
 
 def _judged(outputs: pd.DataFrame, judgments: pd.DataFrame, dimension: str) -> pd.DataFrame:
     """Return the outputs that have judgments of a dimension, with their means."""
-    table, judgments = one_dataset(outputs), tables.check(judgments, "judgments")
+    table, judgments = one_dataset(outputs), schema.check(judgments, "judgments")
     dimensions = list(judgments["dimension"].unique())
     if dimension not in dimensions:
         hint = did_you_mean(dimension, dimensions)
@@ -251,7 +251,7 @@ def _mean_of_references(
 
     The row of an output without references is empty.
     """
-    references = tables.check(references, "references")
+    references = schema.check(references, "references")
     references = references[references["text"].str.strip() != ""]
     keys = ["dataset", "item_id"]
     joined = (

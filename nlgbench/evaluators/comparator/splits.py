@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.names import did_you_mean
 from nlgbench.text import text_key
 
@@ -28,7 +28,7 @@ def one_dataset(outputs: pd.DataFrame) -> pd.DataFrame:
     ValueError
         When it holds several datasets, or none.
     """
-    table = tables.check(outputs, "outputs")
+    table = schema.check(outputs, "outputs")
     datasets = table["dataset"].unique()
     if len(datasets) != 1:
         raise ValueError(

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgbench import tables
-from nlgbench.analysis.huse import huse
-from nlgbench.analysis.huse.diagnosis import decision_grid, failures
+import nlgbench as nb
+from nlgbench.analysis.huse import impossible_outputs, moved_votes
 from nlgbench.analysis.huse.neighbors import leave_one_out, neighborhoods, twice_error
-from nlgbench.worlds import reviews as worlds
 
 RELEASED_FILE = Path(os.environ.get("NLGBENCH_DATA", ""), "huse/summarization_raw_outputs.csv")
 RELEASED = pytest.mark.skipif(
@@ -25,7 +23,6 @@ def study_of(logprob_per_token, values, is_human, *, n_tokens=4):
     ids = [f"o{n:03d}" for n in range(len(is_human))]
     outputs = pd.DataFrame(
         {
-            "dataset": "d",
             "output_id": ids,
             "item_id": [f"c{n // 2:03d}" for n in range(len(ids))],
             "system": np.where(is_human, "human", "lstm"),
@@ -36,7 +33,6 @@ def study_of(logprob_per_token, values, is_human, *, n_tokens=4):
     )
     logprobs = pd.DataFrame(
         {
-            "dataset": "d",
             "output_id": ids,
             "model": "lstm",
             "logprob": np.asarray(logprob_per_token, dtype=float) * n_tokens,
@@ -45,7 +41,6 @@ def study_of(logprob_per_token, values, is_human, *, n_tokens=4):
     )
     judgments = pd.DataFrame(
         {
-            "dataset": "d",
             "output_id": np.repeat(ids, values.shape[1]),
             "annotator_id": np.tile([f"w{n}" for n in range(values.shape[1])], len(ids)),
             "dimension": "typicality",
@@ -53,7 +48,12 @@ def study_of(logprob_per_token, values, is_human, *, n_tokens=4):
             "group_id": "",
         }
     )
-    return outputs, logprobs, judgments
+    return nb.Study(outputs, judgments, logprobs=logprobs, name="d")
+
+
+def scored(study, **options):
+    """The three scores of a study's only system."""
+    return nb.huse(study, n_resamples=0, **options).set_index("score")["estimate"]
 
 
 def random_study(seed, n=40, n_human=20):
@@ -77,12 +77,13 @@ def studies(draw):
     studies(), st.sampled_from(["exact", "released"]), st.sampled_from(["human", "system", "half"])
 )
 def test_decomposition_and_features_give_the_scores_again(study, ties, label_ties):
-    frames, k = study
-    result = huse(*frames, n_neighbors=k, ties=ties, label_ties=label_ties)
-    assert result.huse == pytest.approx(result.huse_q + result.huse_d - 1, abs=1e-12)
-    assert 0 <= min(result.huse, result.huse_q) <= max(result.huse, result.huse_q) <= 2
-    features = result.features
-    for name, score in {"huse": result.huse, "huse_q": result.huse_q}.items():
+    study, k = study
+    options = {"n_neighbors": k, "ties": ties, "label_ties": label_ties}
+    found = scored(study, **options)
+    assert found["huse"] == pytest.approx(found["huse_q"] + found["huse_d"] - 1, abs=1e-12)
+    assert found[["huse", "huse_q"]].between(0, 2).all()
+    features = nb.huse_outputs(study, **options)
+    for name, score in found.drop("huse_d").items():
         wrong = 1 - features[f"correct_{name}"].astype("Float64").fillna(0.5).astype(float)
         assert wrong.groupby(features["is_human"]).mean().sum() == pytest.approx(score, abs=1e-12)
         assert (features[f"neighbors_{name}"] >= k).all()
@@ -92,44 +93,46 @@ def test_decomposition_and_features_give_the_scores_again(study, ties, label_tie
 @settings(max_examples=30, deadline=None)
 @given(studies(), st.integers(0, 10**6), st.floats(0.01, 100), st.floats(0.01, 100))
 def test_row_order_and_units_change_nothing(study, seed, factor, other):
-    (outputs, logprobs, judgments), k = study
-    before = huse(outputs, logprobs, judgments, n_neighbors=k)
+    study, k = study
     rng = np.random.default_rng(seed)
-    logprobs = logprobs.assign(logprob=logprobs["logprob"] * factor)
-    judgments = judgments.assign(value=judgments["value"] * other)
-    shuffled = [frame.iloc[rng.permutation(len(frame))] for frame in (outputs, logprobs, judgments)]
-    after = huse(*shuffled, n_neighbors=k)
-    assert (after.huse, after.huse_q) == (before.huse, before.huse_q)
-    columns = ["output_id", "neighbors_huse", "neighbors_huse_q", "predicted_human_huse"]
-    pd.testing.assert_frame_equal(
-        after.features[columns].sort_values("output_id", ignore_index=True),
-        before.features[columns].sort_values("output_id", ignore_index=True),
+    frames = {
+        "outputs": study.outputs,
+        "logprobs": study.logprobs.assign(logprob=study.logprobs["logprob"] * factor),
+        "judgments": study.judgments.assign(value=study.judgments["value"] * other),
+    }
+    other = nb.Study(
+        **{name: frame.iloc[rng.permutation(len(frame))] for name, frame in frames.items()}
     )
+    before, after = (scored(one, n_neighbors=k) for one in (study, other))
+    assert after["huse"] == before["huse"] and after["huse_q"] == before["huse_q"]
+    columns = ["output_id", "neighbors_huse", "neighbors_huse_q", "predicted_human_huse"]
+    before, after = (
+        nb.huse_outputs(one, n_neighbors=k)[columns].sort_values("output_id", ignore_index=True)
+        for one in (study, other)
+    )
+    pd.testing.assert_frame_equal(after, before)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_powers_of_two_change_no_bit_even_in_raw_floats(seed):
-    outputs, logprobs, judgments = random_study(seed)
-    before = huse(outputs, logprobs, judgments, ties="released")
-    after = huse(
-        outputs,
-        logprobs.assign(logprob=logprobs["logprob"] * 8),
-        judgments.assign(value=judgments["value"] / 4),
-        ties="released",
+    study = random_study(seed)
+    other = study.replace(
+        logprobs=study.logprobs.assign(logprob=study.logprobs["logprob"] * 8),
+        judgments=study.judgments.assign(value=study.judgments["value"] / 4),
     )
-    columns = [name for name in before.features if name not in ("logprob_per_token", "judgment")]
-    pd.testing.assert_frame_equal(
-        before.features[columns], after.features[columns], check_exact=True
-    )
+    before, after = (nb.huse_outputs(one, ties="released") for one in (study, other))
+    columns = [name for name in before if name not in ("logprob_per_token", "judgment")]
+    pd.testing.assert_frame_equal(before[columns], after[columns], check_exact=True)
 
 
 def test_separated_classes_score_0_and_the_judgment_alone_tells():
     is_human = np.arange(40) % 2 == 0
     values = np.where(is_human, 5.0, 1.0) + np.arange(40) % 3 * 0.1
-    result = huse(*study_of(-1 - np.arange(40) % 5, values, is_human), n_neighbors=5)
-    assert (result.huse, result.huse_q, result.huse_d) == (0, 0, 1)
-    assert (failures(result)["kind"] == "quality failure").all()
-    assert (result.features["machine_share_huse"] == np.where(is_human, 0, 1)).all()
+    study = study_of(-1 - np.arange(40) % 5, values, is_human)
+    assert scored(study, n_neighbors=5).tolist() == [0, 0, 1]
+    assert (nb.failures(study, n_neighbors=5)["kind"] == "quality failure").all()
+    share = nb.huse_outputs(study, n_neighbors=5)["machine_share_huse"]
+    assert (share == np.where(is_human, 0, 1)).all()
 
 
 def test_a_system_that_is_only_too_sure_fails_in_diversity():
@@ -137,13 +140,14 @@ def test_a_system_that_is_only_too_sure_fails_in_diversity():
     is_human = np.arange(200) % 2 == 0
     values = rng.integers(1, 7, size=(200, 3))
     logprob = np.where(is_human, -5.0, -1.0) + rng.normal(0, 0.1, size=200)
-    result = huse(*study_of(logprob, values, is_human))
-    assert result.huse == 0
-    assert result.huse_q > 0.8
-    told = result.features["correct_huse_q"].astype(bool)
-    kinds = failures(result).set_index("output_id")["kind"]
+    study = study_of(logprob, values, is_human)
+    found, features = scored(study), nb.huse_outputs(study)
+    assert found["huse"] == 0
+    assert found["huse_q"] > 0.8
+    told = features["correct_huse_q"].astype(bool)
+    kinds = nb.failures(study).set_index("output_id")["kind"]
     expected = np.where(told, "quality failure", "diversity failure")
-    assert (kinds.loc[result.features["output_id"]] == expected).all()
+    assert (kinds.loc[features["output_id"]] == expected).all()
 
 
 def test_no_signal_is_near_1_015_and_is_not_clipped():
@@ -163,67 +167,98 @@ def test_no_signal_is_near_1_015_and_is_not_clipped():
 
 
 def test_minus_infinity_is_floored_one_nat_below_the_least():
-    outputs, logprobs, judgments = random_study(1)
+    study = random_study(1)
+    logprobs = study.logprobs.copy()
     logprobs.loc[[3, 7], "logprob"] = -np.inf
-    result = huse(outputs, logprobs, judgments)
+    study = study.replace(logprobs=logprobs)
     per_token = logprobs["logprob"] / 4
     least = per_token[np.isfinite(per_token)].min()
-    assert result.n_floored == 2
-    assert result.features["logprob_per_token"].iloc[[3, 7]].tolist() == [least - 1] * 2
+    assert nb.huse(study, n_resamples=0)["n_floored"].tolist() == [2] * 3
+    features = nb.huse_outputs(study)
+    assert features["logprob_per_token"].iloc[[3, 7]].tolist() == [least - 1] * 2
+    n_human = int(study.outputs["is_human"].sum())
+    lost = int(study.outputs["is_human"].iloc[[3, 7]].sum())
+    assert impossible_outputs(study)["share"].tolist() == [lost / n_human]
 
 
 def test_counts_and_scales_are_those_of_the_outputs_compared():
-    study = worlds.gaussian_world(n_outputs=30, n_annotators=4, seed=3).study
-    result = huse(study.outputs, study.logprobs, study.judgments, system="t0.5")
-    assert (result.n_human, result.n_system, result.n_outputs) == (30, 30, 60)
-    assert result.n_judgments == 240
-    assert set(result.features["system"]) == {"human", "t0.5"}
-    scaled = result.features[["scaled_logprob", "scaled_judgment"]]
-    np.testing.assert_allclose(scaled.std(ddof=0), 1)
+    study = nb.simulate("gaussian", n_outputs=30, n_annotators=4, seed=3)
+    found = nb.huse(study, systems="t0.5", n_resamples=0)
+    assert (found["n_outputs"] == 60).all() and (found["n_judgments"] == 240).all()
+    features = nb.huse_outputs(study, systems=["t0.5"])
+    assert features["system"].value_counts().to_dict() == {"human": 30, "t0.5": 30}
+    np.testing.assert_allclose(features[["scaled_logprob", "scaled_judgment"]].std(ddof=0), 1)
+    every = nb.huse_outputs(study)
+    assert every["compared"].value_counts().to_dict() == dict.fromkeys(study.systems, 60)
+
+
+def test_no_intervals_are_asked_for_with_n_resamples_0():
+    study = nb.simulate("gaussian", n_outputs=30, seed=3)
+    bare, whole = (nb.huse(study, n_resamples=n) for n in (0, 10))
+    assert list(bare) == list(whole)
+    assert (bare["estimate"] == whole["estimate"]).all()
+    assert bare[["se", "ci_low", "ci_high"]].isna().all(axis=None)
+    assert (bare["reason"] == "no interval: n_resamples = 0").all()
+
+
+def test_tie_rules_are_scored_side_by_side():
+    study = random_study(8)
+    both = nb.huse(study, ties=("exact", "released"), n_resamples=20)
+    for rule, part in both.groupby("ties"):
+        one = nb.huse(study, ties=rule, n_resamples=20)
+        pd.testing.assert_frame_equal(part.reset_index(drop=True), one)
+
+
+def test_votes_that_the_tie_rule_moves_are_listed():
+    # Thirds of whole numbers tie exactly, and in floating point not always.
+    for seed in range(20):
+        study = random_study(seed, n=60, n_human=30)
+        exact, raw = (
+            nb.huse_outputs(study, ties=ties).set_index("output_id")["predicted_human_huse_q"]
+            for ties in ("exact", "released")
+        )
+        assert moved_votes(study)["output_id"].tolist() == exact.index[exact != raw].tolist()
 
 
 def test_unequal_classes_count_one_half_each():
     # 30 human and 10 machine outputs that all look alike but for the judgments: a vote among all
     # others is won by the class that the held-out output is not of, so every vote is wrong.
     is_human = np.arange(40) < 30
-    result = huse(*study_of(-1 - np.arange(40) / 40, np.arange(40), is_human), n_neighbors=39)
-    assert (result.huse, result.huse_q) == (2, 2)
+    found = scored(study_of(-1 - np.arange(40) / 40, np.arange(40), is_human), n_neighbors=39)
+    assert (found["huse"], found["huse_q"]) == (2, 2)
 
 
 def test_a_tie_under_half_is_missing_and_tells_nothing_apart():
-    outputs, logprobs, judgments = random_study(9)
-    result = huse(outputs, logprobs, judgments, n_neighbors=2, label_ties="half")
-    tied = result.features["machine_share_huse"] == 0.5
-    assert result.n_label_ties == tied.sum() > 0
-    assert result.features.loc[tied, ["predicted_human_huse", "correct_huse"]].isna().all(axis=None)
-    kinds = failures(result).set_index("output_id")["kind"]
-    assert (kinds[result.features.loc[tied, "output_id"]] == "indistinguishable").all()
+    study, options = random_study(9), {"n_neighbors": 2, "label_ties": "half"}
+    features = nb.huse_outputs(study, **options)
+    tied = features["machine_share_huse"] == 0.5
+    assert tied.any()
+    assert features.loc[tied, ["predicted_human_huse", "correct_huse"]].isna().all(axis=None)
+    kinds = nb.failures(study, **options).set_index("output_id")["kind"]
+    assert (kinds[features.loc[tied, "output_id"]] == "indistinguishable").all()
 
 
 def test_the_grid_is_the_classifier_of_the_number():
-    outputs, logprobs, judgments = random_study(4, n=60, n_human=25)
-    result = huse(outputs, logprobs, judgments, n_neighbors=7)
-    grid = decision_grid(result, n_grid=30, pad=0.1)
-    assert grid.machine_share.shape == (30, 30)
-    features = result.features
+    study = random_study(4, n=60, n_human=25)
+    found = nb.boundary(study, n_neighbors=7, n_grid=30, pad=0.1)
+    assert found.grid.shape == (30, 30)
+    assert found.scores == scored(study, n_neighbors=7).to_dict()
+    features = found.outputs
     low, high = features["judgment"].min(), features["judgment"].max()
-    assert grid.judgment[0] == pytest.approx(low - 0.1 * (high - low))
+    assert found.grid.index[0] == pytest.approx(low - 0.1 * (high - low))
     scaled = features[["scaled_logprob", "scaled_judgment"]].to_numpy()
+    scales = features[["logprob_per_token", "judgment"]].to_numpy().std(axis=0)
     is_human = features["is_human"].to_numpy()
     for row, column in ((0, 0), (3, 20), (15, 15), (29, 7)):
-        here = [
-            grid.logprob_per_token[column] / result.scale_logprob,
-            grid.judgment[row] / result.scale_judgment,
-        ]
+        here = np.array([found.grid.columns[column], found.grid.index[row]]) / scales
         distance = np.sqrt(((scaled - here) ** 2).sum(axis=1))
         inside = distance <= np.sort(distance)[6] + 1e-9
         machine, human = (inside & ~is_human).sum() / 35, (inside & is_human).sum() / 25
-        assert grid.machine_share[row, column] == pytest.approx(machine / (machine + human))
+        assert found.grid.iloc[row, column] == pytest.approx(machine / (machine + human))
 
 
 def test_a_grid_on_an_output_counts_the_output_itself():
-    outputs, logprobs, judgments = random_study(4)
-    features = huse(outputs, logprobs, judgments).features
+    features = nb.huse_outputs(random_study(4))
     scaled = features[["scaled_logprob", "scaled_judgment"]]
     is_machine = ~features["is_human"]
     size, machine = neighborhoods(scaled, is_machine, scaled, 17)
@@ -233,15 +268,12 @@ def test_a_grid_on_an_output_counts_the_output_itself():
 
 
 def test_failures_carry_texts_by_key_and_come_by_context():
-    outputs, logprobs, judgments = random_study(6)
-    result = huse(outputs, logprobs, judgments)
-    table = failures(result, outputs.sample(frac=1, random_state=0))
+    study = random_study(6)
+    shuffled = study.replace(outputs=study.outputs.sample(frac=1, random_state=0))
+    table = nb.failures(shuffled)
     assert len(table) == 40
     assert table["item_id"].is_monotonic_increasing
     assert (table["text"] == "text " + table["output_id"].str[1:].astype(int).astype(str)).all()
-    assert "text" not in failures(result)
-    with pytest.raises(ValueError, match="1 of 40 outputs are not in `outputs`: o000"):
-        failures(result, outputs.iloc[1:])
 
 
 def drop(table, **where):
@@ -283,63 +315,71 @@ def twice(table, **values):
         (every("logprobs", logprob=-np.inf), {}, "every log-probability under model 'lstm' is inf"),
         (every("logprobs", logprob=-4.0), {}, "logprob feature is constant .-1 for all 40"),
         (every("judgments", value=0.1), {}, "judgment feature is constant"),
-        (put("logprobs", "logprob", 2, np.nan), {}, "logprob"),
-        (put("judgments", "value", 2, np.nan), {}, "value"),
-        (put("logprobs", "n_tokens", 2, 0), {}, "n_tokens"),
         (drop("outputs", system="human"), {}, "both classes. Found 0 human and 20 machine"),
         (drop("outputs", system="lstm"), {}, "Found 20 human and 0 machine outputs: add machine"),
-        (twice("outputs", dataset="e"), {}, r"must hold one dataset. Got 2 \(d, e\): filter"),
-        (every("judgments", dataset="e"), {}, "no judgment is of an output compared"),
-        (twice("judgments", dimension="fluency"), {}, r"2 dimensions are there \(fluency, typ"),
+        (
+            twice("judgments", dimension="fluency"),
+            {},
+            "judgments of typicality, fluency: say which",
+        ),
         (every("judgments"), {"dimension": "typicalty"}, "Did you mean 'typicality'"),
-        (put("outputs", "system", 1, "gpt"), {}, "2 systems are there"),
-        (every("outputs"), {"system": "lstn"}, "system: 'lstn' is unknown. Did you mean 'lstm'"),
-        (every("outputs"), {"system": "human"}, "system: 'human' is unknown"),
+        (every("outputs"), {"systems": "lstn"}, "system: 'lstn' is unknown. Did you mean 'lstm'"),
+        (every("outputs"), {"systems": "human"}, "system: 'human' is unknown"),
         (every("outputs"), {"ties": "exactly"}, "ties: 'exactly' is unknown. Did you mean 'exact'"),
         (every("outputs"), {"label_ties": "model"}, "There are: human, system, half"),
         (every("outputs"), {"n_neighbors": 40}, "needs at least 41 outputs, .* Got 40: add"),
         (every("outputs"), {"n_neighbors": 0}, "a whole number, at least 1. Got 0"),
         (every("outputs"), {"n_neighbors": 2.5}, "a whole number, at least 1. Got 2.5"),
-        (twice("outputs"), {}, "output_id"),
+        (every("outputs"), {"n_resamples": -1}, "n_resamples must be a whole number"),
+        (every("outputs"), {"n_resamples": 9, "confidence": 95}, "confidence must be between 0"),
+        (every("outputs"), {"resample": "item"}, "Did you mean 'items'"),
     ],
 )
-def test_bad_studies_are_refused(change, options, match):
-    frames = dict(zip(("outputs", "logprobs", "judgments"), random_study(0), strict=True))
-    # Both classes keep a system each when one output is renamed below.
+def test_what_cannot_be_scored_is_refused(change, options, match):
+    study = random_study(0)
+    frames = {name: getattr(study, name) for name in ("outputs", "logprobs", "judgments")}
     is_human = np.arange(40) % 2 == 0
     frames["outputs"] = frames["outputs"].assign(
         is_human=is_human, system=np.where(is_human, "human", "lstm")
     )
     change(frames)
+    for name in ("logprobs", "judgments"):
+        inside = frames[name]["output_id"].isin(frames["outputs"]["output_id"])
+        frames[name] = frames[name][inside]
     with pytest.raises(ValueError, match=match):
-        huse(frames["outputs"], frames["logprobs"], frames["judgments"], **options)
+        nb.huse(nb.Study(**frames), **{"n_resamples": 0, **options})
+
+
+def test_a_study_that_lacks_a_table_is_refused():
+    study = random_study(0)
+    with pytest.raises(ValueError, match="d has no logprobs, which HUSE needs"):
+        nb.huse(study.replace(logprobs=None))
+    with pytest.raises(ValueError, match="d has no judgments"):
+        nb.huse(study.replace(judgments=None))
+    with pytest.raises(ValueError, match=r"3 systems are there \(t1.0, t0.7, t0.5\): say which"):
+        nb.failures(nb.simulate("gaussian", n_outputs=20, seed=0))
 
 
 @pytest.mark.parametrize("wrong", [{"n_grid": 1}, {"pad": -0.1}, {"pad": np.nan}])
 def test_a_bad_grid_is_refused(wrong):
-    result = huse(*random_study(0))
     with pytest.raises(ValueError, match="n_grid must be at least 2 and pad at least 0"):
-        decision_grid(result, **wrong)
-
-
-def released_study() -> tables.Study:
-    from nlgbench.datasets.huse import load_huse
-
-    return load_huse()
+        nb.boundary(random_study(0), **wrong)
+    with pytest.raises(ValueError, match="a grid point has no rank"):
+        nb.boundary(random_study(0), scaling="rank")
 
 
 @RELEASED
 def test_released_summarization_at_t_1_0():
     # Table 1 of Hashimoto, Zhang and Liang (2019): .53, .58, .95, as printed to two decimals.
-    study = released_study()
-    released = huse(study.outputs, study.logprobs, study.judgments, ties="released")
-    found = (released.huse, released.huse_q, released.huse_d)
-    assert found == pytest.approx((0.53, 0.58, 0.95), abs=1e-12)
+    study = nb.load("huse")
+    assert scored(study, ties="released").tolist() == pytest.approx([0.53, 0.58, 0.95], abs=1e-12)
     # With ties taken for what they are, measured by a separate implementation.
-    exact = huse(study.outputs, study.logprobs, study.judgments)
-    assert (exact.huse, exact.huse_q, exact.huse_d) == pytest.approx((0.53, 0.60, 0.93), abs=1e-12)
-    assert (exact.n_label_ties, exact.n_enlarged_q) == (13, 169)
-    assert exact.features["neighbors_huse_q"].max() == 30
+    assert scored(study).tolist() == pytest.approx([0.53, 0.60, 0.93], abs=1e-12)
+    features = nb.huse_outputs(study)
+    assert (features["machine_share_huse"] == 0.5).sum() == 13
+    assert (features["neighbors_huse_q"] > 16).sum() == 169
+    assert features["neighbors_huse_q"].max() == 30
+    assert len(moved_votes(study)) == 2
 
 
 @RELEASED
@@ -348,6 +388,4 @@ def test_released_summarization_at_t_1_0():
 )
 def test_released_huse_moves_with_k(k, expected):
     # Measured by a separate implementation.
-    study = released_study()
-    result = huse(study.outputs, study.logprobs, study.judgments, n_neighbors=k)
-    assert result.huse == pytest.approx(expected, abs=1e-12)
+    assert scored(nb.load("huse"), n_neighbors=k)["huse"] == pytest.approx(expected, abs=1e-12)

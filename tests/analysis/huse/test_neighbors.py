@@ -147,29 +147,3 @@ def test_a_tied_vote_predicts_what_label_ties_says():
         t: twice_error(size, machine, is_machine, label_ties=t) for t in ("human", "system", "half")
     }
     assert found == {"human": 0.5, "system": 0.0, "half": 0.25}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        (([[0.0], [np.nan]], [True, False], 1), "must be finite. Got nan at row 1, column 0"),
-        (([[0.0], [1.0]], [True, False], 2), "between 1 and the number of other outputs, 1. Got 2"),
-        (([[0.0], [1.0]], [True, False], 0), "Got 0 with 2 outputs"),
-        (([0.0, 1.0], [True, False], 1), r"must have shape \(n, d\)"),
-        (([[0.0], [1.0]], [True], 1), r"Got \(2, 1\) and \(1,\)"),
-    ],
-)
-def test_bad_arrays_are_refused(arguments, match):
-    with pytest.raises(ValueError, match=match):
-        leave_one_out(*arguments)
-
-
-def test_bad_queries_and_label_ties_are_refused():
-    with pytest.raises(ValueError, match=r"queries must be finite, of shape \(m, 2\)"):
-        neighborhoods(np.eye(2), [True, False], [[0.0]], 1)
-    with pytest.raises(ValueError, match=r"between 1 and the number of outputs, 2\. Got 3"):
-        neighborhoods(np.eye(2), [True, False], np.eye(2), 3)
-    with pytest.raises(ValueError, match=r'must be "human", "system" or "half"\. Got .model'):
-        twice_error(np.array([1, 1]), np.array([1, 1]), [True, False], label_ties="model")
-    with pytest.raises(ValueError, match="Got 0 human outputs and 2 of the system"):
-        twice_error(np.array([1, 1]), np.array([1, 1]), [True, True])

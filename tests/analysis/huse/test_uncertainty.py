@@ -8,14 +8,10 @@ import pandas as pd
 import pytest
 from scipy.stats import t as student
 
-from nlgbench import tables
-from nlgbench.analysis.huse import huse
-from nlgbench.analysis.huse.neighbors import leave_one_out, twice_error
-from nlgbench.analysis.huse.permutation import permutation_test
-from nlgbench.analysis.huse.replicates import annotator_replicates
-from nlgbench.analysis.huse.uncertainty import huse_difference, huse_intervals
+import nlgbench as nb
+from nlgbench.analysis.huse.neighbors import errors_of_labelings, leave_one_out, twice_error
+from nlgbench.analysis.huse.score import annotator_replicates, compare
 from nlgbench.inference import half_samples
-from nlgbench.worlds import reviews as worlds
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "coverage.py"
 RELEASED_FILE = Path(os.environ.get("NLGBENCH_DATA", ""), "huse/summarization_raw_outputs.csv")
@@ -26,17 +22,18 @@ RELEASED = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def study():
-    return worlds.gaussian_world(n_outputs=60, seed=7).study
+    return nb.simulate("gaussian", n_outputs=60, seed=7)
 
 
 @pytest.fixture(scope="module")
 def same():
     """A system that writes as humans do."""
-    return worlds.gaussian_world(n_outputs=60, systems={"twin": (0.0, 0.0)}, seed=5).study
+    return nb.simulate("gaussian", n_outputs=60, systems={"twin": (0.0, 0.0)}, seed=5)
 
 
-def frames(study):
-    return study.outputs, study.logprobs, study.judgments
+def scores(study, **options):
+    """The three scores of a system."""
+    return nb.huse(study, n_resamples=0, **options).set_index("score")["estimate"]
 
 
 def in_hits(study, per_hit=10):
@@ -44,16 +41,16 @@ def in_hits(study, per_hit=10):
     place = study.outputs.groupby("system").cumcount() // per_hit
     hit = study.outputs["system"] + "_" + place.astype(str)
     of = dict(zip(study.outputs["output_id"], hit, strict=True))
-    return study.judgments.assign(group_id=study.judgments["output_id"].map(of))
+    group = study.judgments["output_id"].map(of)
+    return study.replace(judgments=study.judgments.assign(group_id=group))
 
 
 @pytest.mark.parametrize("over", ["outputs", "items", "annotators"])
 def test_intervals_are_around_the_full_estimate(study, over):
-    options = {"system": "t0.7", "n_neighbors": 9, "label_ties": "half"}
-    table = huse_intervals(*frames(study), over=over, n_resamples=50, seed=0, **options)
-    full = huse(*frames(study), **options)
+    options = {"systems": "t0.7", "n_neighbors": 9, "label_ties": "half"}
+    table = nb.huse(study, resample=over, n_resamples=50, seed=0, **options)
     assert table["score"].tolist() == ["huse", "huse_q", "huse_d"]
-    assert table["estimate"].tolist() == [full.huse, full.huse_q, full.huse_d]
+    assert table["estimate"].tolist() == scores(study, **options).tolist()
     np.testing.assert_allclose((table["ci_low"] + table["ci_high"]) / 2, table["estimate"])
     units, df = {"annotators": (20, 19)}.get(over, (60, 30))
     half = student.ppf(0.975, df) * table["se"]
@@ -63,14 +60,14 @@ def test_intervals_are_around_the_full_estimate(study, over):
     assert table["n_clusters"].eq(units).all()
     assert table["n_undefined"].eq(0).all()
     assert table["reason"].eq("").all()
-    again = huse_intervals(*frames(study), over=over, n_resamples=50, seed=0, **options)
+    again = nb.huse(study, resample=over, n_resamples=50, seed=0, **options)
     pd.testing.assert_frame_equal(table, again)
 
 
 @pytest.mark.parametrize("over", ["outputs", "items"])
 def test_the_error_is_that_of_the_two_halves_of_each_split(study, over):
-    table = huse_intervals(*frames(study), system="t0.7", over=over, n_resamples=8, seed=3)
-    features = huse(*frames(study), system="t0.7").features
+    table = nb.huse(study, systems="t0.7", resample=over, n_resamples=8, seed=3)
+    features = nb.huse_outputs(study, systems="t0.7")
     drawn = half_samples(
         features["is_human"],
         clusters=features["item_id"] if over == "items" else None,
@@ -91,36 +88,38 @@ def test_the_error_is_that_of_the_two_halves_of_each_split(study, over):
 
 
 def test_intervals_from_little_are_marked():
-    small = worlds.gaussian_world(n_outputs=30, seed=1).study
-    table = huse_intervals(*frames(small), system="t0.7", n_resamples=30, seed=0)
+    small = nb.simulate("gaussian", n_outputs=30, seed=1)
+    options = {"systems": "t0.7", "n_resamples": 30, "seed": 0}
+    table = nb.huse(small, **options)
     assert table["reason"].eq("halves of 30 outputs, fewer than 3 k: coverage is not known").all()
     assert table["se"].notna().all()
     few = small.outputs["item_id"].isin(["i00001", "i00002", "i00003"])
-    skewed = small.outputs[few | ~small.outputs["is_human"]]
-    table = huse_intervals(
-        skewed, *frames(small)[1:], system="t0.7", n_neighbors=4, n_resamples=30, seed=0
-    )
+    skewed = without(small, few | ~small.outputs["is_human"])
+    table = nb.huse(skewed, n_neighbors=4, **options)
     assert table["reason"].eq("3 of a class, fewer than 10: coverage is not known").all()
-    whole = worlds.gaussian_world(n_outputs=60, n_annotators=3, seed=1).study
-    whole = whole.outputs, whole.logprobs, whole.judgments.round({"value": 0})
-    table = huse_intervals(*whole, system="t0.7", n_resamples=30, seed=0)
+    whole = nb.simulate("gaussian", n_outputs=60, n_annotators=3, seed=1)
+    whole = whole.replace(judgments=whole.judgments.round({"value": 0}))
+    table = nb.huse(whole, **options)
     assert table["reason"].iloc[0] == ""
     assert table["reason"].iloc[1:].str.endswith("values, fewer than 20: a little narrow").all()
-    both = huse_difference(*whole, system_a="t0.7", system_b="t0.5", n_resamples=30, seed=0)
+    both = nb.huse_difference(whole, system_a="t0.7", system_b="t0.5", n_resamples=30)
     assert (both["reason"] == "").tolist() == (table["reason"] == "").tolist()
     three = small.judgments[small.judgments["annotator_id"].isin(["w001", "w002", "w003"])]
-    table = huse_intervals(
-        small.outputs,
-        small.logprobs,
-        three,
-        system="t0.7",
-        over="annotators",
-        n_resamples=30,
-        seed=0,
-    )
+    table = nb.huse(small.replace(judgments=three), resample="annotators", **options)
     assert table["reason"].str.startswith("3 annotators of a HIT, fewer than 10").all()
     assert table[["se", "ci_low", "ci_high"]].isna().all(axis=None)
     assert table["n_clusters"].eq(3).all()
+
+
+def without(study, kept):
+    """A study of fewer outputs."""
+    outputs = study.outputs[kept]
+    ids = outputs["output_id"]
+    return nb.Study(
+        outputs,
+        study.judgments[study.judgments["output_id"].isin(ids)],
+        logprobs=study.logprobs[study.logprobs["output_id"].isin(ids)],
+    )
 
 
 def test_intervals_hold_the_expectation_and_are_no_wider_than_they_must():
@@ -139,109 +138,84 @@ def test_intervals_hold_the_expectation_and_are_no_wider_than_they_must():
     assert 0.85 < near_one["width"].mean() < 1.15
 
 
-def test_a_wider_level_gives_a_wider_interval_and_the_same_error(study):
+def test_more_confidence_gives_a_wider_interval_and_the_same_error(study):
     wide, narrow = (
-        huse_intervals(*frames(study), system="t0.7", level=level, n_resamples=50, seed=0)
-        for level in (0.99, 0.5)
+        nb.huse(study, systems="t0.7", confidence=confidence, n_resamples=50)
+        for confidence in (0.99, 0.5)
     )
     assert (wide["se"] == narrow["se"]).all()
     assert (wide["ci_low"] < narrow["ci_low"]).all()
 
 
 def test_halves_too_small_for_k_are_undefined_with_a_reason(study):
-    table = huse_intervals(*frames(study), system="t0.7", n_neighbors=60, n_resamples=20, seed=0)
+    table = nb.huse(study, systems="t0.7", n_neighbors=60, n_resamples=20)
     assert table["n_undefined"].eq(20).all()
     assert table[["se", "ci_low", "ci_high", "center"]].isna().all(axis=None)
     assert table["reason"].str.contains("20 of 20 splits are undefined").all()
-    fewer = huse_intervals(
-        *frames(study),
-        system="t0.7",
-        n_neighbors=60,
-        replicate_neighbors=30,
-        n_resamples=20,
-        seed=0,
-    )
-    assert fewer["n_undefined"].eq(0).all()
 
 
 def test_all_annotators_give_the_full_result_again(study):
-    full = huse(*frames(study), system="t0.7")
-    judgments = tables.check(study.judgments, "judgments")
-    every = annotator_replicates(full, judgments, lambda groups: np.ones((1, len(groups)), bool))
-    assert every.iloc[0].tolist() == [full.huse, full.huse_q, full.huse_d]
+    full = compare(study, "t0.7")
+    every = annotator_replicates(full, lambda groups: np.ones((1, len(groups)), bool))
+    assert every.iloc[0].to_dict() == full.scores
 
 
-def test_a_draw_of_annotators_is_the_study_of_their_judgments(study):
-    full = huse(*frames(study), system="t0.7")
-    judgments = tables.check(study.judgments, "judgments")
+def test_a_sample_of_annotators_is_the_study_of_their_judgments(study):
     keep = np.arange(20) % 3 == 0
-    found = annotator_replicates(full, judgments, lambda groups: keep[None])
-    names = judgments["annotator_id"].drop_duplicates()[keep]
-    fewer = judgments[judgments["annotator_id"].isin(names)]
-    other = huse(study.outputs, study.logprobs, fewer, system="t0.7")
-    assert found.iloc[0].tolist() == [other.huse, other.huse_q, other.huse_d]
+    found = annotator_replicates(compare(study, "t0.7"), lambda groups: keep[None])
+    names = study.judgments["annotator_id"].drop_duplicates()[keep]
+    fewer = study.judgments[study.judgments["annotator_id"].isin(names)]
+    other = scores(study.replace(judgments=fewer), systems="t0.7")
+    assert found.iloc[0].tolist() == other.tolist()
 
 
 def test_annotators_are_drawn_within_their_hit(study):
-    judgments = tables.check(in_hits(study), "judgments")
-    full = huse(study.outputs, study.logprobs, judgments, system="t0.7")
     seen = []
 
     def draw(groups):
         seen.extend(groups)
         return np.ones((1, len(groups)), bool)
 
-    annotator_replicates(full, judgments, draw)
+    annotator_replicates(compare(in_hits(study), "t0.7"), draw)
     assert pd.Series(seen).value_counts().eq(20).all()
     assert set(seen) == {f"{system}_{n}" for system in ("human", "t0.7") for n in range(6)}
 
 
 def test_one_annotator_leaves_outputs_without_judgment(study):
     one = study.judgments[study.judgments["annotator_id"] == "w001"]
-    table = huse_intervals(
-        study.outputs, study.logprobs, one, system="t0.7", over="annotators", n_resamples=30, seed=0
-    )
-    # Half of the draws keep the one annotator there is, and all of these are alike.
+    options = {"systems": "t0.7", "resample": "annotators", "n_resamples": 30}
+    table = nb.huse(study.replace(judgments=one), **options)
+    # Half of the samples keep the one annotator there is, and all of these are alike.
     assert 5 < table["n_undefined"].iloc[0] < 25
-    few = huse_intervals(
-        study.outputs,
-        study.logprobs,
-        one.assign(group_id=one["output_id"]),
-        system="t0.7",
-        over="annotators",
-        n_resamples=30,
-        seed=0,
-    )
+    few = nb.huse(study.replace(judgments=one.assign(group_id=one["output_id"])), **options)
     assert few["se"].isna().all()
     assert few["reason"].ne("").all()
 
 
 def test_a_difference_is_paired_and_changes_sign(study):
     options = {"n_resamples": 60, "seed": 0}
-    ab = huse_difference(*frames(study), system_a="t0.7", system_b="t0.5", **options)
-    ba = huse_difference(*frames(study), system_a="t0.5", system_b="t0.7", **options)
-    full = [huse(*frames(study), system=system) for system in ("t0.7", "t0.5")]
-    assert ab["estimate"].tolist() == [
-        getattr(full[0], score) - getattr(full[1], score) for score in ab["score"]
-    ]
+    ab = nb.huse_difference(study, system_a="t0.7", system_b="t0.5", **options)
+    ba = nb.huse_difference(study, system_a="t0.5", system_b="t0.7", **options)
+    a, b = (scores(study, systems=system) for system in ("t0.7", "t0.5"))
+    assert ab["estimate"].tolist() == (a - b).tolist()
     assert (ab["estimate"] == -ba["estimate"]).all()
     assert ab["se"].tolist() == pytest.approx(ba["se"].tolist(), rel=0.35)
     assert ab[["system_a", "system_b"]].drop_duplicates().to_numpy().tolist() == [["t0.7", "t0.5"]]
 
 
 def test_two_names_for_the_same_outputs_differ_by_nothing():
-    study = worlds.gaussian_world(n_outputs=40, systems={"a": (0.5, 0.5)}, seed=1).study
-    copies = []
-    for frame, name in zip(frames(study), ("outputs", "logprobs", "judgments"), strict=True):
-        other = frame.copy()
+    study = nb.simulate("gaussian", n_outputs=40, systems={"a": (0.5, 0.5)}, seed=1)
+    copies = {}
+    for name in ("outputs", "logprobs", "judgments"):
+        other = getattr(study, name).copy()
         for column in ("system", "model"):
             if column in other:
                 other[column] = other[column].replace("a", "b")
         ids = other["output_id"]
         other["output_id"] = np.where(ids.str.startswith("a_"), "b" + ids.str[1:], ids)
-        whole = pd.concat([frame, other])
-        copies.append(whole.drop_duplicates(tables.keys(name)))
-    table = huse_difference(*copies, system_a="a", system_b="b", n_resamples=20, seed=0)
+        copies[name] = pd.concat([getattr(study, name), other]).drop_duplicates()
+    twins = nb.Study(**copies)
+    table = nb.huse_difference(twins, system_a="a", system_b="b", n_resamples=20)
     assert table["estimate"].eq(0).all()
     assert table["se"].eq(0).all()
     assert table["ci_low"].isna().all()
@@ -250,28 +224,18 @@ def test_two_names_for_the_same_outputs_differ_by_nothing():
 
 def test_a_difference_needs_shared_items(study):
     with pytest.raises(ValueError, match="two systems with outputs for the same items"):
-        huse_difference(*frames(study), system_a="t0.7", system_b="t0.7", seed=0)
-    apart = study.outputs.assign(item_id=study.outputs["output_id"])
+        nb.huse_difference(study, system_a="t0.7", system_b="t0.7")
+    apart = study.replace(outputs=study.outputs.assign(item_id=study.outputs["output_id"]))
     with pytest.raises(ValueError, match="They share 0 items"):
-        huse_difference(apart, *frames(study)[1:], system_a="t0.7", system_b="t0.5", seed=0)
+        nb.huse_difference(apart, system_a="t0.7", system_b="t0.5")
 
 
 @pytest.mark.parametrize("within", ["items", "hits"])
 def test_permutations_find_a_difference_and_none_where_none_is(study, same, within):
-    judgments = in_hits(study)
-    different = permutation_test(
-        study.outputs,
-        study.logprobs,
-        judgments,
-        system="t0.5",
-        within=within,
-        n_permutations=199,
-        seed=0,
-    )
+    options = {"within": within, "n_permutations": 199}
+    different = nb.permutation_test(in_hits(study), systems="t0.5", **options)
     assert different["p"].iloc[0] <= 0.03
-    alike = permutation_test(
-        same.outputs, same.logprobs, in_hits(same), within=within, n_permutations=199, seed=0
-    )
+    alike = nb.permutation_test(in_hits(same), **options)
     assert (alike["p"] > 0.05).all()
     assert alike["null_mean"].between(0.8, 1.2).all()
     assert different["n_units"].tolist() == [{"items": 60, "hits": 12}[within]] * 2
@@ -279,22 +243,31 @@ def test_permutations_find_a_difference_and_none_where_none_is(study, same, with
     assert different["log10_labelings"].iloc[0] == pytest.approx(math.log10(labelings))
 
 
-def test_permuted_scores_are_those_of_relabeled_outputs(study):
-    from nlgbench.analysis.huse.permutation import _item_units, _permuted_scores, _permuted_within
+def test_labels_are_permuted_within_all_that_a_study_allows(study):
+    options = {"systems": ["t0.7", "t0.5"], "n_permutations": 19}
+    plain = nb.permutation_test(study, **options)
+    assert plain["within"].unique().tolist() == ["items"]
+    both = nb.permutation_test(in_hits(study), **options)
+    assert both["within"].tolist() == (["items"] * 2 + ["hits"] * 2) * 2
+    assert both["system"].tolist() == ["t0.7"] * 4 + ["t0.5"] * 4
 
-    full = huse(*frames(study), system="t0.7", n_neighbors=8)
-    label = ~full.features["is_human"].to_numpy()
+
+def test_permuted_scores_are_those_of_relabeled_outputs(study):
+    from nlgbench.analysis.huse.uncertainty import _item_units, _permuted_within
+
+    full = compare(study, "t0.7", n_neighbors=8)
     item, _ = _item_units(full)
-    labels = _permuted_within(label, item, 30, np.random.default_rng(0))
+    labels = _permuted_within(full.is_machine, item, 30, np.random.default_rng(0))
     for one in labels:  # a pair stays a pair
         assert (np.bincount(item, weights=one) == 1).all()
     assert 0.4 < labels.mean() < 0.6
     assert len(np.unique(labels, axis=0)) == 30
-    found = _permuted_scores(full, "huse", labels)
-    points = full.features[["scaled_logprob", "scaled_judgment"]]
-    expected = [twice_error(*leave_one_out(points, one, 8), one) for one in labels]
+    rule = {"tolerance": 1e-9, "label_ties": "human"}
+    found = errors_of_labelings(full.points, labels, 8, **rule)
+    expected = [twice_error(*leave_one_out(full.points, one, 8), one) for one in labels]
     assert found.tolist() == expected
-    assert _permuted_scores(full, "huse_q", label[None])[0] == full.huse_q
+    alone = errors_of_labelings(full.points[:, 1:], full.is_machine[None], 8, **rule)
+    assert alone[0] == full.scores["huse_q"]
 
 
 @pytest.mark.parametrize(("within", "labelings"), [("hits", math.comb(8, 4)), ("items", 2**6)])
@@ -302,24 +275,19 @@ def test_few_labelings_are_all_gone_through(within, labelings):
     from itertools import product
 
     n = {"hits": 40, "items": 6}[within]
-    few = worlds.gaussian_world(n_outputs=n, systems={"twin": (0.0, 0.0)}, seed=3).study
-    judgments = in_hits(few)
+    twins = nb.simulate("gaussian", n_outputs=n, systems={"twin": (0.0, 0.0)}, seed=3)
+    few = in_hits(twins)
     options = {"within": within, "n_neighbors": 4}
-    tables_of = (few.outputs, few.logprobs, judgments)
-    tests = [permutation_test(*tables_of, **options, seed=seed) for seed in (0, 1)]
+    tests = [nb.permutation_test(few, **options, seed=seed) for seed in (0, 1)]
     pd.testing.assert_frame_equal(*tests)  # nothing is drawn
     assert tests[0]["exact"].all()
     assert (tests[0]["n_permutations"] == labelings).all()
 
     # By hand: every labeling of the units, scored from scratch.
-    full = huse(*tables_of, n_neighbors=4)
-    unit = {
-        "hits": full.features["output_id"].map(
-            judgments.drop_duplicates("output_id").set_index("output_id")["group_id"]
-        ),
-        "items": full.features["item_id"],
-    }[within]
-    own = ~full.features["is_human"].to_numpy()
+    features = nb.huse_outputs(few, n_neighbors=4)
+    group = few.judgments.drop_duplicates("output_id").set_index("output_id")["group_id"]
+    unit = {"hits": features["output_id"].map(group), "items": features["item_id"]}[within]
+    own = ~features["is_human"].to_numpy()
     code, names = pd.factorize(unit)
     if within == "hits":
         ways = [np.array(way)[code] for way in product([False, True], repeat=len(names))]
@@ -327,13 +295,14 @@ def test_few_labelings_are_all_gone_through(within, labelings):
     else:  # each pair as it is, or swapped
         ways = [own ^ np.array(way)[code] for way in product([False, True], repeat=len(names))]
     assert len(ways) == labelings
-    points = full.features[["scaled_logprob", "scaled_judgment"]]
-    scores = np.array([twice_error(*leave_one_out(points, way, 4), way) for way in ways])
+    points = features[["scaled_logprob", "scaled_judgment"]]
+    scored = np.array([twice_error(*leave_one_out(points, way, 4), way) for way in ways])
     row = tests[0].set_index("score").loc["huse"]
-    assert row["p"] == pytest.approx((scores <= full.huse + 1e-12).mean())
-    assert row["null_mean"] == pytest.approx(scores.mean())
+    observed = scores(few, n_neighbors=4)["huse"]
+    assert row["p"] == pytest.approx((scored <= observed + 1e-12).mean())
+    assert row["null_mean"] == pytest.approx(scored.mean())
 
-    fewer = permutation_test(*tables_of, **options, n_permutations=labelings - 1, seed=0)
+    fewer = nb.permutation_test(few, **options, n_permutations=labelings - 1)
     assert not fewer["exact"].any()
     assert (fewer["n_permutations"] == labelings - 1).all()
 
@@ -341,10 +310,10 @@ def test_few_labelings_are_all_gone_through(within, labelings):
 def test_p_values_of_twins_are_spread_evenly():
     found = []
     for seed in range(40):
-        study = worlds.gaussian_world(
-            n_outputs=15, n_annotators=3, systems={"twin": (0.0, 0.0)}, seed=seed
-        ).study
-        test = permutation_test(*frames(study), n_neighbors=4, n_permutations=99, seed=seed)
+        study = nb.simulate(
+            "gaussian", n_outputs=15, n_annotators=3, systems={"twin": (0.0, 0.0)}, seed=seed
+        )
+        test = nb.permutation_test(study, n_neighbors=4, n_permutations=99, seed=seed)
         found += [test["p"].iloc[0]]
     # Under the null P(p <= .2) <= .2: 8 of 40 expected; 16 or more has a probability of .003.
     assert sum(p <= 0.2 for p in found) < 16
@@ -353,29 +322,23 @@ def test_p_values_of_twins_are_spread_evenly():
 
 
 def test_permutations_that_cannot_be_are_refused(study):
-    apart = study.outputs.assign(item_id=study.outputs["output_id"])
+    apart = study.replace(outputs=study.outputs.assign(item_id=study.outputs["output_id"]))
     with pytest.raises(ValueError, match="no label can be swapped within one"):
-        permutation_test(apart, *frames(study)[1:], system="t0.7", seed=0)
+        nb.permutation_test(apart, systems="t0.7")
     with pytest.raises(ValueError, match=r"several HITs or in none named \(outputs like it: 120"):
-        permutation_test(*frames(study), system="t0.7", within="hits", seed=0)
-    mixed = study.judgments.assign(group_id="hit1")
+        nb.permutation_test(study, systems="t0.7", within="hits")
+    mixed = study.replace(judgments=study.judgments.assign(group_id="hit1"))
     with pytest.raises(ValueError, match="'hit1' holds both classes"):
-        permutation_test(study.outputs, study.logprobs, mixed, system="t0.7", within="hits", seed=0)
+        nb.permutation_test(mixed, systems="t0.7", within="hits")
     with pytest.raises(ValueError, match=r"within: 'item' is unknown. Did you mean 'items'"):
-        permutation_test(*frames(study), system="t0.7", within="item", seed=0)
-    with pytest.raises(ValueError, match="over: 'output' is unknown"):
-        huse_intervals(*frames(study), system="t0.7", over="output", seed=0)
-    with pytest.raises(ValueError, match="replicate_neighbors must be a whole number"):
-        huse_intervals(*frames(study), system="t0.7", replicate_neighbors=0, seed=0)
+        nb.permutation_test(study, systems="t0.7", within="item")
 
 
 @RELEASED
 def test_released_intervals():
     # .386-.674, .456-.744 and .747-1.113 from 1,000 splits; a separate implementation's spread of
     # half-samples gave .37-.69, .44-.76 and .73-1.13, which was known to be wide.
-    from nlgbench.datasets.huse import load_huse
-
-    table = huse_intervals(*frames(load_huse()), seed=0).set_index("score")
+    table = nb.huse(nb.load("huse"), seed=0).set_index("score")
     assert table["estimate"].tolist() == pytest.approx([0.53, 0.60, 0.93])
     low, high = table["ci_low"].to_numpy(), table["ci_high"].to_numpy()
     np.testing.assert_allclose(low, [0.39, 0.46, 0.75], atol=0.02)
@@ -385,9 +348,9 @@ def test_released_intervals():
 
 @RELEASED
 def test_released_hits_hold_one_class_each():
-    from nlgbench.datasets.huse import load_huse
-
-    test = permutation_test(*frames(load_huse()), within="hits", n_permutations=200, seed=0)
+    test = nb.permutation_test(nb.load("huse"), n_permutations=200)
+    assert test["within"].tolist() == ["items"] * 2 + ["hits"] * 2
+    test = test[test["within"] == "hits"]
     assert test["n_units"].tolist() == [8, 8]
     # No other labeling of the HITs scores as low as the true one.
     assert test["exact"].all()

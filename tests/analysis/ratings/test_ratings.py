@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.analysis.ratings import elo, glicko2, order_stability, rating_intervals
 from nlgbench.analysis.ratings.bradley_terry import bradley_terry
 from nlgbench.analysis.ratings.games import games, reference_scores, win_rates
@@ -325,7 +325,7 @@ def test_points_against_references():
     )
     scores = reference_scores(table)
     assert scores[["output_id", "score"]].to_numpy().tolist() == [["r1", 3.0], ["x", 4 / 3]]
-    tables.check(scores, "scores")
+    schema.check(scores, "scores")
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -443,7 +443,7 @@ def test_random_pairing_stops_when_the_order_has_stayed():
     changed = [n + 2 for n, (one, two) in enumerate(pairwise(orders)) if (one != two).any()]
     played = found.history[found.history["game"] > max([1, *changed])]
     assert played["system"].value_counts().min() == 20
-    tables.check(found.ratings, "ratings")
+    schema.check(found.ratings, "ratings")
     again = tournament(table, n_unchanged=20, seed=0)
     pd.testing.assert_frame_equal(found.history, again.history)
     assert not tournament(table, max_games=5, seed=0).converged

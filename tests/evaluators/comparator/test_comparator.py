@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.evaluators.comparator import train_comparator
 from nlgbench.evaluators.comparator.backends import curriculum
 from nlgbench.evaluators.comparator.comparisons import compare, order_agreement, score_alone
@@ -32,7 +32,7 @@ def world(n_contexts=40, *, seed=0):
     outputs["output_id"] = [f"o{n}" for n in range(len(outputs))]
     judgments = outputs[["dataset", "output_id"]].assign(annotator_id="w", dimension="overall")
     judgments = judgments.assign(value=outputs.pop("quality").astype(float), group_id="")
-    return tables.check(outputs, "outputs"), judgments
+    return schema.check(outputs, "outputs"), judgments
 
 
 OUTPUTS, JUDGMENTS = world()

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlgbench import tables
+from nlgbench import schema
 from nlgbench.evaluators.comparator.regressor import PENALTIES, score_regressor, train_regressor
 from nlgbench.evaluators.comparator.splits import split_outputs
 
@@ -34,8 +34,8 @@ def world(n_items=50, *, seed=0):
         judged.assign(annotator_id=w, value=quality + bias)
         for w, bias in zip("vw", (0, 1.0), strict=True)
     ]
-    given = pd.DataFrame(references, columns=tables.columns("references"))
-    return tables.check(outputs, "outputs"), pd.concat(judgments, ignore_index=True), given
+    given = pd.DataFrame(references, columns=schema.columns("references"))
+    return schema.check(outputs, "outputs"), pd.concat(judgments, ignore_index=True), given
 
 
 OUTPUTS, JUDGMENTS, REFERENCES = world()

@@ -1,0 +1,418 @@
+"""Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169: what answers its claims.
+
+The release holds summarization at t = 1.0 alone. What it cannot speak to (other temperatures and
+tasks, beam search, the Reddit sentences of Figure 2) stands beside the claims, in
+``data/published/claims.csv``; some of it is asked of simulated worlds instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from nlgbench.analysis.huse import SCORES
+from nlgbench.datasets.huse import TABLE2_OUTPUTS
+from nlgbench.datasets.published import load_printed
+from nlgbench.study import Study
+
+#: Half-width of the interval that we take for an accurate estimate.
+ACCURATE = 0.1
+#: Three printed numbers, each off by half a unit of its last digit.
+ROUNDING = 0.015
+#: Of `nlgbench.huse`, with the paper's k: what can be set beside print.
+N_NEIGHBORS = 16
+
+_TASKS = {"lm": "LM", "chit chat dialogue": "chit-chat dialogue"}
+_PREFIX = {"tradeoff": "huse-tradeoff", "boundary": "huse-boundary", "stability": "huse-stability"}
+
+
+def printed_scores() -> pd.DataFrame:
+    """Lay out Table 1 as `nlgbench.huse` lays out scores, for `plot_tradeoff`.
+
+    Returns
+    -------
+    DataFrame
+        ``system`` (the table's row), ``task``, ``label``, ``score``, ``estimate``, ``source``
+        ("published").
+
+    Examples
+    --------
+    >>> printed_scores().iloc[0].to_dict()["label"]
+    't = 1.0'
+    """
+    printed = load_printed("huse/table1")
+    long = printed.rename_axis("system").reset_index().melt("system", list(SCORES), "score")
+    long = long.rename(columns={"value": "estimate"})
+    parts = long["system"].str.rsplit("_", n=1, expand=True)
+    task = parts[0].str.replace("_", " ")
+    long["task"] = task.replace(_TASKS)
+    long["label"] = parts[1].str.replace(r"^t(?=\d)", "t = ", regex=True)
+    return long.assign(source="published")
+
+
+def figure3(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
+    """Choose what Figure 3 shows: the printed scores, and beside them those of the release.
+
+    Parameters
+    ----------
+    study : Study
+        What `scores` are of.
+    scores : DataFrame
+        From `nlgbench.huse`.
+
+    Returns
+    -------
+    DataFrame
+        For `plot_tradeoff`.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("gaussian", seed=0)
+    >>> figure3(study, nb.huse(study, n_resamples=0))["source"].unique().tolist()
+    ['published']
+    """
+    shown = [printed_scores(), scores] if _released(study) else [printed_scores()]
+    return pd.concat(shown, ignore_index=True)
+
+
+def table1(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
+    """Set scores (under the first tie rule) beside Table 1, or beside the truth where it is known.
+
+    Parameters
+    ----------
+    study : Study
+        What `scores` are of.
+    scores : DataFrame
+        From `nlgbench.huse`.
+
+    Returns
+    -------
+    DataFrame
+        A row per system: the printed scores and ours, "(recomputed)", where the study is the
+        release; else ours and those of ``study.truth``, "(true)".
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("gaussian", seed=0)
+    >>> table1(study, nb.huse(study, n_resamples=0)).columns.tolist()[-1]
+    'huse_d (true)'
+    """
+    first = scores[scores["ties"] == scores["ties"].iloc[0]]
+    own = first.pivot(index="system", columns="score", values="estimate")
+    if _released(study):
+        return load_printed("huse/table1").join(own.add_suffix(" (recomputed)"))
+    if study.truth is None:
+        return own
+    truth = study.truth["systems"].set_index("system")[["huse", "huse_q", "huse_d"]]
+    return own.join(truth.add_suffix(" (true)"))
+
+
+def equation_9() -> pd.DataFrame:
+    """Compute HUSE-D from the printed HUSE and HUSE-Q (equation 9).
+
+    Returns
+    -------
+    DataFrame
+        A row per row of Table 1: ``row``, ``huse``, ``huse_q``, ``huse_d`` (printed), ``implied``
+        (``1 + huse - huse_q``), ``off`` (implied minus printed), ``follows`` (whether rounding
+        explains that: three numbers are off by at most .015).
+
+    Examples
+    --------
+    >>> table = equation_9()
+    >>> table.loc[~table["follows"], "row"].tolist()
+    ['lm_t1.0']
+    """
+    printed = load_printed("huse/table1")
+    table = printed.assign(implied=1 + printed["huse"] - printed["huse_q"]).reset_index()
+    table["off"] = table["implied"] - table["huse_d"]
+    return table.assign(follows=table["off"].abs() <= ROUNDING)
+
+
+def table2(study: Study, browser: pd.DataFrame) -> pd.DataFrame:
+    """Find the outputs that Table 2 prints.
+
+    Parameters
+    ----------
+    study : Study
+        What `browser` is of.
+    browser : DataFrame
+        From `nlgbench.failures`.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `browser` by ``row`` of the table, with ``paper`` (the kind of failure where the
+        paper puts it); empty where the study is not the release.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("gaussian", seed=0)
+    >>> len(table2(study, nb.failures(study, system="t0.7")))
+    0
+    """
+    rows = pd.DataFrame({"row": TABLE2_OUTPUTS.keys(), "output_id": TABLE2_OUTPUTS.values()})
+    if not _released(study):
+        rows = rows.iloc[:0]
+    found = rows.merge(browser, on="output_id", how="left", validate="one_to_one")
+    kinds = [str(row).rsplit("_", 1)[0].replace("_", " ") for row in found["row"]]
+    return found.assign(paper=kinds)
+
+
+def answers(
+    study: Study,
+    *,
+    scores: pd.DataFrame | None = None,
+    moved: pd.DataFrame | None = None,
+    implied: pd.DataFrame | None = None,
+    browser: pd.DataFrame | None = None,
+    intervals: pd.DataFrame | None = None,
+    length: pd.DataFrame | None = None,
+    fifty: pd.DataFrame | None = None,
+    fewer: pd.DataFrame | None = None,
+    frequency: pd.DataFrame | None = None,
+    bounds: pd.DataFrame | None = None,
+    greedy: pd.DataFrame | None = None,
+    settled: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Turn results into rows for the ledger.
+
+    Parameters
+    ----------
+    study : Study
+        What was analyzed. The release, straight from its loader, answers the paper's claims; a
+        simulated study is recorded under ``simulated/...``, any other under ``study/<name>/...``.
+    scores : DataFrame, optional
+        From `nlgbench.huse`: Table 1.
+    moved : DataFrame, optional
+        From `nlgbench.analysis.huse.moved_votes`: why tie rules differ, beside `scores`.
+    implied : DataFrame, optional
+        From `equation_9`.
+    browser : DataFrame, optional
+        From `nlgbench.failures`: Table 2, or how many outputs fail how.
+    intervals : DataFrame, optional
+        From `nlgbench.huse`: scores of a study that is not the release, with how sure they are.
+    length : DataFrame, optional
+        From `nlgbench.analysis.huse.length_difference`.
+    fifty : DataFrame, optional
+        From `nlgbench.analysis.huse.interval_widths`, 25 outputs of each class.
+    fewer, settled : DataFrame, optional
+        From `nlgbench.analysis.huse.annotator_difference` and, of an easy task,
+        `nlgbench.analysis.huse.annotator_spread`.
+    frequency, bounds, greedy : DataFrame, optional
+        Of simulated worlds: `nlgbench.worlds.annotators.correlation` (Figure 2),
+        `nlgbench.worlds.bounds.theorem_1`, and `nlgbench.huse` of a greedy system. The release
+        answers none of them.
+
+    Returns
+    -------
+    DataFrame
+        ``claim_id``, ``variant``, ``value``, ``ci_low``, ``ci_high``, ``reason``, ``source``,
+        ``comparable``, for ``run.claims``.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("gaussian", seed=0)
+    >>> rows = answers(study, scores=nb.huse(study, systems="t0.7", n_resamples=0))
+    >>> rows["claim_id"].iloc[0]
+    'simulated/huse-tradeoff/t0.7/huse'
+    """
+    parts = [_rows(pd.DataFrame({"value": []}), "", value="value")]
+    if scores is not None:
+        parts.append(_table1_rows(study, scores, moved))
+    if implied is not None:
+        parts.append(_equation_9_rows(implied))
+    if browser is not None:
+        parts.append(_browser_rows(study, browser))
+    parts += _direction_rows(study, length, fifty, fewer)
+    simulated = not _released(study)
+    own = _base(study, "stability")
+    if simulated and intervals is not None:
+        ids = own + "/" + intervals["system"] + "/" + intervals["score"]
+        reason = "95% interval: " + intervals["method"] + "."
+        parts.append(_rows(intervals, ids, value="estimate", reason=reason))
+    if simulated and frequency is not None:
+        ids = own + "/figure2/" + frequency["x"]
+        parts.append(_rows(frequency, ids, value="pearson", source="simulated"))
+    if simulated and bounds is not None:
+        for side, gap in {"lower": "huse - l_star", "upper": "upper - huse"}.items():
+            ids = own + "/" + bounds["system"] + "/theorem_1_" + side
+            note = f"{gap} in the population; the theorem says that it is not below 0."
+            gaps = pd.DataFrame({"gap": bounds.eval(gap)})
+            parts.append(_rows(gaps, ids, value="gap", reason=note, source="simulated"))
+    if simulated and greedy is not None:
+        rows = greedy[greedy["score"] == "huse"]
+        ids = own + "/" + rows["system"] + "/direction/beam_search_near_zero"
+        note = "HUSE of the grammar at t = .1, which says likely things alone, as a beam search."
+        parts.append(_rows(rows, ids, value="estimate", reason=note, source="simulated"))
+    if simulated and settled is not None:
+        ids = own + "/" + settled["system"] + "/direction/easy_tasks_need_ten_annotators"
+        note = "HUSE with ten annotators minus HUSE with all twenty, for the same system."
+        parts.append(_rows(settled, ids, value="estimate", reason=note, source="simulated"))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _released(study: Study) -> bool:
+    """Tell whether a study is the paper's, as it was released."""
+    return study.pristine and study.source == "released" and study.name == "huse"
+
+
+def _base(study: Study, notebook: str) -> str:
+    """Say how ids of a study's own results begin."""
+    if study.source == "simulated":
+        return f"simulated/{_PREFIX[notebook]}"
+    return f"study/{study.name}"
+
+
+def _rows(
+    table: pd.DataFrame,
+    ids: str | pd.Series,
+    *,
+    value: str,
+    variant: str | pd.Series = "",
+    reason: str | pd.Series = "",
+    source: str = "",
+    comparable: bool | pd.Series = True,
+) -> pd.DataFrame:
+    """Put results into the columns of `answers`."""
+    missing = pd.Series(float("nan"), table.index)
+    return pd.DataFrame(
+        {
+            "claim_id": ids,
+            "variant": variant,
+            "value": table[value],
+            "ci_low": table.get("ci_low", missing),
+            "ci_high": table.get("ci_high", missing),
+            "reason": reason,
+            "source": source,
+            "comparable": comparable,
+        }
+    )
+
+
+def _table1_rows(study: Study, scores: pd.DataFrame, moved: pd.DataFrame | None) -> pd.DataFrame:
+    base = "huse/table1" if _released(study) else _base(study, "tradeoff")
+    reason = pd.Series("95% interval: half-samples of outputs, stratified by class.", scores.index)
+    for system, outputs in () if moved is None else moved.groupby("compared"):
+        hinges = (scores["system"] == system) & (scores["score"] != "huse")
+        means = ", ".join(f"{value:g}" for value in outputs["judgment"].unique())
+        reason[hinges] += (
+            f" Exact ties and raw floats disagree about {len(outputs)} outputs by judgment, at "
+            f"mean {means}: equal distances that differ in the last bit."
+        )
+    return _rows(
+        scores,
+        base + "/" + scores["system"] + "/" + scores["score"],
+        value="estimate",
+        variant="ties=" + scores["ties"],
+        reason=reason,
+        comparable=scores["n_neighbors"] == N_NEIGHBORS,
+    )
+
+
+def _equation_9_rows(implied: pd.DataFrame) -> pd.DataFrame:
+    caption = " The caption lets HUSE-D pass 1 when HUSE-Q > HUSE; by equation 9 it is the reverse."
+    return _rows(
+        implied,
+        "huse/table1/" + implied["row"] + "/huse_d",
+        value="implied",
+        variant="equation 9 from print",
+        reason="Equation 9 on the printed HUSE and HUSE-Q."
+        + implied["follows"].map({True: "", False: caption}),
+        source="published",
+    )
+
+
+def _browser_rows(study: Study, browser: pd.DataFrame) -> pd.DataFrame:
+    if not _released(study):
+        counts = browser.groupby(["system", "kind"]).size().rename("count").reset_index()
+        slug = counts["kind"].str.replace(" ", "-")
+        ids = _base(study, "boundary") + "/" + counts["system"] + "/" + slug
+        what = "A count of outputs in one " + (
+            "simulated sample." if study.source == "simulated" else "sample."
+        )
+        return _rows(counts, ids, value="count", reason=what)
+    found = table2(study, browser)
+    note = "A mean of 20 judgments, or a log-probability, of one text: nothing was resampled."
+    two = found[found["row"].isin(["quality_failure_model", "indistinguishable_reference"])]
+    return pd.concat(
+        [
+            _rows(found, "huse/table2/" + found["row"] + "/hj", value="judgment", reason=note),
+            _rows(
+                two,
+                "huse/table2/" + two["row"] + "/log_p_model",
+                value="logprob_per_token",
+                reason=note + " Divided by the number of tokens.",
+            ),
+        ]
+    )
+
+
+def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -> pd.DataFrame:
+    """Put sentences of the paper as directions: what should lie above 0.
+
+    Parameters
+    ----------
+    length, fifty, fewer : DataFrame
+        As in `answers`.
+
+    Returns
+    -------
+    DataFrame
+        ``slug`` (of the claim), ``value``, ``ci_low``, ``ci_high``, ``note``.
+
+    Examples
+    --------
+    >>> length = {"score": "huse", "whole_text": 0.5, "per_token": 0.4, "estimate": 0.1}
+    >>> fifty = {"score": "huse", "width": 0.3, "width_low": 0.28, "width_high": 0.32}
+    >>> fewer = {"estimate": 0.02, "ci_low": -0.1, "ci_high": 0.14}
+    >>> tables = (length | {"ci_low": 0.0, "ci_high": 0.2}, fifty, fewer)
+    >>> directions(*(pd.DataFrame([one]) for one in tables))["value"].round(2).tolist()
+    [0.1, -0.05, 0.02]
+    """
+    tighter = length[length["score"] == "huse"].iloc[0]
+    half, low, high = (
+        fifty[fifty["score"] == "huse"].iloc[0][["width", "width_low", "width_high"]] / 2
+    )
+    with_ten = fewer.iloc[0]
+    rows: Iterable[tuple] = [
+        (
+            "length_normalization_tightens",
+            *(tighter[["estimate", "ci_low", "ci_high"]]),
+            f"HUSE {tighter['whole_text']:.2f} without and {tighter['per_token']:.2f} with "
+            "normalization; 95% interval of the difference, from shared half-samples of outputs.",
+        ),
+        # No number says how accurate: the interval holds half and twice our threshold.
+        (
+            "fifty_outputs_suffice",
+            *(ACCURATE - half, ACCURATE / 2 - high, 2 * ACCURATE - low),
+            f"With 50 outputs, 90% of estimates lie within {half:.2f}; 'accurate' is taken to be "
+            ".1. The interval is that of the simulated width, for .05 to .2.",
+        ),
+        (
+            "hard_tasks_need_more_than_twenty_annotators",
+            *(with_ten[["estimate", "ci_low", "ci_high"]]),
+            "HUSE with ten annotators minus HUSE with all: above 0 it still falls. 95% interval "
+            "over outputs, for these annotators; beyond twenty nothing is known.",
+        ),
+    ]
+    return pd.DataFrame(rows, columns=["slug", "value", "ci_low", "ci_high", "note"])
+
+
+def _direction_rows(
+    study: Study,
+    length: pd.DataFrame | None,
+    fifty: pd.DataFrame | None,
+    fewer: pd.DataFrame | None,
+) -> list[pd.DataFrame]:
+    if length is None or fifty is None or fewer is None:
+        return []
+    base = "huse" if _released(study) else _base(study, "stability") + f"/{fewer['system'].iloc[0]}"
+    table = directions(length, fifty, fewer)
+    ids = base + "/direction/" + table["slug"]
+    return [_rows(table, ids, value="value", reason=table["note"])]

@@ -1,0 +1,133 @@
+"""What answers the claims of HUSE's paper: the release alone, and every result has its place."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench.analysis.huse import (
+    annotator_difference,
+    annotator_spread,
+    interval_widths,
+    length_difference,
+    moved_votes,
+)
+from nlgbench.datasets.published import load_claims, load_printed
+from nlgbench.papers import huse as paper
+from nlgbench.runner import record
+from nlgbench.worlds.annotators import correlation, typicality_table
+from nlgbench.worlds.bounds import theorem_1
+from nlgbench.worlds.sweep import greedy_systems
+
+RELEASED = pytest.mark.skipif(
+    not Path(os.environ.get("NLGBENCH_DATA", ""), "huse/summarization_raw_outputs.csv").is_file(),
+    reason="NLGBENCH_DATA names no folder with the HUSE release",
+)
+COLUMNS = ["claim_id", "variant", "value", "ci_low", "ci_high", "reason", "source", "comparable"]
+
+
+@pytest.fixture(scope="module")
+def study():
+    return nb.simulate("reviews", systems=["leaky_t0.7"], n_outputs=40, n_truth=200, seed=3)
+
+
+def test_printed_scores_are_those_of_table_1_and_keep_its_order():
+    long, printed = paper.printed_scores(), load_printed("huse/table1")
+    again = long.pivot(index="system", columns="score", values="estimate")
+    pd.testing.assert_frame_equal(
+        again.loc[printed.index, printed.columns], printed, check_names=False
+    )
+    drawn = nb.plot_tradeoff(long)
+    assert drawn.data["system"].tolist() == printed.index.tolist()
+    assert "LM" in set(drawn.data["task"]) and "retrieval" in set(drawn.data["label"])
+
+
+def test_simulated_results_answer_no_claim(study):
+    scores = nb.huse(study, ties=("exact", "released"), n_resamples=20)
+    moved = moved_votes(study)
+    rows = paper.answers(study, scores=scores, moved=moved)
+    assert list(rows) == COLUMNS
+    assert rows["claim_id"].str.startswith("simulated/huse-tradeoff/leaky_t0.7/").all()
+    assert rows["variant"].tolist() == ["ties=exact"] * 3 + ["ties=released"] * 3
+    assert rows["value"].tolist() == scores["estimate"].tolist()
+    disagree = rows["reason"].str.contains(f"disagree about {len(moved)} outputs")
+    assert disagree.tolist() == [False, *[len(moved) > 0] * 2] * 2
+    other = paper.answers(study, scores=nb.huse(study, n_neighbors=8, n_resamples=0))
+    assert not other["comparable"].any() and rows["comparable"].all()
+    assert set(paper.figure3(study, scores)["source"]) == {"published"}
+    beside = paper.table1(study, scores).loc["leaky_t0.7"]
+    assert beside["huse_q (true)"] == study.truth["systems"]["huse_q"].iloc[0]
+    assert beside["huse"] == scores["estimate"].iloc[0]
+
+
+def test_equation_9_follows_where_rounding_explains_it():
+    implied = paper.equation_9()
+    assert implied.set_index("row")["follows"].drop("lm_t1.0").all()
+    rows = paper.answers(nb.simulate("gaussian", n_outputs=9, seed=0), implied=implied)
+    assert (rows["source"] == "published").all()
+    assert set(rows["claim_id"]) < set(load_claims("huse")["claim_id"])
+    assert rows["reason"].str.contains("caption").sum() == 1
+
+
+def test_directions_have_their_signs(study):
+    options = {"n_resamples": 20, "seed": 0}
+    length = length_difference(study, **options)
+    fifty = interval_widths(study, n_outputs=[25], n_studies=5, confidence=0.9)
+    fewer = annotator_difference(study, n_annotators=5, **options)
+    table = paper.directions(length, fifty, fewer).set_index("slug")
+    small = table.loc["fifty_outputs_suffice"]
+    width = fifty.set_index("score").loc["huse"]
+    assert small["value"] == pytest.approx(0.1 - width["width"] / 2)
+    assert small["ci_low"] == pytest.approx(0.05 - width["width_high"] / 2)
+    assert small["ci_high"] == pytest.approx(0.2 - width["width_low"] / 2)
+    rows = paper.answers(study, length=length, fifty=fifty, fewer=fewer)
+    start = "simulated/huse-stability/leaky_t0.7/direction/"
+    assert rows["claim_id"].tolist() == [start + slug for slug in table.index]
+    with_ten = table.loc["hard_tasks_need_more_than_twenty_annotators"]
+    assert with_ten["value"] == fewer["estimate"].iloc[0]
+
+
+def test_a_study_of_ones_own_has_the_tails_of_a_simulated_one(study, tmp_path):
+    study.write(tmp_path / "own")
+    own = nb.read_study(tmp_path / "own", name="pilot")
+    greedy = nb.simulate("reviews", systems=greedy_systems, n_outputs=20, n_truth=0, seed=1)
+    results = {
+        "scores": nb.huse(study, n_resamples=20),
+        "browser": nb.failures(study),
+        "intervals": nb.huse(study, n_resamples=20),
+        "frequency": correlation(typicality_table(n_sentences=9, seed=0)),
+        "bounds": theorem_1(study, systems=["grammar_t0.7"], n_texts=50, seed=0),
+        "greedy": nb.huse(greedy, n_resamples=20),
+        "settled": annotator_spread(greedy, n_annotators=10, n_resamples=5),
+    }
+    for name, table in results.items():
+        theirs, ours = (paper.answers(one, **{name: table}) for one in (study, own))
+        tail = theirs["claim_id"].str.replace("^simulated/[^/]+/", "study/pilot/", regex=True)
+        assert ours["claim_id"].tolist() == tail.tolist(), name
+        assert np.array_equal(ours["value"], theirs["value"])
+    run = record.open("01-huse-tradeoff", source="study")
+    run.claims(paper.answers(own, scores=results["scores"]))
+    ledger = run.close()
+    assert (ledger.loc[ledger["claim_id"].str.startswith("study/"), "verdict"] == "new").all()
+
+
+@RELEASED
+def test_the_release_answers_the_claims_and_a_part_of_it_does_not():
+    study = nb.load("huse")
+    scores = nb.huse(study, ties=("exact", "released"), n_resamples=0)
+    moved, browser = moved_votes(study), nb.failures(study)
+    rows = paper.answers(study, scores=scores, moved=moved, browser=browser)
+    known = load_claims("huse").set_index("claim_id")
+    assert set(rows["claim_id"]) <= set(known.index)
+    table2 = paper.table2(study, browser)
+    assert len(table2) == 6
+    hj = rows[rows["claim_id"].str.endswith("/hj")].set_index("claim_id")["value"]
+    assert (hj - known.loc[hj.index, "published"]).abs().max() <= 0.05 + 1e-9
+    assert paper.figure3(study, scores)["source"].unique().tolist() == ["published", "released"]
+    bounds = {"frequency": correlation(typicality_table(n_sentences=9, seed=0))}
+    assert paper.answers(study, **bounds).empty, "the release says nothing of simulated worlds"
+    part = study.replace(name="huse")
+    assert paper.answers(part, scores=scores)["claim_id"].str.startswith("study/huse/").all()

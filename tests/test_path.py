@@ -1,0 +1,65 @@
+"""A reader's path: how many files of the package one call runs through."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import nlgbench as nb
+from nlgbench.analysis.huse import neighbors
+from nlgbench.analysis.huse.score import compare
+
+PACKAGE = Path(nb.__file__).parent
+
+
+def files_of(call) -> set[str]:
+    """Name the files of the package whose functions a call runs."""
+    seen = set()
+
+    def look(frame, event, argument):
+        if event == "call":
+            seen.add(frame.f_code.co_filename)
+
+    sys.setprofile(look)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    inside = {Path(name) for name in seen if Path(name).is_relative_to(PACKAGE)}
+    return {path.relative_to(PACKAGE).as_posix() for path in inside}
+
+
+def test_huse_runs_through_four_files():
+    study = nb.simulate("gaussian", n_outputs=30, seed=0)
+    huse = nb.huse
+    for options in ({}, {"ties": ("exact", "released")}, {"resample": "annotators"}):
+        files = files_of(lambda options=options: huse(study, n_resamples=20, **options))
+        assert len(files) <= 4, files
+
+
+def test_huse_without_intervals_is_hardly_more_than_its_kernel():
+    """Checks and joins around the kernel: counted as calls of functions, which no load changes."""
+    study = nb.simulate("gaussian", n_outputs=100, systems={"lstm": (0.5, 0.5)}, seed=0)
+    one = compare(study, "lstm")
+
+    def bare():
+        for columns in (one.points, one.points[:, 1:]):
+            counts = neighbors.leave_one_out(columns, one.is_machine, 16)
+            neighbors.twice_error(*counts, one.is_machine)
+
+    def n_ours(call) -> int:
+        count = 0
+
+        def look(frame, event, argument):
+            nonlocal count
+            count += event == "call" and frame.f_code.co_filename.startswith(str(PACKAGE))
+
+        sys.setprofile(look)
+        try:
+            call()
+        finally:
+            sys.setprofile(None)
+        return count
+
+    assert n_ours(lambda: nb.huse(study, n_resamples=0)) <= 4 * n_ours(bare)
+    assert np.isfinite(nb.huse(study, n_resamples=0)["estimate"]).all()
