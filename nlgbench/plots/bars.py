@@ -135,7 +135,7 @@ def plot_evaluator_bars(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     Examples
     --------
     >>> rows = [("BLEU", name, n, n, n, n) for n, name in enumerate("abc")]
-    >>> plot_evaluator_bars(pd.DataFrame(rows, columns=list(_SCORES))).alt[-47:]
+    >>> plot_evaluator_bars(pd.DataFrame(rows, columns=list(_SCORES))).alt[-46:]
     "Spearman's correlation with people: BLEU 1.00."
     """
     require_columns(table, _SCORES, "table has")

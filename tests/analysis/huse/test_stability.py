@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import nlgbench as nb
+from nlgbench import schema
 from nlgbench.analysis.huse import (
     annotator_difference,
     annotator_spread,
