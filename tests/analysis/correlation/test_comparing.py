@@ -431,3 +431,31 @@ def test_differences_refuse_what_they_cannot_do():
         compare_evaluators(
             made(outputs, scores, judgments), method="resampling", resample=None, seed=0
         )
+
+
+def test_named_pairs_are_resampled_as_they_are_named_and_studies_are_gathered():
+    asked = made(*study(n_evaluators=3))
+    options = {"granularity": "output", "n_resamples": 50}
+    every = compare_evaluators(asked, **options).set_index(["evaluator_a", "evaluator_b"])
+    named = compare_evaluators(asked, pairs=[("e2", "e0"), ("e0", "e1")], **options)
+    turned, straight = named.iloc[0], every.loc[("e0", "e2")]
+    columns = ["difference", "ci_low", "ci_high"]
+    assert turned[columns].tolist() == (-straight[["difference", "ci_high", "ci_low"]]).tolist()
+    assert turned["estimate_b"] == straight["estimate_a"]
+    assert named["p"].iloc[1] == every.loc[("e0", "e1"), "p"]
+    assert named["p_adjusted"].tolist() == adjust(named["p"]).tolist()
+    both = compare_evaluators({"a": asked, "b": asked}, **options)
+    assert both["study"].tolist() == ["a"] * 3 + ["b"] * 3
+    assert both["p"].tolist() == [*every["p"], *every["p"]]
+
+
+def test_methods_are_refused_where_they_cannot_be():
+    asked = made(*study())
+    with pytest.raises(ValueError, match="method='swaps' swaps systems' scores"):
+        compare_evaluators(asked, granularity="output", method="swaps")
+    with pytest.raises(ValueError, match="method='resampling' needs judgments"):
+        compare_evaluators(asked, against=table("h", np.arange(6.0)), method="resampling")
+    with pytest.raises(ValueError, match="method: 'swap' is unknown"):
+        compare_evaluators(asked, method="swap")
+    with pytest.raises(ValueError, match="statistic: 'soft_pairwise' is unknown"):
+        compare_evaluators(asked, statistic="soft_pairwise")

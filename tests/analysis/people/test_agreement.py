@@ -302,6 +302,18 @@ def test_ratings_are_compared_by_their_ranks():
         agreement(made(many))
 
 
+def test_ratings_of_another_study_are_compared_too():
+    ratings = nb.simulate("reviews", n_outputs=20, n_truth=0)
+    found = agreement(ratings, metric="interval").set_index(["row", "coefficient"])
+    values = ratings.judgments.pivot(index="output_id", columns="annotator_id", values="value")
+    expected = krippendorff_alpha(*counts_of(values), metric="interval")
+    alpha = found.loc[("all", "krippendorff_alpha")]
+    assert alpha["estimate"] == pytest.approx(expected)
+    assert alpha["n_clusters"] == len(ratings.outputs)
+    halves = split_half(ratings, n_splits=5, n_resamples=10)
+    assert halves["votes_full"].eq(20).all()
+
+
 def test_the_interval_of_kappa_is_a_plain_loop_without_each_hit(study):
     table = agreement(study).set_index(["row", "coefficient"])
     frame = judged(study, None)
