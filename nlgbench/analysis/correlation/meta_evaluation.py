@@ -987,8 +987,13 @@ def systems_scores(
     if own is not None:
         names = [name for name, where in evaluators.items() if where == "system_scores"]
         parts.append(own[own["evaluator"].isin(names)])
-    table = pd.concat([part for part in parts if len(part)], ignore_index=True)
-    return without_humans(study, table, include_human)
+    table = without_humans(study, pd.concat(parts, ignore_index=True), include_human)
+    if table.empty:
+        raise ValueError(
+            f"no evaluator has a score of a system of {study.name}"
+            + ("." if include_human else " that is not human: include_human=True takes these, too.")
+        )
+    return table
 
 
 def without_humans(study: Study, table: pd.DataFrame, include_human: bool) -> pd.DataFrame:

@@ -193,6 +193,15 @@ def test_humans_are_left_out_unless_asked_for():
         assert compare_evaluators(asked, against=votes, include_human=human)["n"].eq(n).all()
 
 
+def test_a_study_of_human_texts_alone_says_what_to_do():
+    outputs, scores, judgments = study(n_items=3)
+    human = made(outputs.assign(is_human=True), scores, judgments)
+    votes = table("h", np.arange(6.0))
+    with pytest.raises(ValueError, match="include_human=True takes these"):
+        correlate(human, against=votes)
+    assert correlate(human, against=votes, include_human=True)["n"].eq(6).all()
+
+
 def test_lower_is_turned_and_equal_means_are_tied():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 9))
