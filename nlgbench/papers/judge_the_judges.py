@@ -948,6 +948,9 @@ def excuses(data: Study, evaluators: Sequence[str] = ()) -> pd.DataFrame:
         "for equivalence (tables/power.csv)."
     )
     rows = [(f"{PAPER}/section3.3.1/power_analysis/*", power)]
+    if data.source == "study":
+        why = f"{data.name}: the paper's own data were not used in this run"
+        rows.append((f"{PAPER}/*", why))
     if is_the_papers(data):
         java = "METEOR runs at full effort, with Java and the extra meteor."
         rows += [

@@ -83,6 +83,7 @@ def test_ones_own_study_answers_under_its_name(data, people, tmp_path):
     tails = [ids.str.split("/", n=2).str[2] for ids in (own["claim_id"], same["claim_id"])]
     pd.testing.assert_series_equal(*tails)
     pd.testing.assert_series_equal(own["value"], same["value"])
+    assert paper.excuses(mine)["claim_id"].iloc[-1] == "judge-the-judges/*"
 
 
 def test_the_atlas_holds_two_intervals_and_permutations(scored):
