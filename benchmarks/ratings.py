@@ -17,11 +17,10 @@ import pandas as pd
 import statsmodels.api as sm
 from scipy.special import ndtr
 
-from nlgbench.analysis.ratings import glicko2, rating_intervals
-from nlgbench.analysis.ratings.bradley_terry import bradley_terry
-from nlgbench.analysis.ratings.games import games, win_rates
-from nlgbench.analysis.ratings.glicko import POINTS, START, glicko2_update
-from nlgbench.analysis.ratings.pairing import tournament
+from nlgbench.analysis.ratings import glicko, rate, tournament, win_rates
+from nlgbench.analysis.ratings.games import read_games
+from nlgbench.analysis.ratings.glicko import POINTS, START, glicko2_update, with_intervals
+from nlgbench.study import Study
 
 SKILLS = np.array([-150.0, -90.0, -30.0, 30.0, 90.0, 150.0])  # points; their mean is 0
 NAMES = [f"s{place}" for place in range(len(SKILLS))]
@@ -54,12 +53,15 @@ def simulate(n_games: int, tie: float, rng: np.random.Generator) -> pd.DataFrame
     number = pd.Series(np.arange(n_games)).astype(str)
     names = pd.Series(NAMES)
     return table.assign(
-        dataset="simulated",
         comparator="known",
         item_id=number,
-        output_a=names[a].to_numpy(),
-        output_b=names[b].to_numpy(),
+        system_a=names[a].to_numpy(),
+        system_b=names[b].to_numpy(),
     )
+
+
+def glicko2(table: pd.DataFrame | Study, **options: object) -> pd.DataFrame:
+    return glicko.glicko2(read_games(table), **options)
 
 
 def plain_glicko(played: pd.DataFrame) -> dict[str, tuple[float, float, float]]:
@@ -97,19 +99,19 @@ def best_seconds(calls: list[Callable[[], object]], n_repeats: int) -> list[floa
 
 def timings(rng: np.random.Generator) -> float:
     table = simulate(500, 0.5, rng)
-    plain = plain_glicko(games(table))
+    plain = plain_glicko(read_games(table))
     for row in glicko2(table).to_dict("records"):
         found = row["rating"], row["deviation"], row["volatility"]
         np.testing.assert_allclose(found, plain[row["system"]], rtol=1e-11)
     decided = simulate(3000, 0.0, rng)
-    found = bradley_terry(decided)["rating"]
-    np.testing.assert_allclose(found, logistic(games(decided)), rtol=1e-9)
-    ours, theirs = best_seconds([lambda: glicko2(table), lambda: plain_glicko(games(table))], 3)
+    found = rate(decided)["rating"]
+    np.testing.assert_allclose(found, logistic(read_games(decided)), rtol=1e-9)
+    ours, theirs = best_seconds(
+        [lambda: glicko2(table), lambda: plain_glicko(read_games(table))], 3
+    )
     print("Glicko-2 equal to one update per system and game; Bradley-Terry to statsmodels' GLM.\n")
     print(f"Glicko-2, 500 games: {ours:.4f} s, plain {theirs:.3f} s, {theirs / ours:.0f}x")
-    ours, theirs = best_seconds(
-        [lambda: bradley_terry(decided), lambda: logistic(games(decided))], 5
-    )
+    ours, theirs = best_seconds([lambda: rate(decided), lambda: logistic(read_games(decided))], 5)
     print(f"Bradley-Terry, 3,000 games: {ours:.4f} s, GLM {theirs:.4f} s, {theirs / ours:.1f}x")
     print(f"\n{'games':>9} {'Glicko-2, s':>12} {'one period, s':>14} {'Davidson, s':>12}")
     seconds = {}
@@ -118,7 +120,7 @@ def timings(rng: np.random.Generator) -> float:
         calls = [
             lambda many=many: glicko2(many),
             lambda many=many: glicko2(many, period="all"),
-            lambda many=many: bradley_terry(many),
+            lambda many=many: rate(many),
         ]
         seconds[n], *others = best_seconds(calls, 3)
         print(f"{n:>9,} {seconds[n]:>12.3f} {others[0]:>14.3f} {others[1]:>12.3f}")
@@ -135,8 +137,8 @@ def coverage(n_worlds: int, rng: np.random.Generator) -> pd.DataFrame:
         for _ in range(n_worlds):
             table = simulate(n_games, tie, rng)
             ways = {
-                "Davidson, by item": bradley_terry(table),
-                "Davidson, by game": bradley_terry(table, clusters="games"),
+                "Davidson, by item": rate(table),
+                "Davidson, by game": rate(table, clusters="games"),
             }
             if not tie:
                 raw = glicko2(table)
@@ -144,8 +146,8 @@ def coverage(n_worlds: int, rng: np.random.Generator) -> pd.DataFrame:
                 ways["Glicko-2, not centered"] = raw.assign(
                     ci_low=raw["rating"] - wide, ci_high=raw["rating"] + wide
                 )
-                ways["Glicko-2"] = rating_intervals(raw)
-                ways["Glicko-2, one period"] = rating_intervals(glicko2(table, period="all"))
+                ways["Glicko-2"] = with_intervals(raw, 0.95)
+                ways["Glicko-2, one period"] = with_intervals(glicko2(table, period="all"), 0.95)
             for way, found in ways.items():
                 off = found["rating"].to_numpy() - START - SKILLS
                 half = ((found["ci_high"] - found["ci_low"]) / 2).to_numpy()
@@ -158,8 +160,8 @@ def coverage(n_worlds: int, rng: np.random.Generator) -> pd.DataFrame:
 
 def outputs_that_differ(
     layout: str, n_outputs: int, n_games: int, rng: np.random.Generator, n_systems: int = 12
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Let outputs of normal quality meet: comparisons, and outputs.
+) -> Study:
+    """Let outputs of normal quality meet.
 
     The comparator prefers the better output if their distance, which it sees with some noise, is
     large enough, and calls the rest a tie. Items make all outputs easier ("across"), or suit some
@@ -184,13 +186,12 @@ def outputs_that_differ(
     outputs = pd.DataFrame({"system": [f"s{one:02d}" for one in system]})
     outputs["output_id"] = outputs["system"] + "_" + pd.Series(item).astype(str)
     outputs["item_id"] = outputs["output_id"] if layout == "pool" else item.astype(str)
-    outputs = outputs.assign(dataset="simulated", text="t", is_human=False, context="")
+    outputs = outputs.assign(text="t", is_human=False)
     table = pd.DataFrame(result, columns=["prob_a", "prob_tie", "prob_b"])
-    table = table.assign(dataset="simulated", comparator="known")
-    table["item_id"] = outputs["item_id"].to_numpy()[a]
+    table = table.assign(comparator="known")
     for name, side in (("output_a", a), ("output_b", b)):
         table[name] = outputs["output_id"].to_numpy()[side]
-    return table, outputs
+    return Study(outputs, comparisons=table)
 
 
 def _skills(n_systems: int) -> tuple[np.ndarray, np.ndarray]:
@@ -209,15 +210,14 @@ def over_all_outputs(
         variance += (slope[a] - slope[b]) ** 2
     win, loss = (ndtr((sign * gap - NEAR) / np.sqrt(variance)) for sign in (1, -1))
     if layout == "across":  # one pair in n_outputs is of one item
-        for rate, sign in ((win, 1), (loss, -1)):
+        for share, sign in ((win, 1), (loss, -1)):
             apart = ndtr((sign * gap - NEAR) / np.sqrt(variance + 2))
-            rate += (1 - 1 / n_outputs) * (apart - rate)
+            share += (1 - 1 / n_outputs) * (apart - share)
     names = pd.Series([f"s{one:02d}" for one in range(n_systems)])
     table = pd.DataFrame({"prob_a": win, "prob_tie": 1 - win - loss, "prob_b": loss})
-    table = table.assign(output_a=names[a].to_numpy(), output_b=names[b].to_numpy())
-    table["item_id"] = table["output_a"] + table["output_b"]
-    table = table.assign(dataset="simulated", comparator="known")
-    ratings = bradley_terry(table, outcome="expected")["rating"].to_numpy()
+    table = table.assign(system_a=names[a].to_numpy(), system_b=names[b].to_numpy())
+    table["item_id"] = table["system_a"] + table["system_b"]
+    ratings = rate(table, outcome="expected")["rating"].to_numpy()
     rates = win_rates(table, outcome="expected").set_index(["system", "opponent"])["win_rate"]
     return ratings, rates
 
@@ -231,17 +231,17 @@ def over_outputs(
     worlds: dict[str, list[np.ndarray]] = {}
     for world in range(n_worlds):
         rng = np.random.default_rng([seed, world])
-        table, outputs = outputs_that_differ(*where, rng, n_systems)
-        ways = {"Bradley-Terry, items": (bradley_terry, "items")}
+        study = outputs_that_differ(*where, rng, n_systems)
+        ways = {"Bradley-Terry, items": (rate, "items")}
         ways["win rates, items"] = win_rates, "items"
         if world % CONTRASTS == 0:
-            ways["Bradley-Terry, games"] = bradley_terry, "games"
+            ways["Bradley-Terry, games"] = rate, "games"
             ways["win rates, games"] = win_rates, "games"
             if layout != "pool":
-                ways["Bradley-Terry, outputs"] = bradley_terry, "outputs"
+                ways["Bradley-Terry, outputs"] = rate, "outputs"
                 ways["win rates, outputs"] = win_rates, "outputs"
         for way, (function, kind) in ways.items():
-            found = function(table, outputs, clusters=kind)
+            found = function(study, clusters=kind)
             if function is win_rates:
                 found = found[found["system"] < found["opponent"]]
                 truth = rates[pd.MultiIndex.from_frame(found[["system", "opponent"]])]
@@ -250,8 +250,8 @@ def over_outputs(
                 found = found.assign(truth=ratings)
             worlds.setdefault(way, []).append(_outcome(found))
         if world % CONTRASTS == 0:
-            found = rating_intervals(glicko2(table, outputs, seed=rng))
-            found = found.assign(truth=ratings, reason="")
+            found = rate(study, method="glicko2", tie_ratio=None, seed=rng)
+            found = found.assign(truth=ratings)
             worlds.setdefault("Glicko-2, games", []).append(_outcome(found))
     rows = []
     for way, found in worlds.items():
@@ -285,7 +285,8 @@ def stopping(n_worlds: int, pool: int, seed: int) -> None:
         for world in range(n_worlds):
             rng = np.random.default_rng([seed, world])
             table = simulate(pool, 0.5, rng)
-            one = tournament(table, pairing=pairing, max_games=20_000, seed=rng)
+            options = {"max_games": 20_000, "tie_ratio": None, "seed": rng}
+            one = tournament(table, pairing=pairing, **options)
             ratings = one.ratings.set_index("system")["rating"][NAMES].to_numpy()
             first, second = np.triu_indices(len(NAMES), 1)
             spent.append(one.n_games)

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from nlgbench.analysis.trial_correlations import correlate_trials
+from nlgbench.analysis.trials import correlate_trials
 
 LOW, HIGH = 0.93, 0.97
 WIDEST = 1.5

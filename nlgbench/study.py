@@ -271,18 +271,7 @@ class Study:
             kept &= (self.outputs["is_human"] == is_human).to_numpy()
         if not kept.any():
             raise ValueError(f"no output of {self.name} is left: {len(kept)} were there.")
-        outputs = self.outputs[kept].reset_index(drop=True)
-        parts: dict[str, Any] = {"outputs": outputs}
-        ids, names = set(outputs["output_id"]), set(outputs["system"])
-        for (table, column), target in _REFERS.items():
-            frame = parts.get(table, getattr(self, table))
-            if frame is not None and target != "item_id":
-                inside = frame[column].isin(ids if target == "output_id" else names)
-                parts[table] = frame[inside].reset_index(drop=True)
-        names_of = [field.name for field in dataclasses.fields(self) if field.init]
-        made = trusted(**{name: getattr(self, name) for name in names_of} | parts)
-        _put(made)("origin", self.origin)
-        return made
+        return part_of(self, kept)
 
     def check(self) -> pd.DataFrame:
         """Say what can be asked of this study, and what is missing for the rest.
@@ -399,6 +388,26 @@ def trusted(outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **part
         put(name, part)
     put("settings", dict(made.settings or {}))
     put("related", {} if made.related is None else made.related)
+    return made
+
+
+def part_of(study: Study, kept: np.ndarray) -> Study:
+    """Keep some rows of outputs, and what is said of them and their systems."""
+    parts: dict[str, Any] = {"outputs": study.outputs[kept].reset_index(drop=True)}
+    ids, names = set(parts["outputs"]["output_id"]), set(parts["outputs"]["system"])
+    for (table, column), target in _REFERS.items():
+        frame = parts.get(table, getattr(study, table))
+        if frame is not None and target != "item_id":
+            inside = frame[column].isin(ids if target == "output_id" else names)
+            parts[table] = frame[inside].reset_index(drop=True)
+    return with_tables(study, **parts)
+
+
+def with_tables(study: Study, **parts: Any) -> Study:
+    """Give a study with some tables that we made ourselves, unchecked, and no claim's answer."""
+    names = [field.name for field in dataclasses.fields(study) if field.init]
+    made = trusted(**{name: getattr(study, name) for name in names} | parts)
+    _put(made)("origin", study.origin)
     return made
 
 

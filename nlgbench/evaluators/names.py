@@ -21,6 +21,7 @@ _TABLE: list[tuple[str, str, str]] = [
     *((rf"corpus_bleu_({n})", r"Corpus BLEU-\1", "Word overlap") for n in range(1, 5)),
     ("corpus_chrf", "Corpus chrF", "Word overlap"),
     ("corpus_meteor", "Corpus METEOR", "Word overlap"),
+    ("bleu|BLEU", "BLEU", "Word overlap"),
     (r"rouge_(\d)", r"ROUGE-\1", "Word overlap"),
     ("rouge_l", "ROUGE-L", "Word overlap"),
     ("chrf", "chrF", "Word overlap"),
@@ -61,8 +62,17 @@ for _name, _label in _JUDGES.items():
         (rf"{_name}_individual@(.+)", rf"{_label} individual \1", "Discriminators"),
     ]
 _TABLE += [
-    ("comparator", "Comparator", "Comparators"),
-    ("regressor", "Regressor", "Comparators"),
+    ("comparator", "Comparator: all pairs", "Comparators"),
+    ("comparator_human", "Comparator: human pairs", "Comparators"),
+    ("comparator_self", "Comparator: no human pairs", "Comparators"),
+    ("comparator, with skill rating", "Comparator, rated", "Comparators"),
+    ("comparator, with random sampled reference", "Comparator, references", "Comparators"),
+    ("with skill rating", "Full model, rated", "Comparators"),
+    ("regressor", "Regressor (ADEM's role)", "Comparators"),
+    (r"ADEM's role \(regressor\)", "Regressor (ADEM's role)", "Comparators"),
+    ("adversarial(?: evaluator)?", "Adversarial", "Comparators"),
+    ("last_checkpoint", "Last checkpoint", "Baselines"),
+    ("random choice", "Random choice", "Baselines"),
 ]
 
 _PATTERNS = [(re.compile(pattern), label, kind) for pattern, label, kind in _TABLE]

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgbench import schema
 from nlgbench.generators.checkpoints import sample_checkpoints
 from nlgbench.generators.recurrent import fit_recurrent
 from nlgbench.text import check_n
@@ -75,11 +74,10 @@ def train_and_write(
     *,
     dev: Sequence[str],
     model: str,
-    dataset: str,
     n: int,
     n_checkpoints: int = 1,
     seed: int | np.random.Generator,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+) -> pd.DataFrame:
     """Train one model, and let its checkpoints write.
 
     Parameters
@@ -88,7 +86,7 @@ def train_and_write(
         Training and held-out texts, as in `recurrent.fit_recurrent`.
     settings : mapping of str to number
         Options of `recurrent.fit_recurrent`, such as a row of `random_settings`.
-    model, dataset, n
+    model, n
         As in `checkpoints.sample_checkpoints`.
     n_checkpoints : int
         As in `recurrent.fit_recurrent`.
@@ -97,9 +95,9 @@ def train_and_write(
 
     Returns
     -------
-    tuple of (DataFrame, DataFrame)
-        As `checkpoints.sample_checkpoints`; the second has a column perplexity, too: that of the
-        held-out texts, over known words, lower is better. Models of the same `texts` share a
+    DataFrame
+        As `checkpoints.sample_checkpoints`, with a column perplexity: that of the held-out texts
+        under the checkpoint, over known words, lower is better. Models of the same `texts` share a
         vocabulary, so that theirs can be compared.
 
     Raises
@@ -110,22 +108,18 @@ def train_and_write(
     Examples
     --------
     >>> setting = {"units": 4, "epochs": 2}
-    >>> outputs, checkpoints = train_and_write(
-    ...     ["a b", "a c"] * 10, setting, dev=["a b"], model="m", dataset="d", n=3, seed=0
-    ... )
-    >>> len(outputs), checkpoints["system"].tolist(), bool(checkpoints["perplexity"].item() > 1)
+    >>> texts = ["a b", "a c"] * 10
+    >>> written = train_and_write(texts, setting, dev=["a b"], model="m", n=3, seed=0)
+    >>> len(written), written["system"].unique().tolist(), bool(written["perplexity"].min() > 1)
     (3, ['m@1'], True)
     """
     for_training, for_writing = np.random.default_rng(seed).spawn(2)
     models, history = fit_recurrent(
         texts, dev=dev, n_checkpoints=n_checkpoints, **settings, seed=for_training
     )
-    outputs, checkpoints = sample_checkpoints(
-        models, model=model, dataset=dataset, n=n, seed=for_writing
-    )
+    written = sample_checkpoints(models, model=model, n=n, seed=for_writing)
     loss = history.dropna(subset="checkpoint").set_index("checkpoint")["dev_loss"]
-    perplexity = np.exp(loss.loc[checkpoints["progress"]].to_numpy())
-    return outputs, checkpoints.assign(perplexity=perplexity)
+    return written.assign(perplexity=np.exp(loss.loc[written["progress"]].to_numpy()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,17 +128,16 @@ class Workshop:
 
     Attributes
     ----------
-    written, checkpoints : DataFrame
+    written : DataFrame
         As from `checkpoints.sample_checkpoints`.
     logprobs : DataFrame
-        The ``logprobs`` table of the outputs that were to be read, under the trained model: of
-        their known words and ends, which ``n_tokens`` counts.
+        The ``logprobs`` of the outputs that were to be read, in their order, under the trained
+        model: of their known words and ends, which ``n_tokens`` counts.
     history : DataFrame
         As from `recurrent.fit_recurrent`.
     """
 
     written: pd.DataFrame
-    checkpoints: pd.DataFrame
     logprobs: pd.DataFrame
     history: pd.DataFrame
 
@@ -191,9 +184,8 @@ def train_workshop(
 
     Examples
     --------
-    >>> row = {"dataset": "d", "item_id": "1", "system": "human", "is_human": True, "context": ""}
-    >>> human = pd.DataFrame([{**row, "output_id": str(n), "text": t}
-    ...                       for n, t in enumerate(["a b", "a c"] * 10)])
+    >>> human = pd.DataFrame({"text": ["a b", "a c"] * 10, "context": ""})
+    >>> human["output_id"] = [str(n) for n in range(20)]
     >>> found = train_workshop(human, human[:1].assign(text="a z"), model="m", n=2, units=4,
     ...                         epochs=2, n_checkpoints=2, seed=0)
     >>> len(found.written), found.logprobs["n_tokens"].item()
@@ -220,10 +212,9 @@ def train_workshop(
             )
         chosen = for_contexts.choice(len(distinct), n, replace=False)
         contexts = [distinct[at] for at in sorted(chosen)]
-    written, checkpoints = sample_checkpoints(
+    written = sample_checkpoints(
         models,
         model=model,
-        dataset=human["dataset"].iloc[0],
         n=None if conditional else n,
         contexts=contexts,
         seed=for_texts,
@@ -231,5 +222,6 @@ def train_workshop(
     nats, n_known = models[1.0].logprob_known(
         to_read["text"].tolist(), to_read["context"].tolist() if conditional else None
     )
-    logprobs = to_read[["dataset", "output_id"]].assign(model=model, logprob=nats, n_tokens=n_known)
-    return Workshop(written, checkpoints, schema.check(logprobs, "logprobs"), history)
+    logprobs = to_read[["output_id"]].reset_index(drop=True)
+    logprobs = logprobs.assign(model=model, logprob=nats, n_tokens=n_known)
+    return Workshop(written, logprobs, history)

@@ -1,1 +1,1 @@
-"""What answers the claims of the papers, one module per paper."""
+"""What answers the papers' claims, one module per paper."""

@@ -7,166 +7,231 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
+from nlgbench.evaluators.names import kind, label, order
 from nlgbench.plots.columns import require_columns
+from nlgbench.plots.figures import Drawing, canvas, in_paper_style
 from nlgbench.plots.intervals import draw_intervals
-from nlgbench.plots.style import HUMAN, SYSTEM
+from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
+
+#: Titles of panels, which have less room than a line's label, in their order.
+_PANELS = {
+    "quality": "True quality (nats/token)",
+    "perplexity": "Log perplexity (nats/word)",
+    "bleu": "BLEU",
+    "adversarial": "Adversarial",
+    "regressor": "Regressor",
+    "comparator": "Comp., all pairs",
+    "comparator_human": "Comp., human pairs",
+    "comparator_self": "Comp., no human pairs",
+}
+_EXPERIMENTS = {
+    "hyperparameter_search": "Search",
+    "early_stopping": "Early stopping",
+    "stopping_backwards": "In reverse",
+}
 
 
+@in_paper_style
 def plot_training(
     curves: pd.DataFrame,
     chosen: pd.DataFrame,
     *,
-    axes: Sequence[Axes],
     truth: str | None = None,
-    **plot_kws: Any,
-) -> list[Axes]:
-    """Draw what each evaluator says over the course of training, a panel each.
+    ax: Sequence[Axes] | None = None,
+) -> Drawing:
+    """Draw what each evaluator says over the course of one training, a panel each.
 
     Parameters
     ----------
     curves : DataFrame
-        A row per panel and checkpoint: ``panel`` (its title), ``progress`` (0 to 1), ``value``,
+        A row per evaluator and checkpoint: ``evaluator``, ``progress`` (0 to 1), ``value``,
         ``ci_low``, ``ci_high`` (NaN bounds draw none).
     chosen : DataFrame
-        A row per panel: ``panel``, ``progress`` of the checkpoint that is kept; NaN, or no row, for
-        none.
-    axes : sequence of Axes
-        One per panel, in the order of `curves`; those left over are taken away.
+        A row per evaluator: ``evaluator``, ``progress`` of the checkpoint that it keeps; NaN, or no
+        row, for none.
     truth : str, optional
-        The panel whose chosen checkpoint is the best in truth: a broken line in every panel.
-    **plot_kws
-        Handed to `matplotlib.axes.Axes.plot` for each curve.
+        The "evaluator" that is the truth: its chosen checkpoint is a broken line in every panel.
+    ax : sequence of Axes, optional
+        One per panel; a figure of its own by default.
 
     Returns
     -------
-    list of Axes
-        The panels. What is chosen is a large open circle on the curve.
+    Drawing
+        Panels in the order of evaluators. What is chosen is a large open circle on the curve; a
+        line at 0 stands where comparators say win minus loss. Its data are `curves` with ``panel``.
 
     Raises
     ------
     ValueError
-        If a column is missing, a checkpoint or choice stands twice in a panel, there are too few
-        axes, or `truth` is no panel.
+        If a column is missing, a checkpoint or choice stands twice for an evaluator, there are too
+        few axes, or `truth` is none of the curves.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"evaluator": "bleu", "progress": [0.5, 1], "value": [0.1, 0.2]})
+    >>> kept = pd.DataFrame({"evaluator": ["bleu"], "progress": [1.0]})
+    >>> plot_training(table.assign(ci_low=None, ci_high=None), kept).alt
+    'What each evaluator says over the checkpoints of one training, and which it keeps: BLEU 1.'
     """
-    require_columns(curves, ("panel", "progress", "value", "ci_low", "ci_high"), "curves have")
-    require_columns(chosen, ("panel", "progress"), "chosen has")
-    for table, keys in ((curves, ["panel", "progress"]), (chosen, ["panel"])):
+    require_columns(curves, ("evaluator", "progress", "value", "ci_low", "ci_high"), "curves have")
+    require_columns(chosen, ("evaluator", "progress"), "chosen has")
+    for table, keys in ((curves, ["evaluator", "progress"]), (chosen, ["evaluator"])):
         twice = table[table.duplicated(keys)]
         if len(twice):
             raise ValueError(
-                f"panel {twice.iloc[0]['panel']!r} has two rows for progress "
+                f"{twice.iloc[0]['evaluator']!r} has two rows for progress "
                 f"{twice.iloc[0]['progress']}: keep one."
             )
-    panels = list(dict.fromkeys(curves["panel"]))
-    if len(panels) > len(axes):
-        raise ValueError(f"there are {len(panels)} panels, and {len(axes)} axes for them.")
-    if truth is not None and truth not in panels:
-        raise ValueError(f"truth={truth!r} is no panel. There are: {', '.join(panels)}.")
-    kept = chosen.set_index("panel")["progress"]
-    for ax, panel in zip(axes, panels, strict=False):
-        rows = curves[curves["panel"] == panel].sort_values("progress")
-        draw_intervals(
-            ax, rows["progress"], rows["ci_low"], rows["ci_high"], upright=True, color="#777777"
-        )
-        look: dict[str, Any] = {"color": HUMAN, "marker": ".", "markersize": 3, "zorder": 3}
-        ax.plot(rows["progress"], rows["value"], **{**look, **plot_kws})
-        if truth is not None and np.isfinite(kept.get(truth, np.nan)):
-            ax.axvline(kept[truth], color="black", linewidth=0.7, linestyle=(0, (3, 2)), zorder=1)
-        at = rows[np.isclose(rows["progress"], kept.get(panel, np.nan))]
-        ring: dict[str, Any] = {
-            "marker": "o",
-            "markersize": 7,
-            "markerfacecolor": "none",
-            "zorder": 4,
-            "clip_on": False,  # the last checkpoint stands near the frame
-        }
-        ax.plot(at["progress"], at["value"], linestyle="none", color=SYSTEM, **ring)
-        ax.set_title(panel, loc="left", fontsize=7)
-        ax.set_xlim(0, 1.04)
-        ax.margins(y=0.12)
-        ax.locator_params(axis="y", nbins=4)
-        ax.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
-    for ax in axes[len(panels) :]:
-        ax.remove()
-    return list(axes[: len(panels)])
+    there = list(dict.fromkeys(curves["evaluator"]))
+    names = [name for name in _PANELS if name in there]
+    names += [name for name in there if name not in _PANELS]
+    if truth is not None and truth not in there:
+        raise ValueError(f"truth={truth!r} is no evaluator of curves: {', '.join(there)}.")
+    if ax is None:
+        rows = -(-len(names) // 4)
+        figure, axes = canvas(TWO_COLUMN, 1.55 * rows, rows=rows, columns=min(4, len(names)))
+        figure.supxlabel("Share of training done", fontsize=8)
+        for one in axes[len(names) :]:
+            one.remove()
+    else:
+        axes = tuple(ax)
+    if len(names) > len(axes):
+        raise ValueError(f"there are {len(names)} panels, and {len(axes)} axes for them.")
+    kept = chosen.set_index("evaluator")["progress"]
+    for one, name in zip(axes, names, strict=False):
+        _draw_curve(one, curves[curves["evaluator"] == name], kept.get(name, np.nan))
+        best = np.nan if truth is None else kept.get(truth, np.nan)
+        if np.isfinite(best):
+            one.axvline(best, color="black", linewidth=0.7, linestyle=(0, (3, 2)), zorder=1)
+        one.set_title(_PANELS.get(name, label(name)), loc="left", fontsize=7)
+        if name.startswith("comparator"):
+            one.axhline(0, color="#555555", linewidth=0.6, zorder=1)
+    data = curves.assign(panel=curves["evaluator"].map(lambda name: _PANELS.get(name, label(name))))
+    data = data.sort_values("evaluator", key=lambda at: at.map(names.index), kind="stable")
+    said = "; ".join(
+        f"{_PANELS.get(name, label(name))} {kept[name]:g}" for name in names if name in kept
+    )
+    alt = "What each evaluator says over the checkpoints of one training, and which it keeps: "
+    return Drawing(axes[0].figure, tuple(axes[: len(names)]), data, f"{alt}{said}.")  # type: ignore[arg-type]
 
 
-def plot_choices(
-    table: pd.DataFrame,
-    *,
-    ax: Axes | None = None,
-    order: Sequence[str] | None = None,
-    baselines: Sequence[str] = (),
-    xlabel: str = "Regret (nats per token)",
-    **plot_kws: Any,
-) -> Axes:
+def _draw_curve(ax: Axes, rows: pd.DataFrame, kept: float) -> None:
+    rows = rows.sort_values("progress")
+    draw_intervals(
+        ax, rows["progress"], rows["ci_low"], rows["ci_high"], upright=True, color="#777777"
+    )
+    look: dict[str, Any] = {"color": HUMAN, "marker": ".", "markersize": 3, "zorder": 3}
+    ax.plot(rows["progress"], rows["value"], **look)
+    at = rows[np.isclose(rows["progress"], kept)]
+    ring: dict[str, Any] = {
+        "marker": "o",
+        "markersize": 7,
+        "markerfacecolor": "none",
+        "zorder": 4,
+        "clip_on": False,  # the last checkpoint stands near the frame
+    }
+    ax.plot(at["progress"], at["value"], linestyle="none", color=SYSTEM, **ring)
+    ax.set_xlim(0, 1.04)
+    ax.margins(y=0.12)
+    ax.locator_params(axis="y", nbins=4)
+    ax.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
+
+
+@in_paper_style
+def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None) -> Drawing:
     """Draw the regret of each evaluator's choices, with how often it chose the best at the right.
 
     Parameters
     ----------
     table : DataFrame
-        ``evaluator``, ``measure``, ``estimate``, ``ci_low``, ``ci_high``, ``n``, as
-        `analysis.choosing.choices` gives it; measures ``regret`` and ``win_times`` are drawn.
-    ax : Axes, optional
-        Where to draw; the current axes by default.
-    order : sequence of str, optional
-        Evaluators from the top; the line of one that is not in the table stays empty, so that
-        several figures can share their lines. Default: the least regret first.
-    baselines : sequence of str
-        Evaluators that are drawn as open marks.
-    xlabel : str
-        Of the regret.
-    **plot_kws
-        Handed to `matplotlib.axes.Axes.plot` for the marks.
+        From `nlgbench.analysis.trials.choices`: ``evaluator``, ``measure``, ``estimate``,
+        ``ci_low``, ``ci_high``, ``n``; measures ``regret`` and ``win_times`` are drawn. Each
+        ``experiment``, where there are several, has a panel; they share their lines.
+    ax : Axes or sequence of Axes, optional
+        Where to draw, one for each experiment; a figure of its own by default.
 
     Returns
     -------
-    Axes
-        A line per evaluator; an undefined regret is said in words.
+    Drawing
+        A line per evaluator, with an open mark for baselines; an undefined regret is said in words.
 
     Raises
     ------
     ValueError
-        If a column is missing, or an evaluator stands twice for a measure.
+        If a column is missing, or an evaluator stands twice for a measure in a panel.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"evaluator": "bleu", "measure": ["regret", "win_times"], "n": 10})
+    >>> plot_choices(rows.assign(estimate=[0.1, 4], ci_low=None, ci_high=None)).alt
+    'Regret of choices, and how often the best was chosen: BLEU 0.10, 4 of 10.'
     """
     needed = ("evaluator", "measure", "estimate", "ci_low", "ci_high", "n")
     require_columns(table, needed, "table has")
+    experiments = list(dict.fromkeys(table["experiment"])) if "experiment" in table else [""]
+    names = [name for name in _ORDER if name in set(table["evaluator"])]
+    names += [name for name in order(table["evaluator"]) if name not in names]
+    axes = [ax] if isinstance(ax, Axes) else ax
+    if axes is None:
+        columns = len(experiments)
+        figure, axes = canvas(TWO_COLUMN if columns > 1 else 4.5, 2.5, columns=columns)
+        figure.supxlabel("Regret (nats per token)", fontsize=8)
+    said = []
+    for number, (one, experiment) in enumerate(zip(axes, experiments, strict=True)):
+        rows = table[table["experiment"] == experiment] if experiment else table
+        if len(experiments) > 1:
+            one.set_title(_EXPERIMENTS.get(experiment, experiment.replace("_", " ")), loc="left")
+        words = _draw_choices(one, rows, names)
+        if number:
+            one.set_yticklabels([])
+        title = f"{_EXPERIMENTS.get(experiment, experiment)}: " if experiment else ""
+        said.append(title + "; ".join(words))
+    data = table.assign(evaluator=table["evaluator"].map(label))
+    alt = f"Regret of choices, and how often the best was chosen: {'. '.join(said)}."
+    return Drawing(axes[0].figure, tuple(axes), data, alt)  # type: ignore[arg-type]
+
+
+#: From the top: what learned from most, then what stands beside it.
+_ORDER = (
+    *("comparator", "comparator_human", "comparator_self", "regressor", "adversarial", "bleu"),
+    *("perplexity", "last_checkpoint", "random choice"),
+)
+
+
+def _draw_choices(ax: Axes, table: pd.DataFrame, names: list[str]) -> list[str]:
     twice = table[table.duplicated(["evaluator", "measure"])]
     if len(twice):
         raise ValueError(
             f"table has two rows of {twice.iloc[0]['evaluator']!r} for "
-            f"{twice.iloc[0]['measure']!r}: select one experiment."
+            f"{twice.iloc[0]['measure']!r}: select one variant."
         )
     rows = table[table["measure"] == "regret"].set_index("evaluator")
-    wins = table[table["measure"] == "win_times"].set_index("evaluator")
-    names = rows["estimate"].sort_values(kind="stable").index if order is None else list(order)
+    wins = table[table["measure"] == "win_times"].set_index("evaluator").reindex(names)
     scored = [name in rows.index for name in names]
     rows = rows.reindex(names)
-    wins = wins.reindex(names)
-    ax = plt.gca() if ax is None else ax
     lanes = np.arange(len(rows))
     draw_intervals(ax, lanes, rows["ci_low"], rows["ci_high"], upright=False, color=HUMAN)
     beside: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "clip_on": False}
     beside |= {"fontsize": 6.5, "va": "center"}
+    words = []
     for lane, name in enumerate(names):
-        face = "white" if name in baselines else HUMAN
+        face = "white" if kind(name) == "Baselines" else HUMAN
         look: dict[str, Any] = {"marker": "o", "markersize": 4.5, "color": HUMAN, "zorder": 3}
-        look |= {"linestyle": "none", "markerfacecolor": face}
         regret, won = rows["estimate"].iloc[lane], wins["estimate"].iloc[lane]
-        ax.plot(regret, lane, **{**look, **plot_kws})
+        ax.plot(regret, lane, **look, linestyle="none", markerfacecolor=face)
         if scored[lane] and not np.isfinite(regret):
             ax.text(0.5, lane, "undefined", ha="center", **beside)
         if np.isfinite(won):
             ax.text(1.02, lane, f"{won:.2g} of {wins['n'].iloc[lane]:g}", **beside)
+        if scored[lane]:
+            words.append(f"{label(name)} {regret:.2f}, {won:.2g} of {wins['n'].iloc[lane]:g}")
     ax.text(1.02, -0.75, "best", **{**beside, "va": "bottom"})
     ax.axvline(0, color="#555555", linewidth=0.6, zorder=1)
-    ax.set_yticks(lanes, [str(name) for name in rows.index])
+    ax.set_yticks(lanes, [label(name) for name in names])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="y", color="#dddddd", linewidth=0.5)
     ax.set_axisbelow(True)
-    ax.set_xlabel(xlabel)
-    return ax
+    return words

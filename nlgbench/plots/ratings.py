@@ -2,94 +2,123 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from nlgbench.plots.columns import require_columns
-from nlgbench.plots.style import GROUPS, SYSTEM
+from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.style import GROUPS, SYSTEM, TWO_COLUMN
 
 _LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 3)))
 
 
-def plot_ratings(
-    ratings: pd.DataFrame, *, ax: Axes | None = None, xlabel: str = "Rating", **errorbar_kws: Any
-) -> Axes:
+_METHODS = {"bradley_terry": "Bradley-Terry", "glicko2": "Glicko-2", "elo": "Elo"}
+
+
+@in_paper_style
+def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None) -> Drawing:
     """Draw each system's rating with its interval, the best at the top.
 
     Parameters
     ----------
     ratings : DataFrame
-        ``system``, ``rating``, ``ci_low``, ``ci_high``: one row per system; NaN bounds draw none,
-        and a system without a rating is left out. ``covers``, where there is one, is written below
-        the axis; systems with a ``reason`` have an open mark.
-    ax : Axes, optional
-        Where to draw; the current axes by default.
-    xlabel : str
-        Name of the scale.
-    **errorbar_kws
-        Handed to `matplotlib.axes.Axes.errorbar`.
+        From `nlgbench.rate`, or several after one another: ``system``, ``rating``, ``ci_low``,
+        ``ci_high``; NaN bounds draw none, and a system without a rating is left out. Each
+        ``method`` has a panel; ``covers``, where there is one, is written below the axis; systems
+        with a ``reason`` have an open mark.
+    ax : Axes or sequence of Axes, optional
+        Where to draw, one for each method; a figure of its own by default.
 
     Returns
     -------
-    Axes
-        One error-bar container, in the order of the ratings.
+    Drawing
+        One error-bar container to a panel, in the order of the ratings.
 
     Raises
     ------
     ValueError
-        If a column is missing, or a system stands twice.
+        If a column is missing, or a system stands twice in a panel.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"system": ["a", "b"], "rating": [1450.0, 1550.0]})
+    >>> plot_ratings(table.assign(ci_low=None, ci_high=None)).alt
+    'Ratings of the systems. Best first: b, a.'
     """
     require_columns(ratings, ("system", "rating", "ci_low", "ci_high"), "ratings have")
+    methods = list(dict.fromkeys(ratings["method"])) if "method" in ratings else [""]
+    axes = [ax] if isinstance(ax, Axes) else ax
+    if axes is None:
+        width = TWO_COLUMN if len(methods) > 1 else TWO_COLUMN / 2
+        _, axes = canvas(width, 2.6, columns=len(methods))
+    said = []
+    for one, method in zip(axes, methods, strict=True):
+        rows = ratings[ratings["method"] == method] if method else ratings
+        covers = _draw_ratings(one, rows)
+        name = _METHODS.get(method, method)
+        if len(methods) > 1:
+            one.set_title(name, loc="left")
+        said.append(f"{name} over {covers}".strip() if covers else name)
+    first = ratings[ratings["method"] == methods[0]] if methods[0] else ratings
+    best = first.dropna(subset="rating").sort_values("rating", ascending=False)["system"]
+    order = ", ".join(str(name).replace("_", " ") for name in best)
+    intervals = (
+        f" with 95% intervals: {', '.join(said)}" if any(" over " in x for x in said) else ""
+    )
+    by = f"By {_METHODS.get(methods[0], methods[0])}, best" if len(methods) > 1 else "Best"
+    data = ratings
+    if "method" in ratings:
+        data = ratings.assign(method=ratings["method"].map(lambda x: _METHODS.get(x, x)))
+    alt = f"Ratings of the systems{intervals}. {by} first: {order}."
+    return Drawing(axes[0].figure, tuple(axes), data, alt)  # type: ignore[arg-type]
+
+
+def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
+    """Draw one panel, and say what its intervals cover."""
     doubled = ratings.loc[ratings["system"].duplicated(), "system"]
     if len(doubled):
-        raise ValueError(
-            f"ratings have system {doubled.iloc[0]!r} twice: select one dataset and comparator."
-        )
-    ax = plt.gca() if ax is None else ax
+        raise ValueError(f"ratings have system {doubled.iloc[0]!r} twice: select one comparator.")
     rows = ratings.dropna(subset="rating").sort_values("rating").reset_index(drop=True)
-    bounds = [rows["rating"] - rows["ci_low"], rows["ci_high"] - rows["rating"]]
+    numbers = rows[["rating", "ci_low", "ci_high"]].astype(float)
+    bounds = [numbers["rating"] - numbers["ci_low"], numbers["ci_high"] - numbers["rating"]]
     look: dict[str, Any] = {"fmt": "o", "color": SYSTEM, "markersize": 4, "elinewidth": 1.0}
-    ax.errorbar(rows["rating"], rows.index, xerr=bounds, **{**look, **errorbar_kws})
-    ax.set_yticks(rows.index, rows["system"])
+    ax.errorbar(numbers["rating"], rows.index, xerr=bounds, **look)
+    ax.set_yticks(rows.index, [str(name).replace("_", " ") for name in rows["system"]])
     ax.set_ylim(-0.6, len(rows) - 0.4)
     ax.grid(axis="y", color="#dddddd", linewidth=0.5)
     ax.set_axisbelow(True)
-    if "covers" in rows and rows["ci_low"].notna().any():
-        xlabel += f" (intervals over {rows['covers'].iloc[0]})"
     if "reason" in rows and rows["reason"].ne("").any():
         doubtful = rows[rows["reason"] != ""]
         ax.plot(doubtful["rating"], doubtful.index, "o", color=SYSTEM, markersize=4, mfc="white")
-    ax.set_xlabel(xlabel)
-    return ax
+    covers = ""
+    if "covers" in rows and rows["ci_low"].notna().any():
+        covers = str(rows["covers"].iloc[0])
+    ax.set_xlabel(f"Rating (intervals over {covers})" if covers else "Rating")
+    return covers
 
 
+@in_paper_style
 def plot_win_rates(
-    rates: pd.DataFrame,
-    *,
-    ax: Axes | None = None,
-    order: list[str] | None = None,
-    **pcolormesh_kws: Any,
-) -> Axes:
+    rates: pd.DataFrame, *, ax: Axes | None = None, order: Sequence[str] | None = None
+) -> Drawing:
     """Draw who beats whom as a matrix, each rate written in its cell.
 
     Parameters
     ----------
     rates : DataFrame
-        ``system``, ``opponent``, ``win_rate`` (0 to 1): one row per ordered pair.
+        From `nlgbench.win_rates`: ``system``, ``opponent``, ``win_rate`` (0 to 1).
     ax : Axes, optional
-        Where to draw; the current axes by default.
-    order : list of str, optional
+        Where to draw; a figure of its own by default.
+    order : sequence of str, optional
         Systems from top to bottom and left to right. Default: by their mean win rate, the best
         first.
-    **pcolormesh_kws
-        Handed to `matplotlib.axes.Axes.pcolormesh`.
 
     Returns
     -------
-    Axes
+    Drawing
         A cell per pair: the rate at which the row's system beats the column's, in hundredths. Pairs
         that never played are blank.
 
@@ -97,67 +126,79 @@ def plot_win_rates(
     ------
     ValueError
         If a column is missing, a pair stands twice, or `order` lacks a system.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"system": ["a", "b"], "opponent": ["b", "a"], "win_rate": [0.3, 0.7]})
+    >>> plot_win_rates(table).alt
+    'How often each system beats each other in hundredths, ties as half, best first: b, a.'
     """
     require_columns(rates, ("system", "opponent", "win_rate"), "rates have")
     if rates.duplicated(["system", "opponent"]).any():
-        raise ValueError("rates have a pair of systems twice: select one dataset and comparator.")
+        raise ValueError("rates have a pair of systems twice: select one comparator.")
     names = rates.groupby("system")["win_rate"].mean().sort_values(ascending=False).index.tolist()
     if order is not None and set(order) != set(names):
         odd = sorted(set(order) ^ set(names))
         raise ValueError(f"order must name each system of rates once; {odd[0]!r} is not in both.")
-    names = names if order is None else order
-    ax = plt.gca() if ax is None else ax
+    names = names if order is None else list(order)
+    if ax is None:
+        _, (ax,) = canvas(TWO_COLUMN * 0.75, 4.4)
     matrix = rates.pivot(index="system", columns="opponent", values="win_rate")
     values = matrix.reindex(index=names, columns=names).to_numpy(dtype=float)
     # Shades end at a middle gray, on which black numbers can still be read.
     look: dict[str, Any] = {"cmap": "Greys", "vmin": 0, "vmax": 1.6, "edgecolor": "white"}
     places = range(len(names))
-    ax.pcolormesh(places, places, values, **{**look, "linewidth": 0.5, **pcolormesh_kws})
+    ax.pcolormesh(places, places, values, **look, linewidth=0.5)
     for row in places:
         for column in places:
             value = values[row, column]
             if value == value:
                 text = f"{100 * value:.0f}"
                 ax.text(column, row, text, ha="center", va="center", fontsize=6.5)
+    labels = [str(name).replace("_", " ") for name in names]
     ax.set(aspect="equal", xticks=places, yticks=places, xlabel="Opponent", ylabel="System")
-    ax.set_xticklabels(names, rotation=90)
-    ax.set_yticklabels(names)
+    ax.set_xticklabels(labels, rotation=90)
+    ax.set_yticklabels(labels)
     ax.invert_yaxis()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    return ax
+    alt = "How often each system beats each other in hundredths, ties as half, best first: "
+    return Drawing(ax.figure, (ax,), rates, f"{alt}{', '.join(labels)}.")  # type: ignore[arg-type]
 
 
-def plot_convergence(
-    history: pd.DataFrame, *, ax: Axes | None = None, legend: bool = True, **plot_kws: Any
-) -> Axes:
+@in_paper_style
+def plot_convergence(history: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
     """Draw how ratings settle over games, with a band of one deviation.
 
     Parameters
     ----------
     history : DataFrame
-        ``game``, ``system``, ``rating``, ``deviation``, as `ratings.pairing.tournament` keeps them.
+        ``game``, ``system``, ``rating``, ``deviation``, as `nlgbench.tournament` keeps them.
         Deviations cover games, not other texts.
     ax : Axes, optional
-        Where to draw; the current axes by default.
-    legend : bool, default True
-        At the right, in the order of the last ratings.
-    **plot_kws
-        Handed to `matplotlib.axes.Axes.plot` for each line.
+        Where to draw; a figure of its own by default.
 
     Returns
     -------
-    Axes
-        One line and one band for each system, the best at the end first. Lines of different systems
-        differ in dashes and marks as well as in color; marks are ten along a line.
+    Drawing
+        One line and one band for each system, the best at the end first, as in the legend. Lines of
+        different systems differ in dashes and marks as well as in color; marks are ten along a
+        line.
 
     Raises
     ------
     ValueError
         If a column is missing.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"game": [1, 1], "system": ["a", "b"], "rating": [1600.0, 1400.0]})
+    >>> plot_convergence(table.assign(deviation=200.0)).alt
+    'Ratings of the systems game by game, with bands of one deviation, up to game 1.'
     """
     require_columns(history, ("game", "system", "rating", "deviation"), "history has")
-    ax = plt.gca() if ax is None else ax
+    if ax is None:
+        _, (ax,) = canvas(TWO_COLUMN, 2.8)
     last = history.sort_values("game").groupby("system")["rating"].last()
     for n, system in enumerate(last.sort_values(ascending=False).index):
         rows = history[history["system"] == system].sort_values("game")
@@ -165,12 +206,12 @@ def plot_convergence(
         # Past seven systems colors come again, with the next dashes.
         line = _LINES[(n + n // len(GROUPS)) % len(_LINES)]
         look: dict[str, Any] = {"color": color, "linestyle": line, "marker": marker}
-        look |= {"markersize": 3, "markevery": max(1, len(rows) // 10), "label": str(system)}
+        look |= {"markersize": 3, "markevery": max(1, len(rows) // 10)}
         low, high = rows["rating"] - rows["deviation"], rows["rating"] + rows["deviation"]
         ax.fill_between(rows["game"], low, high, color=color, alpha=0.12, linewidth=0)
-        ax.plot(rows["game"], rows["rating"], **{**look, **plot_kws})
+        ax.plot(rows["game"], rows["rating"], **look, label=str(system).replace("_", " "))
     ax.set_xlabel("Games")
     ax.set_ylabel("Rating")
-    if legend:
-        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), borderaxespad=0.3, handlelength=3)
-    return ax
+    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), borderaxespad=0.3, handlelength=3)
+    alt = "Ratings of the systems game by game, with bands of one deviation, up to game "
+    return Drawing(ax.figure, (ax,), history, f"{alt}{history['game'].max():,}.")  # type: ignore[arg-type]

@@ -112,4 +112,4 @@ def theorem_1(
     """
     known = [name for name in study.systems if name in worlds.REVIEW_SYSTEMS]
     names = list(dict.fromkeys([*known, *systems]))
-    return review_bounds(systems=names, n_texts=n_texts, seed=seed).drop(columns="dataset")
+    return review_bounds(systems=names, n_texts=n_texts, seed=seed)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from nlgbench import schema
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.worlds.annotators import INVALID_NATS, Floats, n_tokens
 
@@ -44,56 +43,44 @@ def true_quality(texts: Sequence[str]) -> Floats:
 
 
 def true_comparisons(
-    outputs: pd.DataFrame, pairs: pd.DataFrame, *, accuracy: float = 0.8
+    pairs: pd.DataFrame, quality: pd.Series, *, accuracy: float = 0.8
 ) -> pd.DataFrame:
     """Compare outputs as a comparator does that is right with a known probability.
 
     Parameters
     ----------
-    outputs : DataFrame
-        The ``outputs`` table of a world of reviews.
     pairs : DataFrame
-        Columns dataset, item_id, output_a, output_b, as from `comparator.draws.system_pairs`.
+        output_a, output_b.
+    quality : Series
+        The true one, by output_id; higher is better.
     accuracy : float
         Probability that it prefers the better text; above .5, at most 1.
 
     Returns
     -------
     DataFrame
-        A ``comparisons`` table of comparator ``truth@ACCURACY``. Texts of equal quality tie.
+        ``comparisons`` by comparator ``truth@ACCURACY``. Texts of equal quality tie.
 
     Raises
     ------
     ValueError
-        When accuracy is out of range, or an output is unknown.
+        When accuracy is out of range.
 
     Examples
     --------
-    >>> row = {"dataset": "d", "item_id": "1", "context": "", "is_human": False, "system": "m"}
-    >>> texts = review_grammar().sample(1, seed=0) + ["zip zip"]
-    >>> outputs = pd.DataFrame([{**row, "output_id": n, "text": t} for n, t in zip("ab", texts)])
-    >>> pairs = pd.DataFrame({"dataset": "d", "item_id": "1", "output_a": ["a"], "output_b": "b"})
-    >>> true_comparisons(outputs, pairs)[["comparator", "prob_a", "prob_b"]].round(2).values
+    >>> pairs = pd.DataFrame({"output_a": ["a"], "output_b": ["b"]})
+    >>> found = true_comparisons(pairs, pd.Series({"a": -1.5, "b": -2.9}))
+    >>> found[["comparator", "prob_a", "prob_b"]].round(2).values
     array([['truth@0.8', 0.8, 0.2]], dtype=object)
     """
     if not 0.5 < accuracy <= 1:
         raise ValueError(f"accuracy must lie above .5, and be at most 1. Got {accuracy}.")
-    quality = pd.Series(true_quality(outputs["text"].tolist()), index=outputs["output_id"])
-    for side in ("output_a", "output_b"):
-        unknown = ~pairs[side].isin(quality.index)
-        if unknown.any():
-            row = int(unknown.to_numpy().argmax())
-            raise ValueError(
-                f"pairs, row {row + 1}: {side} {pairs[side].iloc[row]!r} is not in outputs. Draw "
-                "pairs from these outputs."
-            )
     gap = quality.loc[pairs["output_a"]].to_numpy() - quality.loc[pairs["output_b"]].to_numpy()
     prob_a = np.where(gap > 0, accuracy, 1 - accuracy)
     tie = gap == 0
-    found = pairs[["dataset", "item_id", "output_a", "output_b"]].assign(
+    return pairs[["output_a", "output_b"]].assign(
         comparator=f"truth@{accuracy:g}",
         prob_a=np.where(tie, 0.0, prob_a),
         prob_tie=tie.astype(float),
         prob_b=np.where(tie, 0.0, 1 - prob_a),
     )
-    return schema.check(found, "comparisons")

@@ -280,9 +280,9 @@ def test_it_joins_the_world_of_reviews(trained):
         n_truth=200,
         seed=0,
     )
-    assert world.truth["system"].tolist() == ["t1", "t.5"]
-    assert world.truth["l_star"].tolist() == [0, 0]
-    own = world.study.logprobs.merge(world.study.outputs, on="output_id")
+    assert world.truth["systems"]["system"].tolist() == ["t1", "t.5"]
+    assert world.truth["systems"]["l_star"].tolist() == [0, 0]
+    own = world.logprobs.merge(world.outputs, on="output_id")
     assert (np.isfinite(own["logprob"]) == ~own["is_human"]).all()
 
 

@@ -3,23 +3,23 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 
 from nlgbench.plots.choosing import plot_choices, plot_training
+from nlgbench.plots.figures import canvas
 
 CURVES = pd.DataFrame(
     {
-        "panel": ["quality"] * 3 + ["BLEU"] * 3,
+        "evaluator": ["quality"] * 3 + ["bleu"] * 3,
         "progress": [1.0, 0.5, 0.75, 0.5, 0.75, 1.0],
         "value": [3.0, 1.0, 2.0, 0.4, 0.2, 0.1],
         "ci_low": [2.5, 0.5, 1.5, np.nan, np.nan, np.nan],
         "ci_high": [3.5, 1.5, 2.5, np.nan, np.nan, np.nan],
     }
 )
-CHOSEN = pd.DataFrame({"panel": ["quality", "BLEU"], "progress": [1.0, 0.5]})
+CHOSEN = pd.DataFrame({"evaluator": ["quality", "bleu"], "progress": [1.0, 0.5]})
 TABLE = pd.DataFrame(
     {
-        "evaluator": ["a", "a", "b", "b", "c"],
+        "evaluator": ["last_checkpoint"] * 2 + ["bleu"] * 2 + ["comparator"],
         "measure": ["regret", "win_times"] * 2 + ["regret"],
         "estimate": [0.3, 2.0, 0.1, 7.0, np.nan],
         "ci_low": [0.1, 1.0, 0.0, 4.0, np.nan],
@@ -29,55 +29,68 @@ TABLE = pd.DataFrame(
 )
 
 
-def panels(number: int):
-    return plt.subplots(1, number)[1].ravel().tolist()
-
-
 def test_each_panel_has_its_curve_and_what_is_chosen_on_it():
-    quality, bleu = plot_training(CURVES, CHOSEN, axes=panels(3), truth="quality")
-    assert [ax.get_title("left") for ax in (quality, bleu)] == ["quality", "BLEU"]
-    curve, best, ring = quality.lines
+    drawn = plot_training(CURVES, CHOSEN, truth="quality")
+    quality, bleu = drawn.axes
+    titles = ["True quality (nats/token)", "BLEU"]
+    assert [ax.get_title("left") for ax in (quality, bleu)] == titles
+    curve, ring, best = quality.lines
     assert curve.get_xydata().tolist() == [[0.5, 1], [0.75, 2], [1, 3]]
     assert ring.get_xydata().tolist() == [[1, 3]]
     assert ring.get_markerfacecolor() == "none"
     assert len(quality.collections) == 1 and not bleu.collections, "bounds where there are some"
-    _, line, ring = bleu.lines
+    _, ring, line = bleu.lines
     assert line.get_xdata() == best.get_xdata() == [1, 1]
     assert ring.get_xydata().tolist() == [[0.5, 0.4]]
-    assert len(quality.figure.axes) == 2, "left-over axes are gone"
+    assert drawn.alt.endswith("which it keeps: True quality (nats/token) 1; BLEU 0.5.")
+    assert drawn.data["panel"].unique().tolist() == titles
+
+
+def test_comparators_have_a_line_at_zero():
+    (ax,) = plot_training(CURVES[:3].assign(evaluator="comparator_self"), CHOSEN[:0]).axes
+    assert ax.lines[-1].get_ydata() == [0, 0]
 
 
 def test_where_nothing_is_chosen_nothing_is_marked():
     nothing = CHOSEN.assign(progress=[np.nan, 0.5]).iloc[:1]
-    for ax in plot_training(CURVES, nothing, axes=panels(2), truth="quality"):
+    for ax in plot_training(CURVES, nothing, truth="quality").axes:
         assert len(ax.lines) == 2 and not len(ax.lines[1].get_xdata())
 
 
 def test_regret_stands_in_order_with_wins_beside_it():
-    ax = plot_choices(TABLE, baselines=["a"])
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["b", "a", "c"]
+    drawn = plot_choices(TABLE)
+    (ax,) = drawn.axes
+    names = ["Comparator: all pairs", "BLEU", "Last checkpoint"]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == names
     segments = ax.collections[0].get_segments()
     assert [segment[:, 0].tolist() for segment in segments] == [[0.0, 0.2], [0.1, 0.5]]
     said = [text.get_text() for text in ax.texts]
-    assert said == ["7 of 10", "2 of 10", "undefined", "best"]
-    first, second = ax.lines[:2]
+    assert said == ["undefined", "7 of 10", "2 of 10", "best"]
+    _, first, second = ax.lines[:3]
     assert first.get_markerfacecolor() != "white" == second.get_markerfacecolor()
-    assert first.get_xydata().tolist() == [[0.1, 0]]
-    other = plot_choices(TABLE, order=["c", "z", "b"], ax=plt.figure().gca())
-    assert [tick.get_text() for tick in other.get_yticklabels()] == ["c", "z", "b"]
-    assert [text.get_text() for text in other.texts] == ["undefined", "7 of 10", "best"]
+    assert first.get_xydata().tolist() == [[0.1, 1]]
+    assert "BLEU 0.10, 7 of 10" in drawn.alt
+
+
+def test_each_experiment_has_a_panel_and_they_share_their_lines():
+    one = TABLE.assign(experiment="hyperparameter_search")
+    both = pd.concat([one, TABLE[2:4].assign(experiment="early_stopping")])
+    left, right = plot_choices(both).axes
+    assert [ax.get_title("left") for ax in (left, right)] == ["Search", "Early stopping"]
+    assert left.get_ylim() == right.get_ylim()
+    assert not any(tick.get_text() for tick in right.get_yticklabels())
 
 
 def test_what_is_wrong_is_named():
     with pytest.raises(ValueError, match="no column 'value'"):
-        plot_training(CURVES.drop(columns="value"), CHOSEN, axes=panels(2))
+        plot_training(CURVES.drop(columns="value"), CHOSEN)
     with pytest.raises(ValueError, match="2 panels, and 1 axes"):
-        plot_training(CURVES, CHOSEN, axes=[plt.gca()])
-    with pytest.raises(ValueError, match="'x' is no panel"):
-        plot_training(CURVES, CHOSEN, axes=panels(2), truth="x")
+        plot_training(CURVES, CHOSEN, ax=canvas(3, 2)[1])
+    with pytest.raises(ValueError, match="truth='x' is no evaluator"):
+        plot_training(CURVES, CHOSEN, truth="x")
     with pytest.raises(ValueError, match="'quality' has two rows"):
-        plot_training(pd.concat([CURVES, CURVES]), CHOSEN, axes=panels(2))
+        plot_training(pd.concat([CURVES, CURVES]), CHOSEN)
     with pytest.raises(ValueError, match="no column 'n'"):
         plot_choices(TABLE.drop(columns="n"))
-    with pytest.raises(ValueError, match="two rows of 'a'"):
+    with pytest.raises(ValueError, match="two rows of 'last_checkpoint'"):
         plot_choices(pd.concat([TABLE, TABLE]))

@@ -1,11 +1,14 @@
 """Ratings: what is on the axes."""
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 
+import nlgbench as nb
+from nlgbench.plots.figures import canvas, drawing
 from nlgbench.plots.ratings import plot_convergence, plot_ratings, plot_win_rates
+from nlgbench.plots.style import TWO_COLUMN
 
 RATINGS = pd.DataFrame(
     {
@@ -33,7 +36,7 @@ HISTORY = pd.DataFrame(
 
 
 def test_ratings_stand_in_order_with_their_intervals():
-    ax = plot_ratings(RATINGS)
+    (ax,) = plot_ratings(RATINGS).axes
     (container,) = ax.containers
     assert container[0].get_xydata().tolist() == [[1400, 0], [1500, 1], [1700, 2]]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["c", "a", "b"]
@@ -44,16 +47,16 @@ def test_ratings_stand_in_order_with_their_intervals():
 
 def test_the_axis_says_what_intervals_cover_and_doubtful_ones_have_an_open_mark():
     said = RATINGS.assign(covers="outputs", reason=["", "few outputs: 3", "", "no interval"])
-    ax = plot_ratings(said)
+    (ax,) = plot_ratings(said).axes
     assert ax.get_xlabel() == "Rating (intervals over outputs)"
     doubtful = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
     assert [line.get_xydata().tolist() for line in doubtful] == [[[1700, 2]]]
-    bare = plot_ratings(said.assign(ci_low=np.nan, ci_high=np.nan), ax=plt.figure().gca())
-    assert bare.get_xlabel() == "Rating"
+    bare = plot_ratings(said.assign(ci_low=np.nan, ci_high=np.nan))
+    assert bare.axes[0].get_xlabel() == "Rating"
 
 
 def test_win_rates_are_written_where_a_pair_played():
-    ax = plot_win_rates(RATES)
+    (ax,) = plot_win_rates(RATES).axes
     names = [tick.get_text() for tick in ax.get_yticklabels()]
     assert names == ["b", "a", "c"], "the best first"
     written = {
@@ -62,12 +65,12 @@ def test_win_rates_are_written_where_a_pair_played():
     }
     assert written == {("a", "b"): "25", ("b", "a"): "75", ("a", "c"): "90", ("c", "a"): "10"}
     assert ax.yaxis_inverted()
-    other = plot_win_rates(RATES, order=["c", "b", "a"], ax=plt.figure().gca())
+    (other,) = plot_win_rates(RATES, order=["c", "b", "a"]).axes
     assert [tick.get_text() for tick in other.get_xticklabels()] == ["c", "b", "a"]
 
 
 def test_convergence_draws_a_line_and_a_band_for_each_system():
-    ax = plot_convergence(HISTORY)
+    (ax,) = plot_convergence(HISTORY).axes
     best, other = ax.lines
     assert best.get_xydata().tolist() == [[1, 1550], [2, 1600]]
     assert other.get_ydata().tolist() == [1450, 1400]
@@ -78,7 +81,7 @@ def test_convergence_draws_a_line_and_a_band_for_each_system():
 
 def test_lines_of_many_systems_are_told_apart_without_color():
     many = pd.concat([HISTORY.iloc[:2].assign(system=f"s{n}") for n in range(14)])
-    ax = plot_convergence(many, legend=False)
+    (ax,) = plot_convergence(many).axes
     looks = {(str(line._dash_pattern), line.get_marker()) for line in ax.lines}
     assert len(looks) == 14
 
@@ -103,3 +106,39 @@ def test_two_studies_in_one_figure_are_refused():
         plot_win_rates(pd.concat([RATES, RATES]))
     with pytest.raises(ValueError, match="'z' is not in both"):
         plot_win_rates(RATES, order=["a", "b", "c", "z"])
+
+
+def test_each_method_has_a_panel_and_words_say_who_is_best():
+    both = pd.concat(
+        [
+            RATINGS.assign(method="glicko2", covers="games"),
+            RATINGS.assign(method="bradley_terry", covers="items", rating=RATINGS["rating"][::-1]),
+        ]
+    )
+    drawn = plot_ratings(both)
+    assert [ax.get_title("left") for ax in drawn.axes] == ["Glicko-2", "Bradley-Terry"]
+    assert drawn.alt == (
+        "Ratings of the systems with 95% intervals: Glicko-2 over games, Bradley-Terry over items. "
+        "By Glicko-2, best first: b, a, c."
+    )
+    assert drawn.data["method"].unique().tolist() == ["Glicko-2", "Bradley-Terry"]
+    assert drawn.figure.get_size_inches().tolist() == [TWO_COLUMN, 2.6]
+
+
+def test_on_axes_that_are_given_nothing_else_changes():
+    figure, (one, other) = canvas(6, 3, columns=2)
+    before = mpl.rcParams.copy()
+    drawn = drawing(figure, [plot_ratings(RATINGS, ax=one), plot_convergence(HISTORY, ax=other)])
+    assert drawn.axes == (one, other) and dict(mpl.rcParams) == dict(before)
+    assert drawn.alt.startswith("Ratings of the systems. Best first: b, a, c.")
+
+
+def test_ratings_of_a_study_are_drawn():
+    study = nb.simulate("reviews", systems=["grammar_t0.7", "bigram_t1.0"], n_truth=0)
+    train, test = nb.split(study.replace(outputs=study.outputs.assign(context="")))
+    comparator = nb.train_comparator(nb.supervise(train, held_out=test), backend="tfidf")
+    compared = nb.compare_texts(test, comparator, n_per_pair=30)
+    drawn = nb.plot_ratings(nb.rate(compared))
+    assert "best" in drawn.alt.lower() and "bigram t1.0" in drawn.alt
+    assert len(nb.plot_win_rates(nb.win_rates(compared)).data) == 2
+    assert nb.plot_convergence(nb.tournament(compared, max_games=50).history).alt

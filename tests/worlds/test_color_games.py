@@ -9,7 +9,7 @@ from skimage.color import deltaE_ciede2000, rgb2lab
 from nlgbench.datasets.color_contexts import FEATURES, conditions, differences, lab
 from nlgbench.datasets.comm_eval import QUALITY, pairs
 from nlgbench.worlds import color_speech
-from nlgbench.worlds.colors import DATASET, ROUNDS, color_world
+from nlgbench.worlds.colors import color_world
 
 
 @pytest.fixture(scope="module")
@@ -17,16 +17,20 @@ def world():
     return color_world(n_contexts=60, n_rounds={"train": 300, "test": 60}, seed=3)
 
 
+def every_truth(world):
+    return pd.concat(one.truth["states"] for one in (world, *world.related.values()))
+
+
 def test_the_same_seed_gives_the_same_world():
     one, two = (color_world(n_contexts=4, n_rounds={"train": 3}, seed=5) for _ in range(2))
-    pd.testing.assert_frame_equal(one.truth, two.truth)
-    pd.testing.assert_frame_equal(one.study.judgments, two.study.judgments)
+    pd.testing.assert_frame_equal(one.truth["states"], two.truth["states"])
+    pd.testing.assert_frame_equal(one.judgments, two.judgments)
     other = color_world(n_contexts=4, n_rounds={"train": 3}, seed=6)
-    assert other.study.outputs["text"].tolist() != one.study.outputs["text"].tolist()
+    assert other.outputs["text"].tolist() != one.outputs["text"].tolist()
 
 
 def test_the_world_is_shaped_as_the_release(world):
-    study = world.study
+    study = world
     outputs = study.outputs
     assert set(outputs["system"]) == set(QUALITY)
     assert set(outputs["item_id"]) == set(study.contexts["item_id"])
@@ -47,7 +51,7 @@ def test_the_world_is_shaped_as_the_release(world):
 
 
 def test_the_paper_s_filter_was_applied(world):
-    study = world.study
+    study = world
     outputs = study.outputs.set_index("output_id")
     heard = study.judgments[study.judgments["dimension"] == "listener_success"]
     found = heard.groupby("output_id")["value"].sum()[study.references["reference_id"]]
@@ -59,7 +63,7 @@ def test_the_paper_s_filter_was_applied(world):
 
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_contexts_are_of_their_condition_and_never_of_the_same_colors(world, split):
-    rounds = world.rounds[split]
+    rounds = world.related[split]
     stated = rounds.outputs.set_index("item_id")["context"]
     found = conditions(rounds.contexts).set_index("item_id")["condition"]
     assert found.to_dict() == stated.to_dict()
@@ -67,7 +71,7 @@ def test_contexts_are_of_their_condition_and_never_of_the_same_colors(world, spl
     colors = rounds.contexts[list(FEATURES)].to_numpy().reshape(-1, 3, 3)
     assert differences(colors).min() >= 5
     keys = [three.tobytes() for three in colors]
-    own = world.study.contexts[list(FEATURES)].to_numpy().reshape(-1, 3, 3)
+    own = world.contexts[list(FEATURES)].to_numpy().reshape(-1, 3, 3)
     assert len(set(keys)) == len(keys)
     assert not set(keys) & {three.tobytes() for three in own}
 
@@ -94,16 +98,15 @@ def log_fit(text, colors):
 
 
 def test_the_literal_listener_knows_the_words_alone(world):
-    outputs = pd.concat([world.study.outputs, world.rounds["train"].outputs])
-    contexts = pd.concat([world.study.contexts, world.rounds["train"].contexts])
+    outputs = pd.concat([world.outputs, world.related["train"].outputs])
+    contexts = pd.concat([world.contexts, world.related["train"].contexts])
     colors = {
-        key: lab(three.to_numpy())
-        for key, three in contexts.groupby(["dataset", "item_id"])[list(FEATURES)]
+        key: lab(three.to_numpy()) for key, three in contexts.groupby("item_id")[list(FEATURES)]
     }
-    literal = world.truth.groupby(["dataset", "output_id"])["literal"].apply(np.array)
+    literal = every_truth(world).groupby("output_id")["literal"].apply(np.array)
     for one in outputs.iloc[::17].itertuples():
-        fit = np.exp(log_fit(one.text, colors[one.dataset, one.item_id]))
-        np.testing.assert_allclose(literal[one.dataset, one.output_id], fit / fit.sum(), rtol=1e-6)
+        fit = np.exp(log_fit(one.text, colors[one.item_id]))
+        np.testing.assert_allclose(literal[one.output_id], fit / fit.sum(), rtol=1e-6)
 
 
 def test_the_ideal_listener_turns_the_speaker_round():
@@ -120,26 +123,26 @@ def test_the_ideal_listener_turns_the_speaker_round():
 
 
 def test_truth_is_calibrated(world):
-    truth = world.truth
-    sums = truth.groupby(["dataset", "output_id"])[["literal", "ideal", "success"]].sum()
+    truth = every_truth(world)
+    sums = truth.groupby("output_id")[["literal", "ideal", "success"]].sum()
     np.testing.assert_allclose(sums, 1)
-    assert (truth.groupby(["dataset", "output_id"])["is_target"].sum() == 1).all()
+    assert (truth.groupby("output_id")["is_target"].sum() == 1).all()
     np.testing.assert_allclose(truth["success"], 0.9 * truth["ideal"] + 0.1 / 3)
-    rounds = truth[truth["dataset"] == ROUNDS]
+    rounds = pd.concat(one.truth["states"] for one in world.related.values())
     # States to which the ideal listener gives much are the target as often as it says.
     off = rounds["is_target"] - rounds["ideal"]
     high = rounds["ideal"] > 0.8
     assert abs(off[high].mean()) < 4 * off[high].std() / np.sqrt(high.sum())
-    targets = truth[truth["is_target"] & (truth["dataset"] == DATASET)]
-    fresh = world.study.judgments[world.study.judgments["dimension"] == "fresh_success"]
-    joined = fresh.merge(targets, on=["dataset", "output_id"], validate="many_to_one")
+    targets = world.truth["states"].query("is_target")
+    fresh = world.judgments[world.judgments["dimension"] == "fresh_success"]
+    joined = fresh.merge(targets, on="output_id", validate="many_to_one")
     error = joined["value"] - joined["success"]
     assert abs(error.mean()) < 4 * error.std() / np.sqrt(len(error))
 
 
 def test_qualities_are_what_their_names_say(world):
-    targets = world.truth[world.truth["is_target"] & (world.truth["dataset"] == DATASET)]
-    joined = targets.merge(world.study.outputs, on=["dataset", "output_id"])
+    targets = world.truth["states"].query("is_target")
+    joined = targets.merge(world.outputs, on="output_id")
     ideal = joined.groupby("system")["ideal"].mean()
     assert ideal["descriptive"] > 0.8
     assert 0.3 < ideal["ambiguous"] < 0.6
@@ -148,9 +151,9 @@ def test_qualities_are_what_their_names_say(world):
 
 def test_lapses_alone_leave_listeners_at_chance():
     world = color_world(n_contexts=60, lapse=1, n_rounds={}, seed=0)
-    fresh = world.study.judgments.query("dimension == 'fresh_success'")["value"]
+    fresh = world.judgments.query("dimension == 'fresh_success'")["value"]
     assert abs(fresh.mean() - 1 / 3) < 4 * np.sqrt(2 / 9 / len(fresh))
-    assert not world.rounds
+    assert not world.related
 
 
 def test_word_order_matters():

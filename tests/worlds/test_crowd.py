@@ -18,7 +18,7 @@ def crowd():
 
 
 def test_the_crowd_is_laid_out_as_the_release():
-    study = review_crowd(n_truth=0, seed=1).study
+    study = review_crowd(n_truth=0, seed=1)
     outputs, judgments = study.outputs, study.judgments
     sizes = outputs["system"].value_counts().to_dict()
     assert sizes == {"human": 1800} | dict.fromkeys(CROWD_SYSTEMS, 150)
@@ -42,10 +42,10 @@ def test_the_crowd_is_laid_out_as_the_release():
 def test_one_seed_is_one_crowd(crowd):
     again = review_crowd(systems=SMALL, n_outputs=50, n_truth=2000, seed=3)
     other = review_crowd(systems=SMALL, n_outputs=50, n_truth=0, seed=4)
-    pd.testing.assert_frame_equal(crowd.study.judgments, again.study.judgments)
-    pd.testing.assert_frame_equal(crowd.truth, again.truth)
-    assert not crowd.study.outputs["text"].equals(other.study.outputs["text"])
-    assert other.truth.empty
+    pd.testing.assert_frame_equal(crowd.judgments, again.judgments)
+    pd.testing.assert_frame_equal(crowd.truth["systems"], again.truth["systems"])
+    assert not crowd.outputs["text"].equals(other.outputs["text"])
+    assert other.truth is None
 
 
 def test_the_probability_of_real_is_that_of_simulated_annotators():
@@ -61,8 +61,8 @@ def test_the_probability_of_real_is_that_of_simulated_annotators():
 def test_a_large_crowd_says_what_is_true():
     # 800 outputs of each system: every estimate within 4 of its standard errors.
     world = review_crowd(systems=SMALL, n_outputs=800, n_votes=3, n_truth=10_000, seed=5)
-    truth = world.truth.set_index("system")
-    study = Study(world.study.outputs, world.study.judgments)
+    truth = world.truth["systems"].set_index("system")
+    study = Study(world.outputs, world.judgments)
     for rule, name in [("votes", "quality"), ("majority", "majority_quality")]:
         found = accuracy(study, rule=rule, n_votes=3).set_index("row")
         expected = (1 - truth.loc[SMALL, name]).to_dict() | {"real": truth.loc["human", name]}
@@ -82,14 +82,14 @@ def test_a_large_crowd_says_what_is_true():
 
 
 def test_half_of_the_crowd_predicts_the_other():
-    study = review_crowd(n_outputs=100, n_truth=0, seed=6).study
+    study = review_crowd(n_outputs=100, n_truth=0, seed=6)
     table = split_half(Study(study.outputs, study.judgments), n_splits=20, n_resamples=50, seed=0)
     full = table[(table["unit"] == "system") & (table["quantity"] == "full")]
     assert (full["estimate"] > 0.8).all()
 
 
 def test_truth_knows_what_is_certain(crowd):
-    truth = crowd.truth.set_index("system")
+    truth = crowd.truth["systems"].set_index("system")
     assert truth.index.tolist() == ["human", *SMALL]
     assert truth["is_human"].tolist() == [True, False, False, False, False]
     assert truth.loc[["human", "grammar_t0.5", "memorizer_50"], "inside"].tolist() == [1, 1, 1]
@@ -116,8 +116,8 @@ def test_where_no_text_is_inside_there_is_no_log_probability():
 def test_retrieval_answers_to_what_people_write_about():
     systems = review_systems(["retrieval"], seed=0)
     world = review_crowd(systems=systems, n_outputs=10, n_truth=500, seed=0)
-    assert world.study.outputs["text"].str.len().gt(0).all()
-    assert world.truth.loc[1, "inside"] == 1
+    assert world.outputs["text"].str.len().gt(0).all()
+    assert world.truth["systems"].loc[1, "inside"] == 1
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from nlgbench.worlds import reviews as worlds
 
 def test_tables_are_complete_and_the_humans_are_scored_by_every_model():
     world = worlds.gaussian_world(n_outputs=30, n_annotators=5, seed=1)
-    outputs, logprobs, judgments = world.study.outputs, world.study.logprobs, world.study.judgments
+    outputs, logprobs, judgments = world.outputs, world.logprobs, world.judgments
     assert outputs["system"].value_counts().to_dict() == dict.fromkeys(
         ["human", *worlds.ANNEALED], 30
     )
@@ -23,9 +23,9 @@ def test_tables_are_complete_and_the_humans_are_scored_by_every_model():
 
 def test_one_seed_is_one_world():
     first, same, other = (worlds.gaussian_world(n_outputs=5, seed=seed) for seed in (4, 4, 5))
-    pd.testing.assert_frame_equal(first.study.judgments, same.study.judgments)
-    pd.testing.assert_frame_equal(first.study.logprobs, same.study.logprobs)
-    assert not first.study.judgments["value"].equals(other.study.judgments["value"])
+    pd.testing.assert_frame_equal(first.judgments, same.judgments)
+    pd.testing.assert_frame_equal(first.logprobs, same.logprobs)
+    assert not first.judgments["value"].equals(other.judgments["value"])
 
 
 def test_truth_of_uncorrelated_shifts_in_closed_form(monkeypatch):
@@ -34,14 +34,14 @@ def test_truth_of_uncorrelated_shifts_in_closed_form(monkeypatch):
     truth = worlds.gaussian_world(
         n_outputs=1, n_annotators=10**4, systems={"s": (0.6, 0.5)}, seed=0
     )
-    row = truth.truth.iloc[0]
+    row = truth.truth["systems"].iloc[0]
     assert row["huse"] == pytest.approx(2 * norm.cdf(-np.sqrt(2) / 2), abs=1e-3)
     assert row["huse_q"] == pytest.approx(2 * norm.cdf(-0.5), abs=1e-3)
     assert row["huse_d"] == 1 + row["huse"] - row["huse_q"]
 
 
 def test_annealing_raises_quality_and_lowers_diversity():
-    truth = worlds.gaussian_world(n_outputs=1, seed=0).truth
+    truth = worlds.gaussian_world(n_outputs=1, seed=0).truth["systems"]
     assert truth["huse_q"].is_monotonic_increasing
     assert truth["huse_d"].is_monotonic_decreasing
     assert truth[["huse", "huse_q", "huse_d"]].stack().between(0, 1).all()
@@ -87,11 +87,11 @@ def test_outputs_of_an_item_share_the_quality_they_are_said_to(shared):
     world = worlds.gaussian_world(
         n_outputs=2000, n_annotators=9, systems={"s": (0.5, 0.5)}, shared_by_item=shared, seed=3
     )
-    mean = world.study.judgments.groupby("output_id")["value"].mean()
-    place = world.study.outputs.assign(mean=world.study.outputs["output_id"].map(mean))
+    mean = world.judgments.groupby("output_id")["value"].mean()
+    place = world.outputs.assign(mean=world.outputs["output_id"].map(mean))
     wide = place.pivot(index="item_id", columns="system", values="mean")
     expected = shared * 0.36 / (0.36 + 1.44 / 9)
     assert wide["human"].corr(wide["s"]) == pytest.approx(expected, abs=0.09)
     assert wide["s"].var() == pytest.approx(0.36 + 1.44 / 9, rel=0.13)
     other = worlds.gaussian_world(n_outputs=2000, n_annotators=9, systems={"s": (0.5, 0.5)}, seed=3)
-    pd.testing.assert_frame_equal(world.truth, other.truth)
+    pd.testing.assert_frame_equal(world.truth["systems"], other.truth["systems"])

@@ -27,26 +27,26 @@ def test_all_systems_share_items_and_humans_are_scored_by_every_model():
     world = worlds.review_world(
         n_outputs=12, n_annotators=3, dimensions=["typicality", "real_or_fake"], n_truth=0, seed=1
     )
-    outputs, logprobs, judgments = world.study.outputs, world.study.logprobs, world.study.judgments
+    outputs, logprobs, judgments = world.outputs, world.logprobs, world.judgments
     n_systems = len(worlds.REVIEW_SYSTEMS)
     assert (outputs.groupby("item_id").size() == n_systems + 1).all()
     assert len(outputs[["item_id", "context"]].drop_duplicates()) == 12
     assert len(logprobs) == 24 * n_systems
-    own = logprobs.merge(outputs, on=["dataset", "output_id"], validate="many_to_one")
+    own = logprobs.merge(outputs, on="output_id", validate="many_to_one")
     assert np.isfinite(own.loc[own["model"] == own["system"], "logprob"]).all()
     votes = judgments.groupby("dimension")["value"].unique()
     assert set(votes["real_or_fake"]) == {0, 1} and set(votes["typicality"]) <= set(range(6))
     assert (judgments.groupby(["output_id", "dimension"]).size() == 3).all()
-    assert world.truth.empty
+    assert world.truth is None
 
 
 def test_one_seed_is_one_world():
     settings = {"systems": ["bigram_t0.5"], "n_outputs": 5, "n_truth": 100}
     first, same, other = (worlds.review_world(**settings, seed=seed) for seed in (4, 4, 5))
     for table in ("outputs", "judgments", "logprobs"):
-        pd.testing.assert_frame_equal(getattr(first.study, table), getattr(same.study, table))
-    pd.testing.assert_frame_equal(first.truth, same.truth)
-    assert not first.study.outputs["text"].equals(other.study.outputs["text"])
+        pd.testing.assert_frame_equal(getattr(first, table), getattr(same, table))
+    pd.testing.assert_frame_equal(first.truth["systems"], same.truth["systems"])
+    assert not first.outputs["text"].equals(other.outputs["text"])
 
 
 @pytest.mark.parametrize("name", ["grammar_t0.7", "leaky_t0.9", "corrupted_0.3", "trigram_t1.0"])
@@ -67,7 +67,7 @@ def test_l_star_where_it_is_known_otherwise():
     # phrases, so L* = E_ref[(1 - p)^m]. Of 50 reviews, p_ref is far below 1/50.
     names = ["corrupted_0.3", "leaky_t1.0", "memorizer_50", "grammar_t1.0"]
     world = worlds.review_world(systems=names, n_outputs=20, n_truth=10_000, seed=6)
-    row = world.truth.set_index("system")
+    row = world.truth["systems"].set_index("system")
     grammar = review_grammar()
     decisions = grammar.decide(20_000, seed=7)
     filled = np.array(
@@ -169,7 +169,7 @@ def test_temperature_trades_diversity_for_quality_until_texts_are_too_typical():
     # so Q falls from the start on the exact grammar, and in the end on the others.
     names = [name for name in worlds.REVIEW_SYSTEMS if name.startswith(("grammar", "leaky", "tri"))]
     world = worlds.review_world(systems=names, n_outputs=5, n_truth=5000, seed=9)
-    row = world.truth.set_index("system")
+    row = world.truth["systems"].set_index("system")
     for kind in ("leaky", "trigram"):
         warm, cool = row.loc[f"{kind}_t1.0"], row.loc[f"{kind}_t0.7"]
         assert cool["huse_q"] > warm["huse_q"] + 4 * cool["huse_q_se"]
@@ -256,7 +256,7 @@ def test_an_atypical_crew_can_be_told_from_the_truth():
     # Seed 1 draws 6 careless annotators of 20: the true HUSE of trigram_t1.0 is .38 with them, as
     # it was printed for the world, where six other crews have .30 to .33.
     world = worlds.review_world(systems=["trigram_t1.0"], n_outputs=5, n_truth=4000, seed=1)
-    row = world.truth.iloc[0]
+    row = world.truth["systems"].iloc[0]
     assert row["n_careless"] == 6
     assert row["huse"] == pytest.approx(0.38, abs=0.015)
     assert row["huse_crews"] == pytest.approx(0.325, abs=0.02)

@@ -70,8 +70,8 @@ def agreement(
     their judgments; alpha Krippendorff's (2004, *Content Analysis*, 2nd ed., chapter 11), where
     judgments do. Intervals are those of `accuracy`. A low kappa within one class can
     come with high agreement: where nearly all votes are the same, chance agreement is high, too.
-    In 286 crowds of 12 systems (`worlds.crowd`) 95% intervals held the true kappa in .92 to .95
-    of cases for single systems, .88 for one with nine of ten votes "fake".
+    In 500 simulated crowds of each of five layouts (docs/meta-evaluation.md) 95% intervals held
+    the true value in .89 to .96 of cases; least for single systems whose votes are nearly alike.
 
     Examples
     --------

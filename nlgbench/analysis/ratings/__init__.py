@@ -1,24 +1,27 @@
-"""Skill ratings of systems, from comparisons taken as games.
+"""Ratings of systems, from comparisons or preferences taken as games.
 
-What is handed out here is in `skill` and `glicko`. Games, win rates and points against references
-are in `games`, ratings that no order of games changes in `bradley_terry`, who plays whom in
-`pairing`.
+`games` reads them, `bradley_terry` rates in no order and `glicko` in one, `rating` is what users
+call: `rate`, and how far an order may be trusted.
 """
 
+from nlgbench.analysis.ratings.bradley_terry import win_rates
 from nlgbench.analysis.ratings.glicko import glicko2_update
-from nlgbench.analysis.ratings.skill import (
-    elo,
-    glicko2,
+from nlgbench.analysis.ratings.rating import (
+    Convergence,
+    Tournament,
+    convergence,
     order_stability,
-    rating_intervals,
-    ratings_table,
+    rate,
+    tournament,
 )
 
 __all__ = [
-    "elo",
-    "glicko2",
+    "Convergence",
+    "Tournament",
+    "convergence",
     "glicko2_update",
     "order_stability",
-    "rating_intervals",
-    "ratings_table",
+    "rate",
+    "tournament",
+    "win_rates",
 ]

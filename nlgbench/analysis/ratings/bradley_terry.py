@@ -1,4 +1,12 @@
-"""Bradley-Terry with ties (Davidson): ratings that no order of games changes, with intervals."""
+"""Bradley-Terry with ties (Davidson), and win rates, with intervals over other outputs.
+
+One output is a in one game and b in another, so games depend on each other through either: the
+variances here are dyadic.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -13,143 +21,281 @@ from scipy.sparse.csgraph import (
 from scipy.special import softmax, xlogy
 from scipy.stats import norm, t
 
-from nlgbench.analysis.ratings.dyadic import (
-    FEW,
-    Clusters,
-    check_clusters,
-    covariance,
-    n_clusters,
-    sides,
-)
-from nlgbench.analysis.ratings.games import (
-    Floats,
-    Ints,
-    Outcome,
-    as_arrays,
-    by_comparator,
-    games,
-)
+from nlgbench.analysis.ratings.games import Floats, Ints, Of, Outcome, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
 from nlgbench.inference import check_coverage
+from nlgbench.names import known
+from nlgbench.study import Study
+
+Clusters = Literal["items", "outputs", "annotators", "games"]
+#: With fewer clusters than this, intervals carry a reason.
+FEW = 6
 
 
-def bradley_terry(
-    comparisons: pd.DataFrame,
-    outputs: pd.DataFrame | None = None,
-    *,
-    outcome: Outcome = "argmax",
-    clusters: Clusters = "items",
-    level: float = 0.95,
-    seed: int | np.random.Generator | None = None,
-) -> pd.DataFrame:
-    """Fit Bradley-Terry abilities by maximum likelihood, ties by Davidson's rule.
-
-    Parameters
-    ----------
-    comparisons, outputs, outcome, seed
-        As in `games.games`. Expected outcomes are shares of a win, a tie and a loss.
-    clusters : {"items", "outputs", "games"}
-        What is drawn anew in other samples. ``"items"``: the items of *both* outputs of a game;
-        without `outputs`, the comparison's. Each output is of one item, so it takes in what
-        ``"outputs"`` does, and what outputs of different systems for one item share. ``"outputs"``:
-        where all are of one item, or items share nothing. ``"games"``: other games of these very
-        outputs, if the model holds; it knows nothing of other texts, and is not for expected
-        outcomes, which vary less than games.
-    level : float
-        Coverage asked for, between 0 and 1.
-
-    Returns
-    -------
-    DataFrame
-        A row per system: dataset, comparator, system, rating (points, of mean 1500, 173.7 per nat
-        of log-odds, so that it stands beside Glicko-2's; higher is better), se, ci_low, ci_high (of
-        the rating against the mean of all systems), level, covers (`clusters`), n_clusters (of the
-        system's own outputs), tie (Davidson's nu: 0 without ties; 2 where equals tie half the
-        time), n_games, reason (why numbers are NaN or doubtful, or "").
-
-    Raises
-    ------
-    ValueError
-        As `games.games`, or when an option is unknown or out of range.
-
-    Notes
-    -----
-    Davidson (1970), doi:10.1080/01621459.1970.10481082: win, tie and loss of i against j have
-    probabilities in proportion to ``p_i``, ``nu sqrt(p_i p_j)`` and ``p_j``; without ties it is
-    Bradley and Terry (1952), doi:10.2307/2334029. The estimate is infinite, and so all is NaN,
-    where some systems never lose to the rest (Ford 1957, doi:10.2307/2308513), or where wins and
-    ties fit a ladder: abilities whose distance is at least one rung where one system wins, and at
-    most one where they tie.
-
-    The interval is for the ratings over all outputs that these systems could give, as this
-    comparator sees them; the model need not hold. One output is a in one game and b in another, so
-    games depend on each other through either: the covariance is ``H^- M H^-``, H the information, M
-    that of the scores by `dyadic.covariance`; the interval takes Student's t with one degree of
-    freedom less than the system with the fewest clusters has. In the layout of notebook 06's
-    reviews (60 outputs of each of 12 systems, 100 or 200 games of each two) 95% intervals held the
-    truth in .953 and .951 of 500 simulations (`benchmarks/ratings.py`), with clusters of games in
-    .55 and .43 of 100. Exchanging a and b, or rows, changes nothing.
-
-    Examples
-    --------
-    Three wins and one loss: log-odds of ln 3, halves of it on either side of the mean.
-
-    >>> row = {"dataset": "d", "output_a": "x", "output_b": "y", "comparator": "c", "prob_tie": 0}
-    >>> table = pd.DataFrame([{**row, "item_id": n, "prob_a": int(n > "0"), "prob_b": int(n == "0")}
-    ...                       for n in "0123"])
-    >>> found = bradley_terry(table)
-    >>> found["rating"].round(2).tolist(), bool(round(found["se"][0] / POINTS, 4) == 0.7698)
-    ([1595.42, 1404.58], True)
-    """
-    check_clusters(clusters, outputs)
-    check_coverage(level, "level")
+def which_clusters(played: pd.DataFrame, clusters: Clusters | None, outcome: Outcome) -> Clusters:
+    """Choose clusters where none are named, and refuse those that the games do not know."""
+    there: dict[Clusters, bool] = {
+        "annotators": "annotator_id" in played,
+        "items": "item_a" in played or "item_id" in played,
+        "outputs": "output_a" in played,
+        "games": True,
+    }
+    if clusters is None:
+        return next(name for name, known_here in there.items() if known_here)
+    known(clusters, list(there), "clusters")
+    if not there[clusters]:
+        raise ValueError(
+            f"clusters={clusters!r} needs to know whose they are: give a study, or a table with "
+            "output_a and output_b, item_a and item_b, or annotator_id; or take clusters='games'."
+        )
     if clusters == "games" and outcome == "expected":
         raise ValueError(
             "expected outcomes vary less than games, so clusters='games' would be wrong: use "
             "clusters='items', or outcome='sampled'."
         )
+    return clusters
+
+
+def sides(played: pd.DataFrame, clusters: Clusters) -> tuple[Ints, Ints]:
+    """Give numbers to the clusters of both sides of each game."""
+    name = {"items": "item", "outputs": "output"}.get(clusters, "")
+    if f"{name}_a" in played:
+        both = pd.concat([played[f"{name}_a"], played[f"{name}_b"]])
+        one, other = pd.factorize(both)[0].reshape(2, -1)
+        return one, other
+    one = pd.factorize(played["annotator_id" if clusters == "annotators" else "item_id"])[0]
+    return one, one
+
+
+def bradley_terry(
+    played: pd.DataFrame, *, clusters: Clusters = "items", confidence: float = 0.95
+) -> pd.DataFrame:
+    """Fit abilities of the systems in one comparator's games by maximum likelihood.
+
+    Davidson (1970), doi:10.1080/01621459.1970.10481082: win, tie and loss of i against j have
+    probabilities in proportion to ``p_i``, ``nu sqrt(p_i p_j)`` and ``p_j``; without ties it is
+    Bradley and Terry (1952), doi:10.2307/2334029. The covariance is ``H^- M H^-``, H the
+    information, M that of the scores by `covariance`; the interval takes Student's t with one
+    degree of freedom less than the system with the fewest clusters has.
+    """
+    systems, a, b, results = as_arrays(played)
+    n = len(systems)
+    number = n_games = np.bincount(np.append(a, b))
+    quantile = norm.ppf(0.5 + confidence / 2)
+    if clusters != "games":
+        one, other = sides(played, clusters)
+        number = n_clusters(np.append(a, b), np.append(one, other))
+        quantile = t.ppf(0.5 + confidence / 2, number.min() - 1)
+    ability, variance, tie = np.full(n, np.nan), np.full(n, np.nan), float("nan")
+    reason = np.full(n, _why_infinite(a, b, results, n), dtype=object)
+    if not reason[0]:
+        ability, log_tie = _fit(a, b, results, n)
+        tie = float(np.exp(log_tie))
+        bread = _bread(a, b, ability, log_tie)
+        if clusters == "games":
+            variance = np.diag(bread)[:n]
+        else:
+            design = _design(a, b, n)
+            scores = _slopes(design, results - _probabilities(design, ability, log_tie), log_tie)
+            shares = _shares(design, ability, log_tie)
+            variance = np.diag(bread @ covariance(scores, shares, one, other) @ bread)[:n]
+        reason = np.select(
+            [np.isnan(variance), variance <= 0, np.full(n, number.min() < FEW)],
+            [
+                f"one {clusters[:-1]} is in all games of some system, so there is no interval",
+                "the variance comes out negative, so there is no interval: play more games",
+                f"few {clusters}: a system has {number.min()}",
+            ],
+            "",
+        )
+    se = POINTS * np.sqrt(np.where(variance > 0, variance, np.nan))
+    rating = START + POINTS * ability
+    table = pd.DataFrame({"system": systems, "rating": rating})
+    table = table.assign(ci_low=rating - quantile * se, ci_high=rating + quantile * se)
+    table = table.assign(confidence=confidence, covers=clusters, n_games=n_games, se=se)
+    return table.assign(n_clusters=number, tie=tie, reason=reason)
+
+
+def win_rates(
+    study: Study | pd.DataFrame,
+    *,
+    of: Of = "comparisons",
+    outcome: Outcome = "argmax",
+    clusters: Clusters | None = None,
+    dimension: str | None = None,
+    confidence: float = 0.95,
+    seed: int | np.random.Generator = 0,
+) -> pd.DataFrame:
+    """Say how often each system beats each other.
+
+    Parameters
+    ----------
+    study, of, outcome, clusters, dimension, confidence, seed
+        As in `nlgbench.rate`.
+
+    Returns
+    -------
+    DataFrame
+        Two rows for each pair that played, one from either side: comparator, system, opponent,
+        n_games, win, tie, loss (shares of the games), win_rate (win + tie / 2; above .5 is better),
+        ci_low, ci_high (of win_rate), confidence, covers (the clusters), n_clusters (of the side
+        that has fewer), reason (why an interval is missing or doubtful, or "").
+
+    Raises
+    ------
+    ValueError
+        As `nlgbench.rate`.
+
+    Notes
+    -----
+    An output plays several games, so games tell less than their number. Intervals are Wilson's
+    (1927, doi:10.1080/01621459.1927.10502953) with the effective number of games ``n* = r (1 - r) /
+    V`` in place of their number (Franco, Little, Louis and Slud 2019, doi:10.1093/jssam/smy019), r
+    the rate and V its variance, and Student's t. Where only the item of a whole game is known, or
+    nothing, the number of items, or of games, counts. Intervals are one at a time: among many pairs
+    some miss.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": [*"aaaa"]})
+    >>> win_rates(table)[["system", "win_rate", "ci_low", "ci_high"]].round(3).values.tolist()
+    [['x', 1.0, 0.51, 1.0], ['y', 0.0, 0.0, 0.49]]
+    """
+    check_coverage(confidence, "confidence")
+    all_played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=seed)
+    over = which_clusters(all_played, clusters, "argmax")
     found = []
-    for names, rows in by_comparator(games(comparisons, outputs, outcome=outcome, seed=seed)):
-        systems, a, b, results = as_arrays(rows)
-        n = len(systems)
-        number = n_games = np.bincount(np.append(a, b))
-        quantile = norm.ppf(0.5 + level / 2)
-        if clusters != "games":
-            one, other = sides(rows, clusters)
-            number = n_clusters(np.append(a, b), np.append(one, other))
-            quantile = t.ppf(0.5 + level / 2, number.min() - 1)
-        ability, variance, tie = np.full(n, np.nan), np.full(n, np.nan), float("nan")
-        reason = np.full(n, _why_infinite(a, b, results, n), dtype=object)
-        if not reason[0]:
-            ability, log_tie = _fit(a, b, results, n)
-            tie = float(np.exp(log_tie))
-            bread = _bread(a, b, ability, log_tie)
-            if clusters == "games":
-                variance = np.diag(bread)[:n]
-            else:
-                design = _design(a, b, n)
-                scores = _slopes(
-                    design, results - _probabilities(design, ability, log_tie), log_tie
-                )
-                shares = _shares(design, ability, log_tie)
-                variance = np.diag(bread @ covariance(scores, shares, one, other) @ bread)[:n]
-            reason = np.select(
-                [np.isnan(variance), variance <= 0, np.full(n, number.min() < FEW)],
-                [
-                    f"one {clusters[:-1]} is in all games of some system, so there is no interval",
-                    "the variance comes out negative, so there is no interval: play more games",
-                    f"few {clusters}: a system has {number.min()}",
-                ],
-                "",
-            )
-        se = POINTS * np.sqrt(np.where(variance > 0, variance, np.nan))
-        rating = START + POINTS * ability
-        table = pd.DataFrame({"system": systems, "rating": rating, "se": se})
-        low, high = rating - quantile * se, rating + quantile * se
-        table = table.assign(ci_low=low, ci_high=high, level=level, covers=clusters)
-        table = table.assign(n_clusters=number, tie=tie, n_games=n_games, reason=reason)
-        found.append(table.assign(**names)[[*names, *table.columns]])
-    return pd.concat(found, ignore_index=True)
+    for comparator, played in all_played.groupby("comparator"):
+        systems, a, b, results = as_arrays(played)
+        # First from the side of the system whose name comes first, then from the other.
+        turned = a > b
+        results = np.where(turned[:, None], results[:, ::-1], results)
+        met = np.column_stack([np.minimum(a, b), np.maximum(a, b)])
+        pairs, group = np.unique(met, axis=0, return_inverse=True)
+        score = results @ [1, 0.5, 0]
+        if over == "games" or (over == "items" and "item_a" not in played):
+            n = np.bincount(group).astype(np.float64)
+            if over == "items":
+                n = n_clusters(group, sides(played, "items")[0]).astype(np.float64)
+            rate = np.bincount(group, score) / np.bincount(group)
+            low, high = wilson(rate, n, norm.ppf(0.5 + confidence / 2))
+            reason = [f"few {over}: {each:.0f}" if each < FEW else "" for each in n]
+            one = pd.DataFrame({"win_rate": rate, "ci_low": low, "ci_high": high})
+            one = one.assign(n_clusters=n.astype(np.int64), reason=reason)
+        else:
+            a_of, b_of = sides(played, over)
+            own, others = np.where(turned, b_of, a_of), np.where(turned, a_of, b_of)
+            options = {"confidence": confidence, "clusters": over}
+            one = rate_intervals(group, score, own, others, **options)  # type: ignore[arg-type]
+        one["n_games"] = np.bincount(group)
+        for kind, column in zip(("win", "tie", "loss"), results.T, strict=True):
+            one[kind] = np.bincount(group, column) / one["n_games"]
+        turn = {"win": "loss", "loss": "win", "ci_low": "ci_high", "ci_high": "ci_low"}
+        other = one.rename(columns=turn)
+        ends = ["win_rate", "ci_low", "ci_high"]
+        other[ends] = 1 - other[ends]
+        both = pd.concat([one, other]).assign(confidence=confidence, covers=over)
+        both = both.assign(comparator=comparator)
+        both["system"] = np.array(systems)[pairs.T.ravel()]
+        both["opponent"] = np.array(systems)[pairs[:, ::-1].T.ravel()]
+        found.append(both.sort_values(["system", "opponent"]))
+    columns = ["comparator", "system", "opponent", "n_games", "win", "tie", "loss", "win_rate"]
+    columns += ["ci_low", "ci_high", "confidence", "covers", "n_clusters", "reason"]
+    return pd.concat(found, ignore_index=True)[columns]
+
+
+def covariance(scores: csr_array, shares: csr_array, one: Ints, other: Ints) -> Floats:
+    """Estimate the covariance of the sums of `scores`, over games that share outputs.
+
+    Aronow, Samii and Assenova (2015, section 3, doi:10.1093/pan/mpv018): ``sum_c u_c u_c' -
+    sum_{c < d} u_cd u_cd'``, u_c the sum of the scores of all games that cluster c is in, u_cd of
+    those between c and d, which stand in both. Where every game is within one cluster it is the
+    usual cluster variance; where no cluster is on both sides, that clustered in two ways (Cameron,
+    Gelbach and Miller 2011, doi:10.1198/jbes.2010.07136). Scores must not depend on who is called
+    a. As a difference of two sums of squares its diagonal can be negative; it is NaN for a
+    parameter on which one cluster has all the information.
+
+    The fit has moved toward each cluster, the more so the more it holds of the information. So each
+    entry of u is divided by one minus the share that its games hold of that parameter's (`shares`):
+    to first order what changes when they are left out, as with the jackknife (Bell and McCaffrey
+    2002, *Survey Methodology* 28(2), for clusters of one kind). A factor n / (n - 1) knows nothing
+    of items that stand on both sides: with 10 and 20 of them coverage of 95% intervals was .91 and
+    .92, and is .95 with shares (six systems, 500 and more simulations).
+    """
+    own, shared = _sums(scores, shares, one, other)
+    return (own.T @ own - shared.T @ shared).toarray()
+
+
+def _sums(
+    scores: csr_array, shares: csr_array, one: Ints, other: Ints
+) -> tuple[csr_array, csr_array]:
+    """Sum adjusted scores by cluster, and by pair of different clusters."""
+    n = len(one)
+    game, between = np.arange(n), np.flatnonzero(one != other)
+    low, high = np.minimum(one, other)[between], np.maximum(one, other)[between]
+    code = low.astype(np.int64) * (high.max(initial=0) + 1) + high
+    pair = np.unique(code, return_inverse=True)[1]
+
+    def adjusted(label: Ints, of: Ints) -> csr_array:
+        shape = (int(label.max(initial=-1)) + 1, n)
+        to_sums = csr_array((np.ones(len(of)), (label, of)), shape=shape)
+        total, share = to_sums @ scores, csr_array(to_sums @ shares)
+        left = 1 - share.data
+        share.data = share.data / np.where(left > 1e-9, left, np.nan)
+        return csr_array(total + total.multiply(share))
+
+    own = adjusted(np.append(one, other[between]), np.append(game, between))
+    return own, adjusted(pair, between)
+
+
+def n_clusters(group: Ints, cluster: Ints) -> Ints:
+    """Count the different clusters of each group 0, 1, ..."""
+    size = cluster.max() + 1
+    return np.bincount(np.unique(group * size + cluster) // size)
+
+
+def rate_intervals(
+    group: Ints, score: Floats, one: Ints, other: Ints, *, confidence: float, clusters: str
+) -> pd.DataFrame:
+    """Put intervals around each group's mean score, as `win_rates` says: a row per group.
+
+    `one` and `other` are the clusters of the first side's output and of the other's. Where all
+    games end alike there is no variance, and as many games as clusters count; `reason` says so.
+    """
+    n_games = np.bincount(group)
+    rate = np.bincount(group, score) / n_games
+    at = (np.arange(len(group)), group)
+    rest = csr_array(((score - rate[group]) / n_games[group], at))
+    own, shared = _sums(rest, csr_array((1 / n_games[group], at)), one, other)
+    variance = own.power(2).sum(axis=0) - shared.power(2).sum(axis=0)
+    least = np.minimum(n_clusters(group, one), n_clusters(group, other))
+    spread = rate * (1 - rate)
+    flat = ~np.isnan(variance) & ((variance <= 0) | (spread <= 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effective = np.where(flat, least, spread / variance)
+        q = t.ppf(0.5 + confidence / 2, least - 1)
+    low, high = wilson(rate, effective, q)
+    name = clusters.removesuffix("s")
+    reason = np.select(
+        [np.isnan(low), least < FEW, flat],
+        [
+            f"one {name} is in all games, so there is no interval",
+            [f"few {clusters}: {number}" for number in least],
+            [f"games do not differ enough: the interval is that of {n} games" for n in least],
+        ],
+        "",
+    )
+    return pd.DataFrame(
+        {"win_rate": rate, "ci_low": low, "ci_high": high, "n_clusters": least, "reason": reason}
+    )
+
+
+def wilson(rate: Floats, n: Floats, quantile: Floats | float) -> tuple[Floats, Floats]:
+    """Put Wilson's interval around rates of n games, or of so many effective ones."""
+    weight = quantile**2 / n
+    middle = (rate + weight / 2) / (1 + weight)
+    half = np.sqrt(weight * (rate * (1 - rate) + weight / 4)) / (1 + weight)
+    return np.clip(middle - half, 0, rate), np.clip(middle + half, rate, 1)
 
 
 def _probabilities(design: csr_array, ability: Floats, log_tie: float) -> Floats:

@@ -1,12 +1,18 @@
-"""Glicko-2: how a rating changes after a period of games."""
+"""Ratings of games played one after the other: Glicko-2, and Elo beside it."""
+
+from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.special import expit
+from scipy.stats import norm
+
+from nlgbench.analysis.ratings.games import as_arrays
 
 #: Points of rating per nat of log-odds: 400 / ln 10.
 POINTS = 400 / math.log(10)
@@ -93,20 +99,7 @@ def glicko2_update(
 def check_start(
     rating: float, deviation: float, volatility: float, tau: float, tie_ratio: float | None
 ) -> None:
-    """Refuse numbers that no rating can start from.
-
-    Parameters
-    ----------
-    rating, deviation, volatility, tau : float
-        As in `glicko2_update`.
-    tie_ratio : float or None
-        As in `ratings.glicko2`.
-
-    Raises
-    ------
-    ValueError
-        With the numbers.
-    """
+    """Refuse numbers that no rating can start from."""
     if not (math.isfinite(rating) and 0 < deviation < math.inf and tau > 0):
         raise ValueError(
             "rating must be finite, deviation and tau positive. Got "
@@ -124,59 +117,99 @@ def check_start(
         )
 
 
-def weight(phi: Any) -> Any:
-    """Say how much less a game tells when the opponent's skill is uncertain: Glickman's g.
+def glicko2(
+    played: pd.DataFrame,
+    *,
+    period: Literal["game", "all"] = "game",
+    tie_ratio: float | None = None,
+    volatility: float = 0.0,
+    deviation: float = 350.0,
+    tau: float = 0.5,
+    seed: int | np.random.Generator | None = None,
+) -> pd.DataFrame:
+    """Rate the systems of one comparator's games: system, rating, deviation, volatility, n_games.
 
-    Parameters
-    ----------
-    phi : float or ndarray
-        The opponent's deviation, nats.
-
-    Returns
-    -------
-    float or ndarray
-        Between 0 and 1.
+    Both systems of a game are updated from what held before it. Frozen systems have volatility 0,
+    so that deviations do not grow while a system does not play. The deviation does not depend on
+    the outcome, so a tie narrows it as a win does. Without a seed games come in the table's order.
+    In one period (``"all"``) the order does not matter, but every opponent counts as unknown, so
+    that with many games distances are half as large again as they should be.
     """
+    systems, a, b, results = as_arrays(played)
+    state = start(len(systems), deviation, volatility)
+    if period == "all":
+        state = _one_period(a, b, results, state, tau)
+    else:
+        order = np.arange(len(a))
+        if seed is not None:
+            order = np.random.default_rng(seed).permutation(len(a))
+        play_all(a[order], b[order], results[order], state, tie_ratio=tie_ratio, tau=tau)
+    return as_table(systems, state, np.bincount(np.append(a, b)))
+
+
+def elo(
+    played: pd.DataFrame, *, step: float = 32.0, seed: int | np.random.Generator | None = None
+) -> pd.DataFrame:
+    """Rate by Elo, as `glicko2` does; deviation and volatility are NaN, as it has none.
+
+    Elo (1978), *The Rating of Chessplayers, Past and Present*: ``R' = R + K (s - E)``, ``E = 1 / (1
+    + 10 ** ((R_j - R) / 400))``; K (`step`) never shrinks, so late games count most.
+    """
+    systems, a, b, results = as_arrays(played)
+    n_games = np.bincount(np.append(a, b))
+    if seed is not None:
+        order = np.random.default_rng(seed).permutation(len(a))
+        a, b, results = a[order], b[order], results[order]
+    mu = [0.0] * len(systems)
+    scores = (results @ [1, 0.5, 0]).tolist()
+    for one, other, score in zip(a.tolist(), b.tolist(), scores, strict=True):
+        change = step / POINTS * (score - expected_score(mu[one] - mu[other]))
+        mu[one] += change
+        mu[other] -= change
+    missing = [math.nan] * len(systems)
+    return as_table(systems, (mu, missing, missing), n_games)
+
+
+def with_intervals(ratings: pd.DataFrame, confidence: float) -> pd.DataFrame:
+    """Move ratings to a mean of 1500, and put -+ z deviations around them.
+
+    Games tell differences only. Glicko-2 leaves out that ratings drift together, so the interval is
+    for the rating against the mean of the rated systems. It says where that would settle with more
+    games of the same outputs, and takes games for independent: those of one output are not.
+    """
+    rating = ratings["rating"] + (START - ratings["rating"].mean())
+    half = norm.ppf(0.5 + confidence / 2) * ratings["deviation"]
+    return ratings.assign(
+        rating=rating,
+        ci_low=rating - half,
+        ci_high=rating + half,
+        confidence=confidence,
+        covers="games",
+    )
+
+
+def as_table(systems: list[str], state: State, n_games: NDArray[np.int64]) -> pd.DataFrame:
+    """Turn what `play` keeps into a table of ratings."""
+    mu, phi, sigma = (np.array(column) for column in state)
+    table = pd.DataFrame({"system": systems, "rating": START + POINTS * mu})
+    return table.assign(deviation=POINTS * phi, volatility=sigma, n_games=n_games)
+
+
+def weight(phi: Any) -> Any:
+    """Say how much less a game tells when the opponent's skill is uncertain: Glickman's g."""
     return (1 + 3 / math.pi**2 * phi * phi) ** -0.5
 
 
 def expected_score(gap: float) -> float:
-    """Say how likely a win is.
-
-    Parameters
-    ----------
-    gap : float
-        Own skill minus the opponent's, nats.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; gaps beyond 700 nats count as 700, where an exponential would overflow.
-    """
+    """Say how likely a win is."""
+    # Beyond 700 nats an exponential overflows.
     return 1 / (1 + math.exp(min(-gap, 700.0)))
 
 
 def after(
     mu: float, phi: float, sigma: float, information: float, surprise: float, tau: float
 ) -> tuple[float, float, float]:
-    """Update one system, in nats, from sums over its games.
-
-    Parameters
-    ----------
-    mu, phi, sigma : float
-        Rating (from the start), deviation and volatility.
-    information : float
-        Sum of ``g^2 E (1 - E)``.
-    surprise : float
-        Sum of ``g (s - E)``.
-    tau : float
-        As in `glicko2_update`.
-
-    Returns
-    -------
-    tuple of (float, float, float)
-        The three after the period.
-    """
+    """Update one system, in nats, from the sums of ``g^2 E (1 - E)`` and ``g (s - E)``."""
     if sigma > 0:
         if information > 0:
             sigma = _volatility(phi, sigma, information, surprise, tau)
@@ -216,21 +249,22 @@ def _volatility(phi: float, sigma: float, information: float, surprise: float, t
 
 
 def start(n: int, deviation: float, volatility: float) -> State:
-    """Start systems of which nothing is known.
-
-    Parameters
-    ----------
-    n : int
-        How many.
-    deviation, volatility : float
-        In points, and in nats.
-
-    Returns
-    -------
-    tuple of lists
-        mu, phi and sigma of each.
-    """
+    """Start systems of which nothing is known."""
     return [0.0] * n, [deviation / POINTS] * n, [volatility] * n
+
+
+def play_all(
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    results: NDArray[np.float64],
+    state: State,
+    *,
+    tie_ratio: float | None,
+    tau: float = 0.5,
+) -> None:
+    """Play games one after the other, each a period of its own."""
+    for one, other, result in zip(a.tolist(), b.tolist(), results.tolist(), strict=True):
+        play(one, other, result, state, tie_ratio=tie_ratio, tau=tau)
 
 
 def play(
@@ -240,28 +274,9 @@ def play(
     state: State,
     *,
     tie_ratio: float | None,
-    tau: float,
+    tau: float = 0.5,
 ) -> None:
-    """Let two systems play one game, a period of its own, and update both in place.
-
-    Parameters
-    ----------
-    a, b : int
-        Places of the two in the lists of `state`.
-    result : sequence of float
-        Win, tie and loss of a; they sum to 1.
-    state : tuple of lists
-        What `start` gives; the three of both systems are replaced.
-    tie_ratio, tau
-        As in `ratings.glicko2`.
-
-    Examples
-    --------
-    >>> state = start(2, 350, 0)
-    >>> play(0, 1, (1, 0, 0), state, tie_ratio=None, tau=0.5)
-    >>> state[0][0] == -state[0][1] > 0
-    True
-    """
+    """Let two systems play one game (win, tie and loss of a), and update both in place."""
     mu, phi, sigma = state
     gap = mu[a] - mu[b]
     updates = []
@@ -282,29 +297,7 @@ def play(
 def surprise_of(
     result: Sequence[float], lead: float, expected: float, tie_ratio: float | None
 ) -> float:
-    """Say how much better a game went than expected: score minus expectation.
-
-    Parameters
-    ----------
-    result : sequence of float
-        Win, tie and loss; they sum to 1.
-    lead : float
-        Rating minus the opponent's: the paper's rule for ties asks for its sign.
-    expected : float
-        Expected score.
-    tie_ratio
-        As in `ratings.glicko2`.
-
-    Returns
-    -------
-    float
-        Between -1 and 1.
-
-    Examples
-    --------
-    >>> surprise_of((0, 1, 0), -1.0, 0.25, None), surprise_of((0, 1, 0), -1.0, 0.5, 0.5)
-    (0.25, 0.25)
-    """
+    """Say how much better a game went than expected; the paper's ties ask for the lead's sign."""
     win, tie, loss = result
     if tie_ratio is None:
         of_a_tie = 0.5 - expected
@@ -313,3 +306,24 @@ def surprise_of(
     else:
         of_a_tie = tie_ratio * (1 - expected if lead < 0 else -expected)
     return win - (win + loss) * expected + tie * of_a_tie
+
+
+def _one_period(
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    results: NDArray[np.float64],
+    state: State,
+    tau: float,
+) -> State:
+    """Play all games in one period: from equal ratings a tie changes none, by either rule."""
+    g = weight(state[1][0])
+    half = (results[:, 0] - results[:, 2]) / 2
+    n = len(state[0])
+    surprise = g * (np.bincount(a, half, n) - np.bincount(b, half, n))
+    information = g * g / 4 * np.bincount(np.append(a, b))
+    rows = [
+        after(mu, phi, sigma, own, total, tau)
+        for mu, phi, sigma, own, total in zip(*state, information, surprise, strict=True)
+    ]
+    mus, phis, sigmas = (list(column) for column in zip(*rows, strict=True))
+    return mus, phis, sigmas

@@ -1,9 +1,20 @@
 """The comparative evaluator: which of two texts is better, or is it a tie.
 
-What is handed out here is in `training`. Pairs to learn from are in `pairs` and `draws`, texts held
-out in `splits`, an encoder in `encoder`; a trained one is asked in `comparisons`.
+`splits` holds texts out, `pairs` says which texts meet, `comparators` learns and compares,
+`encoder` is what it may read texts with, and `regressor` predicts judgments beside it.
 """
 
-from nlgbench.evaluators.comparator.training import Comparator, train_comparator
+from nlgbench.evaluators.comparator.comparators import Comparator, compare_texts, train_comparator
+from nlgbench.evaluators.comparator.pairs import supervise
+from nlgbench.evaluators.comparator.regressor import Regressor, train_regressor
+from nlgbench.evaluators.comparator.splits import split
 
-__all__ = ["Comparator", "train_comparator"]
+__all__ = [
+    "Comparator",
+    "Regressor",
+    "compare_texts",
+    "split",
+    "supervise",
+    "train_comparator",
+    "train_regressor",
+]

@@ -1,4 +1,4 @@
-"""A pretrained encoder of texts, and a comparator of a small network on it, while it is frozen."""
+"""A pretrained encoder of texts, and comparators on it: frozen, or fine-tuned whole."""
 
 import importlib
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nlgbench.evaluators.comparator.backends import Ints, Predict, sides
+from nlgbench.evaluators.comparator.pairs import Ints, Predict, sides
 from nlgbench.training import Batch, digest, fit, predict, seeded, torch
 
 Progress = Callable[[dict[str, float]], object]
@@ -20,6 +20,7 @@ LONGEST = 128
 
 _BATCH = 16  # on one thread no slower than larger ones, and less padded
 _UNITS, _DROPOUT, _RATE, _EPOCHS = 64, 0.2, 1e-3, 9
+_FINE_RATE = 5e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,25 +108,9 @@ def load_encoder(
 
 
 def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
-    """Embed texts: the mean of the encoder's last states over a text's tokens.
+    """Embed texts by the mean of the encoder's last states: float32 of unit length, 0 for a blank.
 
-    Parameters
-    ----------
-    encoder : Encoder
-        From `load_encoder`; what it embeds it remembers.
-    texts : sequence of str
-        Those past 128 tokens are cut.
-
-    Returns
-    -------
-    ndarray of shape (n, size), float32
-        Of unit length. Zeros for an empty text.
-
-    Examples
-    --------
-    >>> encoder = Encoder("", True, 0, None, None, {"a": np.ones(1, dtype=np.float32)}, "")
-    >>> embed(encoder, ["a"])
-    array([[1.]], dtype=float32)
+    Texts past 128 tokens are cut; what it embeds the encoder remembers.
     """
     new = sorted({text for text in texts if text not in encoder.known}, key=lambda t: (len(t), t))
     if new and encoder.model is None:
@@ -151,24 +136,7 @@ def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
 def known_only(encoder: Encoder, texts: Sequence[str]) -> Encoder:
     """Take the embeddings of some texts along, and leave the network behind.
 
-    Parameters
-    ----------
-    encoder : Encoder
-        From `load_encoder`; texts that it does not know yet are embedded now.
-    texts : sequence of str
-        All that will be asked for.
-
-    Returns
-    -------
-    Encoder
-        Light enough to hand to many processes. Another text is refused.
-
-    Examples
-    --------
-    >>> encoder = Encoder("", True, 0, None, None, {"a": np.ones(1, dtype=np.float32)}, "")
-    >>> embed(known_only(encoder, ["a"]), ["b"])
-    Traceback (most recent call last):
-    ValueError: 'b' was not embedded before the network was left behind: add it to known_only.
+    That is light enough to hand to many processes; another text is then refused.
     """
     distinct = list(dict.fromkeys(texts))
     found = dict(zip(distinct, embed(encoder, distinct), strict=True)) if distinct else {}
@@ -211,30 +179,8 @@ def fit_frozen(
     seed: int,
     progress: Progress | None = None,
 ) -> Predict:
-    """Train a small network on frozen embeddings.
+    """Train a small network on frozen embeddings, through stages of rows; labels have no gaps.
 
-    Parameters
-    ----------
-    encoder : Encoder
-        From `load_encoder`.
-    rows : DataFrame
-        Texts, or pairs of them, as in `backends`.
-    labels : ndarray of shape (n,)
-        Classes 0, 1, ... without gaps.
-    stages : sequence of ndarray
-        Rows of each stage of training, in order.
-    seed : int
-        Where the random numbers come from.
-    progress : callable, optional
-        As in `training.fit`.
-
-    Returns
-    -------
-    callable
-        From rows to the probability of each class, shape (n, n of classes).
-
-    Notes
-    -----
     A text is its embedding, and that times its context's, standardized on the training texts; a
     pair is the difference of its two texts, and the absolute difference. One hidden layer of 64,
     dropout .2, nine epochs of Adam shared out among the stages: sizes are conventional, neither
@@ -280,25 +226,89 @@ def _features(encoder: Encoder, texts: pd.DataFrame) -> torch.Tensor:
     return torch.from_numpy(np.hstack([own, shared]))
 
 
-def build_model(kind: Any, folder: str, pretrained: bool, **options: int) -> Any:
-    """Build a model of transformers, without its progress bar.
+def fit_cross_encoder(
+    encoder: Encoder,
+    rows: pd.DataFrame,
+    labels: Ints,
+    stages: Sequence[Ints],
+    *,
+    seed: int,
+    progress: Progress | None = None,
+) -> Predict:
+    """Fine-tune the whole encoder as a classifier of a text, or of two; each stage is one epoch.
 
-    Parameters
-    ----------
-    kind : type
-        Such as ``transformers.AutoModel``.
-    folder : str
-        Name or folder of the model.
-    pretrained : bool
-        False: with random weights (inside `training.seeded`).
-    **options : int
-        For its configuration.
-
-    Returns
-    -------
-    Module
-        The model.
+    Zhou and Xu (2020, section 3.1): the encoder's classifier of sentence pairs reads context and
+    text of the one side, and those of the other. Adam with rate 5e-5, batches of 32, each side cut
+    to its last 128 tokens, so that a long context gives way to the text.
     """
+    transformers = import_extra("transformers")
+    kind = transformers.AutoModelForSequenceClassification
+    with seeded(seed if encoder.pretrained else encoder.seed):
+        model = build_model(
+            kind, encoder.folder, encoder.pretrained, num_labels=int(labels.max()) + 1
+        )
+
+    def tokens(rows: pd.DataFrame) -> list[torch.Tensor]:
+        return _tokens(encoder.tokenizer, rows)
+
+    network = _Classifier(model)
+
+    def loss(model: torch.nn.Module, batch: Batch) -> torch.Tensor:
+        *inputs, label = batch
+        return torch.nn.functional.cross_entropy(model(*inputs), label)
+
+    data = [*tokens(rows), torch.tensor(labels)]
+    for number, stage in enumerate(stages):
+        fit(
+            network,
+            [tensor[torch.tensor(stage)] for tensor in data],
+            loss=loss,
+            epochs=1,
+            batch_size=32,
+            learning_rate=_FINE_RATE,
+            max_norm=1.0,
+            seed=seed + number,
+            progress=progress,
+        )
+    return lambda rows: (
+        predict(network, tokens(rows), batch_size=64).double().softmax(dim=1).numpy()
+    )
+
+
+class _Classifier(torch.nn.Module):
+    """Call a model of transformers with tensors in a fixed order, cut to the longest row."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor, segment: torch.Tensor) -> torch.Tensor:
+        longest = int(mask.sum(dim=1).max())
+        ids, mask, segment = (each[:, :longest] for each in (ids, mask, segment))
+        return self.model(input_ids=ids, attention_mask=mask, token_type_ids=segment).logits
+
+
+def _tokens(tokenizer: Any, rows: pd.DataFrame) -> list[torch.Tensor]:
+    """Return token ids, mask and segments: [CLS] context text [SEP] context text [SEP]."""
+    start, end, padding = tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id
+    texts, places = sides(rows)
+    joined = (texts["context"] + " " + texts["text"]).tolist()
+    found = tokenizer(joined, add_special_tokens=False, verbose=False)["input_ids"]
+    cut = [each[-LONGEST:] for each in found]
+    shape = (len(rows), 1 + (LONGEST + 1) * len(places))
+    ids, segment = np.full(shape, padding, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    mask = np.zeros(shape, dtype=np.int64)
+    for row, sides_of_row in enumerate(zip(*places, strict=True)):
+        line, part = [start], [0]
+        for number, at in enumerate(sides_of_row):
+            line += [*cut[at], end]
+            part += [number] * (len(cut[at]) + 1)
+        ids[row, : len(line)], segment[row, : len(line)], mask[row, : len(line)] = line, part, 1
+    return [torch.from_numpy(each) for each in (ids, mask, segment)]
+
+
+def build_model(kind: Any, folder: str, pretrained: bool, **options: int) -> Any:
+    """Build a model of transformers, without its progress bar; random weights if not pretrained."""
     transformers = import_extra("transformers")
     config = transformers.AutoConfig.from_pretrained(folder, **options)
     if not pretrained:
@@ -314,23 +324,7 @@ def build_model(kind: Any, folder: str, pretrained: bool, **options: int) -> Any
 
 
 def import_extra(name: str) -> Any:
-    """Import a package of the extra ``encoder``.
-
-    Parameters
-    ----------
-    name : str
-        The package.
-
-    Returns
-    -------
-    module
-        It.
-
-    Raises
-    ------
-    ImportError
-        Where it is missing; it names the extra, and the way out.
-    """
+    """Import a package of the extra ``encoder``, or name the extra and the way out."""
     try:
         return importlib.import_module(name)
     except ImportError as error:

@@ -14,11 +14,9 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nlgbench import schema
-from nlgbench.evaluators.comparator.backends import Floats, fit_vectorizer
-from nlgbench.evaluators.comparator.comparisons import refuse_seen
-from nlgbench.evaluators.comparator.splits import one_dataset
-from nlgbench.names import did_you_mean
+from nlgbench.evaluators.comparator.comparators import Floats, fit_vectorizer, refuse_seen
+from nlgbench.names import known
+from nlgbench.study import Study
 
 if TYPE_CHECKING:
     from nlgbench.evaluators.comparator.encoder import Encoder
@@ -33,13 +31,13 @@ PENALTIES = np.logspace(-2, 6, 17)
 class Regressor:
     """A trained regressor.
 
-    Attributes
+    Parameters
     ----------
     name : str
         Such as ``regressor_frozen@quality``: the backend, and after @ the dimension it predicts.
     predict : callable
-        From an ``outputs`` table and the ``references`` table (or None) to a prediction of each
-        output; NaN where it needs a reference and there is none.
+        From outputs and references (or None) to a prediction of each output; NaN where it needs a
+        reference and there is none.
     seen : frozenset of str
         The texts that it was trained on.
     uses_references : bool
@@ -54,50 +52,72 @@ class Regressor:
     uses_references: bool
     signature: str
 
+    def score_outputs(self, study: Study) -> pd.Series:
+        """Predict the mean judgment of each output.
+
+        Parameters
+        ----------
+        study : Study
+            Texts that were not trained on; with references where the regressor uses them.
+
+        Returns
+        -------
+        Series
+            By output_id, in the judgments' unit; higher is better where it is so for these. It is
+            not cut at the ends of their scale. NaN where the regressor needs references and the
+            item has none with words.
+
+        Raises
+        ------
+        ValueError
+            When a text was seen in training, or references lack.
+        """
+        refuse_seen(self.name, self.seen, study.outputs)
+        if self.uses_references and study.references is None:
+            raise ValueError(
+                f"{self.name} was trained with references, and {study.name} has none: give "
+                "Study(references=...)."
+            )
+        score = self.predict(study.outputs, study.references if self.uses_references else None)
+        index = pd.Index(study.outputs["output_id"], name="output_id")
+        return pd.Series(score, index=index, name="score")
+
 
 def train_regressor(
-    outputs: pd.DataFrame,
-    judgments: pd.DataFrame,
-    references: pd.DataFrame | None = None,
+    study: Study,
     *,
-    dimension: str,
+    dimension: str | None = None,
+    references: bool = False,
     backend: Literal["frozen", "tfidf"] = "frozen",
     encoder: Encoder | str | None = None,
-    seed: int | np.random.Generator,
 ) -> Regressor:
     """Train a regressor of outputs' mean judgments.
 
     Parameters
     ----------
-    outputs : DataFrame
-        The ``outputs`` table of one dataset; training texts only.
-    judgments : DataFrame
-        The ``judgments`` table. Outputs without judgments of the dimension are left out.
-    references : DataFrame, optional
-        The ``references`` table: how near an output is to its item's references is then a feature,
-        and outputs whose item has none with words are left out. A reference whose ``reference_id``
-        is the ``output_id`` is the output itself, and is not among its references.
-    dimension : str
-        Which dimension of judgments is predicted.
+    study : Study
+        Training outputs only, as `nlgbench.split` gives them. Outputs without judgments of the
+        dimension teach nothing.
+    dimension : str, optional
+        Which dimension of judgments is predicted. Default: the quality dimension.
+    references : bool
+        Make it a feature how near an output is to its item's references; outputs whose item has
+        none with words then teach nothing. A reference whose ``reference_id`` is the ``output_id``
+        is the output itself, and is not among its references.
     backend : {"frozen", "tfidf"}
         ``"frozen"``: embeddings from a frozen encoder. ``"tfidf"``: TF-IDF; it needs no extra.
     encoder : Encoder or str, optional
-        As in `comparator.train_comparator`. Not for ``"tfidf"``.
-    seed : int or Generator
-        Of no effect, because nothing is drawn: it is here so that all evaluators are trained by one
-        call.
+        As in `nlgbench.train_comparator`. Not for ``"tfidf"``.
 
     Returns
     -------
     Regressor
-        For `score_regressor`.
+        For `nlgbench.score`; nothing is drawn, so it needs no seed.
 
     Raises
     ------
     ValueError
         When a name is unknown, or there is nothing to learn from.
-    TableError
-        When a table breaks its rules.
     ImportError
         Without an extra that the backend needs; it names it.
 
@@ -109,11 +129,10 @@ def train_regressor(
     here: this is a plain regressor in its place.
 
     Ridge regression of each output's mean judgment, every output with the same weight, on the
-    text's vector, its elementwise product with the context's and, where references are given, with
+    text's vector, its elementwise product with the context's and, where references are used, with
     the mean vector of the references: so M and N are diagonal, and a linear term in the text is
-    added, for texts that answer to nothing. Embeddings are cut and normalized as in
-    `encoder.embed`, and features standardized on the training texts; TF-IDF is as in
-    `backends.fit_tfidf`, not standardized.
+    added, for texts that answer to nothing. Embeddings are features standardized on the training
+    texts; TF-IDF is not standardized.
 
     The penalty, of `PENALTIES`, is the one with the least squared error when each training output
     in turn is left out. Texts that repeat, or share a context, are not left out together, so it
@@ -124,32 +143,36 @@ def train_regressor(
 
     Examples
     --------
-    >>> row = {"dataset": "d", "item_id": "1", "context": "", "is_human": False, "system": "m"}
     >>> texts = [f"good {n}" for n in "abcd"] + [f"bad {n}" for n in "abcd"]
-    >>> outputs = pd.DataFrame([{**row, "output_id": text, "text": text} for text in texts])
-    >>> judged = outputs[["dataset", "output_id"]].assign(annotator_id="w", dimension="quality")
-    >>> judged = judged.assign(value=outputs["text"].str.startswith("good") * 4.0, group_id="")
-    >>> regressor = train_regressor(outputs, judged, dimension="quality", backend="tfidf", seed=0)
+    >>> outputs = pd.DataFrame({"output_id": texts, "text": texts, "item_id": "1", "system": "m"})
+    >>> judged = outputs[["output_id"]].assign(annotator_id="w")
+    >>> judged["value"] = outputs["text"].str.startswith("good") * 4.0
+    >>> regressor = train_regressor(Study(outputs, judged), backend="tfidf")
     >>> new = outputs.iloc[[0, 4]].assign(text=["good e", "bad e"])
-    >>> score_regressor(regressor, new)[["evaluator", "score"]].round(1).to_numpy().tolist()
-    [['regressor_tfidf@quality', 4.8], ['regressor_tfidf@quality', -0.8]]
+    >>> regressor.name, regressor.score_outputs(Study(new)).round(1).tolist()
+    ('regressor_tfidf@quality', [4.8, -0.8])
     """
-    table = _judged(outputs, judgments, dimension)
-    if backend not in BACKENDS:
-        hint = did_you_mean(backend, BACKENDS)
-        raise ValueError(f"no backend {backend!r}.{hint} There are: {', '.join(BACKENDS)}.")
+    dimension = study.dimension(dimension)
+    known(backend, BACKENDS, "backend")
     if backend == "tfidf" and encoder is not None:
         raise ValueError("backend 'tfidf' has no encoder: leave it out, or take 'frozen'.")
-    if references is not None:
-        weights, _ = _mean_of_references(table, references)
-        table = table[np.diff(weights.indptr) > 0].reset_index(drop=True)
-    quality = table.pop("mean").to_numpy()
+    if references and study.references is None:
+        raise ValueError(f"{study.name} has no references: give Study(references=...).")
+    assert study.judgments is not None
+    chosen = study.judgments[study.judgments["dimension"] == dimension]
+    mean = study.outputs["output_id"].map(chosen.groupby("output_id")["value"].mean())
+    table = study.outputs[mean.notna()]
+    if references:
+        assert study.references is not None
+        weights, _ = _mean_of_references(table, study.references)
+        table = table[np.diff(weights.indptr) > 0]
+    quality = mean[table.index].to_numpy()
     if len(np.unique(quality)) < 2:
         raise ValueError(
             f"{len(quality)} outputs have judgments of {dimension!r}"
-            f"{' and references' if references is not None else ''}, with "
-            f"{len(np.unique(quality))} different means: there is nothing to learn from. Check "
-            "that judgments and references are of these outputs."
+            f"{' and references' if references else ''}, with {len(np.unique(quality))} different "
+            "means: there is nothing to learn from. Check that judgments and references are of "
+            "these outputs."
         )
     vectors: Callable[[list[str]], Any]
     if backend == "tfidf":
@@ -170,94 +193,37 @@ def train_regressor(
             return neural.embed(loaded, texts).astype(np.float64)
 
         made = f"{loaded.signature}; scikit-learn {sklearn.__version__}"
-    features, _ = _features(vectors, table, references)
+    features, _ = _features(vectors, table, study.references if references else None)
     model.fit(features, quality)
 
-    def predict(outputs: pd.DataFrame, references: pd.DataFrame | None) -> Floats:
-        features, defined = _features(vectors, outputs, references)
+    def predict(outputs: pd.DataFrame, given: pd.DataFrame | None) -> Floats:
+        features, defined = _features(vectors, outputs, given)
         return np.where(defined, model.predict(features), np.nan)
 
-    name = f"regressor_{backend}{'' if references is None else '_references'}@{dimension}"
-    on = "text, text x context" + ("" if references is None else ", text x mean reference")
+    name = f"regressor_{backend}{'_references' if references else ''}@{dimension}"
+    on = "text, text x context" + (", text x mean reference" if references else "")
     return Regressor(
         name=name,
         predict=predict,
         seen=frozenset(table["text"]),
-        uses_references=references is not None,
+        uses_references=references,
         signature=f"{name}, not ADEM itself: ridge regression of the mean judgment of "
         f"{len(table):,} outputs on {on}; penalty {model[-1].alpha_:.3g}, by leave-one-out; {made}",
     )
 
 
-def score_regressor(
-    regressor: Regressor, outputs: pd.DataFrame, references: pd.DataFrame | None = None
-) -> pd.DataFrame:
-    """Score each output by a regressor.
-
-    Parameters
-    ----------
-    regressor : Regressor
-        From `train_regressor`.
-    outputs : DataFrame
-        The ``outputs`` table of one dataset.
-    references : DataFrame, optional
-        The ``references`` table, where the regressor was trained with references.
-
-    Returns
-    -------
-    DataFrame
-        A ``scores`` table: the predicted mean judgment, in the judgments' unit; higher is better
-        where it is so for these. It is not cut at the ends of their scale.
-        NaN where the regressor needs references and the item has none with words.
-
-    Raises
-    ------
-    ValueError
-        When a text was seen in training, or references lack or are of no use.
-    TableError
-        When a table breaks its rules.
-
-    Examples
-    --------
-    As in `train_regressor`.
-    """
-    outputs = one_dataset(outputs)
-    refuse_seen(regressor.name, regressor.seen, outputs)
-    if regressor.uses_references and references is None:
-        raise ValueError(f"{regressor.name} was trained with references: give them here, too.")
-    if not regressor.uses_references and references is not None:
-        raise ValueError(f"{regressor.name} was trained without references: leave them out.")
-    scores = outputs[["dataset", "output_id"]].assign(evaluator=regressor.name)
-    scores["score"] = regressor.predict(outputs, references)
-    return schema.check(scores.assign(signature=regressor.signature), "scores")
-
-
-def _judged(outputs: pd.DataFrame, judgments: pd.DataFrame, dimension: str) -> pd.DataFrame:
-    """Return the outputs that have judgments of a dimension, with their means."""
-    table, judgments = one_dataset(outputs), schema.check(judgments, "judgments")
-    dimensions = list(judgments["dimension"].unique())
-    if dimension not in dimensions:
-        hint = did_you_mean(dimension, dimensions)
-        raise ValueError(f"no dimension {dimension!r}.{hint} There are: {', '.join(dimensions)}.")
-    chosen = judgments[judgments["dimension"] == dimension]
-    mean = chosen.groupby(["dataset", "output_id"])["value"].mean().rename("mean")
-    return table.join(mean, on=["dataset", "output_id"], how="inner").reset_index(drop=True)
-
-
 def _mean_of_references(
     outputs: pd.DataFrame, references: pd.DataFrame
 ) -> tuple[sparse.csr_array, list[str]]:
-    """Return the matrix that averages the vectors of references for each output, and their texts.
+    """Return the matrix that averages references' vectors for each output, and their texts.
 
     The row of an output without references is empty.
     """
-    references = schema.check(references, "references")
     references = references[references["text"].str.strip() != ""]
-    keys = ["dataset", "item_id"]
     joined = (
-        outputs[[*keys, "output_id"]]
+        outputs[["item_id", "output_id"]]
         .assign(row=np.arange(len(outputs)))
-        .merge(references, on=keys, validate="many_to_many")
+        .merge(references, on="item_id", validate="many_to_many")
     )
     joined = joined[joined["reference_id"] != joined["output_id"]]
     place, texts = pd.factorize(joined["text"])

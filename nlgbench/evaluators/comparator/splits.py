@@ -1,62 +1,35 @@
-"""Training and test outputs that share no text."""
+"""Training and test outputs of a study that share no text."""
+
+from __future__ import annotations
 
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 
-from nlgbench import schema
-from nlgbench.names import did_you_mean
+from nlgbench.names import known
+from nlgbench.study import Study, part_of
 from nlgbench.text import text_key
 
 
-def one_dataset(outputs: pd.DataFrame) -> pd.DataFrame:
-    """Check an ``outputs`` table, and that it holds one dataset.
-
-    Parameters
-    ----------
-    outputs : DataFrame
-        The table.
-
-    Returns
-    -------
-    DataFrame
-        The checked table.
-
-    Raises
-    ------
-    ValueError
-        When it holds several datasets, or none.
-    """
-    table = schema.check(outputs, "outputs")
-    datasets = table["dataset"].unique()
-    if len(datasets) != 1:
-        raise ValueError(
-            f"outputs must hold one dataset. Got {len(datasets)}: filter, as in "
-            "outputs[outputs['dataset'] == ...]."
-        )
-    return table
-
-
-def split_outputs(
-    outputs: pd.DataFrame,
+def split(
+    study: Study,
     *,
-    by: Literal["text", "context"] = "text",
+    by: Literal["text", "context", "item"] = "text",
     test_size: float = 0.4,
     leave_out: str | None = None,
-    seed: int | np.random.Generator,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Split outputs into those to train on and those to test on.
+    seed: int | np.random.Generator = 0,
+) -> tuple[Study, Study]:
+    """Split a study into one to train evaluators on and one to test them on.
 
     Parameters
     ----------
-    outputs : DataFrame
-        The ``outputs`` table of one dataset.
-    by : {"text", "context"}
-        What is dealt out whole: equal texts (case and white space do not count, as in
-        `text.text_key`), or all outputs of one context.
+    study : Study
+        Its outputs are split; what is said of an output goes with it.
+    by : {"text", "context", "item"}
+        What is dealt out whole: equal texts (case and white space do not count), or all outputs of
+        one context or item.
     test_size : float
-        Share of the distinct texts of each system (rounded), or of the contexts.
+        Share of the distinct texts of each system (rounded), or of the contexts or items.
     leave_out : str, optional
         A system none of whose outputs is trained on; its test outputs stay as they are.
     seed : int or Generator
@@ -64,9 +37,9 @@ def split_outputs(
 
     Returns
     -------
-    tuple of (DataFrame, DataFrame)
-        Training and test outputs. No text of the second stands in the first: with
-        ``by="context"``, training outputs whose text is also a test text are in neither.
+    tuple of (Study, Study)
+        Training and test. No text of the second stands in the first: by context or item, training
+        outputs whose text is also a test text are in neither.
 
     Raises
     ------
@@ -75,39 +48,32 @@ def split_outputs(
 
     Examples
     --------
-    >>> row = {"dataset": "d", "item_id": "1", "context": "", "is_human": False, "system": "m"}
-    >>> outputs = pd.DataFrame([{**row, "output_id": str(n), "text": n} for n in "aabbccddee"])
-    >>> outputs["output_id"] = [str(n) for n in range(10)]
-    >>> train, test = split_outputs(outputs, seed=0)
-    >>> len(train), len(test)
+    >>> import pandas as pd
+    >>> outputs = pd.DataFrame({"output_id": [*"0123456789"], "text": [*"aabbccddee"]})
+    >>> train, test = split(Study(outputs.assign(item_id="1", system="m")))
+    >>> len(train.outputs), len(test.outputs)
     (6, 4)
     """
-    table = one_dataset(outputs)
-    if by not in ("text", "context"):
-        hint = did_you_mean(by, ("text", "context"))
-        raise ValueError(f"by = {by!r} is unknown.{hint} There are: text, context.")
+    table = study.outputs
+    known(by, ["text", "context", "item"], "by")
     if not 0 < test_size < 1:
         raise ValueError(f"test_size must lie between 0 and 1. Got {test_size}.")
-    systems = list(table["system"].unique())
-    if leave_out is not None and leave_out not in systems:
-        hint = did_you_mean(leave_out, systems)
-        raise ValueError(f"no system {leave_out!r}.{hint} There are: {', '.join(systems)}.")
+    if leave_out is not None:
+        known(leave_out, [str(name) for name in table["system"].unique()], "leave_out")
     rng = np.random.default_rng(seed)
     text = table["text"].map(text_key)
-    unit = text if by == "text" else table["context"]
+    unit = text if by == "text" else table["context" if by == "context" else "item_id"]
     # A text that several systems wrote counts with the first of them; contexts are one stratum.
     first = ~unit.duplicated()
-    stratum = table["system" if by == "text" else "dataset"]
+    stratum = table["system"] if by == "text" else table["system"].mask(first, "")
     chosen: list[str] = []
     for _, group in unit[first].groupby(stratum[first], sort=True):
         chosen += rng.permutation(group)[: round(test_size * len(group))].tolist()
     in_test = unit.isin(chosen)
-    test = table[in_test]
     in_train = ~in_test & ~text.isin(text[in_test]) & (table["system"] != leave_out)
-    train = table[in_train]
-    if train.empty or test.empty:
+    if not in_train.any() or not in_test.any():
         raise ValueError(
-            f"the split by {by} leaves {len(train)} outputs to train on and {len(test)} to test "
-            f"on: there are {unit.nunique()} distinct {by}s. Split by the other, or give more."
+            f"the split by {by} leaves {in_train.sum()} outputs to train on and {in_test.sum()} to "
+            f"test on: there are {unit.nunique()} distinct {by}s. Split by another, or give more."
         )
-    return train.reset_index(drop=True), test.reset_index(drop=True)
+    return part_of(study, in_train.to_numpy()), part_of(study, in_test.to_numpy())

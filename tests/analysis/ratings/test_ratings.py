@@ -10,20 +10,27 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench import schema
-from nlgbench.analysis.ratings import elo, glicko2, order_stability, rating_intervals
-from nlgbench.analysis.ratings.bradley_terry import bradley_terry
-from nlgbench.analysis.ratings.games import games, reference_scores, win_rates
-from nlgbench.analysis.ratings.glicko import POINTS, START, glicko2_update
-from nlgbench.analysis.ratings.pairing import output_pairs, reference_pairs, tournament
+from nlgbench.analysis.ratings import glicko, order_stability, rate, tournament, win_rates
+from nlgbench.analysis.ratings.games import read_games
+from nlgbench.analysis.ratings.glicko import POINTS, START, glicko2_update, with_intervals
+from nlgbench.analysis.ratings.rating import shuffled_ratings
+from nlgbench.study import Study
 
 
-def compared(rows, dataset="d", comparator="c"):
-    """Comparisons from (output_a, output_b, prob_a, prob_tie, prob_b), each on its own item."""
-    names = ["output_a", "output_b", "prob_a", "prob_tie", "prob_b"]
+def compared(rows, comparator="c"):
+    """Games from (system_a, system_b, prob_a, prob_tie, prob_b), each on its own item."""
+    names = ["system_a", "system_b", "prob_a", "prob_tie", "prob_b"]
     table = pd.DataFrame(rows, columns=names).astype(dict.fromkeys(names[2:], float))
     item = pd.Series(np.arange(len(table))).astype(str)
-    return table.assign(dataset=dataset, comparator=comparator, item_id=item)
+    return table.assign(comparator=comparator, item_id=item)
+
+
+def glicko2(table, *, outcome="argmax", **options):
+    return glicko.glicko2(read_games(table, outcome=outcome), **options)
+
+
+def elo(table, **options):
+    return glicko.elo(read_games(table), **options)
 
 
 def results(text):
@@ -138,10 +145,10 @@ def test_what_cannot_be_updated_is_refused():
 
 @pytest.mark.parametrize("volatility", [0.0, 0.06])
 def test_games_one_by_one_are_updates_of_both_systems(volatility):
-    table = MIXED.sample(frac=1, random_state=1)
+    table = MIXED.sample(frac=1, random_state=1).reset_index(drop=True)
     state = dict.fromkeys("xyzw", (START, 350.0, volatility))
     for row in table.to_dict("records"):
-        a, b, score = row["output_a"], row["output_b"], row["prob_a"] + row["prob_tie"] / 2
+        a, b, score = row["system_a"], row["system_b"], row["prob_a"] + row["prob_tie"] / 2
         before = state[a], state[b]
         state[a] = glicko2_update(*state[a], against(*before[1][:2], score))
         state[b] = glicko2_update(*state[b], against(*before[0][:2], 1 - score))
@@ -155,8 +162,8 @@ def test_games_one_by_one_are_updates_of_both_systems(volatility):
 @pytest.mark.parametrize("volatility", [0.0, 0.06])
 def test_one_period_is_one_update_from_equal_ratings(volatility):
     found = glicko2(MIXED, period="all", volatility=volatility).set_index("system")
-    as_a = MIXED[MIXED["output_a"] == "z"]
-    as_b = MIXED[MIXED["output_b"] == "z"]
+    as_a = MIXED[MIXED["system_a"] == "z"]
+    as_b = MIXED[MIXED["system_b"] == "z"]
     score = [*(as_a["prob_a"] + as_a["prob_tie"] / 2), *(as_b["prob_b"] + as_b["prob_tie"] / 2)]
     expected = glicko2_update(1500, 350, volatility, against(1500, 350, 0, 31).assign(score=score))
     np.testing.assert_allclose(found.loc["z", ["rating", "deviation", "volatility"]], expected)
@@ -182,19 +189,19 @@ def test_a_tie_by_the_papers_rule_is_a_share_of_a_win_or_loss():
     half = by_system(glicko2(compared([*first, ("y", "x", 0, 1, 0)])))
     assert start["y"] < tied["y"] < half["y"]
     with pytest.raises(ValueError, match=r"tie_ratio must be between 0 and 1. Got 2"):
-        glicko2(MIXED, tie_ratio=2)
+        rate(MIXED, method="glicko2", tie_ratio=2)
 
 
 def test_with_enough_games_the_order_is_the_true_one():
     table = simulated([-0.6, -0.3, 0.0, 0.3, 0.6], 12_000, nu=0.5, seed=4)
     names = [f"s{place}" for place in range(5)]
-    for found in (glicko2(table, seed=0), glicko2(table, tie_ratio=0.1), bradley_terry(table)):
+    for found in (glicko2(table, seed=0), glicko2(table, tie_ratio=0.1), rate(table)):
         assert found.sort_values("rating")["system"].tolist() == names
 
 
 def test_ratings_approach_the_truth_where_there_are_no_ties():
     skills = np.array([-0.8, -0.1, 0.3, 0.6])
-    found = rating_intervals(glicko2(simulated(skills, 6000, seed=1), seed=0))
+    found = rate(simulated(skills, 6000, seed=1), method="glicko2", tie_ratio=None)
     off = found["rating"] - START - POINTS * skills
     assert (off.abs() < 4 * found["deviation"]).all()
     assert found["deviation"].between(5, 15).all()
@@ -202,30 +209,38 @@ def test_ratings_approach_the_truth_where_there_are_no_ties():
 
 
 def test_intervals_are_around_ratings_and_absent_for_elo():
-    found = rating_intervals(glicko2(MIXED), level=0.5)
+    found = with_intervals(glicko2(MIXED), 0.5)
     half = (found["ci_high"] - found["ci_low"]) / 2
     np.testing.assert_allclose(half, 0.674490 * found["deviation"], rtol=1e-6)
     np.testing.assert_allclose((found["ci_high"] + found["ci_low"]) / 2, found["rating"])
-    without = rating_intervals(elo(MIXED))
+    without = with_intervals(elo(MIXED), 0.95)
     assert without[["deviation", "ci_low", "ci_high"]].isna().all(axis=None)
-    with pytest.raises(ValueError, match="level must be between 0 and 1"):
-        rating_intervals(glicko2(MIXED), level=95)
+    with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
+        rate(MIXED, confidence=95)
+    found = rate(MIXED, method="elo", seed=0)
+    assert found["reason"].eq("Elo has no interval").all()
 
 
 def test_elo_by_hand():
     found = by_system(elo(compared([("x", "y", 1, 0, 0), ("x", "y", 0, 1, 0)])))
     second = 32 * (0.5 - 1 / (1 + 10 ** (-32 / 400)))
     assert found == pytest.approx({"x": 1516 + second, "y": 1484 - second}, rel=1e-12)
-    with pytest.raises(ValueError, match="step must be positive"):
-        elo(MIXED, step=0)
 
 
 def test_the_order_of_games_matters_and_its_spread_is_reported():
-    spread = order_stability(MIXED, n_shuffles=30, seed=0)
+    spread = shuffled_ratings(
+        read_games(MIXED), n_shuffles=30, tie_ratio=0.1, seed=np.random.default_rng(0)
+    )
     assert len(spread) == 30 * 4
     assert spread.groupby("system")["rating"].std().gt(1).all()
     assert spread.groupby("shuffle")["rank"].sum().eq(10).all()
-    pd.testing.assert_frame_equal(spread, order_stability(MIXED, n_shuffles=30, seed=0))
+    found = order_stability(MIXED, n_shuffles=30, seed=0).set_index("system")
+    pd.testing.assert_series_equal(
+        found["rating_sd"], spread.groupby("system")["rating"].std(), check_names=False
+    )
+    assert (found["best_rank"] <= found["worst_rank"]).all()
+    alone = glicko2(MIXED, tie_ratio=0.1, seed=0).set_index("system")
+    assert found["deviation"].equals(alone["deviation"])
     assert by_system(glicko2(MIXED, seed=0)) != by_system(glicko2(MIXED))
 
 
@@ -242,7 +257,7 @@ def test_swapping_outputs_mirrors_games_and_ratings(chances, outcome):
     rows = [("x", "y", *(np.array(p) / sum(p))) for p in chances]
     table = compared(rows)
     swapped = compared([(b, a, lose, tie, win) for a, b, win, tie, lose in rows])
-    one, other = (games(each, outcome=outcome) for each in (table, swapped))
+    one, other = (read_games(each, outcome=outcome) for each in (table, swapped))
     np.testing.assert_array_equal(one[["win", "tie", "loss"]], other[["loss", "tie", "win"]])
     np.testing.assert_allclose(one[["win", "tie", "loss"]].sum(axis=1), 1)
     first, second = (glicko2(each, outcome=outcome) for each in (table, swapped))
@@ -253,48 +268,126 @@ def test_swapping_outputs_mirrors_games_and_ratings(chances, outcome):
 def test_probabilities_become_games_in_three_ways():
     rows = [("x", "y", 0.5, 0.2, 0.3), ("x", "y", 0.4, 0.2, 0.4), ("x", "y", 0.1, 0.4, 0.5)]
     kinds = ["win", "tie", "loss"]
-    assert games(compared(rows))[kinds].to_numpy().tolist() == np.eye(3).tolist()
-    assert games(compared(rows), outcome="expected")[kinds].to_numpy().tolist() == [
+    assert read_games(compared(rows))[kinds].to_numpy().tolist() == np.eye(3).tolist()
+    assert read_games(compared(rows), outcome="expected")[kinds].to_numpy().tolist() == [
         list(row[2:]) for row in rows
     ]
-    drawn = games(compared(rows[:1] * 4000), outcome="sampled", seed=0)[kinds]
+    drawn = read_games(compared(rows[:1] * 4000), outcome="sampled", seed=0)[kinds]
     assert drawn.isin([0, 1]).all(axis=None)
     np.testing.assert_allclose(drawn.mean(), rows[0][2:], atol=0.03)
-    with pytest.raises(ValueError, match="needs a seed"):
-        games(compared(rows), outcome="sampled")
     with pytest.raises(ValueError, match=r"outcome: 'argmx' is unknown. Did you mean 'argmax'"):
-        games(compared(rows), outcome="argmx")
+        read_games(compared(rows), outcome="argmx")
 
 
-def outputs_of(**systems):
-    rows = [
-        {"output_id": output_id, "system": system}
-        for system, ids in systems.items()
-        for output_id in ids.split()
-    ]
-    table = pd.DataFrame(rows)
-    is_human = table["system"] == "human"
-    return table.assign(dataset="d", item_id="1", text="t", is_human=is_human, context="")
+def study_of(rows, **systems):
+    """A study of systems' outputs, and comparisons of them."""
+    of = [(output, name) for name, ids in systems.items() for output in ids.split()]
+    outputs = pd.DataFrame(of, columns=["output_id", "system"]).assign(item_id="1", text="t")
+    table = compared(rows).drop(columns="item_id")
+    names = {"system_a": "output_a", "system_b": "output_b"}
+    return Study(outputs, comparisons=table.rename(columns=names))
 
 
 def test_systems_play_through_their_outputs():
-    outputs = outputs_of(x="x1 x2", y="y1")
-    table = compared([("x1", "y1", 1, 0, 0), ("y1", "x2", 1, 0, 0), ("x1", "x2", 1, 0, 0)])
-    played = games(table, outputs)
+    rows = [("x1", "y1", 1, 0, 0), ("y1", "x2", 1, 0, 0), ("x1", "x2", 1, 0, 0)]
+    played = read_games(study_of(rows, x="x1 x2", y="y1"))
     assert played[["system_a", "system_b"]].to_numpy().tolist() == [["x", "y"], ["y", "x"]]
-    with pytest.raises(ValueError, match=r"row 2: output_a = 'y1' of dataset 'd' is not in"):
-        games(table.iloc[1:].iloc[::-1], outputs_of(x="x1 x2"))
+    assert played[["item_a", "item_b"]].eq("1").all(axis=None)
     with pytest.raises(ValueError, match="no game is left: each of the 1 comparisons"):
-        games(table.iloc[2:], outputs)
+        read_games(study_of(rows[2:], x="x1 x2"))
+    with pytest.raises(ValueError, match=r"has no comparisons: give .* with compare_texts"):
+        rate(study_of(rows, x="x1 x2", y="y1").replace(comparisons=None))
 
 
-def test_datasets_and_comparators_are_rated_apart():
+def preferences(n_annotators, *, seed=0):
+    """Two systems of ten outputs; the annotators share a taste only in part."""
+    rng = np.random.default_rng(seed)
+    outputs = pd.DataFrame({"output_id": [f"{s}{n}" for s in "xy" for n in range(10)]})
+    outputs = outputs.assign(system=outputs["output_id"].str[0], item_id=outputs["output_id"])
+    leaning = rng.normal(0.5, 1.0, n_annotators)
+    rows = [
+        (
+            f"x{i}",
+            f"y{j}",
+            f"w{w}",
+            "fluency",
+            ["a", "tie", "b"][int(np.digitize(gap, [-0.5, 0.5]))],
+        )
+        for w in range(n_annotators)
+        for i, j in rng.integers(10, size=(20, 2))
+        for gap in [-leaning[w] + rng.logistic()]
+    ]
+    columns = ["output_a", "output_b", "annotator_id", "dimension", "choice"]
+    table = pd.DataFrame(rows, columns=columns).drop_duplicates(columns[:4])
+    return Study(outputs, preferences=table)
+
+
+def test_peoples_preferences_are_games_that_cluster_by_annotator():
+    study = preferences(12)
+    found = rate(study, of="preferences").set_index("system")
+    assert found["comparator"].eq("people").all()
+    assert found["covers"].eq("annotators").all() and found["n_clusters"].eq(12).all()
+    by_game = rate(study, of="preferences", clusters="games").set_index("system")
+    assert (found["rating"] == by_game["rating"]).all()
+    # Annotators lean to one side, so that games of one are alike.
+    assert (found["se"] > 1.3 * by_game["se"]).all()
+    rates = win_rates(study, of="preferences")
+    choice = study.preferences["choice"]
+    share = (choice == "a").mean() + (choice == "tie").mean() / 2
+    assert rates.loc[0, "win_rate"] == pytest.approx(share)
+    assert rates["covers"].eq("annotators").all()
+    swapped = study.preferences.assign(
+        output_a=study.preferences["output_b"],
+        output_b=study.preferences["output_a"],
+        choice=choice.replace({"a": "b", "b": "a"}),
+    )
+    again = rate(study.replace(preferences=swapped), of="preferences").set_index("system")
+    columns = ["rating", "se", "ci_low"]
+    np.testing.assert_allclose(again[columns], found[columns], rtol=1e-8)
+    bare = study.preferences.assign(
+        system_a=study.preferences["output_a"].str[0], system_b=study.preferences["output_b"].str[0]
+    )
+    np.testing.assert_allclose(rate(bare).set_index("system")[columns], found[columns], rtol=1e-12)
+    for method in ("glicko2", "elo"):
+        other = rate(study, of="preferences", method=method).set_index("system")["rating"]
+        assert (other["x"] > other["y"]) == (found["rating"]["x"] > found["rating"]["y"])
+
+
+def test_of_several_dimensions_quality_is_taken():
+    study = preferences(4)
+    both = pd.concat([study.preferences, study.preferences.assign(dimension="style", choice="a")])
+    two = study.replace(preferences=both)
+    with pytest.raises(ValueError, match="preferences in fluency, style: say which by dimension="):
+        rate(two, of="preferences")
+    one = rate(two, of="preferences", dimension="fluency")
+    pd.testing.assert_frame_equal(one, rate(study, of="preferences"))
+    with pytest.raises(ValueError, match=r"'fluent' is unknown. Did you mean 'fluency'"):
+        rate(two, of="preferences", dimension="fluent")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"system_b": None}, "has no column 'system_b': it needs"),
+        ({"prob_a": 0.9}, "row 1: prob_a, prob_tie and prob_b must .* sum to 1. Got 0.9"),
+        ({"outcome": "A"}, "row 1: outcome must be a, b or tie. Got 'A'"),
+    ],
+)
+def test_a_bare_table_is_checked(change, message):
+    table = compared([("x", "y", 0.5, 0.3, 0.2)]).assign(**change)
+    table = table.drop(columns=[name for name, value in change.items() if value is None])
+    with pytest.raises(ValueError, match=message):
+        rate(table)
+
+
+def test_comparators_are_rated_apart():
     both = pd.concat([MIXED, MIXED.iloc[::-1].assign(comparator="other")])
-    for rate in (glicko2, elo, bradley_terry, win_rates):
-        whole = rate(both)
+    for options in ({}, {"method": "glicko2"}, {"method": "elo"}):
+        whole = rate(both, **options)
         assert whole["comparator"].unique().tolist() == ["c", "other"]
-        alone = rate(MIXED)
+        alone = rate(MIXED, **options)
         pd.testing.assert_frame_equal(whole[whole["comparator"] == "c"], alone)
+    assert win_rates(both)["comparator"].unique().tolist() == ["c", "other"]
 
 
 def test_win_rates_have_wilsons_intervals_from_either_side():
@@ -309,7 +402,7 @@ def test_win_rates_have_wilsons_intervals_from_either_side():
     assert same["reason"].eq("few items: 1").all()
     few = results("x y 20 0 0").assign(item_id=[str(n % 10) for n in range(20)])
     few["comparator"] = [f"c{n // 10}" for n in range(20)]
-    few = pd.concat([few, few.assign(output_b="z")])
+    few = pd.concat([few, few.assign(system_b="z")])
     row = win_rates(few).iloc[0]
     assert (row["n_games"], row["n_clusters"], row["covers"]) == (10, 10, "items")
     assert row["ci_low"] == pytest.approx(proportion_confint(10, 10, method="wilson")[0])
@@ -319,24 +412,15 @@ def test_win_rates_have_wilsons_intervals_from_either_side():
     pd.testing.assert_frame_equal(by_game[columns], rates.reset_index()[columns])
 
 
-def test_points_against_references():
-    table = compared(
-        [("x", "r1", 1, 0, 0), ("x", "r2", 0, 1, 0), ("x", "r3", 0, 0, 1), ("r1", "r2", 1, 0, 0)]
-    )
-    scores = reference_scores(table)
-    assert scores[["output_id", "score"]].to_numpy().tolist() == [["r1", 3.0], ["x", 4 / 3]]
-    schema.check(scores, "scores")
-
-
 @pytest.mark.parametrize("seed", [0, 1])
 def test_bradley_terry_without_ties_is_logistic_regression(seed):
     table = simulated([-0.7, 0.0, 0.2, 0.5], 400, seed=seed)
     design = np.zeros((len(table), 4))
-    for column, sign in (("output_a", 1), ("output_b", -1)):
+    for column, sign in (("system_a", 1), ("system_b", -1)):
         design[np.arange(len(table)), table[column].str[1:].astype(int)] += sign
     fitted = sm.GLM(table["prob_a"], design[:, 1:], family=sm.families.Binomial()).fit(tol=1e-14)
     centering = (np.eye(4) - 0.25)[:, 1:]
-    found = bradley_terry(table, clusters="games")
+    found = rate(table, clusters="games")
     np.testing.assert_allclose(found["rating"], START + POINTS * centering @ fitted.params)
     covariance = centering @ fitted.cov_params() @ centering.T
     np.testing.assert_allclose(found["se"], POINTS * np.sqrt(np.diag(covariance)), rtol=1e-6)
@@ -348,7 +432,7 @@ def test_davidson_by_brute_force():
         ability, log_nu = dict(zip("wxyz", x[:4], strict=True)), x[4]
         total = 10 * x[:4].sum() ** 2
         for row in MIXED.to_dict("records"):
-            p, q = math.exp(ability[row["output_a"]]), math.exp(ability[row["output_b"]])
+            p, q = math.exp(ability[row["system_a"]]), math.exp(ability[row["system_b"]])
             tie = math.exp(log_nu) * math.sqrt(p * q)
             chosen = row["prob_a"] * p + row["prob_tie"] * tie + row["prob_b"] * q
             total -= math.log(chosen / (p + q + tie))
@@ -356,7 +440,7 @@ def test_davidson_by_brute_force():
 
     options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 20_000, "maxfev": 20_000}
     best = minimize(cost, np.zeros(5), method="Nelder-Mead", options=options)
-    found = bradley_terry(MIXED)
+    found = rate(MIXED)
     assert found["system"].tolist() == list("wxyz")
     np.testing.assert_allclose((found["rating"] - START) / POINTS, best.x[:4], atol=1e-6)
     assert found["tie"].iloc[0] == pytest.approx(math.exp(best.x[4]), rel=1e-6)
@@ -364,7 +448,7 @@ def test_davidson_by_brute_force():
 
 def test_two_systems_have_davidsons_closed_form():
     # wins 30, losses 10, ties 20: pi ratio 3, nu = ties / sqrt(wins losses).
-    found = bradley_terry(results("x y 30 20 10"))
+    found = rate(results("x y 30 20 10"))
     assert np.diff(found["rating"])[0] == pytest.approx(-POINTS * math.log(3))
     assert found["tie"].tolist() == pytest.approx([20 / math.sqrt(300)] * 2)
 
@@ -383,7 +467,7 @@ def test_two_systems_have_davidsons_closed_form():
     ],
 )
 def test_infinite_estimates_are_undefined_with_a_reason(text, reason):
-    found = bradley_terry(results(text))
+    found = rate(results(text))
     if reason:
         assert found["reason"].str.contains(reason).all()
         assert found[["rating", "se", "ci_low", "ci_high", "tie"]].isna().all(axis=None)
@@ -402,29 +486,29 @@ def test_a_ladder_is_what_linear_programming_finds(counts):
         for n, (a, b) in enumerate(["xy", "yz", "xz"])
     ]
     table = results("\n".join(lines))
-    if not table["prob_tie"].any() or {*table["output_a"], *table["output_b"]} != {*"xyz"}:
+    if not table["prob_tie"].any() or {*table["system_a"], *table["system_b"]} != {*"xyz"}:
         return
     bounds = []
     for row in table.to_dict("records"):
         gap = np.zeros(3)
-        gap["xyz".index(row["output_a"])], gap["xyz".index(row["output_b"])] = 1, -1
+        gap["xyz".index(row["system_a"])], gap["xyz".index(row["system_b"])] = 1, -1
         if row["prob_tie"]:
             bounds += [(gap, 1), (-gap, 1)]
         else:
             bounds.append((-gap if row["prob_a"] else gap, -1))
     matrix, right = (np.array(column) for column in zip(*bounds, strict=True))
     ladder = linprog(np.zeros(3), matrix, right, bounds=(None, None)).status == 0
-    reason = bradley_terry(table)["reason"].iloc[0]
+    reason = rate(table)["reason"].iloc[0]
     if "never" not in reason:
         assert ("ladder" in reason) == ladder
 
 
 def test_bradley_terry_says_what_it_cannot_do():
     with pytest.raises(ValueError, match="clusters='games' would be wrong"):
-        bradley_terry(MIXED, outcome="expected", clusters="games")
+        rate(MIXED, outcome="expected", clusters="games")
     with pytest.raises(ValueError, match="clusters: 'item' is unknown"):
-        bradley_terry(MIXED, clusters="item")
-    one = bradley_terry(compared([("x", "y", 0.6, 0.2, 0.2)]), outcome="expected")
+        rate(MIXED, clusters="item")
+    one = rate(compared([("x", "y", 0.6, 0.2, 0.2)]), outcome="expected")
     assert one["rating"].notna().all()
     assert one["se"].isna().all()
     assert one["reason"].str.startswith("one item").all()
@@ -443,7 +527,6 @@ def test_random_pairing_stops_when_the_order_has_stayed():
     changed = [n + 2 for n, (one, two) in enumerate(pairwise(orders)) if (one != two).any()]
     played = found.history[found.history["game"] > max([1, *changed])]
     assert played["system"].value_counts().min() == 20
-    schema.check(found.ratings, "ratings")
     again = tournament(table, n_unchanged=20, seed=0)
     pd.testing.assert_frame_equal(found.history, again.history)
     assert not tournament(table, max_games=5, seed=0).converged
@@ -474,22 +557,7 @@ def test_adaptive_pairing_seldom_settles_between_equals():
 def test_tournaments_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="'x' and 'z' were never compared"):
         tournament(results("x y 1 1 1\ny z 1 1 1"), seed=0)
-    with pytest.raises(ValueError, match="2 combinations of dataset and comparator"):
+    with pytest.raises(ValueError, match="2 comparators are there"):
         tournament(pd.concat([MIXED, MIXED.assign(comparator="other")]), seed=0)
     with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
         tournament(MIXED, confidence=1, seed=0)
-
-
-def test_pairs_of_outputs_and_references():
-    outputs = outputs_of(human="h1 h2", x="x1 x2 x3", y="y1")
-    every = output_pairs(outputs, n_pairs=15, seed=0)
-    assert len({frozenset(pair) for pair in every[["output_a", "output_b"]].to_numpy()}) == 15
-    assert (every["output_a"] != every["output_b"]).all()
-    pairs = reference_pairs(outputs, n_references=3, seed=0)
-    assert pairs["output_b"].nunique() == 3
-    assert not pairs["output_b"].str.startswith("h").any()
-    assert len(pairs) == 6 * 3 - 3
-    with pytest.raises(ValueError, match="6 outputs make 15 pairs"):
-        output_pairs(outputs, n_pairs=16, seed=0)
-    with pytest.raises(ValueError, match="machine outputs: 4"):
-        reference_pairs(outputs, seed=0)

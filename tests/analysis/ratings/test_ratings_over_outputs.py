@@ -13,14 +13,14 @@ from scipy.sparse import csr_array
 from scipy.stats import t
 from statsmodels.stats.sandwich_covariance import cov_cluster_2groups
 
-from nlgbench.analysis.ratings import elo, glicko2, rating_intervals
-from nlgbench.analysis.ratings.bradley_terry import bradley_terry
-from nlgbench.analysis.ratings.dyadic import covariance, rate_intervals
-from nlgbench.analysis.ratings.games import win_rates
+from nlgbench.analysis.ratings import glicko, rate, win_rates
+from nlgbench.analysis.ratings.bradley_terry import covariance, rate_intervals
+from nlgbench.analysis.ratings.games import read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
+from nlgbench.study import Study
 
 NUMBERS = {
-    bradley_terry: ["rating", "se", "ci_low", "ci_high", "tie", "n_clusters"],
+    rate: ["rating", "se", "ci_low", "ci_high", "tie", "n_clusters"],
     win_rates: ["win", "tie", "win_rate", "ci_low", "ci_high", "n_clusters"],
 }
 
@@ -43,23 +43,22 @@ def written(n_systems=3, n_outputs=4, *, n_items=None):
         for one in range(n_systems)
         for number in range(n_outputs)
     ]
-    return pd.DataFrame(rows).assign(dataset="d", text="t", is_human=False, context="")
+    return pd.DataFrame(rows).assign(text="t", is_human=False)
 
 
 def compared(outputs, a, b, outcome):
     """Comparisons of the outputs in rows a and b; outcome: 0 a wins, 1 a tie, 2 b wins."""
     table = pd.DataFrame(np.eye(3)[outcome], columns=["prob_a", "prob_tie", "prob_b"])
     ids = outputs["output_id"].to_numpy()
-    table = table.assign(dataset="d", comparator="c", output_a=ids[a], output_b=ids[b])
-    return table.assign(item_id=outputs["item_id"].to_numpy()[a])
+    table = table.assign(comparator="c", output_a=ids[a], output_b=ids[b])
+    return Study(outputs, comparisons=table)
 
 
-def exchanged(table, outputs):
-    """Call b a and a b, in every row; the item is that of the new a, as with system_pairs."""
+def exchanged(study):
+    """Call b a and a b, in every row."""
     turn = {"output_a": "output_b", "prob_a": "prob_b"}
-    turned = table.rename(columns=turn | {new: old for old, new in turn.items()})
-    item = outputs.set_index("output_id")["item_id"]
-    return turned.assign(item_id=turned["output_a"].map(item))
+    turned = study.comparisons.rename(columns=turn | {new: old for old, new in turn.items()})
+    return study.replace(comparisons=turned)
 
 
 @st.composite
@@ -76,21 +75,21 @@ def played(draw):
 @given(played(), st.randoms(use_true_random=False))
 @settings(max_examples=10, deadline=None)
 def test_who_is_called_a_and_the_order_of_rows_change_nothing(world, random):
-    outputs, a, b, outcome = world
-    table = compared(outputs, a, b, outcome)
-    rows = list(range(len(table)))
+    study = compared(*world)
+    rows = list(range(len(study.comparisons)))
     random.shuffle(rows)
     some = [random.random() < 0.5 for _ in rows]
-    turned = exchanged(table, outputs)
-    mixed = pd.concat([table[np.logical_not(some)], turned[some]], ignore_index=True).iloc[rows]
+    turned = exchanged(study)
+    mixed = [study.comparisons[np.logical_not(some)], turned.comparisons[some]]
+    mixed = study.replace(comparisons=pd.concat(mixed, ignore_index=True).iloc[rows])
     for function, columns in NUMBERS.items():
         for clusters in ("items", "outputs", "games"):
-            first = function(table, outputs, clusters=clusters)
-            again = function(mixed, outputs, clusters=clusters)
+            first = function(study, clusters=clusters)
+            again = function(mixed, clusters=clusters)
             assert again["reason"].tolist() == first["reason"].tolist()
             np.testing.assert_allclose(again[columns], first[columns], rtol=1e-9, atol=1e-9)
-    for rate in (glicko2, elo):  # one game after the other, so that rows keep their order
-        first, other = rate(table, outputs), rate(turned, outputs)
+    for one_by_one in (glicko.glicko2, glicko.elo):  # rows keep their order
+        first, other = one_by_one(read_games(study)), one_by_one(read_games(turned))
         np.testing.assert_allclose(other["rating"], first["rating"], rtol=1e-9)
 
 
@@ -132,7 +131,7 @@ def test_with_items_on_both_sides_it_is_the_cluster_variance_of_statsmodels():
     item = np.tile(np.arange(20), 6)
     a, b = pairs * 20 + item
     won = rng.random(120) < 0.5 + 0.1 * (pairs[1] - pairs[0])
-    found = bradley_terry(compared(outputs, a, b, np.where(won, 0, 2)), outputs)
+    found = rate(compared(outputs, a, b, np.where(won, 0, 2)))
     design = np.zeros((120, 4))
     design[np.arange(120), pairs[0]], design[np.arange(120), pairs[1]] = 1, -1
     model = sm.GLM(won, design[:, 1:], family=sm.families.Binomial())
@@ -155,11 +154,12 @@ def test_shares_stand_for_leaving_each_cluster_out():
     a, b = (side[a // 30 < b // 30] for side in (a, b))
     rng = np.random.default_rng(3)
     quality = rng.normal(size=120) + rng.normal(size=(4, 10))[np.arange(120) // 30, item]
-    table = compared(outputs, a, b, np.sign(quality[b] - quality[a]).astype(int) + 1)
-    found = bradley_terry(table, outputs)
+    outcome = np.sign(quality[b] - quality[a]).astype(int) + 1
+    found = rate(compared(outputs, a, b, outcome))
     left = [
-        bradley_terry(table[table["item_id"] != str(number)], outputs)["rating"]
+        rate(compared(outputs, a[rest], b[rest], outcome[rest]))["rating"]
         for number in range(10)
+        for rest in [item[a] != number]
     ]
     jackknife = np.sqrt(((np.array(left) - found["rating"].to_numpy()) ** 2).sum(axis=0))
     # Without shares they would be a tenth smaller.
@@ -173,14 +173,14 @@ def test_an_output_that_is_a_in_one_game_and_b_in_another_is_one_cluster():
     outcome = np.where(pairs[:, 0] < 3, 0, 2)
     sides = np.where(np.arange(36)[:, None] % 2, pairs[:, ::-1], pairs)
     turned = np.where(np.arange(36) % 2, 2 - outcome, outcome)
-    straight = bradley_terry(compared(outputs, *pairs.T, outcome), outputs)
-    mixed = bradley_terry(compared(outputs, *sides.T, turned), outputs)
+    straight = rate(compared(outputs, *pairs.T, outcome))
+    mixed = rate(compared(outputs, *sides.T, turned))
     np.testing.assert_allclose(mixed["se"], straight["se"], rtol=1e-12)
     # Scores of 6 (1 - .5), with a sixth of the information; of .5 for each of 36 pairs; 36 / 4.
     by_hand = np.sqrt(6 * (3 * 6 / 5) ** 2 - 36 * (0.5 * 36 / 35) ** 2) / 9 / 2
-    games = bradley_terry(compared(outputs, *pairs.T, outcome), outputs, clusters="games")
+    by_game = rate(compared(outputs, *pairs.T, outcome), clusters="games")
     assert straight["se"][0] / POINTS == pytest.approx(by_hand)
-    assert games["se"][0] / POINTS == pytest.approx(1 / np.sqrt(36 * 0.25) / 2)
+    assert by_game["se"][0] / POINTS == pytest.approx(1 / np.sqrt(36 * 0.25) / 2)
 
 
 @pytest.mark.parametrize("layout", ["pool", "across"])
@@ -201,38 +201,40 @@ def met():
     pairs = np.array([(a, b) for a in range(18) for b in range(a) if a // 6 != b // 6])
     a, b = rng.permuted(pairs[rng.permutation(len(pairs))[:60]], axis=1).T
     gap = rng.normal(size=18)[[b, a]]
-    return compared(outputs, a, b, 1 + (gap[0] - gap[1] > 0.2) - (gap[0] - gap[1] < -0.2)), outputs
+    return compared(outputs, a, b, 1 + (gap[0] - gap[1] > 0.2) - (gap[0] - gap[1] < -0.2))
 
 
 def test_what_an_interval_covers_is_said(met):
-    table, outputs = met
-    assert rating_intervals(glicko2(table, outputs))["covers"].eq("games").all()
-    for function in (bradley_terry, win_rates):
+    assert rate(met, method="glicko2")["covers"].eq("games").all()
+    with pytest.raises(ValueError, match=r"its deviations cover games. For clusters='items' take"):
+        rate(met, method="glicko2", clusters="items")
+    bare = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": [*"aab"]})
+    for function in (rate, win_rates):
         for clusters in ("items", "outputs", "games"):
-            found = function(table, outputs, clusters=clusters)
+            found = function(met, clusters=clusters)
             assert found["covers"].eq(clusters).all()
             assert found["reason"].eq("").all()
-        assert function(table, outputs)["n_clusters"].max() == 6
+        assert function(met)["n_clusters"].max() == 6
         with pytest.raises(ValueError, match="clusters='outputs' needs to know whose they are"):
-            function(table, clusters="outputs")
+            function(bare, clusters="outputs")
         with pytest.raises(ValueError, match=r"clusters: 'item' is unknown. Did you mean 'items'"):
-            function(table, outputs, clusters="item")
+            function(met, clusters="item")
 
 
 def test_intervals_from_almost_nothing_have_a_reason():
     outputs = written(2, 5)
     pairs = np.array([(a, b) for a in range(5) for b in range(5, 10)]).T
     outcome = np.array([0, 1, 0, 2, 0])[pairs[0]]  # some outputs always win
-    for function in (bradley_terry, win_rates):
-        few = function(compared(outputs, *pairs, outcome), outputs)
+    for function in (rate, win_rates):
+        few = function(compared(outputs, *pairs, outcome))
         assert few["reason"].str.startswith("few items: ").all()
         assert few["n_clusters"].eq(5).all()
         assert few[["ci_low", "ci_high"]].notna().all(axis=None)
         one = outputs.assign(item_id="1")
-        none = function(compared(one, *pairs, outcome), one)
+        none = function(compared(one, *pairs, outcome))
         assert none["reason"].str.startswith("one item is in all games").all()
         assert none[["ci_low", "ci_high"]].isna().all(axis=None)
-        by_output = function(compared(one, *pairs, outcome), one, clusters="outputs")
+        by_output = function(compared(one, *pairs, outcome), clusters="outputs")
         columns = ["ci_low", "ci_high"]
         np.testing.assert_allclose(by_output[columns], few[columns])
 
@@ -240,12 +242,12 @@ def test_intervals_from_almost_nothing_have_a_reason():
 def test_games_that_end_alike_give_the_interval_of_as_many_games_as_outputs():
     outputs = written(2, 8)
     pairs = np.array([(a, b) for a in range(8) for b in range(8, 16)]).T
-    row = win_rates(compared(outputs, *pairs, np.zeros(64, dtype=int)), outputs).iloc[0]
+    row = win_rates(compared(outputs, *pairs, np.zeros(64, dtype=int))).iloc[0]
     assert (row["win_rate"], row["ci_high"], row["n_clusters"]) == (1, 1, 8)
     # Wilson's lower end where all of n games are won: n / (n + q^2).
     assert row["ci_low"] == pytest.approx(8 / (8 + t.ppf(0.975, 7) ** 2))
     assert row["reason"] == "games do not differ enough: the interval is that of 8 games"
-    ties = win_rates(compared(outputs, *pairs, np.ones(64, dtype=int)), outputs).iloc[0]
+    ties = win_rates(compared(outputs, *pairs, np.ones(64, dtype=int))).iloc[0]
     assert ties["win_rate"] == 0.5
     assert ties["reason"] == row["reason"]
 
@@ -255,7 +257,7 @@ def test_games_that_end_alike_give_the_interval_of_as_many_games_as_outputs():
 def test_a_rate_lies_in_its_interval_and_the_other_side_mirrors_it(rows):
     one, other, kind = np.array(rows).T
     score, group = kind / 2, np.zeros(len(rows), dtype=int)
-    options = {"level": 0.9, "clusters": "items"}
+    options = {"confidence": 0.9, "clusters": "items"}
     found = rate_intervals(group, score, one, other, **options).iloc[0]
     mirrored = rate_intervals(group, 1 - score, other, one, **options).iloc[0]
     if found["reason"].startswith("one item"):
@@ -266,16 +268,16 @@ def test_a_rate_lies_in_its_interval_and_the_other_side_mirrors_it(rows):
 
 
 def test_huge_steps_and_tiny_volatilities_do_not_overflow(met):
-    table, outputs = met
-    wild = elo(table, outputs, step=1e6)
+    played = read_games(met)
+    wild = glicko.elo(played, step=1e6)
     assert np.isfinite(wild["rating"]).all()
     assert wild["rating"].mean() == pytest.approx(START)
-    frozen = glicko2(table, outputs)
+    frozen = glicko.glicko2(played)
     for period in ("game", "all"):
-        tiny = glicko2(table, outputs, volatility=1e-170, period=period)
+        tiny = glicko.glicko2(played, volatility=1e-170, period=period)
         if period == "game":
             np.testing.assert_allclose(tiny["rating"], frozen["rating"], rtol=1e-12)
         np.testing.assert_allclose(tiny["volatility"], 1e-170, rtol=1e-6)
     for volatility, deviation in ((10.0, 350.0), (1e3, 1e8), (0.0, 1e8)):
-        found = glicko2(table, outputs, volatility=volatility, deviation=deviation)
+        found = glicko.glicko2(played, volatility=volatility, deviation=deviation)
         assert np.isfinite(found[["rating", "deviation", "volatility"]]).all(axis=None)

@@ -4,13 +4,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgbench import schema
-from nlgbench.evaluators.comparator import train_comparator
-from nlgbench.evaluators.comparator.backends import curriculum
-from nlgbench.evaluators.comparator.comparisons import compare, order_agreement, score_alone
-from nlgbench.evaluators.comparator.draws import draw_between, draw_within, system_pairs
-from nlgbench.evaluators.comparator.pairs import human_pairs, strong_pairs, weak_pairs
-from nlgbench.evaluators.comparator.splits import split_outputs
+from nlgbench.evaluators.comparator import compare_texts, split, supervise, train_comparator
+from nlgbench.evaluators.comparator.comparators import (
+    compare,
+    curriculum,
+    order_agreement,
+    reference_points,
+    score_alone,
+)
+from nlgbench.evaluators.comparator.pairs import (
+    draw_between,
+    draw_within,
+    human_pairs,
+    output_pairs,
+    reference_pairs,
+    system_pairs,
+    weak_pairs,
+)
+from nlgbench.study import Study
 from nlgbench.text import text_key
 
 PROBABILITIES = ["prob_a", "prob_tie", "prob_b"]
@@ -28,16 +39,28 @@ def world(n_contexts=40, *, seed=0):
             context = f"what of {item}"
             rows.append((f"c{item}", system, text, system == "human", context, 5 - n_bad))
     columns = ["item_id", "system", "text", "is_human", "context", "quality"]
-    outputs = pd.DataFrame(rows, columns=columns).assign(dataset="d")
+    outputs = pd.DataFrame(rows, columns=columns)
     outputs["output_id"] = [f"o{n}" for n in range(len(outputs))]
-    judgments = outputs[["dataset", "output_id"]].assign(annotator_id="w", dimension="overall")
-    judgments = judgments.assign(value=outputs.pop("quality").astype(float), group_id="")
-    return schema.check(outputs, "outputs"), judgments
+    judgments = outputs[["output_id"]].assign(annotator_id="w", dimension="overall")
+    judgments = judgments.assign(value=outputs.pop("quality").astype(float))
+    return Study(outputs, judgments)
 
 
-OUTPUTS, JUDGMENTS = world()
-TRAIN, TEST = split_outputs(OUTPUTS, by="context", seed=0)
-HUMAN = human_pairs(TRAIN, JUDGMENTS, dimension="overall", threshold=1.0, seed=0)
+STUDY = world()
+OUTPUTS, JUDGMENTS = STUDY.outputs, STUDY.judgments
+LEARN, HELD_OUT = split(STUDY, by="context", seed=0)
+TRAIN, TEST = LEARN.outputs, HELD_OUT.outputs
+
+
+def taught(*kinds, study=LEARN, n=4_000, seed=0, **options):
+    return supervise(study, kinds=kinds, n=n, seed=seed, **options)
+
+
+def meet(outputs, *, human=False, n_per_pair=50, seed=0):
+    return system_pairs(outputs, human=human, n_per_pair=n_per_pair, seed=seed)
+
+
+HUMAN = human_pairs(TRAIN, JUDGMENTS, dimension="overall", threshold=1.0, n=8_000, seed=0)
 STEPS = pd.DataFrame({"system": ["m5", "m3", "m1"], "model": "m", "progress": [0.1, 0.5, 1.0]})
 SYSTEM_OF = OUTPUTS.set_index("output_id")["system"]
 
@@ -54,11 +77,11 @@ def points(table):
 @pytest.mark.parametrize("options", [{}, {"compares": False}, {"ties": False}])
 @pytest.mark.parametrize("kind", ["human", "strong", "weak"])
 def test_systems_come_out_in_their_true_order(kind, options):
-    pairs = {"human": HUMAN, "strong": strong_pairs(TRAIN, seed=0)}
-    pairs["weak"] = weak_pairs(TRAIN, STEPS, seed=0)
+    pairs = {"human": HUMAN, "strong": taught("strong")}
+    pairs["weak"] = weak_pairs(TRAIN, STEPS, n=4_000, seed=0)
     comparator = train_comparator(pairs[kind], backend="tfidf", seed=0, **options)
     assert comparator.name.endswith(f"@{kind}")
-    found = compare(comparator, TEST, system_pairs(TEST, human=True, seed=0))
+    found = compare(comparator, TEST, meet(TEST, human=True))
     assert len(found) == 6 * 16
     # Here human texts lack what machines share, so even strong supervision orders the machines.
     assert list(points(found).sort_values().index) == ["m5", "m3", "m1", "human"]
@@ -76,7 +99,7 @@ def test_swapping_swaps_to_the_last_bit(options, data):
     comparator = TRAINED.setdefault(
         key, train_comparator(HUMAN, backend="tfidf", seed=0, **options)
     )
-    pairs = system_pairs(TEST, human=True, seed=data.draw(st.integers(0, 9)))
+    pairs = meet(TEST, human=True, seed=data.draw(st.integers(0, 9)))
     swap = np.array(data.draw(st.lists(st.booleans(), min_size=len(pairs), max_size=len(pairs))))
     order = np.random.default_rng(data.draw(st.integers(0, 9))).permutation(len(pairs))
     swapped = pairs.copy()
@@ -97,8 +120,8 @@ def test_a_text_that_was_trained_on_is_refused():
     again = TEST.copy()
     again.loc[3, "text"] = TRAIN["text"][0]
     again.loc[3, "output_id"] = "copied"
-    pairs = system_pairs(again, human=True, seed=0)
-    with pytest.raises(ValueError, match=r"trained on the text of 1 .* 'copied'.*split_outputs"):
+    pairs = meet(again, human=True)
+    with pytest.raises(ValueError, match=r"trained on the text of 1 .* 'copied'.*split returns"):
         compare(comparator, again, pairs)
     alone = train_comparator(HUMAN, backend="tfidf", compares=False, seed=0)
     with pytest.raises(ValueError, match="trained on the text of"):
@@ -111,8 +134,8 @@ def test_case_and_white_space_do_not_make_a_text_unseen(rewritten):
     again = TEST.copy()
     again.loc[3, "text"] = rewritten(TRAIN["text"][0])
     again.loc[3, "output_id"] = "copied"
-    with pytest.raises(ValueError, match=r"trained on the text of 1 .* 'copied'.*split_outputs"):
-        compare(comparator, again, system_pairs(again, human=True, seed=0))
+    with pytest.raises(ValueError, match=r"trained on the text of 1 .* 'copied'.*split returns"):
+        compare(comparator, again, meet(again, human=True))
 
 
 def test_equal_texts_are_even_and_orders_agree():
@@ -121,30 +144,30 @@ def test_equal_texts_are_even_and_orders_agree():
     twins.loc[twins["system"] == "m1", "text"] = twins.loc[
         twins["system"] == "m3", "text"
     ].to_numpy()
-    a = twins.loc[twins["system"] == "m1", ["dataset", "item_id", "output_id"]]
+    a = twins.loc[twins["system"] == "m1", ["output_id"]]
     pairs = a.rename(columns={"output_id": "output_a"}).reset_index(drop=True)
     pairs["output_b"] = twins.loc[twins["system"] == "m3", "output_id"].to_numpy()
     found = compare(comparator, twins, pairs)
     assert (found["prob_a"] == found["prob_b"]).all()
-    agreement = order_agreement(comparator, TEST, system_pairs(TEST, seed=0)).iloc[0]
+    agreement = order_agreement(comparator, TEST, meet(TEST)).iloc[0]
     assert agreement["n"] == 48 and agreement["agreement"] > 0.9
     assert agreement["ci_low"] < agreement["agreement"] <= agreement["ci_high"] + 1e-12
 
 
 def test_an_adversarial_evaluator_scores_texts_and_multiplies():
-    alone = train_comparator(strong_pairs(TRAIN, seed=0), backend="tfidf", compares=False, seed=0)
-    scores = score_alone(alone, TEST)
-    assert scores["evaluator"].unique().tolist() == ["tfidf_alone@strong"]
-    score = scores.set_index("output_id")["score"]
-    found = compare(alone, TEST, system_pairs(TEST, human=True, seed=0))
+    alone = train_comparator(taught("strong"), backend="tfidf", compares=False, seed=0)
+    assert alone.name == "tfidf_alone@strong"
+    score = alone.score_outputs(HELD_OUT)
+    assert score.index.tolist() == TEST["output_id"].tolist()
+    found = compare(alone, TEST, meet(TEST, human=True))
     p, q = score[found["output_a"]].to_numpy(), score[found["output_b"]].to_numpy()
     expected = np.column_stack([p * (1 - q), p * q + (1 - p) * (1 - q), (1 - p) * q])
     np.testing.assert_allclose(found[PROBABILITIES], expected, rtol=1e-12)
 
 
 def test_strong_pairs_follow_the_paper():
-    pooled = TRAIN.assign(context="")
-    pairs = strong_pairs(pooled, n=400, seed=1)
+    pooled = LEARN.replace(outputs=TRAIN.assign(context=""))
+    pairs = taught("strong", study=pooled, n=400, seed=1)
     system = pairs[["output_a", "output_b"]].apply(lambda ids: ids.map(SYSTEM_OF))
     better = pairs["outcome"] == "better"
     assert better.sum() == 200 and (~better).sum() == 200
@@ -154,15 +177,15 @@ def test_strong_pairs_follow_the_paper():
     assert (system["output_a"][~better] == "human").sum() == 100
     assert not pairs[["output_a", "output_b"]].apply(frozenset, axis=1).duplicated().any()
     # One output per system and context: no two texts of one source can meet.
-    assert strong_pairs(TRAIN, seed=0)["outcome"].eq("better").all()
+    assert taught("strong")["outcome"].eq("better").all()
     with pytest.raises(ValueError, match="no human text has the context"):
-        strong_pairs(TRAIN[~TRAIN["is_human"]], seed=0)
+        taught("strong", study=LEARN.only(is_human=False))
 
 
 def test_weak_pairs_keep_the_margin_and_leave_out_the_converged():
     names = [f"s{n}" for n in range(1, 11)]
     rows = [(name, f"{name} {k}") for name in names for k in range(5)]
-    outputs = pd.DataFrame(rows, columns=["system", "text"]).assign(dataset="d", item_id="i")
+    outputs = pd.DataFrame(rows, columns=["system", "text"]).assign(item_id="i")
     outputs = outputs.assign(output_id=outputs["text"], is_human=False, context="")
     steps = pd.DataFrame({"system": names, "model": "m", "progress": np.arange(1, 11) / 10})
     pairs = weak_pairs(outputs, steps, n=10_000, seed=0)
@@ -177,7 +200,7 @@ def test_weak_pairs_keep_the_margin_and_leave_out_the_converged():
     assert wide["margin"].min() == 0.5
     other = steps.assign(model=names)
     with pytest.raises(ValueError, match=r"no two of the 10 checkpoints.*Save more"):
-        weak_pairs(outputs, other, seed=0)
+        weak_pairs(outputs, other, n=9, seed=0)
 
 
 def test_human_pairs_tie_within_the_threshold():
@@ -213,24 +236,29 @@ def test_draws_are_all_pairs_when_enough_are_asked_for(data):
 
 
 @settings(max_examples=12, deadline=None)
-@given(st.integers(0, 99), st.sampled_from(["text", "context"]), st.sampled_from([None, "m3"]))
+@given(
+    st.integers(0, 99), st.sampled_from(["text", "context", "item"]), st.sampled_from([None, "m3"])
+)
 def test_splits_share_no_text(seed, by, left_out):
     repeated = OUTPUTS.copy()
     repeated["text"] = repeated["text"].str[:10]
     repeated.loc[::3, "text"] = " " + repeated["text"].str.upper()  # still the same texts
-    train, test = split_outputs(repeated, by=by, leave_out=left_out, seed=seed)
-    assert not set(train["text"].map(text_key)) & set(test["text"].map(text_key))
-    assert left_out not in set(train["system"])
-    whole = split_outputs(repeated, by=by, seed=seed)[1]
-    pd.testing.assert_frame_equal(test, whole)
-    if by == "context":
-        assert not set(train["context"]) & set(test["context"])
-        assert test["context"].nunique() == 16
+    study = STUDY.replace(outputs=repeated)
+    train, test = split(study, by=by, leave_out=left_out, seed=seed)
+    assert not set(train.outputs["text"].map(text_key)) & set(test.outputs["text"].map(text_key))
+    assert left_out not in set(train.outputs["system"])
+    assert set(train.judgments["output_id"]) == set(train.outputs["output_id"])
+    whole = split(study, by=by, seed=seed)[1]
+    pd.testing.assert_frame_equal(test.outputs, whole.outputs)
+    if by != "text":
+        unit = {"context": "context", "item": "item_id"}[by]
+        assert not set(train.outputs[unit]) & set(test.outputs[unit])
+        assert test.outputs[unit].nunique() == 16
 
 
 def test_training_goes_from_wide_to_narrow_and_then_to_human():
-    weak = weak_pairs(TRAIN, STEPS, seed=0)
-    pairs = pd.concat([weak, strong_pairs(TRAIN, seed=0), HUMAN], ignore_index=True)
+    weak = weak_pairs(TRAIN, STEPS, n=4_000, seed=0)
+    pairs = pd.concat([weak, taught("strong"), HUMAN], ignore_index=True)
     stages = [pairs.iloc[rows] for rows in curriculum(pairs)]
     assert [stage["margin"].min() for stage in stages[:3]] == [0.9, 0.5, 0.4]
     assert len(stages[2]) == len(pairs)
@@ -252,22 +280,27 @@ def test_training_goes_from_wide_to_narrow_and_then_to_human():
             lambda: train_comparator(HUMAN.assign(outcome="worse"), backend="tfidf", seed=0),
             "must be better .* 'worse'",
         ),
-        (lambda: strong_pairs(TRAIN, n=0, seed=0), "n must be at least 1"),
-        (lambda: split_outputs(OUTPUTS, by="texts", seed=0), "mean 'text'"),
-        (lambda: split_outputs(OUTPUTS, leave_out="m7", seed=0), "no system 'm7'"),
-        (lambda: split_outputs(OUTPUTS, test_size=1.0, seed=0), "between 0 and 1"),
-        (lambda: split_outputs(OUTPUTS.assign(context=""), by="context", seed=0), "1 distinct"),
+        (lambda: taught("strong", n=0), "n must be at least 1"),
+        (lambda: split(STUDY, by="texts"), "mean 'text'"),
+        (lambda: split(STUDY, leave_out="m7"), "leave_out: 'm7' is unknown"),
+        (lambda: split(STUDY, test_size=1.0), "between 0 and 1"),
         (
-            lambda: human_pairs(TRAIN, JUDGMENTS, dimension="overal", threshold=0, seed=0),
+            lambda: split(STUDY.replace(outputs=OUTPUTS.assign(context="")), by="context"),
+            "1 distinct",
+        ),
+        (
+            lambda: taught("human", dimension="overal"),
             "mean 'overall'",
         ),
         (
-            lambda: human_pairs(TRAIN, JUDGMENTS, dimension="overall", threshold=-1, seed=0),
+            lambda: taught("human", threshold=-1),
             "0 or more",
         ),
-        (lambda: weak_pairs(TRAIN, STEPS.drop(columns="model"), seed=0), r"\['model'\]"),
-        (lambda: weak_pairs(TRAIN, STEPS.assign(progress=50), seed=0), "from 0 to 1"),
-        (lambda: system_pairs(TEST[TEST["system"] == "m1"], seed=0), "no two systems"),
+        (lambda: taught("weak"), "needs checkpoints="),
+        (lambda: taught("wek"), "mean 'weak'"),
+        (lambda: taught("weak", checkpoints=STEPS.drop(columns="model")), r"\['model'\]"),
+        (lambda: taught("weak", checkpoints=STEPS.assign(progress=50)), "from 0 to 1"),
+        (lambda: meet(TEST[TEST["system"] == "m1"]), "no two systems"),
     ],
 )
 def test_what_is_wrong_is_named(call, message):
@@ -275,10 +308,55 @@ def test_what_is_wrong_is_named(call, message):
         call()
 
 
-def test_unknown_outputs_are_named():
+def test_pairs_that_are_given_are_checked():
     comparator = train_comparator(HUMAN, backend="tfidf", seed=0)
-    pairs = system_pairs(TEST, seed=0)
-    with pytest.raises(ValueError, match=r"row 2: output_a 'nobody' of dataset 'd'"):
-        compare(comparator, TEST, pairs.assign(output_a=[pairs["output_a"][0]] + ["nobody"] * 47))
+    pairs = meet(TEST)
+    nobody = pairs.assign(output_a=[pairs["output_a"][0]] + ["nobody"] * 47)
+    with pytest.raises(ValueError, match=r"row 2: output_a 'nobody' is no output"):
+        compare_texts(HELD_OUT, comparator, pairs=nobody)
     with pytest.raises(ValueError, match=r"Missing: \['output_b'\]"):
-        compare(comparator, TEST, pairs.drop(columns="output_b"))
+        compare_texts(HELD_OUT, comparator, pairs=pairs.drop(columns="output_b"))
+
+
+def test_comparisons_are_added_to_the_study():
+    comparator = train_comparator(HUMAN, backend="tfidf", seed=0)
+    found = compare_texts(HELD_OUT, comparator, n_per_pair=50, seed=0)
+    expected = compare(comparator, TEST, meet(TEST))
+    pd.testing.assert_frame_equal(found.comparisons, expected)
+    with pytest.raises(ValueError, match="has comparisons by tfidf@human already"):
+        compare_texts(found, comparator)
+    other = train_comparator(taught("strong"), backend="tfidf", seed=0)
+    both = compare_texts(found, other, pairs=meet(TEST, human=True))
+    assert both.comparisons["comparator"].unique().tolist() == ["tfidf@human", "tfidf@strong"]
+    # A study checks what we made ourselves as it does what users give.
+    pd.testing.assert_frame_equal(
+        HELD_OUT.replace(comparisons=both.comparisons).comparisons, both.comparisons
+    )
+
+
+def test_one_that_compares_scores_outputs_by_points_against_references():
+    comparator = train_comparator(HUMAN, backend="tfidf", seed=0)
+    score = comparator.score_outputs(HELD_OUT)
+    assert score.index.tolist() == TEST["output_id"].tolist()
+    assert score.between(0, 3).all()
+    mean = score.groupby(TEST.set_index("output_id")["system"]).mean().sort_values()
+    assert mean.index.tolist() == ["m5", "m3", "m1", "human"]
+
+
+def test_pairs_of_outputs_and_references():
+    ids = ["h1", "h2", "x1", "x2", "x3", "y1"]
+    outputs = pd.DataFrame({"output_id": ids, "is_human": [True, True, *[False] * 4]})
+    every = output_pairs(outputs, n_pairs=15, seed=0)
+    assert len({frozenset(pair) for pair in every[["output_a", "output_b"]].to_numpy()}) == 15
+    assert (every["output_a"] != every["output_b"]).all()
+    pairs = reference_pairs(outputs, n_references=3, seed=0)
+    assert pairs["output_b"].nunique() == 3
+    assert not pairs["output_b"].str.startswith("h").any()
+    assert len(pairs) == 6 * 3 - 3
+
+
+def test_points_against_references():
+    rows = [("x", "r1", 1, 0, 0), ("x", "r2", 0, 1, 0), ("x", "r3", 0, 0, 1), ("r1", "r2", 1, 0, 0)]
+    columns = ["output_a", "output_b", *PROBABILITIES]
+    points = reference_points(pd.DataFrame(rows, columns=columns))
+    assert points.to_dict() == {"r1": 3.0, "x": 4 / 3}

@@ -7,12 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgbench.evaluators.comparator import cross_encoder, train_comparator
 from nlgbench.evaluators.comparator import encoder as neural
-from nlgbench.evaluators.comparator.comparisons import compare, order_agreement
-from nlgbench.evaluators.comparator.draws import system_pairs
-from nlgbench.evaluators.comparator.pairs import human_pairs
-from nlgbench.evaluators.comparator.splits import split_outputs
+from nlgbench.evaluators.comparator import split, supervise, train_comparator
+from nlgbench.evaluators.comparator.comparators import compare, order_agreement
+from nlgbench.evaluators.comparator.pairs import system_pairs
+from nlgbench.study import Study
 from nlgbench.training import torch
 
 TRANSFORMERS = pytest.mark.skipif(
@@ -31,14 +30,17 @@ def world():
             letters = [*rng.choice(WORDS[:8], n_good), *rng.choice(WORDS[8:], 8 - n_good)]
             rows.append((f"{system}{n}", system, " ".join(rng.permutation(letters)), n_good))
     outputs = pd.DataFrame(rows, columns=["output_id", "system", "text", "quality"])
-    outputs = outputs.assign(dataset="d", item_id="i", is_human=False, context="")
-    judged = outputs[["dataset", "output_id"]].assign(annotator_id="w", dimension="q", group_id="")
-    return outputs.drop(columns="quality"), judged.assign(value=outputs["quality"].astype(float))
+    outputs = outputs.assign(item_id="i", is_human=False)
+    judged = outputs[["output_id"]].assign(annotator_id="w", dimension="q")
+    judged = judged.assign(value=outputs["quality"].astype(float))
+    return Study(outputs.drop(columns="quality"), judged)
 
 
-OUTPUTS, JUDGMENTS = world()
-TRAIN, TEST = split_outputs(OUTPUTS, seed=0)
-PAIRS = human_pairs(TRAIN, JUDGMENTS, dimension="q", threshold=1, n=800, seed=0)
+STUDY = world()
+OUTPUTS = STUDY.outputs
+LEARN, HELD_OUT = split(STUDY, seed=0)
+TEST = HELD_OUT.outputs
+PAIRS = supervise(LEARN, kinds=["human"], threshold=1, n=400, seed=0)
 
 
 def counting_encoder():
@@ -66,12 +68,12 @@ def wins(table, better, worse):
 def test_a_frozen_encoder_learns_the_order(options):
     comparator = train_comparator(PAIRS, encoder=counting_encoder(), seed=0, **options)
     assert comparator.name.startswith("frozen") and "counts of letters" in comparator.signature
-    found = compare(comparator, TEST, system_pairs(TEST, seed=0))
+    found = compare(comparator, TEST, system_pairs(TEST, n_per_pair=50, seed=0))
     for better, worse in [("good", "fair"), ("fair", "poor"), ("good", "poor")]:
         assert wins(found, better, worse) > 0.2
     again = train_comparator(PAIRS, encoder=counting_encoder(), seed=0, **options)
     pd.testing.assert_frame_equal(
-        compare(again, TEST, system_pairs(TEST, seed=0)), found, check_exact=True
+        compare(again, TEST, system_pairs(TEST, n_per_pair=50, seed=0)), found, check_exact=True
     )
 
 
@@ -158,22 +160,20 @@ def test_embeddings_do_not_depend_on_what_is_beside_them(folder):
 def test_the_cross_encoder_reads_both_sides(folder):
     loaded = neural.load_encoder(folder)
     rows = pd.DataFrame({"context_a": ["a"], "text_a": ["b c"], "context_b": ["a"], "text_b": "d"})
-    ids, mask, segment = cross_encoder._tokens(loaded.tokenizer, rows)
+    ids, mask, segment = neural._tokens(loaded.tokenizer, rows)
     read = loaded.tokenizer.convert_ids_to_tokens(ids[0, :9].tolist())
     assert read == ["[CLS]", *"abc", "[SEP]", *"ad", "[SEP]", "[PAD]"]
     assert segment[0, :8].tolist() == [0, 0, 0, 0, 0, 1, 1, 1]
     assert mask.sum() == 8
     long = rows.assign(context_a=" ".join(["a"] * 500))
-    cut = loaded.tokenizer.convert_ids_to_tokens(
-        cross_encoder._tokens(loaded.tokenizer, long)[0][0, :130]
-    )
+    cut = loaded.tokenizer.convert_ids_to_tokens(neural._tokens(loaded.tokenizer, long)[0][0, :130])
     assert cut == ["[CLS]", *["a"] * 126, *"bc", "[SEP]"]
 
 
 @TRANSFORMERS
 def test_a_cross_encoder_learns_the_order(folder, monkeypatch):
-    monkeypatch.setattr(cross_encoder, "_RATE", 2e-3)  # the small model is not pretrained
-    many = human_pairs(TRAIN, JUDGMENTS, dimension="q", threshold=1, n=2_000, seed=0)
+    monkeypatch.setattr(neural, "_FINE_RATE", 2e-3)  # the small model is not pretrained
+    many = supervise(LEARN, kinds=["human"], threshold=1, n=1_000, seed=0)
     comparator = train_comparator(many, backend="cross_encoder", encoder=folder, seed=0)
     pairs = system_pairs(TEST, n_per_pair=30, seed=0)
     found = compare(comparator, TEST, pairs)

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlgbench import schema
-from nlgbench.evaluators.comparator.regressor import PENALTIES, score_regressor, train_regressor
-from nlgbench.evaluators.comparator.splits import split_outputs
+from nlgbench.evaluators.comparator import split, train_regressor
+from nlgbench.evaluators.comparator.regressor import PENALTIES
+from nlgbench.study import Study, part_of, with_tables
 
 GOOD, BAD = ["rain", "train", "bread", "music"], ["zz", "yy", "xx", "ww"]
 
@@ -24,22 +24,24 @@ def world(n_items=50, *, seed=0):
             rows.append((f"c{item}", system, " ".join(rng.permutation(words)), context, n_good))
         for number in range(2):
             text = " ".join(rng.choice(GOOD, 3))
-            references.append(("d", f"c{item}", f"r{number}", text))
+            references.append((f"c{item}", f"r{number}", text))
     columns = ["item_id", "system", "text", "context", "quality"]
-    outputs = pd.DataFrame(rows, columns=columns).assign(dataset="d", is_human=False)
+    outputs = pd.DataFrame(rows, columns=columns)
     outputs["output_id"] = [f"o{n}" for n in range(len(outputs))]
-    judged = outputs[["dataset", "output_id"]].assign(dimension="q", group_id="")
+    judged = outputs[["output_id"]].assign(dimension="q")
     quality = outputs.pop("quality")
     judgments = [
         judged.assign(annotator_id=w, value=quality + bias)
         for w, bias in zip("vw", (0, 1.0), strict=True)
     ]
-    given = pd.DataFrame(references, columns=schema.columns("references"))
-    return schema.check(outputs, "outputs"), pd.concat(judgments, ignore_index=True), given
+    given = pd.DataFrame(references, columns=["item_id", "reference_id", "text"])
+    return Study(outputs, pd.concat(judgments, ignore_index=True), references=given)
 
 
-OUTPUTS, JUDGMENTS, REFERENCES = world()
-TRAIN, TEST = split_outputs(OUTPUTS, seed=0)
+STUDY = world()
+OUTPUTS, JUDGMENTS, REFERENCES = STUDY.outputs, STUDY.judgments, STUDY.references
+LEARN, HELD_OUT = split(STUDY, seed=0)
+TRAIN, TEST = LEARN.outputs, HELD_OUT.outputs
 QUALITY = JUDGMENTS.groupby("output_id")["value"].mean()
 
 
@@ -77,12 +79,14 @@ def ridge(features, quality, new, penalty):
     return quality.mean() + (new - mean) @ slope
 
 
-@pytest.mark.parametrize("references", [None, REFERENCES])
+@pytest.mark.parametrize("references", [False, True])
 def test_it_is_ridge_regression_with_the_penalty_of_leave_one_out(references):
     encoder = counting_encoder()
     train = TRAIN.head(20)
-    found = train_regressor(train, JUDGMENTS, references, dimension="q", encoder=encoder, seed=0)
-    x = features_by_hand(encoder, train, references)
+    study = with_tables(LEARN, outputs=train, judgments=judgments_of(train))
+    found = train_regressor(study, references=references, encoder=encoder)
+    given = REFERENCES if references else None
+    x = features_by_hand(encoder, train, given)
     center, scale = x.mean(axis=0), x.std(axis=0)
     scale[scale == 0] = 1  # words that no reference has
     x = (x - center) / scale
@@ -94,23 +98,23 @@ def test_it_is_ridge_regression_with_the_penalty_of_leave_one_out(references):
         errors.append(np.mean(np.square(left_out)))
     best = PENALTIES[int(np.argmin(errors))]
     assert f"penalty {best:.3g}, by leave-one-out" in found.signature
-    new = (features_by_hand(encoder, TEST, references) - center) / scale
-    scores = score_regressor(found, TEST, references)
-    np.testing.assert_allclose(scores["score"], ridge(x, y, new, best), rtol=1e-6)
-    assert scores["output_id"].tolist() == TEST["output_id"].tolist()
-    kind = "regressor_frozen" if references is None else "regressor_frozen_references"
-    assert scores["evaluator"].unique().tolist() == [f"{kind}@q"]
+    new = (features_by_hand(encoder, TEST, given) - center) / scale
+    scores = found.score_outputs(HELD_OUT)
+    np.testing.assert_allclose(scores, ridge(x, y, new, best), rtol=1e-6)
+    assert scores.index.tolist() == TEST["output_id"].tolist()
+    assert found.name == f"regressor_frozen{'_references' if references else ''}@q"
     assert "counts of words" in found.signature and "not ADEM itself" in found.signature
 
 
-@pytest.mark.parametrize("references", [None, REFERENCES])
+@pytest.mark.parametrize("references", [False, True])
 def test_quality_is_found_in_unseen_texts(references):
-    found = train_regressor(TRAIN, JUDGMENTS, references, dimension="q", backend="tfidf", seed=0)
-    score = score_regressor(found, TEST, references)["score"]
+    found = train_regressor(LEARN, references=references, backend="tfidf")
+    score = found.score_outputs(HELD_OUT)
     assert stats.spearmanr(score, QUALITY[TEST["output_id"]]).statistic > 0.9
-    nonsense = JUDGMENTS.assign(value=np.random.default_rng(0).permutation(JUDGMENTS["value"]))
-    found = train_regressor(TRAIN, nonsense, dimension="q", backend="tfidf", seed=0)
-    assert score_regressor(found, TEST)["score"].std() < score.std() / 5
+    value = np.random.default_rng(0).permutation(LEARN.judgments["value"])
+    nonsense = with_tables(LEARN, judgments=LEARN.judgments.assign(value=value))
+    found = train_regressor(nonsense, backend="tfidf")
+    assert found.score_outputs(HELD_OUT).std() < score.std() / 5
 
 
 def test_a_reference_matters_by_what_it_shares_with_the_text():
@@ -119,32 +123,35 @@ def test_a_reference_matters_by_what_it_shares_with_the_text():
     said, wanted = rng.choice(GOOD, 200), rng.choice(GOOD, 200)
     outputs = pd.DataFrame({"text": [f"{word} {n}" for n, word in enumerate(said)]})
     outputs["output_id"] = [f"o{n}" for n in range(200)]
-    outputs = outputs.assign(item_id=outputs["output_id"].str.replace("o", "i"), dataset="d")
-    outputs = outputs.assign(system="m", is_human=False, context="")
-    judgments = outputs[["dataset", "output_id"]].assign(annotator_id="w", dimension="q")
-    judgments = judgments.assign(value=(said == wanted) * 1.0, group_id="")
-    references = outputs[["dataset", "item_id"]].assign(reference_id="r", text=wanted)
-    train, test = outputs[:120], outputs[120:]
-    options = {"dimension": "q", "backend": "tfidf", "seed": 0}
-    with_them = train_regressor(train, judgments, references, **options)
-    without = train_regressor(train, judgments, **options)
+    outputs = outputs.assign(item_id=outputs["output_id"].str.replace("o", "i"), system="m")
+    judgments = outputs[["output_id"]].assign(annotator_id="w", value=(said == wanted) * 1.0)
+    references = outputs[["item_id"]].assign(reference_id="r", text=wanted)
+    study = Study(outputs, judgments, references=references)
+    train, test = (part_of(study, np.arange(200) < 120), part_of(study, np.arange(200) >= 120))
+    with_them = train_regressor(train, references=True, backend="tfidf")
+    without = train_regressor(train, backend="tfidf")
     truth = judgments["value"][120:]
-    seen = np.corrcoef(score_regressor(with_them, test, references)["score"], truth)[0, 1]
-    blind = np.corrcoef(score_regressor(without, test)["score"], truth)[0, 1]
+    seen = np.corrcoef(with_them.score_outputs(test), truth)[0, 1]
+    blind = np.corrcoef(without.score_outputs(test), truth)[0, 1]
     assert seen > 0.9 and abs(blind) < 0.4
+
+
+def judgments_of(outputs):
+    return JUDGMENTS[JUDGMENTS["output_id"].isin(outputs["output_id"])]
 
 
 @settings(max_examples=6, deadline=None)
 @given(slope=st.floats(0.1, 10), shift=st.floats(-5, 5), seed=st.integers(0, 9))
 def test_units_and_order_of_rows_do_not_matter(slope, shift, seed):
-    options = {"dimension": "q", "backend": "tfidf", "seed": seed}
-    before = score_regressor(train_regressor(TRAIN, JUDGMENTS, **options), TEST)
-    rescaled = JUDGMENTS.assign(value=slope * JUDGMENTS["value"] + shift)
-    shuffled = (table.sample(frac=1, random_state=seed) for table in (TRAIN, rescaled))
-    after = score_regressor(train_regressor(*shuffled, **options), TEST)
-    np.testing.assert_allclose(
-        after["score"], slope * before["score"] + shift, rtol=1e-6, atol=1e-6
+    before = train_regressor(LEARN, backend="tfidf").score_outputs(HELD_OUT)
+    rescaled = LEARN.judgments.assign(value=slope * LEARN.judgments["value"] + shift)
+    shuffled = with_tables(
+        LEARN,
+        outputs=TRAIN.sample(frac=1, random_state=seed),
+        judgments=rescaled.sample(frac=1, random_state=seed),
     )
+    after = train_regressor(shuffled, backend="tfidf").score_outputs(HELD_OUT)
+    np.testing.assert_allclose(after, slope * before + shift, rtol=1e-6, atol=1e-6)
 
 
 def test_what_has_no_reference_is_nan_and_teaches_nothing():
@@ -152,60 +159,60 @@ def test_what_has_no_reference_is_nan_and_teaches_nothing():
     blank = REFERENCES[REFERENCES["item_id"] == "c30"].assign(text=" ")
     # A reference that is the output itself is none.
     one = OUTPUTS["output_id"][OUTPUTS["item_id"] == "c40"].tolist()
-    itself = pd.DataFrame([("d", "c40", each, "rain") for each in one[:1]], columns=few.columns)
+    itself = pd.DataFrame([("c40", each, "rain") for each in one[:1]], columns=few.columns)
     given = pd.concat([few, blank, itself], ignore_index=True)
-    options = {"dimension": "q", "backend": "tfidf", "seed": 0}
-    found = train_regressor(TRAIN, JUDGMENTS, given, **options)
+    found = train_regressor(with_tables(LEARN, references=given), references=True, backend="tfidf")
     has = [item in set(few["item_id"]) for item in TRAIN["item_id"]]
     taught = TRAIN["item_id"].eq("c40") & (TRAIN["output_id"] != one[0])
     n_taught = sum(has) + taught.sum()
     assert f"of {n_taught} outputs" in found.signature and len(found.seen) == n_taught
-    scores = score_regressor(found, TEST, given).set_index("output_id")["score"]
+    scores = found.score_outputs(with_tables(HELD_OUT, references=given))
     expected = TEST["item_id"].isin(few["item_id"])
     expected |= TEST["item_id"].eq("c40") & (TEST["output_id"] != one[0])
     assert np.array_equal(scores.notna().to_numpy(), expected.to_numpy())
-    assert score_regressor(found, TEST, blank)["score"].isna().all()
+    assert found.score_outputs(with_tables(HELD_OUT, references=blank)).isna().all()
 
 
 def test_outputs_without_judgments_teach_nothing():
-    options = {"dimension": "q", "backend": "tfidf", "seed": 0}
-    judged = JUDGMENTS[JUDGMENTS["output_id"].isin(TRAIN["output_id"][:40])]
-    all_of_them = score_regressor(train_regressor(TRAIN, judged, **options), TEST)
-    only = score_regressor(train_regressor(TRAIN[:40], JUDGMENTS, **options), TEST)
-    pd.testing.assert_frame_equal(all_of_them, only, check_exact=True)
+    first = TRAIN[:40]
+    fewer = with_tables(LEARN, judgments=judgments_of(first))
+    only = with_tables(LEARN, outputs=first, judgments=judgments_of(first))
+    of_all, of_some = (
+        train_regressor(study, backend="tfidf").score_outputs(HELD_OUT) for study in (fewer, only)
+    )
+    pd.testing.assert_series_equal(of_all, of_some, check_exact=True)
 
 
 def test_texts_seen_in_training_are_refused():
-    found = train_regressor(TRAIN, JUDGMENTS, dimension="q", backend="tfidf", seed=0)
+    found = train_regressor(LEARN, backend="tfidf")
     again = TEST.copy()
     again.loc[3, "text"] = TRAIN["text"][0]
     with pytest.raises(ValueError, match=r"regressor_tfidf@q was trained on the text of 1 of"):
-        score_regressor(found, again)
+        found.score_outputs(with_tables(HELD_OUT, outputs=again))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dimension": "p"}, r"no dimension 'p'.*There are: q"),
-        ({"backend": "tfdif"}, r"no backend 'tfdif'.*tfidf.*There are: frozen, tfidf"),
+        ({"dimension": "p"}, r"dimension: 'p' is unknown.*There are: q"),
+        ({"backend": "tfdif"}, r"'tfdif' is unknown.*tfidf.*There are: frozen, tfidf"),
         ({"encoder": "x"}, "has no encoder"),
-        ({"judgments": JUDGMENTS.assign(value=3.0)}, "with 1 different means"),
-        ({"judgments": JUDGMENTS.assign(dataset="other")}, "^0 outputs have judgments of 'q', "),
-        ({"references": REFERENCES.assign(dataset="x")}, "0 outputs .* and references"),
+        ({"judgments": LEARN.judgments.assign(value=3.0)}, "with 1 different means"),
+        ({"references": REFERENCES.assign(text=" ")}, "0 outputs .* and references"),
+        ({"references": None}, "has no references"),
     ],
 )
 def test_what_cannot_be_learned_from_is_named(options, message):
-    given = {"judgments": JUDGMENTS, "dimension": "q", "backend": "tfidf", "seed": 0} | options
+    tables = {name: options.pop(name) for name in ("judgments", "references") if name in options}
+    asked = {"backend": "tfidf", "references": "references" in tables} | options
     with pytest.raises(ValueError, match=message):
-        train_regressor(TRAIN, **given)
+        train_regressor(with_tables(LEARN, **tables), **asked)
 
 
-def test_references_are_given_to_both_or_to_neither():
-    options = {"dimension": "q", "backend": "tfidf", "seed": 0}
-    with pytest.raises(ValueError, match="trained with references: give them"):
-        score_regressor(train_regressor(TRAIN, JUDGMENTS, REFERENCES, **options), TEST)
-    with pytest.raises(ValueError, match="trained without references: leave them out"):
-        score_regressor(train_regressor(TRAIN, JUDGMENTS, **options), TEST, REFERENCES)
+def test_references_are_needed_where_they_were_learned_from():
+    found = train_regressor(LEARN, references=True, backend="tfidf")
+    with pytest.raises(ValueError, match="trained with references, and study has none"):
+        found.score_outputs(with_tables(HELD_OUT, references=None))
 
 
 def test_a_missing_extra_is_named(monkeypatch):
@@ -216,4 +223,4 @@ def test_a_missing_extra_is_named(monkeypatch):
 
     monkeypatch.setattr(neural.importlib, "import_module", gone)
     with pytest.raises(ImportError, match=r"needs transformers.*nlgbench\[neural,encoder\].*tfidf"):
-        train_regressor(TRAIN, JUDGMENTS, dimension="q", seed=0)
+        train_regressor(LEARN)

@@ -333,7 +333,7 @@ def test_nearest_references_are_human_texts_of_each_item():
     assert found["item_id"].tolist() == ["1", "1", "2", "2"]
     assert found["reference_id"].tolist() == ["r01", "r02"] * 2
     assert found["text"].tolist()[:3] == ["the lid leaks"] * 3
-    assert nearest_references(study, n=1)["text"].tolist()[0] == "the lid leaks"
+    assert nearest_references(study, n=1)["text"].tolist()[0] == "The lid leaks"  # the first
     everyone = nearest_references(study, n=1, include_human=True)
     assert everyone["item_id"].tolist() == list("12345")
     assert everyone["text"].tolist()[3] == "The lid leaks"  # not itself

@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
-from nlgbench.analysis.choosing import RANDOM, choices, choose_best
+from nlgbench.analysis.trials import choices, choose
+from nlgbench.analysis.trials.choosing import RANDOM
 
 QUALITY = pd.DataFrame(
     {
@@ -55,7 +56,7 @@ def test_choices_by_hand():
 
 
 def test_intervals_are_those_of_statsmodels():
-    table = measured(choices(chosen(a=["g3", "h2", "i2"]), QUALITY, level=0.9))
+    table = measured(choices(chosen(a=["g3", "h2", "i2"]), QUALITY, confidence=0.9))
     low, high = DescrStatsW([0.0, 0.0, 2.0]).tconfint_mean(alpha=0.1)
     assert table.loc[("a", "regret"), ["ci_low", "ci_high"]].tolist() == pytest.approx([low, high])
     low, high = proportion_confint(2, 3, alpha=0.1, method="wilson")
@@ -87,12 +88,13 @@ def test_what_is_undefined_is_counted_and_left_out():
 def test_the_highest_score_is_chosen_and_the_first_of_equals():
     scores = QUALITY[["group", "system"]].assign(evaluator="e")
     scores["score"] = [np.nan, 0.2, 0.1, 0.5, 0.5, np.nan, np.nan]
-    found = choose_best(scores)
+    found = choose(scores)
     assert found["system"].tolist()[:2] == ["g2", "h1"]
     assert pd.isna(found["system"].iloc[2])
     assert found["n_undefined"].tolist() == [1, 0, 2]
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.lists(st.floats(-9, 9), min_size=1, max_size=4), min_size=2, max_size=6),
     st.data(),
@@ -104,9 +106,9 @@ def test_truth_never_regrets_and_nobody_beats_it(groups, data):
         for m, value in enumerate(values)
     ]
     quality = pd.DataFrame(rows)
-    oracle = choose_best(quality.assign(evaluator="truth", score=quality["quality"]))
+    oracle = choose(quality.assign(evaluator="truth", score=quality["quality"]))
     noise = data.draw(st.lists(st.floats(0, 1), min_size=len(rows), max_size=len(rows)))
-    other = choose_best(quality.assign(evaluator="noise", score=noise))
+    other = choose(quality.assign(evaluator="noise", score=noise))
     got = measured(choices(pd.concat([oracle, other]), quality))["estimate"]
     assert got["truth", "regret"] == 0
     assert got["truth", "win_times"] == len(groups) >= got["noise", "win_times"]
@@ -126,4 +128,4 @@ def test_what_is_wrong_is_named():
     with pytest.raises(ValueError, match="tolerance must be 0 or more"):
         choices(picks, QUALITY, tolerance=-1)
     with pytest.raises(ValueError, match="scores have no column 'score'"):
-        choose_best(picks)
+        choose(picks)

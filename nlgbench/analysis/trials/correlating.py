@@ -2,22 +2,205 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Mapping
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from nlgbench.analysis.correlation import compare_evaluators, correlate
 from nlgbench.analysis.correlation.coefficients import weighted_coefficients
+from nlgbench.analysis.trials.running import BASELINES, BY_RATING, Trials
 from nlgbench.inference import check_coverage
 from nlgbench.names import known
+from nlgbench.study import Study
 
 Floats = NDArray[np.float64]
 
 #: Fewer systems than this give no interval, and fewer than FEW one that is marked.
 LEAST, FEW = 5, 10
 METHOD = "delete-one-system jackknife of z, and the variance over splits, t"
+
+
+def system_quality(study: Study) -> pd.Series:
+    """Average people's judgments of each system's outputs, in the quality dimension.
+
+    Parameters
+    ----------
+    study : Study
+        With judgments.
+
+    Returns
+    -------
+    Series
+        By system, humans left out: the mean over outputs of each output's mean judgment.
+
+    Raises
+    ------
+    ValueError
+        When it has no judgments, or several dimensions and none is said to be quality.
+
+    Examples
+    --------
+    >>> outputs = pd.DataFrame({"output_id": [*"123"], "item_id": "1", "system": [*"aab"]})
+    >>> judged = pd.DataFrame({"output_id": [*"123"], "annotator_id": "w", "value": [1, 2, 5]})
+    >>> system_quality(Study(outputs, judged)).to_dict()
+    {'a': 1.5, 'b': 5.0}
+    """
+    dimension = study.dimension()
+    assert study.judgments is not None
+    rows = study.judgments[study.judgments["dimension"] == dimension]
+    machine = study.outputs[~study.outputs["is_human"]]
+    mean = machine["output_id"].map(rows.groupby("output_id")["value"].mean())
+    return mean.groupby(machine["system"]).mean()
+
+
+def correlate_outputs(
+    trials: Trials,
+    *,
+    clusters: Mapping[str, str] | None = None,
+    n_resamples: int = 1_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Correlate evaluators' scores of single held-out outputs with people's judgments.
+
+    Parameters
+    ----------
+    trials : Trials
+        From `run_trials`.
+    clusters : mapping of str to str, optional
+        By data set, as in `nlgbench.correlate`.
+    n_resamples, confidence, seed
+        As in `nlgbench.correlate`.
+
+    Returns
+    -------
+    DataFrame
+        As `nlgbench.correlate`, of the first split, with Spearman's and Pearson's correlations;
+        and data, split, supervision, and mean, min, max over the splits, which share their texts
+        and are no interval.
+
+    Raises
+    ------
+    ValueError
+        As `nlgbench.correlate`.
+    """
+    rows = []
+    for (name, number), test in trials.tests.items():
+        first = number == 0
+        found = correlate(
+            test,
+            granularity="output",
+            statistics=("spearman", "pearson"),
+            resample="items" if first else None,
+            dimension=test.dimension(),
+            clusters=(clusters or {}).get(name) if first else None,
+            n_resamples=n_resamples,
+            confidence=confidence,
+            seed=seed,
+        )
+        rows.append(found.assign(data=name, split=number))
+    every = pd.concat(rows, ignore_index=True)
+    keys = ["data", "evaluator", "statistic"]
+    spread = every.groupby(keys)["estimate"].agg(["mean", "min", "max"]).reset_index()
+    table = every[every["split"] == 0].merge(spread, on=keys, validate="one_to_one")
+    return table.assign(supervision=table["evaluator"].map(trials.supervision))
+
+
+def compare_outputs(
+    trials: Trials,
+    *,
+    clusters: Mapping[str, str] | None = None,
+    n_resamples: int = 1_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Set the rated comparator beside each baseline, on the outputs of each first split.
+
+    Parameters
+    ----------
+    trials, clusters, n_resamples, confidence, seed
+        As in `correlate_outputs`.
+
+    Returns
+    -------
+    DataFrame
+        data, evaluator_a (the comparator), evaluator_b (a baseline), difference (of Spearman's
+        correlations, positive where the comparator is nearer to people), ci_low, ci_high, over
+        (what the interval resamples), reason.
+
+    Raises
+    ------
+    ValueError
+        As `nlgbench.compare_evaluators`.
+    """
+    ours, rows = f"comparator, {BY_RATING}", []
+    for name in trials.studies:
+        test = trials.tests[name, 0]
+        cluster = (clusters or {}).get(name)
+        found = compare_evaluators(
+            test,
+            granularity="output",
+            statistic="spearman",
+            method="resampling",
+            dimension=test.dimension(),
+            clusters=cluster,
+            n_resamples=n_resamples,
+            confidence=confidence,
+            seed=seed,
+        )
+        other = found["evaluator_a"].where(found["evaluator_b"] == ours, found["evaluator_b"])
+        sign = np.where(found["evaluator_a"] == ours, 1, -1)
+        ends = sign[:, None] * found[["ci_low", "ci_high"]].to_numpy()
+        found = found.assign(
+            evaluator_a=ours,
+            evaluator_b=other,
+            difference=sign * found["difference"],
+            ci_low=ends.min(axis=1),
+            ci_high=ends.max(axis=1),
+            data=name,
+            over=f"first split, {cluster or 'items'} resampled",
+        )[((found["evaluator_a"] == ours) | (found["evaluator_b"] == ours)) & other.isin(BASELINES)]
+        rows.append(found)
+    columns = ["data", "evaluator_a", "evaluator_b", "difference", "ci_low", "ci_high", "over"]
+    return pd.concat(rows, ignore_index=True)[[*columns, "reason"]]
+
+
+def correlate_systems(
+    trials: Trials, *, confidence: float = 0.95
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Correlate systems' scores with people's, over the splits of each data set.
+
+    Parameters
+    ----------
+    trials : Trials
+        From `run_trials`.
+    confidence : float
+        Coverage asked for, between 0 and 1.
+
+    Returns
+    -------
+    tuple of (DataFrame, DataFrame)
+        As `correlate_trials`, with data; the first with supervision, too.
+
+    Raises
+    ------
+    ValueError
+        As `correlate_trials`.
+    """
+    each, between = [], []
+    for name, statistic in product(trials.studies, ("spearman", "pearson")):
+        rows = trials.systems[trials.systems["data"] == name].drop(columns="data")
+        quality = system_quality(trials.studies[name])
+        levels, gaps = correlate_trials(rows, quality, statistic=statistic, confidence=confidence)
+        each.append(levels.assign(data=name))
+        between.append(gaps.assign(data=name))
+    found = pd.concat(each, ignore_index=True)
+    found["supervision"] = found["evaluator"].map(trials.supervision)
+    return found, pd.concat(between, ignore_index=True)
 
 
 def correlate_trials(

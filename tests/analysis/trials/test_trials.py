@@ -7,72 +7,78 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
-from nlgbench.analysis.trial_correlations import correlate_trials
-from nlgbench.analysis.trials import ALONE, METHODS, VARIANTS, score_by, supervise, trial
-from nlgbench.evaluators.comparator import train_comparator
-from nlgbench.evaluators.comparator.splits import split_outputs
+import nlgbench as nb
+from nlgbench.analysis.trials import (
+    checkpoints,
+    compare_outputs,
+    correlate_outputs,
+    correlate_systems,
+    correlate_trials,
+    leave_one_out,
+    run_trials,
+    split_by,
+    system_quality,
+)
+from nlgbench.analysis.trials.running import (
+    ALONE,
+    BASELINES,
+    METHODS,
+    VARIANTS,
+    possible_variants,
+    score_by,
+    trial,
+)
+from nlgbench.evaluators.comparator import split, supervise, train_comparator
 from nlgbench.generators.workshop import train_workshop
+from nlgbench.study import with_tables
 from nlgbench.worlds.quality import true_quality
-from nlgbench.worlds.reviews import review_world
 
 SYSTEMS = ["grammar_t0.7", "corrupted_0.3", "bigram_t1.0"]
-STUDY = review_world(systems=SYSTEMS, n_outputs=60, n_annotators=3, n_truth=0, seed=3).study
-OUTPUTS = STUDY.outputs.assign(context="")
-TRAIN, HELD_OUT = split_outputs(OUTPUTS, seed=0)
-TEST = HELD_OUT[~HELD_OUT["is_human"]]
+
+
+def world(**options):
+    study = nb.simulate("reviews", n_annotators=3, n_truth=0, **options)
+    return study.replace(outputs=study.outputs.assign(context=""))
+
+
+STUDY = world(systems=SYSTEMS, n_outputs=60, seed=3)
+OUTPUTS = STUDY.outputs
+TRAIN, HELD_OUT = split(STUDY, seed=0)
+TEST = HELD_OUT.only(is_human=False)
 SCORING = {"n_per_pair": 20, "n_plays": 500, "n_references": 10}
 
 
 @pytest.fixture(scope="module")
 def workshop():
-    human = TRAIN[TRAIN["is_human"]]
-    return train_workshop(
-        human, TEST, model="lstm", n=40, epochs=4, n_checkpoints=4, units=16, min_count=1, seed=0
-    )
+    human = TRAIN.outputs[TRAIN.outputs["is_human"]]
+    options = {"n": 40, "epochs": 4, "n_checkpoints": 4, "units": 16, "min_count": 1}
+    return train_workshop(human, TEST.outputs, model="lstm", **options, seed=0)
 
 
 @pytest.fixture(scope="module")
 def pairs(workshop):
-    return supervise(
-        TRAIN,
-        STUDY.judgments,
-        workshop.written,
-        workshop.checkpoints,
-        held_out=TEST,
-        dimension="typicality",
-        threshold=0.5,
-        n=300,
-        seed=0,
-    )
+    kinds = ("strong", "weak", "human")
+    return supervise(TRAIN, kinds=kinds, checkpoints=workshop.written, held_out=TEST, n=300, seed=0)
 
 
 def test_supervision_is_of_three_kinds_and_holds_no_held_out_text(pairs, workshop):
     kinds = pairs.groupby("supervision")["outcome"].unique().map(sorted).to_dict()
     assert kinds == {"strong": ["better", "tie"], "weak": ["better"], "human": ["better", "tie"]}
     texts = pd.concat([pairs["text_a"], pairs["text_b"]])
-    assert not texts.isin(TEST["text"]).any()
+    assert not texts.isin(TEST.outputs["text"]).any()
     judged = pairs.loc[pairs["supervision"] == "human", "text_a"]
     assert not judged.isin(OUTPUTS.loc[OUTPUTS["is_human"], "text"]).any()
     copied = pairs["text_a"].iloc[0]
-    planted = TEST.assign(text=f" {copied.upper()}")
-    again = supervise(
-        TRAIN, STUDY.judgments, held_out=planted, dimension="typicality", threshold=0.5, seed=0
-    )
+    planted = TEST.replace(outputs=TEST.outputs.assign(text=f" {copied.upper()}"))
+    again = supervise(TRAIN, held_out=planted, seed=0)
     assert not again["text_a"].eq(copied).any()
 
 
 def test_references_stand_in_for_people():
-    machine = TRAIN[~TRAIN["is_human"]]
-    references = TRAIN.loc[TRAIN["is_human"], ["dataset", "item_id", "text"]]
-    references = references.assign(reference_id="r1")
-    found = supervise(
-        machine,
-        STUDY.judgments,
-        references=references,
-        dimension="typicality",
-        threshold=0.5,
-        seed=0,
-    )
+    human = TRAIN.outputs[TRAIN.outputs["is_human"]]
+    references = human[["item_id", "text"]].assign(reference_id="r1")
+    machine = with_tables(TRAIN.only(is_human=False), references=references)
+    found = supervise(machine, seed=0)
     strong = found[found["supervision"] == "strong"]
     assert strong.loc[strong["outcome"] == "better", "text_a"].isin(references["text"]).all()
 
@@ -85,13 +91,13 @@ def test_every_variant_runs_and_is_named_after_what_it_learned_from(pairs, varia
     methods = {ALONE} if variant == "w/o comparison" else set(METHODS)
     assert set(found.systems["method"]) == methods
     assert found.systems.groupby("method").size().eq(len(SYSTEMS)).all()
-    assert found.outputs.groupby("method").size().eq(len(TEST)).all()
+    assert found.outputs.groupby("method").size().eq(len(TEST.outputs)).all()
     assert found.agreement.empty == (variant == "w/o comparison")
 
 
 def test_people_teach_the_true_order(pairs):
     found = trial(pairs, TEST, variant="human alone", backend="tfidf", seed=0, **SCORING)
-    truth = TEST.groupby("system")["text"].agg(lambda texts: true_quality(texts).mean())
+    truth = TEST.outputs.groupby("system")["text"].agg(lambda texts: true_quality(texts).mean())
     for _, rows in found.systems.groupby("method"):
         score = rows.set_index("system")["score"]
         assert score.idxmin() == truth.idxmin() == "bigram_t1.0"
@@ -101,9 +107,8 @@ def test_averages_are_averages_of_the_outputs(pairs):
     comparator = train_comparator(pairs[pairs["supervision"] == "human"], backend="tfidf", seed=0)
     found = score_by(comparator, TEST, seed=0, **SCORING)
     points = found.outputs[found.outputs["method"] == "with random sampled reference"]
-    mean = (
-        points.set_index("output_id")["score"].groupby(TEST.set_index("output_id")["system"]).mean()
-    )
+    of = TEST.outputs.set_index("output_id")["system"]
+    mean = points.set_index("output_id")["score"].groupby(of).mean()
     rows = found.systems[found.systems["method"] == METHODS[2]].set_index("system")["score"]
     pd.testing.assert_series_equal(rows.sort_index(), mean, check_names=False)
     assert points["score"].between(0, 3).all()
@@ -114,7 +119,7 @@ def test_averages_are_averages_of_the_outputs(pairs):
 
 def test_a_leak_is_refused(pairs):
     with pytest.raises(ValueError, match="was trained on the text"):
-        trial(pairs, TRAIN[~TRAIN["is_human"]], backend="tfidf", seed=0)
+        trial(pairs, TRAIN.only(is_human=False), backend="tfidf", seed=0)
     with pytest.raises(ValueError, match="half model"):
         trial(pairs, TEST, variant="half model", backend="tfidf", seed=0)
     with pytest.raises(ValueError, match="needs an untrained encoder"):
@@ -122,8 +127,8 @@ def test_a_leak_is_refused(pairs):
 
 
 def test_perplexity_is_of_known_words(workshop):
-    assert workshop.logprobs["output_id"].tolist() == TEST["output_id"].tolist()
-    words = TEST["text"].str.split().str.len().to_numpy()
+    assert workshop.logprobs["output_id"].tolist() == TEST.outputs["output_id"].tolist()
+    words = TEST.outputs["text"].str.split().str.len().to_numpy()
     assert (workshop.logprobs["n_tokens"] <= words + 1).all()
     assert np.isfinite(workshop.logprobs["logprob"]).all()
 
@@ -242,3 +247,109 @@ def test_bad_scores_are_named(change, message):
     scores = pd.DataFrame({"evaluator": "e", "trial": 0, "system": ["a"], "score": 1.0})
     with pytest.raises(ValueError, match=message):
         correlate_trials(change(scores), pd.Series([1.0], index=["a"]))
+
+
+MANY = [
+    "grammar_t0.7",
+    "grammar_t1.0",
+    "leaky_t0.7",
+    "corrupted_0.3",
+    "bigram_t1.0",
+    "trigram_t1.0",
+]
+SIZE = {"n_pairs": 300, "n_games": 20, "n_jobs": 1, "workshop": {"n": 5, "units": 4}}
+
+
+@pytest.fixture(scope="module")
+def trials():
+    study = world(systems=MANY, n_outputs=60, seed=5)
+    variants = ["full model", "w/o comparison", "human alone"]
+    return run_trials({"own": study}, variants={"own": variants}, n_splits=2, seed=7, **SIZE)
+
+
+def test_trials_score_outputs_and_systems_on_every_split(trials):
+    assert set(trials.tests) == {("own", 0), ("own", 1)}
+    for test in trials.tests.values():
+        assert set(BASELINES) <= set(test.scores["evaluator"])
+        assert test.scores.groupby("evaluator").size().eq(len(test.outputs)).all()
+        # What we made ourselves passes the checks that a user's tables go through.
+        test.replace(scores=test.scores)
+    rows = trials.systems.groupby(["evaluator", "trial"]).size()
+    assert rows.eq(len(MANY)).all()
+    assert trials.evaluators == [*METHODS, *BASELINES, "human alone"]
+    assert trials.supervision["human alone"] == "human"
+    assert set(trials.agreement["split"]) == {0, 1}
+    assert set(trials.pairs["supervision"]) == {"strong", "weak", "human"}
+
+
+def test_a_trial_is_what_its_parts_give(trials):
+    study = trials.studies["own"]
+    train, test = split(study, by=split_by(study), seed=7)
+    test = test.only(is_human=False)
+    written = checkpoints(study, train, seed=7, n=5, units=4)
+    pairs = supervise(
+        train,
+        kinds=("strong", "weak", "human"),
+        checkpoints=written,
+        held_out=test,
+        n=300,
+        seed=7,
+    )
+    comparator = train_comparator(pairs, backend="tfidf", seed=7)
+    compared = nb.compare_texts(test, comparator, n_per_pair=20, seed=7)
+    first = trials.comparisons[trials.comparisons["split"] == 0]
+    pd.testing.assert_frame_equal(
+        compared.comparisons, first.drop(columns=["data", "split"]).reset_index(drop=True)
+    )
+
+
+def test_correlations_are_those_of_correlate(trials):
+    table = correlate_outputs(trials, n_resamples=100)
+    alone = nb.correlate(trials.tests["own", 0], granularity="output", statistics=["spearman"])
+    expected = alone.set_index("evaluator")["estimate"]
+    found = table[table["statistic"] == "spearman"].set_index("evaluator")
+    pd.testing.assert_series_equal(found["estimate"], expected)
+    assert (found["min"] <= found["mean"]).all() and (found["mean"] <= found["max"]).all()
+    beside = compare_outputs(trials, n_resamples=100).set_index("evaluator_b")
+    gap = expected["comparator, with skill rating"] - expected
+    for name in BASELINES:
+        assert beside.loc[name, "difference"] == pytest.approx(gap[name])
+        assert beside.loc[name, "ci_low"] < gap[name] < beside.loc[name, "ci_high"]
+    systems, between = correlate_systems(trials)
+    rows = trials.systems.drop(columns="data")
+    each, gaps = correlate_trials(rows, system_quality(trials.studies["own"]))
+    chosen = systems[systems["statistic"] == "spearman"].drop(columns=["data", "supervision"])
+    pd.testing.assert_frame_equal(chosen.reset_index(drop=True), each)
+    assert between["difference"].iloc[: len(gaps)].tolist() == gaps["difference"].tolist()
+
+
+def test_perplexity_is_taken_with_a_minus_over_outputs_and_systems_alike(trials):
+    test = trials.tests["own", 0]
+    score = test.scores[test.scores["evaluator"] == "perplexity"]["score"]
+    assert (score.dropna() < -1).all()
+    table = correlate_outputs(trials, n_resamples=100)
+    assert not table["turned"].any()
+
+
+def test_a_system_is_rated_by_judgments_of_the_others():
+    study = world(systems=MANY, n_outputs=60, seed=5)
+    options = {"n_pairs": 300, "n_games": 20, "n_jobs": 1}
+    found = leave_one_out(study, **options)
+    assert found["system"].tolist() == sorted(MANY)
+    quality = study.judgments.assign(
+        value=study.judgments["value"].where(
+            ~study.judgments["output_id"].str.startswith("bigram"), 5
+        )
+    )
+    again = leave_one_out(study.replace(judgments=quality), **options)
+    # Its own judgments do not matter to its own rating.
+    own = found["system"] == "bigram_t1.0"
+    assert again.loc[own, "score"].item() == found.loc[own, "score"].item()
+    assert (again.loc[~own, "score"] != found.loc[~own, "score"]).any()
+
+
+def test_variants_that_cannot_be_are_not_tried():
+    assert "w/o BERT" not in possible_variants("tfidf")
+    assert possible_variants("frozen") == list(VARIANTS)
+    with pytest.raises(ValueError, match="variant: 'half model' is unknown"):
+        run_trials({"own": STUDY}, variants={"own": ["half model"]})

@@ -9,15 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from nlgbench.analysis.ratings.dyadic import wilson
-from nlgbench.analysis.stopping import (
-    checkpoint_pairs,
-    stop_on_losses,
-    stop_on_scores,
-    training_curves,
-    win_and_loss,
-)
-from nlgbench.worlds.quality import true_comparisons
+from nlgbench.analysis.ratings.bradley_terry import wilson
+from nlgbench.analysis.trials import choose, win_and_loss
+from nlgbench.analysis.trials.choosing import checkpoint_pairs, training_curves
+from nlgbench.worlds.quality import true_comparisons, true_quality
 
 
 def written(n_checkpoints: int, n: int, model: str = "m") -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -28,7 +23,7 @@ def written(n_checkpoints: int, n: int, model: str = "m") -> tuple[pd.DataFrame,
         for system in steps["system"]
         for item in range(n)
     ]
-    outputs = pd.DataFrame(rows).assign(dataset="d", is_human=False, context="")
+    outputs = pd.DataFrame(rows).assign(is_human=False, context="")
     return outputs.assign(text=outputs["output_id"]), steps
 
 
@@ -87,9 +82,8 @@ def test_rates_are_the_newer_ones_whichever_stands_first():
 
 def test_where_no_output_stands_twice_the_interval_is_that_of_a_mean():
     outputs, steps = written(2, 10)
-    pairs = pd.DataFrame({"dataset": "d", "item_id": [f"i{n}" for n in range(10)]})
-    pairs = pairs.assign(output_a="m@2_" + pairs["item_id"].str[1:])
-    pairs = pairs.assign(output_b="m@1_" + pairs["item_id"].str[1:])
+    pairs = pd.DataFrame({"output_a": [f"m@2_{n}" for n in range(10)]})
+    pairs["output_b"] = pairs["output_a"].str.replace("m@2", "m@1")
     won = np.array([1, 1, 1, 1, 1, 0, 0, -1, -1, -1])
     row = win_and_loss(compared(pairs, won), outputs, steps).iloc[1]
     # Wilson's of the win rate, .6, for as many games as its variance asks for (a cluster each, so
@@ -128,7 +122,8 @@ def test_a_comparator_that_is_right_sees_progress():
     better = outputs["system"] == "m@2"
     text = "the kettle is great and the lid works well ."
     outputs["text"] = np.where(better, text, outputs["text"])
-    said = true_comparisons(outputs, checkpoint_pairs(outputs, steps, n=50, seed=0))
+    quality = pd.Series(true_quality(outputs["text"].tolist()), index=outputs["output_id"])
+    said = true_comparisons(checkpoint_pairs(outputs, steps, n=50, seed=0), quality)
     row = win_and_loss(said, outputs, steps).iloc[1]
     assert (row["win"], row["loss"], row["n"]) == (1, 0, 50)
 
@@ -137,12 +132,12 @@ def rates_of(lost: list[bool]) -> pd.DataFrame:
     win = [0.2 if each else 0.5 for each in lost]
     table = pd.DataFrame({"system": [str(at) for at in range(len(lost) + 1)]})
     table["progress"] = np.arange(1, len(lost) + 2) / (len(lost) + 1)
-    return table.assign(evaluator="c", model="m", win=[np.nan, *win], loss=0.3)
+    return table.assign(evaluator="c", group="m", win=[np.nan, *win], loss=0.3)
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=25), st.integers(1, 6))
 def test_the_rule_of_losses(lost, patience):
-    found = stop_on_losses(rates_of(lost), patience=patience).iloc[0]
+    found = choose(rates_of(lost), patience=patience).iloc[0]
     fires = [at for at in range(patience, len(lost) + 1) if all(lost[at - patience : at])]
     kept = fires[0] - patience if fires else len(lost)
     assert found["system"] == str(kept)
@@ -158,8 +153,9 @@ def test_the_rule_of_losses(lost, patience):
     st.integers(1, 6),
 )
 def test_the_rule_of_scores(scores, patience):
-    table = rates_of([True] * (len(scores) - 1)).assign(score=np.array(scores, dtype=float))
-    found = stop_on_scores(table, patience=patience).iloc[0]
+    table = rates_of([True] * (len(scores) - 1)).drop(columns=["win", "loss"])
+    table = table.assign(score=np.array(scores, dtype=float))
+    found = choose(table, patience=patience).iloc[0]
     values = np.array(scores, dtype=float)
     seen = len(values)
     for end in range(1, len(values) + 1):
@@ -177,10 +173,10 @@ def test_the_rule_of_scores(scores, patience):
 
 def test_evaluators_and_models_are_told_apart():
     table = pd.concat(
-        [rates_of(lost).assign(model=model) for model, lost in {"m": [True], "b": [False]}.items()]
+        [rates_of(lost).assign(group=model) for model, lost in {"m": [True], "b": [False]}.items()]
     )
     table = pd.concat([table, table.assign(evaluator="d", win=0.9)])
-    found = stop_on_losses(table, patience=1).set_index(["evaluator", "group"])["system"]
+    found = choose(table, patience=1).set_index(["evaluator", "group"])["system"]
     assert found.to_dict() == {("c", "m"): "0", ("c", "b"): "1", ("d", "m"): "1", ("d", "b"): "1"}
 
 
@@ -194,18 +190,17 @@ def test_what_is_wrong_is_named():
     with pytest.raises(ValueError, match="are of different models"):
         win_and_loss(strangers, pd.concat([outputs, other]), pd.concat([steps, other_steps]))
     with pytest.raises(ValueError, match=r"Missing: \['progress'\]"):
-        checkpoint_pairs(outputs, steps[["system", "model"]], seed=0)
+        checkpoint_pairs(outputs, steps[["system", "model"]], n=3, seed=0)
     with pytest.raises(ValueError, match="two rows for system 'm@1'"):
-        checkpoint_pairs(outputs, pd.concat([steps, steps]), seed=0)
+        checkpoint_pairs(outputs, pd.concat([steps, steps]), n=3, seed=0)
     with pytest.raises(ValueError, match="no model has two checkpoints"):
-        checkpoint_pairs(outputs, steps.iloc[:1], seed=0)
-    with pytest.raises(ValueError, match="rates have no column 'loss'"):
-        stop_on_losses(rates_of([True]).drop(columns="loss"))
-    with pytest.raises(ValueError, match="scores have two rows of 'c'"):
-        stop_on_scores(pd.concat([rates_of([True])] * 2).assign(score=1.0))
-    for rule in (stop_on_losses, stop_on_scores):
-        with pytest.raises(ValueError, match="patience"):
-            rule(rates_of([True]).assign(score=1.0), patience=0)
+        checkpoint_pairs(outputs, steps.iloc[:1], n=3, seed=0)
+    with pytest.raises(ValueError, match="scores have no column 'score'"):
+        choose(rates_of([True]).drop(columns="loss"), patience=1)
+    with pytest.raises(ValueError, match="scores have two rows for evaluator 'c', group 'm'"):
+        choose(pd.concat([rates_of([True])] * 2), patience=1)
+    with pytest.raises(ValueError, match=r"patience must be at least 1\. Got 0"):
+        choose(rates_of([True]), patience=0)
 
 
 def test_shares_stay_even_over_all_k():

@@ -1,0 +1,121 @@
+"""Ratings where the truth is known: do they order systems, and checkpoints, as it does."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.analysis.ratings.rating import rate
+from nlgbench.analysis.trials.running import METHODS, Backend, trial
+from nlgbench.evaluators.comparator.pairs import system_pairs
+from nlgbench.study import Study, trusted, with_tables
+from nlgbench.worlds.quality import true_comparisons, true_quality
+
+if TYPE_CHECKING:
+    from nlgbench.evaluators.comparator.encoder import Encoder
+
+#: Systems whose mean qualities are nearer than this can truly disagree with how often they win.
+CLEAR = 0.15
+
+
+def true_order(study: Study, *, tie_ratio: float = 0.1, seed: int = 0) -> pd.DataFrame:
+    """See whether ratings order systems as quality does, where an evaluator's accuracy is known.
+
+    Parameters
+    ----------
+    study : Study
+        Simulated, as `nlgbench.worlds.comparing.compared_reviews` makes it.
+    tie_ratio : float
+        As in `nlgbench.rate`.
+    seed : int
+        Of pairs and games.
+
+    Returns
+    -------
+    DataFrame
+        A row per accuracy and number of games: accuracy, games of two systems, clear pairs (of
+        systems more than .15 nats per token apart), in true order (share of these), spearman (of
+        ratings with systems' mean quality).
+
+    Notes
+    -----
+    Nearer systems can truly disagree: one may win more often and yet be worse on average, as games
+    count how often one wins, and not by how much.
+    """
+    assert study.truth is not None and study.related is not None
+    truth = study.truth["systems"].set_index("system")["quality"]
+    many = study.related["many"]
+    assert many.truth is not None
+    quality = many.truth["outputs"].set_index("output_id")["quality"]
+    clear = np.subtract.outer(truth.to_numpy(), truth.to_numpy()) > CLEAR
+    rows = []
+    for accuracy, n_games in product((0.6, 0.8, 1.0), (20, 200, 2_000)):
+        met = system_pairs(many.outputs, n_per_pair=n_games, seed=seed)
+        told = with_tables(many, comparisons=true_comparisons(met, quality, accuracy=accuracy))
+        options = {"outcome": "sampled", "tie_ratio": tie_ratio, "seed": seed}
+        rated = rate(told, method="glicko2", **options)  # type: ignore[arg-type]
+        rating = rated.set_index("system")["rating"].loc[truth.index]
+        apart = np.subtract.outer(rating.to_numpy(), rating.to_numpy())
+        rows.append(
+            {
+                "accuracy": accuracy,
+                "games of two systems": n_games,
+                "clear pairs": int(clear.sum()),
+                "in true order": (apart[clear] > 0).mean(),
+                "spearman": rating.corr(truth, method="spearman"),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def true_checkpoints(
+    study: Study,
+    pairs: pd.DataFrame,
+    *,
+    backend: Backend = "tfidf",
+    encoder: Encoder | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Let weak supervision, learned from one model's checkpoints, order another's.
+
+    Parameters
+    ----------
+    study : Study
+        Simulated, as `nlgbench.worlds.comparing.compared_reviews` makes it.
+    pairs : DataFrame
+        From `nlgbench.supervise`, with weak pairs.
+    backend, encoder
+        As in `nlgbench.train_comparator`.
+    seed : int
+        Of the other model and what follows.
+
+    Returns
+    -------
+    DataFrame
+        A row per checkpoint: system, model, progress, rating, true quality (mean, nats per token).
+    """
+    from nlgbench.generators.workshop import train_workshop
+
+    assert study.related is not None
+    human = study.related["human_again"].outputs
+    shop = train_workshop(human, human[:1], model="other", n=150, units=64, seed=seed + 2)
+    written = shop.written
+    unseen = written[~written["text"].isin([*pairs["text_a"], *pairs["text_b"]])]
+    found = trial(
+        pairs,
+        trusted(unseen.reset_index(drop=True)),
+        variant="weak alone",
+        backend=backend,
+        encoder=encoder,
+        single=False,
+        seed=seed,
+    )
+    rated = found.systems[found.systems["method"] == METHODS[0]].set_index("system")["score"]
+    steps = written[["system", "model", "progress"]].drop_duplicates().set_index("system")
+    steps = steps.assign(rating=rated)
+    texts = written.groupby("system")["text"]
+    steps["true quality"] = texts.agg(lambda rows: true_quality(rows.tolist()).mean())
+    return steps.reset_index()

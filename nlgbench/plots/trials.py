@@ -1,0 +1,88 @@
+"""Evaluators beside people, over outputs and over systems, as Learning to Compare sets them."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from nlgbench.plots.columns import require_columns
+from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.forest import plot_forest
+from nlgbench.plots.style import TWO_COLUMN
+
+
+@in_paper_style
+def plot_single_outputs(table: pd.DataFrame) -> Drawing:
+    """Draw how evaluators' scores of single outputs agree with people, a panel per data set.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `nlgbench.analysis.trials.correlate_outputs`: ``data``, ``evaluator``, ``statistic``,
+        ``estimate``, ``ci_low``, ``ci_high``; Spearman's correlations are drawn.
+
+    Returns
+    -------
+    Drawing
+        Its data are the rows that are drawn.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+    """
+    require_columns(table, ("data", "evaluator", "statistic", "estimate"), "table has")
+    rows = table[table["statistic"] == "spearman"]
+    names = list(dict.fromkeys(rows["data"]))
+    n_rows = (len(names) + 1) // 2
+    figure, axes = canvas(TWO_COLUMN, 0.6 + 1.45 * n_rows, rows=n_rows, columns=2)
+    for ax in axes[len(names) :]:
+        ax.set_visible(False)
+    for ax, name in zip(axes, names, strict=False):
+        panel = rows.loc[rows["data"] == name, ["evaluator", "estimate", "ci_low", "ci_high"]]
+        plot_forest(panel, ax=ax, xlabel="Spearman, over outputs")
+        ax.set_title(name.replace("_", " "), loc="left")
+    said = "; ".join(f"{row.data}, {row.evaluator} {row.estimate:.2f}" for row in rows.itertuples())
+    alt = (
+        "Spearman correlation of each evaluator's scores of single outputs with their judgments, "
+        f"one panel per data set, with 95% intervals: {said}."
+    )
+    return Drawing(figure, axes[: len(names)], rows, alt)
+
+
+@in_paper_style
+def plot_supervision(table: pd.DataFrame) -> Drawing:
+    """Draw how evaluators' scores of systems agree with people, marked by what they learned from.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `nlgbench.analysis.trials.correlate_systems`, of one data set: ``evaluator``,
+        ``statistic``, ``estimate``, ``ci_low``, ``ci_high``, ``supervision``; Spearman's
+        correlations are drawn, of the comparator those that are rated.
+
+    Returns
+    -------
+    Drawing
+        Its data are the rows that are drawn, with ``kind``.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+    """
+    require_columns(table, ("evaluator", "statistic", "estimate", "supervision"), "table has")
+    averaged = table["evaluator"].str.startswith("averaged ")
+    rows = table[(table["statistic"] == "spearman") & ~averaged]
+    rows = rows.replace({"evaluator": {"with skill rating": "full model, rated"}})
+    texts = rows["supervision"].isin(["references", "human texts"])
+    kind = rows["supervision"].mask(texts, "references, texts")
+    rows = rows.assign(kind=kind.mask(rows["supervision"].str.contains(", "), "several kinds"))
+    figure, (ax,) = canvas(TWO_COLUMN, 3.2)
+    xlabel = "Spearman's correlation with human quality, over systems"
+    plot_forest(rows, ax=ax, xlabel=xlabel)
+    said = "; ".join(f"{row.evaluator} {row.estimate:.2f}" for row in rows.itertuples())
+    alt = (
+        "Correlation over systems of each evaluator and variant of the comparator with human "
+        f"quality, with 95% intervals over systems and splits, marked by supervision: {said}."
+    )
+    return Drawing(figure, (ax,), rows, alt)

@@ -1,0 +1,268 @@
+"""Small language models to choose between: settings of a search, and checkpoints of a training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from nlgbench.generators.reviews import review_grammar
+from nlgbench.study import Study, trusted
+from nlgbench.text import text_key
+from nlgbench.worlds.annotators import hire, judge, n_tokens, typicality
+from nlgbench.worlds.quality import true_quality
+
+
+@dataclass(frozen=True, eq=False)
+class Searches:
+    """Models to choose between, and what evaluators may learn from.
+
+    Parameters
+    ----------
+    models : DataFrame
+        A row per checkpoint: system, model, progress (share of training done), perplexity (of
+        held-out human texts), group (what is chosen within), kind (``search``, ``stopping`` or
+        ``development``), and its settings.
+    to_judge : DataFrame
+        ``outputs`` of the models that are chosen between, with group.
+    training : Study
+        Human texts, and machines' with judgments; none of its texts was written by a model that is
+        chosen between, too. ``related["human"]`` are all human texts, as references.
+    checkpoints : DataFrame or None
+        What development models' checkpoints wrote, for weak supervision.
+    truth : DataFrame or None
+        `models` with quality (mean, nats per token), se, copied (share of its texts that are
+        training texts).
+    n_left_out : int
+        Texts that were left out of training.
+    """
+
+    models: pd.DataFrame
+    to_judge: pd.DataFrame
+    training: Study
+    checkpoints: pd.DataFrame | None
+    truth: pd.DataFrame | None
+    n_left_out: int
+
+
+def simulate_searches(
+    *,
+    n_groups: int = 10,
+    n_choices: int = 5,
+    n_sentences: int = 200,
+    n_checkpoints: int = 20,
+    n_judged: int = 60,
+    n_truth: int = 240,
+    n_jobs: int = 2,
+    seed: int | np.random.Generator = 0,
+) -> Searches:
+    """Train small recurrent models on reviews whose true quality is known.
+
+    Parameters
+    ----------
+    n_groups : int
+        Searches, and trainings to stop.
+    n_choices : int
+        Settings in each search, drawn at random.
+    n_sentences : int
+        Human reviews that each group's models learn from.
+    n_checkpoints : int
+        Of each training that is to be stopped, one per epoch.
+    n_judged : int
+        Texts of each model that evaluators see.
+    n_truth : int
+        Further texts of each, from which the truth is estimated.
+    n_jobs : int
+        Processes.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    Searches
+        Four development models, with ten checkpoints each, are what evaluators learn from: 400 of
+        their texts are rated by 20 annotators. The truth is the mean log-probability per token
+        under the grammar that writes the human reviews; texts that break it count -2.85 nats.
+
+    Raises
+    ------
+    ImportError
+        Without torch; it names the extra.
+
+    Examples
+    --------
+    >>> size = {"n_groups": 1, "n_choices": 2, "n_checkpoints": 2, "n_judged": 5, "n_truth": 5}
+    >>> simulate_searches(n_sentences=20, n_jobs=1, **size).models.groupby("kind").size().to_dict()
+    {'development': 40, 'search': 2, 'stopping': 2}
+    """
+    from nlgbench.generators.workshop import random_settings
+
+    rng = np.random.default_rng(seed)
+    grammar = review_grammar()
+    dev, human = grammar.sample(300, seed=rng), grammar.sample(600, seed=rng)
+    jobs: list[dict[str, Any]] = []
+    for kind, n_models, last in (("search", n_choices, 1), ("stopping", 1, n_checkpoints)):
+        for group in range(1, n_groups + 1):
+            texts = grammar.sample(n_sentences, seed=rng)
+            settings = random_settings(n_models, seed=rng)
+            if kind == "stopping":
+                settings["epochs"] = n_checkpoints
+            for number, setting in enumerate(settings.to_dict("records"), start=1):
+                name = f"{kind}{group:02d}"
+                about = {"group": name, "model": f"{name}.{number}", "n_checkpoints": last}
+                jobs.append({"texts": texts, "settings": setting, **about})
+    for number in range(1, 5):
+        setting = random_settings(1, seed=rng).assign(epochs=20).to_dict("records")[0]
+        about = {"group": "development", "model": f"development{number}", "n_checkpoints": 10}
+        jobs.append({"texts": grammar.sample(n_sentences, seed=rng), "settings": setting, **about})
+    written, models = _train(jobs, dev, n_judged + n_truth, n_jobs, rng)
+    nth = written["item_id"].str[1:].astype("int64")
+    judged, rest = written[nth <= n_judged], written[nth > n_judged]
+    truth = _truth(models, rest, {job["group"]: {*job["texts"]} for job in jobs})
+    is_development = judged["group"] == "development"
+    to_judge = judged[~is_development].reset_index(drop=True)
+    machine, n_machine = _unseen(judged[is_development], to_judge)
+    new, n_human = _new_humans(human, to_judge)
+    crew = hire(20, seed=rng)
+    rated = machine.iloc[rng.permutation(len(machine))[:400]]
+    texts = rated["text"].tolist()
+    ratings = judge(crew, typicality(grammar.logprob(texts) / n_tokens(texts)), seed=rng)
+    judgments = pd.DataFrame(ratings, index=pd.Index(rated["output_id"], name="output_id"))
+    judgments = judgments.melt(ignore_index=False, var_name="annotator_id").reset_index()
+    judgments = judgments.assign(dimension="typicality", group_id="")
+    judgments["annotator_id"] = "w" + judgments["annotator_id"].astype(str)
+    steps = machine.drop(columns=["group"])
+    training = _training(new, steps.drop(columns=["model", "progress", "perplexity"]), judgments)
+    training = _with_human(training, human)
+    return Searches(models, to_judge, training, steps, truth, n_machine + n_human)
+
+
+def stop_one_model(
+    study: Study,
+    *,
+    n_checkpoints: int = 20,
+    n_judged: int = 60,
+    seed: int | np.random.Generator = 0,
+) -> Searches:
+    """Train one language model on the human texts of a study, to be stopped.
+
+    Parameters
+    ----------
+    study : Study
+        With human and machine texts that answer to nothing, and judgments. A thousand human texts
+        are learned from, 300 give the perplexity, the rest is what evaluators know of people.
+    n_checkpoints : int
+        Of the training, one per epoch.
+    n_judged : int
+        Texts of each checkpoint that evaluators see.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    Searches
+        Without truth, and without checkpoints to learn from.
+
+    Raises
+    ------
+    ImportError
+        Without torch; it names the extra.
+    """
+    rng = np.random.default_rng(seed)
+    people = study.outputs[study.outputs["is_human"]].drop_duplicates("text")
+    order = rng.permutation(len(people))
+    texts = [" ".join(text.split()) for text in people["text"].iloc[order]]
+    sentences, dev, human = texts[:1_000], texts[1_000:1_300], texts[1_300:]
+    # Conventional sizes, not tuned; words of one text alone are outside the vocabulary.
+    setting = {"units": 128, "learning_rate": 0.005, "epochs": n_checkpoints, "min_count": 2}
+    about = {"group": "stopping", "model": "lstm", "n_checkpoints": n_checkpoints}
+    jobs = [{"texts": sentences, "settings": setting, **about}]
+    to_judge, models = _train(jobs, dev, n_judged, 1, rng)
+    machine, n_machine = _unseen(study.outputs[~study.outputs["is_human"]], to_judge)
+    new, n_human = _new_humans(human, to_judge)
+    assert study.judgments is not None
+    judgments = study.judgments[study.judgments["output_id"].isin(machine["output_id"])]
+    training = _with_human(_training(new, machine, judgments), human)
+    return Searches(models, to_judge, training, None, None, n_machine + n_human)
+
+
+def _train(
+    jobs: list[dict[str, Any]],
+    dev: list[str],
+    n: int,
+    n_jobs: int,
+    rng: np.random.Generator,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Train the models, the longest first: what checkpoints wrote, and a row per checkpoint."""
+    jobs.sort(key=lambda job: -job["n_checkpoints"])
+    made = Parallel(n_jobs=min(n_jobs, len(jobs)))(
+        delayed(_one)(job, dev, n, own) for job, own in zip(jobs, rng.spawn(len(jobs)), strict=True)
+    )
+    written = pd.concat(made, ignore_index=True)
+    columns = ["system", "model", "progress", "perplexity"]
+    models = pd.concat(
+        table[columns]
+        .drop_duplicates(ignore_index=True)
+        .assign(group=job["group"], **job["settings"])
+        for job, table in zip(jobs, made, strict=True)
+    )
+    return written, models.assign(kind=models["group"].str.rstrip("0123456789"))
+
+
+def _one(job: Mapping[str, Any], dev: list[str], n: int, seed: np.random.Generator) -> pd.DataFrame:
+    from nlgbench.generators.workshop import train_and_write
+
+    asked = {name: job[name] for name in ("texts", "settings", "model", "n_checkpoints")}
+    return train_and_write(**asked, dev=dev, n=n, seed=seed).assign(group=job["group"])
+
+
+def _truth(
+    models: pd.DataFrame, rest: pd.DataFrame, of_training: Mapping[str, set[str]]
+) -> pd.DataFrame:
+    values = rest.assign(quality=true_quality(rest["text"].tolist()))
+    of_system = values.groupby("system", sort=False)["quality"].agg(quality="mean", se="sem")
+    truth = models.merge(of_system.reset_index(), on="system", validate="one_to_one")
+    pairs = zip(rest["text"], rest["group"], strict=True)
+    is_copy = pd.Series([text in of_training[group] for text, group in pairs], rest["system"])
+    return truth.assign(copied=truth["system"].map(is_copy.groupby(level=0).mean()))
+
+
+def _unseen(machine: pd.DataFrame, to_judge: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Leave out texts that a judged model wrote, too, and count them."""
+    taken = set(to_judge["text"].map(text_key))
+    was_written = machine["text"].map(text_key).isin(taken)
+    return machine[~was_written], int(was_written.sum())
+
+
+def _new_humans(human: list[str], to_judge: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    taken = set(to_judge["text"].map(text_key))
+    new = [text for text in dict.fromkeys(human) if text_key(text) not in taken]
+    return _people(new), len(set(human)) - len(new)
+
+
+def _people(texts: list[str]) -> pd.DataFrame:
+    table = pd.DataFrame({"text": texts, "system": "human", "is_human": True, "context": ""})
+    table["output_id"] = table["item_id"] = [f"human_{n:04d}" for n in range(len(table))]
+    return table
+
+
+def _training(human: pd.DataFrame, machine: pd.DataFrame, judgments: pd.DataFrame) -> Study:
+    outputs = pd.concat([human, machine], ignore_index=True).assign(context="")
+    quality = str(judgments["dimension"].iloc[0])
+    made = {"name": "training", "settings": {"quality": quality}}
+    return trusted(outputs, judgments.reset_index(drop=True), **made)
+
+
+def _with_human(training: Study, human: list[str]) -> Study:
+    related = {"human": trusted(_people(human), name="human")}
+    return trusted(
+        training.outputs,
+        training.judgments,
+        name=training.name,
+        settings=training.settings,
+        related=related,
+    )

@@ -1,0 +1,67 @@
+"""Models to choose between, what evaluators say of them, and what their choices are worth."""
+
+import pandas as pd
+import pytest
+
+from nlgbench.analysis.trials import (
+    choose,
+    count_stops,
+    finalists,
+    judge_choices,
+    one_training,
+    rate_searches,
+    score_models,
+    stop_training,
+    train_choosers,
+)
+from nlgbench.analysis.trials.choosing import LAST
+from nlgbench.papers import learning_to_compare as paper
+from nlgbench.worlds.searches import simulate_searches
+
+pytest.importorskip("torch")
+SIZE = {"n_groups": 2, "n_choices": 2, "n_checkpoints": 4, "n_judged": 10, "n_truth": 20}
+
+
+@pytest.fixture(scope="module")
+def models():
+    return simulate_searches(n_sentences=40, n_jobs=1, seed=0, **SIZE)
+
+
+@pytest.fixture(scope="module")
+def choosers(models):
+    return train_choosers(models, threshold=0.25, n_pairs=200)
+
+
+def test_nothing_that_is_judged_is_learned_from(models):
+    judged = set(models.to_judge["text"])
+    assert not judged & set(models.training.outputs["text"])
+    assert not judged & set(models.checkpoints["text"])
+    assert models.truth["quality"].between(-2.9, 0).all()
+    kinds = models.models.groupby("kind")["system"].nunique()
+    assert kinds.to_dict() == {"development": 40, "search": 4, "stopping": 8}
+
+
+def test_choices_are_made_and_judged(models, choosers):
+    scores = score_models(models, choosers)
+    assert set(scores["evaluator"]) == {"bleu", "adversarial", "regressor", "perplexity"}
+    assert scores.groupby("evaluator").size().eq(12).all()
+    rated = rate_searches(models, choosers, n_comparisons=20)
+    searched = choose(pd.concat([rated, scores[scores["kind"] == "search"]]))
+    kept, rates = stop_training(models, choosers, scores, patience=1, n_comparisons=20)
+    assert kept.loc[kept["evaluator"] == LAST, "progress"].eq(1).all()
+    backwards, _ = stop_training(
+        models, choosers, scores, patience=1, reverse=True, n_comparisons=20
+    )
+    first = backwards.loc[backwards["evaluator"] == LAST, "system"]
+    assert first.str.endswith("@0.25").all()
+    experiments = {"hyperparameter_search": searched, "early_stopping": kept}
+    found = judge_choices(models, experiments)
+    regret = found[found["measure"] == "regret"]["estimate"]
+    assert (regret >= 0).all()
+    stops = count_stops(kept.assign(experiment="early_stopping"))
+    assert (stops["stopped"] <= stops["n"]).all()
+    answers = paper.choosing_answers(choices=found, stops=stops)
+    assert answers["claim_id"].str.startswith("simulated/choosing-models/").all()
+    model, curves, marks = one_training(models, scores, rates, kept)
+    assert model.startswith("stopping") and set(marks["evaluator"]) <= set(curves["evaluator"])
+    assert set(finalists(models, kept).systems) == set(kept["system"])

@@ -1,0 +1,141 @@
+"""What answers the claims of Learning to Compare, and under which ids."""
+
+import fnmatch
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgbench.analysis.trials import correlate_systems
+from nlgbench.analysis.trials.running import BASELINES, METHODS, Trials
+from nlgbench.datasets.published import load_claims
+from nlgbench.papers import learning_to_compare as paper
+from nlgbench.study import Study, straight_from, trusted, with_tables
+
+
+def outputs_table(data="reviews"):
+    rows = [
+        {"evaluator": name, "statistic": statistic, "estimate": 0.1 * n}
+        for n, name in enumerate(paper.IN_PRINT)
+        for statistic in ("spearman", "pearson")
+    ]
+    table = pd.DataFrame(rows).assign(data=data, supervision="human", mean=0.2, min=0.1, max=0.3)
+    return table.assign(ci_low=0.0, ci_high=0.5)
+
+
+def study_of(source, **options):
+    rows = {"output_id": ["1"], "item_id": "1", "system": "a", "text": "t", "is_human": False}
+    return trusted(pd.DataFrame(rows).assign(context=""), name="mine", source=source, **options)
+
+
+RELEASED = straight_from(study_of("released"), "released:x")
+
+
+@pytest.mark.parametrize(
+    ("study", "own", "direction"),
+    [
+        (RELEASED, "learning-to-compare/finding", "learning-to-compare"),
+        (study_of("simulated"), *["simulated/learning-to-compare"] * 2),
+        (study_of("study"), *["study/mine"] * 2),
+        (with_tables(RELEASED, scores=None), *["study/mine"] * 2),
+    ],
+)
+def test_where_results_are_recorded(study, own, direction):
+    directed = pd.DataFrame({"slug": ["tie_option_helps"], "data": "reviews", "difference": 0.1})
+    directed = directed.assign(ci_low=0.0, ci_high=0.2, over="o", reason="")
+    found = paper.answers({"reviews": study}, outputs=outputs_table(), directed=directed)
+    assert found["claim_id"].iloc[0] == f"{own}/table1/with_skill_rating/reviews/spearman"
+    assert found["claim_id"].iloc[-1] == f"{direction}/direction/tie_option_helps"
+    assert found["source"].eq(study.source).all()
+    assert found["reason"].iloc[0] == "Supervision: human. Over splits 0.20 (0.10 to 0.30)."
+
+
+def test_print_alone_says_that_two_tables_repeat_each_other():
+    found = paper.answers()
+    assert found["source"].eq("published").all()
+    claims = load_claims().set_index("claim_id")["published"]
+    assert (claims[found["claim_id"]].to_numpy() == found["value"]).all()
+    assert found["variant"].eq("from Table 2's dialogue half").all()
+
+
+def test_every_claim_of_a_direction_is_answered_or_excused():
+    claims = load_claims()
+    ids = claims.loc[claims["notebook"] == "06-learning-to-compare", "claim_id"]
+    asked = set(fnmatch.filter(ids, "learning-to-compare/direction/*"))
+    nothing = pd.DataFrame({"slug": []})
+    excused = paper.unanswered(nothing, "tfidf", ["torch: pip install x"])
+    assert set(excused) == asked
+    assert set(excused.values()) == {"Not with backend tfidf here. Missing torch: pip install x."}
+
+
+def test_directions_are_the_differences_that_the_paper_speaks_of():
+    rng = np.random.default_rng(0)
+    names = [f"s{n:02d}" for n in range(12)]
+    quality = np.arange(12.0)
+    rows = [
+        {"data": "d", "trial": trial, "evaluator": name, "system": system, "score": value}
+        for name, noise in zip([*METHODS, *BASELINES, "w/o tie option"], range(8), strict=True)
+        for trial in range(3)
+        for system, value in zip(names, quality + noise * rng.normal(size=12), strict=True)
+    ]
+    outputs = pd.DataFrame({"output_id": names, "item_id": "1", "system": names, "text": names})
+    judged = pd.DataFrame({"output_id": names, "annotator_id": "w", "value": quality})
+    nothing = pd.DataFrame()
+    trials = Trials(
+        studies={"d": Study(outputs, judged)},
+        tests={},
+        systems=pd.DataFrame(rows),
+        comparisons=nothing,
+        agreement=nothing,
+        pairs=nothing,
+        losses=nothing,
+        supervision={},
+        encoder=None,
+    )
+    _, between = correlate_systems(trials)
+    beside = pd.DataFrame({"data": "d", "evaluator_b": ["BLEU"], "difference": 0.3})
+    beside = beside.assign(ci_low=0.1, ci_high=0.5, over="first split", reason="")
+    found = paper.directions(between, beside).set_index("slug")["difference"]
+    assert found["sample_level_comparator_exceeds_bleu"] == 0.3
+    assert found["tie_option_helps"] > 0 and found["comparator_exceeds_bleu"] > 0
+    assert "weak_supervision_helps" not in found
+    wide = paper.by_claim(paper.directions(between, beside))
+    assert wide.loc["sample_level_comparator_exceeds_bleu", "d"] == "+0.30 [+0.10, +0.50]"
+
+
+def test_tables_are_written_out_beside_print():
+    table = paper.table1(outputs_table())
+    wide = paper.side_by_side(table, list(paper.IN_PRINT))
+    assert wide.index.get_level_values("evaluator").tolist() == list(paper.IN_PRINT)
+    assert wide["reviews"].iloc[0] == "0.00 [0.00, 0.50]"
+    assert wide["printed (dialogue)"].iloc[0] == 0.471 or wide["printed (dialogue)"].iloc[0] > 0
+
+
+def test_table_3_stands_beside_our_choices():
+    rows = [
+        {"experiment": experiment, "evaluator": name, "measure": measure, "estimate": 1.0}
+        for experiment in ("hyperparameter_search", "stopping_backwards")
+        for name in ("comparator", "random choice")
+        for measure in ("win_times", "wins_among_choices", "quality", "regret", "gain")
+    ]
+    table = paper.table3(pd.DataFrame(rows))
+    printed = table["printed_wins"]
+    assert printed["hyperparameter_search", "comparator"] > 0
+    assert printed.drop(("hyperparameter_search", "comparator")).isna().all()
+
+
+def test_a_folder_is_opened_in_place_of_the_world(tmp_path):
+    made = paper.open_studies(n_outputs=10, seed=1)["reviews"]
+    made.write(tmp_path / "mine")
+    ((name, read),) = paper.open_studies(folder=tmp_path / "mine").items()
+    assert name == "reviews" and read.source == "study"
+    pd.testing.assert_frame_equal(read.outputs, made.outputs)
+    for one, table in made.truth.items():
+        pd.testing.assert_frame_equal(read.truth[one], table)
+    many = made.related["many"].truth["outputs"]
+    pd.testing.assert_frame_equal(read.related["many"].truth["outputs"], many)
+    assert paper.ties_within({name: read}) == {name: 0.5}
+    assert paper.clusters({name: read}) == {}
+    with pytest.raises(ValueError, match="are two studies: leave one out"):
+        paper.open_studies(source="released", folder=tmp_path)
+    assert not paper.worse_but_winning(read).duplicated().any()
