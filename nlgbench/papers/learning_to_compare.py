@@ -484,7 +484,7 @@ def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0)
         printed = load_printed(f"{PAPER}/table5")["spearman"]
         slugs = [_slug(name) for name in wide.index.get_level_values(0)]
         wide["printed (dialogue)"] = printed.reindex(slugs).to_numpy()
-    return wide.fillna("")
+    return wide.astype(object).where(wide.notna(), "")
 
 
 def _slug(name: str) -> str:
