@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,14 @@ from nlgbench.evaluators import names
 from nlgbench.evaluators.listeners import Calibration, Listener, beliefs
 from nlgbench.evaluators.score import score
 from nlgbench.inference import adjust, bootstrap_mean
+from nlgbench.papers.claim_rows import (
+    COLUMNS,
+    claim_rows,
+    is_release,
+    own_place,
+    slugs_of,
+    smaller_than,
+)
 from nlgbench.study import Study, trusted
 
 #: The kinds of listeners, in the order of figures.
@@ -38,12 +46,7 @@ _LABELS = {
 }
 # Evaluator -> row of Table 1.
 _ROWS = {"bleu_1@coco": "bleu_1", "rouge_l": "rouge_l", "cider_d": "cider", "meteor": "meteor"}
-_CLAIM = ["claim_id", "variant", "value", "ci_low", "ci_high", "reason", "source", "comparable"]
 _NEITHER = "Another training than the authors', chosen on dev alone."
-
-
-def _is_release(study: Study) -> bool:
-    return study.pristine and study.source == "released"
 
 
 def designed(study: Study) -> Study:
@@ -245,7 +248,7 @@ def counts(study: Study) -> pd.DataFrame:
     True
     """
     columns = ["claim_id", "variant", "value", "reason"]
-    if not _is_release(study):
+    if not is_release(study):
         return pd.DataFrame(columns=columns).astype({"value": "float64"})
     collected = load("comm-eval", filtered=False)
     outputs, references = study.outputs, study.references
@@ -397,11 +400,7 @@ def with_success(study: Study, *, n_resamples: int = 1000, seed: int = 0) -> pd.
     if not found:
         return empty
     within = pd.concat(found)
-    return within.assign(slug=_slug(within["evaluator"]))
-
-
-def _slug(evaluators: pd.Series) -> pd.Series:
-    return evaluators.str.replace(r"[^a-z0-9.]+", "_", regex=True)
+    return within.assign(slug=slugs_of(within["evaluator"]))
 
 
 _NOTES = {
@@ -483,7 +482,7 @@ def directions(
         clusters = pair.loc[values.index].to_numpy()
         found = bootstrap_mean(values, clusters, n_resamples=n_resamples, seed=rng)
         if slug in _SMALL:
-            found = _smaller_than(_SMALL[slug], **found)
+            found = smaller_than(_SMALL[slug], **found)
         note = f"{_NOTES.get(slug, _SHUFFLED)} Pairs of contexts resampled."
         rows.append({"slug": slug, **found, "note": note})
     bleus = [name for name in OVERLAP if name.startswith("bleu")]
@@ -526,21 +525,6 @@ def both_tests(williams: pd.DataFrame, clustered: pd.DataFrame) -> pd.DataFrame:
             "p_holm_clustered": right["p_holm"],
         }
     ).set_index("evaluators")
-
-
-def _smaller_than(
-    threshold: float, *, value: float, ci_low: float, ci_high: float
-) -> dict[str, float]:
-    """Put that something is small as a direction: no tolerance of our own must decide.
-
-    The interval holds the difference for half and for twice the threshold, so the verdict is
-    "undecided" unless it is the same for both.
-    """
-    return {
-        "value": threshold - value,
-        "ci_low": threshold / 2 - ci_high,
-        "ci_high": 2 * threshold - ci_low,
-    }
 
 
 def _numbered(table: pd.DataFrame, seed: int) -> pd.DataFrame:
@@ -629,14 +613,13 @@ def answers(
     >>> answers(study, said=said)["claim_id"].tolist()
     ['study/study/direction/d']
     """
-    release = _is_release(study)
-    own = {"released": "comm-eval/finding", "simulated": "simulated/listener-violins"}
-    place = own["released"] if release else own["simulated"]
-    if not (release or study.source == "simulated"):
-        place = f"study/{study.name}"
-    parts = [pd.DataFrame(columns=_CLAIM)]
+    release = is_release(study)
+    place = "comm-eval/finding" if release else own_place(study, "listener-violins")
+    parts = [pd.DataFrame(columns=COLUMNS)]
     if counted is not None:
-        parts.append(_rows(counted, "{claim_id}", variant="{variant}", reason="{reason}"))
+        parts.append(
+            claim_rows(counted, "{claim_id}", value="value", variant="{variant}", reason="{reason}")
+        )
     if calibrated is not None:
         parts += _accuracies(study, calibrated, place, release)
     if table is not None:
@@ -645,12 +628,14 @@ def answers(
         parts += _people(study, n_resamples, seed)
     if within is not None:
         tail = "/with_success_{group}/{slug}_{statistic}"
-        parts.append(_rows(within, place + tail, reason="{reason}"))
+        parts.append(claim_rows(within, place + tail, reason="{reason}"))
     if said is not None:
         extra = said["slug"].isin(["word_order_pragmatic", "word_order_context"])
         theirs = "comm-eval/direction" if release else f"{place}/direction"
-        parts.append(_rows(said[~extra], theirs + "/{slug}", reason="{note}"))
-        parts.append(_rows(said[extra], place + "/direction/{slug}", reason="{note}"))
+        parts.append(claim_rows(said[~extra], theirs + "/{slug}", value="value", reason="{note}"))
+        parts.append(
+            claim_rows(said[extra], place + "/direction/{slug}", value="value", reason="{note}")
+        )
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
 
@@ -660,12 +645,12 @@ def _accuracies(
     measures = calibrated.measures
     rows = measures[(measures["stage"] == "after") & (measures["measure"] == "accuracy")]
     if not release:
-        return [_rows(rows, place + "/{listener}/test_accuracy", variant="seed {seed}")]
+        return [claim_rows(rows, place + "/{listener}/test_accuracy", variant="seed {seed}")]
     of_paper = rows["listener"].isin(["literal", "pragmatic"])
     assert study.contexts is not None
     chance = pd.DataFrame({"estimate": [1 / study.contexts["state"].nunique()]})
     return [
-        _rows(
+        claim_rows(
             rows[of_paper],
             "comm-eval/section5.2/{listener}_listener/test_accuracy",
             variant="trained here, seed {seed}",
@@ -673,39 +658,41 @@ def _accuracies(
             "models are released as pickles alone, which are not read.",
             comparable=False,
         ),
-        _rows(
+        claim_rows(
             rows[rows["listener"] == "context"],
             place + "/{listener}_listener/test_accuracy",
             variant="seed {seed}",
         ),
-        _rows(chance, "comm-eval/section5.2/chance/test_accuracy"),
+        claim_rows(chance, "comm-eval/section5.2/chance/test_accuracy"),
     ]
 
 
 def _of_table1(table: pd.DataFrame, place: str, release: bool, seed: int) -> list[pd.DataFrame]:
-    rows = _numbered(table, seed).assign(slug=_slug(table["evaluator"]))
+    rows = _numbered(table, seed).assign(slug=slugs_of(table["evaluator"]))
     if not release:
-        return [_rows(rows, place + "/{slug}/{short}", reason="{reason}")]
+        return [claim_rows(rows, place + "/{slug}/{short}", reason="{reason}")]
     metrics = rows["evaluator"].isin(list(_ROWS))
     people = rows["evaluator"] == "human"
     of_paper = rows["listener"].isin(["literal", "pragmatic"])
     template = "comm-eval/table1/{row}/{short}"
     return [
-        _rows(rows[metrics], template, reason="{ci_method}, pairs of contexts."),
-        _rows(
+        claim_rows(rows[metrics], template, reason="{ci_method}, pairs of contexts."),
+        claim_rows(
             rows[people],
             template,
             reason="Circular: captions were kept because these listeners understood them, and a "
             "misleading caption's picks are those of its descriptive twin, negated.",
         ),
-        _rows(
+        claim_rows(
             rows[of_paper],
             template,
             variant="trained here, seed {seed}",
             reason=_NEITHER,
             comparable=False,
         ),
-        _rows(rows[~(metrics | people | of_paper)], place + "/{slug}/{short}", reason="{reason}"),
+        claim_rows(
+            rows[~(metrics | people | of_paper)], place + "/{slug}/{short}", reason="{reason}"
+        ),
     ]
 
 
@@ -721,13 +708,13 @@ def _people(study: Study, n_resamples: int, seed: int) -> list[pd.DataFrame]:
         found.append({"rule": rule, "estimate": r})
     top = human_row(study, per="caption", n_resamples=n_resamples, seed=seed)
     return [
-        _rows(
+        claim_rows(
             pd.DataFrame(found),
             "comm-eval/finding/human_without_filter/pearson",
             variant="{rule}",
             reason="All captions that were heard, understood or not.",
         ),
-        _rows(
+        claim_rows(
             top,
             "comm-eval/finding/human_caption_mean/{statistic}",
             reason="Mean of a caption's listeners against quality; circular as Table 1's Human row "
@@ -752,33 +739,7 @@ def least_lead(table: pd.DataFrame) -> float:
 
 def excuses(study: Study, table: pd.DataFrame) -> dict[str, str]:
     """Say which claims of the release a run without METEOR leaves open, and why."""
-    if not _is_release(study) or "meteor" in set(table["evaluator"]):
+    if not is_release(study) or "meteor" in set(table["evaluator"]):
         return {}
     reason = "METEOR runs at full effort, with Java and pycocoevalcap."
     return {"comm-eval/table1/meteor/*": reason}
-
-
-def _rows(
-    table: pd.DataFrame,
-    claim: str,
-    *,
-    variant: str = "",
-    reason: str = "",
-    comparable: bool = True,
-) -> pd.DataFrame:
-    """Fill texts with the columns of a table, a row each."""
-    value = "value" if "value" in table else "estimate"
-    made: list[dict[str, Any]] = [
-        {
-            "claim_id": claim.format_map(row),
-            "variant": variant.format_map(row),
-            "value": float(row[value]),
-            "ci_low": float(row.get("ci_low", np.nan)),
-            "ci_high": float(row.get("ci_high", np.nan)),
-            "reason": reason.format_map(row),
-            "source": "",
-            "comparable": comparable,
-        }
-        for row in table.to_dict("records")
-    ]
-    return pd.DataFrame(made, columns=_CLAIM)

@@ -14,6 +14,7 @@ import pandas as pd
 from nlgbench.analysis.huse import SCORES
 from nlgbench.datasets.huse import TABLE2_OUTPUTS
 from nlgbench.datasets.published import load_printed
+from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, smaller_than
 from nlgbench.study import Study
 
 #: Half-width of the interval that we take for an accurate estimate.
@@ -24,7 +25,6 @@ ROUNDING = 0.015
 N_NEIGHBORS = 16
 
 _TASKS = {"lm": "LM", "chit chat dialogue": "chit-chat dialogue"}
-_PREFIX = {"tradeoff": "huse-tradeoff", "boundary": "huse-boundary", "stability": "huse-stability"}
 
 
 def printed_scores() -> pd.DataFrame:
@@ -222,7 +222,7 @@ def answers(
     >>> rows["claim_id"].iloc[0]
     'simulated/huse-tradeoff/t0.7/huse'
     """
-    parts = [_rows(pd.DataFrame({"value": []}), "", value="value")]
+    parts = [claim_rows(pd.DataFrame({"value": []}), "", value="value")]
     if scores is not None:
         parts.append(_table1_rows(study, scores, moved))
     if implied is not None:
@@ -231,72 +231,39 @@ def answers(
         parts.append(_browser_rows(study, browser))
     parts += _direction_rows(study, length, fifty, fewer)
     simulated = not _released(study)
-    own = _base(study, "stability")
+    own = own_place(study, "huse-stability")
     if simulated and intervals is not None:
         ids = own + "/" + intervals["system"] + "/" + intervals["score"]
         reason = "95% interval: " + intervals["method"] + "."
-        parts.append(_rows(intervals, ids, value="estimate", reason=reason))
+        parts.append(claim_rows(intervals, ids, value="estimate", reason=reason))
     if simulated and frequency is not None:
         ids = own + "/figure2/" + frequency["x"]
-        parts.append(_rows(frequency, ids, value="pearson", source="simulated"))
+        parts.append(claim_rows(frequency, ids, value="pearson", source="simulated"))
     if simulated and bounds is not None:
         for side, gap in {"lower": "huse - l_star", "upper": "upper - huse"}.items():
             ids = own + "/" + bounds["system"] + "/theorem_1_" + side
             note = f"{gap} in the population; the theorem says that it is not below 0."
             gaps = pd.DataFrame({"gap": bounds.eval(gap)})
-            parts.append(_rows(gaps, ids, value="gap", reason=note, source="simulated"))
+            parts.append(claim_rows(gaps, ids, value="gap", reason=note, source="simulated"))
     if simulated and greedy is not None:
         rows = greedy[greedy["score"] == "huse"]
         ids = own + "/" + rows["system"] + "/direction/beam_search_near_zero"
         note = "HUSE of the grammar at t = .1, which says likely things alone, as a beam search."
-        parts.append(_rows(rows, ids, value="estimate", reason=note, source="simulated"))
+        parts.append(claim_rows(rows, ids, value="estimate", reason=note, source="simulated"))
     if simulated and settled is not None:
         ids = own + "/" + settled["system"] + "/direction/easy_tasks_need_ten_annotators"
         note = "HUSE with ten annotators minus HUSE with all twenty, for the same system."
-        parts.append(_rows(settled, ids, value="estimate", reason=note, source="simulated"))
+        parts.append(claim_rows(settled, ids, value="estimate", reason=note, source="simulated"))
     return pd.concat(parts, ignore_index=True)
 
 
 def _released(study: Study) -> bool:
     """Tell whether a study is the paper's, as it was released."""
-    return study.pristine and study.source == "released" and study.name == "huse"
-
-
-def _base(study: Study, notebook: str) -> str:
-    """Say how ids of a study's own results begin."""
-    if study.source == "simulated":
-        return f"simulated/{_PREFIX[notebook]}"
-    return f"study/{study.name}"
-
-
-def _rows(
-    table: pd.DataFrame,
-    ids: str | pd.Series,
-    *,
-    value: str,
-    variant: str | pd.Series = "",
-    reason: str | pd.Series = "",
-    source: str = "",
-    comparable: bool | pd.Series = True,
-) -> pd.DataFrame:
-    """Put results into the columns of `answers`."""
-    missing = pd.Series(float("nan"), table.index)
-    return pd.DataFrame(
-        {
-            "claim_id": ids,
-            "variant": variant,
-            "value": table[value],
-            "ci_low": table.get("ci_low", missing),
-            "ci_high": table.get("ci_high", missing),
-            "reason": reason,
-            "source": source,
-            "comparable": comparable,
-        }
-    )
+    return is_release(study) and study.name == "huse"
 
 
 def _table1_rows(study: Study, scores: pd.DataFrame, moved: pd.DataFrame | None) -> pd.DataFrame:
-    base = "huse/table1" if _released(study) else _base(study, "tradeoff")
+    base = "huse/table1" if _released(study) else own_place(study, "huse-tradeoff")
     reason = pd.Series("95% interval: half-samples of outputs, stratified by class.", scores.index)
     for system, outputs in () if moved is None else moved.groupby("compared"):
         hinges = (scores["system"] == system) & (scores["score"] != "huse")
@@ -305,7 +272,7 @@ def _table1_rows(study: Study, scores: pd.DataFrame, moved: pd.DataFrame | None)
             f" Exact ties and raw floats disagree about {len(outputs)} outputs by judgment, at "
             f"mean {means}: equal distances that differ in the last bit."
         )
-    return _rows(
+    return claim_rows(
         scores,
         base + "/" + scores["system"] + "/" + scores["score"],
         value="estimate",
@@ -317,7 +284,7 @@ def _table1_rows(study: Study, scores: pd.DataFrame, moved: pd.DataFrame | None)
 
 def _equation_9_rows(implied: pd.DataFrame) -> pd.DataFrame:
     caption = " The caption lets HUSE-D pass 1 when HUSE-Q > HUSE; by equation 9 it is the reverse."
-    return _rows(
+    return claim_rows(
         implied,
         "huse/table1/" + implied["row"] + "/huse_d",
         value="implied",
@@ -332,18 +299,18 @@ def _browser_rows(study: Study, browser: pd.DataFrame) -> pd.DataFrame:
     if not _released(study):
         counts = browser.groupby(["system", "kind"]).size().rename("count").reset_index()
         slug = counts["kind"].str.replace(" ", "-")
-        ids = _base(study, "boundary") + "/" + counts["system"] + "/" + slug
+        ids = own_place(study, "huse-boundary") + "/" + counts["system"] + "/" + slug
         what = "A count of outputs in one " + (
             "simulated sample." if study.source == "simulated" else "sample."
         )
-        return _rows(counts, ids, value="count", reason=what)
+        return claim_rows(counts, ids, value="count", reason=what)
     found = table2(study, browser)
     note = "A mean of 20 judgments, or a log-probability, of one text: nothing was resampled."
     two = found[found["row"].isin(["quality_failure_model", "indistinguishable_reference"])]
     return pd.concat(
         [
-            _rows(found, "huse/table2/" + found["row"] + "/hj", value="judgment", reason=note),
-            _rows(
+            claim_rows(found, "huse/table2/" + found["row"] + "/hj", value="judgment", reason=note),
+            claim_rows(
                 two,
                 "huse/table2/" + two["row"] + "/log_p_model",
                 value="logprob_per_token",
@@ -387,10 +354,9 @@ def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -
             f"HUSE {tighter['whole_text']:.2f} without and {tighter['per_token']:.2f} with "
             "normalization; 95% interval of the difference, from shared half-samples of outputs.",
         ),
-        # No number says how accurate: the interval holds half and twice our threshold.
         (
             "fifty_outputs_suffice",
-            *(ACCURATE - half, ACCURATE / 2 - high, 2 * ACCURATE - low),
+            *smaller_than(ACCURATE, half, low, high).values(),
             f"With 50 outputs, 90% of estimates lie within {half:.2f}; 'accurate' is taken to be "
             ".1. The interval is that of the simulated width, for .05 to .2.",
         ),
@@ -412,7 +378,11 @@ def _direction_rows(
 ) -> list[pd.DataFrame]:
     if length is None or fifty is None or fewer is None:
         return []
-    base = "huse" if _released(study) else _base(study, "stability") + f"/{fewer['system'].iloc[0]}"
+    base = (
+        "huse"
+        if _released(study)
+        else own_place(study, "huse-stability") + f"/{fewer['system'].iloc[0]}"
+    )
     table = directions(length, fifty, fewer)
     ids = base + "/direction/" + table["slug"]
-    return [_rows(table, ids, value="value", reason=table["note"])]
+    return [claim_rows(table, ids, value="value", reason=table["note"])]

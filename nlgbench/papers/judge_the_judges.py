@@ -25,6 +25,7 @@ from nlgbench.analysis.correlation import correlate, permutation_tests, signific
 from nlgbench.datasets.published import load_claims, load_lists, load_printed
 from nlgbench.evaluators.discriminators import discriminator_accuracy
 from nlgbench.evaluators.names import label, labelled
+from nlgbench.papers.claim_rows import COLUMNS, claim_rows, is_release, own_place, slugs_of
 from nlgbench.study import Study
 from nlgbench.text import same_for_all, span
 
@@ -546,9 +547,6 @@ _RATES = {"all": "accuracy", "real": "true_positive_rate", "fake": "true_negativ
 _SHORT = {"svm": "svm", "naive_bayes": "nb", "random_forest": "rf", "xgboost": "xgboost"}
 _SHORT |= {"lstm": "lstm", "cnn": "cnn", "cnn_lstm": "cnn_lstm"}
 _STATISTICS = {"kendall_b": "τ-b", "spearman": "Spearman", "pearson": "Pearson"}
-_COLUMNS = (
-    *("claim_id", "variant", "value", "ci_low", "ci_high", "reason", "source", "comparable"),
-)
 
 
 def answers_from_print() -> pd.DataFrame:
@@ -637,14 +635,9 @@ def flips() -> pd.DataFrame:
     )
 
 
-def is_the_papers(study: Study) -> bool:
-    """Tell whether a study is the released batch as it came: what the paper's claims ask of."""
-    return study.pristine and study.source == "released"
-
-
 def generator_labels(study: Study) -> dict[str, str]:
     """Give generators' names as the paper writes them, or as the study does."""
-    if not is_the_papers(study):
+    if not is_release(study):
         return {name: study.label(name) for name in [*study.systems, "human"]}
     claims = load_claims(PAPER).set_index("claim_id")
     found = claims["quantity"][claims["where"] == "table3"]
@@ -682,7 +675,7 @@ def figure2(study: Study, people: pd.DataFrame) -> pd.DataFrame:
         measure=lambda rows: rows["row"].map(_RATES),
         criterion=lambda rows: rows["criterion"].str.upper(),
     )
-    if is_the_papers(study):
+    if is_release(study):
         printed = load_printed(f"{PAPER}/figure2").rename_axis("criterion").reset_index()
         published = printed.melt("criterion", var_name="measure", value_name="published")
         published["criterion"] = published["criterion"].str.upper()
@@ -905,16 +898,15 @@ def answers(
     of_print = recompute()
     of_print = of_print[of_print["claim_id"].str.contains("/table[78]/")]
     parts = [of_print.assign(source="published")]
-    real = is_the_papers(data)
-    start = PAPER if real else "simulated/evaluator-correlations"
-    start = f"study/{data.name}" if data.source == "study" else start
+    real = is_release(data)
+    start = PAPER if real else own_place(data, "evaluator-correlations")
     finding = f"{PAPER}/finding" if real else start
     if people is not None:
         parts += _of_people(people, start)
         parts += [_of_batch(data, people)] if real else []
     if agreement is not None:
         slug = agreement["coefficient"] + "_" + agreement["coded"] + "/" + agreement["row"]
-        parts.append(_rows(agreement, finding + "/" + slug, reason=agreement["reason"]))
+        parts.append(claim_rows(agreement, finding + "/" + slug, reason=agreement["reason"]))
     if corpus is not None and real:
         parts.append(_of_corpus(corpus))
     if diversity is not None and real:
@@ -925,17 +917,17 @@ def answers(
         there = directions[directions["evaluator"].isin(list(DIRECTIONS))]
         why = there["evaluator"] + ", 95% interval over generators, " + there["n"].astype(str)
         ids = f"{PAPER}/direction/" + there["evaluator"].map(DIRECTIONS)
-        parts.append(_rows(there, ids, reason=why + " as a sample (Fisher's z)."))
+        parts.append(claim_rows(there, ids, reason=why + " as a sample (Fisher's z)."))
     if partial is not None:
         why = "Pearson with H1 over " + partial["n"].astype(str) + " generators, Self-BLEU held "
         why = why + "constant; Fisher's z. " + partial["reason"]
-        ids = f"{finding}/partial_given_self_bleu/" + _slug(partial["evaluator"])
-        parts.append(_rows(partial, ids, reason=why))
+        ids = f"{finding}/partial_given_self_bleu/" + slugs_of(partial["evaluator"])
+        parts.append(claim_rows(partial, ids, reason=why))
     if truth is not None:
-        ids = f"{start}/truth/" + _slug(truth["evaluator"]) + "/" + truth["statistic"]
-        parts.append(_rows(truth, ids, reason=truth["reason"]))
-    table = pd.concat(parts, ignore_index=True).reindex(columns=list(_COLUMNS))
-    table = table.fillna({"variant": "", "reason": "", "source": data.source})
+        ids = f"{start}/truth/" + slugs_of(truth["evaluator"]) + "/" + truth["statistic"]
+        parts.append(claim_rows(truth, ids, reason=truth["reason"]))
+    table = pd.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+    table = table.fillna({"variant": "", "reason": ""}).replace({"source": {"": data.source}})
     return table.assign(comparable=table["comparable"].ne(False))
 
 
@@ -951,7 +943,7 @@ def excuses(data: Study, evaluators: Sequence[str] = ()) -> pd.DataFrame:
     if data.source == "study":
         why = f"{data.name}: the paper's own data were not used in this run"
         rows.append((f"{PAPER}/*", why))
-    if is_the_papers(data):
+    if is_release(data):
         java = "METEOR runs at full effort, with Java and the extra meteor."
         rows += [
             (
@@ -964,24 +956,13 @@ def excuses(data: Study, evaluators: Sequence[str] = ()) -> pd.DataFrame:
     return pd.concat([table, pd.DataFrame(rows, columns=table.columns)], ignore_index=True)
 
 
-def _rows(table: pd.DataFrame, ids: pd.Series, *, value: str = "estimate", **more: Any) -> Any:
-    found = pd.DataFrame({"claim_id": ids, "value": table[value].astype("float64")})
-    for end in ("ci_low", "ci_high"):
-        found[end] = table.get(end, np.nan)
-    return found.assign(**more)
-
-
-def _slug(names: pd.Series) -> pd.Series:
-    return names.str.replace(r"[^a-z0-9.]+", "_", regex=True)
-
-
 def _of_people(people: pd.DataFrame, start: str) -> list[pd.DataFrame]:
     of_class = people[people["row"].isin(_RATES)]
     of_system = people[~people["row"].isin(_RATES)]
     measure = of_class["row"].map(_RATES)
     return [
-        _rows(of_system, start + "/table3/" + of_system["row"] + "/" + of_system["criterion"]),
-        _rows(of_class, start + "/figure2/" + of_class["criterion"] + "/" + measure),
+        claim_rows(of_system, start + "/table3/" + of_system["row"] + "/" + of_system["criterion"]),
+        claim_rows(of_class, start + "/figure2/" + of_class["criterion"] + "/" + measure),
     ]
 
 
@@ -1052,7 +1033,7 @@ def _of_corpus(corpus: pd.DataFrame) -> pd.DataFrame:
         "not printed. Interval: generators as a sample (Fisher's z)."
     )
     variant = table["evaluator"] + ", TF-IDF references"
-    return _rows(table, ids, variant=variant, reason=why, comparable=False)
+    return claim_rows(table, ids, variant=variant, reason=why, comparable=False)
 
 
 def _of_diversity(diversity: pd.DataFrame) -> list[pd.DataFrame]:
@@ -1067,11 +1048,11 @@ def _of_diversity(diversity: pd.DataFrame) -> list[pd.DataFrame]:
         own = diversity[diversity["evaluator"] == evaluator]
         ids = f"{PAPER}/table12/" + own["system"] + f"/{column}"
         variant = f"{evaluator} of 150 annotated reviews"
-        parts.append(_rows(own, ids, variant=variant, reason=why, comparable=False))
+        parts.append(claim_rows(own, ids, variant=variant, reason=why, comparable=False))
     order = self_bleu_order(diversity)
     why = "Levels differ: 150 reviews of each generator here, thousands there."
     ids = pd.Series(f"{PAPER}/direction/self_bleu_order", order.index)
-    return [*parts, _rows(order, ids, reason=why)]
+    return [*parts, claim_rows(order, ids, reason=why)]
 
 
 def self_bleu_order(diversity: pd.DataFrame) -> pd.DataFrame:
@@ -1086,7 +1067,7 @@ def self_bleu_order(diversity: pd.DataFrame) -> pd.DataFrame:
 def _of_scores(scored: Study) -> list[pd.DataFrame]:
     near = system_means(scored, ["training_overlap_4"])
     parts = [
-        _rows(
+        claim_rows(
             near,
             f"{PAPER}/table14/" + near["system"] + "/bleu_g_train",
             value="mean",
@@ -1113,11 +1094,15 @@ def _of_scores(scored: Study) -> list[pd.DataFrame]:
         rows = rows[rows["evaluator"].str.endswith("_meta@natural")]
         column = rows["evaluator"].str.partition("_meta")[0].map(_SHORT)
         rows, column = rows[column.notna()], column.dropna()
-        told = {"variant": "annotated set, out of fold", "reason": why, "comparable": False}
+        told: dict[str, Any] = {
+            "variant": "annotated set, out of fold",
+            "reason": why,
+            "comparable": False,
+        }
         ids = f"{PAPER}/table{number}/" + rows["system"] + "/" + column
-        parts.append(_rows(rows, ids, value="accuracy", **told))
+        parts.append(claim_rows(rows, ids, value="accuracy", **told))
         if number == 7:
             alone = alone[~alone["system"].str.startswith("test_set")]
             ids = f"{PAPER}/table5/" + alone["system"] + "/individual_svm_adversarial_evaluators"
-            parts.append(_rows(alone, ids, value="accuracy", **told))
+            parts.append(claim_rows(alone, ids, value="accuracy", **told))
     return parts

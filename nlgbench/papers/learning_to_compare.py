@@ -32,6 +32,7 @@ from nlgbench.analysis.trials.running import (
 from nlgbench.datasets.public import load
 from nlgbench.datasets.published import load_printed
 from nlgbench.names import known
+from nlgbench.papers.claim_rows import COLUMNS, claim_rows, is_release, own_place
 from nlgbench.study import Study, read_study, straight_from, with_tables
 from nlgbench.worlds.comparing import compared_reviews
 
@@ -587,7 +588,7 @@ def answers(
     if outputs is not None:
         slug = outputs["evaluator"].map(IN_PRINT)
         parts.append(
-            _rows(
+            claim_rows(
                 outputs,
                 f"{own}/table1/" + slug + "/" + outputs["data"] + "/" + outputs["statistic"],
                 value="estimate",
@@ -599,7 +600,7 @@ def answers(
     if systems is not None:
         slug = systems["evaluator"].map(_slug)
         parts.append(
-            _rows(
+            claim_rows(
                 systems,
                 f"{own}/model_level/" + slug + "/" + systems["data"] + "/" + systems["statistic"],
                 value="estimate",
@@ -610,16 +611,16 @@ def answers(
         )
     if directed is not None:
         where = f"{paper}/direction/" + directed["slug"]
-        options = {"variant": "{data}", "reason": "{over}. {reason}"}
-        parts.append(_rows(directed, where, value="difference", **options))
+        why = "{over}. {reason}"
+        parts.append(claim_rows(directed, where, value="difference", variant="{data}", reason=why))
     if agreement is not None:
         first = agreement[agreement["split"] == 0]
         where = f"{own}/order_agreement/" + first["data"]
-        parts.append(_rows(first, where, value="agreement", variant="first split"))
+        parts.append(claim_rows(first, where, value="agreement", variant="first split"))
     if left_out is not None:
         where = pd.Series(f"{own}/leave_one_system_out/spearman", left_out.index)
         parts.append(
-            _rows(
+            claim_rows(
                 left_out,
                 where,
                 value="estimate",
@@ -629,7 +630,7 @@ def answers(
         )
     if orders is not None:
         parts.append(
-            _rows(
+            claim_rows(
                 orders,
                 f"{own}/true_order/accuracy_" + orders["accuracy"].astype(str),
                 value="in true order",
@@ -642,7 +643,7 @@ def answers(
         value = checkpoints["rating"].corr(checkpoints["true quality"], method="spearman")
         row = pd.DataFrame({"value": [value]})
         parts.append(
-            _rows(
+            claim_rows(
                 row,
                 pd.Series([f"{own}/weak_supervision_orders_checkpoints/spearman"]),
                 value="value",
@@ -650,9 +651,8 @@ def answers(
                 "few.",
             )
         )
-    columns = ["claim_id", "variant", "value", "ci_low", "ci_high", "reason", "source"]
     source = next(iter(studies.values())).source if studies else "published"
-    return pd.concat(parts, ignore_index=True).reindex(columns=columns).assign(source=source)
+    return pd.concat(parts, ignore_index=True).reindex(columns=COLUMNS[:-1]).assign(source=source)
 
 
 def unanswered(directed: pd.DataFrame, backend: str, missing: list[str]) -> dict[str, str]:
@@ -678,27 +678,10 @@ def unanswered(directed: pd.DataFrame, backend: str, missing: list[str]) -> dict
 
 def _places(studies: Mapping[str, Study]) -> tuple[str, str]:
     """Say where findings of our own are recorded, and where the paper's claims are."""
-    if all(study.source == "released" and study.pristine for study in studies.values()):
+    if all(map(is_release, studies.values())):
         return f"{PAPER}/finding", PAPER
-    first = next(iter(studies.values()))
-    own = f"study/{first.name}" if first.source != "simulated" else f"simulated/{PAPER}"
+    own = own_place(next(iter(studies.values())), PAPER)
     return own, own
-
-
-def _rows(
-    table: pd.DataFrame, where: pd.Series, *, value: str, variant: str = "", reason: str = ""
-) -> pd.DataFrame:
-    rows: list[dict[str, Any]] = table.to_dict("records")  # type: ignore[assignment]
-    return pd.DataFrame(
-        {
-            "claim_id": where.to_numpy(),
-            "variant": [variant.format_map(row) for row in rows],
-            "value": table[value].to_numpy(dtype=np.float64),
-            "ci_low": table["ci_low"].to_numpy() if "ci_low" in table else np.nan,
-            "ci_high": table["ci_high"].to_numpy() if "ci_high" in table else np.nan,
-            "reason": [reason.format_map(row) for row in rows],
-        }
-    )
 
 
 def table3(choices: pd.DataFrame) -> pd.DataFrame:
@@ -761,20 +744,19 @@ def choosing_answers(
     if choices is not None:
         slug = choices["evaluator"].str.replace(" ", "_")
         where = own + choices["experiment"] + "/" + slug + "_" + choices["measure"]
-        options = {"variant": "{variant}", "reason": "{reason}"}
-        parts.append(_rows(choices, where, value="estimate", **options))
+        parts.append(claim_rows(choices, where, variant="{variant}", reason="{reason}"))
     if stops is not None:
         where = own + stops["experiment"] + "/" + stops["evaluator"] + "_stopped"
         reason = "Trainings of {n} that the rule stopped before their end."
         variant = f"patience={patience}"
-        parts.append(_rows(stops, where, value="stopped", variant=variant, reason=reason))
+        parts.append(claim_rows(stops, where, value="stopped", variant=variant, reason=reason))
     finding = f"{PAPER}/finding/early_stopping/"
     if kept is not None:
         stopped = np.where(kept["stopped_at"].notna(), "Stopped early.", "Trained to the end.")
         rows = kept.assign(note=stopped)
         where = finding + kept["evaluator"] + "_progress"
         reason = "{note} One training on 1,000 human reviews: no interval over trainings."
-        parts.append(_rows(rows, where, value="progress", reason=reason))
+        parts.append(claim_rows(rows, where, value="progress", reason=reason))
     if duels is not None and kept is not None:
         of = kept.set_index("evaluator")["system"]
         pair = duels["system"].eq(of["last_checkpoint"]) & duels["opponent"].eq(of["perplexity"])
@@ -782,5 +764,5 @@ def choosing_answers(
         where = pd.Series(f"{finding}last_beats_choice_of_perplexity", rows.index)
         reason = "Share of {n_games} pairs, a tie half, as a comparator says that learned from "
         reason += "votes on other systems' reviews."
-        parts.append(_rows(rows, where, value="win_rate", reason=reason))
+        parts.append(claim_rows(rows, where, value="win_rate", reason=reason))
     return pd.concat(parts, ignore_index=True)

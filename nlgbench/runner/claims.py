@@ -41,19 +41,6 @@ def verdict(
     return "matches" if abs(recomputed - published) <= tolerance + _ROUNDING else "differs"
 
 
-def smaller_than(threshold: float, value: float, ci_low: float, ci_high: float) -> dict[str, float]:
-    """Put a sentence that something is small as a direction, where no number says how small.
-
-    Words like "accurate", "perfect" or "does not matter" support no tolerance: one of our own must
-    not decide.
-    """
-    return {
-        "value": threshold - value,
-        "ci_low": threshold / 2 - ci_high,
-        "ci_high": 2 * threshold - ci_low,
-    }
-
-
 #: What a row of the ledger rests on, from the strongest evidence to none.
 KINDS = (
     "recomputed from data",

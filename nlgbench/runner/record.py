@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import fnmatch
 import json
-import string
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,8 +24,6 @@ from nlgbench.datasets.published import load_claims
 from nlgbench.runner import claims, exports, runs
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from nlgbench.plots.figures import Drawing
 
 Source = Literal["released", "simulated", "published", "study"]
@@ -84,29 +82,18 @@ class Record:
         self._skipped: dict[str, str] = {}
         self._made: list[dict[str, str]] = []
 
-    def figure(
-        self,
-        drawn: Drawing | Figure,
-        name: str,
-        *,
-        alt: str = "",
-        data: pd.DataFrame | None = None,
-        source: Source | None = None,
-    ) -> None:
+    def figure(self, drawing: Drawing, name: str, *, source: Source | None = None) -> None:
         """Show a drawing, and save it as PDF and PNG with its alternative text and its data.
 
         Parameters
         ----------
-        drawn : Drawing
-            What a plot returned. (A bare Figure needs `alt` and `data`.)
+        drawing : Drawing
+            What a plot returned. The source is added to its words, and to its data as a column
+            where they have none.
         name : str
             File name without ending, unique in the notebook.
-        alt : str, optional
-            What the figure shows, in place of the drawing's own words; the source is added.
-        data : DataFrame, optional
-            The numbers that are drawn; a column ``source`` is added where it has none.
         source : str, optional
-            Where they come from when not from the run's source.
+            Where the numbers come from when not from the run's source.
 
         Raises
         ------
@@ -114,23 +101,15 @@ class Record:
             If the name was used before, or the alternative text is empty.
         """
         from IPython.display import display
-        from matplotlib import pyplot as plt
 
-        from nlgbench.plots.figures import Drawing
-
-        if not isinstance(drawn, Drawing):
-            assert data is not None
-            plt.close(drawn)
-            drawn = Drawing(drawn, tuple(drawn.axes), data, alt)
-        words = (alt or drawn.alt).strip()
-        if not words:
+        if not drawing.alt.strip():
             raise ValueError(f"figure {name!r} needs an alternative text: say what it shows.")
-        words = f"{words} Source: {source or self.source}."
+        words = f"{drawing.alt.strip()} Source: {source or self.source}."
         self._announce("figure", name, f"figures/{name}.pdf", words, source)
-        numbers = drawn.data if data is None else data
+        numbers = drawing.data
         if "source" not in numbers.columns:
             numbers = numbers.assign(source=source or self.source)
-        whole = Drawing(drawn.figure, drawn.axes, numbers, words)
+        whole = replace(drawing, data=numbers, alt=words)
         if self.output_dir is not None:
             whole.save(self.output_dir / "figures" / name)
         display(whole)
@@ -184,35 +163,19 @@ class Record:
             for ending, text in laid_out.items():
                 (folder / f"{name}.{ending}").write_text(text, encoding="utf-8", newline="\n")
 
-    def claims(
-        self,
-        answers: pd.DataFrame,
-        *,
-        id: str | None = None,
-        value: str = "value",
-        variant: str = "",
-        reason: str = "",
-        source: Source | None = None,
-        comparable: bool = True,
-    ) -> None:
+    def claims(self, answers: pd.DataFrame) -> None:
         """Record recomputed values beside the printed ones.
 
         Parameters
         ----------
         answers : DataFrame
-            One row per value, as a module of `nlgbench.papers` gives them: ``claim_id``, ``value``;
-            ``ci_low`` and ``ci_high`` (its interval), ``variant`` (the convention it follows; a
-            claim can be recorded once under each), ``reason`` (why it differs, or has no interval),
-            ``source`` and ``comparable`` (False where a parameter is not the paper's: the verdict
-            is then ``new``) where they are there.
-        id, value, variant, reason : str, optional
-            For a table that has no ``claim_id``: texts with its columns in braces, and the column
-            of values.
-        source : str, optional
-            Where these values come from when not from the run's source: ``published`` for what
-            follows from printed numbers alone.
-        comparable : bool, default True
-            For all rows of a table without that column.
+            One row per value, as a module of `nlgbench.papers` gives them (`papers.claim_rows`
+            makes them): ``claim_id``, ``value``; ``ci_low`` and ``ci_high`` (its interval),
+            ``variant`` (the convention it follows; a claim can be recorded once under each),
+            ``reason`` (why it differs, or has no interval), ``source`` (that of the run where it is
+            empty; ``published`` for what follows from printed numbers alone) and ``comparable``
+            (False where a parameter is not the paper's: the verdict is then ``new``) where they
+            are there.
 
         Raises
         ------
@@ -220,29 +183,21 @@ class Record:
             If a column is missing, an id is unknown (the nearest is named) or another notebook's,
             or a value of source ``published`` has no variant.
         """
-        if id is None:
-            id = "{claim_id}"
-            variant = variant or "{variant}" * ("variant" in answers)
-            reason = reason or "{reason}" * ("reason" in answers)
-        else:
-            answers = answers.drop(columns=["source", "comparable"], errors="ignore")
-        fields = string.Formatter().parse(id + variant + reason)
-        wanted = {field for _, field, _, _ in fields if field} | {value}
-        if missing := sorted(wanted - set(answers.columns)):
+        if missing := sorted({"claim_id", "value"} - set(answers.columns)):
             raise ValueError(
-                f"the table has no column {missing[0]!r}, which the id, variant, reason or value "
-                f"asks for; it has {', '.join(map(str, answers.columns))}."
+                f"answers have no column {missing[0]!r}; they have "
+                f"{', '.join(map(str, answers.columns))}."
             )
         rows: list[dict[str, object]] = [
             {
-                "claim_id": id.format_map(row),
-                "variant": variant.format_map(row),
-                "recomputed": float(row[value]),
+                "claim_id": row["claim_id"],
+                "variant": row.get("variant", ""),
+                "recomputed": float(row["value"]),
                 "ci_low": float(row.get("ci_low", np.nan)),
                 "ci_high": float(row.get("ci_high", np.nan)),
-                "reason": reason.format_map(row),
-                "source": source or row.get("source") or self.source,
-                "comparable": bool(row.get("comparable", comparable)),
+                "reason": row.get("reason", ""),
+                "source": row.get("source") or self.source,
+                "comparable": bool(row.get("comparable", True)),
             }
             for row in answers.to_dict("records")
         ]

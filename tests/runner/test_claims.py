@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from nlgbench import schema
 from nlgbench.datasets.published import load_claims, load_printed
+from nlgbench.papers.claim_rows import claim_rows, smaller_than
 from nlgbench.papers.judge_the_judges import not_recomputable, recompute
 from nlgbench.runner import claims, record
 
@@ -163,7 +164,7 @@ def test_turning_everything_round_turns_no_verdict(published, value, low, width)
     above=st.floats(0, 1),
 )
 def test_a_threshold_of_ours_decides_nothing(threshold, value, below, above):
-    found = claims.smaller_than(threshold, value, value - below, value + above)
+    found = smaller_than(threshold, value, value - below, value + above)
     said = claims.verdict(
         1, found["value"], 0, directional=True, ci_low=found["ci_low"], ci_high=found["ci_high"]
     )
@@ -189,11 +190,13 @@ def printed_ledger() -> pd.DataFrame:
     huse = record.open("01-huse-tradeoff", source="released")
     table1 = load_printed("huse/table1")
     huse.claims(
-        table1.assign(implied=1 + table1["huse"] - table1["huse_q"]).reset_index(),
-        id="huse/table1/{row}/huse_d",
-        value="implied",
-        variant="equation 9 from print",
-        source="published",
+        claim_rows(
+            table1.assign(implied=1 + table1["huse"] - table1["huse_q"]).reset_index(),
+            "huse/table1/{row}/huse_d",
+            value="implied",
+            variant="equation 9 from print",
+            source="published",
+        )
     )
     huse.skip("huse/*", "Not in this test.")
     return pd.concat([*ledgers, huse.close()], ignore_index=True)

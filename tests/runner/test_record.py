@@ -10,6 +10,8 @@ from matplotlib import pyplot as plt
 
 from nlgbench import schema
 from nlgbench.datasets.published import load_claims
+from nlgbench.papers.claim_rows import claim_rows
+from nlgbench.plots.figures import Drawing, canvas
 from nlgbench.runner import record, runs
 
 matplotlib.use("Agg")
@@ -17,22 +19,20 @@ NOTEBOOK = "02-huse-boundary"
 OWNED = load_claims().query("notebook == @NOTEBOOK")
 
 
-@pytest.fixture
-def figure():
-    fig, ax = plt.subplots(figsize=(2, 2))
+def line(alt="A line.", data=None):
+    figure, (ax,) = canvas(2, 2)
     ax.plot([0, 1])
-    yield fig
-    plt.close("all")
+    return Drawing(figure, (ax,), pd.DataFrame() if data is None else data, alt)
 
 
-def test_a_figure_is_kept_with_its_words_and_its_numbers(tmp_path, figure):
+def test_a_figure_is_kept_with_its_words_and_its_numbers(tmp_path):
     run = record.open(NOTEBOOK, source="released", output_dir=str(tmp_path))
-    run.figure(figure, "line", alt="A line.", data=pd.DataFrame({"y": [0, 1]}))
+    run.figure(line(data=pd.DataFrame({"y": [0, 1]})), "line")
     kept = sorted(path.name for path in (tmp_path / "figures").iterdir())
     assert kept == ["line.csv", "line.pdf", "line.png", "line.txt"]
     assert (tmp_path / "figures" / "line.txt").read_text() == "A line. Source: released.\n"
     assert (tmp_path / "figures" / "line.csv").read_text() == "y,source\n0,released\n1,released\n"
-    assert not plt.fignum_exists(figure.number)
+    assert not plt.get_fignums()
 
 
 def test_a_table_is_laid_out_for_a_paper_where_asked_and_kept_in_full_precision(tmp_path):
@@ -65,19 +65,17 @@ def test_a_layout_that_does_not_fit_is_refused_before_anything_is_kept(tmp_path)
 
 def test_the_same_figure_gives_the_same_bytes(tmp_path):
     for name in ("a", "b"):
-        fig, ax = plt.subplots()
-        ax.plot([0, 1])
         run = record.open(NOTEBOOK, source="released", output_dir=str(tmp_path / name))
-        run.figure(fig, "line", alt="A line.", data=pd.DataFrame())
+        run.figure(line(), "line")
     for ending in ("pdf", "png"):
         files = [tmp_path / name / "figures" / f"line.{ending}" for name in ("a", "b")]
         assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_without_an_output_folder_nothing_is_written(tmp_path, monkeypatch, figure):
+def test_without_an_output_folder_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = record.open(NOTEBOOK, source="simulated")
-    run.figure(figure, "line", alt="A line.", data=pd.DataFrame())
+    run.figure(line(), "line")
     run.table(pd.DataFrame({"a": [1]}), "numbers")
     ledger = run.close()
     assert len(ledger) == len(OWNED)
@@ -88,7 +86,9 @@ def test_without_an_output_folder_nothing_is_written(tmp_path, monkeypatch, figu
 def test_closing_writes_a_complete_ledger_in_full_precision(tmp_path):
     run = record.open(NOTEBOOK, source="released", output_dir=str(tmp_path))
     values = OWNED.assign(value=OWNED["published"] + 1e-13)
-    run.claims(values, id="{claim_id}", value="value", variant="shifted", reason="For {quantity}.")
+    run.claims(
+        claim_rows(values, "{claim_id}", value="value", variant="shifted", reason="For {quantity}.")
+    )
     run.close()
     ledger = schema.read(tmp_path / "ledger.csv", "ledger")
     assert np.array_equal(ledger["recomputed"], values["value"])
@@ -108,44 +108,48 @@ def test_an_open_claim_keeps_the_record_from_closing(tmp_path):
     assert set(run.close()["reason"]) == {"This run left it out."}
 
 
+def answer(claim_id):
+    return pd.DataFrame({"claim_id": [claim_id], "value": [1.0]})
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda run, fig: record.open(NOTEBOOK, source="real"), "source must be one of"),
+        (lambda run: record.open(NOTEBOOK, source="real"), "source must be one of"),
         (
-            lambda run, fig: run.figure(fig, "x", alt=" ", data=pd.DataFrame()),
+            lambda run: run.figure(line(alt=" "), "x"),
             "needs an alternative text",
         ),
         (
-            lambda run, fig: [run.table(pd.DataFrame(), "x") for _ in "ab"],
+            lambda run: [run.table(pd.DataFrame(), "x") for _ in "ab"],
             "a table named 'x' was recorded before",
         ),
         (
-            lambda run, fig: run.claims(pd.DataFrame({"v": [1]}), id="huse/{row}/hj", value="v"),
+            lambda run: claim_rows(pd.DataFrame({"v": [1]}), "huse/{row}/hj", value="v"),
             "the table has no column 'row'",
         ),
         (
-            lambda run, fig: run.claims(
-                pd.DataFrame({"v": [1.0]}), id="huse/table2/quality_failure_model/h", value="v"
-            ),
+            lambda run: run.claims(answer("huse/table2/quality_failure_model/h")),
             r"Did you mean 'huse/table2/quality_failure_model/hj'",
         ),
         (
-            lambda run, fig: run.claims(
-                pd.DataFrame({"v": [1.0]}), id="huse/table1/lm_t1.0/huse", value="v"
-            ),
+            lambda run: run.claims(answer("huse/table1/lm_t1.0/huse")),
             "belongs to notebook '01-huse-tradeoff'",
         ),
         (
-            lambda run, fig: run.claims(
-                OWNED, id="{claim_id}", value="published", source="published"
+            lambda run: run.claims(
+                claim_rows(OWNED, "{claim_id}", value="published", source="published")
             ),
             "need a variant that says how",
         ),
-        (lambda run, fig: run.skip("huse/table2/*", ""), "needs a reason"),
-        (lambda run, fig: run.skip("huse/table9/*", "No."), "no claim has the id 'huse/table9"),
+        (
+            lambda run: run.claims(pd.DataFrame({"v": [1.0]})),
+            "answers have no column 'claim_id'; they have v",
+        ),
+        (lambda run: run.skip("huse/table2/*", ""), "needs a reason"),
+        (lambda run: run.skip("huse/table9/*", "No."), "no claim has the id 'huse/table9"),
     ],
 )
-def test_mistakes_are_named(figure, wrong, message):
+def test_mistakes_are_named(wrong, message):
     with pytest.raises(ValueError, match=message):
-        wrong(record.open(NOTEBOOK, source="released"), figure)
+        wrong(record.open(NOTEBOOK, source="released"))
