@@ -17,6 +17,11 @@ def replace(path: Path, save: Callable[[Path], object]) -> None:
         aside.unlink(missing_ok=True)
 
 
+def replace_bytes(path: Path, content: bytes) -> None:
+    """Write bytes so."""
+    replace(path, lambda aside: aside.write_bytes(content))
+
+
 def replace_text(path: Path, text: str) -> None:
     """Write a text so, with line ends as they are."""
-    replace(path, lambda aside: aside.write_text(text, encoding="utf-8", newline=""))
+    replace_bytes(path, text.encode())

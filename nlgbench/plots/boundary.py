@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from nlgbench.analysis.huse import Boundary
-from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style, panels_of
 from nlgbench.plots.style import HUMAN, ONE_COLUMN, SCORE_NAMES, SYSTEM, TWO_COLUMN
 
 # Pale, so that points read on it; white where the classifier is undecided; blue is the darker
@@ -61,20 +61,17 @@ def plot_boundary(
     shown = [boundaries] if isinstance(boundaries, Boundary) else list(boundaries)
     if not shown:
         raise ValueError("plot_boundary draws one panel per boundary: give at least one.")
-    axes: Sequence[Axes]
     if ax is None:
         size = (ONE_COLUMN, ONE_COLUMN) if len(shown) == 1 else (TWO_COLUMN, 2.9)
         axes = canvas(*size, columns=len(shown))[1]
     else:
-        axes = [ax] if isinstance(ax, Axes) else ax
+        axes = panels_of(ax)
     for place, one in zip(axes, shown, strict=True):
         what = one.label if len(shown) > 1 else one.source
         _draw_panel(place, one, f"HUSE = {one.scores['huse']:.2f} ({what})")
     _draw_legend(axes[0 if len(shown) == 1 else 1])
     data = pd.concat([one.outputs.drop(columns="item_id") for one in shown], ignore_index=True)
-    figure = axes[0].get_figure(root=True)
-    assert figure is not None
-    return Drawing(figure, tuple(axes), data, _words(shown))
+    return drawn_on(axes, data, _words(shown))
 
 
 def _words(shown: Sequence[Boundary]) -> str:

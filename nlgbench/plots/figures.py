@@ -97,7 +97,7 @@ class Drawing:
         written = []
         for ending, data in content.items():
             place = start.with_name(f"{start.name}.{ending}")
-            files.replace(place, functools.partial(_write, data))
+            files.replace_bytes(place, data)
             written.append(place)
         return written
 
@@ -115,10 +115,6 @@ class Drawing:
         return shown, {"image/png": {"width": width, "alt": self.alt}}
 
 
-def _write(data: bytes, path: Path) -> None:
-    path.write_bytes(data)
-
-
 def canvas(
     width: float, height: float, *, rows: int = 1, columns: int = 1, **subplots: Any
 ) -> tuple[Figure, tuple[Axes, ...]]:
@@ -129,11 +125,17 @@ def canvas(
     return figure, tuple(axes.ravel())
 
 
-def drawn_on(ax: Axes, data: pd.DataFrame, alt: str, axes: Sequence[Axes] = ()) -> Drawing:
-    """Make the drawing of what stands on one Axes (or on others in its place)."""
-    figure = ax.get_figure(root=True)
+def panels_of(ax: Axes | Sequence[Axes]) -> tuple[Axes, ...]:
+    """Take one Axes for one panel."""
+    return (ax,) if isinstance(ax, Axes) else tuple(ax)
+
+
+def drawn_on(ax: Axes | Sequence[Axes], data: pd.DataFrame, alt: str) -> Drawing:
+    """Make the drawing of what stands on one Axes, or on several of one figure."""
+    axes = panels_of(ax)
+    figure = axes[0].get_figure(root=True)
     assert figure is not None
-    return Drawing(figure, tuple(axes) or (ax,), data, alt)
+    return Drawing(figure, axes, data, alt)
 
 
 def in_paper_style(plot: Callable[P, Drawing]) -> Callable[P, Drawing]:

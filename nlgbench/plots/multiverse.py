@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style, panels_of
 from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM, TWO_COLUMN
 
 _MARK: dict[str, Any] = {"s": 34, "marker": "D", "facecolor": "white", "edgecolor": SYSTEM}
@@ -56,11 +56,10 @@ def plot_multiverse(
     """
     require_columns(table, ("system", "score", "estimate", "paper", by), "table has")
     systems = list(table["system"].unique())
-    axes: Sequence[Axes]
     if ax is None:
         axes = canvas(TWO_COLUMN, 2.7 * len(systems), rows=len(systems))[1]
     else:
-        axes = [ax] if isinstance(ax, Axes) else ax
+        axes = panels_of(ax)
     for place, system in zip(axes, systems, strict=True):
         _draw_panel(place, table[table["system"] == system], by)
         if len(systems) > 1:
@@ -82,9 +81,7 @@ def plot_multiverse(
         f"length normalization, by {_name(by).lower()}, with the paper's choice marked. "
         f"{'; '.join(said)}."
     )
-    figure = axes[0].get_figure(root=True)
-    assert figure is not None
-    return Drawing(figure, tuple(axes), table, words)
+    return drawn_on(axes, table, words)
 
 
 def _name(by: str) -> str:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from nlgbench.evaluators.listeners import Calibration
 from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style, panels_of
 from nlgbench.plots.intervals import draw_intervals
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
 
@@ -75,10 +75,9 @@ def plot_reliability(
     groups = {str(name): rows for name, rows in table.groupby(of, sort=False)}
     if ax is None:
         width = ONE_COLUMN if len(groups) == 1 else TWO_COLUMN
-        figure, panels = canvas(width, 2.7, columns=len(groups), sharey=True)
+        _, panels = canvas(width, 2.7, columns=len(groups), sharey=True)
     else:
-        panels = (ax,) if isinstance(ax, Axes) else tuple(ax)
-        figure = panels[0].get_figure(root=True)  # type: ignore[assignment]
+        panels = panels_of(ax)
     if len(panels) != len(groups):
         raise ValueError(f"{len(groups)} listeners need as many axes, not {len(panels)}.")
     for panel, (name, rows) in zip(panels, groups.items(), strict=True):
@@ -93,7 +92,7 @@ def plot_reliability(
         )
         errors += "."
     alt = "How often each listener is right, against the probability it gave." + errors
-    return Drawing(figure, panels, table, alt)
+    return drawn_on(panels, table, alt)
 
 
 def _draw(ax: Axes, table: pd.DataFrame, plot_kws: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style, panels_of
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, SCORE_NAMES, TWO_COLUMN
 
 _LINES = ("-", "--", ":", "-.")
@@ -55,13 +55,12 @@ def plot_stability(
     require_columns(curves, needed, "curves have")
     panels = list(curves.groupby(["system", "over"], sort=False))
     n_systems = curves["system"].nunique()
-    axes: Sequence[Axes]
     if ax is None:
         columns = len(panels) // n_systems
         width = ONE_COLUMN if columns == 1 else TWO_COLUMN
         axes = canvas(width, 2.6 * n_systems, rows=n_systems, columns=columns, sharey=True)[1]
     else:
-        axes = [ax] if isinstance(ax, Axes) else ax
+        axes = panels_of(ax)
     for n, (place, ((system, kind), rows)) in enumerate(zip(axes, panels, strict=True)):
         true = {}
         if truth is not None:
@@ -78,9 +77,7 @@ def plot_stability(
     share = f"{curves['confidence'].iloc[0]:.0%}" if "confidence" in curves else "most"
     words = f"{names} of subsamples against the number of {kinds}, with bands that hold {share} of "
     words += "the subsamples" + ("; thin lines are the true values." if truth is not None else ".")
-    figure = axes[0].get_figure(root=True)
-    assert figure is not None
-    return Drawing(figure, tuple(axes), curves, words)
+    return drawn_on(axes, curves, words)
 
 
 def _draw_panel(ax: Axes, rows: pd.DataFrame, truth: dict) -> None:

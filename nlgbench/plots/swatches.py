@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style, panels_of
 from nlgbench.plots.style import TWO_COLUMN
 from nlgbench.study import Study
 
@@ -84,10 +84,9 @@ def plot_contexts(
     data = data.assign(listener=kinds if alone else data["evaluator"])
     if ax is None:
         rows = -(-len(chosen) // columns)
-        figure, panels = canvas(TWO_COLUMN, 1.6 * rows, rows=rows, columns=columns)
+        _, panels = canvas(TWO_COLUMN, 1.6 * rows, rows=rows, columns=columns)
     else:
-        panels = (ax,) if isinstance(ax, Axes) else tuple(ax)
-        figure = panels[0].get_figure(root=True)  # type: ignore[assignment]
+        panels = panels_of(ax)
     if len(panels) < len(chosen):
         raise ValueError(f"{len(chosen)} captions need as many axes, not {len(panels)}.")
     captions = study.outputs.set_index("output_id").loc[chosen]
@@ -100,8 +99,7 @@ def plot_contexts(
         _draw(panel, context, found, f"“{row['text']}” ({row['system']})", patch_kws)
     for panel in panels[len(chosen) :]:
         panel.axis("off")
-    return Drawing(
-        figure,
+    return drawn_on(
         panels[: len(chosen)],
         data[["output_id", "state", "is_target", "listener", "probability"]],
         f"{len(chosen)} captions with their colors, the target framed, and the probabilities of "

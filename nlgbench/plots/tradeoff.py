@@ -13,7 +13,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
 from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
 from nlgbench.plots.style import ONE_COLUMN, SCORE_NAMES, TWO_COLUMN, task_looks
 
 #: Values of HUSE = HUSE-Q + HUSE-D - 1 whose diagonals are drawn.
@@ -117,9 +117,7 @@ def plot_tradeoff(
         ax.scatter(row["huse_q"], row["huse_d"], marker=marker, **look)
     _draw_legend(ax, points, looks)
     _write_labels(ax, points, looks)
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    return Drawing(figure, (ax,), points, _words(points, truth is not None))
+    return drawn_on(ax, points, _words(points, truth is not None))
 
 
 _ENDS = ("low", "high")

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
 from nlgbench.plots.style import HUMAN, ONE_COLUMN
 
 
@@ -64,6 +64,4 @@ def plot_typicality(
         ax.set_title(label, loc="left")
         words += f" {label}."
     data = table.rename(columns={"logprob_per_token": "log_frequency"})
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    return Drawing(figure, (ax,), data.drop(columns="text", errors="ignore"), words)
+    return drawn_on(ax, data.drop(columns="text", errors="ignore"), words)

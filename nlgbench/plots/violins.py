@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from nlgbench.evaluators import names
 from nlgbench.names import known
-from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style, panels_of
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
 from nlgbench.study import Study
 
@@ -88,10 +88,9 @@ def plot_violins(
     ranks = [data["system"].map(places.index), data["evaluator"].map(shown.index)]
     data = data.iloc[np.lexsort(ranks)]
     if ax is None:
-        figure, panels = canvas(TWO_COLUMN, 2.2, columns=len(shown))
+        _, panels = canvas(TWO_COLUMN, 2.2, columns=len(shown))
     else:
-        panels = (ax,) if isinstance(ax, Axes) else tuple(ax)
-        figure = panels[0].get_figure(root=True)  # type: ignore[assignment]
+        panels = panels_of(ax)
     if len(panels) != len(shown):
         raise ValueError(
             f"{len(shown)} evaluators need as many axes, not {len(panels)}: {', '.join(shown)}."
@@ -106,8 +105,7 @@ def plot_violins(
     said = "; ".join(
         f"{row.evaluator}, {row.system} {row.score:.2f}" for row in means.reset_index().itertuples()
     )
-    return Drawing(
-        figure,
+    return drawn_on(
         panels,
         data[["evaluator", "system", "output_id", "score"]].reset_index(drop=True),
         f"Violins of each evaluator's scores, with means and ranges. Means: {said}.",
