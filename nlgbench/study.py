@@ -223,17 +223,14 @@ class Study:
         names = [field.name for field in dataclasses.fields(self) if field.init]
         for name in changes:
             known(name, names, "replace")
-        whole = {name: getattr(self, name) for name in names} | changes
         if "outputs" in changes or "settings" in changes:
-            made = Study(**whole)
-        else:
-            made = trusted(**whole)
-            put = _put(made)
-            for name in set(changes) & set(TABLES):
-                if changes[name] is not None:
-                    put(name, _checked(name, changes[name], (), ""))
-            _check_references(made)
-        _put(made)("origin", self.origin)
+            made = Study(**{name: getattr(self, name) for name in names} | changes)
+            _put(made)("origin", self.origin)
+            return made
+        tables = [name for name in changes if name in TABLES and changes[name] is not None]
+        checked = {name: _checked(name, changes[name], (), "") for name in tables}
+        made = with_tables(self, **changes | checked)
+        _check_references(made)
         return made
 
     def only(self, *, systems: Iterable[str] | None = None, is_human: bool | None = None) -> Study:
@@ -302,7 +299,8 @@ class Study:
             "references": self.references is not None,
             "contexts": self.contexts is not None,
             "scores or system_scores": self.scores is not None or self.system_scores is not None,
-            "comparisons or preferences": not (self.comparisons is self.preferences is None),
+            "comparisons or preferences": self.comparisons is not None
+            or self.preferences is not None,
         }
         needs = {
             "huse": ["human outputs", "judgments", "logprobs (of every output, under its system)"],

@@ -354,29 +354,6 @@ def score_corpus(
     return found.sort_values("evaluator", key=lambda of: of.map(place), kind="stable")
 
 
-def mean_of(scores: pd.DataFrame, evaluators: Sequence[str], name: str) -> pd.DataFrame:
-    """Average the scores of several evaluators for each output; NaN where one of them is.
-
-    "BLEU (average of 2-, 3-, 4-grams)" of Zhou and Xu (2020, section 4.1,
-    doi:10.1609/aaai.v34i05.6521) is read as the mean of sentence BLEU-2, BLEU-3 and BLEU-4, each
-    with the smoothing that its signature names; the paper says neither.
-    """
-    there = list(scores["evaluator"].unique())
-    for evaluator in evaluators:
-        known(evaluator, there, "mean_of")
-    groups = scores[scores["evaluator"].isin(evaluators)].groupby("output_id", sort=False)
-    few = groups.size().ne(len(set(evaluators)))
-    if few.any():
-        raise ValueError(
-            f"mean_of averages scores of the same outputs. Of {len(few)} outputs {few.sum()} lack "
-            f"some of {list(evaluators)}: score all of them by each."
-        )
-    found = groups["score"].mean(skipna=False).reset_index()
-    parts = groups["signature"].agg(" + ".join).to_numpy()
-    signature = f"mean of {', '.join(evaluators)}: " + pd.Series(parts, dtype="str")
-    return found.assign(evaluator=name, signature=signature)
-
-
 def _by_options(
     study: Study, names: Sequence[str], options: Mapping[str, Mapping[str, Any]]
 ) -> dict[tuple[bool, str | None], list[str]]:

@@ -33,8 +33,9 @@ from nlgbench.datasets.public import load
 from nlgbench.datasets.published import load_printed
 from nlgbench.names import known
 from nlgbench.papers.claim_rows import COLUMNS, claim_rows, is_release, own_place
-from nlgbench.study import Study, read_study, straight_from, with_tables
+from nlgbench.study import Study, straight_from, with_tables
 from nlgbench.worlds.comparing import compared_reviews
+from nlgbench.worlds.simulated import open_study
 
 __all__ = ["BASELINES", "METHODS", "VARIANTS"]
 
@@ -130,12 +131,7 @@ def open_studies(
     """
     known(source, ["simulated", "released"], "source")
     if folder is not None:
-        if source == "released":
-            raise ValueError(
-                f"source='released' and the folder {os.fspath(folder)!r} are two studies: leave "
-                "one out."
-            )
-        own = read_study(folder)
+        own = open_study(RELEASED["reviews"], source=source, folder=folder)
         return {own.name: own}
     if source == "simulated":
         return {"reviews": compared_reviews(n_outputs=n_outputs, seed=seed)}

@@ -7,9 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from nlgbench.text import same_for_all as same_for_all
-from nlgbench.text import span as span
-
 
 def listed(parts: Iterable[object]) -> str:
     """Join what a sentence lists.

@@ -18,10 +18,9 @@ from nlgbench.runner.notebooks import find_notebooks, read_notebook
 from nlgbench.runner.prose import (
     annotators_sentence,
     listed,
-    same_for_all,
-    span,
     ties_sentence,
 )
+from nlgbench.text import same_for_all, span
 from nlgbench.worlds import annotators, crowd, sweep
 from nlgbench.worlds import reviews as worlds
 

@@ -14,7 +14,6 @@ from nlgbench.evaluators.overlap import (
     cider,
     corpus_bleu,
     corpus_chrf,
-    mean_of,
     rouge_l,
     rouge_n,
 )
@@ -347,21 +346,8 @@ def test_nearest_references_are_human_texts_of_each_item():
 
 def test_the_mean_of_bleus_is_that_of_its_parts(study):
     metrics = ["bleu_2", "bleu_3", "bleu_4"]
-    scores = score(study, ["rouge_1", *metrics]).scores
-    found = mean_of(scores, metrics, "bleu_2_to_4")
+    scores = score(study, ["rouge_1", *metrics, "bleu_2_to_4"]).scores
+    found = scores[scores["evaluator"] == "bleu_2_to_4"]
     assert found["output_id"].tolist() == study.outputs["output_id"].tolist()
     parts = [scores["score"][scores["evaluator"] == metric].to_numpy() for metric in metrics]
     np.testing.assert_allclose(found["score"], np.mean(parts, axis=0), rtol=1e-14)
-    assert found["evaluator"].eq("bleu_2_to_4").all()
-    assert found["signature"][0].startswith("mean of bleu_2, bleu_3, bleu_4: BLEU-2|")
-    assert found["signature"][0].count("smooth:exp") == 3
-    scores.loc[scores["evaluator"] == "bleu_3", "score"] = np.nan
-    assert mean_of(scores, metrics, "x")["score"].isna().all()
-
-
-def test_a_mean_of_what_is_not_there_is_refused(study):
-    scores = score(study, ["bleu_2", "bleu_3"]).scores
-    with pytest.raises(ValueError, match=r"'bleu_4' is unknown.*There are: bleu_2, bleu_3"):
-        mean_of(scores, ["bleu_2", "bleu_4"], "x")
-    with pytest.raises(ValueError, match=r"1 lack some of \['bleu_2', 'bleu_3'\]"):
-        mean_of(scores[1:], ["bleu_2", "bleu_3"], "x")
