@@ -927,8 +927,9 @@ def answers(
         ids = f"{start}/truth/" + slugs_of(truth["evaluator"]) + "/" + truth["statistic"]
         parts.append(claim_rows(truth, ids, reason=truth["reason"]))
     table = pd.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table = table.fillna({"variant": "", "reason": ""}).replace({"source": {"": data.source}})
-    return table.assign(comparable=table["comparable"].ne(False))
+    table = table.fillna({"variant": "", "reason": "", "source": ""})
+    sources = table["source"].replace("", data.source)
+    return table.assign(source=sources, comparable=table["comparable"].ne(False))
 
 
 def excuses(data: Study, evaluators: Sequence[str] = ()) -> pd.DataFrame:

@@ -173,9 +173,9 @@ class Record:
             makes them): ``claim_id``, ``value``; ``ci_low`` and ``ci_high`` (its interval),
             ``variant`` (the convention it follows; a claim can be recorded once under each),
             ``reason`` (why it differs, or has no interval), ``source`` (that of the run where it is
-            empty; ``published`` for what follows from printed numbers alone) and ``comparable``
-            (False where a parameter is not the paper's: the verdict is then ``new``) where they
-            are there.
+            empty or missing; ``published`` for what follows from printed numbers alone) and
+            ``comparable`` (False where a parameter is not the paper's: the verdict is then
+            ``new``) where they are there.
 
         Raises
         ------
@@ -188,6 +188,7 @@ class Record:
                 f"answers have no column {missing[0]!r}; they have "
                 f"{', '.join(map(str, answers.columns))}."
             )
+        texts = {"variant": "", "reason": "", "source": ""}
         rows: list[dict[str, object]] = [
             {
                 "claim_id": row["claim_id"],
@@ -199,7 +200,7 @@ class Record:
                 "source": row.get("source") or self.source,
                 "comparable": bool(row.get("comparable", True)),
             }
-            for row in answers.to_dict("records")
+            for row in answers.fillna(texts).to_dict("records")
         ]
         ids = [str(row["claim_id"]) for row in rows if not claims.is_own(str(row["claim_id"]))]
         claims.check_known(ids, self._claims)
