@@ -154,7 +154,8 @@ def stop_one_model(
     ----------
     study : Study
         With human and machine texts that answer to nothing, and judgments. A thousand human texts
-        are learned from, 300 give the perplexity, the rest is what evaluators know of people.
+        (three fifths, where there are few) are learned from, 300 (a fifth) give the perplexity, the
+        rest is what evaluators know of people.
     n_checkpoints : int
         Of the training, one per epoch.
     n_judged : int
@@ -176,7 +177,8 @@ def stop_one_model(
     people = study.outputs[study.outputs["is_human"]].drop_duplicates("text")
     order = rng.permutation(len(people))
     texts = [" ".join(text.split()) for text in people["text"].iloc[order]]
-    sentences, dev, human = texts[:1_000], texts[1_000:1_300], texts[1_300:]
+    n, n_dev = min(1_000, 3 * len(texts) // 5), min(300, len(texts) // 5)
+    sentences, dev, human = texts[:n], texts[n : n + n_dev], texts[n + n_dev :]
     # Conventional sizes, not tuned; words of one text alone are outside the vocabulary.
     setting = {"units": 128, "learning_rate": 0.005, "epochs": n_checkpoints, "min_count": 2}
     about = {"group": "stopping", "model": "lstm", "n_checkpoints": n_checkpoints}

@@ -1,6 +1,7 @@
 """Notebooks are thin: parameters, a study, a call, a figure, a sentence."""
 
 import ast
+import re
 from pathlib import Path
 
 import nbformat
@@ -56,6 +57,52 @@ def test_what_a_notebook_calls_is_public(path: Path):
                     assert getattr(nlgbench, node.attr).__doc__
             elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("nlgbench"):
                 assert not any(alias.name.startswith("_") for alias in node.names)
+
+
+def called_by(path: Path) -> set[str]:
+    """Name the functions of ours that a notebook calls."""
+    trees = [ast.parse(code) for code in read_notebook(path).code]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    names = {
+        alias.asname or alias.name
+        for node in imports
+        if (node.module or "").startswith("nlgbench")
+        for alias in node.names
+    }
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    plain = {one.id for one in called if isinstance(one, ast.Name)} & names
+    of_modules = {
+        one.attr
+        for one in called
+        if isinstance(one, ast.Attribute)
+        and isinstance(one.value, ast.Name)
+        and one.value.id in {"nb", *names}
+    }
+    return plain | of_modules
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_a_notebook_calls_is_tested_on_another_study(path: Path):
+    """By a test, whose studies are small and simulated, or by an example in a docstring."""
+    root = Path(nlgbench.__file__).parents[1]
+    tests = "\n".join(
+        file.read_text(encoding="utf-8")
+        for file in (root / "tests").rglob("test_*.py")
+        if file.name != "test_own_study.py"
+    )
+    examples = "\n".join(
+        line
+        for file in (root / "nlgbench").rglob("*.py")
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if line.lstrip().startswith((">>>", "..."))
+    )
+    untried = [
+        name
+        for name in sorted(called_by(path))
+        if not re.search(rf"\b{name}\b", tests) and not re.search(rf"\b{name}\(", examples)
+    ]
+    assert not untried
 
 
 def test_every_claim_has_one_owner():

@@ -170,3 +170,9 @@ def test_counts_of_the_released_batch_are_of_the_release():
     counts = found.set_index("claim_id")["value"]
     assert counts["judge-the-judges/section3.3.1/annotated_reviews/total"] == 3600
     record.open("05b-evaluator-correlations", source="released").claims(found)
+
+
+def test_judges_that_take_minutes_are_asked_for_at_full_effort_alone(data):
+    quick, full = (paper.judge_names(data, full=full) for full in (False, True))
+    assert set(quick) < set(full) and "svm_individual@natural" in quick
+    assert not any("forest" in name for name in quick)

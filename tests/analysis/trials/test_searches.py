@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+import nlgbench as nb
 from nlgbench.analysis.trials import (
     choose,
     count_stops,
@@ -16,7 +17,7 @@ from nlgbench.analysis.trials import (
 )
 from nlgbench.analysis.trials.choosing import LAST
 from nlgbench.papers import learning_to_compare as paper
-from nlgbench.worlds.searches import simulate_searches
+from nlgbench.worlds.searches import simulate_searches, stop_one_model
 
 pytest.importorskip("torch")
 SIZE = {"n_groups": 2, "n_choices": 2, "n_checkpoints": 4, "n_judged": 10, "n_truth": 20}
@@ -65,3 +66,13 @@ def test_choices_are_made_and_judged(models, choosers):
     model, curves, marks = one_training(models, scores, rates, kept)
     assert model.startswith("stopping") and set(marks["evaluator"]) <= set(curves["evaluator"])
     assert set(finalists(models, kept).systems) == set(kept["system"])
+
+
+def test_one_model_is_trained_on_a_small_study_of_its_own_texts():
+    study = nb.simulate("reviews", systems=["bigram_t1.0"], n_outputs=50, n_truth=0, seed=2)
+    models = stop_one_model(study, n_checkpoints=2, n_judged=5, seed=1)
+    assert models.truth is None and models.models["perplexity"].gt(1).all()
+    assert models.to_judge.groupby("system").size().tolist() == [5, 5]
+    judged = set(models.to_judge["text"])
+    assert not judged & set(models.training.outputs["text"])
+    assert models.training.outputs["is_human"].sum() >= 10, "a fifth of fifty is for evaluators"

@@ -1,0 +1,106 @@
+"""Ratings against a truth that is known, on a small world other than the notebook's."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench.analysis.trials import true_checkpoints, true_order
+from nlgbench.evaluators.comparator.pairs import system_pairs
+from nlgbench.generators import workshop
+from nlgbench.papers import learning_to_compare as paper
+from nlgbench.study import trusted
+from nlgbench.worlds.quality import true_comparisons
+
+SKILL = {"best": 1.0, "good": 0.5, "fair": 0.0}
+
+
+def outputs_of(systems, n=40):
+    ids = [f"{system}{at}" for system in systems for at in range(n)]
+    return pd.DataFrame({"output_id": ids, "item_id": ids, "text": ids}).assign(
+        system=np.repeat([*systems], n), is_human=False, context=""
+    )
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Three systems half a nat apart, whose outputs differ by as much among themselves."""
+    rng = np.random.default_rng(0)
+    table = outputs_of(SKILL)
+    quality = table[["output_id"]].assign(
+        quality=table["system"].map(SKILL) + rng.normal(0, 0.5, len(table))
+    )
+    systems = pd.DataFrame({"system": [*SKILL], "quality": [*SKILL.values()]})
+    many = trusted(table, name="many", source="simulated", truth={"outputs": quality})
+    judged = trusted(
+        table,
+        name="mine",
+        source="simulated",
+        judgments=quality.rename(columns={"quality": "value"}).assign(
+            annotator_id="w", dimension="quality", group_id=""
+        ),
+        truth={"systems": systems},
+        related={"many": many},
+        settings={"quality": "quality"},
+    )
+    return judged
+
+
+def test_with_games_enough_ratings_come_in_true_order(world):
+    found = true_order(world)
+    assert found["clear pairs"].eq(3).all()
+    many = found[found["games of two systems"] == 2_000]
+    assert many["in true order"].eq(1).all() and many["spearman"].eq(1).all()
+    assert found["in true order"].between(0, 1).all()
+
+
+def test_every_way_to_rate_agrees_where_games_are_many(world):
+    many = world.related["many"]
+    quality = many.truth["outputs"].set_index("output_id")["quality"]
+    met = system_pairs(many.outputs, n_per_pair=300, seed=1)
+    compared = world.replace(comparisons=true_comparisons(met, quality, accuracy=1.0))
+    table = paper.ways_to_rate(compared, world)
+    assert table["method"].nunique() == 5
+    ranks = table.pivot(index="system", columns="method", values="rating").corr("spearman")
+    assert ranks.eq(1).all(axis=None)
+    judged = table[table["method"] == "human quality"]
+    assert judged["ci_low"].isna().all() and judged["rating"].between(-0.2, 1.2).all()
+    settled = nb.convergence(compared, n_tournaments=1, max_games=500, quality=quality_of(world))
+    assert settled.table["spearman with people"].le(1).all()
+    assert settled.table["games"].between(1, 500).all()
+
+
+def quality_of(study):
+    values = study.judgments.merge(study.outputs, on="output_id", validate="many_to_one")
+    return values.groupby("system")["value"].mean()
+
+
+def test_checkpoints_are_rated_beside_their_true_quality(monkeypatch):
+    pytest.importorskip("torch")
+    whole = workshop.train_workshop
+    monkeypatch.setattr(
+        workshop, "train_workshop", lambda *a, **k: whole(*a, **(k | {"n": 10, "units": 8}))
+    )
+    human = nb.simulate("reviews", systems=["grammar_t1.0"], n_outputs=60, n_truth=0, seed=5)
+    human = human.replace(outputs=human.outputs.assign(context="")).only(is_human=True)
+    written = [
+        f"{word} lid {verb}" for word in ("the", "a", "my", "your") for verb in ("leaks", "broke")
+    ]
+    weak = pd.DataFrame({"text_a": written, "text_b": [text[::-1] for text in written]}).assign(
+        context_a="", context_b="", outcome="better", supervision="weak", margin=1.0
+    )
+    world = human.replace(related={"human_again": human})
+    steps = true_checkpoints(world, weak, seed=1)
+    assert steps["progress"].is_unique and steps["progress"].max() == 1
+    # Ten passes over sixty reviews leave texts that people's grammar gives little probability to.
+    assert steps["true quality"].lt(0).all()
+    assert steps["rating"].notna().all()
+
+
+def test_data_sets_are_described_and_a_backend_is_chosen(world):
+    row = paper.describe({"mine": world}).iloc[0]
+    assert (row["judged outputs"], row["systems"], row["judged for"]) == (120, 3, "quality")
+    assert row["quality, worst"] == pytest.approx(quality_of(world).min())
+    assert row["a tie within"] == 0.5
+    assert paper.choose_backend("auto", "study")[0] == "tfidf"
+    assert paper.choose_backend("cross_encoder", "simulated")[0] == "cross_encoder"
