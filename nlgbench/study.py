@@ -52,7 +52,7 @@ _REFERS = {
 _SETTINGS = {
     "quality": "the dimension of judgments that is meant by quality",
     "lower_is_better": "dimensions in which a lower value is better",
-    "clusters": "the column of outputs whose equal values go together",
+    "clusters": "the column of outputs, or group_id of judgments, whose equal values go together",
     "labels": "for systems and evaluators, as figures write them",
     "extra": "further columns of outputs",
 }
@@ -90,8 +90,8 @@ class Study:
         ``output_a, output_b, comparator, prob_a, prob_tie, prob_b``.
     settings : mapping, optional
         ``quality`` (a dimension; else the only one), ``lower_is_better`` (dimensions),
-        ``clusters`` (a column of outputs), ``labels`` (name -> as figures write it), ``extra``
-        (columns of outputs that are kept beside the known ones).
+        ``clusters`` (a column of outputs, or ``group_id`` of judgments), ``labels`` (name -> as
+        figures write it), ``extra`` (columns of outputs that are kept beside the known ones).
     truth : mapping of str to DataFrame, optional
         What is known of a simulated study.
     related : mapping of str to Study, optional
@@ -392,11 +392,10 @@ def trusted(outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **part
 def part_of(study: Study, kept: np.ndarray) -> Study:
     """Keep some rows of outputs, and what is said of them and their systems."""
     parts: dict[str, Any] = {"outputs": study.outputs[kept].reset_index(drop=True)}
-    ids, names = set(parts["outputs"]["output_id"]), set(parts["outputs"]["system"])
     for (table, column), target in _REFERS.items():
         frame = parts.get(table, getattr(study, table))
-        if frame is not None and target != "item_id":
-            inside = frame[column].isin(ids if target == "output_id" else names)
+        if frame is not None:
+            inside = frame[column].isin(parts["outputs"][target])
             parts[table] = frame[inside].reset_index(drop=True)
     return with_tables(study, **parts)
 
@@ -478,7 +477,8 @@ def _check_settings(study: Study) -> None:
     for dimension in [*named, *settings.get("lower_is_better", ())]:
         known(str(dimension), study.dimensions, "settings: dimension")
     if "clusters" in settings:
-        known(settings["clusters"], [str(one) for one in study.outputs], "settings: clusters")
+        there = [*map(str, study.outputs), *["group_id"] * (study.judgments is not None)]
+        known(settings["clusters"], there, "settings: clusters")
 
 
 def _write(study: Study, folder: Path) -> None:

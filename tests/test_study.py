@@ -108,6 +108,25 @@ def test_only_and_replace_clear_the_mark_of_a_loader():
         world.replace(logprobs=world.logprobs.assign(logprob=1.0))
 
 
+def test_a_part_leaves_out_what_is_of_other_items_and_can_be_changed_again():
+    references = pd.DataFrame({"item_id": ["1", "2"], "reference_id": "r", "text": "so"})
+    of_items = outputs(item_id=["1", "2", "1", "2"])
+    study = nb.Study(of_items, judgments(), references=references)
+    first = study.only(systems=["a"])
+    assert set(first.references["item_id"]) == set(first.outputs["item_id"])
+    again = first.replace(references=first.references.assign(text="else"))
+    assert again.references["text"].eq("else").all()
+    assert first.replace(outputs=first.outputs.assign(text="new")).references is not None
+
+
+def test_clusters_may_be_the_groups_of_judgments():
+    grouped = judgments().assign(group_id="g")
+    study = nb.Study(outputs(), grouped, settings={"clusters": "group_id"})
+    assert study.settings["clusters"] == "group_id"
+    with pytest.raises(ValueError, match="settings: clusters: 'group' is unknown"):
+        study.replace(settings={"clusters": "group"})
+
+
 def test_check_says_what_is_missing_in_words():
     table = nb.Study(outputs(), judgments()).check().set_index("analysis")
     assert table.loc["agreement", "possible"]
