@@ -22,8 +22,7 @@ def parse(path: Path, *, may_lack: Sequence[str] = ()) -> tuple[pd.DataFrame, li
     """Read a CSV file as texts, refusing what a lenient reader would guess at."""
     if not path.is_file():
         there = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-        hint = did_you_mean(path.name, there)
-        raise FileNotFoundError(f"no file {path}.{hint}")
+        raise FileNotFoundError(f"no file {path}.{did_you_mean(path.name, there)}")
     content = path.read_bytes()
     if not content.strip():
         raise TableError(f"{path} is empty: write at least the header line.")
@@ -37,19 +36,12 @@ def parse(path: Path, *, may_lack: Sequence[str] = ()) -> tuple[pd.DataFrame, li
             f"{path} is not UTF-8: byte {content[start]:#04x} at offset {start}, line {line}. "
             "Save it anew as UTF-8."
         ) from None
-    limit = csv.field_size_limit(len(text) + 1)  # the default refuses texts of 128 kB
-    try:
-        return _rows(text, path, may_lack)
-    finally:
-        csv.field_size_limit(limit)
-
-
-def _rows(text: str, path: Path, may_lack: Sequence[str]) -> tuple[pd.DataFrame, list[int]]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] = []
     body: list[list[str]] = []
     lines: list[int] = []
     start = 1
+    limit = csv.field_size_limit(len(text) + 1)  # the default refuses texts of 128 kB
     try:
         for row in reader:
             if row and not header:
@@ -70,28 +62,9 @@ def _rows(text: str, path: Path, may_lack: Sequence[str]) -> tuple[pd.DataFrame,
             f"{path}, row {len(body) + 1} (line {start}): {error}. The file is cut off within "
             "quotes, or a quote inside a text is not doubled: mend that row, or get the file anew."
         ) from None
+    finally:
+        csv.field_size_limit(limit)
     return pd.DataFrame(body, columns=header, dtype="str"), lines
-
-
-def require_columns(frame: pd.DataFrame, needed: Sequence[str], path: Path, way_out: str) -> None:
-    """Refuse a released file that lacks a column."""
-    missing = [name for name in needed if name not in frame]
-    if missing:
-        raise TableError(
-            f"{path} has no column {missing[0]!r} (columns missing: {len(missing)}): {way_out}"
-        )
-
-
-def refuse_rows(
-    frame: pd.DataFrame, lines: list[int], path: Path, bad: pd.Series, name: str, rule: str
-) -> None:
-    """Refuse a released file with a row that breaks a rule."""
-    if bad.any():
-        row = int(bad.to_numpy().argmax())
-        raise TableError(
-            f"{path}, row {row + 1} (line {lines[row]}), column {name!r} is "
-            f"{frame[name].iloc[row]!r}; it must be {rule}. Get the file anew."
-        )
 
 
 def convert(column: pd.Series, kind: str) -> tuple[pd.Series, np.ndarray, str]:

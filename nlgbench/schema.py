@@ -191,14 +191,7 @@ def check(
     Raises `TableError`, which names source, row (from 1 below the header), key, column, value, rule
     and way out.
     """
-    return _check(
-        frame, table, "the frame passed in" if source is None else os.fspath(source), lines
-    )
-
-
-def _check(
-    frame: pd.DataFrame, table: str, where: str, lines: list[int] | None = None
-) -> pd.DataFrame:
+    where = "the frame passed in" if source is None else os.fspath(source)
     wanted = COLUMNS[_known(table)]
     raw = frame.reset_index(drop=True).set_axis([str(name) for name in frame.columns], axis=1)
     _check_names(list(raw.columns), table, where)
@@ -306,7 +299,7 @@ def read(path: str | os.PathLike, table: str) -> pd.DataFrame:
     """Read a table from CSV and check it: an id ``001`` stays ``001``, a text ``NA`` a text."""
     _known(table)
     frame, lines = csv_files.parse(Path(path))
-    return _check(frame, table, os.fspath(path), lines)
+    return check(frame, table, source=path, lines=lines)
 
 
 def write(frame: pd.DataFrame, table: str, path: str | os.PathLike) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
 
@@ -10,9 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-
-_ENDS = (".", "!", "?")
-_CLOSING = "\"')]}\u2019\u201d"
 
 
 def tokenize(text: str) -> list[str]:
@@ -23,22 +19,6 @@ def tokenize(text: str) -> list[str]:
 def text_key(text: str) -> str:
     """Reduce a text to what it shares with its copies: case and white space do not count."""
     return " ".join(text.split()).casefold()
-
-
-def cut_at_sentence(text: str, *, n_words: int = 250) -> str:
-    """Cut a long text at the end of the sentence nearest to a number of words.
-
-    As Zhou and Xu (2020, section 4.1, doi:10.1609/aaai.v34i05.6521) shorten stories of more than
-    250 words. A sentence ends with a word whose last sign is . ! or ?, quotation marks and brackets
-    aside; so an abbreviation is taken for an end, too.
-    """
-    check_n(n_words, "n_words")
-    words = list(re.finditer(r"\S+", text))
-    if len(words) <= n_words:
-        return text
-    ends = [at for at, word in enumerate(words, 1) if word.group().rstrip(_CLOSING)[-1:] in _ENDS]
-    length = min(ends, key=lambda at: (abs(at - n_words), at)) if ends else n_words
-    return text[: words[length - 1].end()]
 
 
 def ngram_counts(texts: Sequence[str], *, max_n: int) -> list[pd.DataFrame]:

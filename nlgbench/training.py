@@ -29,11 +29,11 @@ _MARK = "nlgbench"
 
 
 @contextmanager
-def seeded(seed: int | np.random.Generator, *, threads: int = 1) -> Iterator[torch.Generator]:
+def seeded(seed: int | np.random.Generator) -> Iterator[torch.Generator]:
     """Make what torch draws inside depend on a seed alone; outside, its state is untouched."""
     number = int(np.random.default_rng(seed).integers(2**62))
     before = torch.get_num_threads()
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(number)
@@ -56,31 +56,23 @@ def fit(
     max_norm: float | None = None,
     patience: int | None = None,
     seed: int | np.random.Generator,
-    threads: int = 1,
     progress: Callable[[dict[str, float]], object] | None = None,
 ) -> pd.DataFrame:
     """Train a model in place, with Adam."""
     n = _check_rows(data, "data")
-    if dev is not None:
-        _check_rows(dev, "dev")
-    counts = {"epochs": epochs, "batch_size": batch_size, "patience": 1}
-    counts |= {} if patience is None else {"patience": patience}
-    if min(counts.values()) < 1 or not learning_rate > 0:
+    if epochs < 1 or not learning_rate > 0:
         raise ValueError(
-            f"{', '.join(counts)} must be at least 1, and learning_rate above 0. Got {counts}, "
-            f"learning_rate = {learning_rate}."
+            f"epochs must be at least 1, and learning_rate above 0. Got {epochs}, {learning_rate}."
         )
-    if patience is not None and dev is None:
-        raise ValueError("patience needs dev: the data on which the loss no longer falls.")
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
     cycle = None
     if one_cycle:
         steps = epochs * -(-n // batch_size)
         cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps)
     rows: list[dict[str, float]] = []
-    best, kept = float("inf"), 0
+    best, at_best = float("inf"), 0
     weights: dict[str, torch.Tensor] = {}
-    with seeded(seed, threads=threads) as order:
+    with seeded(seed) as order:
         for epoch in range(1, epochs + 1):
             model.train()
             total = 0.0
@@ -106,16 +98,16 @@ def fit(
             if progress is not None:
                 progress(dict(row))
             if dev is None:
-                kept = epoch
+                at_best = epoch
             elif row["dev_loss"] < best:
-                best, kept, weights = row["dev_loss"], epoch, _state(model)
-            elif patience is not None and epoch - kept >= patience:
+                best, at_best, weights = row["dev_loss"], epoch, _state(model)
+            elif patience is not None and epoch - at_best >= patience:
                 break
     if dev is not None:
         model.load_state_dict(weights)
     model.eval()
     history = pd.DataFrame(rows)
-    return history.assign(is_kept=history["epoch"] == kept)
+    return history.assign(is_kept=history["epoch"] == at_best)
 
 
 def predict(
@@ -123,12 +115,11 @@ def predict(
     data: Sequence[torch.Tensor],
     *,
     batch_size: int = 256,
-    threads: int = 1,
 ) -> torch.Tensor:
     """Call a model on batches, without dropout or gradients."""
     n = _check_rows(data, "data")
     model.eval()
-    with seeded(0, threads=threads), torch.no_grad():
+    with seeded(0), torch.no_grad():
         parts = torch.arange(n).split(batch_size)
         return torch.cat([model(*(tensor[part] for tensor in data)) for part in parts])
 
@@ -156,7 +147,7 @@ def _mean_loss(
 
 
 def _state(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Return a copy of the weights; safetensors wants none to share memory."""
+    """Copy the weights; safetensors wants none to share memory."""
     return {name: value.detach().clone() for name, value in model.state_dict().items()}
 
 
@@ -184,34 +175,7 @@ def save(model: torch.nn.Module, path: str | os.PathLike, settings: dict[str, An
 
 
 def load(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Read what `save` wrote.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Returns
-    -------
-    tuple of (dict of str to Tensor, dict)
-        Weights, for ``model.load_state_dict``, and settings.
-
-    Raises
-    ------
-    FileNotFoundError
-        When there is none.
-    ValueError
-        When the file is no safetensors file, was not written by `save`, or its values changed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(torch.nn.Linear(2, 1), Path(folder, "line"), {"kind": "line"})
-    ...     state, settings = load(Path(folder, "line"))
-    >>> sorted(state), settings
-    (['bias', 'weight'], {'kind': 'line'})
-    """
+    """Read the weights, for ``model.load_state_dict``, and the settings that `save` wrote."""
     way = "delete it, and train again"
     try:
         with safetensors.safe_open(path, framework="pt") as opened:

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from nlgbench.text import (
     check_texts,
-    cut_at_sentence,
     ngram_counts,
     ngram_matrix,
     text_lengths,
@@ -73,24 +72,3 @@ def test_what_is_no_sequence_of_strings_is_refused():
         check_texts("it leaks", "outputs")
     with pytest.raises(ValueError, match=r"texts\[1\] is nan; every text must be a string"):
         ngram_counts(["a", float("nan")], max_n=1)
-
-
-SENTENCES = "One two three. Four five! Six seven eight nine? Ten."
-
-
-@pytest.mark.parametrize(
-    ("n_words", "n_kept"),
-    [(1, 3), (3, 3), (4, 3), (5, 5), (6, 5), (7, 5), (8, 9), (9, 9), (10, 10), (99, 10)],
-)
-def test_a_text_is_cut_at_the_nearest_end_of_a_sentence(n_words, n_kept):
-    found = cut_at_sentence(SENTENCES, n_words=n_words)
-    assert SENTENCES.startswith(found) and len(found.split()) == n_kept
-    assert found[-1] in ".!?"
-
-
-def test_quotes_end_sentences_and_what_never_ends_is_cut_at_the_word():
-    assert cut_at_sentence('He said "no." Then he left', n_words=2) == 'He said "no."'
-    assert cut_at_sentence("a  b\nc d", n_words=3) == "a  b\nc"
-    assert cut_at_sentence('... " x', n_words=1) == "..."
-    with pytest.raises(ValueError, match="n_words"):
-        cut_at_sentence("a", n_words=0)

@@ -184,10 +184,7 @@ def test_predictions_are_without_dropout_in_order():
         ((X, X[:3]), {}, r"as many in each.*rows: \[60, 3\]"),
         ((X[:0],), {}, "at least one"),
         (DATA, {"epochs": 0}, "must be at least 1"),
-        (DATA, {"patience": 0, "dev": DATA}, "must be at least 1"),
         (DATA, {"learning_rate": 0.0}, "learning_rate above 0"),
-        (DATA, {"patience": 2}, "patience needs dev"),
-        (DATA, {"dev": (X[:0],)}, "dev must be tensors"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(data, options, message):

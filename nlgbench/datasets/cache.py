@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nlgbench.datasets import registry
-from nlgbench.datasets.registry import BASE, ReleasedFile
+from nlgbench.datasets.registry import ReleasedFile
 from nlgbench.hashing import file_hash
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+PATIENCE = 3.0  # seconds that the authors' host has to answer
 
 
 class DataUnavailableError(FileNotFoundError):
@@ -42,11 +45,7 @@ def cache_dir() -> Path:
 
 def path(name: str) -> Path:
     """Find one released file and check its hash. Nothing is downloaded."""
-    found = registry.files(name)
-    if len(found) > 1:
-        names = ", ".join(file.name for file in found)
-        raise ValueError(f"{name!r} is {len(found)} files: name one of {names}.")
-    return _verified(found[0])
+    return _verified(registry.files(name)[0])
 
 
 def _verified(file: ReleasedFile) -> Path:
@@ -55,7 +54,7 @@ def _verified(file: ReleasedFile) -> Path:
     if not place.is_file():
         missing = "" if folder.is_dir() else " (there is no such folder)"
         raise DataUnavailableError(
-            f"{file.name} is not in {folder}{missing}. {_way_out(file)} (It is {file.address()}, "
+            f"{file.name} is not in {folder}{missing}. {_way_out(file)} (It is {file.address}, "
             f"SHA-256 {file.sha256}.)"
         )
     found = file_hash(place)
@@ -92,11 +91,11 @@ def _wanted(names: str | Iterable[str]) -> list[ReleasedFile]:
 
 
 @functools.cache
-def reachable(base: str = BASE, *, timeout: float = 3.0) -> bool:
+def reachable() -> bool:
     """Probe once whether the authors' repositories can be reached."""
-    request = urllib.request.Request(registry.FILES[0].address(base), method="HEAD")
+    request = urllib.request.Request(registry.FILES[0].address, method="HEAD")
     try:
-        with urllib.request.urlopen(request, timeout=timeout) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.status == 200
     except urllib.error.HTTPError as error:
         error.close()
@@ -105,7 +104,7 @@ def reachable(base: str = BASE, *, timeout: float = 3.0) -> bool:
     return False
 
 
-def fetch(names: str | Iterable[str] = (), *, base: str = BASE) -> pd.DataFrame:
+def fetch(names: str | Iterable[str] = ()) -> pd.DataFrame:
     """Get released files into the cache, each checked by its hash.
 
     A file that is there and whole is kept. One that is there and corrupt is replaced when the new
@@ -118,7 +117,7 @@ def fetch(names: str | Iterable[str] = (), *, base: str = BASE) -> pd.DataFrame:
     failures: list[Exception] = []
     for file in _wanted(names) or registry.files():
         try:
-            done.append({"name": file.name, "license": file.license, "done": _get(file, base)})
+            done.append({"name": file.name, "license": file.license, "done": _get(file)})
         except (OSError, ValueError) as error:
             failures.append(error)
     if failures:
@@ -128,16 +127,11 @@ def fetch(names: str | Iterable[str] = (), *, base: str = BASE) -> pd.DataFrame:
     return pd.DataFrame(done, columns=["name", "license", "done"])
 
 
-def _get(file: ReleasedFile, base: str) -> str:
+def _get(file: ReleasedFile) -> str:
     place = cache_dir() / file.name
     if read_only() or (place.is_file() and file_hash(place) == file.sha256):
         _verified(file)
         return "was there"
-    _download(file, file.address(base), place)
-    return "fetched"
-
-
-def _download(file: ReleasedFile, address: str, place: Path) -> None:
     import logging
 
     import pooch
@@ -149,7 +143,7 @@ def _download(file: ReleasedFile, address: str, place: Path) -> None:
         # pooch writes aside, checks the hash, and only then renames.
         # Unless it reads the whole answer at once, a refused one leaves its socket open.
         pooch.retrieve(
-            address,
+            file.address,
             f"sha256:{file.sha256}",
             fname=place.name,
             path=place.parent,
@@ -157,7 +151,7 @@ def _download(file: ReleasedFile, address: str, place: Path) -> None:
         )
     except requests.RequestException as error:
         raise OSError(
-            f"{file.name} could not be fetched from {address} "
+            f"{file.name} could not be fetched from {file.address} "
             f"({type(error).__name__}: {_innermost(error)}). Try again with a network, or "
             f"put the file at {place}; SHA-256 {file.sha256}."
         ) from None
@@ -170,8 +164,9 @@ def _download(file: ReleasedFile, address: str, place: Path) -> None:
     except ValueError as error:
         raise DataCorruptError(
             f"{file.name}: {error} Nothing was kept. Try again; if it persists, the address "
-            f"{address} no longer gives the released file."
+            f"{file.address} no longer gives the released file."
         ) from None
+    return "fetched"
 
 
 def _innermost(error: BaseException) -> str:

@@ -26,55 +26,28 @@ QUALITY = {"descriptive": 3, "ambiguous": 2, "misleading": 1}
 _MAJORITY = 2
 # From this number on, a context's captions are those of the games.
 _FIRST_GAME = 10
-_FORMS = (
-    ("contextId", r"\w+\.[01]", "the name of a pair and which of it, such as ci7.1"),
-    ("contextNum", r"\d+", "a whole number"),
-    ("quality", "descriptive|ambiguous", "descriptive or ambiguous"),
-)
 
 
 def load_comm_eval(*, filtered: bool = True) -> Study:
-    """Load the comm-eval release as tidy tables.
+    """Load the comm-eval release, with the paper's filter or every caption that was collected.
 
-    Parameters
-    ----------
-    filtered : bool, default True
-        Leave out what the paper left out; False gives every caption that was collected, and the
-        twin of every descriptive one.
+    1,912 descriptive, 1,343 ambiguous and 1,909 misleading captions, the ``system`` (see
+    `QUALITY`). ``context`` is one of 360 contexts, such as ``ci7.1``; contexts ``ci7.0`` and
+    ``ci7.1`` are twins, see `pairs`. ``item_id`` is the context, too, but for 405 captions of
+    Monroe et al.'s games that were said of other colors than the context's own: ``ci7.1/2``, ...
+    have those. ``output_id`` is context and number, ``ci7.1-04``; ``ci7.1-m12`` is from a game; a
+    misleading caption is its twin's descriptive one, scored with the same colors and the twin's
+    target, and named after it: ``ci7.1-04-twin``. References are the kept descriptive captions of
+    the context, the same for all its items; ``reference_id`` is the output_id of the caption, so
+    that a scorer can leave it out.
 
-    Returns
-    -------
-    Study
-        ``outputs``: 1,912 descriptive, 1,343 ambiguous and 1,909 misleading captions, the
-        ``system`` (see `QUALITY`). ``context`` is one of 360 contexts, such as ``ci7.1``; contexts
-        ``ci7.0`` and ``ci7.1`` are twins, see `pairs`. ``item_id`` is the context, too, but for
-        405 captions of Monroe et al.'s games that were said of other colors than the context's
-        own: ``ci7.1/2``, ... have those. ``output_id`` is context and number, ``ci7.1-04``;
-        ``ci7.1-m12`` is from a game; a misleading caption is its twin's descriptive one, scored
-        with the same colors and the twin's target, and named after it: ``ci7.1-04-twin``.
+    Judgments are what a listener picked. ``listener_success`` is 1 for the target; ``twin_picked``
+    is 1 for the first distractor, which is the twin's target. There are three listeners for each
+    crowd caption. Who they are was not released: ``l1`` to ``l3`` are places, not people. Game
+    captions have one ``partner_success``, always 1, as they were selected for it. Misleading
+    captions were never judged as such: see `nlgbench.papers.comm_eval.human_votes`. ``group_id`` is
+    the pair of contexts.
 
-        ``references``: the kept descriptive captions of the context, the same for all its items;
-        ``reference_id`` is the output_id of the caption, so that a scorer can leave it out.
-
-        ``judgments``: what a listener picked. ``listener_success`` is 1 for the target;
-        ``twin_picked`` is 1 for the first distractor, which is the twin's target. There are three
-        listeners for each crowd caption. Who they are was not released: ``l1`` to ``l3`` are
-        places, not people. Game captions have one ``partner_success``, always 1, as they were
-        selected for it. Misleading captions were never judged as such: see
-        `nlgbench.papers.comm_eval.human_votes`.
-        ``group_id`` is the pair of contexts.
-
-        ``contexts``: hue (0 to 360), saturation, lightness (0 to 100); states in order of hue.
-
-    Raises
-    ------
-    DataUnavailableError
-        If the file is not in the cache.
-    DataCorruptError
-        If it is not the released file.
-
-    Notes
-    -----
     The filter, as it gives the paper's counts: a descriptive caption is kept if at least 2 of its
     3 listeners found the target (every game caption is kept); an ambiguous one if anybody listened
     to it (288 of 1,800 have no listener, though the file says ``outcome=False``) and its text is
@@ -82,11 +55,6 @@ def load_comm_eval(*, filtered: bool = True) -> Study:
     its context and the file calls the context far. Texts are compared in lower case, without
     blanks at the ends. The paper says instead that such captions were removed from a CIEDE2000 of
     20 on, but none of the 16 has that.
-
-    Examples
-    --------
-    >>> if cache.available([RAW_FILE]):
-    ...     assert len(load_comm_eval().outputs) == 5164
     """
     return read_comm_eval(cache.path(RAW_FILE), filtered=filtered)
 
@@ -102,7 +70,7 @@ def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
     twins = captions[described].assign(
         system="misleading",
         output_id=captions["output_id"] + "-twin",
-        context=captions["context"].map(_twin),
+        context=captions["context"].map(lambda name: name[:-1] + str(1 - int(name[-1]))),
         colors=captions["colors"].map(lambda three: (three[1], three[0], three[2])),
     )
     outputs = pd.concat([captions[described], captions[~described], twins], ignore_index=True)
@@ -124,33 +92,18 @@ def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
         references.rename(columns={"output_id": "reference_id"}), on="context"
     )
     judgments = judgments[judgments["output_id"].isin(outputs["output_id"])]
-
-    def table(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-        frame = frame.assign(is_human=True)
-        return schema.check(frame[schema.columns(name)], name, source=path)
-
     colors = np.array(items["colors"].tolist())
     return trusted(
-        outputs=table(outputs, "outputs"),
-        judgments=table(judgments, "judgments"),
-        references=table(references, "references"),
-        contexts=context_rows(items["item_id"].tolist(), colors, source=path),
+        outputs=schema.typed(outputs, "outputs"),
+        judgments=schema.typed(judgments, "judgments"),
+        references=schema.typed(references, "references"),
+        contexts=context_rows(items["item_id"].tolist(), colors),
     )
 
 
 def _captions(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read one row per caption, and the judgments of all."""
-    frame, lines = csv_files.parse(path)
-    needs = ["contextId", "contextNum", "condition", "quality", "clickLocL", "outcome", "contents"]
-    colors = role_colors(frame, lines, path, needs=needs)
-    for name, form, rule in _FORMS:
-        bad = ~frame[name].str.fullmatch(form)
-        if bad.any():
-            row = int(bad.to_numpy().argmax())
-            raise schema.TableError(
-                f"{path}, row {row + 1} (line {lines[row]}), column {name!r} is "
-                f"{frame[name].iloc[row]!r}; it must be {rule}. Get the file anew."
-            )
+    frame, _ = csv_files.parse(path)
     number = frame["contextNum"].astype(int)
     from_game = number >= _FIRST_GAME
     between = pd.Series(np.where(from_game, "-m", "-"), dtype="str")
@@ -163,18 +116,11 @@ def _captions(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
             "kind": frame["quality"].mask(from_game, "game"),
             "condition": frame["condition"],
             "text": frame["contents"],
+            "is_human": True,
             "plain": frame["contents"].str.lower().str.strip(),
-            "colors": [tuple(map(tuple, three)) for three in colors.tolist()],
+            "colors": [tuple(map(tuple, three)) for three in role_colors(frame).tolist()],
         }
     )
-    for name in ("kind", "text", "colors"):
-        differ = (rows[name] != rows.groupby("output_id")[name].transform("first")).to_numpy()
-        if differ.any():
-            row = int(differ.argmax())
-            raise schema.TableError(
-                f"{path}, row {row + 1} (line {lines[row]}): {name} differs from that of an "
-                f"earlier row of caption {rows['output_id'].iloc[row]!r}. Get the file anew."
-            )
     # Captions that nobody heard have a row for each listener all the same, with no place clicked.
     rows["heard"] = frame["clickLocL"] != ""
     rows["found"] = rows["heard"] & (frame["clickStatus"] == "target")
@@ -190,10 +136,6 @@ def _captions(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     by_crowd["value"] = (frame["clickStatus"] == "distr1").astype(float)
     judgments = pd.concat([rows, by_crowd])
     return captions.reset_index(), judgments[judgments["heard"]]
-
-
-def _twin(context: str) -> str:
-    return context[:-1] + ("0" if context.endswith("1") else "1")
 
 
 def pairs(outputs: pd.DataFrame) -> pd.Series:

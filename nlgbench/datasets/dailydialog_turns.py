@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -36,39 +34,19 @@ _CUTS = [
 def load_dailydialog_turns() -> pd.DataFrame:
     """Load the human responses to every turn of DailyDialog's 1,000 test dialogues.
 
-    Returns
-    -------
-    DataFrame
-        An ``outputs`` table: 33,699 responses of system ``human`` to 6,740 contexts, the turns
-        before (``item_id`` is the dialogue's number and the last of these, from 0: ``73_4``; turns
-        are lines). ``73_4-original`` is DailyDialog's own next turn, ``73_4-r1`` to ``-r4`` are of
-        the release's annotators. White space is made single spaces, and a blank response is left
-        out.
+    An ``outputs`` table: 33,699 responses of system ``human`` to 6,740 contexts, the turns before
+    (``item_id`` is the dialogue's number and the last of these, from 0: ``73_4``; turns are lines).
+    ``73_4-original`` is DailyDialog's own next turn, ``73_4-r1`` to ``-r4`` are of the release's
+    annotators. White space is made single spaces, and a blank response is left out.
 
-    Raises
-    ------
-    DataUnavailableError
-        If the file is not in the cache.
-    DataCorruptError
-        If it is not the released file.
-
-    Notes
-    -----
     The 100 contexts of `dailydialog.load_dailydialog` are all among these, with the same
     ``item_id`` and, to the letter, the same ``context``; its references are ``original`` and r1 to
     r3 here, but its rated human responses are others. What trains a generator that is judged there
-    must leave them out, and by context, because some dialogues begin alike::
-
-        turns = turns[~turns["context"].isin(judged["context"])]
+    must leave them out, and by context, because some dialogues begin alike.
 
     All turns but a dialogue's first stand in the release as its tokenizer wrote them. The first
     ones are tokenized here, by rules which do to 99.7% of the other turns what that tokenizer did,
     and to all of the 100.
-
-    Examples
-    --------
-    >>> if cache.available([TURNS_FILE]):
-    ...     assert load_dailydialog_turns()["item_id"].nunique() == 6740
     """
     return read_dailydialog_turns(cache.path(TURNS_FILE))
 
@@ -76,18 +54,11 @@ def load_dailydialog_turns() -> pd.DataFrame:
 def read_dailydialog_turns(path: Path) -> pd.DataFrame:
     """Read a file laid out as the release's dialogues."""
     rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
-        if not line:
-            continue
-        place = f"{path}, line {number}"
-        try:
-            found = json.loads(line)
-        except ValueError as error:
-            raise schema.TableError(f"{place} is no JSON ({error}). Get the file anew.") from error
-        _need(found, ("index", "dialogue"), place)
-        turns, context, last = found["dialogue"], "", ""
-        for at, (turn, following) in enumerate(pairwise(turns)):
-            responses = _responses(turn, following, f"{place}, turn {at}")
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        found = json.loads(line) if line else {"dialogue": []}
+        context, last = "", ""
+        for at, turn in enumerate(found["dialogue"][:-1]):
+            responses = [" ".join(text.split()) for text in turn["responses"]]
             context = f"{context}\n{last}" if at else tokenized(turn["text"])
             last = responses[0]
             item = f"{found['index']}_{at}"
@@ -96,9 +67,7 @@ def read_dailydialog_turns(path: Path) -> pd.DataFrame:
                 for name, text in zip(_NAMES, responses, strict=True)
                 if text
             ]
-    return schema.check(
-        pd.DataFrame(rows, columns=schema.columns("outputs")), "outputs", source=path
-    )
+    return schema.typed(rows, "outputs")
 
 
 def tokenized(text: str) -> str:
@@ -107,29 +76,3 @@ def tokenized(text: str) -> str:
     for pattern, cut in _CUTS:
         text = re.sub(pattern, cut, text)
     return " ".join(text.split())
-
-
-def _responses(turn: Any, following: Any, place: str) -> list[str]:
-    _need(turn, ("text", "responses"), place)
-    _need(following, ("text",), f"{place}, the next")
-    texts = turn["responses"]
-    if not isinstance(texts, list) or len(texts) != len(_NAMES):
-        raise schema.TableError(
-            f"{place}: responses must be a list of {len(_NAMES)}. Get the file anew."
-        )
-    if _letters(texts[0]) != _letters(following["text"]):
-        raise schema.TableError(
-            f"{place}: the first response is {texts[0]!r}; it must be the next turn, "
-            f"{following['text']!r}. Get the file anew."
-        )
-    return [" ".join(text.split()) for text in texts]
-
-
-def _letters(text: str) -> str:
-    return re.sub(r"\W", "", text.lower())
-
-
-def _need(found: Any, names: tuple[str, ...], place: str) -> None:
-    missing = [name for name in names if not isinstance(found, dict) or name not in found]
-    if missing:
-        raise schema.TableError(f"{place}: it has no {missing[0]!r}. Get the file anew.")

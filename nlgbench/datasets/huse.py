@@ -6,10 +6,7 @@ temperatures and tasks.
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
-
-import pandas as pd
 
 from nlgbench import csv_files, schema
 from nlgbench.datasets import cache
@@ -47,41 +44,20 @@ _MACHINE = "SUM"
 def load_huse() -> Study:
     """Load the HUSE release as tidy tables.
 
-    Returns
-    -------
-    Study
-        ``outputs``: 200 headlines, 100 of ``human`` and 100 of ``summarization_t1.0``, for 99
-        contexts; ids count in the order (HIT, position), which is the order of the authors'
-        ``summary_clean.csv``. ``logprobs``: every output under the model, in nats for the whole
-        text; ``n_tokens`` counts what spaces separate, as the authors' code does. ``judgments``: 20
-        for each output, ``typicality`` from 1 (invalid) to 6 (very typical), higher is better;
-        ``group_id`` is the HIT. Every HIT holds outputs of one kind only, so the leniency of its 20
-        annotators is confounded with the label. Annotators are ``w001``, ... in order of first
-        appearance.
-
-    Raises
-    ------
-    DataUnavailableError
-        If the file is not in the cache.
-    DataCorruptError
-        If it is not the released file.
-
-    Examples
-    --------
-    >>> from nlgbench.datasets import cache
-    >>> if cache.available([RAW_FILE]):
-    ...     assert len(load_huse().judgments) == 4000
+    200 headlines, 100 of ``human`` and 100 of ``summarization_t1.0``, for 99 contexts; ids count in
+    the order (HIT, position), which is that of the authors' ``summary_clean.csv``.
+    Log-probabilities are of the whole text, in nats; ``n_tokens`` counts what spaces separate, as
+    the authors' code does. 20 judgments of each, ``typicality`` from 1 (invalid) to 6 (very
+    typical); ``group_id`` is the HIT. Every HIT holds outputs of one kind only, so the leniency of
+    its 20 annotators is confounded with the label.
     """
     return read_huse(cache.path(RAW_FILE))
 
 
 def read_huse(path: Path) -> Study:
     """Read a file laid out as the HUSE release."""
-    frame, lines = csv_files.parse(path, may_lack=("Approve", "Reject"))
-    _check(frame, lines, path)
-    assignments = [
-        {str(name): cell for name, cell in row.items()} for row in frame.to_dict("records")
-    ]
+    frame, _ = csv_files.parse(path, may_lack=("Approve", "Reject"))
+    assignments = frame.to_dict("records")
     hits = {hit: f"hit{n}" for n, hit in enumerate(sorted({a["HITId"] for a in assignments}), 1)}
     workers = {a["WorkerId"]: "" for a in assignments}
     workers = {worker: f"w{n:03d}" for n, worker in enumerate(workers, 1)}
@@ -108,30 +84,8 @@ def read_huse(path: Path) -> Study:
             row = (ids[hit, position], annotator, "typicality", value, hits[hit])
             judgments.append(row)
 
-    def table(rows: list[tuple], name: str) -> pd.DataFrame:
-        return schema.check(pd.DataFrame(rows, columns=schema.columns(name)), name, source=path)
-
     return trusted(
-        outputs=table(outputs, "outputs"),
-        logprobs=table(logprobs, "logprobs"),
-        judgments=table(judgments, "judgments"),
+        outputs=schema.typed(outputs, "outputs"),
+        logprobs=schema.typed(logprobs, "logprobs"),
+        judgments=schema.typed(judgments, "judgments"),
     )
-
-
-def _check(frame: pd.DataFrame, lines: list[int], path: Path) -> None:
-    types, answers = ([f"{name}{n}" for n in range(_PER_HIT)] for name in ("Input.TYPE", "Answer."))
-    others = [f"Input.{name}{n}" for n in range(_PER_HIT) for name in ("OUT", "CTX", "LOGP")]
-    needed = ["HITId", "WorkerId", *types, *others, *answers]
-    csv_files.require_columns(
-        frame, needed, path, f"it is not the export that the HUSE release holds; take {RAW_FILE}."
-    )
-
-    refuse = functools.partial(csv_files.refuse_rows, frame, lines, path)
-
-    for name in types:
-        refuse(~frame[name].isin((_HUMAN, _MACHINE)), name, f"one of {_HUMAN}, {_MACHINE}")
-    for name in answers:
-        refuse(~frame[name].isin(list(TYPICALITY)), name, f"one of {', '.join(TYPICALITY)}")
-    for name in types + others:
-        first = frame.groupby("HITId")[name].transform("first")
-        refuse(frame[name] != first, name, "the same in all assignments of one HIT")

@@ -6,7 +6,6 @@ discriminators' training data.
 
 from __future__ import annotations
 
-import functools
 import re
 from pathlib import Path
 
@@ -43,35 +42,16 @@ _NO_COMMENT = "{}"
 def load_judge_the_judges() -> Study:
     """Load the annotated reviews of Judge the Judges as tidy tables.
 
-    Returns
-    -------
-    Study
-        ``outputs``: 3,600 reviews, 1,800 of ``human`` and 150 of each of 12 systems. Ids count in
-        the order (HIT, slot), HITs as they first stand in the file, which is the authors' own
-        numbering. Reviews answer to no input: each is an item of its own (``item_id`` is
-        ``output_id``) and ``context`` is empty. ``judgments``: 17,920 votes of dimension
-        ``real_or_fake``, 1 real and 0 fake; ``group_id`` is the HIT (``hit001``, ...). Annotators
-        are ``w001``, ... in order of first appearance among the accepted assignments.
+    3,600 reviews, 1,800 of ``human`` and 150 of each of 12 systems. Ids count in the order (HIT,
+    slot), HITs as they first stand in the file, which is the authors' own numbering. Reviews answer
+    to no input: each is an item of its own. 17,920 votes of dimension ``real_or_fake``, 1 real and
+    0 fake; ``group_id`` is the HIT.
 
-    Raises
-    ------
-    DataUnavailableError
-        If the file is not in the cache.
-    DataCorruptError
-        If it is not the released file.
-
-    Notes
-    -----
     An assignment is accepted when the authors did not reject it and it passed the gotcha, a review
     that says of itself that it is fake: 896 of 1,094 (197 rejected, one submitted and failed). The
     gotcha is left out by its slot. 177 HITs have five accepted assignments, two have four, one has
     three. Each accepted worker did one HIT, so annotators are nested in HITs. Of
     ``contexts_to_sequences``' 150 texts 111 are distinct: split by text, or a test set leaks.
-
-    Examples
-    --------
-    >>> if cache.available([RAW_FILE]):
-    ...     assert len(load_judge_the_judges().judgments) == 17920
     """
     return read_judge_the_judges(cache.path(RAW_FILE))
 
@@ -95,32 +75,18 @@ def read_judge_the_judges(path: Path) -> Study:
                 output_id, annotator = ids[row["HITId"], slot], row["annotator_id"]
                 judgments.append((output_id, annotator, "real_or_fake", value, row["group_id"]))
 
-    def table(rows: list[tuple], name: str) -> pd.DataFrame:
-        return schema.check(pd.DataFrame(rows, columns=schema.columns(name)), name, source=path)
-
-    return trusted(outputs=table(outputs, "outputs"), judgments=table(judgments, "judgments"))
+    return trusted(
+        outputs=schema.typed(outputs, "outputs"), judgments=schema.typed(judgments, "judgments")
+    )
 
 
 def load_reasons() -> pd.DataFrame:
     """Load what accepted annotators wrote when asked why they called reviews fake.
 
-    Returns
-    -------
-    DataFrame
-        annotator_id, group_id, reason: the optional free text at the end of a HIT (section
-        5.3 of the paper), a row for each annotator who wrote one. Ids are those of
-        `load_judge_the_judges`. It is as written, but for identifiers of workers, which become
-        ``[worker]``. People may say otherwise who they are: quote with care, do not pass it on.
-
-    Raises
-    ------
-    DataUnavailableError, DataCorruptError
-        As `load_judge_the_judges`.
-
-    Examples
-    --------
-    >>> if cache.available([RAW_FILE]):
-    ...     assert len(load_reasons()) == 560
+    The optional free text at the end of a HIT (section 5.3 of the paper), a row for each annotator
+    who wrote one; ids are those of `load_judge_the_judges`. It is as written, but for identifiers
+    of workers, which become ``[worker]``. People may say otherwise who they are: quote with care,
+    do not pass it on.
     """
     return _reasons(cache.path(RAW_FILE))
 
@@ -137,47 +103,12 @@ def _reasons(path: Path) -> pd.DataFrame:
 
 def _assignments(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return all assignments, and the accepted ones with group_id and annotator_id."""
-    frame, lines = csv_files.parse(path, may_lack=("Approve", "Reject"))
-    gotcha = _check(frame, lines, path)
-    passed = (frame["AssignmentStatus"] == "Submitted") & (gotcha == "fake")
-    accepted = frame[passed]
+    frame, _ = csv_files.parse(path, may_lack=("Approve", "Reject"))
+    answers = frame[[f"Answer.review_{n}_judgment" for n in _SLOTS]].to_numpy()
+    gotcha = answers[range(len(frame)), frame["Input.gotcha_locs"].astype("int64")]
+    accepted = frame[(frame["AssignmentStatus"] == "Submitted") & (gotcha == "fake")]
     hits = {hit: f"hit{n:03d}" for n, hit in enumerate(frame["HITId"].unique(), 1)}
     workers = {worker: f"w{n:03d}" for n, worker in enumerate(accepted["WorkerId"].unique(), 1)}
     return frame, accepted.assign(
         group_id=accepted["HITId"].map(hits), annotator_id=accepted["WorkerId"].map(workers)
     )
-
-
-def _check(frame: pd.DataFrame, lines: list[int], path: Path) -> pd.Series:
-    """Refuse what is not the release's layout; return the answers to the gotcha."""
-    shown = [f"Input.review_{n}_{what}" for n in _SLOTS for what in ("text", "student_model")]
-    answers = [f"Answer.review_{n}_judgment" for n in _SLOTS]
-    constant = ["Input.gotcha_locs", *shown]
-    needed = ["HITId", "WorkerId", "AssignmentStatus", "Answer.comment", *constant, *answers]
-    csv_files.require_columns(
-        frame,
-        needed,
-        path,
-        f"it is not the export that the Judge the Judges release holds; take {RAW_FILE}.",
-    )
-
-    refuse = functools.partial(csv_files.refuse_rows, frame, lines, path)
-
-    statuses = ("Submitted", "Rejected")
-    refuse(
-        ~frame["AssignmentStatus"].isin(statuses), "AssignmentStatus", "one of Submitted, Rejected"
-    )
-    places = [str(slot) for slot in _SLOTS]
-    refuse(~frame["Input.gotcha_locs"].isin(places), "Input.gotcha_locs", "a slot from 0 to 20")
-    for name in shown[1::2]:
-        refuse(~frame[name].isin(list(SYSTEMS)), name, f"one of {', '.join(SYSTEMS)}")
-    for name in constant:
-        first = frame.groupby("HITId")[name].transform("first")
-        refuse(frame[name] != first, name, "the same in all assignments of one HIT")
-    slot = frame["Input.gotcha_locs"].astype("int64")
-    answered = frame[answers].to_numpy()[range(len(frame)), slot]
-    gotcha = pd.Series(answered, index=frame.index)
-    counted = (frame["AssignmentStatus"] == "Submitted") & (gotcha != "real")
-    for name in answers:
-        refuse(counted & ~frame[name].isin(list(_VOTES)), name, "real or fake where it counts")
-    return gotcha

@@ -34,11 +34,8 @@ class _Public(NamedTuple):
 
 
 def _turns() -> Study:
-    outputs = dailydialog_turns.load_dailydialog_turns()
-    return trusted(outputs)
+    return trusted(dailydialog_turns.load_dailydialog_turns())
 
-
-_SPLITS: tuple[monroe.Split, ...] = ("train", "dev", "test")
 
 _STUDIES = {
     "huse": _Public(
@@ -54,7 +51,7 @@ _STUDIES = {
         "captions of colors of three qualities, and who understood them; related: rounds of the "
         "color game (train, dev, test)",
         options={"filtered": "False: captions that the paper left out, too"},
-        related={name: functools.partial(monroe.load_monroe, name) for name in _SPLITS},
+        related={name: functools.partial(monroe.load_monroe, name) for name in monroe.RAW_FILES},
     ),
     "judge-the-judges": _Public(
         judge_the_judges.load_judge_the_judges,
@@ -72,7 +69,7 @@ _STUDIES = {
     ),
     **{
         name: _Public(
-            functools.partial(usr.load_usr, name),  # type: ignore[arg-type]
+            functools.partial(usr.load_usr, name),
             [file],
             "overall",
             "responses of three or four systems and of people, rated in six dimensions",
@@ -158,7 +155,7 @@ def load(name: str, **options: Any) -> Study:
     ValueError
         For an unknown name or option, with the nearest.
     DataUnavailableError
-        When its files are not in the cache: ``nlgbench data fetch`` gets them.
+        When its files are not in the cache: ``nlgbench fetch`` gets them.
     DataCorruptError
         When a file is not the released one, by its hash.
 

@@ -10,21 +10,9 @@ BASE = "https://raw.githubusercontent.com"
 
 
 class ReleasedFile(NamedTuple):
-    """One file that authors released.
+    """One file that authors released."""
 
-    Attributes
-    ----------
-    name : str
-        Place in the cache, ``<dataset>/<file>``.
-    repository, commit, path : str
-        Where it is on GitHub.
-    license : str
-        As its authors state it.
-    sha256 : str
-        Hash of its content.
-    """
-
-    name: str
+    name: str  # its place in the cache, <dataset>/<file>
     repository: str
     commit: str
     path: str
@@ -36,9 +24,10 @@ class ReleasedFile(NamedTuple):
         """The folder in the cache."""
         return self.name.split("/")[0]
 
-    def address(self, base: str = BASE) -> str:
+    @property
+    def address(self) -> str:
         """Address of the raw file at the pinned commit."""
-        return f"{base}/{self.repository}/{self.commit}/{self.path}"
+        return f"{BASE}/{self.repository}/{self.commit}/{self.path}"
 
 
 _HUSE = ("hughbzhang/HUSE", "0e7d6c16927357d4faf43456a82539dd73a56301")

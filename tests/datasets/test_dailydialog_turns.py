@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import pytest
 
-from nlgbench import schema
 from nlgbench.datasets import cache
 from nlgbench.datasets.dailydialog import RAW_FILE, load_dailydialog
 from nlgbench.datasets.dailydialog_turns import (
@@ -75,34 +74,6 @@ def test_blank_responses_are_left_out_and_keep_the_others_ids(tmp_path):
 )
 def test_first_turns_are_tokenized(raw, expected):
     assert tokenized(raw) == expected
-
-
-def changed(**cells):
-    found = dialogues()
-    found[1]["dialogue"][0].update(cells)
-    return found
-
-
-@pytest.mark.parametrize(
-    ("found", "message"),
-    [
-        (changed(responses=["see you !"]), r"line 2, turn 0: responses must be a list of 5"),
-        (changed(responses=["no", *"abcd"]), r"line 2, turn 0: .* 'no'; .* next turn, 'See you !'"),
-        (["x"], "line 1: it has no 'index'"),
-        ([{"index": 1, "dialogue": [{"text": "a"}, {"text": "b"}]}], "turn 0: .* no 'responses'"),
-        ([{"index": 1, "dialogue": [{"text": "a", "responses": []}, {}]}], "next: .* no 'text'"),
-    ],
-)
-def test_a_malformed_file_is_named(tmp_path, found, message):
-    with pytest.raises(schema.TableError, match=message):
-        read_dailydialog_turns(saved(found, tmp_path / "turns.json"))
-
-
-def test_a_cut_file_is_named(tmp_path):
-    path = saved(dialogues(), tmp_path / "turns.json")
-    path.write_text(path.read_text()[:-9])
-    with pytest.raises(schema.TableError, match=r"line 2 is no JSON .*Get the file anew"):
-        read_dailydialog_turns(path)
 
 
 @RELEASED

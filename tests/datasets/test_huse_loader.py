@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgbench import schema
 from nlgbench.datasets import cache
 from nlgbench.datasets.huse import RAW_FILE, TABLE2_OUTPUTS, TYPICALITY, load_huse, read_huse
 from nlgbench.datasets.published import load_claims
@@ -67,53 +66,6 @@ def test_an_export_becomes_tidy_tables(tmp_path, short):
     assert len(judgments) == 100
     for table in (outputs, logprobs, judgments):
         assert not table.isin(["Z9", "A1", "K5", "hitA", "hitB"]).to_numpy().any()
-
-
-def changed(**cells):
-    rows = export()
-    rows[2].update({name.replace("_", "."): value for name, value in cells.items()})
-    return rows
-
-
-def without(name):
-    return [{key: cell for key, cell in row.items() if key != name} for row in export()]
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (without("Answer.7"), r"raw\.csv has no column 'Answer\.7' \(columns missing: 1\)"),
-        (without("WorkerId"), r"has no column 'WorkerId'.*take huse/summarization_raw_outputs"),
-        (changed(Answer_3="Tyypical"), r"row 3 .*'Answer\.3' is 'Tyypical'; it must be one of Inv"),
-        (changed(Answer_3=""), r"row 3 .*column 'Answer\.3' is ''; it must be one of Invalid, R"),
-        (changed(Input_TYPE0="HUMAN"), r"'Input\.TYPE0' is 'HUMAN'; it must be one of HUMAN_SUM,"),
-        (changed(Input_OUT4="other"), r"row 4 .*'Input\.OUT4' .* the same in all assignments of o"),
-        (changed(WorkerId="K5"), r"judgments, rows 51 and 76 have the same key .*'w003'"),
-    ],
-)
-def test_a_malformed_export_is_named(tmp_path, rows, message):
-    with pytest.raises(schema.TableError, match=message):
-        read_huse(saved(rows, tmp_path / "raw.csv"))
-
-
-def test_a_log_probability_that_is_none_is_named(tmp_path):
-    for value, message in [
-        ("n/a", "must be a number"),
-        ("2.5", "must be a log-probability in nats"),
-    ]:
-        rows = export()
-        for row in rows[2:]:
-            row["Input.LOGP2"] = value
-        with pytest.raises(schema.TableError, match=rf"raw\.csv: logprobs, .*{message}.*'o003'"):
-            read_huse(saved(rows, tmp_path / "raw.csv"))
-
-
-def test_an_export_that_is_cut_off_is_named(tmp_path):
-    path = saved(export(), tmp_path / "raw.csv")
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) * 3 // 4])
-    with pytest.raises(schema.TableError, match=r"row 3 \(line \d+\).*cut off"):
-        read_huse(path)
 
 
 def test_a_release_that_is_not_here_is_not_made_up(tmp_path, monkeypatch):

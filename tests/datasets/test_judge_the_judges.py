@@ -4,7 +4,6 @@ import os
 import pandas as pd
 import pytest
 
-from nlgbench import schema
 from nlgbench.datasets import cache
 from nlgbench.datasets.judge_the_judges import (
     RAW_FILE,
@@ -81,39 +80,6 @@ def test_an_export_becomes_tidy_tables(tmp_path):
         assert not table.isin(["Z9", "A1", "F3", "R7", "hitA", "hitB"]).to_numpy().any()
 
 
-def changed(row, **cells):
-    rows = export()
-    rows[row].update({name.replace("__", "."): value for name, value in cells.items()})
-    return rows
-
-
-def without(name):
-    return [{key: cell for key, cell in row.items() if key != name} for row in export()]
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (without("Answer.review_7_judgment"), r"raw\.csv has no column 'Answer\.review_7_judgment"),
-        (
-            without("WorkerId"),
-            r"no column 'WorkerId' \(columns missing: 1\).*take judge-the-judges",
-        ),
-        (changed(1, Answer__review_3_judgment="rael"), r"row 2 .*is 'rael'; it must be real or f"),
-        (changed(4, Answer__review_0_judgment=""), r"row 5 .*column 'Answer\.review_0_judgment'"),
-        (changed(0, AssignmentStatus="Approved"), r"row 1 .*one of Submitted, Rejected"),
-        (changed(3, Input__gotcha_locs="21"), r"row 4 .*'21'; it must be a slot from 0 to 20"),
-        (changed(3, Input__gotcha_locs="1"), r"row 4 .*'Input\.gotcha_locs'.* same in all"),
-        (changed(1, Input__review_4_student_model="GPT"), r"row 2 .*'GPT'; it must be one of Real"),
-        (changed(3, Input__review_4_text="x"), r"row 4 .*the same in all assignments of one HIT"),
-        (changed(4, WorkerId="Z9"), r"judgments, rows 21 and 41 have the same key .*'w001'"),
-    ],
-)
-def test_a_malformed_export_is_named(tmp_path, rows, message):
-    with pytest.raises(schema.TableError, match=message):
-        read_judge_the_judges(saved(rows, tmp_path / "raw.csv"))
-
-
 def test_reasons_are_given_without_names(tmp_path):
     reasons = _reasons(saved(export(), tmp_path / "raw.csv"))
     # A1 alone is accepted and wrote something, with the own id in it.
@@ -121,16 +87,9 @@ def test_reasons_are_given_without_names(tmp_path):
 
 
 def test_what_a_rejected_worker_answered_does_not_matter(tmp_path):
-    rows = changed(0, Answer__review_3_judgment="rael")
+    rows = export()
+    rows[0]["Answer.review_3_judgment"] = "rael"
     assert len(read_judge_the_judges(saved(rows, tmp_path / "raw.csv")).judgments) == 60
-
-
-def test_an_export_that_is_cut_off_is_named(tmp_path):
-    path = saved(export(), tmp_path / "raw.csv")
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) * 3 // 4])
-    with pytest.raises(schema.TableError, match=r"row 4 \(line \d+\).*cut off"):
-        read_judge_the_judges(path)
 
 
 @pytest.mark.parametrize("load", [load_judge_the_judges, load_reasons])

@@ -21,18 +21,6 @@ def test_claims_of_one_paper():
     assert list(claims.index) == list(range(len(claims)))
 
 
-def test_unknown_paper_lists_the_papers_and_the_nearest():
-    with pytest.raises(ValueError, match=r"one of huse, comm-eval, .*Did you mean 'huse'"):
-        load_claims("hues")
-
-
-def test_unknown_table_lists_the_tables_and_the_nearest():
-    with pytest.raises(ValueError, match=r"huse/table1.*Did you mean 'judge-the-judges/table12'"):
-        load_printed("judge-the-judge/table12")
-    with pytest.raises(ValueError, match=r"got '\?'\.$"):
-        load_printed("?")
-
-
 @pytest.mark.parametrize(
     "claim_id",
     [
