@@ -9,34 +9,14 @@ from nlgbench.generators.grammar import Floats, Grammar
 
 @dataclass(frozen=True, eq=False)
 class Corrupted:
-    """A grammar whose sentences stutter: with probability q, one word is repeated.
+    """A grammar whose sentences stutter: with probability q, one word, drawn evenly, is repeated.
 
-    Attributes
-    ----------
-    grammar : Grammar
-        What is corrupted.
-    q : float
-        Probability that a sentence is; the word is drawn uniformly from the sentence.
-
-    Notes
-    -----
     The probability of a text is (1 - q) p(text) + q times the sum, over the sentences from which
     it can come, of p(sentence) x ways / length. So it is exact even where words repeat anyway.
-
-    Examples
-    --------
-    >>> from nlgbench.generators.grammar import Slot
-    >>> grammar = Grammar((Slot("word", ("a b", "c"), np.log([0.5, 0.5])),))
-    >>> np.exp(Corrupted(grammar, 0.2).logprob(["a b", "a a b", "c c"])).round(3).tolist()
-    [0.4, 0.05, 0.1]
     """
 
     grammar: Grammar
     q: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.q <= 1:
-            raise ValueError(f"q must lie between 0 and 1. Got {self.q}.")
 
     def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
         """Draw sentences, as `Grammar.sample`."""

@@ -15,43 +15,18 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Slot:
-    """One decision of a grammar: which phrase comes next.
-
-    Attributes
-    ----------
-    name : str
-        What is decided.
-    phrases : tuple of str
-        Words separated by single spaces; one of them may be empty.
-    logprobs : ndarray of shape (n of first parent, ..., n of phrases)
-        Finite log-probabilities (nats) of the phrases, given the parents' decisions.
-    parents : tuple of str
-        Earlier slots on whose decisions the probabilities depend.
-    """
+    """One decision of a grammar: which phrase comes next."""
 
     name: str
-    phrases: tuple[str, ...]
-    logprobs: Floats
-    parents: tuple[str, ...] = ()
+    phrases: tuple[str, ...]  # words separated by single spaces; one phrase may be empty
+    logprobs: Floats  # finite, of shape (n of first parent, ..., n of phrases)
+    parents: tuple[str, ...] = ()  # earlier slots on which the probabilities depend
 
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
     """A chain of slots; a sentence is the phrases decided on, in order.
 
-    Attributes
-    ----------
-    slots : tuple of Slot
-        In the order of the sentence.
-
-    Raises
-    ------
-    ValueError
-        When a parent does not come earlier, a table's shape or sums are wrong, or a sentence could
-        be read in two ways.
-
-    Notes
-    -----
     Each sentence has exactly one derivation, as (1) in each slot no phrase begins with another one,
     and (2) no phrase of a slot that may be empty begins with a word that could follow the empty
     one. So from left to right at most one phrase fits, and `parse` inverts `render`.
@@ -63,8 +38,6 @@ class Grammar:
     >>> grammar = Grammar((first, then))
     >>> np.exp(grammar.logprob(["dogs bark", "cats", "bark"])).round(3).tolist()
     [0.6, 0.225, 0.0]
-    >>> grammar.n_sentences
-    4
     """
 
     slots: tuple[Slot, ...]
@@ -108,11 +81,6 @@ class Grammar:
                     "or what follows, so a sentence could be read in two ways: change one."
                 )
             follow = first | follow if may_be_empty else first
-
-    @property
-    def n_sentences(self) -> int:
-        """How many sentences have a probability above zero."""
-        return int(np.prod([len(slot.phrases) for slot in self.slots], dtype=object))
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -199,8 +167,6 @@ class Grammar:
 
     def leaky(self, p: float) -> "Grammar":
         """Misspell each phrase with a small probability."""
-        if not 0 < p < 1:
-            raise ValueError(f"p must lie between 0 and 1, both excluded. Got {p}.")
         right: dict[str, list[int]] = {}
         slots = []
         for slot in self.slots:

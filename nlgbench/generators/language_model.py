@@ -13,25 +13,14 @@ _START = -1
 
 @dataclass(frozen=True, eq=False)
 class NgramModel:
-    """A smoothed n-gram model; `fit_ngram` makes one.
+    """A smoothed n-gram model; `fit_ngram` makes one."""
 
-    Attributes
-    ----------
-    order : int
-        2 for a bigram model, 3 for a trigram model.
-    words : tuple of str
-        The closed vocabulary; a text with another word has probability 0.
-    states : dict of tuple of int to int
-        Row of `logprobs` for each history seen in training (indexes of words, -1 for the start).
-        The longest known ending of a history is its state; the empty one is always known.
-    logprobs : ndarray of shape (n of states, n of words + 1)
-        Log-probabilities (nats) of each next word, and last, of the end.
-    """
-
-    order: int
-    words: tuple[str, ...]
+    order: int  # 2 for a bigram model, 3 for a trigram model
+    words: tuple[str, ...]  # the closed vocabulary; a text with another word has probability 0
+    #: Row of `logprobs` for each history seen in training (indexes of words, -1 for the start). The
+    #: longest known ending of a history is its state; the empty one is always known.
     states: dict[tuple[int, ...], int]
-    logprobs: Floats
+    logprobs: Floats  # of each next word, and last, of the end
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -102,11 +91,6 @@ def fit_ngram(texts: list[str], order: int) -> NgramModel:
     section 2.5, doi:10.1006/csla.1999.0128). No sentence is empty: at the start the end
     has probability 0, and the rest is normalized.
     """
-    if order < 2 or not texts or "" in texts:
-        raise ValueError(
-            "fit_ngram needs an order of at least 2 and texts that are not empty. "
-            f"Got order={order} and {len(texts)} texts, {texts.count('')} of them empty."
-        )
     words = tuple(sorted({word for text in texts for word in text.split(" ")}))
     index = {word: at for at, word in enumerate(words)}
     end = len(words)

@@ -6,11 +6,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from nlgbench.generators import sampling
 from nlgbench.generators.grammar import Floats, Ints, sharpened
-from nlgbench.text import check_n, check_texts, tokenize
+from nlgbench.text import tokenize
 from nlgbench.training import seeded, torch
 
 NONE = -1  # no target: past the end, or a word outside the vocabulary
@@ -96,34 +95,19 @@ def context_indexes(contexts: Sequence[str], words: Sequence[str] | None) -> tor
 
 @dataclass(frozen=True, eq=False)
 class RecurrentModel:
-    """A trained model, and how it is decoded; `fit_recurrent` makes one.
+    """A trained model, and how it is decoded; `fit_recurrent` makes one."""
 
-    Attributes
-    ----------
-    words, context_words : tuple of str
-        The closed vocabularies. A text with a word outside `words` has probability 0; contexts
-        may hold any word. `context_words` is None where the model takes no context.
-    network : torch.nn.Module
-        In double precision, so that a word on the edge of a truncated distribution is on the same
-        side whatever the batch.
-    max_length : int
-        Words after which the end is certain.
-    temperature, top_k, nucleus
-        What is done to each step's distribution, in this order whatever the order of the calls;
-        see `annealed` and `truncated`.
-    """
-
+    #: The closed vocabularies. A text with a word outside `words` has probability 0; contexts may
+    #: hold any word. `context_words` is None where the model takes no context.
     words: tuple[str, ...] = field(repr=False)
     context_words: tuple[str, ...] | None = field(repr=False)
+    #: In double precision, so that a word on the edge of a truncated distribution is on the same
+    #: side whatever the batch.
     network: Network = field(repr=False)
-    max_length: int
+    max_length: int  # words after which the end is certain
+    #: What is done to each step's distribution, in this order whatever the order of the calls.
     temperature: float = 1.0
-    top_k: int | None = None
-    nucleus: float | None = None
-
-    def __post_init__(self) -> None:
-        check_n(self.max_length, "max_length")
-        self._decided(np.zeros((1, len(self.words) + 1)), np.array([1]))
+    nucleus: float = 1.0
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -134,9 +118,7 @@ class RecurrentModel:
         logits = logits.copy()
         logits[n_written == 0, -1] = -np.inf
         logits[n_written >= self.max_length, :-1] = -np.inf
-        return sampling.truncated(
-            sharpened(logits, self.temperature), top_k=self.top_k, nucleus=self.nucleus
-        )
+        return sampling.truncated(sharpened(logits, self.temperature), self.nucleus)
 
     def _step(self, state: Any, words: Ints, n_written: int) -> tuple[Floats, Any]:
         with seeded(0), torch.no_grad():
@@ -149,17 +131,7 @@ class RecurrentModel:
             return self.network.start(self._sources(contexts, n))
 
     def _sources(self, contexts: Sequence[str] | None, n: int) -> torch.Tensor:
-        if (contexts is None) != (self.context_words is None):
-            raise ValueError(
-                "this model was trained without contexts: give none."
-                if self.context_words is None
-                else "this model was trained with contexts: give one per text, and use respond() "
-                "in place of sample()."
-            )
-        listed = [""] * n if contexts is None else check_texts(contexts, "contexts")
-        if len(listed) != n:
-            raise ValueError(f"there must be a context per text. Got {len(listed)} and {n}.")
-        return context_indexes(listed, self.context_words)
+        return context_indexes([""] * n if contexts is None else contexts, self.context_words)
 
     def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
         """Draw texts from a model without context."""
@@ -178,10 +150,9 @@ class RecurrentModel:
 
     def logprob(self, texts: Sequence[str], contexts: Sequence[str] | None = None) -> Floats:
         """Give the exact log-probability of texts under the decoding in force."""
-        listed = check_texts(texts)
-        split = [text.split(" ") for text in listed]
+        split = [text.split(" ") for text in texts]
         known = [row for row, words in enumerate(split) if self._index.keys() >= set(words)]
-        return self._forced(split, self._sources(contexts, len(listed)), known)
+        return self._forced(split, self._sources(contexts, len(split)), known)
 
     def logprob_known(
         self, texts: Sequence[str], contexts: Sequence[str] | None = None
@@ -192,9 +163,8 @@ class RecurrentModel:
         text, and one of many unknown words may look likely: say what share of words was known,
         and compare only within one vocabulary.
         """
-        listed = check_texts(texts)
-        split = [tokenize(text) for text in listed]
-        nats = self._forced(split, self._sources(contexts, len(listed)), range(len(listed)))
+        split = [tokenize(text) for text in texts]
+        nats = self._forced(split, self._sources(contexts, len(split)), range(len(split)))
         n_known = [1 + sum(word in self._index for word in words) for words in split]
         return nats, np.array(n_known, dtype=np.int64)
 
@@ -216,19 +186,10 @@ class RecurrentModel:
             total[batch] = np.bincount(row, weights=found)
         return total
 
-    def beam_search(self, context: str | None = None, *, width: int = 10) -> pd.DataFrame:
-        """Search for the most probable texts, under the decoding in force."""
-        state = self._start(None if context is None else [context], 1)
-        found = sampling.beam_search(self._step, state, end=len(self.words), width=width)
-        texts = [" ".join(self.words[word] for word in text) for text, _ in found]
-        return pd.DataFrame({"text": texts, "logprob": [logprob for _, logprob in found]})
-
     def annealed(self, temperature: float) -> "RecurrentModel":
         """Sharpen each step: p to the power of 1/t, normalized. Temperatures multiply."""
         return replace(self, temperature=self.temperature * temperature)
 
-    def truncated(
-        self, *, top_k: int | None = None, nucleus: float | None = None
-    ) -> "RecurrentModel":
+    def truncated(self, nucleus: float) -> "RecurrentModel":
         """Keep each step's most probable words, as `sampling.truncated`; replaces a former cut."""
-        return replace(self, top_k=top_k, nucleus=nucleus)
+        return replace(self, nucleus=nucleus)

@@ -9,27 +9,14 @@ import numpy as np
 
 from nlgbench.generators.grammar import Floats
 
+_K1, _B = 1.2, 0.75  # of BM25, as Lucene and Solr have them
+
 
 @dataclass(frozen=True, eq=False)
 class Memorizer:
-    """Repeats training sentences: uniform over them, each as often as it occurs.
-
-    Attributes
-    ----------
-    training : tuple of str
-        At least one.
-
-    Examples
-    --------
-    >>> np.exp(Memorizer(("a", "a", "b", "c")).logprob(["a", "b", "z"])).tolist()
-    [0.5, 0.25, 0.0]
-    """
+    """Repeats training sentences: uniform over them, each as often as it occurs."""
 
     training: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        if not self.training:
-            raise ValueError("a memorizer needs at least one training sentence. Got none.")
 
     @cached_property
     def distribution(self) -> dict[str, float]:
@@ -51,40 +38,14 @@ class Memorizer:
 class Retrieval:
     """Answers a context with the training response whose own context is nearest by BM25.
 
-    Attributes
-    ----------
-    contexts, responses : tuple of str
-        Training pairs.
-    k1, b : float
-        BM25's parameters, by default those of Lucene and Solr.
-
-    Notes
-    -----
-    BM25 with ``idf = ln(1 + (N - df + 1/2) / (df + 1/2))`` (Robertson and Zaragoza 2009,
-    doi:10.1561/1500000019, in Lucene's form, which is never negative). Of equally relevant ones
-    the first is taken, so the answer is a function of the context, and its log-probability given
-    the context is 0; that of any other text is minus infinity.
-
-    Examples
-    --------
-    >>> system = Retrieval(("kettle lid", "phone screen"), ("it leaks .", "it cracked ."))
-    >>> system.respond(["phone battery", "kettle lid"])
-    ['it cracked .', 'it leaks .']
-    >>> system.logprob(["it cracked .", "it leaks ."], ["phone battery", "phone battery"]).tolist()
-    [0.0, -inf]
+    BM25 with k1 = 1.2, b = .75 and ``idf = ln(1 + (N - df + 1/2) / (df + 1/2))`` (Robertson and
+    Zaragoza 2009, doi:10.1561/1500000019, in Lucene's form, which is never negative). Of equally
+    relevant ones the first is taken, so the answer is a function of the context, and its
+    log-probability given the context is 0; that of any other text is minus infinity.
     """
 
     contexts: tuple[str, ...]
     responses: tuple[str, ...]
-    k1: float = 1.2
-    b: float = 0.75
-
-    def __post_init__(self) -> None:
-        if not self.contexts or len(self.contexts) != len(self.responses):
-            raise ValueError(
-                "retrieval needs as many training responses as contexts, at least one. Got "
-                f"{len(self.contexts)} contexts and {len(self.responses)} responses."
-            )
 
     @cached_property
     def _weights(self) -> tuple[dict[str, int], Floats]:
@@ -98,8 +59,8 @@ class Retrieval:
         df = (count > 0).sum(axis=1, keepdims=True)
         idf = np.log1p((len(documents) - df + 0.5) / (df + 0.5))
         length = count.sum(axis=0)
-        norm = self.k1 * (1 - self.b + self.b * length / length.mean())
-        return index, idf * count * (self.k1 + 1) / (count + norm)
+        norm = _K1 * (1 - _B + _B * length / length.mean())
+        return index, idf * count * (_K1 + 1) / (count + norm)
 
     def respond(self, contexts: Sequence[str]) -> list[str]:
         """Answer contexts."""

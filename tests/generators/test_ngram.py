@@ -59,9 +59,3 @@ def test_samples_have_the_frequencies_that_logprob_says(order):
 
 def test_outside_the_vocabulary_is_minus_infinity():
     assert (fit_ngram(TEXTS, 3).logprob(["a z", "", "a  b"]) == -np.inf).all()
-
-
-@pytest.mark.parametrize(("texts", "order"), [([], 2), ([""], 2), (["a"], 1)])
-def test_what_cannot_be_fitted_is_refused(texts, order):
-    with pytest.raises(ValueError, match="needs an order of at least 2"):
-        fit_ngram(texts, order)

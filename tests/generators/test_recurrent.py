@@ -1,6 +1,7 @@
 import itertools
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -52,22 +53,21 @@ def trained():
 def small():
     """Three words, at most four to a text, hardly trained: all its texts can be listed."""
     models, _ = fit_recurrent(
-        ["a b", "b", "c c a", "a b c"], units=6, epochs=2, max_length=4, learning_rate=0.1, seed=0
+        ["a b", "b", "c c a", "a b c"], units=6, epochs=2, learning_rate=0.1, seed=0
     )
-    return models[1.0]
+    return replace(models[1.0], max_length=4)
 
 
 def decodings(model):
     return {
         "plain": model,
         "annealed": model.annealed(0.5),
-        "top_k": model.truncated(top_k=2),
-        "nucleus": model.truncated(nucleus=0.6),
-        "all": model.annealed(1.5).truncated(top_k=3, nucleus=0.7),
+        "nucleus": model.truncated(0.6),
+        "both": model.annealed(1.5).truncated(0.7),
     }
 
 
-NAMES = ["plain", "annealed", "top_k", "nucleus", "all"]
+NAMES = ["plain", "annealed", "nucleus", "both"]
 
 
 def test_the_grammar_is_learned(trained):
@@ -133,18 +133,6 @@ def test_teacher_forcing_repeats_what_the_sampler_saw(trained, name):
     assert np.isfinite(model.logprob(model.sample(500, seed=2))).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_wide_beam_finds_the_most_probable_text_by_brute_force(small, name):
-    model = decodings(small)[name]
-    logprob = model.logprob(ALL)
-    found = model.beam_search(width=81)
-    order = np.argsort(-logprob)[: len(found)]
-    assert found["text"][0] == ALL[order[0]]
-    np.testing.assert_allclose(found["logprob"], logprob[order], atol=1e-10)
-    np.testing.assert_allclose(found["logprob"], model.logprob(found["text"]), atol=1e-10)
-    assert len(found) == min(81, np.isfinite(logprob).sum())
-
-
 def test_temperatures_multiply_and_sharpen_each_step(small):
     first = [small.annealed(t).logprob(["a", "b", "c"]) for t in (1.0, 0.5)]
     np.testing.assert_allclose(
@@ -152,11 +140,12 @@ def test_temperatures_multiply_and_sharpen_each_step(small):
     )
     assert np.ptp(first[1]) > np.ptp(first[0])
     # Where one step alone is free (the end is forced after it), p ** 2 normalized.
-    one = fit_recurrent(["a", "b", "b"], units=4, epochs=2, max_length=1, seed=0)[0][1.0]
+    one = fit_recurrent(["a", "b", "b"], units=4, epochs=2, seed=0)[0][1.0]
+    one = replace(one, max_length=1)
     p = np.exp(one.logprob(["a", "b"]))
     assert p.sum() == pytest.approx(1)
     np.testing.assert_allclose(np.exp(one.annealed(0.5).logprob(["a", "b"])), p**2 / (p**2).sum())
-    greedy = one.truncated(top_k=1).logprob(["a", "b"])
+    greedy = one.truncated(1e-6).logprob(["a", "b"])
     assert greedy.tolist() == np.where(p == p.max(), 0, -np.inf).tolist()
 
 
@@ -205,7 +194,7 @@ def test_known_words_keep_what_is_impossible(small):
     assert n_known.tolist() == [1, 1, 6, 1, 1]
     assert nats[-1] == 0  # after the greatest length the end is certain
     # Greedy decoding has one text, and cuts all known words but its own.
-    greedy = small.truncated(top_k=1)
+    greedy = small.truncated(1e-6)
     assert greedy.logprob_known(greedy.sample(1, seed=0))[0].tolist() == [0]
     assert np.isneginf(greedy.logprob_known(["c b a"])[0]).all()
     nats, n_known = small.logprob_known([])
@@ -221,8 +210,6 @@ def test_a_text_answers_its_context():
     models, _ = fit_recurrent(
         table["text"],
         table["context"],
-        dev=table["text"][:20],
-        dev_contexts=table["context"][:20],
         units=12,
         epochs=8,
         learning_rate=0.01,
@@ -233,24 +220,12 @@ def test_a_text_answers_its_context():
     share = table["text"].eq("it rises").groupby(table["context"]).mean()
     np.testing.assert_allclose(p[:2], share[["up", "down"]], atol=0.1)
     assert 0 < p[2] < 1
-    both = model.logprob(["it rises", "it falls fast"], ["up", "up"])
-    assert model.beam_search("up", width=2)["logprob"].tolist() == pytest.approx(sorted(both)[::-1])
     drawn = model.respond(["up", "down"] * 1000, seed=0)
     rises = np.array([text == "it rises" for text in drawn])
     assert rises[::2].mean() == pytest.approx(p[0], abs=0.06)
     assert rises[1::2].mean() == pytest.approx(p[1], abs=0.06)
-    for wrong in (
-        lambda: model.sample(1, seed=0),
-        lambda: model.logprob(["it rises"]),
-        lambda: model.logprob_known(["it rises"]),
-        lambda: model.beam_search(),
-    ):
-        with pytest.raises(ValueError, match="trained with contexts"):
-            wrong()
     part, n_known = model.logprob_known(["it suddenly rises"] * 2, ["up", "down"])
     assert part[0] > part[1] and n_known.tolist() == [3, 3]
-    with pytest.raises(ValueError, match="a context per text"):
-        model.logprob(["it rises"], ["up", "down"])
 
 
 def test_a_seed_fixes_weights_and_samples(small):
@@ -289,16 +264,9 @@ def test_it_joins_the_world_of_reviews(trained):
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([],), {}, "at least one text"),
-        ((["a", "a  b"],), {}, r"texts\[1\] is 'a  b'.*single spaces"),
-        ((["a", ""],), {}, r"texts\[1\] is ''"),
+        ((["a", ""],), {}, r"texts\[1\] has no word"),
         ((["a", None],), {}, r"texts\[1\] is None"),
-        ((["a"],), {"epochs": 5, "n_checkpoints": 2}, "multiple of n_checkpoints.*epochs=6"),
         ((["a"],), {"min_count": 2}, "lower min_count"),
-        ((["a"],), {"max_length": 0}, "max_length must be"),
-        ((["a"], ["x", "y"]), {}, "contexts must hold a context for each of 1 texts. Got 2"),
-        ((["a"], ["x"]), {"dev": ["a"]}, "dev_contexts must hold .* Got 0"),
-        ((["a"],), {"dev": ["a"], "dev_contexts": ["x"]}, "dev_contexts without contexts"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(arguments, options, message):
@@ -306,20 +274,9 @@ def test_what_cannot_be_trained_is_refused(arguments, options, message):
         fit_recurrent(*arguments, **{"epochs": 1, "units": 2, "seed": 0, **options})
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda model: model.annealed(0), "temperature must be above 0"),
-        (lambda model: model.truncated(top_k=0), "top_k must be"),
-        (lambda model: model.truncated(nucleus=2.0), "nucleus must be"),
-        (lambda model: model.respond(["x"], seed=0), "trained without contexts"),
-        (lambda model: model.logprob(["a"], ["x"]), "trained without contexts"),
-        (lambda model: model.beam_search("x"), "trained without contexts"),
-    ],
-)
-def test_what_cannot_be_decoded_is_refused_at_once(small, call, message):
-    with pytest.raises(ValueError, match=message):
-        call(small)
+def test_a_temperature_of_zero_is_refused(small):
+    with pytest.raises(ValueError, match="temperature must be above 0"):
+        small.annealed(0).logprob(["a"])
 
 
 def test_without_torch_the_message_names_the_extra():

@@ -33,10 +33,3 @@ def test_given_the_context_the_answer_is_certain():
         -np.inf,
         -np.inf,
     ]
-
-
-def test_empty_or_unequal_training_is_refused():
-    with pytest.raises(ValueError, match="at least one training sentence"):
-        Memorizer(())
-    with pytest.raises(ValueError, match="Got 1 contexts and 2 responses"):
-        Retrieval(("pan",), ("one", "two"))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgbench.generators.sampling import beam_search, draw, truncated
+from nlgbench.generators.sampling import draw, truncated
 
 END = 3
 BROAD = np.log([0.1, 0.3, 0.2, 0.4])
@@ -30,21 +30,17 @@ def chain(seed, *, longest=4, n_words=END):
 
 
 @pytest.mark.parametrize(
-    ("options", "kept"),
+    ("nucleus", "kept"),
     [
-        ({"top_k": 1}, [3]),
-        ({"top_k": 3}, [1, 2, 3]),
-        ({"top_k": 9}, [0, 1, 2, 3]),
-        ({"nucleus": 0.01}, [3]),
-        ({"nucleus": 0.4}, [3]),
-        ({"nucleus": 0.41}, [1, 3]),
-        ({"nucleus": 0.7}, [1, 3]),  # .4 + .3 is exactly .7, though not in floating point
-        ({"nucleus": 1.0}, [0, 1, 2, 3]),
-        ({"top_k": 2, "nucleus": 0.5}, [3]),  # of .4 / .7, not of .4
+        (0.01, [3]),
+        (0.4, [3]),
+        (0.41, [1, 3]),
+        (0.7, [1, 3]),  # .4 + .3 is exactly .7, though not in floating point
+        (1.0, [0, 1, 2, 3]),
     ],
 )
-def test_the_smallest_sets_are_kept(options, kept):
-    p = np.exp(truncated(BROAD, **options))
+def test_the_smallest_sets_are_kept(nucleus, kept):
+    p = np.exp(truncated(BROAD, nucleus))
     assert np.flatnonzero(p).tolist() == kept
     wanted = np.exp(BROAD[kept])
     np.testing.assert_allclose(p[kept], wanted / wanted.sum())
@@ -53,29 +49,21 @@ def test_the_smallest_sets_are_kept(options, kept):
 def test_words_that_tie_stay_together_in_any_order():
     tied = np.log(np.array([3, 3, 1, 3]) / 10)
     for order in itertools.permutations(range(4)):
-        for options in ({"top_k": 1}, {"nucleus": 0.3}):
-            rounded = tied[list(order)] + 1e-13 * np.arange(4)
-            p = np.exp(truncated(rounded, **options))
-            np.testing.assert_allclose(p, np.where(rounded > -2, 1 / 3, 0), atol=1e-9)
+        rounded = tied[list(order)] + 1e-13 * np.arange(4)
+        p = np.exp(truncated(rounded, 0.3))
+        np.testing.assert_allclose(p, np.where(rounded > -2, 1 / 3, 0), atol=1e-9)
 
 
-@given(
-    st.lists(st.floats(0.001, 1), min_size=1, max_size=8),
-    st.integers(1, 9),
-    st.floats(0.01, 1),
-)
+@given(st.lists(st.floats(0.001, 1), min_size=1, max_size=8), st.floats(0.01, 1))
 @settings(max_examples=100, deadline=None)
-def test_truncation_keeps_order_and_ratios_and_no_less_than_asked(weights, top_k, nucleus):
+def test_truncation_keeps_order_and_ratios_and_no_less_than_asked(weights, nucleus):
     before = np.log(np.array([weights, weights[::-1]]) / np.sum(weights))
-    for options in ({"top_k": top_k}, {"nucleus": nucleus}):
-        after = truncated(before, **options)
-        np.testing.assert_allclose(after[1], after[0][::-1], rtol=1e-12, atol=1e-12)
-        kept = np.isfinite(after[0])
-        np.testing.assert_allclose(np.exp(after[0]).sum(), 1)
-        np.testing.assert_allclose(np.ptp((after - before)[0][kept]), 0, atol=1e-9)
-        assert before[0][kept].min() >= before[0][~kept].max(initial=-np.inf)
-    assert np.isfinite(truncated(before, top_k=top_k)[0]).sum() >= min(top_k, len(weights))
-    kept = np.isfinite(truncated(before, nucleus=nucleus)[0])
+    after = truncated(before, nucleus)
+    np.testing.assert_allclose(after[1], after[0][::-1], rtol=1e-12, atol=1e-12)
+    kept = np.isfinite(after[0])
+    np.testing.assert_allclose(np.exp(after[0]).sum(), 1)
+    np.testing.assert_allclose(np.ptp((after - before)[0][kept]), 0, atol=1e-9)
+    assert before[0][kept].min() >= before[0][~kept].max(initial=-np.inf)
     share = np.exp(before[0])
     assert share[kept].sum() >= nucleus - 1e-8
     above = before[0] > before[0][kept].min() + 1e-8  # without the least, and all that tie with it
@@ -84,15 +72,7 @@ def test_truncation_keeps_order_and_ratios_and_no_less_than_asked(weights, top_k
 
 def test_the_whole_mass_is_all_words_however_improbable():
     rare = np.log([1 - 1e-12, 1e-12])
-    np.testing.assert_array_equal(truncated(rare, nucleus=1.0), rare)
-
-
-@pytest.mark.parametrize(
-    "options", [{"top_k": 0}, {"top_k": 1.5}, {"nucleus": 0.0}, {"nucleus": 1.1}]
-)
-def test_truncation_out_of_range_is_refused(options):
-    with pytest.raises(ValueError, match=r"top_k must be|nucleus must be"):
-        truncated(BROAD, **options)
+    np.testing.assert_array_equal(truncated(rare, 1.0), rare)
 
 
 def test_texts_are_drawn_as_often_as_they_are_probable():
@@ -110,39 +90,3 @@ def test_texts_are_drawn_as_often_as_they_are_probable():
         step, np.zeros(3), n=3, end=END, seed=2
     )
     assert draw(step, np.zeros(0), n=0, end=END, seed=1) == []
-
-
-@given(st.integers(0, 10**6), st.integers(1, 7))
-@settings(max_examples=40, deadline=None)
-def test_a_wide_beam_finds_the_most_probable_texts_and_a_narrow_one_never_more(seed, width):
-    step, probability = chain(seed)
-    ranked = sorted(probability.values(), reverse=True)
-    wide = beam_search(step, np.zeros(1), end=END, width=3**4)
-    np.testing.assert_allclose(np.exp([p for _, p in wide]), ranked[: 3**4], atol=1e-12)
-    narrow = beam_search(step, np.zeros(1), end=END, width=width)
-    assert len({text for text, _ in narrow}) == len(narrow) <= width
-    for at, (text, p) in enumerate(narrow):
-        assert np.exp(p) == pytest.approx(probability[text], abs=1e-12)
-        assert np.exp(p) <= ranked[at] + 1e-12
-
-
-def test_a_narrow_beam_can_miss_what_a_wider_one_finds():
-    """The greedy first word (0, of .6) leads to texts of .3; the other one to a text of .4."""
-    tables = [[0.6, 0.4, 0.0], [[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], None], [0.0, 0.0, 1.0]]
-
-    def step(state, words, n_written):
-        rows = [tables[1][word] if n_written == 1 else tables[n_written] for word in words]
-        with np.errstate(divide="ignore"):
-            return np.log(np.array(rows)), state
-
-    one = beam_search(step, np.zeros(1), end=2, width=1)
-    two = beam_search(step, np.zeros(1), end=2, width=2)
-    assert one[0][0] == (0, 0)
-    assert np.exp(one[0][1]) == pytest.approx(0.3)
-    assert two[0][0] == (1, 0)
-    assert np.exp(two[0][1]) == pytest.approx(0.4)
-
-
-def test_a_beam_without_width_is_refused():
-    with pytest.raises(ValueError, match="width must be"):
-        beam_search(chain(0)[0], np.zeros(1), end=END, width=0)
