@@ -21,30 +21,23 @@ _INVALID = -1.0  # below what any sentence of the grammar but a few gets
 INVALID_NATS = (_INVALID - _SHIFT) / _SLOPE
 REAL_ABOVE = 2.0
 BIAS_SD, NOISE_SD, CARELESS = 0.5, 1.1, 0.1
+_CONFIDENCE = 0.9  # of the intervals of Figure 2
 
 
 @dataclass(frozen=True, eq=False)
 class Crew:
-    """Annotators who judge every output.
+    """Annotators who judge every output."""
 
-    Attributes
-    ----------
-    leniency : ndarray of shape (n,)
-        What each adds to every rating, before rounding.
-    careless : ndarray of bool, shape (n,)
-        Who does not read: rates 0 to 5 at random.
-    """
-
-    leniency: Floats
-    careless: NDArray[np.bool_]
+    leniency: Floats  # what each adds to every rating, before rounding
+    careless: NDArray[np.bool_]  # who does not read: rates 0 to 5 at random
 
 
 def hire(n: int, *, seed: int | np.random.Generator) -> Crew:
     """Draw annotators: leniency with standard deviation .5, each careless with probability .1.
 
     How many are careless is binomial: of 20, 2 on average with standard deviation 1.3, and 6 or
-    more in one crew of ninety. Whoever reports the scores of one crew reports
-    `nlgbench.worlds.truth.over_crews` beside them.
+    more in one sample of ninety. Whoever reports scores by one sample reports `truth.over_crews`
+    beside them.
     """
     rng = np.random.default_rng(seed)
     return Crew(rng.normal(0, BIAS_SD, size=n), rng.random(n) < CARELESS)
@@ -73,7 +66,7 @@ def judge(
 
 
 def sum_distribution(crew: Crew, typical: Floats) -> Floats:
-    """Give the exact distribution of the sum of a crew's typicality ratings."""
+    """Give the exact distribution of the sum of all typicality ratings of a text."""
     edges = np.concatenate([[-np.inf], np.arange(HIGHEST) + 0.5, [np.inf]])
     above = (edges[:, None] - typical - crew.leniency[:, None, None]) / NOISE_SD
     rated = np.diff(ndtr(above), axis=1)  # annotators, values, texts
@@ -92,23 +85,12 @@ def n_tokens(texts: list[str]) -> NDArray[np.int64]:
     return np.array([len(text.split(" ")) for text in texts], dtype=np.int64)
 
 
-def typicality_table(
-    *,
-    n_sentences: int = 100,
-    n_annotators: int = 20,
-    confidence: float = 0.9,
-    seed: int | np.random.Generator,
-) -> pd.DataFrame:
-    """Judge sentences from all over the range of log-frequency (Figure 2).
+def typicality_table(*, n_sentences: int = 100, seed: int | np.random.Generator) -> pd.DataFrame:
+    """Let 20 annotators judge sentences from all over the range of log-frequency.
 
     Figure 2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169), with its 90%
     intervals. `correlation` gives its r.
     """
-    if n_sentences < 3 or n_annotators < 2:
-        raise ValueError(
-            "typicality_table needs at least 3 sentences and 2 annotators. "
-            f"Got n_sentences={n_sentences}, n_annotators={n_annotators}."
-        )
     rng = np.random.default_rng(seed)
     texts = list(dict.fromkeys(review_grammar().sample(20_000 + 2 * n_sentences, seed=rng)))
     logprob = review_grammar().logprob(texts)
@@ -124,27 +106,25 @@ def typicality_table(
     table["n_tokens"] = n_tokens(table["text"].tolist())
     table["logprob_per_token"] = table["logprob"] / table["n_tokens"]
     typical = typicality(table["logprob_per_token"].to_numpy())
-    values = judge(hire(n_annotators, seed=rng), typical, seed=rng)
+    values = judge(hire(20, seed=rng), typical, seed=rng)
     table["judgment"] = values.mean(axis=1)
-    half = student.ppf(0.5 + confidence / 2, n_annotators - 1) * values.std(axis=1, ddof=1)
-    table["ci_low"] = table["judgment"] - half / np.sqrt(n_annotators)
-    table["ci_high"] = table["judgment"] + half / np.sqrt(n_annotators)
-    return table.assign(confidence=confidence, source="simulated")
+    half = student.ppf(0.5 + _CONFIDENCE / 2, 19) * values.std(axis=1, ddof=1)
+    table["ci_low"] = table["judgment"] - half / np.sqrt(20)
+    table["ci_high"] = table["judgment"] + half / np.sqrt(20)
+    return table.assign(confidence=_CONFIDENCE, source="simulated")
 
 
-def correlation(table: pd.DataFrame, *, confidence: float = 0.9) -> pd.DataFrame:
+def correlation(table: pd.DataFrame) -> pd.DataFrame:
     """Correlate mean judgments with log-probability.
 
     Annotators follow the log-probability per token; that of the whole text also tells short from
     long, so its r is lower.
     """
-    if len(table) < 4:
-        raise ValueError(f"an interval of r needs at least 4 sentences. Got {len(table)}.")
-    half = norm.ppf(0.5 + confidence / 2) / np.sqrt(len(table) - 3)
+    half = norm.ppf(0.5 + _CONFIDENCE / 2) / np.sqrt(len(table) - 3)
     rows = []
     for x in ("logprob", "logprob_per_token"):
         r = float(pearsonr(table[x], table["judgment"]).statistic)
         low, high = np.tanh(np.arctanh(r) + np.array([-half, half]))
-        interval = {"ci_low": low, "ci_high": high, "confidence": confidence}
+        interval = {"ci_low": low, "ci_high": high, "confidence": _CONFIDENCE}
         rows.append({"x": x, "pearson": r, **interval, "n": len(table)})
     return pd.DataFrame(rows)

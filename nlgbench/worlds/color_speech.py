@@ -38,19 +38,11 @@ _CHUNK = 200
 
 @dataclass(frozen=True)
 class Palette:
-    """Colors in order of hue, so that the states of a context are in order of their numbers.
+    """Colors in order of hue, so that the states of a context are in order of their numbers."""
 
-    Attributes
-    ----------
-    hsl, lab : ndarray, shape (n, 3)
-        Hue, saturation and lightness; CIELAB.
-    apart : ndarray, shape (n, n)
-        CIEDE2000 of each two.
-    """
-
-    hsl: np.ndarray
+    hsl: np.ndarray  # n x 3: hue, saturation, lightness
     lab: np.ndarray
-    apart: np.ndarray
+    apart: np.ndarray  # n x n, CIEDE2000
 
 
 @cache

@@ -36,46 +36,22 @@ def color_world(
 ) -> Study:
     """Simulate the color game, its captions of three qualities, and its listeners.
 
-    Parameters
-    ----------
-    n_contexts : int
-        Contexts of the study, an even number: they come in twins, the same three colors with the
-        target and the first distractor exchanged. Twins of which one has no caption that its
-        listeners understood are left out, so there may be fewer.
-    n_listeners : int
-        Each judges every caption.
-    lapse : float
-        How often a listener picks a color blindly, 0 to 1.
-    n_rounds : mapping of str to int, optional
-        Rounds to learn from; default 3,000 ``train``, 500 ``dev``, 500 ``test``.
-    seed : int or Generator
-        Where the random numbers come from.
+    Contexts come in twins, the same three colors with the target and the first distractor
+    exchanged. Twins of which one has no caption that its listeners understood are left out, so
+    there may be fewer than `n_contexts`. `lapse` is how often a listener picks a color blindly.
 
-    Returns
-    -------
-    Study
-        Ids, systems, references and judgments as in
-        `nlgbench.datasets.comm_eval.load_comm_eval`, with the paper's filter as it is printed.
-        Beside it, ``fresh_success`` is what new listeners (``f1``, ...) made of every caption
-        that was kept, misleading ones, too: these judgments are not circular, and the release
-        has none such. ``related``: the rounds; ``context`` is the condition. No colors of
-        a round are those of another one, or of a context of the study. ``truth["states"]``, of
-        the study and of each split: a row per output and state: ``output_id``, ``state``,
-        ``is_target``, ``literal``, ``ideal``, ``success``: the probabilities of that state under
-        the words alone, for the ideal listener, and for one who lapses.
+    Ids, systems, references and judgments are as in `nlgbench.datasets.comm_eval.load_comm_eval`,
+    with the paper's filter as it is printed. Beside it, ``fresh_success`` is what new listeners
+    (``f1``, ...) made of every caption that was kept, misleading ones, too: these judgments are not
+    circular, and the release has none such. ``related``: the rounds to learn from; ``context`` is
+    the condition. No colors of a round are those of another one, or of a context of the study.
+    ``truth["states"]``, of the study and of each split: a row per output and state with
+    ``is_target``, ``literal``, ``ideal``, ``success``: the probabilities of that state under the
+    words alone, for the ideal listener, and for one who lapses.
 
-    Raises
-    ------
-    ValueError
-        If a number is too small, `n_contexts` is odd, `lapse` is no probability, or no twins are
-        left.
-
-    Notes
-    -----
     The colors are the 949 of the XKCD survey in Matplotlib; two of a context differ by at least 5
-    in CIEDE2000, and contexts are in turn close, split and far as
-    `nlgbench.datasets.color_contexts.conditions` has it. The constants named here are those of
-    `nlgbench.worlds.color_speech`.
+    in CIEDE2000, and contexts are in turn close (all three near), split (one distractor near the
+    target, the other far from both) and far. Constants are those of `color_speech`.
 
     A caption reads ``[comparative] word [not word]``, such as "darker blue not teal", or "color"
     for the word. It fits a color ``c`` as the product of its parts: a word by
@@ -92,14 +68,6 @@ def color_world(
     speaker round by Bayes with equal priors (Frank and Goodman 2012,
     doi:10.1126/science.1218633); no listener finds the target of such captions more often.
     Listeners draw a color from ``success = (1 - lapse) * ideal + lapse / 3``.
-
-    Examples
-    --------
-    >>> world = color_world(n_contexts=6, n_rounds={"train": 2}, seed=0)
-    >>> sorted(set(world.outputs["system"]))
-    ['ambiguous', 'descriptive', 'misleading']
-    >>> world.related["train"].outputs["context"].tolist()
-    ['close', 'split']
     """
     n_rounds = {"train": 3000, "dev": 500, "test": 500} if n_rounds is None else n_rounds
     if n_contexts < 2 or n_contexts % 2 or n_listeners < 1 or not 0 <= lapse <= 1:
@@ -161,16 +129,16 @@ def _study(
     found = picks == heard[["member"]].to_numpy()
     described = (heard["system"] == "descriptive").to_numpy()
     understood = heard["said"][described & (2 * found.sum(axis=1) > n_listeners)]
-    kept = rows["said"].isin(understood) | (rows["system"] == "ambiguous")
-    references = rows[kept & (rows["system"] == "descriptive")]
+    chosen = rows["said"].isin(understood) | (rows["system"] == "ambiguous")
+    references = rows[chosen & (rows["system"] == "descriptive")]
     known = set(zip(references["item_id"], references["text"], strict=True))
     repeats = np.array([key in known for key in zip(rows["item_id"], rows["text"], strict=True)])
     triples = rows[_COLORS].to_numpy()
-    parted = palette().apart[triples[:, 0], triples[:, 1]] >= NEAR
-    kept &= ~(repeats & (rows["system"] == "ambiguous"))
-    kept &= ~(repeats & (rows["system"] == "misleading") & parted)
+    far = palette().apart[triples[:, 0], triples[:, 1]] >= NEAR
+    chosen &= ~(repeats & (rows["system"] == "ambiguous"))
+    chosen &= ~(repeats & (rows["system"] == "misleading") & far)
     both = references.groupby("pair")["member"].nunique() == 2
-    rows = rows[kept & rows["pair"].isin(both.index[both])]
+    rows = rows[chosen & rows["pair"].isin(both.index[both])]
     if rows.empty:
         raise ValueError(
             "no twins have captions that their listeners understood: the world needs more contexts "
@@ -187,17 +155,14 @@ def _study(
     judgments = judgments[judgments["output_id"].isin(rows["output_id"])]
     outputs = rows.assign(is_human=True, context=rows["item_id"])
     references = references.assign(reference_id=references["output_id"])
-    checked = {
-        name: schema.typed(frame[schema.columns(name)], name)
-        for name, frame in {
-            "outputs": outputs,
-            "references": references,
-            "judgments": judgments,
-        }.items()
-    }
     items = rows.drop_duplicates("item_id")
-    contexts = context_rows(items["item_id"].tolist(), _target_first(items))
-    return {**checked, "contexts": contexts, "truth": {"states": _truth(rows, lapse)}}
+    return {
+        "outputs": schema.typed(outputs, "outputs"),
+        "references": schema.typed(references, "references"),
+        "judgments": schema.typed(judgments, "judgments"),
+        "contexts": context_rows(items["item_id"].tolist(), _target_first(items)),
+        "truth": {"states": _truth(rows, lapse)},
+    }
 
 
 def _judged(rows: pd.DataFrame, letter: str, values: np.ndarray, dimension: str) -> pd.DataFrame:

@@ -22,29 +22,13 @@ SYSTEMS = (
 def compared_reviews(*, n_outputs: int = 150, seed: int = 0) -> Study:
     """Simulate reviews of ten systems that five annotators rated, and what comparators need beside.
 
-    Parameters
-    ----------
-    n_outputs : int
-        Of each system, and as many human ones.
-    seed : int
-        Where the random numbers come from.
-
-    Returns
-    -------
-    Study
-        Reviews answer to nothing: contexts are empty, so that any two can be compared.
-        ``related["human"]`` and ``["human_again"]`` are a thousand more human reviews each, for a
-        small language model to learn to write from. ``related["many"]`` are a thousand outputs of
-        each system; its ``truth["outputs"]`` is the quality of each (output_id, quality: nats per
-        token under the grammar of people's reviews). ``truth["systems"]`` (system, quality) is the
-        mean over 4,000 texts of each system; ``truth["pairs"]`` (system_a, system_b, wins) the
-        share of such texts in which a is better than b's, less the share in which it is worse.
-
-    Examples
-    --------
-    >>> study = compared_reviews(n_outputs=10)
-    >>> study.truth["systems"].sort_values("quality")["system"].iloc[0], sorted(study.related)
-    ('bigram_t1.0', ['human', 'human_again', 'many'])
+    Reviews answer to nothing: contexts are empty, so that any two can be compared.
+    ``related["human"]`` and ``["human_again"]`` are a thousand more human reviews each, for a small
+    language model to learn to write from. ``related["many"]`` are a thousand outputs of each
+    system; its ``truth["outputs"]`` is the quality of each (nats per token under the grammar of
+    people's reviews). ``truth["systems"]`` is the mean over 4,000 texts of each system;
+    ``truth["pairs"]`` (system_a, system_b, wins) the share of such texts in which a is better than
+    b's, less the share in which it is worse.
     """
     study = simulate(
         "reviews", systems=SYSTEMS, n_outputs=n_outputs, n_annotators=5, n_truth=0, seed=seed

@@ -33,47 +33,13 @@ def review_crowd(
 ) -> Study:
     """Simulate a study laid out as Judge the Judges: votes "real" or "fake" on short reviews.
 
-    Parameters
-    ----------
-    systems : sequence of str, or mapping of str to system
-        Names of `REVIEW_SYSTEMS`, or systems of your own. Default: twelve.
-    n_outputs : int
-        Outputs of every system; there are as many human ones as of all systems together.
-    n_votes : int
-        Annotators of each HIT, who do no other.
-    per_hit : int
-        Outputs in a HIT, half of them human, in random order; even.
-    n_truth : int
-        Texts of each class from which the truth is computed; 0 leaves it out.
-    seed : int or Generator
-        Where the random numbers come from.
+    There are as many human outputs as of all systems together, each an item of its own, in the
+    order of the HITs, as the release has them; in each HIT (``group_id``) half are human. `n_votes`
+    annotators judge a HIT, who do no other. ``truth["systems"]`` is that of `vote_truth`.
 
-    Returns
-    -------
-    Study
-        It has outputs (each an item of its own, no context) and judgments (dimension
-        ``real_or_fake``, 1 real, 0 fake; ``group_id`` is the HIT), in the order of the HITs, as
-        the release has them. ``truth["systems"]`` is that of `vote_truth`, for ``human`` and every
-        system.
-
-    Raises
-    ------
-    ValueError
-        When a number is too small, HITs cannot be filled, or a system is unknown or called "human".
-
-    Notes
-    -----
     The design is that of Garbacea et al. (2019), section 3.3.1, doi:10.18653/v1/D19-1409: 12
     systems, 150 outputs of each, 180 HITs of 20 for 5 annotators. Which HIT an output is in is
     drawn at random. Annotators are those of `nlgbench.worlds.annotators`: real is what is typical.
-
-    Examples
-    --------
-    >>> world = review_crowd(systems=["memorizer_50", "corrupted_0.5"], n_outputs=100, seed=0)
-    >>> len(world.outputs), len(world.judgments)
-    (400, 2000)
-    >>> world.truth["systems"][["system", "quality"]].round(2).to_numpy().tolist()
-    [['human', 0.76], ['memorizer_50', 0.78], ['corrupted_0.5', 0.41]]
     """
     for_training, for_texts, for_hits, for_votes, for_truth = np.random.default_rng(seed).spawn(5)
     if not isinstance(systems, Mapping):
@@ -106,11 +72,11 @@ def review_crowd(
         [
             annotators.judge(
                 annotators.hire(n_votes, seed=for_votes),
-                felt,
+                typical,
                 dimension="real_or_fake",
                 seed=for_votes,
             ).T.ravel()
-            for felt in _typicality(outputs["text"].tolist()).reshape(n_hits, per_hit)
+            for typical in _typicality(outputs["text"].tolist()).reshape(n_hits, per_hit)
         ]
     )
     judgments = pd.DataFrame(
@@ -146,44 +112,15 @@ def vote_truth(
 ) -> pd.DataFrame:
     """Compute what the crowd says of systems in the population of outputs and annotators.
 
-    Parameters
-    ----------
-    systems : mapping of str to system
-        As `review_systems` gives them.
-    n_votes : int
-        Of the majority; a tie counts as fake.
-    n_truth : int
-        Texts of each system.
-    seed : int or Generator
-        Where the texts come from.
+    Rows ``human`` and every system; four expectations over texts, each with its Monte Carlo
+    standard error in ``*_se`` (0 where all texts are enumerated): ``quality``, share of votes
+    "real" (H1 accuracy is this for human and 1 minus this for a system); ``majority_quality``,
+    share of outputs that the majority takes for real, a tie counting as fake (likewise H2);
+    ``agreement``, probability that two annotators of one output agree; ``inside``, share of texts
+    that the reference can write. ``logprob_per_token`` is the mean of log p_ref over texts inside.
 
-    Returns
-    -------
-    DataFrame
-        Rows ``human`` and every system: system, is_human, then four expectations over
-        texts, each with its Monte Carlo standard error in ``*_se`` (0 where all texts are
-        enumerated): ``quality``, share of votes "real" (0 to 1; H1 accuracy is this for human and 1
-        minus this for a system); ``majority_quality``, share of outputs that the majority takes
-        for real (likewise H2); ``agreement``, probability that two annotators of one output agree;
-        ``inside``, share of texts that the reference can write. Then ``logprob_per_token``
-        (nats), the mean of log p_ref per token over texts inside; NaN where there is none.
-
-    Raises
-    ------
-    ValueError
-        When `n_truth` is below 2.
-
-    Notes
-    -----
-    Given its typicality T a text gets a vote "real" with probability
-    ``c / 2 + (1 - c) Phi((T - 2) / sqrt(s_b^2 + s_e^2))``, where c is the share of careless
-    annotators and s_b, s_e the standard deviations of leniency and noise: exact over annotators.
-    An output's annotators are independent, so its votes are binomial.
-
-    Examples
-    --------
-    >>> vote_truth({}, n_truth=2000, seed=0)["inside"].tolist()
-    [1.0]
+    Exact over annotators, by `probability_real`. An output's annotators are independent, so its
+    votes are binomial.
     """
     if n_truth < 2:
         raise ValueError(f"n_truth must be at least 2. Got {n_truth}.")
@@ -210,12 +147,10 @@ def vote_truth(
         row: dict[str, object] = {"system": name, "is_human": name == "human"}
         for quantity, value in values.items():
             row[quantity] = float(np.average(value, weights=weights))
-            error = 0.0 if exact else float(value.std(ddof=1) / np.sqrt(n_truth))
-            row[f"{quantity}_se"] = error
-        some = inside.any()
-        row["logprob_per_token"] = (
-            float(np.average(logprob[inside], weights=weights[inside])) if some else float("nan")
-        )
+            row[f"{quantity}_se"] = 0.0 if exact else float(value.std(ddof=1) / np.sqrt(n_truth))
+        row["logprob_per_token"] = np.nan
+        if inside.any():
+            row["logprob_per_token"] = float(np.average(logprob[inside], weights=weights[inside]))
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -223,20 +158,8 @@ def vote_truth(
 def probability_real(typical: Floats) -> Floats:
     """Give the probability that an annotator drawn at random votes "real".
 
-    Parameters
-    ----------
-    typical : ndarray
-        As `annotators.typicality` gives it.
-
-    Returns
-    -------
-    ndarray
-        Between 0 and 1, over leniency, noise and who is careless.
-
-    Examples
-    --------
-    >>> probability_real(np.array([2.0])).tolist()
-    [0.5]
+    Of typicality T it is ``c / 2 + (1 - c) Phi((T - 2) / sqrt(s_b^2 + s_e^2))``, where c is the
+    share of careless annotators and s_b, s_e the standard deviations of leniency and noise.
     """
     careful = norm.cdf((typical - REAL_ABOVE) / np.hypot(BIAS_SD, NOISE_SD))
     return np.asarray(CARELESS / 2 + (1 - CARELESS) * careful)

@@ -34,37 +34,12 @@ def gaussian_world(
 ) -> Study:
     """Simulate a study in which human and system outputs are two Gaussian classes.
 
-    Parameters
-    ----------
-    n_outputs : int
-        Outputs of each class: human ones, and as many of every system.
-    n_annotators : int
-        Each judges every output.
-    systems : mapping of str to (float, float), optional
-        For each system, how far its outputs lie below the human ones in mean judgment, and above
-        them in log-probability per token (nats). Default: `ANNEALED`, three temperatures.
-    shared_by_item : float
-        Share of the variance of quality that all outputs of an item have in common, 0 to 1: how
-        hard the item is. It leaves each class as it is, and so the truth.
-    seed : int or Generator
-        Where the random numbers come from.
+    `systems` says how far outputs of each lie below the human ones in mean judgment, and above them
+    in log-probability per token (nats). `shared_by_item` is the share of the variance of quality
+    that all outputs of an item have in common, 0 to 1: how hard the item is; it leaves each class
+    as it is, and so the truth. Texts are placeholders that say so; log-probabilities are of the
+    same human outputs under each system's model, and of each system's outputs under its own.
 
-    Returns
-    -------
-    Study
-        It has outputs (texts are placeholders that say so), judgments (real-valued,
-        dimension "typicality") and logprobs: the same human outputs under each system's model, and
-        each system's outputs under its own. ``truth["systems"]`` has, for each system, huse,
-        huse_q (0 to 1, higher is better) and huse_d, in the limit of infinitely many outputs.
-
-    Raises
-    ------
-    ValueError
-        When a number is below 1, there is no system, or one is called "human", or
-        `shared_by_item` is not between 0 and 1.
-
-    Notes
-    -----
     Log-probability per token and mean judgment are Gaussian with one covariance in both classes,
     so the optimal error is ``Phi(-Delta / 2)``, where ``Delta`` is the Mahalanobis distance of the
     class means; with the judgment alone it is ``Phi(-|d| / (2 sigma))``. HUSE and HUSE-Q are twice
@@ -73,15 +48,6 @@ def gaussian_world(
     output, leniencies shift all means alike; the mean noise is part of ``sigma``. Equal
     covariances are a convenience: real judgments are discrete, and their spread differs between
     classes.
-
-    Examples
-    --------
-    >>> world = gaussian_world(seed=0)
-    >>> world.truth["systems"].round(2)
-      system  huse  huse_q  huse_d
-    0   t1.0  0.53    0.57    0.96
-    1   t0.7  0.48    0.85    0.63
-    2   t0.5  0.24    0.94    0.30
     """
     systems = ANNEALED if systems is None else systems
     if min(n_outputs, n_annotators, len(systems)) < 1 or "human" in systems:

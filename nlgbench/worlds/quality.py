@@ -13,26 +13,11 @@ OUTSIDE = INVALID_NATS
 
 
 def true_quality(texts: Sequence[str]) -> Floats:
-    """Say how good texts are: their log-probability per token under the reference.
+    """Say how good texts are: their log-probability per token (nats) under the reference.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        Of the world of reviews, or outside of it.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Nats per token, higher is better. A text that the grammar cannot write counts as -2.85, at
-        which annotators find it invalid: its log-probability is minus infinity, and one such text
-        would drown all others of its system in a mean.
-
-    Examples
-    --------
-    >>> from nlgbench.generators.reviews import review_grammar
-    >>> good = review_grammar().sample(100, seed=0)
-    >>> true_quality([*good, "zip zip"]).round(2)[[0, -1]].tolist()
-    [-1.94, -2.85]
+    A text that the grammar cannot write counts as -2.85, at which annotators find it invalid: its
+    log-probability is minus infinity, and one such text would drown all others of its system in a
+    mean.
     """
     listed = list(texts)
     if not listed:
@@ -45,33 +30,9 @@ def true_quality(texts: Sequence[str]) -> Floats:
 def true_comparisons(
     pairs: pd.DataFrame, quality: pd.Series, *, accuracy: float = 0.8
 ) -> pd.DataFrame:
-    """Compare outputs as a comparator does that is right with a known probability.
+    """Compare outputs as a comparator does that prefers the better text with a known probability.
 
-    Parameters
-    ----------
-    pairs : DataFrame
-        output_a, output_b.
-    quality : Series
-        The true one, by output_id; higher is better.
-    accuracy : float
-        Probability that it prefers the better text; above .5, at most 1.
-
-    Returns
-    -------
-    DataFrame
-        ``comparisons`` by comparator ``truth@ACCURACY``. Texts of equal quality tie.
-
-    Raises
-    ------
-    ValueError
-        When accuracy is out of range.
-
-    Examples
-    --------
-    >>> pairs = pd.DataFrame({"output_a": ["a"], "output_b": ["b"]})
-    >>> found = true_comparisons(pairs, pd.Series({"a": -1.5, "b": -2.9}))
-    >>> found[["comparator", "prob_a", "prob_b"]].round(2).values
-    array([['truth@0.8', 0.8, 0.2]], dtype=object)
+    ``comparisons`` by comparator ``truth@ACCURACY``. Texts of equal quality tie.
     """
     if not 0.5 < accuracy <= 1:
         raise ValueError(f"accuracy must lie above .5, and be at most 1. Got {accuracy}.")

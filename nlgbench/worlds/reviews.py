@@ -29,7 +29,7 @@ __all__ = [
     "write_reviews",
 ]
 
-#: Crews, besides the study's own, over which the truth is given.
+#: Samples of annotators, besides the study's own, over which the truth is given.
 N_CREWS = 20
 
 
@@ -42,28 +42,7 @@ def _own_logprob(system: System | Retrieval, texts: list[str], about: list[str])
 def write_reviews(
     system: System | Retrieval, about: list[str], *, seed: int | np.random.Generator
 ) -> list[str]:
-    """Let a system write a review for each context.
-
-    Parameters
-    ----------
-    system : system
-        As from `review_systems`. Retrieval answers to the contexts; others do not read them.
-    about : list of str
-        Contexts, as from `reviews.contexts`.
-    seed : int or Generator
-        Where the random numbers come from. Retrieval draws none.
-
-    Returns
-    -------
-    list of str
-        As many texts.
-
-    Examples
-    --------
-    >>> system = review_systems(["grammar_t0.5"], seed=0)["grammar_t0.5"]
-    >>> len(write_reviews(system, ["kettle lid", "phone screen"], seed=0))
-    2
-    """
+    """Let a system write a review for each context; retrieval alone reads them."""
     if isinstance(system, Retrieval):
         return system.respond(about)
     return system.sample(len(about), seed=seed)
@@ -72,26 +51,8 @@ def write_reviews(
 def review_draws(system: System | Retrieval, texts: list[str], about: list[str]) -> truth.Draws:
     """Look up the exact probabilities of reviews, under the reference and under a system.
 
-    Parameters
-    ----------
-    system : system
-        As from `review_systems`.
-    texts : list of str
-        Drawn from the reference or from the system: probabilities of both may not be 0.
-    about : list of str
-        The context of each text. Only retrieval's probabilities are given it.
-
-    Returns
-    -------
-    Draws
-        What `truth.population_scores` and `truth.theorem1_bound` take.
-
-    Examples
-    --------
-    >>> system = review_systems(["grammar_t1.0"], seed=0)["grammar_t1.0"]
-    >>> texts = system.sample(2, seed=0)
-    >>> review_draws(system, texts, ["", ""]).human.round(6).tolist()  # anyone's guess
-    [0.5, 0.5]
+    Texts are drawn from one of the two: probabilities of both may not be 0. Only retrieval's
+    probabilities are given the context.
     """
     grammar = review_grammar()
     decisions = grammar.parse(texts)
@@ -137,71 +98,39 @@ def review_world(
 ) -> Study:
     """Simulate a study of short product reviews in which every probability is known.
 
-    Parameters
-    ----------
-    systems : sequence of str, or mapping of str to system, optional
-        Names of `REVIEW_SYSTEMS` (default: all), or systems of your own.
-    n_outputs : int
-        Outputs of each class: human ones, and as many of every system.
-    n_annotators : int
-        Each judges every output.
-    dimensions : sequence of str
-        ``"typicality"`` (ratings 0 to 5), ``"real_or_fake"`` (1 real, 0 fake), or both.
-    n_truth : int
-        Texts of each class from which the truth is computed; 0 leaves it out.
-    seed : int or Generator
-        Where the random numbers come from.
-
-    Returns
-    -------
-    Study
-        It has outputs, judgments and logprobs (the same human outputs under each system's
-        model, and each system's outputs under its own). ``truth["systems"]`` has a row per system:
-        system, then l_star (1 - TV), l_star_limit, huse, huse_limit, huse_q, huse_d, each with
-        its Monte Carlo standard error in ``*_se`` (0 where enumerated); see
-        `nlgbench.worlds.truth.population_scores`. It is that of typicality, and of this study's
-        annotators, of whom ``n_careless`` do not read. Beside it stands the truth over `N_CREWS`
-        other crews of as many: huse_crews (the mean), huse_crews_sd, huse_crews_min,
-        huse_crews_max, and the same of huse_q and huse_d; see `nlgbench.worlds.truth.over_crews`.
-
-    Raises
-    ------
-    ValueError
-        When a number is too small, or a system is unknown or called "human".
-
-    Notes
-    -----
     Human outputs are drawn from the reference, the grammar of `nlgbench.generators.reviews`. An
     item is a human review and what it is about (product and aspect, the context); a system's
     output for the item is drawn independently of that, as in language modeling. Retrieval alone
     reads the context; its log-probability given the context is 0 or minus infinity, which HUSE
     floors at one nat per token below, and its truth is conditional, too (eq. 2 of Hashimoto, Zhang
     and Liang 2019, doi:10.18653/v1/N19-1169, averaged over contexts). Annotators rate the text, not
-    whether it goes with the context.
+    whether it goes with the context. Log-probabilities are of the same human outputs under each
+    system's model, and of each system's outputs under its own.
 
-    How many annotators are careless is left to chance, as it is to a study that recruits: the
-    score that a study estimates is that of its own crew, and depends on who came. With exactly a
-    tenth in every crew the spread over crews would look smaller than it is.
+    ``truth["systems"]`` has a row per system: l_star (1 - TV), l_star_limit, huse, huse_limit,
+    huse_q, huse_d, each with its Monte Carlo standard error in ``*_se`` (0 where enumerated); see
+    `truth.population_scores`. It is that of typicality, and of this study's annotators, of whom
+    ``n_careless`` do not read. Beside it stands the truth over `N_CREWS` other samples of as many
+    annotators: huse_crews (the mean), huse_crews_sd, huse_crews_min, huse_crews_max, and the same
+    of huse_q and huse_d; see `truth.over_crews`.
+
+    How many annotators are careless is left to chance, as it is to a study that recruits: the score
+    that a study estimates is that of its own annotators, and depends on who came. With exactly a
+    tenth in every sample the spread over samples would look smaller than it is.
 
     Typicality is a linear function of log p_ref per token, so the best boundary, p_ref =
     p_system, is a curve in HUSE's own features (a line before ratings are cut at 0 and 5).
-
-    Examples
-    --------
-    >>> world = review_world(systems=["grammar_t0.5", "memorizer_50"], n_truth=2000, seed=0)
-    >>> world.truth["systems"][["system", "l_star", "huse_q"]].round(1)
-             system  l_star  huse_q
-    0  grammar_t0.5     0.1     0.6
-    1  memorizer_50     0.0     0.9
     """
     rng = np.random.default_rng(seed)
     for_training, for_crew, for_humans, for_truth = rng.spawn(4)
     if not isinstance(systems, Mapping):
         systems = review_systems(systems, seed=for_training)
-    if min(n_outputs, n_annotators, len(systems)) < 1 or n_truth < 0 or "human" in systems:
+    too_few = min(n_outputs, n_annotators, len(systems)) < 1
+    if too_few or n_truth < 0 or n_truth == 1 or "human" in systems:
         raise ValueError(
             "a world needs at least 1 output per class, 1 annotator and 1 system, none called "
-            f"'human'. Got n_outputs={n_outputs}, n_annotators={n_annotators}, n_truth={n_truth}, "
+            "'human', and no or at least 2 texts per class for the truth. Got "
+            f"n_outputs={n_outputs}, n_annotators={n_annotators}, n_truth={n_truth}, "
             f"systems={list(systems)}."
         )
     grammar = review_grammar()
@@ -261,20 +190,8 @@ def review_world(
 def annotator_samples(truth: pd.DataFrame) -> pd.DataFrame:
     """Set the truth for a study's own annotators beside that for others.
 
-    Parameters
-    ----------
-    truth : DataFrame
-        ``truth["systems"]`` of a simulated study of reviews.
+    ``own`` is with this study's annotators, the others over `N_CREWS` samples of as many.
 
-    Returns
-    -------
-    DataFrame
-        A row per system and score (huse, huse_q, huse_d; higher is better): ``system``, ``score``,
-        ``own`` (with this study's annotators), then ``mean``, ``sd``, ``min``, ``max`` over
-        `N_CREWS` other samples of as many annotators.
-
-    Examples
-    --------
     >>> world = review_world(systems=["grammar_t0.5"], n_outputs=5, n_truth=2000, seed=0)
     >>> annotator_samples(world.truth["systems"]).round(2)
              system   score   own  mean    sd   min   max

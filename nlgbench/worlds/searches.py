@@ -19,33 +19,22 @@ from nlgbench.worlds.quality import true_quality
 
 @dataclass(frozen=True, eq=False)
 class Searches:
-    """Models to choose between, and what evaluators may learn from.
+    """Models to choose between, and what evaluators may learn from."""
 
-    Parameters
-    ----------
-    models : DataFrame
-        A row per checkpoint: system, model, progress (share of training done), perplexity (of
-        held-out human texts), group (what is chosen within), kind (``search``, ``stopping`` or
-        ``development``), and its settings.
-    to_judge : DataFrame
-        ``outputs`` of the models that are chosen between, with group.
-    training : Study
-        Human texts, and machines' with judgments; none of its texts was written by a model that is
-        chosen between, too. ``related["human"]`` are all human texts, as references.
-    checkpoints : DataFrame or None
-        What development models' checkpoints wrote, for weak supervision.
-    truth : DataFrame or None
-        `models` with quality (mean, nats per token), se, copied (share of its texts that are
-        training texts).
-    n_left_out : int
-        Texts that were left out of training.
-    """
-
+    #: A row per checkpoint: system, model, progress (share of training done), perplexity (of
+    #: held-out human texts), group (what is chosen within), kind (search, stopping, development),
+    #: and its settings.
     models: pd.DataFrame
+    #: ``outputs`` of the models that are chosen between, with group.
     to_judge: pd.DataFrame
+    #: Human texts, and machines' with judgments; none of its texts was written by a model that is
+    #: chosen between, too. ``related["human"]`` are all human texts, as references.
     training: Study
+    #: What development models' checkpoints wrote, for weak supervision.
     checkpoints: pd.DataFrame | None
+    #: `models` with quality (mean, nats per token), se, copied (share of texts from training).
     truth: pd.DataFrame | None
+    #: Texts that were left out of training.
     n_left_out: int
 
 
@@ -62,42 +51,11 @@ def simulate_searches(
 ) -> Searches:
     """Train small recurrent models on reviews whose true quality is known.
 
-    Parameters
-    ----------
-    n_groups : int
-        Searches, and trainings to stop.
-    n_choices : int
-        Settings in each search, drawn at random.
-    n_sentences : int
-        Human reviews that each group's models learn from.
-    n_checkpoints : int
-        Of each training that is to be stopped, one per epoch.
-    n_judged : int
-        Texts of each model that evaluators see.
-    n_truth : int
-        Further texts of each, from which the truth is estimated.
-    n_jobs : int
-        Processes.
-    seed : int or Generator
-        Where the random numbers come from.
-
-    Returns
-    -------
-    Searches
-        Four development models, with ten checkpoints each, are what evaluators learn from: 400 of
-        their texts are rated by 20 annotators. The truth is the mean log-probability per token
-        under the grammar that writes the human reviews; texts that break it count -2.85 nats.
-
-    Raises
-    ------
-    ImportError
-        Without torch; it names the extra.
-
-    Examples
-    --------
-    >>> size = {"n_groups": 1, "n_choices": 2, "n_checkpoints": 2, "n_judged": 5, "n_truth": 5}
-    >>> simulate_searches(n_sentences=20, n_jobs=1, **size).models.groupby("kind").size().to_dict()
-    {'development': 40, 'search': 2, 'stopping': 2}
+    `n_groups` searches of `n_choices` settings drawn at random, and as many trainings to stop, with
+    a checkpoint per epoch. Four development models, with ten checkpoints each, are what evaluators
+    learn from: 400 of their texts are rated by 20 annotators. The truth, from `n_truth` further
+    texts of each model, is the mean log-probability per token under the grammar that writes the
+    human reviews; texts that break it count -2.85 nats.
     """
     from nlgbench.generators.workshop import random_settings
 
@@ -150,28 +108,9 @@ def stop_one_model(
 ) -> Searches:
     """Train one language model on the human texts of a study, to be stopped.
 
-    Parameters
-    ----------
-    study : Study
-        With human and machine texts that answer to nothing, and judgments. A thousand human texts
-        (three fifths, where there are few) are learned from, 300 (a fifth) give the perplexity, the
-        rest is what evaluators know of people.
-    n_checkpoints : int
-        Of the training, one per epoch.
-    n_judged : int
-        Texts of each checkpoint that evaluators see.
-    seed : int or Generator
-        Where the random numbers come from.
-
-    Returns
-    -------
-    Searches
-        Without truth, and without checkpoints to learn from.
-
-    Raises
-    ------
-    ImportError
-        Without torch; it names the extra.
+    The study's texts answer to nothing. A thousand human ones (three fifths, where there are few)
+    are learned from, 300 (a fifth) give the perplexity, the rest is what evaluators know of people.
+    There is no truth, and there are no checkpoints to learn from.
     """
     rng = np.random.default_rng(seed)
     people = study.outputs[study.outputs["is_human"]].drop_duplicates("text")

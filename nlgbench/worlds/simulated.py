@@ -47,12 +47,12 @@ def simulate(
     **world
         ``reviews``: systems (names of `nlgbench.worlds.reviews.REVIEW_SYSTEMS`, a mapping of name
         to system, or a function that gives one of the seed), n_outputs (of each class, 100),
-        n_annotators (20), dimensions
-        (("typicality",); "real_or_fake"). ``crowd``: systems, n_outputs (of each system, 150),
-        n_votes (of an output, 5), per_hit (outputs of a HIT, 20). ``colors``: n_contexts (120),
-        n_listeners (3), lapse (how often a listener picks blindly, .1), n_rounds (rounds of
-        ``train``, ``dev``, ``test`` to learn from). ``gaussian``: systems (name -> shifts of
-        quality and likelihood), n_outputs (100), n_annotators (20), shared_by_item (0).
+        n_annotators (20), dimensions (("typicality",); "real_or_fake"). ``crowd``: systems,
+        n_outputs (of each system, 150), n_votes (of an output, 5), per_hit (outputs of a HIT, 20).
+        ``colors``: n_contexts (120), n_listeners (3), lapse (how often a listener picks blindly,
+        .1), n_rounds (rounds of ``train``, ``dev``, ``test`` to learn from). ``gaussian``: systems
+        (name -> shifts of quality and likelihood), n_outputs (100), n_annotators (20),
+        shared_by_item (0).
 
     Returns
     -------
@@ -80,12 +80,8 @@ def simulate(
         world["n_truth"] = n_truth
     if callable(world.get("systems")):
         world["systems"] = world["systems"](seed)
-    study = _WORLDS[name](seed=seed, **world)
-    return straight_from(study, _origin(name, seed))
-
-
-def _origin(name: str, seed: int | np.random.Generator) -> str:
-    return f"simulated:{name}" + (f" seed={seed}" if isinstance(seed, int) else "")
+    shown = f" seed={seed}" if isinstance(seed, int) else ""
+    return straight_from(_WORLDS[name](seed=seed, **world), f"simulated:{name}{shown}")
 
 
 def open_study(

@@ -18,23 +18,10 @@ _FAST: dict[str, Any] = {"epochs": 8, "units": 64, "batch_size": 64, "learning_r
 def sweep_systems(seed: int) -> dict[str, System | Retrieval]:
     """Give systems at falling temperatures, whose every probability is known.
 
-    Parameters
-    ----------
-    seed : int
-        Of what they learn from, and of training.
-
-    Returns
-    -------
-    dict of str to system
-        ``leaky_t*`` (the grammar that misspells), ``trigram_t*``, and, where torch is installed,
-        ``recurrent_t*`` and ``recurrent_p0.95`` (at t = 1, cut at each step to the likeliest words
-        that hold .95 of the probability). For ``simulate("reviews", systems=sweep_systems)``: they
-        are then trained with the world's seed.
-
-    Examples
-    --------
-    >>> sorted(sweep_systems(0))[:4]
-    ['leaky_t0.5', 'leaky_t0.7', 'leaky_t0.9', 'leaky_t1.0']
+    ``leaky_t*`` (the grammar that misspells), ``trigram_t*``, and, where torch is installed,
+    ``recurrent_t*`` and ``recurrent_p0.95`` (at t = 1, cut at each step to the likeliest words that
+    hold .95 of the probability). For ``simulate("reviews", systems=sweep_systems)``: they are then
+    trained with the world's seed.
     """
     names = [f"leaky_t{t}" for t in (1.0, 0.9, 0.7, 0.5)]
     systems = review_systems([*names, *(f"trigram_t{t}" for t in TEMPERATURES)], seed=seed)
@@ -49,22 +36,6 @@ def sweep_systems(seed: int) -> dict[str, System | Retrieval]:
     return systems
 
 
-def greedy_systems(seed: int | np.random.Generator = 0) -> dict[str, System | Retrieval]:
-    """Give the grammar at t = .1, which says likely things alone, as a beam search does.
-
-    Parameters
-    ----------
-    seed : int or Generator
-        Of no effect: nothing is learned.
-
-    Returns
-    -------
-    dict of str to system
-        ``grammar_t0.1``, as `sweep_systems`.
-
-    Examples
-    --------
-    >>> list(greedy_systems())
-    ['grammar_t0.1']
-    """
+def greedy_systems(_: int | np.random.Generator = 0) -> dict[str, System | Retrieval]:
+    """Give the grammar at t = .1, which says likely things alone, as a beam search does."""
     return {"grammar_t0.1": review_grammar().annealed(0.1)}

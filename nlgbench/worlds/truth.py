@@ -15,20 +15,11 @@ _N_LEVELS = 400  # levels of typicality at which the distribution of judgments i
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Texts drawn from one class, as their exact probabilities.
+    """Texts drawn from one class, as their exact probabilities."""
 
-    Attributes
-    ----------
-    reference, system : ndarray of shape (n,)
-        Log-probability per token (nats) under the reference, as annotators see it, and under the
-        system.
-    human : ndarray of shape (n,)
-        ``p_ref / (p_ref + p_system)`` given the context: the probability that the text is human.
-    """
-
-    reference: Floats
-    system: Floats
-    human: Floats
+    reference: Floats  # nats per token, as annotators see it
+    system: Floats  # nats per token
+    human: Floats  # p_ref / (p_ref + p_system) given the context
 
 
 def probability_human(logprob_ref: Floats, logprob_system: Floats) -> Floats:
@@ -41,53 +32,48 @@ def vote_error(human: Floats, votes_human: Floats) -> Floats:
     return 2 * (human * (1 - votes_human) + (1 - human) * votes_human)
 
 
-def _majority(human: Floats, n_neighbors: int) -> Floats:
-    """Probability that independent neighbors, human with these probabilities, vote human or tie."""
-    return np.asarray(binom.sf((n_neighbors + 1) // 2 - 1, n_neighbors, human))
+def _majority(human: Floats) -> Floats:
+    """Probability that 16 independent neighbors, human with these ones, vote human or tie."""
+    return np.asarray(binom.sf(7, 16, human))
 
 
-def population_scores(
-    reference: Draws, system: Draws, crew: Crew, *, n_neighbors: int = 16
-) -> dict[str, float]:
+def population_scores(reference: Draws, system: Draws, crew: Crew) -> dict[str, float]:
     """Compute L*, HUSE, HUSE-Q and HUSE-D in the limit of infinitely many outputs.
 
-    ``l_star`` = 1 - TV = E[2 min(h, 1 - h)], where h is the exact probability that a text is
-    human and the mean is over both classes (Hashimoto, Zhang and Liang 2019, eq. 2 and proposition
-    2, doi:10.18653/v1/N19-1169). ``huse`` and ``huse_q`` are twice the error of the best rule that
-    sees the log-probability per token under the system together with this crew's mean judgment, or
-    the latter alone. ``_limit`` is twice the error of a vote of k neighbors that are each human
-    with exactly the probability at the text's place, a tie saying human: what k-NN tends to as
-    outputs get dense, where no two share their features.
+    ``l_star`` = 1 - TV = E[2 min(h, 1 - h)], where h is the exact probability that a text is human
+    and the mean is over both classes (Hashimoto, Zhang and Liang 2019, eq. 2 and proposition 2,
+    doi:10.18653/v1/N19-1169). ``huse`` and ``huse_q`` are twice the error of the best rule that
+    sees the log-probability per token under the system together with these annotators' mean
+    judgment, or the latter alone. ``_limit`` is twice the error of a vote of k = 16 neighbors that
+    are each human with exactly the probability at the text's place, a tie saying human: what k-NN
+    tends to as outputs get dense, where no two share their features.
 
     The probability of "human" given features is the mean of h over texts with these features. It
     takes bins of the log-probability with equally many texts, and in each the exact distribution
-    of the crew's ratings. It is learned on one half of the texts and its error measured on the
+    of the sum of ratings. It is learned on one half of the texts and its error measured on the
     other, both ways, so noise and bins can raise ``huse`` and ``huse_q`` a little but not lower
     them.
     """
-    loss = _losses(reference, system, crew, n_neighbors)
     scores = {}
-    for name, values in loss.items():
+    for name, values in _losses(reference, system, crew).items():
         scores[name], scores[f"{name}_se"] = _mean(values)
     return scores
 
 
-def _losses(
-    reference: Draws, system: Draws, crew: Crew, n_neighbors: int = 16
-) -> dict[str, Floats]:
+def _losses(reference: Draws, system: Draws, crew: Crew) -> dict[str, Floats]:
     """Give each text's share of every score."""
     human, level, levels, likelihood = _placed(reference, system)
     given_level = sum_distribution(crew, levels)
     loss = {
         "l_star": 2 * np.minimum(human, 1 - human),
-        "l_star_limit": vote_error(human, _majority(human, n_neighbors)),
+        "l_star_limit": vote_error(human, _majority(human)),
     }
     for name, bins in {"huse": likelihood, "huse_q": np.zeros_like(likelihood)}.items():
         best, vote = np.empty(len(human)), np.empty(len(human))
         for test, share in _learned(human, level, given_level, bins):
             at = (level[test], bins[test])
             best[test] = (given_level @ (share >= 0.5).T)[at]
-            vote[test] = (given_level @ _majority(share, n_neighbors).T)[at]
+            vote[test] = (given_level @ _majority(share).T)[at]
         loss[name] = vote_error(human, best)
         if name == "huse":
             loss["huse_limit"] = vote_error(human, vote)
@@ -112,13 +98,11 @@ def _learned(
 def over_crews(reference: Draws, system: Draws, crews: Sequence[Crew]) -> dict[str, float]:
     """Say how far HUSE, HUSE-Q and HUSE-D in the population depend on who judges.
 
-    HUSE has no one value for a reference and a system: the judgments are a feature, and a crew with
-    many careless annotators sees less. Each crew's value is that of `population_scores`. The crews
-    share the texts, so the spread is the crews' alone; the mean has the standard error of
-    `population_scores` for its texts, and ``sd / sqrt(n)`` for its crews.
+    HUSE has no one value for a reference and a system: the judgments are a feature, and where many
+    annotators are careless they see less. Each sample's value is that of `population_scores`. All
+    samples of annotators share the texts, so the spread is theirs alone; the mean has the standard
+    error of `population_scores` for its texts, and ``sd / sqrt(n)`` for its samples.
     """
-    if len(crews) < 2:
-        raise ValueError(f"a spread over crews needs at least 2 crews. Got {len(crews)}.")
     human, level, levels, likelihood = _placed(reference, system)
     scores: dict[str, list[float]] = {"huse": [], "huse_q": [], "huse_d": []}
     for crew in crews:
@@ -172,12 +156,12 @@ def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, flo
     values["disagreement"] = np.where(says_human, 1 - guess, guess)
     values["information"] = np.where(says_human, surprise[1], surprise[0])
     # The bound is no mean, so its standard error is that of its linear part.
-    kept = 2 ** -float(values["information"].mean())
-    spread = loss["l_star"] + 2 * np.log(2) * kept * values["information"]
+    share = 2 ** -float(values["information"].mean())
+    spread = loss["l_star"] + 2 * np.log(2) * share * values["information"]
     found: dict[str, float | bool] = {}
     for name, value in values.items():
         found[name], found[f"{name}_se"] = _mean(value)
-    found["upper"] = found["l_star"] + 2 * (1 - kept)
+    found["upper"] = found["l_star"] + 2 * (1 - share)
     found["upper_se"] = _mean(spread)[1]
     found["slack"] = found["upper"] - found["huse"]
     found["slack_se"] = _mean(spread - loss["huse"])[1]
@@ -194,12 +178,6 @@ def _mean(values: Floats) -> tuple[float, float]:
 
 def _placed(reference: Draws, system: Draws) -> tuple[Floats, np.ndarray, Floats, np.ndarray]:
     """Give texts their posteriors, their level of typicality among the levels, and their bins."""
-    n = len(reference.human)
-    if n != len(system.human) or n < 2:
-        raise ValueError(
-            "the population's scores need equally many texts of both classes, at least 2 each. "
-            f"Got {n} and {len(system.human)}."
-        )
     typical = typicality(np.concatenate([reference.reference, system.reference]))
     levels = np.linspace(typical.min(), typical.max(), _N_LEVELS)
     width = max(levels[1] - levels[0], 1e-12)

@@ -136,11 +136,3 @@ def test_one_seed_is_one_table():
     )
     pd.testing.assert_frame_equal(first, same)
     assert first["huse"].iloc[0] != other["huse"].iloc[0]
-
-
-def test_what_cannot_be_bounded_is_refused():
-    with pytest.raises(ValueError, match="at least 2 texts of each class"):
-        bounds.review_bounds(n_texts=1, seed=0)
-    one = truth.Draws(np.zeros(1), np.zeros(1), np.zeros(1))
-    with pytest.raises(ValueError, match="equally many texts of both classes"):
-        truth.theorem1_bound(one, one, CAREFUL)
