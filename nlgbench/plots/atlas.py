@@ -15,8 +15,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
 from nlgbench.evaluators.names import labelled
-from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, require_columns
 from nlgbench.plots.style import TWO_COLUMN
 
 _COLUMNS = ("evaluator", "estimate", "ci_low", "ci_high")
@@ -103,10 +102,8 @@ def plot_atlas(
     correlations = data if "p_adjusted" in data else data.assign(p_adjusted=np.nan)
     stars = "p_adjusted" in data
     lines = correlations.groupby("kind")["evaluator"].nunique()
-    if ax is None:
-        row = 0.31 if "second_low" in correlations else 0.22
-        height = 1.6 + row * lines.sum() + 0.15 * len(lines)
-        _, (ax,) = canvas(TWO_COLUMN, float(height))
+    row = 0.31 if "second_low" in correlations else 0.22
+    (ax,) = axes_for(ax, TWO_COLUMN, float(1.6 + row * lines.sum() + 0.15 * len(lines)))
     rows = _order(correlations)
     tops = list(correlations[list(columns)].drop_duplicates().itertuples(index=False, name=None))
     first = list(dict.fromkeys(top[0] for top in tops))

@@ -10,9 +10,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
-from nlgbench.plots.intervals import draw_intervals
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    draw_intervals,
+    drawn_on,
+    in_paper_style,
+    require_columns,
+)
 from nlgbench.plots.style import GROUPS, HUMAN, ONE_COLUMN, TWO_COLUMN
 
 _RATES = ("criterion", "measure", "estimate", "ci_low", "ci_high")
@@ -29,10 +34,10 @@ _PRINTED: dict[str, Any] = {
 
 
 @in_paper_style
-def plot_accuracy(
-    table: pd.DataFrame, *, ax: Axes | None = None, chance: float | None = 50
-) -> Drawing:
+def plot_accuracy(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
     """Draw rates of judges, side by side for each criterion, with intervals.
+
+    A broken line is the rate of guessing.
 
     Parameters
     ----------
@@ -42,8 +47,6 @@ def plot_accuracy(
         ``published``: the printed value, an open diamond at the left of the estimate.
     ax : Axes, optional
         Where to draw; a figure of its own by default.
-    chance : float, default 50
-        The rate of guessing, drawn as a broken line; None draws none.
 
     Returns
     -------
@@ -64,8 +67,7 @@ def plot_accuracy(
     """
     require_columns(table, _RATES, "table has")
     _check(table, ["criterion", "measure"])
-    if ax is None:
-        _, (ax,) = canvas(ONE_COLUMN, 2.4)
+    (ax,) = axes_for(ax, ONE_COLUMN, 2.4)
     measures = list(dict.fromkeys(table["measure"]))
     criteria = list(dict.fromkeys(table["criterion"]))
     handles = []
@@ -82,18 +84,13 @@ def plot_accuracy(
         if "published" in rows:
             ax.plot(at - 0.1, rows["published"], **_PRINTED)
         for place in at[~np.isfinite(rows["estimate"])]:
-            words: dict[str, Any] = {
-                "rotation": 90,
-                "ha": "center",
-                "va": "center",
-                "fontsize": 6.5,
-            }
-            ax.text(place, 0.5, "undefined", transform=ax.get_xaxis_transform(), **words)
+            words: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5}
+            words |= {"rotation": 90, "transform": ax.get_xaxis_transform()}
+            ax.text(place, 0.5, "undefined", **words)
     if "published" in table:
         handles.append(Line2D([], [], label="printed", **_PRINTED))
-    if chance is not None:
-        ax.axhline(chance, color="#555555", linewidth=0.6, linestyle="--", zorder=0)
-        handles.append(Line2D([], [], color="#555555", lw=0.6, ls="--", label="chance"))
+    ax.axhline(50, color="#555555", linewidth=0.6, linestyle="--", zorder=0)
+    handles.append(Line2D([], [], color="#555555", lw=0.6, ls="--", label="chance"))
     ax.set_xticks(range(len(measures)), [textwrap.fill(str(name), 14) for name in measures])
     ax.set_xlim(-0.6, len(measures) - 0.4)
     ax.set_ylabel("Percent")
@@ -148,11 +145,10 @@ def plot_evaluator_bars(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
         )
     panels = list(dict.fromkeys(table["panel"]))
     ncols = min(3 if len(panels) != 4 else 2, len(panels))
-    if ax is None:
-        _, (ax,) = canvas(TWO_COLUMN, 2.6 * -(-len(panels) // ncols))
+    nrows = -(-len(panels) // ncols)
+    (ax,) = axes_for(ax, TWO_COLUMN, 2.6 * nrows)
     ax.set_axis_off()
     systems = quality["first"].sort_values(ascending=False, kind="stable").index
-    nrows = -(-len(panels) // ncols)
     # In shares of a panel: gaps wide enough for ticks below, and for two lines of title above.
     wide, high = 1 / (ncols + 0.12 * (ncols - 1)), 1 / (nrows + 0.32 * (nrows - 1))
     for n, title in enumerate(panels):
@@ -161,12 +157,8 @@ def plot_evaluator_bars(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
         panel = ax.inset_axes((*corner, wide, high))  # a child, which layouts make room for
         scores = table[table["panel"] == title].set_index("system").reindex(systems)
         lanes = np.arange(len(systems))
-        look: dict[str, Any] = {
-            "color": "#9CC3DE",
-            "edgecolor": HUMAN,
-            "linewidth": 0.5,
-            "height": 0.7,
-        }
+        look: dict[str, Any] = {"color": "#9CC3DE", "edgecolor": HUMAN}
+        look |= {"linewidth": 0.5, "height": 0.7}
         panel.barh(lanes, scores["score"].fillna(0), **look)
         ends = scores["ci_low"], scores["ci_high"]
         draw_intervals(panel, lanes, *ends, upright=False, color="black")

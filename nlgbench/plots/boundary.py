@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from nlgbench.analysis.huse import Boundary
-from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style, panels_of
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import HUMAN, ONE_COLUMN, SCORE_NAMES, SYSTEM, TWO_COLUMN
 
 # Pale, so that points read on it; white where the classifier is undecided; blue is the darker
@@ -61,11 +61,8 @@ def plot_boundary(
     shown = [boundaries] if isinstance(boundaries, Boundary) else list(boundaries)
     if not shown:
         raise ValueError("plot_boundary draws one panel per boundary: give at least one.")
-    if ax is None:
-        size = (ONE_COLUMN, ONE_COLUMN) if len(shown) == 1 else (TWO_COLUMN, 2.9)
-        axes = canvas(*size, columns=len(shown))[1]
-    else:
-        axes = panels_of(ax)
+    size = (ONE_COLUMN, ONE_COLUMN) if len(shown) == 1 else (TWO_COLUMN, 2.9)
+    axes = axes_for(ax, *size, columns=len(shown))
     for place, one in zip(axes, shown, strict=True):
         what = one.label if len(shown) > 1 else one.source
         _draw_panel(place, one, f"HUSE = {one.scores['huse']:.2f} ({what})")

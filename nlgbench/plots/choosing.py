@@ -10,9 +10,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.evaluators.names import kind, label, order
-from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, in_paper_style
-from nlgbench.plots.intervals import draw_intervals
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    canvas,
+    draw_intervals,
+    drawn_on,
+    in_paper_style,
+    require_columns,
+)
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 
 #: Titles of panels, which have less room than a line's label, in their order.
@@ -114,7 +120,7 @@ def plot_training(
         f"{_PANELS.get(name, label(name))} {kept[name]:g}" for name in names if name in kept
     )
     alt = "What each evaluator says over the checkpoints of one training, and which it keeps: "
-    return Drawing(axes[0].figure, tuple(axes[: len(names)]), data, f"{alt}{said}.")  # type: ignore[arg-type]
+    return drawn_on(axes[: len(names)], data, f"{alt}{said}.")
 
 
 def _draw_curve(ax: Axes, rows: pd.DataFrame, kept: float) -> None:
@@ -125,14 +131,9 @@ def _draw_curve(ax: Axes, rows: pd.DataFrame, kept: float) -> None:
     look: dict[str, Any] = {"color": HUMAN, "marker": ".", "markersize": 3, "zorder": 3}
     ax.plot(rows["progress"], rows["value"], **look)
     at = rows[np.isclose(rows["progress"], kept)]
-    ring: dict[str, Any] = {
-        "marker": "o",
-        "markersize": 7,
-        "markerfacecolor": "none",
-        "zorder": 4,
-        "clip_on": False,  # the last checkpoint stands near the frame
-    }
-    ax.plot(at["progress"], at["value"], linestyle="none", color=SYSTEM, **ring)
+    ring: dict[str, Any] = {"marker": "o", "markersize": 7, "markerfacecolor": "none", "zorder": 4}
+    ring |= {"color": SYSTEM, "clip_on": False}  # the last checkpoint stands near the frame
+    ax.plot(at["progress"], at["value"], linestyle="none", **ring)
     ax.set_xlim(0, 1.04)
     ax.margins(y=0.12)
     ax.locator_params(axis="y", nbins=4)
@@ -173,11 +174,10 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     experiments = list(dict.fromkeys(table["experiment"])) if "experiment" in table else [""]
     names = [name for name in _ORDER if name in set(table["evaluator"])]
     names += [name for name in order(table["evaluator"]) if name not in names]
-    axes = [ax] if isinstance(ax, Axes) else ax
-    if axes is None:
-        columns = len(experiments)
-        figure, axes = canvas(TWO_COLUMN if columns > 1 else 4.5, 2.5, columns=columns)
-        figure.supxlabel("Regret (nats per token)", fontsize=8)
+    columns = len(experiments)
+    axes = axes_for(ax, TWO_COLUMN if columns > 1 else 4.5, 2.5, columns=columns)
+    if ax is None:
+        axes[0].figure.supxlabel("Regret (nats per token)", fontsize=8)
     said = []
     for number, (one, experiment) in enumerate(zip(axes, experiments, strict=True)):
         rows = table[table["experiment"] == experiment] if experiment else table
@@ -190,7 +190,7 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
         said.append(title + "; ".join(words))
     data = table.assign(evaluator=table["evaluator"].map(label))
     alt = f"Regret of choices, and how often the best was chosen: {'. '.join(said)}."
-    return Drawing(axes[0].figure, tuple(axes), data, alt)  # type: ignore[arg-type]
+    return drawn_on(axes, data, alt)
 
 
 #: From the top: what learned from most, then what stands beside it.

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, ParamSpec
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 from nlgbench import files
 from nlgbench.plots.style import paper_style
@@ -125,17 +127,46 @@ def canvas(
     return figure, tuple(axes.ravel())
 
 
-def panels_of(ax: Axes | Sequence[Axes]) -> tuple[Axes, ...]:
-    """Take one Axes for one panel."""
+def axes_for(
+    ax: Axes | Sequence[Axes] | None, width: float, height: float, **grid: Any
+) -> tuple[Axes, ...]:
+    """Take the axes that were handed over, or make a figure of a print size for them."""
+    if ax is None:
+        return canvas(width, height, **grid)[1]
     return (ax,) if isinstance(ax, Axes) else tuple(ax)
 
 
 def drawn_on(ax: Axes | Sequence[Axes], data: pd.DataFrame, alt: str) -> Drawing:
     """Make the drawing of what stands on one Axes, or on several of one figure."""
-    axes = panels_of(ax)
+    axes = (ax,) if isinstance(ax, Axes) else tuple(ax)
     figure = axes[0].get_figure(root=True)
     assert figure is not None
     return Drawing(figure, axes, data, alt)
+
+
+def require_columns(table: pd.DataFrame, wanted: Sequence[str], subject: str) -> None:
+    """Refuse a table that lacks a column; the subject has its verb, such as "scores have"."""
+    missing = [name for name in wanted if name not in table.columns]
+    if missing:
+        they_need = "they need" if subject.endswith("have") else "it needs"
+        raise ValueError(
+            f"{subject} no column {missing[0]!r}: {they_need} {', '.join(wanted)}; found "
+            f"{', '.join(map(str, table.columns))}."
+        )
+
+
+def draw_intervals(
+    ax: Axes, at: ArrayLike, low: ArrayLike, high: ArrayLike, *, upright: bool, **line_kws: Any
+) -> None:
+    """Draw a line from each lower bound to its upper bound, where both are known.
+
+    The estimate need not lie between the ends: a bootstrap's interval may miss it.
+    """
+    ends = np.column_stack([at, low, high]).astype(float)
+    ends = ends[np.isfinite(ends).all(axis=1)]
+    if len(ends):
+        draw = ax.vlines if upright else ax.hlines
+        draw(*ends.T, **{"linewidth": 0.8, "zorder": 2, **line_kws})
 
 
 def in_paper_style(plot: Callable[P, Drawing]) -> Callable[P, Drawing]:

@@ -8,12 +8,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from nlgbench.evaluators.names import label
-from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
-from nlgbench.plots.intervals import draw_intervals
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    draw_intervals,
+    drawn_on,
+    in_paper_style,
+    require_columns,
+)
 from nlgbench.plots.style import GROUPS, HUMAN, SYSTEM, TWO_COLUMN
 
 _COLUMNS = ("evaluator", "estimate", "ci_low", "ci_high")
@@ -31,7 +35,6 @@ def plot_forest(
     correlations: pd.DataFrame,
     *,
     ax: Axes | None = None,
-    ceiling: tuple[float, float] | None = None,
     xlabel: str = "Correlation with humans",
     xlim: tuple[float, float] = (-1.1, 1.1),
 ) -> Drawing:
@@ -45,8 +48,6 @@ def plot_forest(
         drawn with a marker and a color of its own.
     ax : Axes, optional
         Where to draw; a figure of its own by default, as high as the rows need.
-    ceiling : tuple of float, optional
-        Interval of the correlation that humans reach with humans, drawn as a band.
     xlabel : str
         Names the statistic.
     xlim : tuple of float, default (-1.1, 1.1)
@@ -72,8 +73,7 @@ def plot_forest(
     require_columns(correlations, _COLUMNS, "correlations have")
     _check(correlations, "correlations have")
     data = correlations.assign(evaluator=correlations["evaluator"].map(label))
-    if ax is None:
-        _, (ax,) = canvas(TWO_COLUMN, 0.9 + 0.2 * len(data))
+    (ax,) = axes_for(ax, TWO_COLUMN, 0.9 + 0.2 * len(data))
     rows = data.sort_values("estimate", ascending=False, kind="stable")
     lanes = np.arange(len(rows))
     kinds = rows["kind"].astype(str) if "kind" in rows else pd.Series("", rows.index)
@@ -84,10 +84,7 @@ def plot_forest(
             f"{', '.join(names)}. Draw them in several figures."
         )
     looks = dict(zip(names, GROUPS if len(names) > 1 else [("o", HUMAN)], strict=False))
-    handles: list[Line2D | Patch] = []
-    if ceiling is not None:
-        ax.axvspan(*ceiling, facecolor="#DDDDDD", edgecolor="none", zorder=0)
-        handles.append(Patch(facecolor="#DDDDDD", label="humans with humans"))
+    handles = []
     ax.axvline(0, color="#555555", linewidth=0.6, zorder=1)
     for kind, (marker, color) in looks.items():
         chosen = (kinds == kind).to_numpy()
@@ -167,8 +164,7 @@ def plot_flip(
     require_columns(table, ("evaluator", *_FLIP), "table has")
     _check(table, "table has")
     data = table.assign(evaluator=table["evaluator"].map(label))
-    if ax is None:
-        _, (ax,) = canvas(TWO_COLUMN, 0.85 + 0.25 * len(data))
+    (ax,) = axes_for(ax, TWO_COLUMN, 0.85 + 0.25 * len(data))
     lanes = np.arange(len(data))
     ax.axvline(0, color="#555555", linewidth=0.6, zorder=1)
     handles = []

@@ -9,25 +9,20 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style, panels_of
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, require_columns
 from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM, TWO_COLUMN
 
 _MARK: dict[str, Any] = {"s": 34, "marker": "D", "facecolor": "white", "edgecolor": SYSTEM}
 
 
 @in_paper_style
-def plot_multiverse(
-    table: pd.DataFrame, *, by: str = "n_neighbors", ax: Axes | Sequence[Axes] | None = None
-) -> Drawing:
-    """Draw the estimates of all combinations of conventions, one strip per value of one of them.
+def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None) -> Drawing:
+    """Draw the estimates of all combinations of conventions, one strip per number of neighbors.
 
     Parameters
     ----------
     table : DataFrame
         As `multiverse` gives it: a panel per system.
-    by : str, default "n_neighbors"
-        The convention that parts the strips.
     ax : Axes or sequence of Axes, optional
         Where to draw, one for each system; a figure of its own by default.
 
@@ -54,14 +49,11 @@ def plot_multiverse(
     >>> len(plot_multiverse(choices).axes)
     1
     """
-    require_columns(table, ("system", "score", "estimate", "paper", by), "table has")
+    require_columns(table, ("system", "score", "estimate", "paper", "n_neighbors"), "table has")
     systems = list(table["system"].unique())
-    if ax is None:
-        axes = canvas(TWO_COLUMN, 2.7 * len(systems), rows=len(systems))[1]
-    else:
-        axes = panels_of(ax)
+    axes = axes_for(ax, TWO_COLUMN, 2.7 * len(systems), rows=len(systems))
     for place, system in zip(axes, systems, strict=True):
-        _draw_panel(place, table[table["system"] == system], by)
+        _draw_panel(place, table[table["system"] == system])
         if len(systems) > 1:
             place.set_ylabel(f"Estimate for {system}")
     handles = [
@@ -78,24 +70,20 @@ def plot_multiverse(
     ]
     words = (
         "Estimates under every combination of number of neighbors, rules for ties, scaling and "
-        f"length normalization, by {_name(by).lower()}, with the paper's choice marked. "
+        "length normalization, by neighbors (k), with the paper's choice marked. "
         f"{'; '.join(said)}."
     )
     return drawn_on(axes, table, words)
 
 
-def _name(by: str) -> str:
-    return "Neighbors (k)" if by == "n_neighbors" else by.replace("_", " ")
-
-
-def _draw_panel(ax: Axes, table: pd.DataFrame, by: str) -> None:
-    values = sorted(table[by].unique())
+def _draw_panel(ax: Axes, table: pd.DataFrame) -> None:
+    values = sorted(table["n_neighbors"].unique())
     ticks, names = [], []
     for block, score in enumerate(table["score"].unique()):
         rows = table[table["score"] == score]
         start = block * (len(values) + 1.5)
         for place, value in enumerate(values):
-            strip = rows[rows[by] == value].sort_values("estimate")
+            strip = rows[rows["n_neighbors"] == value].sort_values("estimate")
             # A golden-ratio sequence spreads neighbors apart without a random number.
             side = (np.arange(len(strip)) * 0.618 % 1 - 0.5) * 0.7
             dots: dict[str, Any] = {"s": 6, "color": HUMAN, "alpha": 0.45, "linewidth": 0}
@@ -109,5 +97,5 @@ def _draw_panel(ax: Axes, table: pd.DataFrame, by: str) -> None:
         above = ax.get_xaxis_transform()
         ax.text(middle, 1.01, SCORE_NAMES.get(score, score), transform=above, ha="center")
     ax.set_xticks(ticks, names)
-    ax.set_xlabel(_name(by))
+    ax.set_xlabel("Neighbors (k)")
     ax.set_ylabel("Estimate")

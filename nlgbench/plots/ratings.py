@@ -8,13 +8,10 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, require_columns
 from nlgbench.plots.style import GROUPS, SYSTEM, TWO_COLUMN
 
 _LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 3)))
-
-
 _METHODS = {"bradley_terry": "Bradley-Terry", "glicko2": "Glicko-2", "elo": "Elo"}
 
 
@@ -50,10 +47,8 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     """
     require_columns(ratings, ("system", "rating", "ci_low", "ci_high"), "ratings have")
     methods = list(dict.fromkeys(ratings["method"])) if "method" in ratings else [""]
-    axes = [ax] if isinstance(ax, Axes) else ax
-    if axes is None:
-        width = TWO_COLUMN if len(methods) > 1 else TWO_COLUMN / 2
-        _, axes = canvas(width, 2.6, columns=len(methods))
+    width = TWO_COLUMN if len(methods) > 1 else TWO_COLUMN / 2
+    axes = axes_for(ax, width, 2.6, columns=len(methods))
     said = []
     for one, method in zip(axes, methods, strict=True):
         rows = ratings[ratings["method"] == method] if method else ratings
@@ -73,7 +68,7 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     if "method" in ratings:
         data = ratings.assign(method=ratings["method"].map(lambda x: _METHODS.get(x, x)))
     alt = f"Ratings of the systems{intervals}. {by} first: {order}."
-    return Drawing(axes[0].figure, tuple(axes), data, alt)  # type: ignore[arg-type]
+    return drawn_on(axes, data, alt)
 
 
 def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
@@ -141,8 +136,7 @@ def plot_win_rates(
         odd = sorted(set(order) ^ set(names))
         raise ValueError(f"order must name each system of rates once; {odd[0]!r} is not in both.")
     names = names if order is None else list(order)
-    if ax is None:
-        _, (ax,) = canvas(TWO_COLUMN * 0.75, 4.4)
+    (ax,) = axes_for(ax, TWO_COLUMN * 0.75, 4.4)
     matrix = rates.pivot(index="system", columns="opponent", values="win_rate")
     values = matrix.reindex(index=names, columns=names).to_numpy(dtype=float)
     # Shades end at a middle gray, on which black numbers can still be read.
@@ -163,7 +157,7 @@ def plot_win_rates(
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     alt = "How often each system beats each other in hundredths, ties as half, best first: "
-    return Drawing(ax.figure, (ax,), rates, f"{alt}{', '.join(labels)}.")  # type: ignore[arg-type]
+    return drawn_on(ax, rates, f"{alt}{', '.join(labels)}.")
 
 
 @in_paper_style
@@ -197,8 +191,7 @@ def plot_convergence(history: pd.DataFrame, *, ax: Axes | None = None) -> Drawin
     'Ratings of the systems game by game, with bands of one deviation, up to game 1.'
     """
     require_columns(history, ("game", "system", "rating", "deviation"), "history has")
-    if ax is None:
-        _, (ax,) = canvas(TWO_COLUMN, 2.8)
+    (ax,) = axes_for(ax, TWO_COLUMN, 2.8)
     last = history.sort_values("game").groupby("system")["rating"].last()
     for n, system in enumerate(last.sort_values(ascending=False).index):
         rows = history[history["system"] == system].sort_values("game")
@@ -214,4 +207,4 @@ def plot_convergence(history: pd.DataFrame, *, ax: Axes | None = None) -> Drawin
     ax.set_ylabel("Rating")
     ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), borderaxespad=0.3, handlelength=3)
     alt = "Ratings of the systems game by game, with bands of one deviation, up to game "
-    return Drawing(ax.figure, (ax,), history, f"{alt}{history['game'].max():,}.")  # type: ignore[arg-type]
+    return drawn_on(ax, history, f"{alt}{history['game'].max():,}.")

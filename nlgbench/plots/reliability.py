@@ -9,9 +9,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.evaluators.listeners import Calibration
-from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style, panels_of
-from nlgbench.plots.intervals import draw_intervals
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    draw_intervals,
+    drawn_on,
+    in_paper_style,
+    require_columns,
+)
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
 
 _LINES = ("--", "-", ":", "-.")
@@ -23,7 +28,6 @@ def plot_reliability(
     *,
     seed: int | None = None,
     ax: Axes | Sequence[Axes] | None = None,
-    **plot_kws: Any,
 ) -> Drawing:
     """Draw how often listeners were right against the probability they gave.
 
@@ -38,8 +42,6 @@ def plot_reliability(
         Which of several listeners of one kind is drawn. Default: the first.
     ax : Axes or sequence of Axes, optional
         One for each listener; a figure of its own by default.
-    **plot_kws
-        Handed to `matplotlib.axes.Axes.plot`.
 
     Returns
     -------
@@ -73,15 +75,12 @@ def plot_reliability(
         table = table[table["seed"].isna() | (table["seed"] == chosen)]
     of = table["listener"] if "listener" in table else pd.Series("", table.index)
     groups = {str(name): rows for name, rows in table.groupby(of, sort=False)}
-    if ax is None:
-        width = ONE_COLUMN if len(groups) == 1 else TWO_COLUMN
-        _, panels = canvas(width, 2.7, columns=len(groups), sharey=True)
-    else:
-        panels = panels_of(ax)
+    width = ONE_COLUMN if len(groups) == 1 else TWO_COLUMN
+    panels = axes_for(ax, width, 2.7, columns=len(groups), sharey=True)
     if len(panels) != len(groups):
         raise ValueError(f"{len(groups)} listeners need as many axes, not {len(panels)}.")
     for panel, (name, rows) in zip(panels, groups.items(), strict=True):
-        _draw(panel, rows, plot_kws)
+        _draw(panel, rows)
         panel.set_xlabel(f"Probability ({name})" if name else "Probability given")
     panels[0].set_ylabel("Share that happened")
     errors = ""
@@ -95,7 +94,7 @@ def plot_reliability(
     return drawn_on(panels, table, alt)
 
 
-def _draw(ax: Axes, table: pd.DataFrame, plot_kws: dict[str, Any]) -> None:
+def _draw(ax: Axes, table: pd.DataFrame) -> None:
     stages = table["stage"].astype(str) if "stage" in table else pd.Series("", table.index)
     names = list(dict.fromkeys(stages))
     if len(names) > len(_LINES):
@@ -109,14 +108,9 @@ def _draw(ax: Axes, table: pd.DataFrame, plot_kws: dict[str, Any]) -> None:
         rows = rows.sort_values("probability")
         marker, color = GROUPS[n]
         label = f"{stage} (ECE {rows['ece'].iloc[0]:.3f})" if "ece" in rows and len(rows) else stage
-        look: dict[str, Any] = {
-            "color": color,
-            "linestyle": _LINES[n],
-            "label": label,
-            "marker": marker,
-        }
-        look |= {"markersize": 3.5, "zorder": 3}
-        ax.plot(rows["probability"], rows["share"], **{**look, **plot_kws})
+        look: dict[str, Any] = {"color": color, "linestyle": _LINES[n], "label": label}
+        look |= {"marker": marker, "markersize": 3.5, "zorder": 3}
+        ax.plot(rows["probability"], rows["share"], **look)
         if {"ci_low", "ci_high"} <= set(rows.columns):
             draw_intervals(
                 ax, rows["probability"], rows["ci_low"], rows["ci_high"], upright=True, color=color

@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style, panels_of
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, require_columns
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, SCORE_NAMES, TWO_COLUMN
 
 _LINES = ("-", "--", ":", "-.")
@@ -55,12 +54,10 @@ def plot_stability(
     require_columns(curves, needed, "curves have")
     panels = list(curves.groupby(["system", "over"], sort=False))
     n_systems = curves["system"].nunique()
-    if ax is None:
-        columns = len(panels) // n_systems
-        width = ONE_COLUMN if columns == 1 else TWO_COLUMN
-        axes = canvas(width, 2.6 * n_systems, rows=n_systems, columns=columns, sharey=True)[1]
-    else:
-        axes = panels_of(ax)
+    columns = len(panels) // n_systems
+    width = ONE_COLUMN if columns == 1 else TWO_COLUMN
+    grid = {"rows": n_systems, "columns": columns, "sharey": True}
+    axes = axes_for(ax, width, 2.6 * n_systems, **grid)
     for n, (place, ((system, kind), rows)) in enumerate(zip(axes, panels, strict=True)):
         true = {}
         if truth is not None:
@@ -84,14 +81,10 @@ def _draw_panel(ax: Axes, rows: pd.DataFrame, truth: dict) -> None:
     for n, (score, curve) in enumerate(rows.groupby("score", sort=False)):
         curve = curve.sort_values("size")
         marker, color = GROUPS[n % len(GROUPS)]
-        look: dict[str, Any] = {
-            "color": color,
-            "linestyle": _LINES[n % len(_LINES)],
-            "marker": marker,
-        }
+        look: dict[str, Any] = {"color": color, "linestyle": _LINES[n % len(_LINES)]}
         label = SCORE_NAMES.get(str(score), str(score))
         band: dict[str, Any] = {"color": color, "alpha": 0.16, "linewidth": 0}
         ax.fill_between(curve["size"], curve["ci_low"], curve["ci_high"], **band)
-        ax.plot(curve["size"], curve["mean"], label=label, markersize=3, **look)
+        ax.plot(curve["size"], curve["mean"], label=label, marker=marker, markersize=3, **look)
         if score in truth:
             ax.axhline(truth[score], color=color, linewidth=0.6, alpha=0.7)

@@ -12,13 +12,6 @@ from typing import Any
 ONE_COLUMN = 3.25
 TWO_COLUMN = 6.75
 
-#: Venue -> widths in inches of a column and of the text block, from their style files.
-VENUES: dict[str, tuple[float, float]] = {
-    "acl": (3.03, 6.30),
-    "neurips": (5.50, 5.50),
-    "two-column": (ONE_COLUMN, TWO_COLUMN),
-}
-
 #: Score, as tables name it -> as figures write it.
 SCORE_NAMES = {"huse": "HUSE", "huse_q": "HUSE-Q", "huse_d": "HUSE-D"}
 
@@ -43,29 +36,7 @@ TASKS = ("summarization", "story generation", "chit-chat dialogue", "lm")
 
 
 def task_looks(tasks: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Give each task a marker and a color of its own.
-
-    Parameters
-    ----------
-    tasks : iterable of str
-        In any letter case. Those of `TASKS` always look the same; others take what is left, in
-        order.
-
-    Returns
-    -------
-    dict
-        Marker and color of each task.
-
-    Raises
-    ------
-    ValueError
-        If there are more tasks than looks.
-
-    Examples
-    --------
-    >>> task_looks(["LM", "captions"])
-    {'LM': ('^', '#000000'), 'captions': ('v', '#CC79A7')}
-    """
+    """Give each task a marker and a color: those of `TASKS` their own, others what is left."""
     names = list(dict.fromkeys(tasks))
     fixed = {name: GROUPS[TASKS.index(name.lower())] for name in names if name.lower() in TASKS}
     others = [name for name in names if name not in fixed]
@@ -80,20 +51,9 @@ def task_looks(tasks: Iterable[str]) -> dict[str, tuple[str, str]]:
 
 
 def paper_style() -> dict[Any, Any]:
-    """Give the settings of a figure for a paper.
+    """Give Matplotlib's settings for a paper: small text at print size, thin lines, fonts embedded.
 
-    Returns
-    -------
-    dict
-        For `matplotlib.pyplot.rc_context`: 8-point text at print size, thin lines, fonts embedded
-        as TrueType (type 42, never Type 3), and the same bytes from the same data.
-
-    Examples
-    --------
-    >>> from matplotlib import pyplot as plt
-    >>> with plt.rc_context(paper_style()):
-    ...     fig, ax = plt.subplots(figsize=(ONE_COLUMN, 2))
-    >>> plt.close(fig)
+    Fonts are TrueType (type 42, never Type 3), and the same data give the same bytes.
     """
     return {
         "figure.dpi": 110,

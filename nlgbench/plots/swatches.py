@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style, panels_of
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import TWO_COLUMN
 from nlgbench.study import Study
 
@@ -25,9 +25,7 @@ def plot_contexts(
     beliefs: pd.DataFrame,
     *,
     outputs: Sequence[str] | None = None,
-    columns: int = 2,
     ax: Axes | Sequence[Axes] | None = None,
-    **patch_kws: Any,
 ) -> Drawing:
     """Draw captions with the colors of their contexts, the target, and listeners' probabilities.
 
@@ -39,12 +37,8 @@ def plot_contexts(
         From `nlgbench.beliefs`; listeners are drawn in order of appearance.
     outputs : sequence of str, optional
         Panels, by output_id, in this order. Default: all of `beliefs`.
-    columns : int, default 2
-        Panels beside each other.
     ax : Axes or sequence of Axes, optional
         At least one for each output; a figure of its own by default.
-    **patch_kws
-        Handed to the swatches' `matplotlib.patches.Rectangle`.
 
     Returns
     -------
@@ -82,11 +76,8 @@ def plot_contexts(
     kinds = data["evaluator"].str.replace(r"_\d+$", "", regex=True)
     alone = kinds.nunique() == data["evaluator"].nunique()
     data = data.assign(listener=kinds if alone else data["evaluator"])
-    if ax is None:
-        rows = -(-len(chosen) // columns)
-        _, panels = canvas(TWO_COLUMN, 1.6 * rows, rows=rows, columns=columns)
-    else:
-        panels = panels_of(ax)
+    rows = -(-len(chosen) // 2)
+    panels = axes_for(ax, TWO_COLUMN, 1.6 * rows, rows=rows, columns=2)
     if len(panels) < len(chosen):
         raise ValueError(f"{len(chosen)} captions need as many axes, not {len(panels)}.")
     captions = study.outputs.set_index("output_id").loc[chosen]
@@ -96,7 +87,7 @@ def plot_contexts(
         own = data[data["output_id"] == name]
         found = own.pivot(index="listener", columns="state", values="probability")
         found = found.reindex(index=listeners, columns=context["state"].tolist())
-        _draw(panel, context, found, f"“{row['text']}” ({row['system']})", patch_kws)
+        _draw(panel, context, found, f"“{row['text']}” ({row['system']})")
     for panel in panels[len(chosen) :]:
         panel.axis("off")
     return drawn_on(
@@ -107,15 +98,13 @@ def plot_contexts(
     )
 
 
-def _draw(
-    ax: Axes, context: pd.DataFrame, found: pd.DataFrame, title: str, patch_kws: dict[str, Any]
-) -> None:
+def _draw(ax: Axes, context: pd.DataFrame, found: pd.DataFrame, title: str) -> None:
     """Draw one context, its swatches above the listeners' bars."""
     for place, (color, target) in enumerate(
         zip(_rgb(context), context["is_target"].tolist(), strict=True)
     ):
         look: dict[str, Any] = {"facecolor": color, "edgecolor": "black" if target else "#999999"}
-        look |= {"linewidth": 1.8 if target else 0.4, "zorder": 3 if target else 2, **patch_kws}
+        look |= {"linewidth": 1.8 if target else 0.4, "zorder": 3 if target else 2}
         ax.add_patch(Rectangle((place + 0.05, 0.0), 0.9, 0.8, **look))
         if target:
             ax.plot(place + 0.5, 0.96, marker="v", color="black", markersize=4, clip_on=False)

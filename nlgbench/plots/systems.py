@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from itertools import product
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
-from nlgbench.plots.intervals import draw_intervals
-from nlgbench.plots.labels import place_labels
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    draw_intervals,
+    drawn_on,
+    in_paper_style,
+    require_columns,
+)
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
+
+# Directions in which a label is tried, and how far from its point, in points of type.
+_DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
+_DISTANCES = (5.0, 12.0, 20.0, 30.0, 45.0)
 
 
 @in_paper_style
@@ -22,7 +33,6 @@ def plot_scatter_systems(
     ax: Axes | None = None,
     xlabel: str | None = None,
     ylabel: str | None = None,
-    score_label: str = "",
 ) -> Drawing:
     """Draw systems by two scores, with their names and intervals.
 
@@ -38,8 +48,6 @@ def plot_scatter_systems(
         shared axes before: places of names are sought at that size.
     xlabel, ylabel : str, optional
         Names of the axes; the columns' own by default.
-    score_label : str, optional
-        Written above the plot, such as a correlation with its interval.
 
     Returns
     -------
@@ -59,8 +67,7 @@ def plot_scatter_systems(
     "y against x of 2 systems. Spearman's correlation of the two is -1.00."
     """
     require_columns(table, ("system", x, y), "table has")
-    if ax is None:
-        _, (ax,) = canvas(TWO_COLUMN, 3.4)
+    (ax,) = axes_for(ax, TWO_COLUMN, 3.4)
     known = table[np.isfinite(table[[x, y]]).all(axis=1)]
     ax.scatter(known[x], known[y], s=16, color=HUMAN, linewidth=0, zorder=3)
     lines: list[np.ndarray] = []
@@ -76,12 +83,79 @@ def plot_scatter_systems(
     ax.set_xlabel(x if xlabel is None else xlabel)
     ax.set_ylabel(y if ylabel is None else ylabel)
     missing = len(table) - len(known)
-    note = f"{missing} of {len(table)} undefined, not drawn" if missing else ""
-    ax.set_title("; ".join(filter(None, [score_label, note])), loc="left")
+    if missing:
+        ax.set_title(f"{missing} of {len(table)} undefined, not drawn", loc="left")
     if len(known):
         names = [str(name) for name in known["system"]]
-        place_labels(ax, known[[x, y]].to_numpy(dtype=float), names, lines=lines)
+        _place_labels(ax, known[[x, y]].to_numpy(dtype=float), names, lines)
     rank = known[x].corr(known[y], method="spearman")
     alt = f"{ax.get_ylabel()} against {ax.get_xlabel()} of {len(known)} systems"
     alt += ", with intervals" if lines else ""
     return drawn_on(ax, table, f"{alt}. Spearman's correlation of the two is {rank:.2f}.")
+
+
+def _place_labels(ax: Axes, points: np.ndarray, labels: list[str], lines: list[np.ndarray]) -> None:
+    """Write each label beside its point, at the free place that is nearest and covers no line.
+
+    Places are sought at the figure's present size. Labels choose in turn, those of crowded points
+    first, and again once all have chosen. A label that stands apart from its point is joined to it
+    by a thin line. Nothing is random.
+    """
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()  # the layout decides where everything stands
+    scale = 72 / figure.dpi
+    centers = ax.transData.transform(points) * scale
+    frame = np.asarray(ax.bbox.extents) * scale
+    marks = [np.concatenate([center - 4, center + 4]) for center in centers]
+    spans: list[np.ndarray] = [np.empty((0, 4))]
+    for line in lines:
+        ends = ax.transData.transform(line) * scale
+        spans.append(np.concatenate([ends.min(axis=0) - 1, ends.max(axis=0) + 1]))
+    look: dict[str, Any] = {"fontsize": 6.5, "zorder": 5, "ha": "center", "va": "center"}
+    arrow = {"arrowstyle": "-", "linewidth": 0.4, "color": "#777777", "shrinkA": 0, "shrinkB": 3}
+    look |= {"textcoords": "offset points", "arrowprops": arrow}
+    texts = [
+        ax.annotate(label, (at[0], at[1]), xytext=(0, 0), **look)
+        for label, at in zip(labels, points, strict=True)
+    ]
+    halves = [np.asarray(text.get_window_extent().size) * scale / 2 for text in texts]
+    taken: list[np.ndarray] = [np.empty((0, 4)) for _ in texts]
+    near = np.hypot(*(centers[:, None] - centers[None]).T) < 40
+    for n in np.tile(np.argsort(-near.sum(axis=0), kind="stable"), 3):
+        others = np.vstack([*marks, *(boxes for m, boxes in enumerate(taken) if m != n)])
+        least = np.inf
+        for distance, direction in product(_DISTANCES, _DIRECTIONS):
+            reach = distance if 0 in direction else distance * 0.7
+            offset = np.array(direction) * (halves[n] + reach)
+            box = np.concatenate([offset - halves[n], offset + halves[n]]) + np.tile(centers[n], 2)
+            boxes = np.vstack([box, *(_line(centers[n], box) if distance > _DISTANCES[0] else [])])
+            outside = np.maximum([*(frame[:2] - box[:2]), *(box[2:] - frame[2:])], 0).sum()
+            cost = _overlap(boxes[:1], np.vstack([others, *spans]))
+            # A name or a point that a line crosses is worse than the small area says.
+            cost += 30 * _overlap(boxes[1:], others)
+            # Nor may a label seem to be another point's.
+            gaps = np.hypot(*(centers - np.clip(centers, box[:2], box[2:])).T)
+            mistaken = int((gaps < gaps[n] + 2).sum()) - 1
+            cost += 10 * float(outside) + distance / 4 + (5 if len(boxes) > 1 else 50) * mistaken
+            if cost < least:
+                least, taken[n] = cost, boxes
+                texts[n].xyann = (float(offset[0]), float(offset[1]))
+    for text, boxes in zip(texts, taken, strict=True):
+        if text.arrow_patch is not None:
+            text.arrow_patch.set_visible(len(boxes) > 1)
+
+
+def _line(point: np.ndarray, box: np.ndarray) -> list[np.ndarray]:
+    """Give small boxes along the way from a point's mark towards the middle of a box, up to it."""
+    way = (box[:2] + box[2:]) / 2 - point
+    length = float(np.hypot(*way))
+    dots = point + np.outer(np.arange(6, length, 2), way / length)
+    dots = dots[((dots < box[:2]) | (dots > box[2:])).any(axis=1)]
+    return [np.concatenate([dot - 1, dot + 1]) for dot in dots]
+
+
+def _overlap(a: np.ndarray, b: np.ndarray) -> float:
+    """Give the area that boxes of one list share with those of another."""
+    sides = np.minimum(a[:, None, 2:], b[None, :, 2:]) - np.maximum(a[:, None, :2], b[None, :, :2])
+    return float(np.maximum(sides, 0).prod(axis=2).sum())

@@ -12,13 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
-from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, require_columns
 from nlgbench.plots.style import ONE_COLUMN, SCORE_NAMES, TWO_COLUMN, task_looks
 
 #: Values of HUSE = HUSE-Q + HUSE-D - 1 whose diagonals are drawn.
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 _AXES = ("huse_q", "huse_d")
+_ENDS = ("low", "high")
 _SETTING = re.compile(r"(?P<task>.+?)[ _](?P<what>[tp])(?P<value>\d[\d.]*)")
 _MANY = 8  # points that fit a column
 
@@ -83,10 +83,9 @@ def plot_tradeoff(
         true = truth[["system", *names]].rename(columns=names)
         points = points.merge(true, on="system", how="left", validate="many_to_one")
     _refuse_undefined(points)
-    if ax is None:
-        small = truth is None and len(points) <= _MANY
-        size = (ONE_COLUMN, ONE_COLUMN * 1.02) if small else (TWO_COLUMN * 0.8, TWO_COLUMN * 0.75)
-        ax = canvas(*size)[1][0]
+    small = truth is None and len(points) <= _MANY
+    size = (ONE_COLUMN, ONE_COLUMN * 1.02) if small else (TWO_COLUMN * 0.8, TWO_COLUMN * 0.75)
+    (ax,) = axes_for(ax, *size)
     looks = task_looks(list(dict.fromkeys(points["task"])))
     known = [
         c for c in points.columns if c in (*_AXES, *(f"{a}_{e}" for a in _AXES for e in _ENDS))
@@ -118,9 +117,6 @@ def plot_tradeoff(
     _draw_legend(ax, points, looks)
     _write_labels(ax, points, looks)
     return drawn_on(ax, points, _words(points, truth is not None))
-
-
-_ENDS = ("low", "high")
 
 
 def _points(scores: pd.DataFrame) -> pd.DataFrame:
@@ -201,37 +197,31 @@ def _draw_dominated(ax: Axes, printed: pd.DataFrame, color: str) -> None:
     points = printed[["huse_q", "huse_d"]].to_numpy()
     if len(points) == 0:
         return
-    points = _frontier(points)
-    if len(points) == 1:
-        ends = np.vstack([[0, 0], points])
-        ax.plot(*ends.T, color=color, alpha=0.5, linewidth=0.6, linestyle=(0, (4, 2)), zorder=1)
+    corners = np.vstack([[0, 0], _frontier(points)])
+    if len(corners) == 2:
+        ax.plot(*corners.T, color=color, alpha=0.5, linewidth=0.6, linestyle=(0, (4, 2)), zorder=1)
     else:
-        corners = np.vstack([[0, 0], points])
         ax.fill(*corners.T, facecolor=color, alpha=0.13, edgecolor="none", zorder=0)
 
 
 def _frontier(points: np.ndarray) -> np.ndarray:
     """Keep the points that no other, and no line between two others, is beyond on its ray."""
     angle, radius = np.arctan2(points[:, 1], points[:, 0]), np.hypot(*points.T)
-    kept: list[np.ndarray] = []
+    corners: list[np.ndarray] = []
     for point in points[np.lexsort((-radius, angle))]:
-        if kept and abs(_turn(np.zeros(2), kept[-1], point)) < 1e-12:
+        if corners and abs(_turn(np.zeros(2), corners[-1], point)) < 1e-12:
             continue  # on the ray of one that is farther out
-        while len(kept) > 1 and _turn(kept[-2], kept[-1], point) <= 0:
-            kept.pop()
-        kept.append(point)
-    return np.array(kept)
+        while len(corners) > 1 and _turn(corners[-2], corners[-1], point) <= 0:
+            corners.pop()
+        corners.append(point)
+    return np.array(corners)
 
 
 def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
     return float((b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0]))
 
 
-def _write_labels(
-    ax: Axes,
-    scores: pd.DataFrame,
-    looks: dict[str, tuple[str, str]],
-) -> None:
+def _write_labels(ax: Axes, scores: pd.DataFrame, looks: dict[str, tuple[str, str]]) -> None:
     """Write each label at the best of eight places around its point."""
     figure = ax.get_figure(root=True)
     assert figure is not None
@@ -265,12 +255,8 @@ def _write_labels(
         at = (row["huse_q"], row["huse_d"])
         text = ax.annotate(label, at, xytext=(0, 0), textcoords="offset points", **look)
         # Measured from the point, since a text's lowest line is not its lowest ink.
-        left, bottom, right, top = np.asarray(text.get_window_extent().extents) * points - [
-            x,
-            y,
-            x,
-            y,
-        ]
+        ink = np.asarray(text.get_window_extent().extents) * points
+        left, bottom, right, top = ink - [x, y, x, y]
         w, h = right - left, top - bottom
         corners = [
             *((6, -h / 2), (-6 - w, -h / 2), (-w / 2, 6), (-w / 2, -6 - h)),
@@ -327,9 +313,9 @@ def _draw_legend(ax: Axes, scores: pd.DataFrame, looks: dict[str, tuple[str, str
     gray = "#555555"
     if len(sources) > 1:
         for source in sources:
-            words = "printed" if source == "published" else f"recomputed, {source}"
-            if source == "simulated":
-                words = "simulated"
+            words = {"published": "printed", "simulated": "simulated"}.get(
+                source, f"recomputed, {source}"
+            )
             handles.append(handle(words, "p", gray, gray if source == "published" else "white"))
     if "huse_q_true" in scores.columns:
         handles.append(handle("true value", "x", "black", "black"))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.figures import Drawing, canvas, in_paper_style, require_columns
 from nlgbench.plots.forest import plot_forest
 from nlgbench.plots.style import TWO_COLUMN
 

@@ -7,8 +7,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.columns import require_columns
-from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, require_columns
 from nlgbench.plots.style import HUMAN, ONE_COLUMN
 
 
@@ -47,8 +46,7 @@ def plot_typicality(
     """
     needed = ("logprob_per_token", "judgment", "ci_low", "ci_high", "confidence", "source")
     require_columns(table, needed, "table has")
-    if ax is None:
-        ax = canvas(ONE_COLUMN, 2.5)[1][0]
+    (ax,) = axes_for(ax, ONE_COLUMN, 2.5)
     low = table["judgment"] - table["ci_low"]
     high = table["ci_high"] - table["judgment"]
     look: dict[str, Any] = {"fmt": "o", "color": HUMAN, "markersize": 3, "elinewidth": 0.6}

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from nlgbench.evaluators import names
 from nlgbench.names import known
-from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style, panels_of
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
 from nlgbench.study import Study
 
@@ -29,7 +29,6 @@ def plot_violins(
     systems: Sequence[str] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     ax: Axes | Sequence[Axes] | None = None,
-    **violin_kws: Any,
 ) -> Drawing:
     """Draw a panel for each evaluator, with a violin of its scores for each system.
 
@@ -46,8 +45,6 @@ def plot_violins(
         density is drawn outside the scores, and a range beyond 1 is shown up to the highest.
     ax : Axes or sequence of Axes, optional
         One for each evaluator; a figure of its own by default.
-    **violin_kws
-        Handed to `matplotlib.axes.Axes.violinplot`.
 
     Returns
     -------
@@ -87,10 +84,7 @@ def plot_violins(
     data = scored[scored["evaluator"].isin(shown) & scored["system"].isin(places)]
     ranks = [data["system"].map(places.index), data["evaluator"].map(shown.index)]
     data = data.iloc[np.lexsort(ranks)]
-    if ax is None:
-        _, panels = canvas(TWO_COLUMN, 2.2, columns=len(shown))
-    else:
-        panels = panels_of(ax)
+    panels = axes_for(ax, TWO_COLUMN, 2.2, columns=len(shown))
     if len(panels) != len(shown):
         raise ValueError(
             f"{len(shown)} evaluators need as many axes, not {len(panels)}: {', '.join(shown)}."
@@ -98,7 +92,7 @@ def plot_violins(
     for panel, evaluator in zip(panels, shown, strict=True):
         own = data[data["evaluator"] == evaluator]
         range_ = (bounds or {}).get(evaluator) or _scale(own["signature"])
-        _panel(panel, own, places, range_, written[evaluator], violin_kws)
+        _panel(panel, own, places, range_, written[evaluator])
     panels[0].set_ylabel("Score")
     data = data.assign(evaluator=data["evaluator"].map(written))
     means = data.groupby(["evaluator", "system"], sort=False)["score"].mean()
@@ -129,7 +123,6 @@ def _panel(
     systems: list[str],
     bounds: tuple[float, float],
     title: str,
-    violin_kws: dict[str, Any],
 ) -> None:
     low, high = bounds
     values = own["score"].dropna()
@@ -145,7 +138,7 @@ def _panel(
     for place, system in enumerate(systems):
         part = own.loc[own["system"] == system, "score"].dropna().to_numpy(dtype=float)
         if len(part):
-            _draw(panel, place, part, violin_kws)
+            _draw(panel, place, part)
     if high > 1 and len(values):
         panel.set_ylim(top=1.05 * values.max())
     n_undefined = len(own) - len(values)
@@ -157,18 +150,17 @@ def _panel(
         label.set(ha="right", rotation_mode="anchor")
 
 
-def _draw(ax: Axes, place: int, values: np.ndarray, violin_kws: dict[str, Any]) -> None:
+def _draw(ax: Axes, place: int, values: np.ndarray) -> None:
     """Draw one violin with its mean and range; or a line and a word."""
     bottom, top = ax.get_ylim()
     if np.ptp(values) > _CONSTANT * (top - bottom):
         look: dict[str, Any] = {"bw_method": 0.2, "points": 200, "widths": 0.8}
-        look |= {"showmeans": True, "showextrema": True, **violin_kws}
+        look |= {"showmeans": True, "showextrema": True}
         drawn: dict[str, Any] = ax.violinplot([values], [place], **look)
         for body in drawn["bodies"]:
             body.set(facecolor=HUMAN, alpha=0.35, edgecolor="none")
         for part, width in (("cbars", 0.5), ("cmins", 0.8), ("cmaxes", 0.8), ("cmeans", 1.6)):
-            if part in drawn:
-                drawn[part].set(color="black", linewidth=width)
+            drawn[part].set(color="black", linewidth=width)
         ax.set_ylim(bottom, top)
         return
     mean = values.mean()

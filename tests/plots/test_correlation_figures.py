@@ -8,7 +8,6 @@ import pytest
 from gray import alike_in_gray, contrast
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
-from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from nlgbench.plots.atlas import plot_atlas
@@ -132,15 +131,15 @@ FIGURES = {
         lambda ax: plot_atlas(doubted(8), columns=("criterion", "statistic"), ax=ax),
     ),
     "atlas, one row": (TWO_COLUMN, 1.5, lambda ax: both(ax, 1)),
-    "accuracy": (ONE_COLUMN, 2.6, lambda ax: plot_accuracy(rates(), ax=ax, chance=50)),
+    "accuracy": (ONE_COLUMN, 2.6, lambda ax: plot_accuracy(rates(), ax=ax)),
     "bars": (TWO_COLUMN, 5, lambda ax: plot_evaluator_bars(panels(6), ax=ax)),
     "bars, one panel": (ONE_COLUMN, 2.4, lambda ax: plot_evaluator_bars(panels(1), ax=ax)),
-    "forest": (ONE_COLUMN, 6, lambda ax: plot_forest(forest(30), ax=ax, ceiling=(0.9, 0.98))),
+    "forest": (ONE_COLUMN, 6, lambda ax: plot_forest(forest(30), ax=ax)),
     "forest, one row": (ONE_COLUMN, 1.4, lambda ax: plot_forest(forest(1), ax=ax)),
     "flip": (ONE_COLUMN, 3, lambda ax: plot_flip(flips(6), ax=ax)),
     "scatter": (
         *(ONE_COLUMN, 3),
-        lambda ax: plot_scatter_systems(points(), "self_bleu", "quality", ax=ax, score_label="r"),
+        lambda ax: plot_scatter_systems(points(), "self_bleu", "quality", ax=ax),
     ),
 }
 
@@ -275,7 +274,7 @@ def test_the_atlas_refuses_what_is_no_map_of_correlations(change, message):
 
 def test_the_forest_draws_estimates_intervals_and_printed_values_from_the_best():
     table = forest(5)
-    (ax,) = plot_forest(table.drop(columns="kind"), ceiling=(0.9, 0.98)).axes
+    (ax,) = plot_forest(table.drop(columns="kind")).axes
     best = table.sort_values("estimate", ascending=False)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == best["evaluator"].to_list()
     _, estimates, printed = ax.lines
@@ -284,8 +283,6 @@ def test_the_forest_draws_estimates_intervals_and_printed_values_from_the_best()
     ends = [segment[:, 0].tolist() for segment in ax.collections[0].get_segments()]
     assert ends == best[["ci_low", "ci_high"]].dropna().to_numpy().tolist()
     assert [text.get_text() for text in ax.texts] == ["undefined"]
-    (band,) = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
-    assert (band.get_x(), band.get_width()) == pytest.approx((0.9, 0.08))
 
 
 def test_forest_and_flip_write_evaluators_as_figures_do_and_say_what_they_show():
@@ -333,7 +330,7 @@ def test_the_flip_joins_labels_by_source_to_the_majority_and_to_independence():
 
 def test_rates_stand_side_by_side_with_what_was_printed_at_their_left():
     table = rates()
-    (ax,) = plot_accuracy(table, chance=50).axes
+    (ax,) = plot_accuracy(table).axes
     first, printed, second, _, chance = ax.lines
     assert first.get_ydata().tolist() == [66.6, 79.0, 54.3]
     assert (printed.get_xdata() < first.get_xdata()).all()
@@ -383,8 +380,8 @@ def test_the_scatter_names_every_system_beside_its_own_point():
 def test_the_scatter_says_how_many_it_cannot_draw():
     table = points()
     table.loc[4, "quality"] = np.nan
-    (ax,) = plot_scatter_systems(table, "self_bleu", "quality", score_label="r = .9").axes
-    assert ax.get_title(loc="left") == "r = .9; 1 of 12 undefined, not drawn"
+    (ax,) = plot_scatter_systems(table, "self_bleu", "quality").axes
+    assert ax.get_title(loc="left") == "1 of 12 undefined, not drawn"
     assert len(ax.collections[0].get_offsets()) == 11
     assert len(ax.texts) == 11
     assert [len(lines.get_segments()) for lines in ax.collections[1:]] == [11, 11]

@@ -7,7 +7,6 @@ from gray import alike_in_gray
 
 from nlgbench.plots.multiverse import plot_multiverse
 from nlgbench.plots.stability import plot_stability
-from nlgbench.plots.style import VENUES
 from nlgbench.plots.typicality import plot_typicality
 
 CURVE = pd.DataFrame(
@@ -114,7 +113,3 @@ def test_a_missing_column_is_named(draw, table, column):
         ValueError, match=f"ha(s|ve) no column '{column}': (it|they) needs? .*; found "
     ):
         draw(table.drop(columns=column))
-
-
-def test_venues_give_a_column_and_a_text_width():
-    assert all(column <= text for column, text in VENUES.values())
