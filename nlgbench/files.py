@@ -20,8 +20,3 @@ def replace(path: Path, save: Callable[[Path], object]) -> None:
 def replace_bytes(path: Path, content: bytes) -> None:
     """Write bytes so."""
     replace(path, lambda aside: aside.write_bytes(content))
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a text so, with line ends as they are."""
-    replace_bytes(path, text.encode())

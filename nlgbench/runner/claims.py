@@ -106,7 +106,7 @@ def ledger(
     skipped: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Join owned claims with what a notebook recorded; complete by construction."""
-    skipped = dict(skipped or {})
+    skipped = skipped or {}
     own = records["claim_id"].map(is_own).astype(bool)
     check_known(records.loc[~own, "claim_id"], claims)
     misplaced = records[~own & records["source"].isin(list(OTHER_DATA))]
@@ -128,16 +128,23 @@ def ledger(
     silent: list[str] = []
     for claim in claims.to_dict("records"):
         recorded = by_claim.pop(claim["claim_id"], records.iloc[:0])
-        rows += [_recorded_row(claim, record) for record in recorded.to_dict("records")]
+        rows += [
+            _row(record, claim, _says(claim, record)) for record in recorded.to_dict("records")
+        ]
         on_data = recorded["source"].eq("released").any()
         reason = ""
         if claim["unavailable"] and not on_data:
             reason = claim["unavailable"]
         elif recorded.empty:
-            reason = _skip_reason(claim["claim_id"], skipped)
-            reason = reason or OTHER_DATA.get(source, "")
+            fits = (
+                why for of, why in skipped.items() if fnmatch.fnmatchcase(claim["claim_id"], of)
+            )
+            reason = next(fits, "") or OTHER_DATA.get(source, "")
         if reason:
-            rows.append(_not_recomputable(claim, reason, source))
+            nothing = dict.fromkeys(("recomputed", "ci_low", "ci_high"), np.nan)
+            record = {"claim_id": claim["claim_id"], "variant": "", **nothing}
+            about = {"reason": reason, "source": source}
+            rows.append(_row(record | about, claim, "not recomputable"))
         elif recorded.empty:
             silent.append(claim["claim_id"])
     if silent:
@@ -145,58 +152,31 @@ def ledger(
             f"{len(silent)} claims were neither recorded nor excused, the first {silent[0]!r}: "
             "record them with run.claims(...), or say why not with run.skip(ids, reason)."
         )
+    no_claim = {"published": np.nan, "tolerance": np.nan}
     for extra in by_claim.values():
-        rows += [_own_row(record) for record in extra.to_dict("records")]
+        rows += [_row(record, no_claim, "new") for record in extra.to_dict("records")]
     return schema.check(pd.DataFrame(rows, columns=schema.columns("ledger")), "ledger")
 
 
-def _skip_reason(claim_id: str, skipped: Mapping[str, str]) -> str:
-    for pattern, reason in skipped.items():
-        if fnmatch.fnmatchcase(claim_id, pattern):
-            return reason
-    return ""
+def _says(claim: dict, record: dict) -> str:
+    """Give the verdict on one recorded value."""
+    if not record["comparable"]:
+        return "new"
+    return verdict(
+        claim["published"],
+        record["recomputed"],
+        claim["tolerance"],
+        directional=claim["where"] == "direction",
+        ci_low=record["ci_low"],
+        ci_high=record["ci_high"],
+    )
 
 
-def _recorded_row(claim: dict, record: dict) -> dict[str, object]:
-    says = "new"
-    if record["comparable"]:
-        says = verdict(
-            claim["published"],
-            record["recomputed"],
-            claim["tolerance"],
-            directional=claim["where"] == "direction",
-            ci_low=record["ci_low"],
-            ci_high=record["ci_high"],
-        )
-    return {
-        **{name: record[name] for name in ("claim_id", "variant", "recomputed", "ci_low")},
-        **{name: record[name] for name in ("ci_high", "reason", "source")},
-        "published": claim["published"],
-        "tolerance": claim["tolerance"],
-        "verdict": says,
-    }
-
-
-def _not_recomputable(claim: dict, reason: str, source: str) -> dict[str, object]:
-    return {
-        "claim_id": claim["claim_id"],
-        "variant": "",
-        "published": claim["published"],
-        "recomputed": np.nan,
-        "ci_low": np.nan,
-        "ci_high": np.nan,
-        "tolerance": claim["tolerance"],
-        "verdict": "not recomputable",
-        "reason": reason,
-        "source": source,
-    }
-
-
-def _own_row(record: dict) -> dict[str, object]:
+def _row(record: dict, claim: dict, says: str) -> dict[str, object]:
     names = ("claim_id", "variant", "recomputed", "ci_low", "ci_high", "reason", "source")
     return {
         **{name: record[name] for name in names},
-        "published": np.nan,
-        "tolerance": np.nan,
-        "verdict": "new",
+        "published": claim["published"],
+        "tolerance": claim["tolerance"],
+        "verdict": says,
     }

@@ -67,9 +67,7 @@ def to_latex(
         + r" \\",
         r"\midrule",
     ]
-    numbers = _write(table, decimals)
-    raised = _write(_blank(table) if marks is None else marks.fillna(""), 0)
-    bounds = None if intervals is None else [_write(bound, decimals) for bound in intervals]
+    numbers, raised, bounds = _cells(table, decimals, marks, intervals)
     for n, name in enumerate(table.index):
         names = [_escape(part) for part in (name if isinstance(name, tuple) else [name])]
         if names[0].startswith(("[", "*")):  # which the line break before would take for its own
@@ -112,9 +110,7 @@ def to_markdown(
         [*names, *heads],
         [*(":--" for _ in names), *("--:" if number else ":--" for number in numeric)],
     ]
-    numbers = _write(table, decimals)
-    raised = _write(_blank(table) if marks is None else marks.fillna(""), 0)
-    bounds = None if intervals is None else [_write(bound, decimals) for bound in intervals]
+    numbers, raised, bounds = _cells(table, decimals, marks, intervals)
     for n, name in enumerate(table.index):
         cells = []
         for c, (number, mark) in enumerate(zip(numbers[n], raised[n], strict=True)):
@@ -133,6 +129,18 @@ def to_markdown(
     return "\n".join([*above, *lines, *below, ""])
 
 
+def _cells(
+    table: pd.DataFrame,
+    decimals: int,
+    marks: pd.DataFrame | None,
+    intervals: tuple[pd.DataFrame, pd.DataFrame] | None,
+) -> tuple[list[list[str]], list[list[str]], list[list[list[str]]] | None]:
+    """Write the numbers, what is raised beside them, and the bounds below them."""
+    raised = pd.DataFrame("", table.index, table.columns) if marks is None else marks
+    bounds = None if intervals is None else [_write(bound, decimals) for bound in intervals]
+    return _write(table, decimals), _write(raised.fillna(""), 0), bounds
+
+
 def _write(table: pd.DataFrame, decimals: int) -> list[list[str]]:
     """Write each cell: a hyphen for minus, which what rounds to zero does not have."""
 
@@ -144,10 +152,6 @@ def _write(table: pd.DataFrame, decimals: int) -> list[list[str]]:
         return str(value)
 
     return [[write(value) for value in row] for row in table.astype(object).to_numpy()]
-
-
-def _blank(table: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame("", index=table.index, columns=table.columns)
 
 
 def _escape(text: object) -> str:

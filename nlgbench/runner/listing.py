@@ -52,7 +52,11 @@ def ledger(directory: Path, *, verdict: str | None = None, form: str = "table") 
     if form == "json":
         return rows.to_json(orient="records", indent=1, force_ascii=False) + "\n"
     if form == "latex":
-        return _latex(rows)
+        shown = rows[["claim_id", "variant", "published", "recomputed", "verdict"]]
+        names = {name: name.replace("_id", "").capitalize() for name in shown.columns}
+        return shown.rename(columns=names).to_latex(
+            index=False, escape=True, na_rep="--", float_format="{:.4g}".format
+        )
     counts = rows["verdict"].value_counts()
     total = f"{len(rows)} rows, {rows['claim_id'].nunique()} claims and results: " + ", ".join(
         f"{counts[name]} {name}" for name in schema.VERDICTS if name in counts
@@ -98,11 +102,3 @@ def plain(frame: pd.DataFrame) -> str:
     cells.insert(1, ["-" * width for width in widths])
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
     return "\n".join(lines)
-
-
-def _latex(rows: pd.DataFrame) -> str:
-    shown = rows[["claim_id", "variant", "published", "recomputed", "verdict"]]
-    names = {name: name.replace("_id", "").capitalize() for name in shown.columns}
-    return shown.rename(columns=names).to_latex(
-        index=False, escape=True, na_rep="--", float_format="{:.4g}".format
-    )

@@ -30,24 +30,12 @@ def notebooks_dir() -> Path:
 
 @dataclass
 class Notebook:
-    """A notebook file, read once.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    node : NotebookNode
-        Its content.
-    parameters : dict of str to Parameter
-        From the cell tagged ``parameters``.
-    datasets : list of str
-        Names of the data that it reads when released, from its metadata.
-    """
+    """A notebook file, read once."""
 
     path: Path
     node: NotebookNode
     parameters: dict[str, Parameter]
-    datasets: list[str] = field(default_factory=list)
+    datasets: list[str] = field(default_factory=list)  # that it reads when released
 
     @property
     def name(self) -> str:

@@ -23,24 +23,12 @@ class ParameterError(ValueError):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One assignment of a notebook's ``parameters`` cell.
-
-    Attributes
-    ----------
-    name : str
-        The variable's name.
-    default : object
-        Its value in the notebook.
-    annotation : str
-        The annotation as written; empty where there is none, and then the default's type counts.
-    note : str
-        The comment behind the assignment.
-    """
+    """One assignment of a notebook's ``parameters`` cell."""
 
     name: str
     default: Any
-    annotation: str
-    note: str
+    annotation: str  # as written; empty where there is none, and then the default's type counts
+    note: str  # the comment behind the assignment
 
 
 def read_parameters(source: str, *, where: str) -> dict[str, Parameter]:

@@ -21,62 +21,27 @@ SourceWish = Literal["auto", "released", "simulated"]
 
 @dataclass(frozen=True)
 class Plan:
-    """One notebook with everything decided before its kernel starts.
-
-    Attributes
-    ----------
-    name, path : str, Path
-        The notebook.
-    parameters : dict
-        Resolved values, without ``output_dir``.
-    source : str
-        ``released``, ``simulated`` or ``study``; empty for a notebook that has no such parameter.
-    data : dict of str to str
-        Name -> SHA-256 of the data files that it reads.
-    digest : str
-        The run's identity.
-    n_cells : int
-        Number of code cells, for the progress bar.
-    note : str
-        What the user should know about the choice of source.
-    place : str
-        Folder of the result: the notebook's name, with that of one's own study behind it.
-    """
+    """One notebook with everything decided before its kernel starts."""
 
     name: str
     path: Path
-    parameters: dict[str, Any]
-    source: str
-    data: dict[str, str]
+    parameters: dict[str, Any]  # resolved, without output_dir
+    source: str  # released, simulated or study; empty where the notebook has no such parameter
+    data: dict[str, str]  # name -> SHA-256 of the data files that it reads
     digest: str
-    n_cells: int
-    note: str = ""
-    place: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "place", self.place or self.name)
+    n_cells: int  # of code, for the progress bar
+    note: str  # what the user should know about the choice of source
+    place: str  # folder of the result: the notebook's name, with that of one's own study behind it
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one notebook's run ended.
-
-    Attributes
-    ----------
-    plan : Plan
-        What was to be run.
-    status : {"done", "skipped", "failed"}
-        Skipped: the same run was there already.
-    seconds : float
-        Wall-clock time.
-    message : str
-        For a failure: the cell and the error.
-    """
+    """How one notebook's run ended."""
 
     plan: Plan
-    status: Literal["done", "skipped", "failed"]
+    status: Literal["done", "skipped", "failed"]  # skipped: the same run was there already
     seconds: float
-    message: str = ""
+    message: str = ""  # for a failure: the cell and the error
 
 
 def plan(
@@ -125,10 +90,8 @@ def plan(
         names = [file.name for name in notebook.datasets for file in registry.files(name)]
         data = {name: file_hash(cached / name) for name in names}
     digest = identity.digest(notebook.code, values, data, around)
-    return Plan(
-        *(notebook.name, notebook.path, values, chosen, data, digest, len(notebook.code), note),
-        place=place,
-    )
+    about = (notebook.name, notebook.path, values, chosen, data, digest, len(notebook.code))
+    return Plan(*about, note, place)
 
 
 def _study_folder(notebook: Notebook, folder: str) -> Path:

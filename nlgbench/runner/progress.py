@@ -40,10 +40,6 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take the bars away."""
-        self.stop()
-
-    def stop(self) -> None:
         """Take the bars away, and give the terminal back as it was."""
         self._bars.stop()
 

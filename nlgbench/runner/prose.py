@@ -11,18 +11,6 @@ import pandas as pd
 def listed(parts: Iterable[object]) -> str:
     """Join what a sentence lists.
 
-    Parameters
-    ----------
-    parts : iterable
-        What is listed; each is turned into a string.
-
-    Returns
-    -------
-    str
-        ``a, b and c``; "none" where there is nothing.
-
-    Examples
-    --------
     >>> listed(["BLEU", "ROUGE", "CIDEr"]), listed([]), listed([1])
     ('BLEU, ROUGE and CIDEr', 'none', '1')
     """
@@ -35,21 +23,9 @@ def listed(parts: Iterable[object]) -> str:
 def annotators_sentence(truth: pd.DataFrame, *, n_annotators: int) -> str:
     """Say how typical the annotators of a simulated study are, by what they make of HUSE.
 
-    Parameters
-    ----------
-    truth : DataFrame
-        ``truth["systems"]`` of a simulated study of reviews; at least one row.
-    n_annotators : int
-        Of the study.
+    How many do not read beside how many are expected, and the system whose true HUSE with them is
+    furthest from the mean over other samples of annotators, with these samples' spread.
 
-    Returns
-    -------
-    str
-        How many do not read beside how many are expected, and the system whose true HUSE with them
-        is furthest from the mean over other samples of annotators, with these samples' spread.
-
-    Examples
-    --------
     >>> row = {"system": "s", "n_careless": 6, "huse": 0.38, "huse_crews": 0.33}
     >>> row |= {"huse_crews_sd": 0.02, "huse_crews_min": 0.31, "huse_crews_max": 0.39}
     >>> print(annotators_sentence(pd.DataFrame([row]), n_annotators=20))
@@ -73,20 +49,8 @@ def annotators_sentence(truth: pd.DataFrame, *, n_annotators: int) -> str:
 def ties_sentence(scores: pd.DataFrame, moved: pd.DataFrame) -> str:
     """Say what the rule for ties changes.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        Of `huse` under both rules.
-    moved : DataFrame
-        Of `nlgbench.analysis.huse.moved_votes`.
+    How many votes move, and HUSE-Q under both rules where it does.
 
-    Returns
-    -------
-    str
-        How many votes move, and HUSE-Q under both rules where it does.
-
-    Examples
-    --------
     >>> row = {"system": "s", "score": "huse_q", "n_neighbors": 16}
     >>> scores = pd.DataFrame([row | {"ties": "exact", "estimate": 0.6}, row])
     >>> scores = scores.fillna({"ties": "released", "estimate": 0.5})

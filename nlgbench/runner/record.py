@@ -32,24 +32,9 @@ Source = Literal["released", "simulated", "published", "study"]
 def open(notebook: str, *, source: Source, output_dir: str | None = None) -> Record:
     """Start the record of one notebook's run.
 
-    Parameters
-    ----------
-    notebook : str
-        The notebook's name without ``.ipynb``; it owns the claims that name it.
-    source : {"released", "simulated", "published", "study"}
-        Where the data of this run come from; written beside every figure and value.
-    output_dir : str, optional
-        Folder to write into, set by the runner. None shows and writes nothing.
-
-    Returns
-    -------
-    Record
-        Call its ``figure``, ``table``, ``claims`` and ``skip``, and ``close`` at the end.
-
-    Raises
-    ------
-    ValueError
-        If `source` is none of the four.
+    The notebook's name, without ``.ipynb``, owns the claims that name it. `source` is where the
+    data of this run come from, written beside every figure and value. The runner sets `output_dir`;
+    without it everything is shown and nothing written.
     """
     sources = ("released", "simulated", "published", "study")
     if source not in sources:
@@ -61,17 +46,7 @@ def open(notebook: str, *, source: Source, output_dir: str | None = None) -> Rec
 
 
 class Record:
-    """Everything one run of a notebook has to show for itself.
-
-    Attributes
-    ----------
-    notebook : str
-        Name of the notebook.
-    source : str
-        Where its data come from.
-    output_dir : Path or None
-        Where files go; None writes nothing.
-    """
+    """Everything one run of a notebook has to show for itself."""
 
     def __init__(self, notebook: str, source: Source, output_dir: Path | None) -> None:
         self.notebook = notebook
@@ -85,20 +60,8 @@ class Record:
     def figure(self, drawing: Drawing, name: str, *, source: Source | None = None) -> None:
         """Show a drawing, and save it as PDF and PNG with its alternative text and its data.
 
-        Parameters
-        ----------
-        drawing : Drawing
-            What a plot returned. The source is added to its words, and to its data as a column
-            where they have none.
-        name : str
-            File name without ending, unique in the notebook.
-        source : str, optional
-            Where the numbers come from when not from the run's source.
-
-        Raises
-        ------
-        ValueError
-            If the name was used before, or the alternative text is empty.
+        Its name is unique in the notebook. The source, which is that of the run if left out, is
+        added to its words, and to its data as a column where they have none.
         """
         from IPython.display import display
 
@@ -124,25 +87,11 @@ class Record:
     ) -> None:
         """Save a table as ``tables/<name>.csv``, in full precision, with its source.
 
-        Parameters
-        ----------
-        table : DataFrame
-            What to save; its index is written where it has a name, and a column ``source`` is
-            added where it has none.
-        name : str
-            File name without ending, unique in the notebook.
-        source : str, optional
-            Where it comes from when not from the run's source.
-        layout : Layout, optional
-            Save ``<name>.tex`` and ``<name>.md`` beside it as well, laid out for a paper: a
-            dictionary of what `nlgbench.runner.exports.to_latex` takes. Its ``table``, such as
-            the same numbers with statistics side by side, is `table` if left out, its ``label``
-            ``tab:<name>``. The source is added to its ``caption``.
-
-        Raises
-        ------
-        ValueError
-            If the name was used before, or the layout does not fit its table.
+        Its name is unique in the notebook; its index is written where it has a name, and a column
+        ``source`` is added where it has none. With `layout`, a dictionary of what
+        `nlgbench.runner.exports.to_latex` takes, ``<name>.tex`` and ``<name>.md`` are saved beside
+        it as well, laid out for a paper: its ``table`` is `table` if left out, its ``label``
+        ``tab:<name>``; the source is added to its ``caption``.
         """
         laid_out: dict[str, str] = {}
         if layout is not None:
@@ -159,29 +108,22 @@ class Record:
         if self.output_dir is not None:
             folder = self.output_dir / "tables"
             folder.mkdir(parents=True, exist_ok=True)
-            self._save(table, folder / f"{name}.csv", source)
+            if "source" not in table.columns:
+                table = table.assign(source=source or self.source)
+            named = any(label is not None for label in table.index.names)
+            table.to_csv(folder / f"{name}.csv", index=named, lineterminator="\n")
             for ending, text in laid_out.items():
                 (folder / f"{name}.{ending}").write_text(text, encoding="utf-8", newline="\n")
 
     def claims(self, answers: pd.DataFrame) -> None:
         """Record recomputed values beside the printed ones.
 
-        Parameters
-        ----------
-        answers : DataFrame
-            One row per value, as a module of `nlgbench.papers` gives them (`papers.claim_rows`
-            makes them): ``claim_id``, ``value``; ``ci_low`` and ``ci_high`` (its interval),
-            ``variant`` (the convention it follows; a claim can be recorded once under each),
-            ``reason`` (why it differs, or has no interval), ``source`` (that of the run where it is
-            empty or missing; ``published`` for what follows from printed numbers alone) and
-            ``comparable`` (False where a parameter is not the paper's: the verdict is then
-            ``new``) where they are there.
-
-        Raises
-        ------
-        ValueError
-            If a column is missing, an id is unknown (the nearest is named) or another notebook's,
-            or a value of source ``published`` has no variant.
+        One row per value, as a module of `nlgbench.papers` gives them: ``claim_id``, ``value``;
+        where they are there, ``ci_low`` and ``ci_high``, ``variant`` (the convention it follows; a
+        claim can be recorded once under each), ``reason`` (why it differs, or has no interval),
+        ``source`` (that of the run where it is empty or missing; ``published`` for what follows
+        from printed numbers alone) and ``comparable`` (False where a parameter is not the paper's:
+        the verdict is then ``new``).
         """
         if missing := sorted({"claim_id", "value"} - set(answers.columns)):
             raise ValueError(
@@ -221,17 +163,7 @@ class Record:
     def skip(self, ids: str | Iterable[str], reason: str) -> None:
         """Say why this run cannot speak to some claims.
 
-        Parameters
-        ----------
-        ids : str or iterable of str
-            Claim ids or shell patterns (``huse/table1/*``).
-        reason : str
-            The sentence that the ledger shows.
-
-        Raises
-        ------
-        ValueError
-            If the reason is empty or a pattern fits no claim.
+        `ids` are claim ids or shell patterns (``huse/table1/*``); the ledger shows the reason.
         """
         if not reason.strip():
             raise ValueError("skip() needs a reason: it stands in the ledger.")
@@ -241,17 +173,9 @@ class Record:
             self._skipped[pattern] = reason
 
     def close(self) -> pd.DataFrame:
-        """Complete the ledger, and write it where there is an output folder.
+        """Complete this notebook's ledger, and write it where there is an output folder.
 
-        Returns
-        -------
-        DataFrame
-            The ``ledger`` table of this notebook.
-
-        Raises
-        ------
-        ValueError
-            If a claim that this notebook owns was neither recorded nor excused.
+        A claim that it owns and that was neither recorded nor excused is an error.
         """
         owned = self._claims[self._claims["notebook"] == self.notebook]
         names = ("claim_id", "variant", "recomputed", "ci_low", "ci_high", "reason", "source")
@@ -259,20 +183,11 @@ class Record:
         ledger = claims.ledger(owned, records, source=self.source, skipped=self._skipped)
         if self.output_dir is not None:
             schema.write(ledger, "ledger", self.output_dir / "ledger.csv")
-            left = {
-                "notebook": self.notebook,
-                "made": self._made,
-                "peak_memory_bytes": _peak_memory(),
-            }
-            files.replace_text(self.output_dir / runs.RECORD, json.dumps(left))
+            left: dict[str, Any] = {"notebook": self.notebook, "made": self._made}
+            left["peak_memory_bytes"] = _peak_memory()
+            files.replace_bytes(self.output_dir / runs.RECORD, json.dumps(left).encode())
             (self.output_dir / runs.OPEN).unlink(missing_ok=True)
         return ledger
-
-    def _save(self, table: pd.DataFrame, path: Path, source: Source | None) -> None:
-        if "source" not in table.columns:
-            table = table.assign(source=source or self.source)
-        named = any(label is not None for label in table.index.names)
-        table.to_csv(path, index=named, lineterminator="\n")
 
     def _announce(self, kind: str, name: str, path: str, alt: str, source: Source | None) -> None:
         if any(made["kind"] == kind and made["name"] == name for made in self._made):

@@ -45,7 +45,8 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
         "python": platform.python_version(),
         "dependencies": dependency_versions(),
     }
-    files.replace_text(folder / MANIFEST, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+    files.replace_bytes(folder / MANIFEST, text.encode())
 
 
 def partial_dir(out: Path, notebook: str, run_digest: str) -> Path:
@@ -138,7 +139,7 @@ def gather(out: Path) -> list[str]:
     lines = [columns, *([row[name] for name in columns] for row in index)]
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(lines)
-    files.replace_text(out / "index.csv", text.getvalue())
+    files.replace_bytes(out / "index.csv", text.getvalue().encode())
     return whole.loc[doubled, "claim_id"].tolist()
 
 

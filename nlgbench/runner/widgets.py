@@ -15,25 +15,7 @@ if TYPE_CHECKING:
 
 
 def boundary_explorer(study: Study, *, n_neighbors: int = 16) -> Widget:
-    """Draw HUSE's decision boundary anew for each k and system that the reader chooses.
-
-    Parameters
-    ----------
-    study : Study
-        With outputs, log-probabilities and judgments.
-    n_neighbors : int, default 16
-        k to start from.
-
-    Returns
-    -------
-    ipywidgets.Widget
-        A slider for k, a menu of systems, and the figure.
-
-    Raises
-    ------
-    ValueError
-        As `nlgbench.huse`.
-    """
+    """Draw HUSE's decision boundary anew for each k and system that the reader chooses."""
     import ipywidgets
 
     systems = sorted(study.systems, reverse=True)
