@@ -121,7 +121,7 @@ def gather(out: Path) -> list[str]:
 
     from nlgbench import schema
 
-    ledgers = [schema.check(pd.DataFrame(columns=schema.columns("ledger")), "ledger")]
+    ledgers = [schema.typed([], "ledger")]
     index: list[dict[str, str]] = []
     for folder in sorted(path for path in out.iterdir() if path.is_dir()):
         manifest = read_manifest(folder)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from nlgbench.generators.review_systems import REVIEW_SYSTEMS, review_systems
 from nlgbench.generators.reviews import contexts, review_grammar
 from nlgbench.study import Study
 from nlgbench.worlds import annotators, truth
@@ -25,7 +26,7 @@ def review_bounds(
     """
     rng = np.random.default_rng(seed)
     for_training, for_annotators, for_humans = rng.spawn(3)
-    chosen = worlds.review_systems(systems, seed=for_training)
+    chosen = review_systems(systems, seed=for_training)
     crew = annotators.hire(20, seed=for_annotators)
     decisions = review_grammar().decide(n_texts, seed=for_humans)
     human, about = review_grammar().render(decisions), contexts(decisions)
@@ -52,6 +53,6 @@ def theorem_1(
 
     Of the study's systems those are taken that are `REVIEW_SYSTEMS`.
     """
-    known = [name for name in study.systems if name in worlds.REVIEW_SYSTEMS]
+    known = [name for name in study.systems if name in REVIEW_SYSTEMS]
     names = list(dict.fromkeys([*known, *systems]))
     return review_bounds(systems=names, n_texts=n_texts, seed=seed)

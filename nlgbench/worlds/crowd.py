@@ -76,7 +76,9 @@ def review_crowd(
                 dimension="real_or_fake",
                 seed=for_votes,
             ).T.ravel()
-            for typical in _typicality(outputs["text"].tolist()).reshape(n_hits, per_hit)
+            for typical in annotators.typicality_of(outputs["text"].tolist()).reshape(
+                n_hits, per_hit
+            )
         ]
     )
     judgments = pd.DataFrame(
@@ -135,7 +137,7 @@ def vote_truth(
         else:
             texts = _write(system, n_truth, rng)
             weights = np.full(n_truth, 1 / n_truth)
-        real = probability_real(_typicality(texts))
+        real = probability_real(annotators.typicality_of(texts))
         logprob = grammar.logprob(texts) / annotators.n_tokens(texts)
         inside = np.isfinite(logprob)
         values = {
@@ -163,11 +165,6 @@ def probability_real(typical: Floats) -> Floats:
     """
     careful = norm.cdf((typical - REAL_ABOVE) / np.hypot(BIAS_SD, NOISE_SD))
     return np.asarray(CARELESS / 2 + (1 - CARELESS) * careful)
-
-
-def _typicality(texts: list[str]) -> Floats:
-    logprob = review_grammar().logprob(texts)
-    return annotators.typicality(logprob / annotators.n_tokens(texts))
 
 
 def _write(system: System | Retrieval, n: int, rng: np.random.Generator) -> list[str]:

@@ -8,6 +8,7 @@ from scipy.stats import norm
 
 from nlgbench import schema
 from nlgbench.study import Study, trusted
+from nlgbench.worlds.annotators import judgment_rows
 
 #: System -> (quality shift, likelihood shift): how far its outputs lie below the human ones in
 #: mean judgment, and above them in log-probability per token (nats). As a model is annealed from
@@ -83,19 +84,8 @@ def gaussian_world(
         )
         latent = _JUDGMENT_MEAN - quality_shift + _JUDGMENT_SD * quality
         noise = rng.normal(0, _NOISE_SD, size=(n_outputs, n_annotators))
-        judgments.append(
-            pd.DataFrame(
-                {
-                    "output_id": np.repeat(ids, n_annotators),
-                    "annotator_id": np.tile(
-                        [f"w{n:03d}" for n in range(1, n_annotators + 1)], n_outputs
-                    ),
-                    "dimension": "typicality",
-                    "value": (latent[:, None] + leniency + noise).ravel(),
-                    "group_id": "",
-                }
-            )
-        )
+        values = latent[:, None] + leniency + noise
+        judgments.append(judgment_rows(ids, values, "typicality"))
         if name == "human":
             human_ids, human_quality = ids, quality
             n_tokens = rng.integers(5, 16, size=n_outputs)

@@ -8,26 +8,11 @@ import pandas as pd
 from nlgbench import schema
 from nlgbench.generators.grammar import Floats
 from nlgbench.generators.retrieval import Memorizer, Retrieval
-from nlgbench.generators.review_systems import REVIEW_SYSTEMS, System, review_systems
+from nlgbench.generators.review_systems import System, review_systems
 from nlgbench.generators.reviews import CONTEXT, contexts, review_grammar
 from nlgbench.study import Study, trusted
 from nlgbench.worlds import annotators, truth
-from nlgbench.worlds.annotators import correlation, n_tokens, typicality_table
-from nlgbench.worlds.gaussian import ANNEALED, gaussian_world
-
-__all__ = [
-    "ANNEALED",
-    "REVIEW_SYSTEMS",
-    "System",
-    "annotator_samples",
-    "correlation",
-    "gaussian_world",
-    "review_draws",
-    "review_systems",
-    "review_world",
-    "typicality_table",
-    "write_reviews",
-]
+from nlgbench.worlds.annotators import n_tokens
 
 #: Samples of annotators, besides the study's own, over which the truth is given.
 N_CREWS = 20
@@ -147,10 +132,11 @@ def review_world(
         texts = human if name == "human" else write_reviews(system, about, seed=own)
         outputs = _outputs(name, texts, about)
         parts["outputs"].append(outputs)
-        parts["judgments"] += [
-            _judgments(outputs["output_id"], texts, crew, dimension, own)
-            for dimension in dimensions
-        ]
+        typical = annotators.typicality_of(texts)
+        for dimension in dimensions:
+            values = annotators.judge(crew, typical, dimension=dimension, seed=own)
+            ids = outputs["output_id"].tolist()
+            parts["judgments"].append(annotators.judgment_rows(ids, values, dimension))
         if name == "human":
             human_ids = outputs["output_id"].tolist()
             continue
@@ -224,26 +210,5 @@ def _outputs(name: str, texts: list[str], about: list[str]) -> pd.DataFrame:
             "text": texts,
             "is_human": name == "human",
             "context": about,
-        }
-    )
-
-
-def _judgments(
-    ids: pd.Series,
-    texts: list[str],
-    crew: annotators.Crew,
-    dimension: str,
-    rng: np.random.Generator,
-) -> pd.DataFrame:
-    typical = annotators.typicality(review_grammar().logprob(texts) / n_tokens(texts))
-    values = annotators.judge(crew, typical, dimension=dimension, seed=rng)
-    names = [f"w{n:03d}" for n in range(1, values.shape[1] + 1)]
-    return pd.DataFrame(
-        {
-            "output_id": np.repeat(ids.to_numpy(), values.shape[1]),
-            "annotator_id": np.tile(names, len(ids)),
-            "dimension": dimension,
-            "value": values.ravel(),
-            "group_id": "",
         }
     )

@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.study import Study, trusted
 from nlgbench.text import text_key
-from nlgbench.worlds.annotators import hire, judge, n_tokens, typicality
+from nlgbench.worlds.annotators import hire, judge, typicality_of
 from nlgbench.worlds.quality import true_quality
 
 
@@ -88,7 +88,7 @@ def simulate_searches(
     crew = hire(20, seed=rng)
     rated = machine.iloc[rng.permutation(len(machine))[:400]]
     texts = rated["text"].tolist()
-    ratings = judge(crew, typicality(grammar.logprob(texts) / n_tokens(texts)), seed=rng)
+    ratings = judge(crew, typicality_of(texts), seed=rng)
     judgments = pd.DataFrame(ratings, index=pd.Index(rated["output_id"], name="output_id"))
     judgments = judgments.melt(ignore_index=False, var_name="annotator_id").reset_index()
     judgments = judgments.assign(dimension="typicality", group_id="")

@@ -45,13 +45,13 @@ def simulate(
     n_truth : int
         Texts of each class from which the truth of reviews and crowd is computed; 0 leaves it out.
     **world
-        ``reviews``: systems (names of `nlgbench.worlds.reviews.REVIEW_SYSTEMS`, a mapping of name
-        to system, or a function that gives one of the seed), n_outputs (of each class, 100),
-        n_annotators (20), dimensions (("typicality",); "real_or_fake"). ``crowd``: systems,
-        n_outputs (of each system, 150), n_votes (of an output, 5), per_hit (outputs of a HIT, 20).
-        ``colors``: n_contexts (120), n_listeners (3), lapse (how often a listener picks blindly,
-        .1), n_rounds (rounds of ``train``, ``dev``, ``test`` to learn from). ``gaussian``: systems
-        (name -> shifts of quality and likelihood), n_outputs (100), n_annotators (20),
+        ``reviews``: systems (names of `nlgbench.generators.review_systems.REVIEW_SYSTEMS`, a
+        mapping of name to system, or a function that gives one of the seed), n_outputs (of each
+        class, 100), n_annotators (20), dimensions (("typicality",); "real_or_fake"). ``crowd``:
+        systems, n_outputs (of each system, 150), n_votes (of an output, 5), per_hit (outputs of a
+        HIT, 20). ``colors``: n_contexts (120), n_listeners (3), lapse (how often a listener picks
+        blindly, .1), n_rounds (rounds of ``train``, ``dev``, ``test`` to learn from). ``gaussian``:
+        systems (name -> shifts of quality and likelihood), n_outputs (100), n_annotators (20),
         shared_by_item (0).
 
     Returns

@@ -5,24 +5,23 @@ from scipy.stats import norm
 
 import nlgbench as nb
 from nlgbench.worlds import gaussian
-from nlgbench.worlds import reviews as worlds
 
 
 def test_tables_are_complete_and_the_humans_are_scored_by_every_model():
-    world = worlds.gaussian_world(n_outputs=30, n_annotators=5, seed=1)
+    world = gaussian.gaussian_world(n_outputs=30, n_annotators=5, seed=1)
     outputs, logprobs, judgments = world.outputs, world.logprobs, world.judgments
     assert outputs["system"].value_counts().to_dict() == dict.fromkeys(
-        ["human", *worlds.ANNEALED], 30
+        ["human", *gaussian.ANNEALED], 30
     )
     assert (judgments.groupby("output_id").size() == 5).all()
     human = outputs.loc[outputs["is_human"], "output_id"]
     under = logprobs[logprobs["output_id"].isin(human)].groupby("model").size()
-    assert under.to_dict() == dict.fromkeys(worlds.ANNEALED, 30)
+    assert under.to_dict() == dict.fromkeys(gaussian.ANNEALED, 30)
     assert outputs["text"].str.startswith("simulated output ").all()
 
 
 def test_one_seed_is_one_world():
-    first, same, other = (worlds.gaussian_world(n_outputs=5, seed=seed) for seed in (4, 4, 5))
+    first, same, other = (gaussian.gaussian_world(n_outputs=5, seed=seed) for seed in (4, 4, 5))
     pd.testing.assert_frame_equal(first.judgments, same.judgments)
     pd.testing.assert_frame_equal(first.logprobs, same.logprobs)
     assert not first.judgments["value"].equals(other.judgments["value"])
@@ -31,7 +30,7 @@ def test_one_seed_is_one_world():
 def test_truth_of_uncorrelated_shifts_in_closed_form(monkeypatch):
     # Standard result for two Gaussians: error Phi(-Delta / 2), Delta squared the sum of squares.
     monkeypatch.setattr(gaussian, "_CORRELATION", 0.0)
-    truth = worlds.gaussian_world(
+    truth = gaussian.gaussian_world(
         n_outputs=1, n_annotators=10**4, systems={"s": (0.6, 0.5)}, seed=0
     )
     row = truth.truth["systems"].iloc[0]
@@ -41,18 +40,18 @@ def test_truth_of_uncorrelated_shifts_in_closed_form(monkeypatch):
 
 
 def test_annealing_raises_quality_and_lowers_diversity():
-    truth = worlds.gaussian_world(n_outputs=1, seed=0).truth["systems"]
+    truth = gaussian.gaussian_world(n_outputs=1, seed=0).truth["systems"]
     assert truth["huse_q"].is_monotonic_increasing
     assert truth["huse_d"].is_monotonic_decreasing
     assert truth[["huse", "huse_q", "huse_d"]].stack().between(0, 1).all()
 
 
-@pytest.mark.parametrize("system", worlds.ANNEALED)
+@pytest.mark.parametrize("system", gaussian.ANNEALED)
 def test_huse_finds_the_truth_in_a_large_world(system):
     # k = 200, near sqrt(n): k must grow for k-NN to reach the optimal error. At 40,000 outputs the
     # standard error of twice an error rate is at most .005; four of them, and .005 for what bias
     # is left. (k = 16 was up to .06 above the truth in nine such worlds: its bias does not vanish.)
-    chosen = {system: worlds.ANNEALED[system]}
+    chosen = {system: gaussian.ANNEALED[system]}
     study = nb.simulate("gaussian", n_outputs=20_000, n_annotators=2, systems=chosen, seed=11)
     scores = nb.huse(study, n_neighbors=200, n_resamples=0).set_index("score")["estimate"]
     truth = study.truth["systems"].iloc[0]
@@ -75,16 +74,16 @@ def test_huse_orders_the_systems_as_the_truth_does():
 )
 def test_an_impossible_world_is_refused(wrong):
     with pytest.raises(ValueError, match="a world needs at least 1 output per class"):
-        worlds.gaussian_world(seed=0, **wrong)
+        gaussian.gaussian_world(seed=0, **wrong)
     with pytest.raises(ValueError, match=r"between 0 and 1. Got 1.5"):
-        worlds.gaussian_world(seed=0, shared_by_item=1.5)
+        gaussian.gaussian_world(seed=0, shared_by_item=1.5)
 
 
 @pytest.mark.parametrize("shared", [0.0, 0.5, 1.0])
 def test_outputs_of_an_item_share_the_quality_they_are_said_to(shared):
     # Mean judgments vary by .36 for quality and 1.44 / n for noise; only quality is shared. An
     # r of 2,000 pairs has a standard error of at most .023.
-    world = worlds.gaussian_world(
+    world = gaussian.gaussian_world(
         n_outputs=2000, n_annotators=9, systems={"s": (0.5, 0.5)}, shared_by_item=shared, seed=3
     )
     mean = world.judgments.groupby("output_id")["value"].mean()
@@ -93,5 +92,7 @@ def test_outputs_of_an_item_share_the_quality_they_are_said_to(shared):
     expected = shared * 0.36 / (0.36 + 1.44 / 9)
     assert wide["human"].corr(wide["s"]) == pytest.approx(expected, abs=0.09)
     assert wide["s"].var() == pytest.approx(0.36 + 1.44 / 9, rel=0.13)
-    other = worlds.gaussian_world(n_outputs=2000, n_annotators=9, systems={"s": (0.5, 0.5)}, seed=3)
+    other = gaussian.gaussian_world(
+        n_outputs=2000, n_annotators=9, systems={"s": (0.5, 0.5)}, seed=3
+    )
     pd.testing.assert_frame_equal(world.truth["systems"], other.truth["systems"])

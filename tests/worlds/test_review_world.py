@@ -7,6 +7,7 @@ import pytest
 
 import nlgbench as nb
 from nlgbench.analysis.huse import neighbors
+from nlgbench.generators.review_systems import REVIEW_SYSTEMS
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds import reviews as worlds
@@ -29,7 +30,7 @@ def test_all_systems_share_items_and_humans_are_scored_by_every_model():
         n_outputs=12, n_annotators=3, dimensions=["typicality", "real_or_fake"], n_truth=0, seed=1
     )
     outputs, logprobs, judgments = world.outputs, world.logprobs, world.judgments
-    n_systems = len(worlds.REVIEW_SYSTEMS)
+    n_systems = len(REVIEW_SYSTEMS)
     assert (outputs.groupby("item_id").size() == n_systems + 1).all()
     assert len(outputs[["item_id", "context"]].drop_duplicates()) == 12
     assert len(logprobs) == 24 * n_systems
@@ -167,7 +168,7 @@ def test_what_is_told_apart_by_quality_and_what_by_diversity(large):
 def test_temperature_trades_diversity_for_quality_until_texts_are_too_typical():
     # An annealed text is more typical than a human one, and that tells it apart by quality, too:
     # so Q falls from the start on the exact grammar, and in the end on the others.
-    names = [name for name in worlds.REVIEW_SYSTEMS if name.startswith(("grammar", "leaky", "tri"))]
+    names = [name for name in REVIEW_SYSTEMS if name.startswith(("grammar", "leaky", "tri"))]
     world = worlds.review_world(systems=names, n_outputs=5, n_truth=5000, seed=9)
     row = world.truth["systems"].set_index("system")
     for kind in ("leaky", "trigram"):
@@ -270,11 +271,11 @@ def test_how_many_are_careless_is_binomial():
 
 
 def test_typicality_table_spans_the_range_and_correlates():
-    table = worlds.typicality_table(n_sentences=60, seed=0)
+    table = annotators.typicality_table(n_sentences=60, seed=0)
     assert table["logprob"].is_monotonic_increasing and table["text"].is_unique
     assert np.ptp(table["logprob"]) > 20
     assert (table["ci_low"] <= table["judgment"]).all()
-    r = worlds.correlation(table).set_index("x")
+    r = annotators.correlation(table).set_index("x")
     expected = np.corrcoef(table["logprob_per_token"], table["judgment"])[0, 1]
     assert r.loc["logprob_per_token", "pearson"] == pytest.approx(expected)
     assert ((r["ci_low"] < r["pearson"]) & (r["pearson"] < r["ci_high"])).all()
