@@ -65,8 +65,8 @@ def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
     described = captions["kind"] != "ambiguous"
     from_game = captions["kind"] == "game"
     captions["system"] = np.where(described, "descriptive", "ambiguous")
-    captions["kept"] = described & (from_game | (captions["n_found"] >= _MAJORITY))
-    references = captions[captions["kept"]]
+    captions["passes"] = described & (from_game | (captions["n_found"] >= _MAJORITY))
+    references = captions[captions["passes"]]
     twins = captions[described].assign(
         system="misleading",
         output_id=captions["output_id"] + "-twin",
@@ -78,15 +78,15 @@ def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
     repeats = [key in known for key in zip(outputs["context"], outputs["plain"], strict=True)]
     ambiguous = outputs["system"] == "ambiguous"
     far = (outputs["system"] == "misleading") & (outputs["condition"] == "far")
-    outputs["kept"] |= ambiguous & (outputs["n_listeners"] > 0)
-    outputs["kept"] &= ~((ambiguous | far) & np.array(repeats))
+    outputs["passes"] |= ambiguous & (outputs["n_listeners"] > 0)
+    outputs["passes"] &= ~((ambiguous | far) & np.array(repeats))
     # The crowd's captions have the lowest numbers, and their colors are the context's own.
     distinct = outputs.sort_values("number", kind="stable")[["context", "colors"]].drop_duplicates()
     nth = distinct.groupby("context").cumcount() + 1
     distinct["item_id"] = distinct["context"] + ("/" + nth.astype("str")).where(nth > 1, "")
     outputs = outputs.merge(distinct, how="left", on=["context", "colors"], validate="many_to_one")
     if filtered:
-        outputs = outputs[outputs["kept"]]
+        outputs = outputs[outputs["passes"]]
     items = outputs.drop_duplicates("item_id")
     references = items[["item_id", "context"]].merge(
         references.rename(columns={"output_id": "reference_id"}), on="context"

@@ -12,7 +12,6 @@ from nlgbench.datasets import (
     cache,
     comm_eval,
     dailydialog,
-    dailydialog_turns,
     huse,
     judge_the_judges,
     monroe,
@@ -34,7 +33,7 @@ class _Public(NamedTuple):
 
 
 def _turns() -> Study:
-    return trusted(dailydialog_turns.load_dailydialog_turns())
+    return trusted(dailydialog.load_dailydialog_turns())
 
 
 _STUDIES = {

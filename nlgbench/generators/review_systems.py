@@ -5,8 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from nlgbench.generators.corruption import Corrupted
-from nlgbench.generators.grammar import Floats
+from nlgbench.generators.grammar import Corrupted, Floats
 from nlgbench.generators.language_model import fit_ngram
 from nlgbench.generators.retrieval import Memorizer, Retrieval
 from nlgbench.generators.reviews import contexts, review_grammar

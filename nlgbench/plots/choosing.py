@@ -77,8 +77,8 @@ def plot_training(
     Examples
     --------
     >>> table = pd.DataFrame({"evaluator": "bleu", "progress": [0.5, 1], "value": [0.1, 0.2]})
-    >>> kept = pd.DataFrame({"evaluator": ["bleu"], "progress": [1.0]})
-    >>> plot_training(table.assign(ci_low=None, ci_high=None), kept).alt
+    >>> picked = pd.DataFrame({"evaluator": ["bleu"], "progress": [1.0]})
+    >>> plot_training(table.assign(ci_low=None, ci_high=None), picked).alt
     'What each evaluator says over the checkpoints of one training, and which it keeps: BLEU 1.'
     """
     require_columns(curves, ("evaluator", "progress", "value", "ci_low", "ci_high"), "curves have")
@@ -105,10 +105,10 @@ def plot_training(
         axes = tuple(ax)
     if len(names) > len(axes):
         raise ValueError(f"there are {len(names)} panels, and {len(axes)} axes for them.")
-    kept = chosen.set_index("evaluator")["progress"]
+    picked = chosen.set_index("evaluator")["progress"]
     for one, name in zip(axes, names, strict=False):
-        _draw_curve(one, curves[curves["evaluator"] == name], kept.get(name, np.nan))
-        best = np.nan if truth is None else kept.get(truth, np.nan)
+        _draw_curve(one, curves[curves["evaluator"] == name], picked.get(name, np.nan))
+        best = np.nan if truth is None else picked.get(truth, np.nan)
         if np.isfinite(best):
             one.axvline(best, color="black", linewidth=0.7, linestyle=(0, (3, 2)), zorder=1)
         one.set_title(_PANELS.get(name, label(name)), loc="left", fontsize=7)
@@ -117,20 +117,20 @@ def plot_training(
     data = curves.assign(panel=curves["evaluator"].map(lambda name: _PANELS.get(name, label(name))))
     data = data.sort_values("evaluator", key=lambda at: at.map(names.index), kind="stable")
     said = "; ".join(
-        f"{_PANELS.get(name, label(name))} {kept[name]:g}" for name in names if name in kept
+        f"{_PANELS.get(name, label(name))} {picked[name]:g}" for name in names if name in picked
     )
     alt = "What each evaluator says over the checkpoints of one training, and which it keeps: "
     return drawn_on(axes[: len(names)], data, f"{alt}{said}.")
 
 
-def _draw_curve(ax: Axes, rows: pd.DataFrame, kept: float) -> None:
+def _draw_curve(ax: Axes, rows: pd.DataFrame, picked: float) -> None:
     rows = rows.sort_values("progress")
     draw_intervals(
         ax, rows["progress"], rows["ci_low"], rows["ci_high"], upright=True, color="#777777"
     )
     look: dict[str, Any] = {"color": HUMAN, "marker": ".", "markersize": 3, "zorder": 3}
     ax.plot(rows["progress"], rows["value"], **look)
-    at = rows[np.isclose(rows["progress"], kept)]
+    at = rows[np.isclose(rows["progress"], picked)]
     ring: dict[str, Any] = {"marker": "o", "markersize": 7, "markerfacecolor": "none", "zorder": 4}
     ring |= {"color": SYSTEM, "clip_on": False}  # the last checkpoint stands near the frame
     ax.plot(at["progress"], at["value"], linestyle="none", **ring)

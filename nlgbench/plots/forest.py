@@ -62,7 +62,7 @@ def plot_forest(
     Raises
     ------
     ValueError
-        If a column is missing, or there is no row or more kinds than can be told apart.
+        If a column is missing, or there is no row, or more kinds than markers.
 
     Examples
     --------

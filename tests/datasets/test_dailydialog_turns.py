@@ -5,9 +5,10 @@ from itertools import pairwise
 import pytest
 
 from nlgbench.datasets import cache
-from nlgbench.datasets.dailydialog import RAW_FILE, load_dailydialog
-from nlgbench.datasets.dailydialog_turns import (
+from nlgbench.datasets.dailydialog import (
+    RAW_FILE,
     TURNS_FILE,
+    load_dailydialog,
     load_dailydialog_turns,
     read_dailydialog_turns,
     tokenized,

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from nlgbench.generators.corruption import Corrupted
-from nlgbench.generators.grammar import Grammar, Slot, sharpened
+from nlgbench.generators.grammar import Corrupted, Grammar, Slot, sharpened
 from nlgbench.generators.reviews import CONTEXT, contexts, review_grammar
 
 

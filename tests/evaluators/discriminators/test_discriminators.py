@@ -23,7 +23,7 @@ from nlgbench.evaluators.discriminators import (
     score_fold,
     score_shallow,
 )
-from nlgbench.generators.corruption import Corrupted
+from nlgbench.generators.grammar import Corrupted
 from nlgbench.generators.reviews import review_grammar
 
 QUICK = ("svm", "naive_bayes", "logistic_regression")
