@@ -169,6 +169,17 @@ def draw_intervals(
         draw(*ends.T, **{"linewidth": 0.8, "zorder": 2, **line_kws})
 
 
+def overlap(a: np.ndarray, b: np.ndarray) -> float:
+    """Give the area that boxes of one list share with those of another."""
+    sides = np.minimum(a[:, None, 2:], b[None, :, 2:]) - np.maximum(a[:, None, :2], b[None, :, :2])
+    return float(np.maximum(sides, 0).prod(axis=2).sum())
+
+
+def outside(box: np.ndarray, frame: np.ndarray) -> float:
+    """Say how far a box stands out of a frame."""
+    return float(np.maximum([*(frame[:2] - box[:2]), *(box[2:] - frame[2:])], 0).sum())
+
+
 def in_paper_style(plot: Callable[P, Drawing]) -> Callable[P, Drawing]:
     """Draw in paper style where a plot makes its own figure; given Axes keep their own style."""
 

@@ -15,6 +15,8 @@ from nlgbench.plots.figures import (
     draw_intervals,
     drawn_on,
     in_paper_style,
+    outside,
+    overlap,
     require_columns,
 )
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
@@ -130,14 +132,15 @@ def _place_labels(ax: Axes, points: np.ndarray, labels: list[str], lines: list[n
             offset = np.array(direction) * (halves[n] + reach)
             box = np.concatenate([offset - halves[n], offset + halves[n]]) + np.tile(centers[n], 2)
             boxes = np.vstack([box, *(_line(centers[n], box) if distance > _DISTANCES[0] else [])])
-            outside = np.maximum([*(frame[:2] - box[:2]), *(box[2:] - frame[2:])], 0).sum()
-            cost = _overlap(boxes[:1], np.vstack([others, *spans]))
+            cost = overlap(boxes[:1], np.vstack([others, *spans]))
             # A name or a point that a line crosses is worse than the small area says.
-            cost += 30 * _overlap(boxes[1:], others)
+            cost += 30 * overlap(boxes[1:], others)
             # Nor may a label seem to be another point's.
             gaps = np.hypot(*(centers - np.clip(centers, box[:2], box[2:])).T)
             mistaken = int((gaps < gaps[n] + 2).sum()) - 1
-            cost += 10 * float(outside) + distance / 4 + (5 if len(boxes) > 1 else 50) * mistaken
+            cost += (
+                10 * outside(box, frame) + distance / 4 + (5 if len(boxes) > 1 else 50) * mistaken
+            )
             if cost < least:
                 least, taken[n] = cost, boxes
                 texts[n].xyann = (float(offset[0]), float(offset[1]))
@@ -153,9 +156,3 @@ def _line(point: np.ndarray, box: np.ndarray) -> list[np.ndarray]:
     dots = point + np.outer(np.arange(6, length, 2), way / length)
     dots = dots[((dots < box[:2]) | (dots > box[2:])).any(axis=1)]
     return [np.concatenate([dot - 1, dot + 1]) for dot in dots]
-
-
-def _overlap(a: np.ndarray, b: np.ndarray) -> float:
-    """Give the area that boxes of one list share with those of another."""
-    sides = np.minimum(a[:, None, 2:], b[None, :, 2:]) - np.maximum(a[:, None, :2], b[None, :, :2])
-    return float(np.maximum(sides, 0).prod(axis=2).sum())

@@ -12,7 +12,15 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, require_columns
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    drawn_on,
+    in_paper_style,
+    outside,
+    overlap,
+    require_columns,
+)
 from nlgbench.plots.style import ONE_COLUMN, SCORE_NAMES, TWO_COLUMN, task_looks
 
 #: Values of HUSE = HUSE-Q + HUSE-D - 1 whose diagonals are drawn.
@@ -27,7 +35,6 @@ _MANY = 8  # points that fit a column
 def plot_tradeoff(
     scores: pd.DataFrame,
     *,
-    printed: pd.DataFrame | None = None,
     truth: pd.DataFrame | None = None,
     ax: Axes | None = None,
 ) -> Drawing:
@@ -36,13 +43,11 @@ def plot_tradeoff(
     Parameters
     ----------
     scores : DataFrame
-        As `huse` gives it, or several such tables below each other; of two tie rules the first is
-        drawn. A label that ends in a setting ("summarization t0.7", "lstm p0.95") is parted into
-        task and setting: points of a task share marker and color. ``task`` and ``label`` stand as
-        they are where the table has both.
-    printed : DataFrame, optional
-        Printed scores, such as `nlgbench.papers.huse.printed_scores`; drawn first. Points of source
-        ``published`` are filled, all others open.
+        As `huse` gives it, or several such tables below each other, such as
+        `nlgbench.papers.huse.printed_scores`: points of source ``published`` are filled and drawn
+        first, all others open. Of two tie rules the first is drawn. A label that ends in a setting
+        ("summarization t0.7", "lstm p0.95") is parted into task and setting: points of a task share
+        marker and color. ``task`` and ``label`` stand as they are where the table has both.
     truth : DataFrame, optional
         True values, ``system, huse_q, huse_d``, such as ``study.truth["systems"]``: crosses.
     ax : Axes, optional
@@ -76,8 +81,7 @@ def plot_tradeoff(
     >>> drawn.data["label"].tolist()
     ['t0.5', 't0.7', 't1.0']
     """
-    parts = [_points(part) for part in (printed, scores) if part is not None]
-    points = pd.concat(parts, ignore_index=True)
+    points = _points(scores)
     if truth is not None:
         names = {score: f"{score}_true" for score in SCORE_NAMES}
         true = truth[["system", *names]].rename(columns=names)
@@ -134,7 +138,8 @@ def _points(scores: pd.DataFrame) -> pd.DataFrame:
         for end in _ENDS if "ci_low" in three else ():
             row |= {f"{score}_{end}": by_score.loc[score, f"ci_{end}"] for score in _AXES}
         about = three.iloc[0]
-        label = str(about.get("label", str(system).replace("_", " ")))
+        label = about.get("label")
+        label = str(system).replace("_", " ") if pd.isna(label) else str(label)
         setting = _SETTING.fullmatch(label)
         if pd.notna(about.get("task")):
             task = about["task"]
@@ -264,8 +269,8 @@ def _write_labels(ax: Axes, scores: pd.DataFrame, looks: dict[str, tuple[str, st
         ]
         boxes = [(x + dx, y + dy, x + dx + w, y + dy + h) for dx, dy in corners]
         costs = [
-            sum(_overlap(box, other) for other in taken)
-            + 10 * _outside(box, frame)
+            overlap(np.array([box]), np.array(taken))
+            + 10 * outside(np.array(box), frame)
             + 0.5 * _crossed(ax, box, points)
             for box in boxes
         ]
@@ -273,16 +278,6 @@ def _write_labels(ax: Axes, scores: pd.DataFrame, looks: dict[str, tuple[str, st
         dx, dy = corners[best]
         text.xyann = (dx - left, dy - bottom)
         taken.append(tuple(np.asarray(text.get_window_extent().extents) * points))
-
-
-def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> float:
-    wide = min(a[2], b[2]) - max(a[0], b[0])
-    high = min(a[3], b[3]) - max(a[1], b[1])
-    return wide * high if wide > 0 and high > 0 else 0.0
-
-
-def _outside(box: tuple[float, ...], frame: np.ndarray) -> float:
-    return float(np.maximum([*(frame[:2] - box[:2]), *(box[2:] - frame[2:])], 0).sum())
 
 
 def _crossed(ax: Axes, box: tuple[float, ...], points: float) -> int:

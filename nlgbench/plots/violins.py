@@ -91,7 +91,9 @@ def plot_violins(
         )
     for panel, evaluator in zip(panels, shown, strict=True):
         own = data[data["evaluator"] == evaluator]
-        range_ = (bounds or {}).get(evaluator) or _scale(own["signature"])
+        found = _SCALE.search(str(own["signature"].iloc[0]))
+        scale = (float(found[1]), float(found[2])) if found else (0.0, 1.0)
+        range_ = (bounds or {}).get(evaluator, scale)
         _panel(panel, own, places, range_, written[evaluator])
     panels[0].set_ylabel("Score")
     data = data.assign(evaluator=data["evaluator"].map(written))
@@ -109,12 +111,6 @@ def plot_violins(
 def _chosen(asked: Sequence[str] | None, there: pd.Series, what: str) -> list[str]:
     found = [str(name) for name in there.unique()]
     return found if asked is None else [known(name, found, what) for name in asked]
-
-
-def _scale(signatures: pd.Series) -> tuple[float, float]:
-    """Read the range of scores from their recipe."""
-    found = _SCALE.search(str(signatures.iloc[0]))
-    return (float(found[1]), float(found[2])) if found else (0.0, 1.0)
 
 
 def _panel(

@@ -79,7 +79,8 @@ def plan(
             for path in sorted(home.rglob("*"))
             if path.is_file()
         }
-        place = f"{notebook.name}@study={_escaped(home.name)}-{identity.short(str(home))}"
+        safe = re.sub(r"[^A-Za-z0-9._-]", "_", home.name)[:40]  # in file names everywhere
+        place = f"{notebook.name}@study={safe}-{identity.short(str(home))}"
     elif "source" in notebook.parameters:
         chosen, note = _choose_source(notebook, source)
         wanted["source"] = chosen
@@ -103,11 +104,6 @@ def _study_folder(notebook: Notebook, folder: str) -> Path:
             "Give the folder that holds outputs.csv."
         )
     return home
-
-
-def _escaped(text: str) -> str:
-    """Write a text with what is safe in file names everywhere."""
-    return re.sub(r"[^A-Za-z0-9._-]", "_", text)[:40]
 
 
 def _choose_source(notebook: Notebook, wish: SourceWish) -> tuple[str, str]:
