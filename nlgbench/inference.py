@@ -51,7 +51,10 @@ def half_samples(
             f"{len(label)} rows, {len(of)} clusters' labels, fraction = {fraction}."
         )
     rng = np.random.default_rng(seed)
-    stratum = _strata_of_clusters(label, of)
+    # A cluster's stratum is the set of its rows' labels.
+    holds = np.zeros((of.max() + 1, label.max() + 1), dtype=bool)
+    holds[of, label] = True
+    stratum = np.unique(holds, axis=0, return_inverse=True)[1].reshape(-1)
     sizes = np.bincount(stratum)
     if per_stratum is not None and not 1 <= per_stratum <= sizes.min():
         raise ValueError(
@@ -69,68 +72,46 @@ def half_samples(
     return drawn[:, of]
 
 
-def _strata_of_clusters(label: NDArray[np.int64], of: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a stratum for each cluster: which labels its rows have."""
-    holds = np.zeros((of.max() + 1, label.max() + 1), dtype=bool)
-    holds[of, label] = True
-    return np.unique(holds, axis=0, return_inverse=True)[1].reshape(-1)
-
-
-def recenter(replicates: ArrayLike, estimate: float, *, fraction: float = 0.5) -> Floats:
-    """Move replicates to the full estimate, and stretch them to the full sample's spread.
-
-    A subsample is biased otherwise than the full sample (fewer outputs, or noisier mean
-    judgments), so its mean is no estimate of the full sample's: only its spread is used. A mean of
-    ``f n`` of ``n`` values, drawn without replacement, has the variance ``(1 - f) / (f n)``, that
-    of the full sample ``1 / n``, in units of the variance of one: hence the factor (Politis,
-    Romano and Wolf 1999, *Subsampling*, doi:10.1007/978-1-4612-1554-7, for root-n estimators).
-
-    >>> recenter([0.4, 0.6], 0.7, fraction=0.2).round(2)
-    array([0.65, 0.75])
-    """
-    values = np.asarray(replicates, dtype=np.float64)
-    defined = values[np.isfinite(values)]
-    center = defined.mean() if len(defined) else float("nan")
-    return estimate + math.sqrt(fraction / (1 - fraction)) * (values - center)
-
-
 def interval(
     replicates: ArrayLike,
     estimate: float,
     *,
     fraction: float = 0.5,
     df: float = math.inf,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> dict[str, float | int | str]:
     """Make an interval around the full estimate from subsamples that hold a fraction.
 
-    Student's t (`df`; normal by default) around `estimate`, from the standard deviation of the
-    recentered replicates; those that are undefined are counted. ``center`` is the mean of the
-    replicates as they are; ``reason`` says why there is no interval.
+    Student's t (`df`; normal by default) around `estimate`; ``center`` is the mean of the
+    replicates, of which those undefined are counted; ``reason`` says why there is no interval.
+
+    A subsample is biased otherwise than the full sample (fewer outputs, or noisier mean
+    judgments), so its mean is no estimate of the full sample's: only its spread is used. A mean of
+    ``f n`` of ``n`` values, drawn without replacement, has the variance ``(1 - f) / (f n)``, that
+    of the full sample ``1 / n``, in units of the variance of one: hence ``sqrt(f / (1 - f))`` times
+    the standard deviation (Politis, Romano and Wolf 1999, *Subsampling*,
+    doi:10.1007/978-1-4612-1554-7, for root-n estimators).
 
     >>> found = interval([0.4, 0.6, 0.5, float("nan")], 0.7)
     >>> round(found["se"], 3), round(found["ci_low"], 3), found["n_undefined"]
     (0.1, 0.504, 1)
     """
-    if not (0 < fraction < 1 and 0 < level < 1):
-        raise ValueError(
-            f"fraction and level must be between 0 and 1. Got {fraction} and {level}: 0.5 and 0.95 "
-            "are usual."
-        )
     values = np.asarray(replicates, dtype=np.float64)
-    moved = recenter(values, estimate, fraction=fraction)
+    defined = values[np.isfinite(values)]
+    center = float(defined.mean()) if len(defined) else float("nan")
+    moved = estimate + math.sqrt(fraction / (1 - fraction)) * (values - center)
     moved = moved[np.isfinite(moved)]
     n_undefined = len(values) - len(moved)
     se = float(moved.std(ddof=1)) if len(moved) > 1 else float("nan")
     reason = "" if len(moved) > 1 else _undefined(n_undefined, len(values), "subsamples")
-    half_width, reason = _half_width(se, df, level, reason)
+    half_width, reason = _half_width(se, df, confidence, reason)
     return {
         "estimate": estimate,
         "se": se,
         "ci_low": float(estimate - half_width),
         "ci_high": float(estimate + half_width),
-        "level": level,
-        "center": float(values[np.isfinite(values)].mean()) if len(moved) else float("nan"),
+        "confidence": confidence,
+        "center": center if len(moved) else float("nan"),
         "n_resamples": len(values),
         "n_undefined": n_undefined,
         "reason": reason,
@@ -138,7 +119,7 @@ def interval(
 
 
 def split_interval(
-    halves: ArrayLike, others: ArrayLike, estimate: float, *, df: float, level: float = 0.95
+    halves: ArrayLike, others: ArrayLike, estimate: float, *, df: float, confidence: float = 0.95
 ) -> dict[str, float | int | str]:
     """Make an interval around the full estimate from splits into two halves.
 
@@ -158,9 +139,6 @@ def split_interval(
     >>> round(found["se"], 3), round(found["ci_low"], 3), found["center"]
     (0.1, 0.496, 0.5)
     """
-    check_coverage(level, "level")
-    if not df > 0:
-        raise ValueError(f"df must be above 0. Got {df}: a split needs at least two units.")
     values = np.array([halves, others], dtype=np.float64)
     defined = values[:, np.isfinite(values).all(axis=0)]
     n_resamples, n_defined = values.shape[1], defined.shape[1]
@@ -170,13 +148,13 @@ def split_interval(
         se = float(np.sqrt(((defined[0] - defined[1]) ** 2).mean()) / 2)
         center = float(defined.mean())
     reason = _undefined(n_undefined, n_resamples, "splits") if n_undefined else ""
-    half_width, reason = _half_width(se, df, level, reason)
+    half_width, reason = _half_width(se, df, confidence, reason)
     return {
         "estimate": estimate,
         "se": se,
         "ci_low": estimate - half_width,
         "ci_high": estimate + half_width,
-        "level": level,
+        "confidence": confidence,
         "center": center,
         "n_resamples": n_resamples,
         "n_undefined": n_undefined,
@@ -184,11 +162,11 @@ def split_interval(
     }
 
 
-def _half_width(se: float, df: float, level: float, reason: str) -> tuple[float, str]:
+def _half_width(se: float, df: float, confidence: float, reason: str) -> tuple[float, str]:
     """Give half the width of an interval; none where nothing varies, and why."""
     if se < 1e-12:
         return float("nan"), "all subsamples give the same: their spread is unknown"
-    return float(student.ppf(0.5 + level / 2, df)) * se, reason
+    return float(student.ppf(0.5 + confidence / 2, df)) * se, reason
 
 
 def _undefined(n: int, of: int, what: str) -> str:
@@ -199,18 +177,13 @@ def _undefined(n: int, of: int, what: str) -> str:
 
 
 def check_coverage(value: float, name: str) -> None:
-    """Refuse a coverage outside 0 to 1.
-
-    >>> check_coverage(95, "confidence")
-    Traceback (most recent call last):
-    ValueError: confidence must be between 0 and 1. Got 95: 0.95 is usual.
-    """
+    """Refuse a coverage outside 0 to 1."""
     if not 0 < value < 1:
         raise ValueError(f"{name} must be between 0 and 1. Got {value}: 0.95 is usual.")
 
 
-#: An interval from fewer clusters than these is given, and marked.
-FEWEST_CLUSTERS = 10
+#: An interval from fewer clusters, or systems, than these is given, and marked.
+FEWEST = 10
 
 
 def cluster_jackknife(
@@ -228,7 +201,6 @@ def cluster_jackknife(
     doi:10.3368/jhr.50.2.317). For a share of votes it is close to the cluster-robust variance of
     a ratio. Where all these values are equal, the data give no spread, and there is no interval.
     """
-    check_coverage(confidence, "confidence")
     place, names = pd.factorize(np.asarray(clusters))
     n = len(names)
     sums = np.zeros((n, parts.shape[1]))
@@ -266,8 +238,8 @@ def cluster_jackknife(
 
 def few_clusters(n: int) -> str:
     """Say that an interval rests on too few clusters to be trusted, or nothing."""
-    few = f"{n} clusters: an interval from fewer than {FEWEST_CLUSTERS} cannot be trusted"
-    return few if n < FEWEST_CLUSTERS else ""
+    few = f"{n} clusters: an interval from fewer than {FEWEST} cannot be trusted"
+    return few if n < FEWEST else ""
 
 
 def jackknife_error(replicates: Floats, strata: NDArray[np.int64]) -> Floats:
@@ -345,27 +317,11 @@ def permutation_p(values: Floats, observed: Floats, *, exact: bool, two_sided: b
 def adjust(p: ArrayLike, *, method: Literal["holm", "bh"] = "holm") -> Floats:
     """Adjust p-values for their number.
 
-    Parameters
-    ----------
-    p : array-like
-        Between 0 and 1; NaN where a test is undefined.
-    method : {"holm", "bh"}
-        ``"holm"``: any false rejection at all is held to the level (Holm 1979). ``"bh"``: the
-        expected share of false among the rejections (Benjamini and Hochberg 1995,
-        doi:10.1111/j.2517-6161.1995.tb02031.x; for independent or positively dependent tests).
+    ``"holm"``: any false rejection at all is held to the level (Holm 1979). ``"bh"``: the expected
+    share of false among the rejections (Benjamini and Hochberg 1995,
+    doi:10.1111/j.2517-6161.1995.tb02031.x; for independent or positively dependent tests). NaN
+    stays, and counts as no test.
 
-    Returns
-    -------
-    ndarray of the same shape
-        Adjusted, at most 1. NaN stays, and counts as no test.
-
-    Raises
-    ------
-    ValueError
-        When a value is no probability, or the method unknown.
-
-    Examples
-    --------
     >>> adjust([0.01, 0.04, float("nan"), 0.03]).tolist()
     [0.03, 0.06, nan, 0.06]
     """
@@ -389,10 +345,9 @@ def bootstrap_mean(
     clusters: ArrayLike,
     *,
     n_resamples: int = 1000,
-    confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> dict[str, float]:
-    """Take the mean of values, with a percentile interval over whole clusters drawn again.
+    """Take the mean of values, with a 95% percentile interval over whole clusters drawn again.
 
     Clusters are drawn with replacement, each with all its values, so that the mean of a sample is
     a ratio: its sum over its number of values.
@@ -406,6 +361,5 @@ def bootstrap_mean(
     sums, sizes = np.bincount(of, value), np.bincount(of)
     n = len(sums)
     drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(drawn @ sums / (drawn @ sizes), [tail, 1 - tail])
+    low, high = np.quantile(drawn @ sums / (drawn @ sizes), [(1 - 0.95) / 2, 1 - (1 - 0.95) / 2])
     return {"value": float(value.mean()), "ci_low": float(low), "ci_high": float(high)}

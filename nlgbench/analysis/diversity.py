@@ -108,15 +108,11 @@ def diversity(
                 {
                     "system": system,
                     "evaluator": name,
-                    **interval(replicates, estimate, fraction=_FRACTION, level=confidence),
+                    **interval(replicates, estimate, fraction=_FRACTION, confidence=confidence),
                     "signature": signature(str(name), len(group)),
                 }
             )
-    table = (
-        pd.DataFrame(rows)
-        .rename(columns={"level": "confidence"})
-        .assign(method=f"subsamples of 2/3 of {resample}, normal")
-    )
+    table = pd.DataFrame(rows).assign(method=f"subsamples of 2/3 of {resample}, normal")
     too_few = table["n_undefined"].astype(str) + " of " + table["n_resamples"].astype(str)
     why = too_few + " subsamples have fewer than two texts, or no text of n tokens"
     return table.assign(reason=table["reason"].where(table["n_undefined"] == 0, why))

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtr
 
-from nlgbench.text import check_n
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Weights = NDArray[np.floating]
@@ -143,32 +141,11 @@ def coefficients(
     return {name: values.reshape(shape) for name, values in found.items()}
 
 
-def pair_counts(x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> PairCounts:
-    """Count the pairs of units of every sample by how two variables order them."""
-    x, y, w = _samples(x, y, weights)
-    shape = np.broadcast_shapes(x.shape, y.shape, *([] if w is None else [w.shape]))[:-1]
-    xs, ys, ws = _flat(x, shape), _flat(y, shape), None if w is None else _flat(w, shape)
-    counts = _counts(xs, ys, _signs(xs), _signs(ys), ws, distinct=True)
-    return PairCounts(*(np.broadcast_to(one, int(np.prod(shape))).reshape(shape) for one in counts))
-
-
 def _samples(
     x: ArrayLike, y: ArrayLike, weights: ArrayLike | None
 ) -> tuple[Floats, Floats, Floats | None]:
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     w = None if weights is None else np.asarray(weights, dtype=np.float64)
-    sizes = {one.shape[-1] if one.ndim else 0 for one in (x, y, w) if one is not None}
-    if len(sizes) > 1 or sizes == {0}:
-        raise ValueError(
-            "x, y and weights must have the same units, at least one, along their last axis. Got "
-            f"shapes {x.shape}, {y.shape}" + ("." if w is None else f", {w.shape}.")
-        )
-    present = True if w is None else w > 0
-    if (~np.isfinite(x) & present).any() or (~np.isfinite(y) & present).any():
-        raise ValueError(
-            "x and y must be finite where a unit has a weight: leave missing units out, or give "
-            "them the weight 0."
-        )
     if w is not None:
         # An absent unit takes the value of a present one, so that it makes no difference.
         first = np.argmax(w > 0, axis=-1)[..., None]
@@ -308,13 +285,6 @@ def weighted_coefficients(
     """
     names = list(statistics)
     x, y, w = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64), np.asarray(weights)
-    if x.ndim != 2 or y.shape != x.shape[1:] or w.ndim != 2 or w.shape[1:] != y.shape or not y.size:
-        raise ValueError(
-            "x must be of shape (evaluators, points), y (points,), weights (resamples, points). "
-            f"Got {x.shape}, {y.shape}, {w.shape}."
-        )
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise ValueError("x and y must be finite: leave points out where one is missing.")
     found = {name: np.empty((len(x), len(w))) for name in names}
     if "pearson" in names:
         found["pearson"] = _weighted_pearson(x, y, np.asarray(w, dtype=np.float64).T)
@@ -329,12 +299,6 @@ def weighted_coefficients(
         for name in wanted:
             found[name][number] = OF_PAIRS[name](counts)
     return found
-
-
-def weighted_pair_counts(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> PairCounts:
-    """Count pairs of points as `pair_counts`, in about ``n^1.5`` steps for each row of weights."""
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    return _pair_counts(x, y, _by_points(np.asarray(weights)))
 
 
 def _by_points(weights: NDArray) -> Weights:
@@ -609,8 +573,6 @@ def weighted_accuracy_at(x: Floats, y: Floats, weights: Floats, *, epsilon: floa
 
 def _differences(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
     a, b = (np.atleast_2d(np.asarray(one, dtype=np.float64)) for one in (x, y))
-    if a.shape != b.shape:
-        raise ValueError(f"x and y must have one shape. Got {np.shape(x)} and {np.shape(y)}.")
     first, second = np.triu_indices(a.shape[1], 1)
     return _cleared(a[:, first] - a[:, second], a), _cleared(b[:, first] - b[:, second], b)
 
@@ -620,54 +582,16 @@ def _cleared(differences: Floats, values: Floats) -> Floats:
     return np.where(np.abs(differences) <= tolerance(values), 0.0, differences)
 
 
-def soft_pairwise_accuracy(
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    n_permutations: int | None = None,
-    seed: int | np.random.Generator = 0,
-) -> float:
-    """Compare how sure scores and judgments (items, systems) are of differences of systems.
-
-    ``1 - mean over pairs of |p_y - p_x|``, 0 to 1; p is the one-sided p of a paired permutation
-    test that one system is better than the other (Thompson, Mathur, Deutsch and Khayrallah 2024,
-    https://aclanthology.org/2024.wmt-1.118), by random flips of signs or by its normal limit. The
-    authors' code counts, of 1,000 permutations, those at or above the observed sum, so that the two
-    sides of a pair add up to more than 1 and the order of systems matters where judgments are
-    discrete. Here half of the equal ones count (mid-p), so it does not. Systems that share fewer
-    than two items are compared as unpaired samples, always by the normal limit.
-    """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 2:
-        raise ValueError(
-            f"x and y must be of one shape (items, systems). Got {a.shape} and {b.shape}."
-        )
-    there = np.isfinite(a) & np.isfinite(b)
-    a, b = np.where(there, a, np.nan), np.where(there, b, np.nan)
-    ones = np.ones((1, len(a)))
-    p_x, p_y = pair_confidences(a, ones), pair_confidences(b, ones)
-    if n_permutations is not None:
-        check_n(n_permutations, "n_permutations")
-        # The same flips for both, and for all pairs.
-        flips = np.random.default_rng(seed).integers(2, size=(n_permutations, len(a))) * 2.0 - 1
-        for found, values in ((p_x, a), (p_y, b)):
-            first, second = np.triu_indices(a.shape[1], 1)
-            d = values[:, first] - values[:, second]
-            paired = np.isfinite(d).sum(axis=0) >= 2
-            d = np.nan_to_num(d[:, paired])
-            # Equal sums of differences may differ in their last bits.
-            excess = (flips @ d - d.sum(axis=0)) / np.maximum(np.abs(d).sum(axis=0), 1e-300)
-            equal = np.abs(excess) < 1e-12
-            found[0, paired] = ((excess > 0) & ~equal).mean(axis=0) + equal.mean(axis=0) / 2
-    gap = np.abs(p_x - p_y)[0]
-    return float(1 - gap[np.isfinite(gap)].mean()) if np.isfinite(gap).any() else float("nan")
-
-
 def pair_confidences(values: Floats, weights: Floats) -> Floats:
     """Give p that the first of two systems is better, for all pairs, under weightings of items.
 
     Values are (items, systems), weights (r, items), the result (r, pairs) with pairs as
     `numpy.triu_indices` has them: one half where nothing differs, NaN where a system has no output.
+    p is one-sided, the normal limit of a paired permutation test, as for the soft pairwise accuracy
+    of Thompson, Mathur, Deutsch and Khayrallah (2024, https://aclanthology.org/2024.wmt-1.118).
+    Their code counts, of 1,000 permutations, those at or above the observed sum, so that there the
+    order of systems matters where judgments are discrete. Systems that share fewer than two items
+    are compared as unpaired samples.
     """
     there = np.isfinite(values)
     known = np.where(there, values, 0)

@@ -19,11 +19,9 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
-from nlgbench.inference import FEWEST_CLUSTERS, bootstrap_interval, jackknife_error
+from nlgbench.inference import FEWEST, bootstrap_interval, jackknife_error
 
 ACCURACIES = ("pairwise_accuracy", "tie_calibrated", "tie_calibrated_held_out", "soft_pairwise")
-#: Fewer systems than these are marked.
-FEW_SYSTEMS = 10
 
 
 class Interval(NamedTuple):
@@ -61,6 +59,16 @@ def system_intervals(
     intervals = {}
     for at in range(len(found.x)):
         drawn = None
+        least = min(found.reliability_scores[at], found.reliability_judgments[at])
+        without_signal = ""
+        if len(found.y) < 3:
+            without_signal = f"{len(found.y)} systems: a correlation of two is always 1 or -1"
+        elif not least > 0.5:
+            what = "scores" if found.reliability_scores[at] == least else "judgments"
+            without_signal = (
+                f"the reliability of systems' mean {what} is {least:.2f}, below .5: more outputs, "
+                "or systems that differ more, are needed"
+            )
         for name in full:
             estimate = float(full[name][at, 0])
             if name in bootstrapped:
@@ -75,14 +83,13 @@ def system_intervals(
                 )
             elif resample == "systems":
                 one = _over_systems(found, at, name, estimate, confidence)
-            elif reason := _without_signal(found, at):
-                one = _none(reason)
+            elif without_signal:
+                one = _none(without_signal)
             elif resample == "both":
-                one = _disattenuated(
-                    found, at, name, _over_systems(found, at, name, estimate, confidence)
-                )
+                raw = _over_systems(found, at, name, estimate, confidence)
+                one = _disattenuated(found, at, name, raw)
             elif name == "pearson":
-                one = _jackknifed_expectations(found, at, confidence)
+                one = _over_clusters(found, at, confidence)
             else:
                 if drawn is None:
                     ranks = [one for one in full if one not in (*bootstrapped, "pearson")]
@@ -105,21 +112,8 @@ def _none(reason: str) -> Interval:
     return Interval(float("nan"), float("nan"), "none", reason)
 
 
-def _without_signal(found: Expectations, at: int) -> str:
-    """Say where noise leaves too little of the variance between systems."""
-    least = min(found.reliability_scores[at], found.reliability_judgments[at])
-    if len(found.y) < 3:
-        return f"{len(found.y)} systems: a correlation of two is always 1 or -1"
-    if not least > 0.5:
-        what = "scores" if found.reliability_scores[at] == least else "judgments"
-        return (
-            f"the reliability of systems' mean {what} is {least:.2f}, below .5: more outputs, or "
-            "systems that differ more, are needed"
-        )
-    return ""
-
-
-def _jackknifed_expectations(found: Expectations, at: int, confidence: float) -> Interval:
+def _over_clusters(found: Expectations, at: int, confidence: float) -> Interval:
+    """Take clusters as a sample: jackknifed correlation of the systems' expectations."""
     r, error = float(found.r[at]), float(found.over_clusters[at])
     if not np.isfinite(error):
         return _none("without one of the clusters noise explains all variance between systems")
@@ -259,10 +253,9 @@ def doubts(interval: Interval, n_clusters: int, n_systems: int, resample: str) -
     """Say why to doubt an interval: its own reason, or that few clusters or systems made it."""
     if interval.reason:
         return interval.reason
-    if resample != "systems" and n_clusters < FEWEST_CLUSTERS:
-        return f"{n_clusters} clusters: hardly an interval from fewer than {FEWEST_CLUSTERS}"
-    if resample != "items" and n_systems < FEW_SYSTEMS:
-        return f"{n_systems} systems: hardly an interval from fewer than {FEW_SYSTEMS}"
+    for unit, n, other in (("clusters", n_clusters, "systems"), ("systems", n_systems, "items")):
+        if resample != other and n < FEWEST:
+            return f"{n} {unit}: hardly an interval from fewer than {FEWEST}"
     return ""
 
 

@@ -326,7 +326,10 @@ def intervals(
         replicates = annotator_replicates(one, draw)
         n_units, df = int(units[0].min()), max(1, int((units[0] - 1).sum()))
         table = pd.DataFrame(
-            [interval(replicates[s], x, df=df, level=confidence) for s, x in one.scores.items()]
+            [
+                interval(replicates[s], x, df=df, confidence=confidence)
+                for s, x in one.scores.items()
+            ]
         )
         few = f"{n_units} annotators of a HIT, fewer than {LEAST_ANNOTATORS}: their halves say too "
         reasons = [few + "little" if n_units < LEAST_ANNOTATORS else ""] * len(SCORES)
@@ -377,14 +380,15 @@ def of_halves(
     found = []
     for score, estimate in estimates.items():
         halves, others = np.split(replicates[score].to_numpy(), 2)
-        found.append(split_interval(halves, others, estimate, df=n_units / 2, level=confidence))
+        found.append(
+            split_interval(halves, others, estimate, df=n_units / 2, confidence=confidence)
+        )
     return pd.DataFrame(found)
 
 
 def _described(table: pd.DataFrame, reasons: list[str], n_units: int, method: str) -> pd.DataFrame:
     table.insert(0, "score", list(SCORES))
     stronger = table["reason"].where(table["reason"] != "", reasons)
-    table = table.rename(columns={"level": "confidence"})
     return table.assign(n_clusters=n_units, reason=stronger, method=method)
 
 
@@ -735,6 +739,7 @@ def huse_difference(
     >>> bool((found["estimate"] > found["ci_low"]).all())
     True
     """
+    check_coverage(confidence, "confidence")
     pair = [compare(study, system, **options) for system in (system_a, system_b)]
     items = [set(one.outputs.loc[one.is_machine, "item_id"]) for one in pair]
     if system_a == system_b or not items[0] & items[1]:

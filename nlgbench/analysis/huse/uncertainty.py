@@ -386,6 +386,7 @@ def length_difference(
     >>> bool((found["estimate"] == found["whole_text"] - found["per_token"]).all())
     True
     """
+    check_coverage(confidence, "confidence")
     parts = []
     for system in chosen_systems(study, systems):
         one = compare(study, system, **options)
@@ -397,7 +398,6 @@ def length_difference(
         estimates = {score: whole.scores[score] - one.scores[score] for score in rest}
         n_units = int(is_human.value_counts().min())
         table = of_halves(gaps, estimates, n_units, confidence)
-        table = table.rename(columns={"level": "confidence"})
         table.insert(0, "system", system)
         table.insert(1, "score", list(rest))
         table.insert(2, "whole_text", [whole.scores[score] for score in rest])

@@ -225,8 +225,8 @@ def split_half(
         # 1 - r is a sum of as many squares as systems, less one.
         df = max(1, (len(names) if unit == "system" else n_clusters) - 1.0) if on_z else np.inf
         scale = z if on_z else half
-        found_ends = interval(scale[1:], float(scale[0]), df=df, level=confidence)
-        found_ends["confidence"] = found_ends.pop("level")
+        found_ends = interval(scale[1:], float(scale[0]), df=df, confidence=confidence)
+        found_ends["confidence"] = found_ends.pop("confidence")  # the last of these columns
         both_ends = np.array([found_ends["ci_low"], found_ends["ci_high"]])
         ends = [half[0], *(np.tanh(both_ends) if on_z else both_ends)]
         for quantity in ("half", "full", "ceiling") if on_z else ("half", "full"):
@@ -256,13 +256,6 @@ def split_half(
             counted = {"n_splits": n_splits, "votes_full": votes_full, "votes_half": votes_half}
             rows.append(row | counted)
     return pd.DataFrame(rows)
-
-
-def counts_of(ratings: ArrayLike) -> tuple[Floats, Floats]:
-    """Count how often each output (n, annotators) was given each value: (n, values), values."""
-    ratings = np.asarray(ratings, dtype=np.float64)
-    values = np.unique(ratings[~np.isnan(ratings)])
-    return (ratings[:, :, None] == values).sum(axis=1).astype(np.float64), values
 
 
 def percent_agreement(counts: ArrayLike) -> float:

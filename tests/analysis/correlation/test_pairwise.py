@@ -8,7 +8,7 @@ from nlgbench.analysis.correlation.coefficients import (
     accuracy_at,
     best_epsilon,
     calibrated_accuracies,
-    soft_pairwise_accuracy,
+    pair_confidences,
     tie_calibration,
     weighted_accuracy_at,
 )
@@ -96,34 +96,18 @@ def test_no_pair_has_no_threshold():
     assert table.empty
     assert np.isnan(best_epsilon(table))
     assert np.isnan(accuracy_at([1.0], [1.0], epsilon=0.0)).all()
-    with pytest.raises(ValueError, match="must have one shape"):
-        tie_calibration([1.0, 2.0], [1.0])
 
 
-def authors_p(values, flips):
-    """Write out the p-values of Thompson et al.: sums of swapped scores at or above the sum."""
-    n_systems = values.shape[1]
-    p = np.full((n_systems, n_systems), np.nan)
-    for i in range(n_systems):
-        for j in range(i + 1, n_systems):
-            null = [((one * (values[:, i] - values[:, j])).sum()) for one in flips]
-            p[i, j] = np.mean(np.array(null) >= (values[:, i] - values[:, j]).sum())
-    return p[np.triu_indices(n_systems, 1)]
-
-
-def test_soft_accuracy_is_the_authors_where_nothing_is_tied():
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(2, 30, 4)) + np.linspace(0, 0.6, 4)
-    flips = np.random.default_rng(5).integers(2, size=(400, 30)) * 2.0 - 1
-    expected = 1 - np.abs(authors_p(x, flips) - authors_p(y, flips)).mean()
-    assert soft_pairwise_accuracy(x, y, n_permutations=400, seed=5) == pytest.approx(expected)
-
-
-def test_the_normal_limit_is_near_many_permutations():
+def test_confidence_is_near_that_of_the_authors_permutations():
+    """Thompson et al.: the share of sums of swapped scores that are at or above the sum."""
     rng = np.random.default_rng(1)
-    x, y = rng.normal(size=(2, 100, 5)) + np.linspace(0, 0.5, 5)
-    sampled = soft_pairwise_accuracy(x, y, n_permutations=20_000, seed=0)
-    assert soft_pairwise_accuracy(x, y) == pytest.approx(sampled, abs=0.005)
+    values = rng.normal(size=(100, 5)) + np.linspace(0, 0.5, 5)
+    flips = rng.integers(2, size=(20_000, 100)) * 2.0 - 1
+    first, second = np.triu_indices(5, 1)
+    gap = values[:, first] - values[:, second]
+    expected = (flips @ gap >= gap.sum(axis=0)).mean(axis=0)
+    found = pair_confidences(values, np.ones((1, 100)))[0]
+    np.testing.assert_allclose(found, expected, atol=0.01)
 
 
 def test_unpaired_samples_have_the_permutation_distribution_of_labels():
@@ -131,8 +115,6 @@ def test_unpaired_samples_have_the_permutation_distribution_of_labels():
     a, b = rng.normal(0.2, 1, size=60), rng.normal(0, 1, size=80)
     grid = np.full((140, 2), np.nan)
     grid[:60, 0], grid[60:, 1] = a, b
-    from nlgbench.analysis.correlation.coefficients import pair_confidences
-
     found = pair_confidences(grid, np.ones((1, 140)))[0, 0]
     pooled = np.concatenate([a, b])
     shuffled = rng.permuted(np.tile(pooled, (20_000, 1)), axis=1)
@@ -142,20 +124,11 @@ def test_unpaired_samples_have_the_permutation_distribution_of_labels():
     assert moved == pytest.approx(found, abs=1e-6)
 
 
-def test_soft_accuracy_does_not_depend_on_the_order_of_systems():
-    rng = np.random.default_rng(3)
-    x, y = rng.integers(0, 3, size=(2, 20, 4)).astype(float)
-    for n_permutations in (None, 300):
-        options = {"n_permutations": n_permutations, "seed": 1}
-        forward = soft_pairwise_accuracy(x, y, **options)
-        back = soft_pairwise_accuracy(x[:, ::-1], y[:, ::-1], **options)
-        assert forward == pytest.approx(back, abs=1e-12)
-    assert soft_pairwise_accuracy(x, x) == 1
-    same = np.ones((20, 4))
-    assert soft_pairwise_accuracy(same, same) == 1
-    assert np.isnan(soft_pairwise_accuracy(x[:, :1], y[:, :1]))
-    with pytest.raises(ValueError, match=r"one shape \(items, systems\)"):
-        soft_pairwise_accuracy(x, y[:10])
+def test_confidence_does_not_depend_on_the_order_of_systems():
+    x = np.random.default_rng(3).integers(0, 3, size=(20, 2)).astype(float)
+    forward, back = (pair_confidences(one, np.ones((1, 20))) for one in (x, x[:, ::-1]))
+    np.testing.assert_allclose(back, 1 - forward, atol=1e-12)
+    assert (pair_confidences(np.ones((20, 4)), np.ones((1, 20))) == 0.5).all()
 
 
 @settings(max_examples=200, deadline=None)

@@ -25,7 +25,6 @@ from nlgbench.analysis.people.reliability import (
     _halves,
     _over_outputs,
     _over_systems,
-    counts_of,
     fleiss_kappa,
     krippendorff_alpha,
     percent_agreement,
@@ -199,6 +198,13 @@ def test_published_coefficients():
         assert krippendorff_alpha(counts, values, metric=metric) == pytest.approx(
             published, abs=5e-4
         )
+
+
+def counts_of(ratings):
+    """Count how often each output (n, annotators) was given each value: (n, values), values."""
+    ratings = np.asarray(ratings, dtype=float)
+    values = np.unique(ratings[~np.isnan(ratings)])
+    return (ratings[:, :, None] == values).sum(axis=1).astype(float), values
 
 
 RATINGS = st.integers(2, 12).flatmap(
