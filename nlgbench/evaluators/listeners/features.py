@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -53,26 +51,6 @@ def caption_tokens(caption: str) -> list[str]:
     return tokens
 
 
-def caption_text(tokens: Sequence[str]) -> str:
-    """Put tokens together: a text whose tokens they are, where `may_follow` allows each step."""
-    return " ".join(tokens).replace(" +", "")
-
-
-def may_follow(words: Sequence[str]) -> NDArray[np.bool_]:
-    """Say which tokens (columns) can stand after which (rows), so that tokens are some text's.
-
-    An ending follows words of three letters or other endings, the end does not follow the start,
-    and what has no text never follows.
-    """
-    allowed = np.ones((len(words), len(words)), dtype=bool)
-    is_ending = np.array([word in ENDINGS for word in words])
-    is_word = np.array([len(w) >= _STEM and _PIECE.fullmatch(w) is not None for w in words])
-    allowed[np.ix_(~(is_ending | is_word), is_ending)] = False
-    allowed[:, [PADDING, UNKNOWN, START]] = False
-    allowed[START, END] = False
-    return allowed
-
-
 def vocabulary(captions: Sequence[str]) -> list[str]:
     """List `SPECIAL`, then the tokens that occur twice or more, in alphabetical order.
 
@@ -95,44 +73,16 @@ def encode(captions: Sequence[str], words: Sequence[str]) -> NDArray[np.int64]:
     return found
 
 
-def read_word_vectors(
-    path: str | os.PathLike, words: Sequence[str]
-) -> dict[str, NDArray[np.float32]]:
-    """Read the vectors of some words from a text file as GloVe's: a word and its numbers a line."""
-    wanted, found, length = set(words), {}, None
-    with Path(path).open(encoding="utf-8") as lines:
-        for at, line in enumerate(lines, 1):
-            word, *numbers = line.rstrip("\n").split(" ")
-            length = len(numbers) if length is None else length
-            if len(numbers) != length or not length:
-                raise ValueError(
-                    f"{path}, line {at} has {len(numbers)} numbers, not {length}, after its word: "
-                    "it must be a text file of word vectors, as GloVe's are, without a header."
-                )
-            if word in wanted:
-                try:
-                    vector = np.array(numbers, dtype=np.float32)
-                except ValueError as error:
-                    raise ValueError(f"{path}, line {at}: {error}. Get the file anew.") from error
-                if not np.isfinite(vector).all():
-                    raise ValueError(f"{path}, line {at} is not finite. Get the file anew.")
-                found[word] = vector
-    if not found:
-        raise ValueError(f"{path} has none of the {len(wanted)} words: is it the right language?")
-    return found
-
-
 # Colors
 
 #: Columns of a ``contexts`` table that hold a color, and the greatest value of each.
 COLOR = ("hue", "saturation", "lightness")
 LIMITS = (360.0, 100.0, 100.0)
-SPACES = ("hsv", "rgb")
 
 _FREQUENCIES = np.array(list(product(range(3), repeat=3)), dtype=np.float64)
 
 
-def fourier_features(colors: ArrayLike, *, space: str = "hsv") -> Floats:
+def fourier_features(colors: ArrayLike) -> Floats:
     """Represent HSL colors, (..., 3), by 54 waves over their color space: cosines, then sines.
 
     ``exp(-2 pi i (j x + k y + l z))`` for j, k, l in 0, 1, 2, real and imaginary parts, as in
@@ -140,8 +90,11 @@ def fourier_features(colors: ArrayLike, *, space: str = "hsv") -> Floats:
     circle that it is, and can draw regions that are not convex. The hue of gray shows on no
     screen, but it is still a coordinate of HSV.
     """
-    hsl = _checked_colors(colors)
-    phase = -2 * np.pi * (_to_hsv(hsl) if space == "hsv" else _to_rgb(hsl)) @ _FREQUENCIES.T
+    hue, saturation, lightness = np.moveaxis(_checked_colors(colors) / LIMITS, -1, 0)
+    value = lightness + saturation * np.minimum(lightness, 1 - lightness)
+    bright = np.where(value > 0, value, 1.0)
+    hsv = np.stack([hue, 2 * (1 - lightness / bright) * (value > 0), value], axis=-1)
+    phase = -2 * np.pi * hsv @ _FREQUENCIES.T
     return np.concatenate([np.cos(phase), np.sin(phase)], axis=-1)
 
 
@@ -160,22 +113,6 @@ def _checked_colors(colors: ArrayLike) -> Floats:
             f"{LIMITS[part]:g}: scale fractions, and turn RGB into HSL (colorsys.rgb_to_hls)."
         )
     return hsl
-
-
-def _to_hsv(hsl: Floats) -> Floats:
-    hue, saturation, lightness = np.moveaxis(hsl / LIMITS, -1, 0)
-    value = lightness + saturation * np.minimum(lightness, 1 - lightness)
-    bright = np.where(value > 0, value, 1.0)
-    return np.stack([hue, 2 * (1 - lightness / bright) * (value > 0), value], axis=-1)
-
-
-def _to_rgb(hsl: Floats) -> Floats:
-    hue, saturation, lightness = np.moveaxis(hsl / LIMITS, -1, 0)
-    reach = saturation * np.minimum(lightness, 1 - lightness)
-    # The CSS Color Module's formula: each channel is a clipped triangle wave of the hue.
-    turn = (np.array([0.0, 8.0, 4.0]) + 12 * hue[..., None]) % 12
-    wave = np.clip(np.minimum(turn - 3, 9 - turn), -1, 1)
-    return lightness[..., None] - reach[..., None] * wave
 
 
 # Contexts

@@ -230,9 +230,7 @@ class Calibration:
     bins: pd.DataFrame
 
 
-def calibration(
-    study: Study, listeners: Listeners, *, n_bins: int = 15, confidence: float = 0.95
-) -> Calibration:
+def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95) -> Calibration:
     """Measure whether listeners' probabilities mean what they say, before and after calibration.
 
     Parameters
@@ -241,8 +239,6 @@ def calibration(
         With contexts, and outputs that mean their targets: rounds that nothing was chosen on.
     listeners : Listener, several, or a mapping of name to Listener
         Those with a temperature are measured without it, too (stage ``before``).
-    n_bins : int, default 15
-        Bins of equal width for the calibration error.
     confidence : float, default 0.95
         Coverage asked for.
 
@@ -259,7 +255,7 @@ def calibration(
     Notes
     -----
     Expected calibration error as in Guo et al. (2017, arXiv:1706.04599, section 2): the highest
-    probability of each output falls into bins of equal width, and the error is
+    probability of each output falls into fifteen bins of equal width, and the error is
     ``sum(n_b / n * |share_b - probability_b|)``. It has no interval: it is above 0 even for a
     calibrated listener, the more so the fewer outputs there are, so resampling would put its
     interval too high. Intervals take outputs as independent: Wilson's for accuracy and shares,
@@ -289,7 +285,7 @@ def calibration(
         }
         for stage, found in stages.items():
             for table, measure in ((tables, measures), (curves, reliability)):
-                rows = measure(found, targets, n_bins=n_bins, confidence=confidence)
+                rows = measure(found, targets, confidence=confidence)
                 table.append(rows.assign(**about, stage=stage))
     return Calibration(pd.concat(tables, ignore_index=True), pd.concat(curves, ignore_index=True))
 

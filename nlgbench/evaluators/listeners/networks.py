@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nlgbench.evaluators.listeners.features import END, LONGEST, PADDING, START
+from nlgbench.evaluators.listeners.features import PADDING, START
 from nlgbench.training import torch
 
 _DROPOUT = 0.3
@@ -122,95 +122,24 @@ class SpeakerNetwork(torch.nn.Module):
         return torch.stack(found, dim=1)
 
     def mean_over_orders(
-        self,
-        tokens: torch.Tensor,
-        states: torch.Tensor,
-        targets: torch.Tensor,
-        speech: Speech | None = None,
+        self, tokens: torch.Tensor, states: torch.Tensor, targets: torch.Tensor
     ) -> torch.Tensor:
         """Give log-probabilities of captions, (n,), each under its own target."""
-        found = [self.logprob(tokens, order, speech) for order in orders(states, targets)]
+        found = [self.logprob(tokens, order) for order in orders(states, targets)]
         return torch.stack(found).logsumexp(dim=0) - math.log(len(found))
 
-    def logprob(
-        self, tokens: torch.Tensor, ordered: torch.Tensor, speech: Speech | None = None
-    ) -> torch.Tensor:
-        """Give log-probabilities of captions, (n,), where the target is the last state.
-
-        As one who speaks at a temperature, and never an unknown word, where `speech` is given.
-        """
+    def logprob(self, tokens: torch.Tensor, ordered: torch.Tensor) -> torch.Tensor:
+        """Give log-probabilities of captions, (n,), where the target is the last state."""
         lengths = _lengths(tokens)
         tokens = tokens[:, : int(lengths.max())]
         before = torch.cat([torch.full((len(tokens), 1), START), tokens[:, :-1]], dim=1)
-        inputs = self.words.inputs(before, self.seen(ordered), lengths)
+        inputs = self.words.inputs(before, self.look(ordered)[1][0][-1], lengths)
         logits = self.next(self.words.drop(self.words.recur(inputs)[0].data))
-        if speech is not None:
-            place = torch.arange(tokens.shape[1]).expand_as(tokens)
-            logits = speech.bend(logits, *(_packed(x, lengths).data for x in (before, place)))
         losses = torch.nn.functional.cross_entropy(
             logits, _packed(tokens, lengths).data, reduction="none"
         )
         rows = torch.arange(len(tokens))[:, None].expand_as(tokens)
         return torch.zeros(len(tokens)).index_add(0, _packed(rows, lengths).data, -losses)
-
-    def seen(self, ordered: torch.Tensor) -> torch.Tensor:
-        """Read states, the target last."""
-        return self.look(ordered)[1][0][-1]
-
-    def sample(
-        self,
-        states: torch.Tensor,
-        targets: torch.Tensor,
-        speech: Speech,
-        generator: torch.Generator,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Draw a caption per row: tokens with the end, padded, and log-probabilities (n,)."""
-        n, ways = len(states), orders(states, targets)
-        seen = torch.cat([self.seen(way) for way in ways])[:, None]
-        before = torch.full((n,), START)
-        spoken: list[torch.Tensor] = []
-        memory = None
-        total = torch.zeros(len(ways), n)
-        ended = torch.zeros(n, dtype=torch.bool)
-        while not ended.all():
-            repeated = before.repeat(len(ways))
-            inputs = torch.cat([self.words.embed(repeated)[:, None], seen], dim=2)
-            steps, memory = self.words.recur(inputs, memory)
-            place = torch.full_like(repeated, len(spoken))
-            bent = speech.bend(self.next(steps[:, 0]), repeated, place)
-            each = bent.log_softmax(dim=1).view(len(ways), n, -1)
-            # The next word by each order, weighed by how well the order explains those before.
-            mixed = (each + total.log_softmax(dim=0)[:, :, None]).logsumexp(dim=0).exp()
-            chosen = torch.multinomial(mixed, 1, generator=generator).squeeze(1)
-            step = each.gather(2, chosen.expand(len(ways), -1)[:, :, None]).squeeze(2)
-            total = total + step.masked_fill(ended, 0)
-            chosen = chosen.masked_fill(ended, PADDING)
-            spoken.append(chosen)
-            ended = ended | (chosen == END)
-            before = chosen.masked_fill(ended, END)
-        return torch.stack(spoken, dim=1), total.logsumexp(dim=0) - math.log(len(ways))
-
-
-class Speech:
-    """What a speaker may say, and at what temperature.
-
-    Parameters
-    ----------
-    allowed : Tensor of bool, shape (n_words, n_words)
-        From `features.may_follow`.
-    temperature : float
-        Divides the logits; above 0.
-    """
-
-    def __init__(self, allowed: torch.Tensor, temperature: float) -> None:
-        only_end = torch.zeros(len(allowed), dtype=torch.bool)
-        only_end[END] = True
-        self.allowed, self.temperature, self.only_end = allowed, temperature, only_end
-
-    def bend(self, logits: torch.Tensor, before: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
-        """Bend logits of next words, given the words before and their places in the captions."""
-        allowed = torch.where((place >= LONGEST)[:, None], self.only_end, self.allowed[before])
-        return (logits / self.temperature).masked_fill(~allowed, -math.inf)
 
 
 def orders(states: torch.Tensor, targets: torch.Tensor) -> list[torch.Tensor]:

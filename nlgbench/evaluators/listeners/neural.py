@@ -14,23 +14,15 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
 
 from nlgbench.evaluators.listeners.features import (
-    LONGEST,
-    SPACES,
-    UNKNOWN,
-    caption_text,
-    caption_tokens,
     check_contexts,
     context_keys,
     encode,
     feature_columns,
     fourier_features,
     is_unseen,
-    may_follow,
     numbers_of_states,
-    read_word_vectors,
     state_rows,
     vocabulary,
 )
@@ -39,11 +31,9 @@ from nlgbench.evaluators.listeners.networks import (
     ContextNetwork,
     LiteralNetwork,
     SpeakerNetwork,
-    Speech,
     any_order,
 )
 from nlgbench.evaluators.listeners.probabilities import (
-    check_proba,
     check_targets,
     fit_temperature,
     measures,
@@ -70,7 +60,7 @@ class NeuralListener(Listener):
     ----------
     seed : int or Generator
         Where starting weights, the order of rounds and dropout come from.
-    features : {"hsv", "rgb", "raw"}
+    features : {"hsv", "raw"}
         How a network sees states: as Fourier features of HSL colors, or as the numbers given, which
         then should be of order 1.
     epochs : int
@@ -80,9 +70,6 @@ class NeuralListener(Listener):
     units : int, optional
         Of each LSTM. Default: 200; 160 for the context-aware listener, which reads a caption once
         per state.
-    word_vectors : path, optional
-        A text file as GloVe's: words in it start there, in as many dimensions; others, and all
-        words without it, at random (100 dimensions). All are trained on.
 
     Attributes
     ----------
@@ -120,14 +107,13 @@ class NeuralListener(Listener):
         epochs: int = 8,
         learning_rate: float = 4e-3,
         units: int | None = None,
-        word_vectors: str | os.PathLike | None = None,
     ) -> None:
-        known(features, (*SPACES, "raw"), "features")
+        known(features, ("hsv", "raw"), "features")
         units = self._units if units is None else units
         check_n(units, "units")
         self.name = self.kind
         self.features, self.epochs, self.learning_rate = features, epochs, learning_rate
-        self.units, self.word_vectors = units, word_vectors
+        self.units = units
         self.seed = seed if isinstance(seed, int) else None
         self._seed = int(np.random.default_rng(seed).integers(2**62))
         self.words: list[str] = []
@@ -188,7 +174,7 @@ class NeuralListener(Listener):
         self.seen = frozenset(context_keys(contexts))
         if dev is not None:
             self.seen |= set(context_keys(dev[0]))
-        self._build(rows[1].shape[2])
+        self._make(rows[1].shape[2])
         self._data = digest({f"{n}": tensor for n, tensor in enumerate([*rows, *(held or [])])})
         asked = self._asked() | {
             "start": digest(self.network.state_dict()),
@@ -268,7 +254,7 @@ class NeuralListener(Listener):
         step = -(-len(tokens) // _FOLLOWED)
         proba, target = self._proba(tokens[::step], states[::step]), targets[::step].numpy()
         best = temper(proba, fit_temperature(proba, target))
-        accuracy, nll, _ = measures(best, target, n_bins=15, confidence=0.95)["estimate"]
+        accuracy, nll, _ = measures(best, target)["estimate"]
         return nll, accuracy
 
     def _proba(self, tokens: torch.Tensor, states: torch.Tensor) -> Floats:
@@ -302,26 +288,15 @@ class NeuralListener(Listener):
 
     def _states(self, contexts: ArrayLike, captions: Sequence[str]) -> torch.Tensor:
         states = check_contexts(contexts, captions)
-        if self.features != "raw":
-            states = fourier_features(states, space=self.features)
+        if self.features == "hsv":
+            states = fourier_features(states)
         return torch.from_numpy(states).float()
 
-    def _build(self, n_features: int) -> None:
-        vectors = {}
-        if self.word_vectors is not None:
-            vectors = read_word_vectors(self.word_vectors, self.words)
-        n_embedding = len(next(iter(vectors.values()))) if vectors else _EMBEDDING
-        self._make(n_features, n_embedding)
-        weights = self.network.words.embed.weight
-        with torch.no_grad():
-            for word, vector in vectors.items():
-                weights[self.words.index(word)] = torch.from_numpy(vector)
-
-    def _make(self, n_features: int, n_embedding: int) -> None:
+    def _make(self, n_features: int) -> None:
         self._n_features = n_features
         self._last = ("", np.empty((0, 0)))
         with seeded(self._seed):
-            self.network = type(self)._network(len(self.words), n_features, n_embedding, self.units)
+            self.network = type(self)._network(len(self.words), n_features, _EMBEDDING, self.units)
 
     def _loss(self, network: torch.nn.Module, batch: Batch) -> torch.Tensor:
         tokens, states, targets = batch
@@ -330,13 +305,12 @@ class NeuralListener(Listener):
     def _asked(self) -> dict[str, Any]:
         names = ("features", "epochs", "learning_rate", "units")
         options = {name: getattr(self, name) for name in names}
-        named = {"listener": type(self).__name__, "seed": self._seed, "words": self.words}
-        return named | options | {"data": self._data}
+        about = {"listener": type(self).__name__, "seed": self._seed, "words": self.words}
+        return about | options | {"data": self._data}
 
     def _found(self) -> dict[str, Any]:
         return {
             "n_features": self._n_features,
-            "n_embedding": self.network.words.embed.embedding_dim,
             "temperature": self.temperature,
             "history": self.history.to_dict("split", index=False),
             "seen": " ".join(sorted(self.seen)),
@@ -346,7 +320,7 @@ class NeuralListener(Listener):
         self.temperature = found["temperature"]
         self.history = pd.DataFrame(**found["history"])
         self.seen = frozenset(found["seen"].split())
-        self._make(found["n_features"], found["n_embedding"])
+        self._make(found["n_features"])
         self.network.load_state_dict(state)
         self.network.eval()
         return self
@@ -446,11 +420,9 @@ class PragmaticListener(NeuralListener):
     ``L(w | u)`` is proportional to ``P(u | w) P(w)``, where an LSTM gives the probability of the
     caption u with w as the target among the others (Newman, Cohn-Gordon and Potts 2020, section
     5.2). The others come in random order in training; afterwards probabilities are averaged over
-    their orders: both where states are three, the rotations of a sorted order where more.
-
-    The paper calls its prior over utterances uniform. Whatever it is, a weight of u alone is the
-    same for every state, and cancels. It matters where captions are chosen from a list:
-    ``utterances`` of `predict_proba`.
+    their orders: both where states are three, the rotations of a sorted order where more. The
+    paper calls its prior over utterances uniform; a weight of u alone is the same for every state,
+    and cancels.
 
     Examples
     --------
@@ -459,8 +431,6 @@ class PragmaticListener(NeuralListener):
     >>> listener = PragmaticListener(seed=0, epochs=4).fit(*rounds)
     >>> listener.predict_proba([[green, red]], ["red"]).argmax(axis=1)
     array([1])
-    >>> listener.speak([[green, red]], [1], seed=0)["caption"].item()
-    'red'
     """
 
     kind = "pragmatic"
@@ -473,167 +443,6 @@ class PragmaticListener(NeuralListener):
         if network.training:
             return -speaker.logprob(tokens, any_order(states, targets)).mean()
         return -speaker.mean_over_orders(tokens, states, targets).mean()
-
-    def predict_proba(
-        self,
-        contexts: ArrayLike,
-        captions: Sequence[str],
-        *,
-        states_prior: ArrayLike | None = None,
-        utterances: Mapping[str, float] | None = None,
-    ) -> Floats:
-        """Say which state each caption means.
-
-        Parameters
-        ----------
-        contexts, captions
-            As in `fit`.
-        states_prior : array-like of shape (n, n_states), optional
-            P(w): rows with sum one. Default: uniform.
-        utterances : mapping of str to float, optional
-            Prior over utterances: the captions that a speaker chooses from, and weights above 0.
-            Then ``P(u | w)`` is ``p(u | w) weight(u)``, divided by its sum over them. Default:
-            every text, equally weighted, so that ``P`` is the language model's ``p``.
-
-        Returns
-        -------
-        ndarray of shape (n, n_states)
-            Probabilities; rows sum to one. ``P(u | w)`` is raised to 1 / `temperature` before the
-            prior of states comes in. Without a token, a caption leaves the prior as it is.
-
-        Raises
-        ------
-        ValueError
-            When it is not trained, a prior is none, or as `fit`.
-        """
-        proba = super().predict_proba(contexts, captions)
-        if utterances is not None and len(proba):
-            if not utterances or not all(0 < weight < np.inf for weight in utterances.values()):
-                raise ValueError("utterances must hold a caption, each with a weight above 0.")
-            proba = self._among(proba, contexts, captions, utterances)
-        if states_prior is None:
-            return proba
-        prior = check_proba(states_prior, n=len(proba), n_states=proba.shape[1])
-        with np.errstate(divide="ignore"):
-            return softmax(np.log(proba) + np.log(prior), axis=1)
-
-    def _among(
-        self,
-        proba: Floats,
-        contexts: ArrayLike,
-        captions: Sequence[str],
-        utterances: Mapping[str, float],
-    ) -> Floats:
-        """Divide by how probable a state makes all that might have been said."""
-        states = self._states(contexts, captions)
-        n, n_states, _ = states.shape
-        sums = np.full((n, n_states), -np.inf)
-        for text, weight in utterances.items():
-            tokens = torch.from_numpy(encode([text] * n, self.words))
-            found = predict(self.network, (tokens, states))
-            sums = np.logaddexp(sums, found.double().numpy() + np.log(weight))
-        said = np.array([bool(caption_tokens(caption)) for caption in captions])
-        return softmax(np.log(proba) - said[:, None] * sums / self.temperature, axis=1)
-
-    def speak(
-        self,
-        contexts: ArrayLike,
-        targets: ArrayLike,
-        *,
-        temperature: float = 1.0,
-        seed: int | np.random.Generator,
-    ) -> pd.DataFrame:
-        """Draw a caption of the target in each context.
-
-        Parameters
-        ----------
-        contexts : array-like of shape (n, n_states, n_features)
-            As in `fit`.
-        targets : array-like of shape (n,)
-            Position of the state to speak of.
-        temperature : float
-            Divides the logits of each next word. It is the speaker's, not the listener's.
-        seed : int or Generator
-            Where the random numbers come from.
-
-        Returns
-        -------
-        DataFrame
-            caption (1 to 40 tokens, none unknown), logprob (nats, of the whole caption and its end,
-            under the speaker at this temperature) and n_tokens, without the end.
-
-        Raises
-        ------
-        ValueError
-            When it is not trained, a state or target is none, or the temperature not above 0.
-
-        Notes
-        -----
-        A caption is drawn with the probability that `caption_logprob` gives: the average over
-        orders of the other states.
-        """
-        states, target, speech = self._speaker(contexts, targets, temperature)
-        with seeded(seed) as generator, torch.no_grad():
-            tokens, logprob = self.network.sample(states, target, speech, generator)
-        rows = [[self.words[at] for at in row if at > UNKNOWN + 2] for row in tokens.tolist()]
-        return pd.DataFrame(
-            {
-                "caption": [caption_text(row) for row in rows],
-                "logprob": logprob.double().numpy(),
-                "n_tokens": [len(row) for row in rows],
-            }
-        )
-
-    def caption_logprob(
-        self,
-        contexts: ArrayLike,
-        targets: ArrayLike,
-        captions: Sequence[str],
-        *,
-        temperature: float = 1.0,
-    ) -> Floats:
-        """Give the log-probability with which `speak` says captions.
-
-        Parameters
-        ----------
-        contexts, targets, temperature
-            As in `speak`.
-        captions : sequence of str
-            One per context; case and spacing do not matter.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Nats, of whole captions and their ends. Minus infinity for what is never said: an
-            unknown word, no token, more than 40.
-
-        Raises
-        ------
-        ValueError
-            As `speak`.
-        """
-        states, target, speech = self._speaker(contexts, targets, temperature)
-        tokens = torch.from_numpy(encode(captions, self.words))
-        states_of = self._states(contexts, captions)
-        parts = torch.arange(len(states_of)).split(256)
-        self.network.eval()
-        with seeded(0), torch.no_grad():
-            found = [
-                self.network.mean_over_orders(tokens[at], states[at], target[at], speech)
-                for at in parts
-            ]
-        logprob = torch.cat(found).double().numpy()
-        too_long = [len(caption_tokens(caption)) > LONGEST for caption in captions]
-        return np.where(too_long, -np.inf, logprob)
-
-    def _speaker(
-        self, contexts: ArrayLike, targets: ArrayLike, temperature: float
-    ) -> tuple[torch.Tensor, torch.Tensor, Speech]:
-        if not 0 < temperature < np.inf:
-            raise ValueError(f"temperature must be above 0, and finite. Got {temperature}.")
-        _, states = self._inputs(contexts, [""] * len(np.asarray(contexts)))
-        target = torch.from_numpy(check_targets(targets, *states.shape[:2]))
-        return states, target, Speech(torch.from_numpy(may_follow(self.words)), temperature)
 
 
 KINDS: dict[str, type[NeuralListener]] = {

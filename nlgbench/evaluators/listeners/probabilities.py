@@ -12,8 +12,6 @@ from scipy.special import rel_entr, softmax
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.text import check_n
-
 Floats = NDArray[np.float64]
 
 _LOWEST, _HIGHEST = 0.05, 20.0
@@ -94,7 +92,7 @@ def fit_temperature(proba: ArrayLike, targets: ArrayLike) -> float:
 
 
 def measures(
-    proba: ArrayLike, targets: ArrayLike, *, n_bins: int, confidence: float
+    proba: ArrayLike, targets: ArrayLike, *, n_bins: int = 15, confidence: float = 0.95
 ) -> pd.DataFrame:
     """Take accuracy, log loss and calibration error of probabilities; rows of NaN are counted."""
     found, target, n_undefined = _answered(proba, targets)
@@ -119,7 +117,7 @@ def measures(
 
 
 def reliability(
-    proba: ArrayLike, targets: ArrayLike, *, n_bins: int, confidence: float
+    proba: ArrayLike, targets: ArrayLike, *, n_bins: int = 15, confidence: float = 0.95
 ) -> pd.DataFrame:
     """Say in each bin of probability how often the most probable state was the target."""
     found, target, _ = _answered(proba, targets)
@@ -149,7 +147,6 @@ def _right(proba: Floats, target: NDArray[np.int64]) -> Floats:
 
 
 def _bins(proba: Floats, right: Floats, n_bins: int) -> pd.DataFrame:
-    check_n(n_bins, "n_bins")
     highest = proba.max(axis=1)
     place = np.clip(np.ceil(highest * n_bins).astype(np.int64) - 1, 0, n_bins - 1)
     n = np.bincount(place, minlength=n_bins)
