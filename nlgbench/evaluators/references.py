@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from nlgbench.names import known
 from nlgbench.study import Study
 
 _CELLS = 5_000_000  # of the dense block of cosines that is held at once: 40 MB
@@ -20,10 +18,13 @@ def nearest_references(
     n: int = 10,
     pool: Study | None = None,
     lower: bool = False,
-    exclude: Literal["text", "no"] = "text",
     include_human: bool = False,
 ) -> pd.DataFrame:
     """Take the most similar human texts as references, where a study has no others.
+
+    A human text with the same words in the same order is not a reference, so that nobody's text is
+    its own, nor is its repetition by another person; but a system that copies a human text loses
+    that match, too.
 
     Parameters
     ----------
@@ -35,10 +36,6 @@ def nearest_references(
         Whose human texts are taken. Default: `study`.
     lower : bool, default False
         Find them by words in lower case, and give them so.
-    exclude : {"text", "no"}
-        ``"text"``: a human text with the same words in the same order is not a reference, so that
-        nobody's text is its own, nor is its repetition by another person; but a system that copies
-        a human text loses that match, too. ``"no"``: right for systems whose copies shall count.
     include_human : bool, default False
         Find references of human outputs as well.
 
@@ -81,7 +78,7 @@ def nearest_references(
     texts = outputs["text"]
     if lower:
         texts, human = texts.str.lower(), human.str.lower()
-    found = similar_references(texts.tolist(), human.tolist(), n=n, exclude_self=exclude)
+    found = similar_references(texts.tolist(), human.tolist(), n=n)
     return pd.DataFrame(
         [
             (item, f"r{at:02d}", text)
@@ -97,9 +94,11 @@ def similar_references(
     pool: Sequence[str],
     *,
     n: int = 10,
-    exclude_self: Literal["text", "no"] = "text",
+    copies: bool = False,
 ) -> list[list[str]]:
     """Give for each text the `n` of the pool nearest to it, as `nearest_references` says.
+
+    With `copies` a text that stands in the pool may be its own reference.
 
     >>> pool = ["the lid leaks", "the zipper broke", "the lid broke"]
     >>> similar_references(["my lid leaks", "the zipper broke"], pool, n=1)
@@ -107,7 +106,6 @@ def similar_references(
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    known(exclude_self, ["text", "no"], "exclude_self")
     words = [tuple(text.split()) for text in pool]
     if not any(words):
         raise ValueError("similar references need a pool with words. Got none.")
@@ -124,7 +122,7 @@ def similar_references(
         # Rounding makes ties of equal cosines whose sums were added up in another order.
         cosine = (rows[start : start + step] @ by_word).toarray().round(12)
         for at, row in enumerate(cosine, start):
-            left_out = same.get(tuple(texts[at].split()), []) if exclude_self == "text" else []
+            left_out = same.get(tuple(texts[at].split()), []) if not copies else []
             if not 1 <= n <= len(pool) - len(left_out):
                 raise ValueError(
                     f"n must be between 1 and the number of pool texts left for each text. Got n="

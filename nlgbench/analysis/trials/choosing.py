@@ -600,7 +600,7 @@ def score_models(searches: Searches, choosers: Choosers) -> pd.DataFrame:
     assert related is not None
     people = related["human"].outputs["text"].tolist()
     texts = table["text"].tolist()
-    references = similar_references(texts, people, n=10, exclude_self="no")
+    references = similar_references(texts, people, n=10, copies=True)
     of_text = table[["output_id", "system"]].assign(
         bleu=bleu(texts, references)[:, 1:].mean(axis=1)
     )

@@ -78,26 +78,20 @@ class Comparator:
     ties: bool
     signature: str
 
-    def score_outputs(
-        self, study: Study, *, n_references: int = _N_REFERENCES, seed: int = 0
-    ) -> pd.Series:
+    def score_outputs(self, study: Study) -> pd.Series:
         """Score single outputs: points against machine outputs, or the probability to be better.
 
         Parameters
         ----------
         study : Study
             Texts that were not trained on.
-        n_references : int
-            How many machine outputs each is compared with; fewer where there are not so many.
-        seed : int
-            Which of them.
 
         Returns
         -------
         Series
-            By output_id, higher is better. Of one that compares: mean points, 3 for a win, 1 for a
-            tie, 0 for a loss. Of an adversarial one: the probability that the text is the better,
-            or human, one; not calibrated.
+            By output_id, higher is better. Of one that compares: mean points against the same 50
+            machine outputs, 3 for a win, 1 for a tie, 0 for a loss. Of an adversarial one: the
+            probability that the text is the better, or human, one; not calibrated.
 
         Raises
         ------
@@ -106,8 +100,8 @@ class Comparator:
         """
         if not self.compares:
             return score_alone(self, study.outputs)
-        n = min(n_references, int((~study.outputs["is_human"]).sum()))
-        pairs = reference_pairs(study.outputs, n_references=n, seed=seed)
+        n = min(_N_REFERENCES, int((~study.outputs["is_human"]).sum()))
+        pairs = reference_pairs(study.outputs, n_references=n, seed=0)
         points = reference_points(compare(self, study.outputs, pairs))
         return points.reindex(study.outputs["output_id"])
 
@@ -329,19 +323,19 @@ def reference_points(comparisons: pd.DataFrame) -> pd.Series:
 
 
 def order_agreement(
-    comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame, *, confidence: float = 0.95
+    comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame
 ) -> pd.DataFrame:
     """Say how often a comparator gives the same answer when two outputs are swapped.
 
     One row: agreement (share of distinct pairs whose likeliest outcome is the same in both orders,
-    before these are averaged), ci_low, ci_high (Wilson's, pairs taken as independent), n.
+    before these are averaged), ci_low, ci_high (Wilson's 95%, pairs taken as independent), n.
     """
     rows = _texts_of(comparator, outputs, pairs)
     forward, backward = _in_both_orders(comparator, rows.drop_duplicates())
     same = forward.argmax(axis=1) == backward.argmax(axis=1)
-    low, high = proportion_confint(same.sum(), len(same), alpha=1 - confidence, method="wilson")
+    low, high = proportion_confint(same.sum(), len(same), alpha=1 - 0.95, method="wilson")
     row = {"comparator": comparator.name, "agreement": same.mean(), "ci_low": low, "ci_high": high}
-    return pd.DataFrame([{**row, "confidence": confidence, "n": len(same)}])
+    return pd.DataFrame([{**row, "confidence": 0.95, "n": len(same)}])
 
 
 def score_alone(comparator: Comparator, outputs: pd.DataFrame) -> pd.Series:
@@ -416,7 +410,7 @@ def _check_pairs(pairs: pd.DataFrame, outputs: pd.DataFrame) -> None:
             )
 
 
-def curriculum(pairs: pd.DataFrame, *, n_widths: int = 3) -> list[Ints]:
+def curriculum(pairs: pd.DataFrame) -> list[Ints]:
     """Lay out the stages of training, rows of each: from wide margins to narrow ones, then human.
 
     Pairs without a margin are in all of the first; where human pairs come with others, they alone
@@ -426,8 +420,7 @@ def curriculum(pairs: pd.DataFrame, *, n_widths: int = 3) -> list[Ints]:
     margin = pairs["margin"].to_numpy(dtype=np.float64)
     stages = [np.arange(len(pairs))]
     if not np.isnan(margin).all():
-        ranks = np.arange(n_widths - 1, -1, -1) / n_widths
-        least = np.nanquantile(margin, ranks)
+        least = np.nanquantile(margin, np.array([2, 1, 0]) / 3)
         stages = [np.flatnonzero(np.isnan(margin) | (margin >= each)) for each in least]
     human = pairs["supervision"].eq("human").to_numpy()
     if human.any() and not human.all():

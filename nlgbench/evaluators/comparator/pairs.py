@@ -28,6 +28,8 @@ Kind = Literal["strong", "weak", "human"]
 #: Texts of a row: of one side, or of two.
 SIDES = ["context_a", "text_a", "context_b", "text_b"]
 KINDS = ("strong", "weak", "human")
+#: Of training, that checkpoints must be apart, and from which on they are almost converged.
+_LEAST_MARGIN, _CONVERGED = 0.1, 0.8
 COLUMNS = ["supervision", "item_id", "output_a", "output_b"]
 COLUMNS += ["context_a", "text_a", "context_b", "text_b", "outcome", "margin"]
 
@@ -164,8 +166,6 @@ def weak_pairs(
     checkpoints: pd.DataFrame,
     *,
     n: int,
-    least_margin: float = 0.1,
-    converged_from: float = 0.8,
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
     """Draw pairs in which a later checkpoint beats an earlier one, evenly over two checkpoints."""
@@ -177,8 +177,8 @@ def weak_pairs(
         # Progress is a decimal fraction: .8 - .7 must count as .1.
         if model == same
         and progress > earlier
-        and round(progress - earlier, 9) >= least_margin
-        and earlier < converged_from
+        and round(progress - earlier, 9) >= _LEAST_MARGIN
+        and earlier < _CONVERGED
     ]
     parts = []
     for system, before, margin in sorted(chosen):
@@ -188,7 +188,7 @@ def weak_pairs(
     if sum(map(len, parts)) == 0:
         raise ValueError(
             f"no two of the {len(steps)} checkpoints can be compared: of one model, "
-            f"{least_margin} apart, not both past {converged_from}, with outputs of equal "
+            f"{_LEAST_MARGIN} apart, not both past {_CONVERGED}, with outputs of equal "
             "context. Save more checkpoints, earlier in training, and sample from each."
         )
     return pd.concat(parts, ignore_index=True).assign(supervision="weak")[COLUMNS]
@@ -243,15 +243,11 @@ def check_checkpoints(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def system_pairs(
-    outputs: pd.DataFrame,
-    *,
-    n_per_pair: int,
-    human: bool = False,
-    seed: int | np.random.Generator,
+    outputs: pd.DataFrame, *, n_per_pair: int, seed: int | np.random.Generator
 ) -> pd.DataFrame:
     """Draw output_a and output_b so that every two systems meet equally often, either first."""
     rng = np.random.default_rng(seed)
-    table = outputs if human else outputs[~outputs["is_human"]]
+    table = outputs[~outputs["is_human"]]
     parts = [np.empty((0, 2), dtype=np.int64)]
     for two in combinations(sorted(table["system"].unique()), 2):
         one, other = (table["system"].eq(name) for name in two)
