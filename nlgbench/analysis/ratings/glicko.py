@@ -17,8 +17,11 @@ from nlgbench.analysis.ratings.games import as_arrays
 #: Points of rating per nat of log-odds: 400 / ln 10.
 POINTS = 400 / math.log(10)
 START = 1500.0
-#: mu (nats from the start), phi (deviation, nats) and sigma (volatility) of every system.
-State = tuple[list[float], list[float], list[float]]
+#: mu (nats from the start) and phi (deviation, nats) of every system; volatility is 0.
+State = tuple[list[float], list[float]]
+_DEVIATION = 350.0  # points, where nothing is known
+_TAU = 0.5  # how much the volatility may change; Glickman advises 0.3 to 1.2
+_STEP = 32.0  # Elo's K, points
 _SOLVED = 1e-9  # of the volatility's logarithm, squared: Glickman asks for 1e-6
 
 
@@ -27,8 +30,6 @@ def glicko2_update(
     deviation: float,
     volatility: float,
     results: pd.DataFrame,
-    *,
-    tau: float = 0.5,
 ) -> tuple[float, float, float]:
     """Update one system after one period of games: Glickman's Glicko-2.
 
@@ -42,8 +43,6 @@ def glicko2_update(
     results : DataFrame
         A row per game: ``opponent_rating``, ``opponent_deviation`` (before the period), ``score``
         (1 win, 0.5 draw, 0 loss, or an expectation between). May have no row.
-    tau : float
-        How much the volatility may change; Glickman advises 0.3 to 1.2.
 
     Returns
     -------
@@ -60,7 +59,7 @@ def glicko2_update(
     Glickman (2012), *Example of the Glicko-2 system*, http://www.glicko.net/glicko/glicko2.pdf:
     with mu and phi in nats, ``g = 1 / sqrt(1 + 3 phi_j^2 / pi^2)``, ``E = 1 / (1 + exp(-g (mu -
     mu_j)))``, information ``I = sum g^2 E (1 - E)``, phi* = sqrt(phi^2 + sigma'^2): ``phi'^2 = 1 /
-    (1 / phi*^2 + I)`` and ``mu' = mu + phi'^2 sum g (s - E)``.
+    (1 / phi*^2 + I)`` and ``mu' = mu + phi'^2 sum g (s - E)``. His tau is .5.
 
     Examples
     --------
@@ -78,7 +77,12 @@ def glicko2_update(
             f"results have no column {missing[0]!r}: they need {', '.join(wanted)}; found "
             f"{', '.join(map(str, results.columns))}."
         )
-    check_start(rating, deviation, volatility, tau, None)
+    if not (math.isfinite(rating) and 0 < deviation < math.inf and 0 <= volatility < math.inf):
+        raise ValueError(
+            "rating must be finite, deviation positive and volatility at least 0. Got "
+            f"{rating}, {deviation} and {volatility}: 1500, 350 and 0.06 are usual, and 0 is for "
+            "frozen systems."
+        )
     opponent, spread, score = results[wanted].to_numpy(dtype=np.float64).T
     bad = ~(np.isfinite(opponent) & (spread >= 0) & (score >= 0) & (score <= 1))
     if bad.any():
@@ -91,25 +95,17 @@ def glicko2_update(
     expected = expit(g * (rating - opponent) / POINTS)
     information = float((g**2 * expected * (1 - expected)).sum())
     surprise = float((g * (score - expected)).sum())
-    before = (rating - START) / POINTS, deviation / POINTS, volatility
-    mu, phi, sigma = after(*before, information, surprise, tau)
-    return START + POINTS * mu, POINTS * phi, sigma
+    phi = deviation / POINTS
+    if volatility > 0:
+        if information > 0:
+            volatility = _volatility(phi, volatility, information, surprise)
+        phi = math.hypot(phi, volatility)
+    mu, phi = after((rating - START) / POINTS, phi, information, surprise)
+    return START + POINTS * mu, POINTS * phi, volatility
 
 
-def check_start(
-    rating: float, deviation: float, volatility: float, tau: float, tie_ratio: float | None
-) -> None:
-    """Refuse numbers that no rating can start from."""
-    if not (math.isfinite(rating) and 0 < deviation < math.inf and tau > 0):
-        raise ValueError(
-            "rating must be finite, deviation and tau positive. Got "
-            f"{rating}, {deviation} and {tau}: 1500, 350 and 0.5 are usual."
-        )
-    if not 0 <= volatility < math.inf:
-        raise ValueError(
-            f"volatility must be at least 0. Got {volatility}: 0 is for frozen systems, 0.06 usual "
-            "for players who learn."
-        )
+def check_tie_ratio(tie_ratio: float | None) -> None:
+    """Refuse a share outside 0 to 1."""
     if tie_ratio is not None and not 0 <= tie_ratio <= 1:
         raise ValueError(
             f"tie_ratio must be between 0 and 1. Got {tie_ratio}: 0.1 is the paper's, None counts "
@@ -122,9 +118,6 @@ def glicko2(
     *,
     period: Literal["game", "all"] = "game",
     tie_ratio: float | None = None,
-    volatility: float = 0.0,
-    deviation: float = 350.0,
-    tau: float = 0.5,
     seed: int | np.random.Generator | None = None,
 ) -> pd.DataFrame:
     """Rate the systems of one comparator's games: system, rating, deviation, volatility, n_games.
@@ -136,24 +129,22 @@ def glicko2(
     that with many games distances are half as large again as they should be.
     """
     systems, a, b, results = as_arrays(played)
-    state = start(len(systems), deviation, volatility)
+    state = start(len(systems))
     if period == "all":
-        state = _one_period(a, b, results, state, tau)
+        state = _one_period(a, b, results, state)
     else:
         order = np.arange(len(a))
         if seed is not None:
             order = np.random.default_rng(seed).permutation(len(a))
-        play_all(a[order], b[order], results[order], state, tie_ratio=tie_ratio, tau=tau)
+        play_all(a[order], b[order], results[order], state, tie_ratio=tie_ratio)
     return as_table(systems, state, np.bincount(np.append(a, b)))
 
 
-def elo(
-    played: pd.DataFrame, *, step: float = 32.0, seed: int | np.random.Generator | None = None
-) -> pd.DataFrame:
+def elo(played: pd.DataFrame, *, seed: int | np.random.Generator | None = None) -> pd.DataFrame:
     """Rate by Elo, as `glicko2` does; deviation and volatility are NaN, as it has none.
 
     Elo (1978), *The Rating of Chessplayers, Past and Present*: ``R' = R + K (s - E)``, ``E = 1 / (1
-    + 10 ** ((R_j - R) / 400))``; K (`step`) never shrinks, so late games count most.
+    + 10 ** ((R_j - R) / 400))``; K, 32, never shrinks, so late games count most.
     """
     systems, a, b, results = as_arrays(played)
     n_games = np.bincount(np.append(a, b))
@@ -163,11 +154,11 @@ def elo(
     mu = [0.0] * len(systems)
     scores = (results @ [1, 0.5, 0]).tolist()
     for one, other, score in zip(a.tolist(), b.tolist(), scores, strict=True):
-        change = step / POINTS * (score - expected_score(mu[one] - mu[other]))
+        change = _STEP / POINTS * (score - expected_score(mu[one] - mu[other]))
         mu[one] += change
         mu[other] -= change
-    missing = [math.nan] * len(systems)
-    return as_table(systems, (mu, missing, missing), n_games)
+    table = as_table(systems, (mu, [math.nan] * len(systems)), n_games)
+    return table.assign(volatility=np.nan)
 
 
 def with_intervals(ratings: pd.DataFrame, confidence: float) -> pd.DataFrame:
@@ -189,10 +180,10 @@ def with_intervals(ratings: pd.DataFrame, confidence: float) -> pd.DataFrame:
 
 
 def as_table(systems: list[str], state: State, n_games: NDArray[np.int64]) -> pd.DataFrame:
-    """Turn what `play` keeps into a table of ratings."""
-    mu, phi, sigma = (np.array(column) for column in state)
+    """Turn a state into a table of ratings."""
+    mu, phi = (np.array(column) for column in state)
     table = pd.DataFrame({"system": systems, "rating": START + POINTS * mu})
-    return table.assign(deviation=POINTS * phi, volatility=sigma, n_games=n_games)
+    return table.assign(deviation=POINTS * phi, volatility=0.0, n_games=n_games)
 
 
 def weight(phi: Any) -> Any:
@@ -206,19 +197,13 @@ def expected_score(gap: float) -> float:
     return 1 / (1 + math.exp(min(-gap, 700.0)))
 
 
-def after(
-    mu: float, phi: float, sigma: float, information: float, surprise: float, tau: float
-) -> tuple[float, float, float]:
+def after(mu: float, phi: float, information: float, surprise: float) -> tuple[float, float]:
     """Update one system, in nats, from the sums of ``g^2 E (1 - E)`` and ``g (s - E)``."""
-    if sigma > 0:
-        if information > 0:
-            sigma = _volatility(phi, sigma, information, surprise, tau)
-        phi = math.hypot(phi, sigma)
     variance = 1 / (1 / phi**2 + information)
-    return mu + variance * surprise, math.sqrt(variance), sigma
+    return mu + variance * surprise, math.sqrt(variance)
 
 
-def _volatility(phi: float, sigma: float, information: float, surprise: float, tau: float) -> float:
+def _volatility(phi: float, sigma: float, information: float, surprise: float) -> float:
     """Solve Glickman's step 5 for the new volatility, by the Illinois method as he does."""
     variance = 1 / max(information, 1e-60)  # gaps beyond 138 nats, whose squares would overflow
     squared = (variance * surprise) ** 2
@@ -226,16 +211,16 @@ def _volatility(phi: float, sigma: float, information: float, surprise: float, t
 
     def excess(x: float) -> float:
         total = phi**2 + variance + math.exp(x)
-        return math.exp(x) * (squared - total) / (2 * total**2) - (x - before) / tau**2
+        return math.exp(x) * (squared - total) / (2 * total**2) - (x - before) / _TAU**2
 
     low = before
     if squared > phi**2 + variance:
         high = math.log(squared - phi**2 - variance)
     else:
         steps = 1
-        while excess(before - steps * tau) < 0:
+        while excess(before - steps * _TAU) < 0:
             steps += 1
-        high = before - steps * tau
+        high = before - steps * _TAU
     at_low, at_high = excess(low), excess(high)
     while abs(high - low) > _SOLVED:
         x = low + (low - high) * at_low / (at_high - at_low)
@@ -248,9 +233,9 @@ def _volatility(phi: float, sigma: float, information: float, surprise: float, t
     return math.exp(low / 2)
 
 
-def start(n: int, deviation: float, volatility: float) -> State:
+def start(n: int) -> State:
     """Start systems of which nothing is known."""
-    return [0.0] * n, [deviation / POINTS] * n, [volatility] * n
+    return [0.0] * n, [_DEVIATION / POINTS] * n
 
 
 def play_all(
@@ -260,24 +245,15 @@ def play_all(
     state: State,
     *,
     tie_ratio: float | None,
-    tau: float = 0.5,
 ) -> None:
     """Play games one after the other, each a period of its own."""
     for one, other, result in zip(a.tolist(), b.tolist(), results.tolist(), strict=True):
-        play(one, other, result, state, tie_ratio=tie_ratio, tau=tau)
+        play(one, other, result, state, tie_ratio=tie_ratio)
 
 
-def play(
-    a: int,
-    b: int,
-    result: Sequence[float],
-    state: State,
-    *,
-    tie_ratio: float | None,
-    tau: float = 0.5,
-) -> None:
+def play(a: int, b: int, result: Sequence[float], state: State, *, tie_ratio: float | None) -> None:
     """Let two systems play one game (win, tie and loss of a), and update both in place."""
-    mu, phi, sigma = state
+    mu, phi = state
     gap = mu[a] - mu[b]
     updates = []
     for own, other, lead, own_result in (
@@ -289,9 +265,7 @@ def play(
         surprise = surprise_of(own_result, lead, expected, tie_ratio)
         updates.append((own, g * g * expected * (1 - expected), g * surprise))
     for own, information, surprise in updates:
-        mu[own], phi[own], sigma[own] = after(
-            mu[own], phi[own], sigma[own], information, surprise, tau
-        )
+        mu[own], phi[own] = after(mu[own], phi[own], information, surprise)
 
 
 def surprise_of(
@@ -313,7 +287,6 @@ def _one_period(
     b: NDArray[np.int64],
     results: NDArray[np.float64],
     state: State,
-    tau: float,
 ) -> State:
     """Play all games in one period: from equal ratings a tie changes none, by either rule."""
     g = weight(state[1][0])
@@ -322,8 +295,8 @@ def _one_period(
     surprise = g * (np.bincount(a, half, n) - np.bincount(b, half, n))
     information = g * g / 4 * np.bincount(np.append(a, b))
     rows = [
-        after(mu, phi, sigma, own, total, tau)
-        for mu, phi, sigma, own, total in zip(*state, information, surprise, strict=True)
+        after(mu, phi, own, total)
+        for mu, phi, own, total in zip(*state, information, surprise, strict=True)
     ]
-    mus, phis, sigmas = (list(column) for column in zip(*rows, strict=True))
-    return mus, phis, sigmas
+    mus, phis = (list(column) for column in zip(*rows, strict=True))
+    return mus, phis

@@ -18,7 +18,7 @@ from nlgbench.analysis.ratings.glicko import (
     POINTS,
     START,
     as_table,
-    check_start,
+    check_tie_ratio,
     elo,
     glicko2,
     play,
@@ -127,7 +127,7 @@ def rate(
     """
     known(method, ["bradley_terry", "glicko2", "elo"], "method")
     check_coverage(confidence, "confidence")
-    check_start(START, 350.0, 0.0, 0.5, tie_ratio)
+    check_tie_ratio(tie_ratio)
     rng = np.random.default_rng(seed)
     played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=rng)
     if method == "bradley_terry":
@@ -193,7 +193,7 @@ def order_stability(
     {'x': 1.0, 'y': 2.0}
     """
     check_n(n_shuffles, "n_shuffles")
-    check_start(START, 350.0, 0.0, 0.5, tie_ratio)
+    check_tie_ratio(tie_ratio)
     rng = np.random.default_rng(seed)
     found = []
     played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=rng)
@@ -217,7 +217,7 @@ def shuffled_ratings(
     found = []
     for shuffle in range(n_shuffles):
         order = seed.permutation(len(a))
-        state = start(len(systems), 350.0, 0.0)
+        state = start(len(systems))
         play_all(a[order], b[order], results[order], state, tie_ratio=tie_ratio)
         rating = START + POINTS * np.array(state[0])
         columns = {"system": systems, "rating": rating, "rank": rankdata(-rating)}
@@ -330,7 +330,7 @@ def tournament(
     known(pairing, ["random", "adaptive"], "pairing")
     check_n(n_unchanged, "n_unchanged")
     check_n(max_games, "max_games")
-    check_start(START, 350.0, 0.0, 0.5, tie_ratio)
+    check_tie_ratio(tie_ratio)
     check_coverage(confidence, "confidence")
     rng = np.random.default_rng(seed)
     sampled = outcome == "sampled"
@@ -345,7 +345,7 @@ def tournament(
     n = len(systems)
     first, second = np.triu_indices(n, 1)
     rows_of = _rows_by_pair(a, b, systems, first, second)
-    state = start(n, 350.0, 0.0)
+    state = start(n)
     n_games = np.zeros(n, dtype=np.int64)
     since = np.zeros(n, dtype=np.int64)  # games of each since the order last changed
     order: list[int] = []
@@ -366,7 +366,7 @@ def tournament(
             _play_jointly(both[0], both[1], result.tolist(), mu, covariance, tie_ratio)
             centered = covariance - covariance.mean(axis=0)
             centered -= centered.mean(axis=1, keepdims=True)
-            state = mu.tolist(), np.sqrt(np.diag(centered)).tolist(), state[2]
+            state = mu.tolist(), np.sqrt(np.diag(centered)).tolist()
         for one in both:
             history.append((len(history) // 2 + 1, systems[one], state[0][one], state[1][one]))
         n_games[both] += 1
