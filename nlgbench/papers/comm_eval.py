@@ -52,23 +52,9 @@ _NEITHER = "Another training than the authors', chosen on dev alone."
 def designed(study: Study) -> Study:
     """Take the quality that captions were made to have for a judgment of them.
 
-    Parameters
-    ----------
-    study : Study
-        Whose systems are descriptive, ambiguous and misleading. Any other is given back as it is,
-        with the quality that people judged.
-
-    Returns
-    -------
-    Study
-        With judgments ``quality`` (3, 2, 1; higher is better) of the annotator ``design``, grouped
-        by pair of contexts, which are now its quality; evaluators are labeled as the paper does.
-
-    Examples
-    --------
-    >>> outputs = pd.DataFrame({"output_id": ["1"], "item_id": ["ci7.0"], "system": "ambiguous"})
-    >>> designed(Study(outputs)).judgments[["dimension", "value", "group_id"]].values.tolist()
-    [['quality', 2.0, 'ci7']]
+    Of a study whose systems are descriptive, ambiguous and misleading; any other is given back as
+    it is. Judgments ``quality`` (3, 2, 1; higher is better) of the annotator ``design``, grouped by
+    pair of contexts, are now its quality; evaluators are labeled as the paper does.
     """
     outputs = study.outputs
     quality = outputs["system"].map(QUALITY)
@@ -92,23 +78,8 @@ def designed(study: Study) -> Study:
 def wording(study: Study) -> Study:
     """Prepare captions for overlap as the paper did: lower case, without quotation marks.
 
-    Parameters
-    ----------
-    study : Study
-        With references.
-
-    Returns
-    -------
-    Study
-        Outputs have a column ``half``, quality and member of the pair of contexts, within which
-        CIDEr's document frequencies are counted.
-
-    Examples
-    --------
-    >>> outputs = pd.DataFrame({"output_id": ["1"], "item_id": ["ci7.0"], "system": "ambiguous"})
-    >>> study = wording(Study(outputs.assign(text='The "Blue" ', context="ci7.0")))
-    >>> study.outputs[["text", "half"]].values.tolist()
-    [['the blue', 'ambiguous0']]
+    Outputs have a column ``half``, quality and member of the pair of contexts, within which CIDEr's
+    document frequencies are counted.
     """
     outputs = study.outputs
     member = outputs["context"].str.rpartition(".")[2]
@@ -124,17 +95,8 @@ def wording(study: Study) -> Study:
 def score_wording(study: Study, *, meteor: bool = False) -> Study:
     """Score captions by overlap with the other descriptive captions of their context.
 
-    Parameters
-    ----------
-    study : Study
-        Without references it is given back as it is.
-    meteor : bool, default False
-        METEOR, too, where Java and pycocoevalcap are there; its scores are stored.
-
-    Returns
-    -------
-    Study
-        With scores of `OVERLAP`, of captions as `wording` prepares them.
+    By `OVERLAP`, of captions as `wording` prepares them; by METEOR, too, where it is asked for,
+    Java and pycocoevalcap are there. A study without references is given back as it is.
     """
     if study.references is None:
         return study
@@ -157,37 +119,19 @@ def human_votes(
 ) -> Study:
     """Score captions by what crowd listeners picked, as Table 1's Human row does.
 
-    Parameters
-    ----------
-    study : Study
-        Laid out as ``comm-eval``.
-    misleading : {"negated", "twin_picked"}
-        What a listener of a descriptive caption says of it as a misleading one: 1 for every color
-        but the target, as the printed row has it; or 1 for the twin's target alone, which is
-        the paper's definition of a score (section 5.2).
-    per : {"vote", "caption"}
-        A row per listener, as the paper has it, or the mean over a caption's listeners.
+    Outputs are votes, as in the paper, or captions, by the mean over their listeners; their
+    ``scores`` by ``human`` the picks (0 to 1, higher is better), their ``quality`` that of the
+    design. Misleading captions have the listeners of their descriptive twin, also those 3 captions
+    that the released study leaves out: ``negated``, a listener says 1 for every color but the
+    target, as the printed row has it; ``twin_picked``, 1 for the twin's target alone, which is the
+    paper's definition of a score (section 5.2).
 
-    Returns
-    -------
-    Study
-        Its outputs are votes or captions, their ``scores`` by ``human`` the picks (0 to 1, higher
-        is better), their ``quality`` that of the design. Misleading captions have the listeners of
-        their descriptive twin, also those 3 captions that the released study leaves out.
-
-    Raises
-    ------
-    ValueError
-        When the study has no ``listener_success``.
-
-    Notes
-    -----
     Read the correlation of these scores with quality with care; it is circular twice. Descriptive
     captions were kept because these very listeners understood them, and the misleading scores are
     the same clicks again, turned round. Nobody was asked about a misleading caption. On the release
     Pearson's correlation with quality is .701 negated, as printed, and .722 twin_picked. With all
-    descriptive captions, understood or not, it is .478 and .547; of the unfiltered study, which
-    has more ambiguous ones, too, .470 and .537.
+    descriptive captions, understood or not, it is .478 and .547; of the unfiltered study, which has
+    more ambiguous ones, too, .470 and .537.
     """
     if "listener_success" not in study.dimensions:
         raise ValueError(f"{study.name} has no judgments of listener_success: load comm-eval.")
@@ -230,22 +174,8 @@ def human_votes(
 def counts(study: Study) -> pd.DataFrame:
     """Count what sections 5.1 and 5.3 of the paper count; the release alone has an answer.
 
-    Parameters
-    ----------
-    study : Study
-        What captions were scored.
-
-    Returns
-    -------
-    DataFrame
-        ``claim_id``, ``variant``, ``value``, ``reason``: a row per claim, and one under a variant
-        where a count can be read in two ways. They count a finite set, so they have no interval.
-        Empty where the study is not the release.
-
-    Examples
-    --------
-    >>> counts(Study(pd.DataFrame({"output_id": ["1"], "item_id": ["i"], "system": ["s"]}))).empty
-    True
+    ``claim_id``, ``variant`` (where a count can be read in two ways), ``value``, ``reason``. They
+    count a finite set, so they have no interval.
     """
     columns = ["claim_id", "variant", "value", "reason"]
     if not is_release(study):
@@ -306,24 +236,7 @@ def counts(study: Study) -> pd.DataFrame:
 def table1(study: Study, *, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Correlate scores with quality, and on the release people's picks: Table 1.
 
-    Parameters
-    ----------
-    study : Study
-        With scores; its quality is that of the design (`designed`).
-    n_resamples : int, default 1000
-        As in `nlgbench.correlate`.
-    seed : int, default 0
-        Where the random numbers come from.
-
-    Returns
-    -------
-    DataFrame
-        As from `nlgbench.correlate`, of single outputs; intervals are over pairs of contexts.
-
-    Raises
-    ------
-    ValueError
-        When the study has no scores.
+    As from `nlgbench.correlate`, of single outputs; intervals are over pairs of contexts.
     """
     table = correlate(
         study,
@@ -357,16 +270,8 @@ def human_row(
 def with_success(study: Study, *, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Correlate scores with how many people understood a caption, within each quality, too.
 
-    Parameters
-    ----------
-    study, n_resamples, seed
-        As in `table1`; the study has judgments of ``listener_success``.
-
-    Returns
-    -------
-    DataFrame
-        As from `nlgbench.correlate`, with ``group`` (``all``, or a system that has 30 judged
-        outputs) and ``slug``, the evaluator's name in ids. Empty where nobody judged success.
+    As from `nlgbench.correlate`, with ``group`` (``all``, or a system that has 30 judged outputs)
+    and ``slug``, the evaluator's name in ids. Empty where nobody judged success.
     """
     empty = pd.DataFrame(columns=["evaluator", "statistic", "estimate", "group", "slug"])
     if "listener_success" not in study.dimensions or study.judgments is None:
@@ -426,29 +331,12 @@ def directions(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Put what the paper's text says as numbers with a sign, and ask the data.
+    """Put what the paper's text says as numbers with a sign, and ask the data: a row per sentence.
 
-    Without the design, or without one of the listeners, there is nothing to ask: no row.
-
-    Parameters
-    ----------
-    study : Study
-        `designed`, with scores.
-    listeners : mapping of str to Listener
-        ``literal_0``, ``pragmatic_0``, ``context_0``, ``ensemble``.
-    said : DataFrame, optional
-        Their `nlgbench.beliefs`. Default: asked again.
-    n_resamples : int, default 1000
-        Samples of pairs of contexts.
-    seed : int, default 0
-        Where the random numbers come from: of word orders, too.
-
-    Returns
-    -------
-    DataFrame
-        A row per sentence: ``slug``, ``value`` (above 0: as the paper says), ``ci_low``,
-        ``ci_high``, ``note``. Where something is said to be small, ``value`` is what we take for
-        small minus what was found, and the interval holds that for half and for twice of it.
+    ``slug``, ``value`` (above 0: as the paper says), ``ci_low``, ``ci_high``, ``note``, of a
+    `designed` study with scores. Where something is said to be small, ``value`` is what we take for
+    small minus what was found, and the interval holds that for half and for twice of it. Without
+    the design, or without one of the listeners, there is nothing to ask: no row.
     """
     wanted = {*(f"{kind}_0" for kind in KINDS), "ensemble"}
     if set(study.outputs["system"]) != set(QUALITY) or not wanted <= set(listeners):
@@ -540,20 +428,7 @@ def _numbered(table: pd.DataFrame, seed: int) -> pd.DataFrame:
 def forest(study: Study, table: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
     """Lay out Table 1 for `nlgbench.plot_forest`: labels, kinds, and what is printed.
 
-    Parameters
-    ----------
-    study : Study
-        What `table` is of.
-    table : DataFrame
-        From `table1`.
-    seed : int, default 0
-        Of the first listeners.
-
-    Returns
-    -------
-    DataFrame
-        Rows of Pearson's correlation, the greatest first, with ``kind``; ``published`` where the
-        study is the release.
+    Rows of Pearson's correlation, the greatest first; ``published`` where the study is the release.
     """
     rows = _numbered(table[table["statistic"] == "pearson"], seed)
     if study.origin.startswith("released:comm-eval"):
@@ -580,38 +455,11 @@ def answers(
 ) -> pd.DataFrame:
     """Turn results into rows for the ledger.
 
-    Parameters
-    ----------
-    study : Study
-        What was opened, as it came. The release answers the paper's claims; a simulated study is
-        recorded under ``simulated/...``, any other under ``study/<name>/...``.
-    seed : int, default 0
-        Of the first listeners.
-    counted : DataFrame, optional
-        From `counts`.
-    calibrated : Calibration, optional
-        Of listeners on rounds that nothing was chosen on: section 5.2.
-    table : DataFrame, optional
-        From `table1`.
-    within : DataFrame, optional
-        From `with_success`.
-    said : DataFrame, optional
-        From `directions`.
-    n_resamples : int, default 1000
-        For what is computed here, of the release alone: people's mean picks.
-
-    Returns
-    -------
-    DataFrame
-        ``claim_id``, ``variant``, ``value``, ``ci_low``, ``ci_high``, ``reason``, ``source``,
-        ``comparable``, for ``run.claims``.
-
-    Examples
-    --------
-    >>> study = Study(pd.DataFrame({"output_id": ["1"], "item_id": ["i"], "system": ["s"]}))
-    >>> said = pd.DataFrame({"slug": ["d"], "value": 1.0, "note": "As the paper says."})
-    >>> answers(study, said=said)["claim_id"].tolist()
-    ['study/study/direction/d']
+    The release answers the paper's claims; a simulated study is recorded under ``simulated/...``,
+    any other under ``study/<name>/...``. `counted` is from `counts`, `calibrated` of listeners on
+    rounds that nothing was chosen on (section 5.2), `table` from `table1`, `within` from
+    `with_success`, `said` from `directions`; people's mean picks are computed here, of the release
+    alone.
     """
     release = is_release(study)
     place = "comm-eval/finding" if release else own_place(study, "listener-violins")

@@ -28,19 +28,7 @@ _TASKS = {"lm": "LM", "chit chat dialogue": "chit-chat dialogue"}
 
 
 def printed_scores() -> pd.DataFrame:
-    """Lay out Table 1 as `nlgbench.huse` lays out scores, for `plot_tradeoff`.
-
-    Returns
-    -------
-    DataFrame
-        ``system`` (the table's row), ``task``, ``label``, ``score``, ``estimate``, ``source``
-        ("published").
-
-    Examples
-    --------
-    >>> printed_scores().iloc[0].to_dict()["label"]
-    't = 1.0'
-    """
+    """Lay out Table 1 as `nlgbench.huse` lays out scores, for `plot_tradeoff`."""
     printed = load_printed("huse/table1")
     long = printed.rename_axis("system").reset_index().melt("system", list(SCORES), "score")
     long = long.rename(columns={"value": "estimate"})
@@ -52,27 +40,7 @@ def printed_scores() -> pd.DataFrame:
 
 
 def figure3(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
-    """Choose what Figure 3 shows: the printed scores, and beside them those of the release.
-
-    Parameters
-    ----------
-    study : Study
-        What `scores` are of.
-    scores : DataFrame
-        From `nlgbench.huse`.
-
-    Returns
-    -------
-    DataFrame
-        For `plot_tradeoff`.
-
-    Examples
-    --------
-    >>> import nlgbench as nb
-    >>> study = nb.simulate("gaussian", seed=0)
-    >>> figure3(study, nb.huse(study, n_resamples=0))["source"].unique().tolist()
-    ['published']
-    """
+    """Choose what Figure 3 shows: the printed scores, and beside them those of the release."""
     shown = [printed_scores(), scores] if _released(study) else [printed_scores()]
     return pd.concat(shown, ignore_index=True)
 
@@ -80,25 +48,8 @@ def figure3(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
 def table1(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
     """Set scores (under the first tie rule) beside Table 1, or beside the truth where it is known.
 
-    Parameters
-    ----------
-    study : Study
-        What `scores` are of.
-    scores : DataFrame
-        From `nlgbench.huse`.
-
-    Returns
-    -------
-    DataFrame
-        A row per system: the printed scores and ours, "(recomputed)", where the study is the
-        release; else ours and those of ``study.truth``, "(true)".
-
-    Examples
-    --------
-    >>> import nlgbench as nb
-    >>> study = nb.simulate("gaussian", seed=0)
-    >>> table1(study, nb.huse(study, n_resamples=0)).columns.tolist()[-1]
-    'huse_d (true)'
+    A row per system: the printed scores and ours, "(recomputed)", where the study is the release;
+    else ours and those of ``study.truth``, "(true)".
     """
     first = scores[scores["ties"] == scores["ties"].iloc[0]]
     own = first.pivot(index="system", columns="score", values="estimate")
@@ -111,20 +62,10 @@ def table1(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def equation_9() -> pd.DataFrame:
-    """Compute HUSE-D from the printed HUSE and HUSE-Q (equation 9).
+    """Compute HUSE-D from the printed HUSE and HUSE-Q (equation 9): a row per row of Table 1.
 
-    Returns
-    -------
-    DataFrame
-        A row per row of Table 1: ``row``, ``huse``, ``huse_q``, ``huse_d`` (printed), ``implied``
-        (``1 + huse - huse_q``), ``off`` (implied minus printed), ``follows`` (whether rounding
-        explains that: three numbers are off by at most .015).
-
-    Examples
-    --------
-    >>> table = equation_9()
-    >>> table.loc[~table["follows"], "row"].tolist()
-    ['lm_t1.0']
+    ``implied`` is ``1 + huse - huse_q``, ``off`` that minus the printed one, ``follows`` whether
+    rounding explains it: three numbers are off by at most .015.
     """
     printed = load_printed("huse/table1")
     table = printed.assign(implied=1 + printed["huse"] - printed["huse_q"]).reset_index()
@@ -133,27 +74,10 @@ def equation_9() -> pd.DataFrame:
 
 
 def table2(study: Study, browser: pd.DataFrame) -> pd.DataFrame:
-    """Find the outputs that Table 2 prints.
+    """Find the outputs that Table 2 prints among those of `nlgbench.failures`.
 
-    Parameters
-    ----------
-    study : Study
-        What `browser` is of.
-    browser : DataFrame
-        From `nlgbench.failures`.
-
-    Returns
-    -------
-    DataFrame
-        The rows of `browser` by ``row`` of the table, with ``paper`` (the kind of failure where the
-        paper puts it); empty where the study is not the release.
-
-    Examples
-    --------
-    >>> import nlgbench as nb
-    >>> study = nb.simulate("gaussian", seed=0)
-    >>> len(table2(study, nb.failures(study, system="t0.7")))
-    0
+    With ``row`` of the table, and ``paper``, the kind of failure where the paper puts it; empty
+    where the study is not the release.
     """
     rows = pd.DataFrame({"row": TABLE2_OUTPUTS.keys(), "output_id": TABLE2_OUTPUTS.values()})
     if not _released(study):
@@ -181,46 +105,15 @@ def answers(
 ) -> pd.DataFrame:
     """Turn results into rows for the ledger.
 
-    Parameters
-    ----------
-    study : Study
-        What was analyzed. The release, straight from its loader, answers the paper's claims; a
-        simulated study is recorded under ``simulated/...``, any other under ``study/<name>/...``.
-    scores : DataFrame, optional
-        From `nlgbench.huse`: Table 1.
-    moved : DataFrame, optional
-        From `nlgbench.analysis.huse.moved_votes`: why tie rules differ, beside `scores`.
-    implied : DataFrame, optional
-        From `equation_9`.
-    browser : DataFrame, optional
-        From `nlgbench.failures`: Table 2, or how many outputs fail how.
-    intervals : DataFrame, optional
-        From `nlgbench.huse`: scores of a study that is not the release, with how sure they are.
-    length : DataFrame, optional
-        From `nlgbench.analysis.huse.length_difference`.
-    fifty : DataFrame, optional
-        From `nlgbench.analysis.huse.interval_widths`, 25 outputs of each class.
-    fewer, settled : DataFrame, optional
-        From `nlgbench.analysis.huse.annotator_difference` and, of an easy task,
-        `nlgbench.analysis.huse.annotator_spread`.
-    frequency, bounds, greedy : DataFrame, optional
-        Of simulated worlds: `nlgbench.worlds.annotators.correlation` (Figure 2),
-        `nlgbench.worlds.bounds.theorem_1`, and `nlgbench.huse` of a greedy system. The release
-        answers none of them.
-
-    Returns
-    -------
-    DataFrame
-        ``claim_id``, ``variant``, ``value``, ``ci_low``, ``ci_high``, ``reason``, ``source``,
-        ``comparable``, for ``run.claims``.
-
-    Examples
-    --------
-    >>> import nlgbench as nb
-    >>> study = nb.simulate("gaussian", seed=0)
-    >>> rows = answers(study, scores=nb.huse(study, systems="t0.7", n_resamples=0))
-    >>> rows["claim_id"].iloc[0]
-    'simulated/huse-tradeoff/t0.7/huse'
+    The release, straight from its loader, answers the paper's claims; a simulated study is recorded
+    under ``simulated/...``, any other under ``study/<name>/...``. `scores` and `intervals` are from
+    `nlgbench.huse` (Table 1, and of a study that is not the release), `browser` from
+    `nlgbench.failures` (Table 2), `implied` from `equation_9`; of `nlgbench.analysis.huse` are
+    `moved` (`moved_votes`, beside `scores`), `length` (`length_difference`), `fifty`
+    (`interval_widths`, 25 outputs of each class), `fewer` (`annotator_difference`) and, of an easy
+    task, `settled` (`annotator_spread`). Of simulated worlds, which the release does not answer,
+    are `frequency` (`nlgbench.worlds.annotators.correlation`: Figure 2), `bounds`
+    (`nlgbench.worlds.bounds.theorem_1`) and `greedy` (`nlgbench.huse` of a greedy system).
     """
     parts = [claim_rows(pd.DataFrame({"value": []}), "", value="value")]
     if scores is not None:
@@ -323,24 +216,7 @@ def _browser_rows(study: Study, browser: pd.DataFrame) -> pd.DataFrame:
 def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -> pd.DataFrame:
     """Put sentences of the paper as directions: what should lie above 0.
 
-    Parameters
-    ----------
-    length, fifty, fewer : DataFrame
-        As in `answers`.
-
-    Returns
-    -------
-    DataFrame
-        ``slug`` (of the claim), ``value``, ``ci_low``, ``ci_high``, ``note``.
-
-    Examples
-    --------
-    >>> length = {"score": "huse", "whole_text": 0.5, "per_token": 0.4, "estimate": 0.1}
-    >>> fifty = {"score": "huse", "width": 0.3, "width_low": 0.28, "width_high": 0.32}
-    >>> fewer = {"estimate": 0.02, "ci_low": -0.1, "ci_high": 0.14}
-    >>> tables = (length | {"ci_low": 0.0, "ci_high": 0.2}, fifty, fewer)
-    >>> directions(*(pd.DataFrame([one]) for one in tables))["value"].round(2).tolist()
-    [0.1, -0.05, 0.02]
+    ``slug`` (of the claim), ``value``, ``ci_low``, ``ci_high``, ``note``; tables as in `answers`.
     """
     tighter = length[length["score"] == "huse"].iloc[0]
     half, low, high = (

@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
-from scipy.stats import f_oneway, friedmanchisquare, kendalltau, norm, pearsonr, rankdata, spearmanr
+from numpy.typing import NDArray
+from scipy.stats import f_oneway, friedmanchisquare, kendalltau, norm, pearsonr, spearmanr
 from scipy.stats import t as student
-from statsmodels.stats.multitest import multipletests
 
 from nlgbench.analysis.correlation import correlate, permutation_tests, significance_clusters
 from nlgbench.datasets.published import load_claims, load_lists, load_printed
 from nlgbench.evaluators.discriminators import discriminator_accuracy
 from nlgbench.evaluators.names import label, labelled
+from nlgbench.inference import adjust
 from nlgbench.papers.claim_rows import COLUMNS, claim_rows, is_release, own_place, slugs_of
 from nlgbench.study import Study
 from nlgbench.text import same_for_all, span
@@ -33,8 +33,6 @@ Floats = NDArray[np.float64]
 
 PAPER = "judge-the-judges"
 STATISTICS = {"kendall": kendalltau, "spearman": spearmanr, "pearson": pearsonr}
-# A unit of the last digit: some cells are cut off, and ours come from accuracies rounded to .01.
-TOLERANCE = 1e-4 + 1e-9
 _STARRED = 0.05
 
 #: Evaluators whose direction the paper claims, and the ends of these claims' ids, in order.
@@ -76,24 +74,13 @@ _SUSPECTS = {
 
 
 def recompute() -> pd.DataFrame:
-    """Recompute what follows from the printed tables.
+    """Recompute what follows from the printed tables: a row per claim.
 
-    Returns
-    -------
-    DataFrame
-        A row per claim: claim_id; variant (``printed``: from other printed tables; ``authors'
-        lists``: from `load_lists`; ``printed coefficient``: a star whose coefficient can only be
-        taken as printed); value; ci_low, ci_high (NaN for what is arithmetic or a decision); p
-        (SciPy's, two-sided); n (generators); reason (why the value differs, or has no interval).
-        Correlations of Tables 6, 9, 10, 13 and 15; all 258 stars; averages of Tables 4, 7 and 8;
-        totals of Table 2.
-
-    Examples
-    --------
-    >>> found = recompute().set_index("claim_id")
-    >>> cell = found.loc["judge-the-judges/table10/rf_meta_discriminator/h2_kendall"]
-    >>> cell[["value", "ci_low", "ci_high"]].astype(float).round(3).tolist()
-    [-0.606, -0.821, -0.24]
+    variant (``printed``: from other printed tables; ``authors' lists``: from `load_lists`;
+    ``printed coefficient``: a star whose coefficient can only be taken as printed); value; ci_low,
+    ci_high (NaN for what is arithmetic or a decision); p (SciPy's, two-sided); n (generators);
+    reason (why the value differs, or has no interval). Correlations of Tables 6, 9, 10, 13 and 15;
+    all 258 stars; averages of Tables 4, 7 and 8; totals of Table 2.
     """
     cells = _cells()
     rows = [cells, _stars(cells), _averages()]
@@ -352,26 +339,14 @@ def findings() -> pd.DataFrame:
 def flip_under_independence() -> pd.DataFrame:
     """Show Table 9 as it would be if detectors and annotators knew nothing of one another.
 
-    Returns
-    -------
-    DataFrame
-        A row per cell of Table 9: row, column, printed, recomputed (from Table 8), value (under
-        independence), ci_low, ci_high, p, n.
+    row, column, printed, recomputed (from Table 8), value (under independence), ci_low, ci_high, p,
+    n.
 
-    Notes
-    -----
-    Take a generator's reviews, and let the detector call a share p of them generated (Table 7),
-    the annotators' majority a share m (Table 3, H2). If the two are independent given the
-    generator, they agree on ``p m + (1 - p)(1 - m)``; quality is 100 minus that, in percent.
-    Where p > 1/2, agreement rises with m, which is what Table 9 correlates it with: labels by the
-    majority turn the sign by construction. Intervals: `judges.correlation`; they leave
-    out that p and m are estimates from 150 reviews.
-
-    Examples
-    --------
-    >>> found = flip_under_independence().set_index(["row", "column"])
-    >>> found.loc[("cnn_meta_discriminator", "h2_pearson"), ["printed", "value"]].round(2).tolist()
-    [0.9, 0.89]
+    Take a generator's reviews, and let the detector call a share p of them generated (Table 7), the
+    annotators' majority a share m (Table 3, H2). If the two are independent given the generator,
+    they agree on ``p m + (1 - p)(1 - m)``; quality is 100 minus that, in percent. Where p > 1/2,
+    agreement rises with m, which is what Table 9 correlates it with: labels by the majority turn
+    the sign by construction. Intervals leave out that p and m are estimates from 150 reviews.
     """
     quality, printed = 100 - generators(3), load_printed(f"{PAPER}/table9")
     given, expected = generators(8), _agreement_under_independence()
@@ -456,7 +431,7 @@ def detector_differences() -> pd.DataFrame:
                 }
             )
         table = pd.DataFrame(rows)
-        table["p_holm"] = multipletests(table["p"], method="holm")[1]
+        table["p_holm"] = adjust(table["p"])
         sets.append(table)
     return pd.concat(sets, ignore_index=True)
 
@@ -466,62 +441,6 @@ def _agreement_under_independence() -> pd.DataFrame:
     detected, majority = generators(7) / 100, generators(3)["h2"] / 100
     both = detected.mul(majority, axis=0)
     return 100 * (both + (1 - detected).mul(1 - majority, axis=0))
-
-
-def repairs(
-    number: int, row: str, cells: Sequence[str], values: ArrayLike, *, tolerance: float = TOLERANCE
-) -> pd.DataFrame:
-    """Find what some printed accuracies would have to be for a row of correlations to follow.
-
-    `cells` are generators whose accuracy is in doubt (all others stay as printed), `values`
-    accuracies (percent) to try in each, in every combination; give them rounded to .01, as ties
-    with other cells count. The combinations that give all six printed coefficients of `row` in
-    Table 6, 9 or 10 within `tolerance` are returned, a column per cell.
-
-    >>> found = repairs(6, "svm_individual_discriminators", ["mle_seqgan"], [64.51, 65.03])
-    >>> found["mle_seqgan"].tolist()
-    [65.03]
-    """
-    quality = inputs()[number][0][row]
-    free = quality.index.get_indexer(pd.Index(cells))
-    human = generators(3)
-    target = load_printed(f"{PAPER}/table{number}").loc[row]
-    # Pearson's r from sums, which add over cells: quick enough to go through millions.
-    z = (human.mean() - human) / sqrt(len(human) - 1) / human.std()
-    kept = np.delete(np.arange(len(quality)), free)
-    tried = 100 - np.asarray(values, dtype=np.float64)
-    # The last cells go through at once, as many as make a million combinations at most.
-    at_once = max(1, int(6 / np.log10(max(2, len(tried)))))
-    first, last = free[:-at_once], free[-at_once:]
-    block = np.array(list(product(tried, repeat=len(last))))
-    rest = _sums(block, z.iloc[last]) + _sums(quality.to_numpy()[None, kept], z.iloc[kept])
-    pearson = target[["h1_pearson", "h2_pearson"]].to_numpy()
-    found = []
-    for head in product(tried, repeat=len(first)):
-        total = rest + _sums(np.array([head]), z.iloc[first])
-        spread = np.sqrt(total[:, 1] - total[:, 0] ** 2 / len(quality))
-        near = (np.abs(total[:, 2:] / spread[:, None] - pearson) <= tolerance).all(axis=1)
-        found += [(*head, *tail) for tail in block[near]]
-    sets = np.array(found).reshape(-1, len(free))
-    whole = np.tile(quality.to_numpy(), (len(sets), 1))
-    whole[:, free] = sets
-    ranks, of = np.unique(rankdata(whole, axis=1), axis=0, return_inverse=True)
-    wanted = [name for name in target.index if not name.endswith("pearson")]
-    follows = [
-        all(
-            abs(STATISTICS[name[3:]](rank, 100 - human[name[:2]]).statistic - target[name])
-            <= tolerance
-            for name in wanted
-        )
-        for rank in ranks
-    ]
-    good = np.array(follows, dtype=bool)[of.reshape(-1)]
-    return pd.DataFrame(np.round(100 - sets[good], 10), columns=list(cells))
-
-
-def _sums(block: Floats, z: pd.DataFrame) -> Floats:
-    """Return, per row, sum, sum of squares and products with H1 and H2."""
-    return np.column_stack([block.sum(axis=1), (block**2).sum(axis=1), block @ z.to_numpy()])
 
 
 # What this study, released, simulated or one's own, says ------------------------------------------
@@ -550,20 +469,9 @@ _STATISTICS = {"kendall_b": "τ-b", "spearman": "Spearman", "pearson": "Pearson"
 
 
 def answers_from_print() -> pd.DataFrame:
-    """Answer what the printed tables alone can answer.
+    """Make rows of the ledger from the printed tables alone: `recompute` and `findings`.
 
-    Returns
-    -------
-    DataFrame
-        ``claim_id, variant, value, ci_low, ci_high, reason, source`` ("published"),
-        ``comparable``, beside those that `recompute` has: correlations, stars, averages and totals,
-        but those of Tables 7 and 8, which stand beside counterparts in `answers`; and findings.
-
-    Examples
-    --------
-    >>> found = answers_from_print()
-    >>> found["source"].unique().tolist(), int(found["claim_id"].str.endswith("_star").sum())
-    (['published'], 258)
+    Those of Tables 7 and 8 stand beside counterparts in `answers`.
     """
     table = pd.concat([recompute(), findings()], ignore_index=True)
     table = table[~table["claim_id"].str.contains("/table[78]/")]
@@ -781,12 +689,9 @@ def errors_of(names: Sequence[str]) -> list[str]:
 def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: int) -> pd.DataFrame:
     """Correlate evaluators with people by votes (H1) and by majority (H2), in two kinds of ways.
 
-    Returns
-    -------
-    DataFrame
-        As `correlate` over HITs (or items, where the study has none), and ``criterion``; ``p``,
-        ``p_adjusted`` (Holm over a column of the atlas), ``p_least``, ``p_method``, ``p_reason`` of
-        permutations of generators; ``second_low``, ``second_high``: the interval over generators.
+    As `correlate` over HITs (or items, where the study has none), and ``criterion``; ``p``,
+    ``p_adjusted`` (Holm over a column of the atlas), ``p_least``, ``p_method``, ``p_reason`` of
+    permutations of generators; ``second_low``, ``second_high``: the interval over generators.
     """
     judgments = study.judgments
     hits = judgments is not None and (judgments["group_id"] != "").all()
@@ -860,40 +765,14 @@ def answers(
 ) -> pd.DataFrame:
     """Answer the paper's claims from the released batch, or ask the same of another study.
 
-    Parameters
-    ----------
-    data : Study
-        As it was opened. Only the released one, as it came, answers claims of the paper; others
-        record under ``simulated/evaluator-correlations`` or ``study/<name>``.
-    people : DataFrame, optional
-        From `people`: Table 3, Figure 2, and the released batch's size.
-    agreement : DataFrame, optional
-        From `nlgbench.agreement`, of values and of right votes.
-    corpus : DataFrame, optional
-        Correlations of overlap with `quality`: Table 11.
-    diversity : DataFrame, optional
-        From `nlgbench.diversity`: Table 12, and the order of Self-BLEU.
-    scored : Study, optional
-        With scores: Table 14 (``training_overlap_4``) and Tables 5, 7 and 8 (discriminators).
-    directions : DataFrame, optional
-        Correlations with H1: the directions that the paper claims.
-    partial : DataFrame, optional
-        From `partial_correlations`.
-    truth : DataFrame, optional
-        Correlations with the true quality of a simulated study.
-
-    Returns
-    -------
-    DataFrame
-        ``claim_id, variant, value, ci_low, ci_high, reason, source, comparable``; averages of
-        Tables 7 and 8 follow from print, whatever the study.
-
-    Examples
-    --------
-    >>> import nlgbench as nb
-    >>> study = nb.simulate("crowd", systems=["memorizer_50"], n_outputs=10, n_truth=0, seed=0)
-    >>> answers(study, agreement=nb.agreement(study))["claim_id"].iloc[-1]
-    'simulated/evaluator-correlations/krippendorff_alpha_value/memorizer_50'
+    Only the released study, as it came, answers claims of the paper; others record under
+    ``simulated/evaluator-correlations`` or ``study/<name>``. `people` is from `people` (Table 3,
+    Figure 2, and the batch's size), `agreement` from `nlgbench.agreement` of values and of right
+    votes, `corpus` correlations of overlap with `quality` (Table 11), `diversity` from
+    `nlgbench.diversity` (Table 12, and the order of Self-BLEU), `scored` a study with scores
+    (Tables 14, 5, 7 and 8), `directions` correlations with H1, `partial` from
+    `partial_correlations`, `truth` correlations with the true quality of a simulated study.
+    Averages of Tables 7 and 8 follow from print, whatever the study.
     """
     of_print = recompute()
     of_print = of_print[of_print["claim_id"].str.contains("/table[78]/")]

@@ -94,38 +94,14 @@ def open_studies(
     dialogues: bool = True,
     seed: int = 2020,
 ) -> dict[str, Study]:
-    """Open what stands in for the paper's data, whatever it is made of.
+    """Open what stands in for the paper's data: studies by name.
 
-    Parameters
-    ----------
-    source : {"simulated", "released"}
-        ``released``: the reviews of Judge the Judges, and three sets of rated dialogue responses,
-        which read the last sixty words of their context. ``simulated``: reviews of known truth.
-    folder : path, optional
-        A folder of one's own tables instead.
-    n_outputs : int
-        Of each simulated system.
-    n_turns : int
-        Human responses of DailyDialog, on contexts that were not judged, that a small language
-        model learns to write from.
-    dialogues : bool
-        False: of released data the reviews alone.
-    seed : int
-        Of the simulation, and of which turns.
+    ``released``: the reviews of Judge the Judges and, with `dialogues`, three sets of rated
+    dialogue responses, which read the last sixty words of their context. ``simulated``: reviews of
+    known truth. Or a `folder` of one's own tables. ``related["human"]`` is what a language model
+    learns from, where it is not the study's own human texts: `n_turns` human responses of
+    DailyDialog, on contexts that were not judged.
 
-    Returns
-    -------
-    dict of str to Study
-        By name. ``related["human"]`` is what a language model learns from, where it is not the
-        study's own human texts.
-
-    Raises
-    ------
-    ValueError
-        For an unknown source, or when both a folder and released data are asked for.
-
-    Examples
-    --------
     >>> open_studies(n_outputs=5)
     {'reviews': <Study 'reviews' (simulated): 55 outputs of 11 systems, judgments, logprobs>}
     """
@@ -161,18 +137,7 @@ def _shortened(outputs: pd.DataFrame) -> pd.DataFrame:
 
 
 def describe(studies: Mapping[str, Study]) -> pd.DataFrame:
-    """Say what there is to judge: data, outputs, systems, items, dimension, tie, worst and best.
-
-    Parameters
-    ----------
-    studies : mapping of str to Study
-        From `open_studies`.
-
-    Returns
-    -------
-    DataFrame
-        A row per study; "quality" is a system's mean judgment.
-    """
+    """Say what there is to judge, a row per study; "quality" is a system's mean judgment."""
     rows = []
     for name, study in studies.items():
         machine, quality = study.outputs[~study.outputs["is_human"]], system_quality(study)
@@ -192,36 +157,14 @@ def describe(studies: Mapping[str, Study]) -> pd.DataFrame:
 
 
 def ties_within(studies: Mapping[str, Study]) -> dict[str, float]:
-    """Say which mean judgments tie: within .1 of votes for real, .5 points of a scale.
-
-    Parameters
-    ----------
-    studies : mapping of str to Study
-        From `open_studies`.
-
-    Returns
-    -------
-    dict of str to float
-        For `run_trials`.
-    """
+    """Say which mean judgments tie: within .1 of votes for real, .5 points of a scale."""
     return {
         name: 0.1 if study.dimension() == "real_or_fake" else 0.5 for name, study in studies.items()
     }
 
 
 def clusters(studies: Mapping[str, Study]) -> dict[str, str]:
-    """Say what is resampled of outputs in place of items: HITs, where votes came in HITs.
-
-    Parameters
-    ----------
-    studies : mapping of str to Study
-        From `open_studies`.
-
-    Returns
-    -------
-    dict of str to str
-        For `correlate_outputs`.
-    """
+    """Say what is resampled of outputs in place of items: HITs, where votes came in HITs."""
     return {
         name: "group_id"
         for name, study in studies.items()
@@ -234,17 +177,7 @@ def clusters(studies: Mapping[str, Study]) -> dict[str, str]:
 def choose_backend(asked: str, source: str) -> tuple[Backend, list[str]]:
     """Resolve ``auto``: a frozen encoder on released data where it is installed, else TF-IDF.
 
-    Parameters
-    ----------
-    asked : str
-        ``auto``, or a backend.
-    source : str
-        Of the studies.
-
-    Returns
-    -------
-    tuple of (str, list of str)
-        The backend, and which extras are missing, in words.
+    The backend, and which extras are missing, in words.
     """
     missing = [
         f"{name}: pip install 'nlgbench[{extra}]'"
@@ -259,22 +192,7 @@ def choose_backend(asked: str, source: str) -> tuple[Backend, list[str]]:
 def variants(
     studies: Mapping[str, Study], backend: str, *, quick: bool = True
 ) -> dict[str, list[str]]:
-    """List what is tried on each study: the ablation of pretraining only on two where quick.
-
-    Parameters
-    ----------
-    studies : mapping of str to Study
-        From `open_studies`.
-    backend : str
-        From `choose_backend`.
-    quick : bool
-        Whether time is short.
-
-    Returns
-    -------
-    dict of str to list of str
-        For `run_trials`.
-    """
+    """List what is tried on each study: the ablation of pretraining only on two where quick."""
     return {
         name: [
             variant
@@ -286,51 +204,24 @@ def variants(
 
 
 def n_splits(studies: Mapping[str, Study], number: int, *, quick: bool = True) -> dict[str, int]:
-    """Say how many splits of each study are tried: at most three of dialogues where quick.
-
-    Parameters
-    ----------
-    studies : mapping of str to Study
-        From `open_studies`.
-    number : int
-        Asked for.
-    quick : bool
-        Whether time is short.
-
-    Returns
-    -------
-    dict of str to int
-        For `run_trials`.
-    """
+    """Say how many splits of each study are tried: at most three of dialogues where quick."""
     return {
         name: min(number, 3) if quick and study.outputs["context"].ne("").any() else number
         for name, study in studies.items()
     }
 
 
-def examples(trials: Trials, name: str, *, n: int = 2) -> pd.DataFrame:
-    """Show the surest verdicts of the full model on the first split, as Table 4 does.
+def examples(trials: Trials, name: str) -> pd.DataFrame:
+    """Show the two surest of each verdict of the full model on the first split, as Table 4 does.
 
-    Parameters
-    ----------
-    trials : Trials
-        From `run_trials`.
-    name : str
-        A data set.
-    n : int
-        Of each verdict.
-
-    Returns
-    -------
-    DataFrame
-        context (its last 120 letters), A, B, verdict, probability.
+    context (its last 120 letters), A, B, verdict, probability.
     """
     said = trials.comparisons
     said = said[(said["data"] == name) & (said["split"] == 0)]
     of = trials.tests[name, 0].outputs.set_index("output_id")
     parts = []
     for column, verdict in (("prob_a", "A > B"), ("prob_tie", "tie"), ("prob_b", "A < B")):
-        rows = said.sort_values(column, ascending=False).head(n)
+        rows = said.sort_values(column, ascending=False).head(2)
         a, b = (of.loc[rows[f"output_{side}"]] for side in ("a", "b"))
         columns = {"context": a["context"].str[-120:].to_numpy(), "A": a["text"].to_numpy()}
         columns |= {"B": b["text"].to_numpy(), "probability": rows[column].to_numpy()}
@@ -344,19 +235,7 @@ def ways_to_rate(
 ) -> pd.DataFrame:
     """Rate systems in every way, and set what people say of them beside.
 
-    Parameters
-    ----------
-    compared : Study
-        With comparisons of one comparator.
-    judged : Study
-        With judgments of the same systems.
-    tie_ratio, seed
-        As in `nlgbench.rate`.
-
-    Returns
-    -------
-    DataFrame
-        method, system, rating, ci_low, ci_high, covers, n_clusters, reason.
+    method, system, rating, ci_low, ci_high, covers, n_clusters, reason.
     """
     games: dict[str, Any] = {"method": "glicko2", "seed": seed}
     found = {
@@ -376,15 +255,8 @@ def ways_to_rate(
 def worse_but_winning(study: Study) -> pd.DataFrame:
     """List systems that are worse on average than others and win against them more often.
 
-    Parameters
-    ----------
-    study : Study
-        Simulated, as `nlgbench.worlds.comparing.compared_reviews` makes it.
-
-    Returns
-    -------
-    DataFrame
-        system_a (the worse), system_b, wins (a's share of wins less that of losses).
+    system_a (the worse), system_b, wins (a's share of wins less that of losses), of reviews as
+    `nlgbench.worlds.comparing.compared_reviews` makes them.
     """
     assert study.truth is not None
     quality = study.truth["systems"].set_index("system")["quality"]
@@ -397,15 +269,8 @@ def repeated_cells() -> pd.DataFrame:
     """Set cells of Table 5 beside those of Table 2's dialogue half that must repeat them.
 
     The full model is the rated comparator, and a comparator without comparison is the adversarial
-    evaluator.
+    evaluator: row, column, value (of Table 2), table5.
 
-    Returns
-    -------
-    DataFrame
-        row, column, value (of Table 2), table5.
-
-    Examples
-    --------
     >>> bool((repeated_cells()["value"] == repeated_cells()["table5"]).all())
     True
     """
@@ -426,18 +291,7 @@ def repeated_cells() -> pd.DataFrame:
 
 
 def table1(outputs: pd.DataFrame) -> pd.DataFrame:
-    """Set correlations over outputs beside what is printed for dialogue.
-
-    Parameters
-    ----------
-    outputs : DataFrame
-        From `correlate_outputs`.
-
-    Returns
-    -------
-    DataFrame
-        The table, with printed_dialogue.
-    """
+    """Set correlations over outputs beside what is printed for dialogue (``printed_dialogue``)."""
     printed = load_printed(f"{PAPER}/table1").to_dict("index")
     cells = zip(outputs["evaluator"].map(IN_PRINT), "dialogue_" + outputs["statistic"], strict=True)
     return outputs.assign(printed_dialogue=[printed[row][column] for row, column in cells])
@@ -446,20 +300,8 @@ def table1(outputs: pd.DataFrame) -> pd.DataFrame:
 def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0) -> pd.DataFrame:
     """Write Spearman's correlations of evaluators out, data sets side by side, as the paper does.
 
-    Parameters
-    ----------
-    table : DataFrame
-        From `table1` or `correlate_systems`.
-    evaluators : list of str
-        Rows, in order; those that are not in the table are left out.
-    number : int
-        A table of the paper whose cells stand beside them: 5, or none.
-
-    Returns
-    -------
-    DataFrame
-        Estimates with [interval], or (range over splits) where there is none; for dialogue the
-        printed value.
+    Estimates with [interval], or (range over splits) where there is none; for dialogue the printed
+    value, of Table 5 where that is `number`.
     """
     rows = table[table["statistic"] == "spearman"]
     text = [
@@ -491,17 +333,8 @@ def _slug(name: str) -> str:
 def directions(between: pd.DataFrame, beside: pd.DataFrame) -> pd.DataFrame:
     """Ask the paper's claims of these data: differences of correlations, positive where it says so.
 
-    Parameters
-    ----------
-    between : DataFrame
-        Of systems, the second table of `correlate_systems`.
-    beside : DataFrame
-        Of outputs, from `compare_outputs`.
-
-    Returns
-    -------
-    DataFrame
-        slug (the claim), data, difference, ci_low, ci_high, over, reason.
+    `between` is of systems, the second table of `correlate_systems`; `beside` of outputs, from
+    `compare_outputs`. slug (the claim), data, difference, ci_low, ci_high, over, reason.
     """
     pairs = between[between["statistic"] == "spearman"].set_index(["evaluator_a", "evaluator_b"])
     rows = [
@@ -515,18 +348,7 @@ def directions(between: pd.DataFrame, beside: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_claim(table: pd.DataFrame) -> pd.DataFrame:
-    """Write `directions` out: a row per claim, a column per data set.
-
-    Parameters
-    ----------
-    table : DataFrame
-        From `directions`.
-
-    Returns
-    -------
-    DataFrame
-        Differences with their intervals, as texts.
-    """
+    """Write `directions` out: a row per claim, a column per data set, with intervals as texts."""
     text = [f"{r.difference:+.2f} [{r.ci_low:+.2f}, {r.ci_high:+.2f}]" for r in table.itertuples()]
     wide = table.assign(text=text).pivot(index="slug", columns="data", values="text")
     return wide[list(dict.fromkeys(table["data"]))].loc[table["slug"].unique()].fillna("")
@@ -543,32 +365,12 @@ def answers(
     orders: pd.DataFrame | None = None,
     checkpoints: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Turn results into rows of the ledger.
+    """Turn results into rows of the ledger; without any result, what follows from print alone.
 
-    Parameters
-    ----------
-    studies : mapping of str to Study, optional
-        What they are of: the paper's claims are answered by released studies alone.
-    outputs : DataFrame, optional
-        From `correlate_outputs`.
-    systems : DataFrame, optional
-        From `correlate_systems`, the first table.
-    directed : DataFrame, optional
-        From `directions`.
-    agreement : DataFrame, optional
-        That of `Trials`.
-    left_out : DataFrame, optional
-        What `correlate_trials` says of `leave_one_out`.
-    orders : DataFrame, optional
-        From `true_order`.
-    checkpoints : DataFrame, optional
-        From `true_checkpoints`.
-
-    Returns
-    -------
-    DataFrame
-        claim_id, variant, value, ci_low, ci_high, reason, source. Without any result, what follows
-        from print alone.
+    The paper's claims are answered by released `studies` alone. `outputs` is from
+    `correlate_outputs`, `systems` the first table of `correlate_systems`, `directed` from
+    `directions`, `agreement` that of `Trials`, `left_out` what `correlate_trials` says of
+    `leave_one_out`, `orders` from `true_order`, `checkpoints` from `true_checkpoints`.
     """
     parts = []
     if studies is None:
@@ -652,20 +454,7 @@ def answers(
 
 
 def unanswered(directed: pd.DataFrame, backend: str, missing: list[str]) -> dict[str, str]:
-    """Say which claims of directions a run cannot speak to, and why.
-
-    Parameters
-    ----------
-    directed : DataFrame
-        From `directions`.
-    backend, missing
-        From `choose_backend`.
-
-    Returns
-    -------
-    dict of str to str
-        Reasons by claim, in order of the claims.
-    """
+    """Say which claims of directions a run cannot speak to, and why: reasons by claim."""
     asked = [*CLAIMED, *(_SAMPLE + IN_PRINT[name] for name in BASELINES)]
     why = f"Not with backend {backend} here. " + " ".join(f"Missing {each}." for each in missing)
     lost = sorted(set(asked) - set(directed["slug"]))
@@ -681,19 +470,10 @@ def _places(studies: Mapping[str, Study]) -> tuple[str, str]:
 
 
 def table3(choices: pd.DataFrame) -> pd.DataFrame:
-    """Set how good evaluators' choices are beside the printed Table 3.
+    """Set how good evaluators' choices are (of one variant) beside the printed Table 3.
 
-    Parameters
-    ----------
-    choices : DataFrame
-        From `choices`, with experiment (``hyperparameter_search``, ``early_stopping`` or another,
-        which has no printed cell); one variant.
-
-    Returns
-    -------
-    DataFrame
-        By experiment and evaluator: printed_wins (of ten groups), printed_score (1 to 5), then our
-        win_times, wins_among_choices, quality, regret, gain.
+    By experiment and evaluator: printed_wins (of ten groups), printed_score (1 to 5), then our
+    win_times, wins_among_choices, quality, regret, gain.
     """
     wide = choices.pivot(
         index=["experiment", "evaluator"], columns="measure", values="estimate"
@@ -718,23 +498,9 @@ def choosing_answers(
 ) -> pd.DataFrame:
     """Turn results of choosing models into rows of the ledger.
 
-    Parameters
-    ----------
-    choices : DataFrame, optional
-        From `judge_choices`, simulated.
-    stops : DataFrame, optional
-        From `count_stops`, simulated.
-    patience : int
-        With which they were found.
-    kept : DataFrame, optional
-        From `stop_training`, of one released training.
-    duels : DataFrame, optional
-        Win rates between the checkpoints in `kept`.
-
-    Returns
-    -------
-    DataFrame
-        claim_id, variant, value, ci_low, ci_high, reason.
+    Of simulated trainings `choices` from `judge_choices` and `stops` from `count_stops`, found with
+    this `patience`; of one released training `kept` from `stop_training`, and `duels`, the win
+    rates between the checkpoints in it.
     """
     own, parts = "simulated/choosing-models/", []
     if choices is not None:
