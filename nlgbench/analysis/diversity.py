@@ -16,23 +16,18 @@ _FRACTION = 2 / 3
 def diversity(
     study: Study,
     *,
-    max_n: int = 3,
-    bleu_n: int = 4,
     resample: Literal["outputs", "items"] = "outputs",
     include_human: bool = False,
     n_resamples: int = 200,
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Measure systems' distinct-n, n-gram entropy and Self-BLEU, with intervals.
+    """Measure systems' distinct-n, n-gram entropy (n to 3) and Self-BLEU-4, with intervals.
 
     Parameters
     ----------
     study : Study
         With texts.
-    max_n, bleu_n : int
-        Highest order of distinct n-grams and of their entropy; n-grams of Self-BLEU go up to
-        `bleu_n`.
     resample : {"outputs", "items"}
         What might have been others. ``"outputs"``: two thirds of a system's outputs.
         ``"items"``: two thirds of its items, each with all its outputs, where an item has several.
@@ -101,7 +96,7 @@ def diversity(
             seed=rng,
         )
         members = np.vstack([np.ones(len(group), dtype=bool), subsamples])
-        found = diversity_of_subsets(group["text"].tolist(), members, max_n=max_n, bleu_n=bleu_n)
+        found = diversity_of_subsets(group["text"].tolist(), members)
         for name in found:
             estimate, replicates = float(found[name].iloc[0]), found[name].iloc[1:]
             rows.append(

@@ -321,20 +321,11 @@ def _matches_with(order: pd.DataFrame, neighbors: Ints, n_all: int) -> Floats:
     return np.asarray(table[:n].minimum(largest).sum(axis=1), dtype=np.float64)
 
 
-def draw_equal(
-    study: Study, *, n_texts: int | None = None, seed: int | np.random.Generator = 0
-) -> Study:
+def draw_equal(study: Study, *, seed: int | np.random.Generator = 0) -> Study:
     """Draw equally many outputs of every system, as many as the smallest has, without replacement.
 
     Only equal numbers of texts have diversities that compare. Judgments and scores are left out.
     """
     groups = study.outputs.groupby("system")
-    smallest = int(groups.size().min())
-    wanted = smallest if n_texts is None else n_texts
-    if not 1 <= wanted <= smallest:
-        raise ValueError(
-            f"n_texts must be between 1 and {smallest:,}, the smallest system's number. "
-            f"Got {wanted:,}."
-        )
-    drawn = groups.sample(n=wanted, random_state=np.random.default_rng(seed))
+    drawn = groups.sample(n=int(groups.size().min()), random_state=np.random.default_rng(seed))
     return trusted(drawn.sort_index().reset_index(drop=True), name=study.name, source=study.source)

@@ -69,7 +69,6 @@ def boundary(
     *,
     system: str | None = None,
     n_grid: int = 200,
-    pad: float = 0.05,
     **options: Any,
 ) -> Boundary:
     """Evaluate the classifier behind a HUSE over the plane, for `plot_boundary`.
@@ -81,9 +80,7 @@ def boundary(
     system : str, optional
         May be left out where there is one.
     n_grid : int, default 200
-        Points along each axis, at least 2.
-    pad : float, default .05
-        How far the grid reaches beyond the outputs, as a share of their range; at least 0.
+        Points along each axis, at least 2; they reach beyond the outputs by .05 of their range.
     **options
         Of `huse`: dimension, n_neighbors, ties (one), label_ties, scaling, length.
 
@@ -95,7 +92,7 @@ def boundary(
     Raises
     ------
     ValueError
-        As `huse`, when `n_grid` or `pad` is out of range, or features are scaled to ranks.
+        As `huse`, when `n_grid` is below 2, or features are scaled to ranks.
 
     Notes
     -----
@@ -110,17 +107,15 @@ def boundary(
     >>> found.grid.shape
     (50, 50)
     """
-    if n_grid < 2 or not pad >= 0:
-        raise ValueError(
-            f"n_grid must be at least 2 and pad at least 0. Got n_grid={n_grid}, pad={pad}."
-        )
+    if n_grid < 2:
+        raise ValueError(f"n_grid must be at least 2. Got {n_grid}.")
     if options.get("scaling") == "rank":
         raise ValueError("a grid point has no rank among the outputs: choose another scaling.")
     one = compare(study, the_system(study, system), **options)
     axes = []
     for feature in one.raw.T:
         low, high = feature.min(), feature.max()
-        margin = pad * (high - low)
+        margin = 0.05 * (high - low)
         axes.append(np.linspace(low - margin, high + margin, n_grid))
     columns, rows = np.meshgrid(axes[0] / one.scales[0], axes[1] / one.scales[1])
     size, machine = neighbors.neighborhoods(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -33,9 +33,6 @@ from nlgbench.evaluators.references import similar_references
 from nlgbench.inference import check_coverage
 from nlgbench.study import Study, trusted
 from nlgbench.worlds.searches import Searches
-
-if TYPE_CHECKING:
-    from nlgbench.evaluators.comparator.encoder import Encoder
 
 #: What `choices` calls the baseline that picks any of the group's systems alike.
 RANDOM = "random choice"
@@ -516,7 +513,6 @@ def train_choosers(
     threshold: float,
     n_pairs: int = 2_000,
     backend: Literal["tfidf", "frozen"] = "tfidf",
-    encoder: Encoder | None = None,
     seed: int = 0,
     pair_seed: int | np.random.Generator = 0,
 ) -> Choosers:
@@ -530,7 +526,7 @@ def train_choosers(
         Mean judgments that differ by so much or less tie.
     n_pairs : int
         Of each kind of supervision.
-    backend, encoder, seed
+    backend, seed
         As in `nlgbench.train_comparator`.
     pair_seed : int or Generator
         Of the pairs.
@@ -563,7 +559,8 @@ def train_choosers(
     }
     learned_from |= {"regressor": "human ratings", "adversarial": "human or machine"}
     learned_from |= {"bleu": "nothing; human references", "perplexity": "nothing; held-out texts"}
-    if backend == "frozen" and encoder is None:
+    encoder = None
+    if backend == "frozen":
         from nlgbench.evaluators.comparator.encoder import load_encoder
 
         encoder = load_encoder()  # one for all, as it remembers what it read

