@@ -84,13 +84,13 @@ def score_discriminators(
     score of a human text is the mean over the systems' discriminators. NaN where the training fold
     had texts of one class only, no n-gram twice, or, for a deep model, one text of a class.
     """
-    told = labels if isinstance(labels, str) else str(labels.name)
+    default = labels if isinstance(labels, str) else str(labels.name)
     parsed = {}
     for name in names:
         match = NAME.fullmatch(name)
         assert match is not None  # as the registry of `score` says
         model, scope, trained, scored = match.groups()
-        parsed[name] = (model, scope, trained or told, scored)
+        parsed[name] = (model, scope, trained or default, scored)
     label_of = {
         one: _labels(study, one, labels)
         for one in {which for *_, on, by in parsed.values() for which in (on, by) if which}
@@ -114,7 +114,7 @@ def score_discriminators(
     if asked & set(DEEP):
         import nlgbench.training  # noqa: F401  (its message, before anything is trained)
     base = int(np.random.default_rng(seed).integers(2**31))
-    told_seed = seed if isinstance(seed, int) else base
+    seed_shown = seed if isinstance(seed, int) else base
     parts = []
     for (scope, trained, search, n_folds), models in jobs.items():
 
@@ -148,7 +148,7 @@ def score_discriminators(
                 else f"; {n_folds} folds, equal texts in one"
             )
             how += f", equal {clusters} too" if clusters is not None and train is None else ""
-            how += f"; seed {told_seed}; scikit-learn {sklearn.__version__}"
+            how += f"; seed {seed_shown}; scikit-learn {sklearn.__version__}"
             return pd.concat(
                 study.outputs[["output_id"]].assign(
                     evaluator=f"{model}_{scope}@{trained}",
@@ -287,14 +287,14 @@ def discriminator_accuracy(
         raise ValueError(
             f"{study.name} has no scores of discriminators: score(study, ['svm_meta@natural'])."
         )
-    told = labels if isinstance(labels, str) else str(labels.name)
+    scored_on = labels if isinstance(labels, str) else str(labels.name)
     outputs = study.outputs
     if by == "class":
         outputs = outputs.assign(system=np.where(outputs["is_human"], "human", "machine"))
     elif by == "all":
         outputs = outputs.assign(system="all")
     rows = outputs[["output_id", "system", "is_human", "text"]].assign(
-        label=outputs["output_id"].map(_labels(study, told, labels)).astype("float64")
+        label=outputs["output_id"].map(_labels(study, scored_on, labels)).astype("float64")
     )
     rows = scores[["evaluator"]].drop_duplicates().merge(rows, how="cross")
     rows = rows.merge(
@@ -309,7 +309,7 @@ def discriminator_accuracy(
         {
             "evaluator": evaluator,
             "labels_trained": str(evaluator).rpartition("@")[2],
-            "labels_scored": told,
+            "labels_scored": scored_on,
             "system": system,
             "is_human": bool(own["is_human"].all()),
             **_accuracy(own, confidence),

@@ -781,13 +781,29 @@ def answers(
     start = PAPER if real else own_place(data, "evaluator-correlations")
     finding = f"{PAPER}/finding" if real else start
     if people is not None:
-        parts += _of_people(people, start)
+        of_class = people["row"].isin(_RATES)
+        ids = start + "/table3/" + people["row"] + "/" + people["criterion"]
+        rates = start + "/figure2/" + people["criterion"] + "/" + people["row"].map(_RATES)
+        parts += [
+            claim_rows(people[~of_class], ids[~of_class]),
+            claim_rows(people[of_class], rates[of_class]),
+        ]
         parts += [_of_batch(data, people)] if real else []
     if agreement is not None:
         slug = agreement["coefficient"] + "_" + agreement["coded"] + "/" + agreement["row"]
         parts.append(claim_rows(agreement, finding + "/" + slug, reason=agreement["reason"]))
     if corpus is not None and real:
-        parts.append(_of_corpus(corpus))
+        rows = table11(corpus)
+        parts.append(
+            claim_rows(
+                rows,
+                f"{PAPER}/table11/" + rows["row"] + "/" + rows["dimension"] + "_" + rows["short"],
+                variant=rows["evaluator"] + ", TF-IDF references",
+                reason="Other references: the authors' sent2vec neighbors were not released. The "
+                "BLEU order is not printed. Interval: generators as a sample (Fisher's z).",
+                comparable=False,
+            )
+        )
     if diversity is not None and real:
         parts += _of_diversity(diversity)
     if scored is not None and real:
@@ -834,16 +850,6 @@ def excuses(data: Study, evaluators: Sequence[str] = ()) -> pd.DataFrame:
             if name not in evaluators
         ]
     return pd.concat([table, pd.DataFrame(rows, columns=table.columns)], ignore_index=True)
-
-
-def _of_people(people: pd.DataFrame, start: str) -> list[pd.DataFrame]:
-    of_class = people[people["row"].isin(_RATES)]
-    of_system = people[~people["row"].isin(_RATES)]
-    measure = of_class["row"].map(_RATES)
-    return [
-        claim_rows(of_system, start + "/table3/" + of_system["row"] + "/" + of_system["criterion"]),
-        claim_rows(of_class, start + "/figure2/" + of_class["criterion"] + "/" + measure),
-    ]
 
 
 def _of_batch(data: Study, people: pd.DataFrame) -> pd.DataFrame:
@@ -905,17 +911,6 @@ def table11(corpus: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _of_corpus(corpus: pd.DataFrame) -> pd.DataFrame:
-    table = table11(corpus)
-    ids = f"{PAPER}/table11/" + table["row"] + "/" + table["dimension"] + "_" + table["short"]
-    why = (
-        "Other references: the authors' sent2vec neighbors were not released. The BLEU order is "
-        "not printed. Interval: generators as a sample (Fisher's z)."
-    )
-    variant = table["evaluator"] + ", TF-IDF references"
-    return claim_rows(table, ids, variant=variant, reason=why, comparable=False)
-
-
 def _of_diversity(diversity: pd.DataFrame) -> list[pd.DataFrame]:
     columns = {"self_bleu_4": "self_bleu"}
     columns |= {f"distinct_{n}": "lexical_diversity" for n in (1, 2, 3)}
@@ -956,8 +951,11 @@ def _of_scores(scored: Study) -> list[pd.DataFrame]:
             comparable=False,
         )
     ]
-    classes = {f"{which}": f"test_set_reviews_{which}_written" for which in ("human",)}
-    classes |= {"machine": "test_set_reviews_machine_generated", "all": "test_set_reviews_all"}
+    classes = {
+        "human": "test_set_reviews_human_written",
+        "machine": "test_set_reviews_machine_generated",
+        "all": "test_set_reviews_all",
+    }
     why = (
         "Trained out of fold on the annotated reviews themselves: D-train was not released. "
         "Wilson interval; training on other texts is left out."
@@ -974,15 +972,15 @@ def _of_scores(scored: Study) -> list[pd.DataFrame]:
         rows = rows[rows["evaluator"].str.endswith("_meta@natural")]
         column = rows["evaluator"].str.partition("_meta")[0].map(_SHORT)
         rows, column = rows[column.notna()], column.dropna()
-        told: dict[str, Any] = {
+        common: dict[str, Any] = {
             "variant": "annotated set, out of fold",
             "reason": why,
             "comparable": False,
         }
         ids = f"{PAPER}/table{number}/" + rows["system"] + "/" + column
-        parts.append(claim_rows(rows, ids, value="accuracy", **told))
+        parts.append(claim_rows(rows, ids, value="accuracy", **common))
         if number == 7:
             alone = alone[~alone["system"].str.startswith("test_set")]
             ids = f"{PAPER}/table5/" + alone["system"] + "/individual_svm_adversarial_evaluators"
-            parts.append(claim_rows(alone, ids, value="accuracy", **told))
+            parts.append(claim_rows(alone, ids, value="accuracy", **common))
     return parts

@@ -344,7 +344,7 @@ def _spearman(of_x: list[csr_array], of_y: csr_array, w: Weights) -> Floats:
     weighted_ranks = w * ranks
     # Without ties the same for every x.
     untied, own = cubes - _dot(w * w, w), _dot(w, weighted_ranks)
-    products, sums = np.empty_like(w), _room(w)
+    products, sums = np.empty_like(w), _zeros(w)
     found = np.empty((len(of_x), w.shape[1]))
     for number, groups in enumerate(of_x):
         if groups.shape[0] == len(w):
@@ -390,7 +390,7 @@ def _runs(order: Ints, differ: NDArray[np.bool_]) -> csr_array:
     return csr_array((ones, order, np.append(starts, len(order))), shape=shape)
 
 
-def _room(w: Weights) -> Weights:
+def _zeros(w: Weights) -> Weights:
     """Make zeros for as many rows, cut into about sqrt(n) runs."""
     width = int(np.ceil(np.sqrt(len(w))))
     return np.zeros((-(-len(w) // width), width, w.shape[1]), dtype=w.dtype)
@@ -405,7 +405,7 @@ def _cumulate(sums: Weights) -> None:
 
 
 def _cumulated(w: Weights) -> Weights:
-    sums = _room(w)
+    sums = _zeros(w)
     flat = sums.reshape(-1, w.shape[1])
     flat[: len(w)] = w
     _cumulate(sums)

@@ -303,7 +303,7 @@ def _swapped(
     """Test pairs of evaluators by swaps, a column of scores per evaluator and a row per system."""
     scores, human = scores[human.notna()], human.dropna()
     chosen = _named(pairs, list(scores.columns))
-    needed = 0 if pairs is None else draws_needed(len(chosen), alpha=alpha)
+    needed = 0 if pairs is None else permutations_needed(len(chosen), alpha=alpha)
     n_permutations = max(n_permutations, needed)
     swaps, is_all = ways_to_swap(len(human), n_permutations, np.random.default_rng(seed))
     x = scores.to_numpy().T[np.array(chosen).T]  # (2, pairs, systems)
@@ -448,7 +448,7 @@ def max_t(values: Floats) -> tuple[Floats, float]:
     return p, float((largest >= largest.max() - 1e-9).mean())
 
 
-def draws_needed(n_tests: int, *, alpha: float) -> int:
+def permutations_needed(n_tests: int, *, alpha: float) -> int:
     """Say how many random permutations a family of tests needs under Holm.
 
     A p of ``alpha / n_tests``, the strictest that Holm asks for, then rests on 100 permutations,
@@ -675,7 +675,7 @@ def _starred(
     for names, x, y in values:
         n = len(y)
         if n not in dealt:
-            dealt[n] = orders_of(n, draws_needed(n_tests, alpha=alpha), rng)
+            dealt[n] = orders_of(n, permutations_needed(n_tests, alpha=alpha), rng)
         orders, is_all = dealt[n]
         for statistic in statistics:
             estimates = np.full(len(x), np.nan)

@@ -363,9 +363,9 @@ def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
 
 
 def drawn_expectations(
-    found: Expectations, evaluator: int, n_draws: int, rng: np.random.Generator
+    found: Expectations, evaluator: int, n_samples: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Draw systems' expectations from their posterior, of shape (n_draws, s) for scores, judgments.
+    """Draw systems' expectations from their posterior: scores and judgments, (n_samples, s).
 
     Systems are taken as a sample of a bivariate normal population, of which nothing is known
     before (flat in the correlation and in the logarithms of the means' variances), and their means
@@ -387,14 +387,14 @@ def drawn_expectations(
     likelihood = _likelihood(population, means, noise)
     weight = likelihood - proposed + 2 * np.log(1 / np.cosh(z))
     share = np.cumsum(np.exp(weight - weight.max()))
-    at = np.searchsorted(share / share[-1], (np.arange(n_draws) + rng.random()) / n_draws)
+    at = np.searchsorted(share / share[-1], (np.arange(n_samples) + rng.random()) / n_samples)
     population = population[:, at]
     inverse, _, weights = _precision(population, noise)
     inner = _inverse(weights)
     center = _times(inner, _times(inverse, means[:, None]).sum(axis=-1))
     center = center + _normal(inner, rng)
     # Each system's expectation, given the population and the system's mean.
-    kept = _times(inverse, means[:, None] - center[..., None])
+    pulled = _times(inverse, means[:, None] - center[..., None])
     wide = population[..., None]
     left = np.stack(
         [
@@ -403,7 +403,7 @@ def drawn_expectations(
             population[2][:, None] - _form(inverse, wide[1], wide[2], wide[1], wide[2]),
         ]
     )
-    drawn = center[..., None] + _times(wide, kept) + _normal(left, rng)
+    drawn = center[..., None] + _times(wide, pulled) + _normal(left, rng)
     return drawn[0], drawn[1]
 
 

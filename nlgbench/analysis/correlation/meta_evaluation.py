@@ -247,14 +247,13 @@ def asked_for(
     """Check what was asked for; the right names are looked up only when one is wrong."""
     if isinstance(statistics, str) or not len(statistics):
         raise ValueError(f"statistics must be a list of names. Got {statistics!r}.")
-    choices = [("granularity", granularity, GRANULARITIES), ("resample", resample, RESAMPLES)]
-    for what, value, there in (
-        *choices,
-        *(("statistics", one, [*STATISTICS]) for one in statistics),
-    ):
-        if value not in there and not (what == "resample" and value is None):
-            known(str(value), there, what)
+    if granularity not in GRANULARITIES:
+        known(granularity, GRANULARITIES, "granularity")
+    if resample is not None and resample not in RESAMPLES:
+        known(resample, RESAMPLES, "resample")
     for name in statistics:
+        if name not in STATISTICS:
+            known(name, list(STATISTICS), "statistics")
         if STATISTICS[name] not in (None, granularity):
             raise ValueError(
                 f"{name!r} is a statistic of granularity={STATISTICS[name]!r}. Got "
@@ -466,15 +465,15 @@ def samples_of(judged: Judged) -> Iterator[tuple[list[str], Sample]]:
     for place, name in enumerate(there.columns):
         patterns.setdefault(there[name].to_numpy().tobytes(), []).append(place)
     for places in patterns.values():
-        kept = there.iloc[:, places[0]].to_numpy()
+        scored = there.iloc[:, places[0]].to_numpy()
         yield (
             [str(there.columns[place]) for place in places],
             Sample(
-                values[kept][:, places].T,
-                judged.rows.loc[kept, "judgment"].to_numpy(dtype=np.float64),
-                item=number["item_id"][kept],
-                system=number["system"][kept],
-                cluster=number["cluster"][kept],
+                values[scored][:, places].T,
+                judged.rows.loc[scored, "judgment"].to_numpy(dtype=np.float64),
+                item=number["item_id"][scored],
+                system=number["system"][scored],
+                cluster=number["cluster"][scored],
                 n_systems=int(number["system"].max()) + 1,
                 n_clusters=int(number["cluster"].max()) + 1,
             ),
@@ -492,27 +491,22 @@ def correlated(
     epsilons = epsilons_of(sample, granularity, statistics, rng)
     full = full_statistics(sample, granularity, statistics, epsilons)
     tested: dict[str, tuple[Floats, str]] = {}
-    beside = dict.fromkeys(("disattenuated", "reliability_scores", "reliability_judgments"))
+    beside: dict[str, Floats] = {}
     intervals: dict[tuple[int, str], Interval] = {}
     if granularity == "system":
         tested = _permutation_tests(sample, statistics, full, n_resamples, rng)
         found = expectations(*cluster_sums(sample))
-        beside = dict(
-            zip(
-                beside,
-                (found.r, found.reliability_scores, found.reliability_judgments),
-                strict=True,
-            )
-        )
+        beside = {
+            "disattenuated": found.r,
+            "reliability_scores": found.reliability_scores,
+            "reliability_judgments": found.reliability_judgments,
+        }
         if resample is not None:
-            percentile = [name for name in statistics if name not in PLAIN]
-            bootstrapped = (
-                resampled(
+            bootstrapped = {}
+            if percentile := [name for name in statistics if name not in PLAIN]:
+                bootstrapped = resampled(
                     judged, sample, granularity, percentile, epsilons, resample, n_resamples, rng
                 )
-                if percentile
-                else {}
-            )
             intervals = system_intervals(
                 found,
                 full,
@@ -561,7 +555,7 @@ def correlated(
                 | {
                     column: float(values[at])
                     for column, values in beside.items()
-                    if values is not None and statistic == "pearson"
+                    if statistic == "pearson"
                 }
             )
     return pd.DataFrame(rows)

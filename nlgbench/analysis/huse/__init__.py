@@ -1,4 +1,4 @@
-"""HUSE: how well human outputs and a system's are told apart, and how sure that is."""
+"""HUSE: how well human outputs and a system's are distinguished, and how sure that is."""
 
 from nlgbench.analysis.huse.diagnosis import (
     PAPER,

@@ -1,4 +1,4 @@
-"""HUSE: how well human outputs and a system's are told apart, by what, and how sure that is.
+"""HUSE: how well human outputs and a system's are distinguished, by what, and how sure that is.
 
 The public `huse` is at the end; what comes first is what it does, in order: the two features, the
 scores, the scores of resampled outputs and annotators, and the intervals that these give.
@@ -464,7 +464,7 @@ def huse(
     DataFrame
         A row per system, tie rule and score: ``system``, ``ties``, ``score`` (huse: both features;
         huse_q, quality: the judgment alone; huse_d, diversity: ``1 + huse - huse_q``), ``estimate``
-        (higher is better: 0 is always told from human, 1 is chance; not clipped), ``se``,
+        (higher is better: 0 is always distinguished, 1 is chance; not clipped), ``se``,
         ``ci_low``, ``ci_high`` (not clipped; NaN with a reason), ``confidence``, ``center`` (mean
         of the halves as they are: its distance from the estimate is bias, which the interval leaves
         out), ``n_resamples``, ``n_undefined`` (splits of which a half has too few outputs for k or

@@ -70,7 +70,7 @@ def permutation_test(
     -------
     DataFrame
         A row per system, way of permuting and score (huse, huse_q): ``system``, ``score``,
-        ``estimate``, ``p`` (small: told from human), ``null_mean`` and ``null_sd`` (of the permuted
+        ``estimate``, ``p`` (small: distinguishable), ``null_mean`` and ``null_sd`` (of the permuted
         scores), ``within``, ``n_units`` (items of both classes, or HITs), ``log10_labelings`` (how
         many labelings there are: p cannot go below one in so many), ``n_permutations`` (labelings
         gone through), ``exact`` (whether these are all).
@@ -304,9 +304,23 @@ def stability(
                     least = " of the smallest group" if kind == "annotators" else ""
                     raise ValueError(f"sizes must not pass {n_all}, the {kind}{least}. Got {size}.")
                 found = _subsampled(one, kind, size, n_resamples, rng)
-                names = {"system": system, "over": kind, "size": size}
                 for score in SCORES:
-                    rows.append({**names, "score": score, **_band(found[score], confidence)})
+                    defined = found[score].dropna()
+                    low, high = defined.quantile([0.5 - confidence / 2, 0.5 + confidence / 2])
+                    rows.append(
+                        {
+                            "system": system,
+                            "over": kind,
+                            "size": size,
+                            "score": score,
+                            "mean": float(defined.mean()),
+                            "ci_low": float(low),
+                            "ci_high": float(high),
+                            "confidence": confidence,
+                            "n_resamples": len(found),
+                            "n_undefined": len(found) - len(defined),
+                        }
+                    )
     return pd.DataFrame(rows)
 
 
@@ -332,19 +346,6 @@ def _subsampled(
     is_human = one.outputs["is_human"]
     members = half_samples(is_human, fraction=size / n_all, n_resamples=n_resamples, seed=rng)
     return output_replicates(one, members)
-
-
-def _band(values: pd.Series, confidence: float) -> dict[str, float | int]:
-    defined = values.dropna()
-    low, high = defined.quantile([0.5 - confidence / 2, 0.5 + confidence / 2])
-    return {
-        "mean": float(defined.mean()),
-        "ci_low": float(low),
-        "ci_high": float(high),
-        "confidence": confidence,
-        "n_resamples": len(values),
-        "n_undefined": int(values.isna().sum()),
-    }
 
 
 def length_difference(

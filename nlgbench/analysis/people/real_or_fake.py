@@ -81,20 +81,20 @@ def accuracy(
     frame = judged(study, dimension)
     frame["correct"] = correct_votes(frame)
     frame["n_votes"] = frame.groupby("output_id")["correct"].transform("size")
-    frame["kept"] = True
+    frame["used"] = True
     if rule == "majority":
         if n_votes is None:
             n_votes = int(frame.drop_duplicates("output_id")["n_votes"].mode().iloc[0])
         if n_votes < 1 or n_votes % 2 == 0:
             raise ValueError(f"n_votes must be odd, so that a majority exists. Got {n_votes}.")
-        frame["kept"] = frame["n_votes"] == n_votes
+        frame["used"] = frame["n_votes"] == n_votes
         frame["correct"] = (frame.groupby("output_id")["correct"].transform("mean") > 0.5) * 1.0
         frame = frame.drop_duplicates("output_id")
     else:
         frame["n_votes"] = 1
     rows = []
     for name, chosen in rows_of(frame).items():
-        part = frame[chosen & frame["kept"]]
+        part = frame[chosen & frame["used"]]
         sums = np.column_stack([part["correct"], np.ones(len(part))])
         found = cluster_jackknife(
             sums, part["cluster"], lambda s: s[..., 0] / s[..., 1], confidence=confidence
@@ -102,7 +102,7 @@ def accuracy(
         counts = {
             "n_votes": int(part["n_votes"].sum()),
             "n_outputs": part["output_id"].nunique(),
-            "n_left_out": int((chosen & ~frame["kept"]).sum()),
+            "n_left_out": int((chosen & ~frame["used"]).sum()),
         }
         rows.append({"rule": rule, "row": name} | found | counts)
     return pd.DataFrame(rows)

@@ -105,27 +105,27 @@ def _choose_best(scores: pd.DataFrame) -> pd.DataFrame:
 def _stop_on_losses(rates: pd.DataFrame, patience: int) -> pd.DataFrame:
     found = []
     for names, rows in _runs(rates, ("win", "loss")):
-        kept, stopped, streak = len(rows) - 1, float("nan"), 0
+        chosen, stopped, streak = len(rows) - 1, float("nan"), 0
         for at, lost in enumerate((rows["win"] < rows["loss"]).tolist()):
             streak = streak + 1 if lost else 0
             if streak == patience:
-                kept, stopped = max(at - patience, 0), rows["progress"].iloc[at]
+                chosen, stopped = max(at - patience, 0), rows["progress"].iloc[at]
                 break
-        found.append({**names, **_kept(rows, kept), "stopped_at": stopped})
+        found.append({**names, **_checkpoint(rows, chosen), "stopped_at": stopped})
     return pd.DataFrame(found)
 
 
 def _stop_on_scores(scores: pd.DataFrame, patience: int) -> pd.DataFrame:
     found = []
     for names, rows in _runs(scores, ("score",)):
-        best, kept, stopped = -np.inf, -1, float("nan")
+        best, chosen, stopped = -np.inf, -1, float("nan")
         for at, score in enumerate(rows["score"].tolist()):
             if score > best:
-                best, kept = score, at
-            elif at - kept == patience:
+                best, chosen = score, at
+            elif at - chosen == patience:
                 stopped = rows["progress"].iloc[at]
                 break
-        found.append({**names, **_kept(rows, kept), "stopped_at": stopped})
+        found.append({**names, **_checkpoint(rows, chosen), "stopped_at": stopped})
     return pd.DataFrame(found)
 
 
@@ -141,7 +141,7 @@ def _runs(
     ]
 
 
-def _kept(rows: pd.DataFrame, at: int) -> dict[str, object]:
+def _checkpoint(rows: pd.DataFrame, at: int) -> dict[str, object]:
     if at < 0:
         return {"system": None, "progress": float("nan")}
     return {"system": rows["system"].iloc[at], "progress": rows["progress"].iloc[at]}

@@ -54,9 +54,9 @@ def true_order(study: Study, *, tie_ratio: float = 0.1, seed: int = 0) -> pd.Dat
     rows = []
     for accuracy, n_games in product((0.6, 0.8, 1.0), (20, 200, 2_000)):
         met = system_pairs(many.outputs, n_per_pair=n_games, seed=seed)
-        told = with_tables(many, comparisons=true_comparisons(met, quality, accuracy=accuracy))
+        compared = with_tables(many, comparisons=true_comparisons(met, quality, accuracy=accuracy))
         options = {"outcome": "sampled", "tie_ratio": tie_ratio, "seed": seed}
-        rated = rate(told, method="glicko2", **options)  # type: ignore[arg-type]
+        rated = rate(compared, method="glicko2", **options)  # type: ignore[arg-type]
         rating = rated.set_index("system")["rating"].loc[truth.index]
         apart = np.subtract.outer(rating.to_numpy(), rating.to_numpy())
         rows.append(

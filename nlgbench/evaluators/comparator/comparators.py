@@ -178,14 +178,30 @@ def train_comparator(
     >>> found["comparator"], bool((found["prob_a"] > 0.5) == (found["output_a"] == "good a"))
     ('tfidf@strong', True)
     """
-    _check(pairs, backend, encoder)
+    known(backend, BACKENDS, "backend")
+    if backend == "tfidf" and encoder is not None:
+        raise ValueError("backend 'tfidf' has no encoder: leave it out, or take 'frozen'.")
+    missing = {*SIDES, "supervision", "outcome", "margin"} - set(pairs.columns)
+    if missing:
+        raise ValueError(f"pairs lack columns {sorted(missing)}: make them with supervise.")
+    wrong = ~pairs["outcome"].isin(["better", "tie"])
+    if wrong.any():
+        value = pairs["outcome"][wrong].iloc[0]
+        raise ValueError(f"outcome must be better (a is) or tie. Got {value!r}: swap a and b.")
     number = int(np.random.default_rng(seed).integers(2**31))
     if not ties or not compares:
         pairs = pairs[pairs["outcome"] == "better"]
     if not pairs["outcome"].eq("better").any():
         raise ValueError("no pair has a better text: lower the threshold of ties, or add pairs.")
     pairs = pairs.reset_index(drop=True)
-    rows, labels = _both_orders(pairs) if compares else _alone(pairs)
+    if compares:  # in both orders
+        both = [pairs[SIDES], pairs[SWAPPED].set_axis(SIDES, axis=1)]
+        labels = np.where(pairs["outcome"] == "tie", TIE, BETTER)
+        labels = np.concatenate([labels, WORSE - labels])
+    else:  # each text alone, the better ones first
+        both = [pairs[SIDES[at : at + 2]].set_axis(SIDES[:2], axis=1) for at in (0, 2)]
+        labels = np.repeat([1, 0], len(pairs))
+    rows = pd.concat(both, ignore_index=True)
     classes, codes = np.unique(labels, return_inverse=True)
     if backend == "tfidf":
         predict = fit_tfidf(rows, codes)
@@ -274,7 +290,20 @@ def compare_texts(
     if pairs is None:
         pairs = system_pairs(study.outputs, n_per_pair=n_per_pair, seed=seed)
     else:
-        _check_pairs(pairs, study.outputs)
+        missing = {"output_a", "output_b"} - set(pairs.columns)
+        if missing or pairs.empty:
+            raise ValueError(
+                "pairs must have columns output_a, output_b, and a row at least. "
+                f"Missing: {sorted(missing)}; rows: {len(pairs)}."
+            )
+        for name in ("output_a", "output_b"):
+            unknown = ~pairs[name].isin(study.outputs["output_id"])
+            if unknown.any():
+                row = int(unknown.to_numpy().argmax())
+                raise ValueError(
+                    f"pairs, row {row + 1}: {name} {pairs[name].iloc[row]!r} is no output of the "
+                    "study. Draw pairs from its outputs."
+                )
     found = compare(comparator, study.outputs, pairs)
     if before is not None:
         found = pd.concat([before, found], ignore_index=True)
@@ -393,23 +422,6 @@ def _texts_of(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame
     return pd.DataFrame(rows)[SIDES]
 
 
-def _check_pairs(pairs: pd.DataFrame, outputs: pd.DataFrame) -> None:
-    missing = {"output_a", "output_b"} - set(pairs.columns)
-    if missing or pairs.empty:
-        raise ValueError(
-            "pairs must have columns output_a, output_b, and a row at least. "
-            f"Missing: {sorted(missing)}; rows: {len(pairs)}."
-        )
-    for name in ("output_a", "output_b"):
-        unknown = ~pairs[name].isin(outputs["output_id"])
-        if unknown.any():
-            row = int(unknown.to_numpy().argmax())
-            raise ValueError(
-                f"pairs, row {row + 1}: {name} {pairs[name].iloc[row]!r} is no output of the "
-                "study. Draw pairs from its outputs."
-            )
-
-
 def curriculum(pairs: pd.DataFrame) -> list[Ints]:
     """Lay out the stages of training, rows of each: from wide margins to narrow ones, then human.
 
@@ -459,30 +471,3 @@ def fit_tfidf(rows: pd.DataFrame, labels: Ints) -> Predict:
 
     model = LogisticRegression(max_iter=2_000).fit(features(rows), labels)
     return lambda rows: np.asarray(model.predict_proba(features(rows)), dtype=np.float64)
-
-
-def _both_orders(pairs: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
-    rows = pairs[SIDES]
-    labels = np.where(pairs["outcome"] == "tie", TIE, BETTER)
-    mirrored = rows[SWAPPED].set_axis(SIDES, axis=1)
-    both = pd.concat([rows, mirrored], ignore_index=True)
-    return both, np.concatenate([labels, WORSE - labels])
-
-
-def _alone(pairs: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
-    better, worse = (pairs[SIDES[at : at + 2]].set_axis(SIDES[:2], axis=1) for at in (0, 2))
-    both = pd.concat([better, worse], ignore_index=True)
-    return both, np.repeat([1, 0], len(pairs))
-
-
-def _check(pairs: pd.DataFrame, backend: str, encoder: object) -> None:
-    known(backend, BACKENDS, "backend")
-    if backend == "tfidf" and encoder is not None:
-        raise ValueError("backend 'tfidf' has no encoder: leave it out, or take 'frozen'.")
-    missing = {*SIDES, "supervision", "outcome", "margin"} - set(pairs.columns)
-    if missing:
-        raise ValueError(f"pairs lack columns {sorted(missing)}: make them with supervise.")
-    wrong = ~pairs["outcome"].isin(["better", "tie"])
-    if wrong.any():
-        value = pairs["outcome"][wrong].iloc[0]
-        raise ValueError(f"outcome must be better (a is) or tie. Got {value!r}: swap a and b.")
