@@ -34,10 +34,6 @@ def half_samples(
     (n_resamples, n). Where ``fraction`` times a stratum's size is no whole number, the size drawn
     is rounded down or up at random, so that its mean is exact; roundings are balanced over the
     strata, so that the number drawn in all is off by less than one.
-
-    >>> drawn = half_samples(["a", "a", "b", "b"], n_resamples=3, seed=0)
-    >>> drawn[:, :2].sum(axis=1), drawn[:, 2:].sum(axis=1)
-    (array([1, 1, 1]), array([1, 1, 1]))
     """
     if isinstance(n_resamples, bool) or not isinstance(n_resamples, Integral) or n_resamples < 1:
         raise ValueError(f"n_resamples must be a whole number, at least 1. Got {n_resamples!r}.")
@@ -91,10 +87,6 @@ def interval(
     of the full sample ``1 / n``, in units of the variance of one: hence ``sqrt(f / (1 - f))`` times
     the standard deviation (Politis, Romano and Wolf 1999, *Subsampling*,
     doi:10.1007/978-1-4612-1554-7, for root-n estimators).
-
-    >>> found = interval([0.4, 0.6, 0.5, float("nan")], 0.7)
-    >>> round(found["se"], 3), round(found["ci_low"], 3), found["n_undefined"]
-    (0.1, 0.504, 1)
     """
     values = np.asarray(replicates, dtype=np.float64)
     defined = values[np.isfinite(values)]
@@ -134,10 +126,6 @@ def split_interval(
     around their own mean (`interval`) is the same for a mean, but counts what depends on m rows
     together ``2 - 2^(1 - m)`` times, as half-samples of one study overlap less in sets of m rows
     than in rows.
-
-    >>> found = split_interval([0.4, 0.6], [0.6, 0.4], 0.7, df=30)
-    >>> round(found["se"], 3), round(found["ci_low"], 3), found["center"]
-    (0.1, 0.496, 0.5)
     """
     values = np.array([halves, others], dtype=np.float64)
     defined = values[:, np.isfinite(values).all(axis=0)]
@@ -321,9 +309,6 @@ def adjust(p: ArrayLike, *, method: Literal["holm", "bh"] = "holm") -> Floats:
     share of false among the rejections (Benjamini and Hochberg 1995,
     doi:10.1111/j.2517-6161.1995.tb02031.x; for independent or positively dependent tests). NaN
     stays, and counts as no test.
-
-    >>> adjust([0.01, 0.04, float("nan"), 0.03]).tolist()
-    [0.03, 0.06, nan, 0.06]
     """
     from statsmodels.stats.multitest import multipletests
 
@@ -351,10 +336,6 @@ def bootstrap_mean(
 
     Clusters are drawn with replacement, each with all its values, so that the mean of a sample is
     a ratio: its sum over its number of values.
-
-    >>> found = bootstrap_mean([0.0, 1.0, 1.0, 1.0], ["a", "a", "b", "b"], seed=0)
-    >>> [round(value, 2) for value in found.values()]
-    [0.75, 0.5, 1.0]
     """
     value = np.asarray(values, dtype=np.float64)
     of = np.unique(np.asarray(clusters), return_inverse=True)[1]

@@ -465,11 +465,7 @@ def _fit_predict(
 
 
 def ngram_presence(texts: Sequence[Sequence[str]]) -> csr_matrix:
-    """Say which unigrams, bigrams and trigrams each text has; columns in alphabetical order.
-
-    >>> ngram_presence([["a", "b"], ["a", "a"]]).toarray().tolist()
-    [[1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0]]
-    """
+    """Say which unigrams, bigrams and trigrams each text has; columns in alphabetical order."""
     counter = CountVectorizer(analyzer=_ngrams, binary=True, dtype=np.float64)
     return counter.fit_transform(texts).tocsr()
 
@@ -493,11 +489,6 @@ def score_shallow(
     `groups` are equal for equal texts, which a search's folds do not part. Features are chosen from
     the training texts alone; those found only elsewhere play no part. NaN where no n-gram is in two
     training texts.
-
-    >>> texts = ngram_presence([["good"], ["good"], ["bad"], ["bad"]])
-    >>> labels = [1, 1, 0, 0]
-    >>> score_shallow("naive_bayes", texts, labels, texts[[0, 2]], groups=labels, seed=0)
-    array([0.75, 0.25])
     """
     label, group = np.asarray(labels, dtype=np.int64), np.asarray(groups)
     n_texts = np.asarray(presence.sum(axis=0)).ravel()

@@ -136,11 +136,6 @@ def diversity_of_subsets(
     plug-in estimate (Zhang et al. 2018, arXiv:1809.05972), which is too low for few texts. No
     n-gram runs over from one text into the next. Distinct-n falls, entropy and Self-BLEU rise with
     the number of texts, for one and the same generator. Longer texts, too, lower distinct-n.
-
-    >>> both = np.array([[True, True]])
-    >>> found = diversity_of_subsets(["it leaks .", "it works ."], both, max_n=1)
-    >>> found.round(3).to_dict("list")
-    {'distinct_1': [0.667], 'entropy_1': [1.33], 'self_bleu_4': [0.135]}
     """
     counts = ngram_counts(texts, max_n=max(max_n, bleu_n))
     largest = max(len(order) for order in counts)
@@ -196,22 +191,13 @@ def self_bleu(texts: Sequence[str], *, max_n: int = 4) -> Floats:
     text that alone has the largest. The two are found once per n-gram, so that time grows as
     m log m with m tokens, not as the square of the texts. Texygen's own program takes the first 500
     texts, 3-grams and NLTK's word tokenizer, unless told otherwise.
-
-    >>> self_bleu(["it leaks a lot .", "it leaks a lot .", "great blender"]).round(3).tolist()
-    [1.0, 1.0, 0.0]
     """
     counts = ngram_counts(texts, max_n=max_n)
     return self_bleu_of_subsets(counts, np.ones((1, len(texts)), dtype=bool))[0]
 
 
 def self_bleu_of_subsets(counts: list[pd.DataFrame], members: Bools) -> Floats:
-    """Compute Self-BLEU within subsets of counted texts (`text.ngram_counts`); NaN outside them.
-
-    >>> counts = ngram_counts(["a b c d", "a b c d", "x"], max_n=4)
-    >>> self_bleu_of_subsets(counts, np.array([[True, True, False], [True, False, True]]))
-    array([[ 1.,  1., nan],
-           [ 0., nan,  0.]])
-    """
+    """Compute Self-BLEU within subsets of counted texts (`text.ngram_counts`); NaN outside them."""
     n_texts = members.shape[1]
     n_tokens = text_lengths(counts, n_texts)
     matches = np.stack([_matches(order, members) for order in counts])
@@ -220,11 +206,7 @@ def self_bleu_of_subsets(counts: list[pd.DataFrame], members: Bools) -> Floats:
 
 
 def smoothed_bleu(matches: Floats, n_tokens: Floats, nearest_length: Floats) -> Floats:
-    """Put BLEU together from clipped counts of shape (max_n, ..., n), with smoothing method 1.
-
-    >>> smoothed_bleu(np.array([[2.0], [0.0]]), np.array([2.0]), np.array([2.0])).round(3)
-    array([0.316])
-    """
+    """Put BLEU together from clipped counts of shape (max_n, ..., n), with smoothing method 1."""
     log_precision = np.zeros(matches.shape[1:])
     for n, matched in enumerate(matches, start=1):
         possible = np.maximum(n_tokens - n + 1, 1)
@@ -276,11 +258,6 @@ def overlap_with_training(
     it takes ten, by sentence vectors. Here similarity is the cosine of TF-IDF vectors of tokens as
     written (scikit-learn's weights, fitted on the corpus). Which of several equally similar texts
     is taken is not defined. Cost grows as texts times corpus.
-
-    >>> corpus = ["it leaks a lot .", "great blender", "my son likes it"]
-    >>> found = overlap_with_training(["it leaks a lot .", "bad"], corpus, n_neighbors=1)
-    >>> found["overlap"].tolist(), found["similarity"].round(6).tolist()
-    ([1.0, 0.0], [1.0, 0.0])
     """
     counts = ngram_counts([*texts, *corpus], max_n=max_n)
     n, n_all = len(texts), len(texts) + len(corpus)

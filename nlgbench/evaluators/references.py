@@ -99,10 +99,6 @@ def similar_references(
     """Give for each text the `n` of the pool nearest to it, as `nearest_references` says.
 
     With `copies` a text that stands in the pool may be its own reference.
-
-    >>> pool = ["the lid leaks", "the zipper broke", "the lid broke"]
-    >>> similar_references(["my lid leaks", "the zipper broke"], pool, n=1)
-    [['the lid leaks'], ['the lid broke']]
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 

@@ -20,9 +20,6 @@ def stored_dir() -> Path:
 
     It is the same whether or not ``NLGBENCH_DATA`` names another folder for released files: that
     one is never written to.
-
-    >>> stored_dir().name
-    'kept'
     """
     import pooch
 

@@ -101,9 +101,6 @@ def open_studies(
     known truth. Or a `folder` of one's own tables. ``related["human"]`` is what a language model
     learns from, where it is not the study's own human texts: `n_turns` human responses of
     DailyDialog, on contexts that were not judged.
-
-    >>> open_studies(n_outputs=5)
-    {'reviews': <Study 'reviews' (simulated): 55 outputs of 11 systems, judgments, logprobs>}
     """
     known(source, ["simulated", "released"], "source")
     if folder is not None:

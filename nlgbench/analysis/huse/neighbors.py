@@ -48,10 +48,6 @@ def leave_one_out(
     at the (k + 1)-th nearest of all: count all of them, then take its own label away. Equal points
     are counted once. One dimension is sorted, more go through a k-d tree, whose candidates are
     measured again here so that the answer is that of the plain loop over outputs, bit for bit.
-
-    >>> size, machine = leave_one_out([[0.0], [1.0], [2.0], [5.0]], [False, True, True, True], 1)
-    >>> size.tolist(), machine.tolist()
-    ([1, 2, 1, 1], [1, 1, 1, 1])
     """
     array, label = np.asarray(features, dtype=np.float64), np.asarray(is_machine, dtype=bool)
     points, count, machine, inverse = _merge(array, label)
@@ -67,12 +63,7 @@ def neighborhoods(
     *,
     tolerance: float = EXACT_TOLERANCE,
 ) -> tuple[Ints, Ints]:
-    """Count the neighborhood of new points, as `leave_one_out`; nothing is left out.
-
-    >>> size, machine = neighborhoods([[0.0], [1.0], [2.0]], [False, True, True], [[0.5], [9.0]], 1)
-    >>> size.tolist(), machine.tolist()
-    ([2, 1], [1, 1])
-    """
+    """Count the neighborhood of new points, as `leave_one_out`; nothing is left out."""
     array, label = np.asarray(features, dtype=np.float64), np.asarray(is_machine, dtype=bool)
     new = np.asarray(queries, dtype=np.float64)
     points, count, machine, _ = _merge(array, label)
@@ -85,9 +76,6 @@ def votes(size: Ints, machine: Ints, is_machine: ArrayLike) -> tuple[Ints, Ints]
     L* (Hashimoto, Zhang, Liang 2019, eq. 2, doi:10.18653/v1/N19-1169) gives each class a
     probability of one half, so each vote weighs the inverse of its class's size; integers keep
     ties exact. With classes of one size this is the plain majority.
-
-    >>> votes(np.array([3]), np.array([2]), [True, True, True, False])
-    (array([2]), array([3]))
     """
     label = np.asarray(is_machine, dtype=bool)
     n_machine = int(label.sum())
@@ -100,10 +88,6 @@ def twice_error(
     """Give twice the class-balanced error of the vote: the estimate of L(phi), higher is better.
 
     A tied vote says what `label_ties` names; "half" counts half an error.
-
-    >>> size, machine = leave_one_out([[0.0], [0.1], [1.0], [1.1]], [False, True, True, True], 1)
-    >>> twice_error(size, machine, [False, True, True, True])
-    1.3333333333333333
     """
     label = np.asarray(is_machine, dtype=bool)
     n_machine = int(label.sum())
@@ -162,10 +146,6 @@ def subsample_errors(
     once. In each subsample its neighbors are the first members met on the way along this list: up
     to the k-th, and then all at its distance. A step is taken for all outputs and subsamples
     together.
-
-    >>> features, is_machine = [[0.0], [0.1], [1.0], [1.1]], [False, True, True, True]
-    >>> subsample_errors(features, is_machine, [[True] * 4, [True, True, False, False]], 1)
-    array([1.33333333, 2.        ])
     """
     array, label = np.asarray(features, dtype=np.float64), np.asarray(is_machine, dtype=bool)
     inside = np.asarray(members, dtype=bool)

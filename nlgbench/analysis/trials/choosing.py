@@ -443,30 +443,10 @@ def _check(table: pd.DataFrame, keys: list[str], value: str, subject: str) -> No
 
 
 def training_curves(scores: pd.DataFrame) -> pd.DataFrame:
-    """Turn the scores of checkpoints into curves to draw, perplexity as its logarithm.
+    """Turn the scores of checkpoints into curves to draw: value, ci_low, ci_high (normal, 95%).
 
-    Parameters
-    ----------
-    scores : DataFrame
-        A row per evaluator and checkpoint: evaluator, score (higher is better; perplexity's is
-        minus the perplexity, as `stop_on_scores` takes it), se (NaN where there is none).
-
-    Returns
-    -------
-    DataFrame
-        `scores` with value, ci_low, ci_high: the score with a normal 95% interval; for perplexity
-        the logarithm of the perplexity in nats per word, lower is better, without an interval.
-
-    Raises
-    ------
-    ValueError
-        When a perplexity is not above 0.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"evaluator": ["regressor", "perplexity"], "score": [-0.5, -20.0]})
-    >>> training_curves(table.assign(se=[0.1, np.nan]))["value"].round(2).tolist()
-    [-0.5, 3.0]
+    Perplexity, whose score is minus the perplexity, is drawn as its logarithm (nats per word, lower
+    is better), without an interval.
     """
     value = scores["score"].astype("float64")
     of_perplexity = scores["evaluator"] == "perplexity"

