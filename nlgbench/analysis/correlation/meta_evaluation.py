@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from nlgbench.analysis.correlation.coefficients import (
-    OF_PAIRS,
     Floats,
     accuracy_at,
     best_epsilon,
@@ -56,6 +55,8 @@ STATISTICS = {
     "tie_calibrated_held_out": "item",
     "soft_pairwise": "system",
 }
+#: What `coefficients` computes.
+_OF_ARRAYS = (*PLAIN, "chance_accuracy")
 #: Most groups of clusters that are deleted one by one.
 _MOST_GROUPS = 1000
 #: Counts of clusters and outputs in resamples that are held in memory at once.
@@ -649,7 +650,7 @@ def statistics_at(
         return _of_systems(sample, statistics, epsilons, of_clusters, of_systems)
     if granularity == "output":
         weights = of_clusters[:, sample.cluster] * of_systems[:, sample.system]
-        plain = [name for name in statistics if name in OF_PAIRS or name in PLAIN]
+        plain = [name for name in statistics if name in _OF_ARRAYS]
         found = weighted_coefficients(sample.x, sample.y, weights, statistics=plain)
         if "tie_calibrated" in statistics:
             found["tie_calibrated"] = np.stack(
@@ -687,7 +688,7 @@ def item_values(
     """Compute statistics over the systems of each item (m, items); NaN where nothing varies."""
     x, y = item_grids(sample)
     weights = np.isfinite(y) * (np.ones(sample.n_systems) if of_systems is None else of_systems)
-    plain = [name for name in statistics if name in OF_PAIRS or name in PLAIN]
+    plain = [name for name in statistics if name in _OF_ARRAYS]
     found = coefficients(x, y, weights, statistics=plain) if plain else {}
     for name in ("tie_calibrated", "tie_calibrated_held_out"):
         if name in statistics:
@@ -707,7 +708,7 @@ def _of_systems(
     fixed = (of_clusters == 1).all()
     x, y, there = system_means(sample, of_clusters[:1] if fixed else of_clusters)
     weights = there * of_systems
-    plain = [name for name in statistics if name in OF_PAIRS or name in PLAIN]
+    plain = [name for name in statistics if name in _OF_ARRAYS]
     found: dict[str, Floats] = {}
     if fixed and plain and len(of_systems) > 1:
         has = there[0]

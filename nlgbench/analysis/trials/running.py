@@ -645,16 +645,14 @@ def _gather(said: Mapping[Any, Trial], name: str) -> pd.DataFrame:
 
 def _count_pairs(splits: Mapping[tuple[str, int], _Split]) -> pd.DataFrame:
     rows = [
-        one.pairs.groupby(["supervision", "outcome"]).size().rename("n").reset_index()
-        for one in splits.values()
+        one.pairs.groupby(["supervision", "outcome"])
+        .size()
+        .rename("n")
+        .reset_index()
+        .assign(data=name, split=number)
+        for (name, number), one in splits.items()
     ]
-    return pd.concat(
-        [
-            table.assign(data=name, split=number)
-            for (name, number), table in zip(splits, rows, strict=True)
-        ],
-        ignore_index=True,
-    )
+    return pd.concat(rows, ignore_index=True)
 
 
 def _supervision(comparators: Mapping[str, str]) -> dict[str, str]:
