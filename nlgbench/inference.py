@@ -96,18 +96,9 @@ def interval(
     n_undefined = len(values) - len(moved)
     se = float(moved.std(ddof=1)) if len(moved) > 1 else float("nan")
     reason = "" if len(moved) > 1 else _undefined(n_undefined, len(values), "subsamples")
-    half_width, reason = _half_width(se, df, confidence, reason)
-    return {
-        "estimate": estimate,
-        "se": se,
-        "ci_low": float(estimate - half_width),
-        "ci_high": float(estimate + half_width),
-        "confidence": confidence,
-        "center": center if len(moved) else float("nan"),
-        "n_resamples": len(values),
-        "n_undefined": n_undefined,
-        "reason": reason,
-    }
+    center = center if len(moved) else float("nan")
+    counts = {"center": center, "n_resamples": len(values), "n_undefined": n_undefined}
+    return _around(estimate, se, df, confidence, counts, reason)
 
 
 def split_interval(
@@ -136,25 +127,31 @@ def split_interval(
         se = float(np.sqrt(((defined[0] - defined[1]) ** 2).mean()) / 2)
         center = float(defined.mean())
     reason = _undefined(n_undefined, n_resamples, "splits") if n_undefined else ""
-    half_width, reason = _half_width(se, df, confidence, reason)
+    counts = {"center": center, "n_resamples": n_resamples, "n_undefined": n_undefined}
+    return _around(estimate, se, df, confidence, counts, reason)
+
+
+def _around(
+    estimate: float,
+    se: float,
+    df: float,
+    confidence: float,
+    counts: dict[str, float],
+    reason: str,
+) -> dict[str, float | int | str]:
+    """Lay an interval out; there is none where nothing varies."""
+    half_width = float(student.ppf(0.5 + confidence / 2, df)) * se
+    if se < 1e-12:
+        half_width, reason = np.nan, "all subsamples give the same: their spread is unknown"
     return {
         "estimate": estimate,
         "se": se,
-        "ci_low": estimate - half_width,
-        "ci_high": estimate + half_width,
+        "ci_low": float(estimate - half_width),
+        "ci_high": float(estimate + half_width),
         "confidence": confidence,
-        "center": center,
-        "n_resamples": n_resamples,
-        "n_undefined": n_undefined,
+        **counts,
         "reason": reason,
     }
-
-
-def _half_width(se: float, df: float, confidence: float, reason: str) -> tuple[float, str]:
-    """Give half the width of an interval; none where nothing varies, and why."""
-    if se < 1e-12:
-        return float("nan"), "all subsamples give the same: their spread is unknown"
-    return float(student.ppf(0.5 + confidence / 2, df)) * se, reason
 
 
 def _undefined(n: int, of: int, what: str) -> str:
@@ -164,10 +161,10 @@ def _undefined(n: int, of: int, what: str) -> str:
     )
 
 
-def check_coverage(value: float, name: str) -> None:
+def check_confidence(confidence: float) -> None:
     """Refuse a coverage outside 0 to 1."""
-    if not 0 < value < 1:
-        raise ValueError(f"{name} must be between 0 and 1. Got {value}: 0.95 is usual.")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be between 0 and 1. Got {confidence}: 0.95 is usual.")
 
 
 #: An interval from fewer clusters, or systems, than these is given, and marked.

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.evaluators.diversity import diversity_of_subsets, signature
-from nlgbench.inference import check_coverage, half_samples, interval
+from nlgbench.inference import check_confidence, half_samples, interval
 from nlgbench.names import known
 from nlgbench.study import Study
 
@@ -79,7 +79,7 @@ def diversity(
     [0.2, 0.76]
     """
     known(resample, ["outputs", "items"], "resample")
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
     if outputs.empty:
         raise ValueError(

@@ -369,16 +369,22 @@ def deal(
             f"n_folds = {n_folds}, but there are only {n_distinct} distinct human, or machine, "
             "texts: ask for fewer folds, or give more outputs."
         )
-    stratum = np.where(is_human, _HUMAN, outputs["system"])
     together = group if clusters is None else _joined(group, outputs[clusters])
-    fold = np.empty(len(group), dtype=np.int64)
+    texts = _counted(outputs, label, np.empty(len(group), dtype=np.int64))
     splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         # A system with fewer texts than folds is in some of them only, and that is well.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        for number, (_, held_out) in enumerate(splitter.split(group, stratum, together)):
-            fold[held_out] = number
+        for number, (_, held_out) in enumerate(splitter.split(group, texts.stratum, together)):
+            texts.fold[held_out] = number
+    return texts
+
+
+def _counted(outputs: pd.DataFrame, label: Floats, fold: Ints) -> Texts:
+    """Tokenize and count texts."""
     words = [_WORD.findall(text.lower()) for text in outputs["text"]]
+    stratum = np.where(outputs["is_human"], _HUMAN, outputs["system"])
+    group = pd.factorize(outputs["text"])[0]
     return Texts(words, ngram_presence(words), label, group, stratum, fold)
 
 
@@ -400,12 +406,8 @@ def _dealt_apart(study: Study, label: Floats, train: Study, taught: pd.Series) -
         )
     outputs = pd.concat([study.outputs, train.outputs], ignore_index=True)
     label_of = train.outputs["output_id"].map(taught).to_numpy(np.float64)
-    words = [_WORD.findall(text.lower()) for text in outputs["text"]]
-    stratum = np.where(outputs["is_human"], _HUMAN, outputs["system"])
     fold = np.repeat([0, 1], [len(study.outputs), len(train.outputs)])
-    group = pd.factorize(outputs["text"])[0]
-    whole = np.concatenate([label, label_of])
-    return Texts(words, ngram_presence(words), whole, group, stratum, fold)
+    return _counted(outputs, np.concatenate([label, label_of]), fold)
 
 
 def score_fold(

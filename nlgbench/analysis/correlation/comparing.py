@@ -45,7 +45,7 @@ from nlgbench.analysis.correlation.meta_evaluation import (
     wide_scores,
     without_humans,
 )
-from nlgbench.inference import MOST_EXACT, adjust, check_coverage, orders_of, permutation_p
+from nlgbench.inference import MOST_EXACT, adjust, check_confidence, orders_of, permutation_p
 from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.text import check_n
@@ -183,7 +183,7 @@ def compare_evaluators(
     known(method, ("swaps", "resampling"), "method")
     known(resample, RESAMPLES, "resample")
     known(statistic, PLAIN if method == "swaps" else list(STATISTICS), "statistic")
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     n_resamples = n_resamples or (9999 if method == "swaps" else 1000)
     check_n(n_resamples, "n_resamples")
     if method == "swaps" and granularity != "system":
@@ -635,7 +635,7 @@ def permutation_tests(
         raise ValueError(f"statistics must be a list of names. Got {statistics!r}.")
     for name in statistics:
         known(name, _STARRED, "statistics")
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     names = chosen_evaluators(study, evaluators, "system")
     tables = []
     for one in dimensions_of(study, dimension):
@@ -790,7 +790,7 @@ def partial_correlations(
     >>> found[["evaluator", "with_human", "estimate", "n"]].round(3).values.tolist()
     [['e', 0.886, 0.868, 6]]
     """
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     if evaluators is not None and given not in evaluators:
         evaluators = [*evaluators, given]
     rows = []
@@ -804,11 +804,8 @@ def partial_correlations(
             three = np.stack([scores[evaluator], human, scores[given]]).astype(np.float64)
             some = np.isfinite(three).any(axis=0).sum()
             three = three[:, np.isfinite(three).all(axis=0)]
-            n = three.shape[1]
-            xy = xg = yg = estimate = float("nan")
-            if n > 1:
-                pairs = three[[0, 0, 1]], three[[1, 2, 2]]
-                xy, xg, yg = map(float, coefficients(*pairs, statistics=["pearson"])["pearson"])
+            n, estimate = three.shape[1], float("nan")
+            xy, xg, yg = _pearson_of_three(three)
             left = (1 - xg**2) * (1 - yg**2)
             if n > 3 and left > 1e-12:
                 # Beyond 1 is rounding only.
@@ -902,11 +899,8 @@ def williams_tests(
         scores, human = scores[there], human[there]
         for first, second in _named(None, order):
             three = np.stack([human, scores[order[first]], scores[order[second]]])
-            n = three.shape[1]
-            r12 = r13 = r23 = t = p = float("nan")
-            if n:
-                pairs = three[[0, 0, 1]], three[[1, 2, 2]]
-                r12, r13, r23 = map(float, coefficients(*pairs, statistics=["pearson"])["pearson"])
+            n, t, p = three.shape[1], float("nan"), float("nan")
+            r12, r13, r23 = _pearson_of_three(three)
             if n >= 4 and np.isfinite([r12, r13, r23]).all():
                 t, p = williams(r12, r13, r23, n)
             rows.append(
@@ -924,6 +918,15 @@ def williams_tests(
                 }
             )
     return pd.DataFrame(rows)
+
+
+def _pearson_of_three(three: Floats) -> tuple[float, float, float]:
+    """Correlate the first variable with the others, and these; NaN for fewer than two units."""
+    if three.shape[1] < 2:
+        return float("nan"), float("nan"), float("nan")
+    pairs = three[[0, 0, 1]], three[[1, 2, 2]]
+    first, second, third = coefficients(*pairs, statistics=["pearson"])["pearson"].tolist()
+    return first, second, third
 
 
 def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:

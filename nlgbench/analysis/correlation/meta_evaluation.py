@@ -38,7 +38,7 @@ from nlgbench.analysis.correlation.intervals import (
     p_value,
     system_intervals,
 )
-from nlgbench.inference import bootstrap_counts, check_coverage, orders_of, permutation_p
+from nlgbench.inference import bootstrap_counts, check_confidence, orders_of, permutation_p
 from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.text import check_n
@@ -262,7 +262,7 @@ def asked_for(
             )
     if n < 1 or n != int(n):
         check_n(n, "n_resamples")
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     return Asked(granularity, list(dict.fromkeys(statistics)), resample, n, confidence)
 
 

@@ -18,7 +18,7 @@ from scipy.stats import rankdata
 
 from nlgbench.analysis.huse import neighbors
 from nlgbench.analysis.huse.neighbors import Bools, Floats, Ints, LabelTies
-from nlgbench.inference import check_coverage, half_samples, interval, split_interval
+from nlgbench.inference import check_confidence, half_samples, interval, split_interval
 from nlgbench.names import known
 from nlgbench.study import Study
 
@@ -544,7 +544,7 @@ def huse(
     for rule in rules:
         _one_of(rule, list(TOLERANCE), "ties")
     _one_of(resample, RESAMPLED, "resample")
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     rows: list[dict[Hashable, Any]] = []
     for system in chosen_systems(study, systems):
         features = compare(
@@ -739,7 +739,7 @@ def huse_difference(
     >>> bool((found["estimate"] > found["ci_low"]).all())
     True
     """
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     pair = [compare(study, system, **options) for system in (system_a, system_b)]
     items = [set(one.outputs.loc[one.is_machine, "item_id"]) for one in pair]
     if system_a == system_b or not items[0] & items[1]:

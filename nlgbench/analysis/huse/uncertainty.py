@@ -23,7 +23,7 @@ from nlgbench.analysis.huse.score import (
     output_replicates,
     the_system,
 )
-from nlgbench.inference import check_coverage, half_samples, interval
+from nlgbench.inference import check_confidence, half_samples, interval
 from nlgbench.names import known
 from nlgbench.study import Study, trusted
 from nlgbench.text import check_n
@@ -290,7 +290,7 @@ def stability(
     [[1, 20], [20, 1]]
     """
     check_n(n_resamples, "n_resamples")
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     rows: list[dict[str, object]] = []
     for system in chosen_systems(study, systems):
         one = compare(study, system, **options)
@@ -387,7 +387,7 @@ def length_difference(
     >>> bool((found["estimate"] == found["whole_text"] - found["per_token"]).all())
     True
     """
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     parts = []
     for system in chosen_systems(study, systems):
         one = compare(study, system, **options)
@@ -624,7 +624,7 @@ def interval_widths(
     True
     """
     check_n(n_studies, "n_studies")
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     if n_studies < 2:
         raise ValueError(f"n_studies must be at least 2. Got {n_studies}.")
     rng = np.random.default_rng(seed)

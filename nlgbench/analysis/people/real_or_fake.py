@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.inference import check_coverage, cluster_jackknife
+from nlgbench.inference import check_confidence, cluster_jackknife
 from nlgbench.names import known
 from nlgbench.study import Study
 
@@ -77,7 +77,7 @@ def accuracy(
     3  corrupted_0.5     0.604      250
     """
     known(rule, ["votes", "majority"], "rule")
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     frame = judged(study, dimension)
     frame["correct"] = correct_votes(frame)
     frame["n_votes"] = frame.groupby("output_id")["correct"].transform("size")
@@ -148,7 +148,7 @@ def annotator_accuracy(
     """
     from statsmodels.stats.proportion import proportion_confint
 
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     frame = judged(study, dimension)
     frame["correct"] = correct_votes(frame)
     by = frame.groupby("annotator_id", sort=False)

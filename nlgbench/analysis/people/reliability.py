@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 from nlgbench.analysis.people.real_or_fake import correct_votes, judged, rows_of
 from nlgbench.inference import (
     Floats,
-    check_coverage,
+    check_confidence,
     cluster_jackknife,
     few_clusters,
     half_samples,
@@ -83,7 +83,7 @@ def agreement(
     """
     known(coded, ["value", "correct"], "coded")
     known(metric, METRICS, "metric")
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     frame = judged(study, dimension)
     rated = correct_votes(frame) if coded == "correct" else frame["value"]
     scale = np.unique(rated)
@@ -186,7 +186,7 @@ def split_half(
     ['half', 'full', 'ceiling', 'half', 'full', 'ceiling']
     """
     check_n(n_splits, "n_splits")
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     rng = np.random.default_rng(seed)
     frame = judged(study, dimension)
     frame = frame[~frame["is_human"]]

@@ -27,7 +27,7 @@ from nlgbench.analysis.ratings.glicko import (
     surprise_of,
     with_intervals,
 )
-from nlgbench.inference import check_coverage
+from nlgbench.inference import check_confidence
 from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.text import check_n
@@ -126,7 +126,7 @@ def rate(
     [['x', 1595.42], ['y', 1404.58]]
     """
     known(method, ["bradley_terry", "glicko2", "elo"], "method")
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     check_tie_ratio(tie_ratio)
     rng = np.random.default_rng(seed)
     played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=rng)
@@ -331,7 +331,7 @@ def tournament(
     check_n(n_unchanged, "n_unchanged")
     check_n(max_games, "max_games")
     check_tie_ratio(tie_ratio)
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     rng = np.random.default_rng(seed)
     sampled = outcome == "sampled"
     pool = read_games(study, of=of, outcome="expected" if sampled else outcome, dimension=dimension)

@@ -30,7 +30,7 @@ from nlgbench.evaluators.comparator.pairs import (
 from nlgbench.evaluators.comparator.regressor import Regressor, train_regressor
 from nlgbench.evaluators.overlap import bleu
 from nlgbench.evaluators.references import similar_references
-from nlgbench.inference import check_coverage
+from nlgbench.inference import check_confidence
 from nlgbench.study import Study, trusted
 from nlgbench.worlds.searches import Searches
 
@@ -232,7 +232,7 @@ def win_and_loss(
     >>> win_and_loss(said, outputs, steps)[["system", "win", "loss", "n"]].values.tolist()
     [['a', nan, nan, 0], ['b', 0.0, 1.0, 1]]
     """
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     played = single_outputs(comparisons)  # so that it is known which output is newer
     steps = _in_order(checkpoints)
     of = outputs[["output_id", "system"]].merge(steps, on="system").set_index("output_id")
@@ -353,7 +353,7 @@ def choices(
     >>> float(table[RANDOM, "win_times"])
     1.0
     """
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     if not tolerance >= 0:
         raise ValueError(f"tolerance must be 0 or more, in units of quality. Got {tolerance}.")
     _check(chosen, ["evaluator", "group"], "system", "chosen has")

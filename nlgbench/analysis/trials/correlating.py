@@ -13,7 +13,7 @@ from scipy.stats import t as student
 from nlgbench.analysis.correlation import compare_evaluators, correlate
 from nlgbench.analysis.correlation.coefficients import weighted_coefficients
 from nlgbench.analysis.trials.running import BASELINES, BY_RATING, Trials
-from nlgbench.inference import check_coverage
+from nlgbench.inference import check_confidence
 from nlgbench.names import known
 from nlgbench.study import Study
 
@@ -140,9 +140,12 @@ def compare_outputs(
     ours, rows = f"comparator, {BY_RATING}", []
     for name in trials.studies:
         test = trials.tests[name, 0]
+        assert test.scores is not None
         cluster = (clusters or {}).get(name)
+        there = sorted({*test.scores["evaluator"]} & {*BASELINES})
         found = compare_evaluators(
             test,
+            pairs=[(ours, baseline) for baseline in there],
             granularity="output",
             statistic="spearman",
             method="resampling",
@@ -152,19 +155,8 @@ def compare_outputs(
             confidence=confidence,
             seed=seed,
         )
-        other = found["evaluator_a"].where(found["evaluator_b"] == ours, found["evaluator_b"])
-        sign = np.where(found["evaluator_a"] == ours, 1, -1)
-        ends = sign[:, None] * found[["ci_low", "ci_high"]].to_numpy()
-        found = found.assign(
-            evaluator_a=ours,
-            evaluator_b=other,
-            difference=sign * found["difference"],
-            ci_low=ends.min(axis=1),
-            ci_high=ends.max(axis=1),
-            data=name,
-            over=f"first split, {cluster or 'items'} resampled",
-        )[((found["evaluator_a"] == ours) | (found["evaluator_b"] == ours)) & other.isin(BASELINES)]
-        rows.append(found)
+        over = f"first split, {cluster or 'items'} resampled"
+        rows.append(found.assign(data=name, over=over))
     columns = ["data", "evaluator_a", "evaluator_b", "difference", "ci_low", "ci_high", "over"]
     return pd.concat(rows, ignore_index=True)[[*columns, "reason"]]
 
@@ -272,7 +264,7 @@ def correlate_trials(
     'a correlation is 1 or -1: its spread is unknown'
     """
     known(statistic, ["spearman", "pearson"], "statistic")
-    check_coverage(confidence, "confidence")
+    check_confidence(confidence)
     evaluators, cube, quality = _cube(scores, human)
     n_trials, n_systems = cube.shape[1:]
     # All systems come first, then all but each.
