@@ -4,7 +4,7 @@ The public `huse` is at the end; what comes first is what it does, in order: the
 scores, the scores of resampled outputs and annotators, and the intervals that these give.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
@@ -78,6 +78,11 @@ class Compared:
         assert self.study.judgments is not None  # `compare` saw to that
         judged = self.study.judgments[self.study.judgments["dimension"] == self.dimension]
         return judged[judged["output_id"].isin(self.outputs["output_id"])]
+
+    @cached_property
+    def annotators(self) -> pd.DataFrame:
+        """Who gave them, within each group (HIT): group_id, annotator_id."""
+        return self.judged[["group_id", "annotator_id"]].drop_duplicates(ignore_index=True)
 
     @cached_property
     def counted(self) -> dict[str, tuple[Ints, Ints]]:
@@ -273,21 +278,19 @@ def output_replicates(one: Compared, members: ArrayLike) -> pd.DataFrame:
     return pd.DataFrame(found).assign(huse_d=1 + found["huse"] - found["huse_q"])
 
 
-def annotator_replicates(one: Compared, draw: Callable[[np.ndarray], Bools]) -> pd.DataFrame:
+def annotator_replicates(one: Compared, members: Bools) -> pd.DataFrame:
     """Score the outputs as fewer annotators would have judged them; NaN where undefined.
 
-    What is drawn is an annotator within a group (HIT), with all judgments given there: `draw` takes
-    the group of each, shape (u,), and says whom each replicate has, shape (m, u). Judgments are
-    scaled anew in each.
+    `members`, of shape (m, u), says which of `Compared.annotators` each replicate has, with all
+    judgments given in that group. Judgments are scaled anew in each.
     """
-    judged = one.judged
-    units = judged[["group_id", "annotator_id"]].drop_duplicates(ignore_index=True)
+    judged, units = one.judged, one.annotators
     unit = pd.MultiIndex.from_frame(units).get_indexer(
-        pd.MultiIndex.from_frame(judged[["group_id", "annotator_id"]])
+        pd.MultiIndex.from_frame(judged[list(units)])
     )
     row = pd.Index(one.outputs["output_id"]).get_indexer(judged["output_id"])
     shape = (len(one.outputs), len(units))
-    drawn = draw(units["group_id"].to_numpy(dtype=str)).T.astype(np.float64)
+    drawn = members.T.astype(np.float64)
     total = csr_array((judged["value"].to_numpy(), (row, unit)), shape=shape) @ drawn
     count = csr_array((np.ones(len(judged)), (row, unit)), shape=shape) @ drawn
     found = np.full((drawn.shape[1], len(SCORES)), np.nan)
@@ -317,14 +320,10 @@ def intervals(
 ) -> pd.DataFrame:
     """Put intervals around the three scores of one system: a row each."""
     if resample == "annotators":
-        units: list[pd.Series] = []
-
-        def draw(groups: np.ndarray) -> Bools:
-            units.append(pd.Series(groups).value_counts())
-            return half_samples(groups, n_resamples=n_resamples, seed=seed)
-
-        replicates = annotator_replicates(one, draw)
-        n_units, df = int(units[0].min()), max(1, int((units[0] - 1).sum()))
+        groups = one.annotators["group_id"]
+        members = half_samples(groups, n_resamples=n_resamples, seed=seed)
+        replicates, sizes = annotator_replicates(one, members), groups.value_counts()
+        n_units, df = int(sizes.min()), max(1, int((sizes - 1).sum()))
         table = pd.DataFrame(
             [
                 interval(replicates[s], x, df=df, confidence=confidence)

@@ -296,7 +296,7 @@ def stability(
         one = compare(study, system, **options)
         for kind in [over] if isinstance(over, str) else over:
             known(kind, list(SIZES), "over")
-            n_all = len(one.outputs) if kind == "outputs" else _fewest_annotators(one)
+            n_all = len(one.outputs) if kind == "outputs" else _fewest(one.annotators)
             rng = np.random.default_rng(seed)
             for size in [n for n in SIZES[kind] if n <= n_all] if sizes is None else sizes:
                 check_n(size, "a size")
@@ -324,8 +324,8 @@ def stability(
     return pd.DataFrame(rows)
 
 
-def _fewest_annotators(one: Compared) -> int:
-    return int(one.judged[_UNIT].drop_duplicates()["group_id"].value_counts().min())
+def _fewest(annotators: pd.DataFrame) -> int:
+    return int(annotators["group_id"].value_counts().min())
 
 
 def _subsampled(
@@ -333,13 +333,10 @@ def _subsampled(
 ) -> pd.DataFrame:
     """Score subsamples of one size; the whole once, where there is no other of its size."""
     if over == "annotators":
-
-        def draw(groups: np.ndarray) -> Bools:
-            complete = bool((np.unique(groups, return_counts=True)[1] == size).all())
-            n_drawn = 1 if complete else n_resamples
-            return half_samples(groups, per_stratum=size, n_resamples=n_drawn, seed=rng)
-
-        return annotator_replicates(one, draw)
+        groups = one.annotators["group_id"]
+        n_drawn = 1 if groups.value_counts().eq(size).all() else n_resamples
+        members = half_samples(groups, per_stratum=size, n_resamples=n_drawn, seed=rng)
+        return annotator_replicates(one, members)
     n_all = len(one.outputs)
     if size == n_all:
         return output_replicates(one, np.ones((1, size)))
@@ -466,7 +463,7 @@ def annotator_difference(
     whole = output_replicates(full, members)["huse"].to_numpy()
     assert study.judgments is not None  # `compare` saw to that
     units = study.judgments[_UNIT].drop_duplicates(ignore_index=True)
-    fewest = int(units["group_id"].value_counts().min())
+    fewest = _fewest(units)
     if not 1 <= n_annotators <= fewest:
         raise ValueError(
             f"n_annotators must be between 1 and {fewest}, the annotators of the smallest group. "
@@ -634,7 +631,7 @@ def interval_widths(
         one = compare(world, the_system(world, system), **options)
         rows_of = world.outputs["output_id"].isin(one.outputs["output_id"])
         given = _with(world, outputs=world.outputs[rows_of], judgments=one.judged)
-        n_annotators = n_annotators or [_fewest_annotators(one)]
+        n_annotators = n_annotators or [_fewest(one.annotators)]
     rows: list[dict[str, object]] = []
     for n_each, n_judging in product(n_outputs, n_annotators or ()):
         scores = []
