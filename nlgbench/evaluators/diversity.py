@@ -95,7 +95,7 @@ def score_training_overlap(
             "TF-IDF|direction:higher is nearer to the corpus"
         )
         made = outputs[["output_id"]].assign(evaluator=name, score=np.nan, signature=how)
-        made.loc[scored, "score"] = found["overlap"].to_numpy()
+        made.loc[scored, "score"] = found
         frames.append(made)
     return pd.concat(frames, ignore_index=True)
 
@@ -245,13 +245,12 @@ def _nearest_other_length(n_tokens: Floats, members: Bools) -> Floats:
 
 
 def overlap_with_training(
-    texts: Sequence[str], corpus: Sequence[str], *, n_neighbors: int = 10, max_n: int = 4
-) -> pd.DataFrame:
-    """Score texts with their nearest neighbors in a training corpus as references: a row per text.
+    texts: Sequence[str], corpus: Sequence[str], *, n_neighbors: int, max_n: int = 4
+) -> Floats:
+    """Score texts by BLEU (as in `self_bleu`) against their nearest neighbors in a training corpus.
 
-    ``overlap`` (BLEU as in `self_bleu`; **higher is nearer to the corpus**), ``nearest`` (position
-    of the neighbor most similar) and ``similarity`` (its cosine). A text that stands in the corpus
-    is its own neighbor: that is what is to be found.
+    **Higher is nearer to the corpus.** A text that stands in the corpus is its own neighbor: that
+    is what is to be found.
 
     Table 14 of Garbacea et al. (2019, *Judge the Judges*, doi:10.18653/v1/D19-1409) is the mean per
     generator. The paper says "nearest neighbors in G-train", not how many nor by what; elsewhere
@@ -262,26 +261,23 @@ def overlap_with_training(
     counts = ngram_counts([*texts, *corpus], max_n=max_n)
     n, n_all = len(texts), len(texts) + len(corpus)
     n_tokens = text_lengths(counts, n_all)
-    similarity, neighbors = _nearest(texts, corpus, min(n_neighbors, len(corpus)))
+    neighbors = _nearest(texts, corpus, min(n_neighbors, len(corpus)))
     matches = np.stack([_matches_with(order, neighbors, n_all) for order in counts])
     lengths = np.sort(n_tokens[n + neighbors], axis=1)  # so that the shorter of two comes first
     nearest = np.abs(lengths - n_tokens[:n, None]).argmin(axis=1)
-    bleu = smoothed_bleu(matches, n_tokens[:n], lengths[np.arange(n), nearest])
-    columns = {"overlap": bleu, "nearest": neighbors[:, 0], "similarity": similarity[:, 0]}
-    return pd.DataFrame(columns)
+    return smoothed_bleu(matches, n_tokens[:n], lengths[np.arange(n), nearest])
 
 
-def _nearest(texts: Sequence[str], corpus: Sequence[str], k: int) -> tuple[Floats, Ints]:
-    """Return cosines and positions of each text's k nearest in the corpus, nearest first."""
+def _nearest(texts: Sequence[str], corpus: Sequence[str], k: int) -> Ints:
+    """Return the positions of each text's k nearest in the corpus by cosine, nearest first."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.neighbors import NearestNeighbors
 
     if not len(texts):
-        return np.empty((0, k)), np.empty((0, k), dtype=np.int64)
+        return np.empty((0, k), dtype=np.int64)
     tfidf = TfidfVectorizer(analyzer=tokenize).fit(corpus)
     index = NearestNeighbors(n_neighbors=k, metric="cosine").fit(tfidf.transform(corpus))
-    distance, place = index.kneighbors(tfidf.transform(texts))
-    return 1 - distance, place
+    return index.kneighbors(tfidf.transform(texts), return_distance=False)
 
 
 def _matches_with(order: pd.DataFrame, neighbors: Ints, n_all: int) -> Floats:

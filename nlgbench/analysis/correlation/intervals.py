@@ -288,45 +288,28 @@ _CANDIDATES = 2048
 
 @dataclass(frozen=True)
 class Expectations:
-    """Systems' means over clusters of outputs, how noisy they are, and what they are without noise.
+    """Systems' means over clusters of outputs, their noise, and what they are without it."""
 
-    Attributes
-    ----------
-    x, y : ndarray of shape (m, s), (s,)
-        Mean scores of m evaluators and mean judgments, of the s systems there are.
-    noise : ndarray of shape (3, m, s)
-        Variance of each mean score, its covariance with the mean judgment, variance of that.
-    r : ndarray of shape (m,)
-        Pearson's correlation of the expectations; NaN where noise explains all variance.
-    over_clusters, over_systems : ndarray of shape (m,)
-        Jackknife standard errors of r.
-    reliability_scores, reliability_judgments : ndarray of shape (m,)
-        Share of the variance between mean scores (judgments) that is not noise.
-    degrees : int
-        Of freedom of `over_clusters`.
-    """
-
-    x: Floats
-    y: Floats
-    noise: Floats
-    r: Floats
-    over_clusters: Floats
-    over_systems: Floats
-    reliability_scores: Floats
-    reliability_judgments: Floats
+    x: Floats  # mean scores (m, s) of m evaluators, of the s systems there are
+    y: Floats  # and mean judgments (s,)
+    noise: Floats  # (3, m, s): variance of each mean score, its covariance with the judgment's, its
+    r: Floats  # (m,) Pearson's, of the expectations; NaN where noise explains all variance
+    over_clusters: Floats  # jackknife standard error of r, with so many degrees of freedom
     degrees: int
+    reliability_scores: Floats  # share of the variance between mean scores that is not noise
+    reliability_judgments: Floats
 
 
 def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
-    """Estimate the correlation of systems' expectations, and its standard errors.
+    """Estimate the correlation of systems' expectations, and its standard error.
 
     `count`, `x` and `y` are numbers of outputs and sums of scores and judgments, of shape
     ([m,] clusters, systems).
 
     With C the covariance of the systems' means and N the part of it that is noise (where every
     cluster has every system: the mean product of system-by-cluster interactions over the number of
-    clusters), ``r = (C_xy - N_xy) / sqrt((C_xx - N_xx) (C_yy - N_yy))``. Clusters, or systems, are
-    deleted one by one; clusters within systems where each is of one.
+    clusters), ``r = (C_xy - N_xy) / sqrt((C_xx - N_xx) (C_yy - N_yy))``. Clusters are deleted one
+    by one, within systems where each is of one.
     """
     means = [divide(one.sum(axis=-2), count.sum(axis=0)) for one in (x, y)]
     x, y = (one - count * mean[..., None, :] for one, mean in zip((x, y), means, strict=True))
@@ -335,7 +318,7 @@ def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
     n = present.sum(axis=0)
     scale = np.sqrt(divide(n, n - 1.0)) / count.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        whole, of_means, systems, noise = [], [], [], []
+        whole, of_means, noise = [], [], []
         for a, b, mean_a, mean_b in (
             (x, x, *means[:1] * 2),
             (x, y, *means),
@@ -344,7 +327,6 @@ def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
             sigma = np.swapaxes(a * scale, -1, -2) @ (b * scale)
             of_means.append(_between(mean_a, mean_b))
             whole.append(of_means[-1] - _centered_trace(sigma))
-            systems.append(_without_systems(mean_a, mean_b, sigma))
             noise.append(_of_each(a * scale, b * scale))
         clusters = _without_clusters(count, x, y, means)
         r = _ratio(*whole)
@@ -355,7 +337,6 @@ def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
             noise=np.stack([np.broadcast_to(one, means[0].shape) for one in noise]),
             r=r,
             over_clusters=jackknife_error(_ratio(*clusters), strata),
-            over_systems=jackknife_error(_ratio(*systems), np.zeros(len(n), dtype=np.int64)),
             reliability_scores=divide(whole[0], of_means[0]),
             reliability_judgments=np.broadcast_to(divide(whole[2], of_means[2]), r.shape),
             degrees=len(count) - (len(n) if apart else 1),
@@ -430,16 +411,6 @@ def _of_each(a: Floats, b: Floats) -> Floats:
 def _ratio(xx: Floats, xy: Floats, yy: Floats) -> Floats:
     defined = (xx > 0) & (yy > 0)
     return np.where(defined, xy / np.sqrt(np.where(defined, xx * yy, 1.0)), np.nan)
-
-
-def _without_systems(a: Floats, b: Floats, sigma: Floats) -> Floats:
-    """Covary expectations without each system."""
-    n = sigma.shape[-1]
-    own = np.diagonal(sigma, axis1=-2, axis2=-1)
-    rest = sigma.sum(axis=(-2, -1))[..., None] - sigma.sum(axis=-1) - sigma.sum(axis=-2) + own
-    noise = (own.sum(axis=-1, keepdims=True) - own - rest / (n - 1)) / (n - 2.0)
-    away = (a - a.mean(axis=-1, keepdims=True)) * (b - b.mean(axis=-1, keepdims=True))
-    return (away.sum(axis=-1, keepdims=True) - away * n / (n - 1)) / (n - 2.0) - noise
 
 
 def _without_clusters(
