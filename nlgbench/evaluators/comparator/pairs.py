@@ -101,7 +101,8 @@ def supervise(
     """
     for kind in kinds:
         known(kind, KINDS, "kinds")
-    check_n(n, "n")
+    if n < 1:
+        raise ValueError(f"n must be at least 1. Got {n}.")
     rng = np.random.default_rng(seed)
     parts = []
     if "strong" in kinds:
@@ -346,12 +347,6 @@ def paired(table: pd.DataFrame, a: Ints, b: Ints, outcome: str) -> pd.DataFrame:
         for name, called in columns.items():
             pairs[f"{called}_{side}"] = table[name].to_numpy()[rows]
     return pairs.assign(outcome=outcome, margin=np.nan)
-
-
-def check_n(n: int, name: str) -> None:
-    """Refuse a number of pairs below 1."""
-    if n < 1:
-        raise ValueError(f"{name} must be at least 1. Got {n}.")
 
 
 def sides(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[Ints]]:
