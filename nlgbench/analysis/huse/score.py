@@ -522,13 +522,10 @@ def huse(
     independently. Where each HIT holds one class (as in the authors' release) the annotators'
     leniency is confounded with the class; no resampling takes that out.
 
-    95% intervals over outputs and items and of differences held the expectation in .92 to .98 of
-    500 worlds each (standard error .01; 50 and 100 outputs per class, 50 and 150; 20 annotators, or
-    3 where judgments are continuous), with .93 to 1.18 times the width of an interval that knows
-    the true standard deviation; with 200 per class in .91 to .97 of 250 worlds. Whole numbers by
-    three annotators take few values, which change sides as a whole: there HUSE-Q and HUSE-D were
-    held in .92 to .94, and intervals had down to .81 times that width. Upper ends lay above the
-    limit of the score, where it is known, in .90 to 1 (``benchmarks/coverage.py``).
+    How often intervals hold is in docs/huse.md: 95% ones over outputs and items and of differences
+    held the expectation in .92 to .98 of simulated studies, but for HUSE-Q and HUSE-D of whole
+    numbers by three annotators (.92 to .94, with down to .81 times the width of an interval that
+    knows the true standard deviation; ``benchmarks/coverage.py``).
 
     Examples
     --------
