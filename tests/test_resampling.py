@@ -23,7 +23,7 @@ def tied_features(rng, n, dimensions):
     return rng.integers(0, 8, size=(n, dimensions)) / 3.7
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.integers(0, 10**6),
     st.integers(4, 40),
@@ -80,7 +80,7 @@ def test_odd_strata_are_rounded_at_random_and_balanced():
     assert drawn[:, :9].sum(axis=1).mean() == pytest.approx(4.5, abs=0.05)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 60), st.floats(0.05, 0.95))
 def test_the_number_drawn_is_off_by_less_than_one(seed, n, fraction):
     strata = np.random.default_rng(seed).integers(0, 5, size=n)

@@ -213,7 +213,6 @@ hard_texts = st.sampled_from(
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | hard_texts
 
 
-@settings(deadline=None)
 @example(rows=[("\r", 5e-324, "\r")], prefix="\ufeff")
 @given(
     rows=st.lists(st.tuples(texts, st.floats(), texts), max_size=6),
@@ -232,7 +231,7 @@ def test_what_is_written_is_what_is_read(rows, prefix, tmp_path_factory):
     assert [*map(repr, again["score"])] == [*map(repr, frame["score"])]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(order=st.permutations(range(4)), columns=st.permutations(schema.columns("comparisons")))
 def test_neither_order_nor_index_matters(order, columns):
     rows = [("a", f"b{n}", "c", 0.25, 0.25, 0.5) for n in range(4)]

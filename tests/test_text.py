@@ -1,7 +1,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgbench.text import (
@@ -15,7 +15,6 @@ from nlgbench.text import (
 TEXTS = st.lists(st.lists(st.sampled_from(["a", "b", "c", "NA"])).map(" ".join), max_size=6)
 
 
-@settings(deadline=None)
 @given(TEXTS, st.integers(1, 5))
 def test_counts_are_those_of_nltks_ngrams(texts, max_n):
     from nltk.util import ngrams
@@ -34,7 +33,6 @@ def test_counts_are_those_of_nltks_ngrams(texts, max_n):
         assert sorted(ours) == sorted(theirs)
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_lengths_are_the_numbers_of_tokens(texts):
     found = text_lengths(ngram_counts(texts, max_n=1), len(texts))

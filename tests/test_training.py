@@ -74,7 +74,7 @@ def test_a_seed_fixes_the_weights_and_leaves_the_global_state_alone():
     assert found[-1] == found[-2]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(n=st.integers(1, 20), batch_size=st.integers(1, 25))
 def test_each_epoch_sees_each_row_once(n, batch_size):
     seen = []

@@ -156,14 +156,14 @@ def test_rounds_become_tidy_tables(tmp_path):
 hsl = st.tuples(st.floats(0, 360), st.floats(0, 100), st.floats(0, 100))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(hsl, min_size=1, max_size=5))
 def test_lab_is_that_of_the_standard_library_s_hls(colors):
     rgb = [colorsys.hls_to_rgb(h / 360, light / 100, s / 100) for h, s, light in colors]
     np.testing.assert_allclose(lab(np.array(colors)), rgb2lab(np.array(rgb)), atol=1e-9)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(hsl, min_size=3, max_size=3), st.permutations([1, 2]))
 def test_a_context_does_not_know_the_order_in_which_it_came(colors, others):
     target = colors[0]

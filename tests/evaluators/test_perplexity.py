@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgbench import Study, read_study, score
@@ -67,7 +67,6 @@ def test_an_infinite_score_can_be_written_and_read(tmp_path):
     pd.testing.assert_frame_equal(read_study(tmp_path / "study").scores, study.scores)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(-1e3, 0), st.integers(1, 50)), min_size=1, max_size=20))
 def test_its_logarithm_is_the_mean_surprise(rows):
     logprob, n_tokens = map(np.array, zip(*rows, strict=True))

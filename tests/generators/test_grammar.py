@@ -99,14 +99,14 @@ def test_a_grammar_of_reviews_can_be_read_in_one_way_and_sums_to_one(grammar):
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(SYSTEMS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_parsing_recovers_the_decisions(seed, grammar):
     decisions = grammar.decide(50, seed=seed)
     np.testing.assert_array_equal(grammar.parse(grammar.render(decisions)), decisions)
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_any_decisions_make_a_sentence_that_is_read_one_way(seed):
     grammar = review_grammar()
     rng = np.random.default_rng(seed)

@@ -13,7 +13,7 @@ CORPORA = st.lists(st.lists(WORDS, min_size=1, max_size=5).map(" ".join), min_si
 
 
 @given(CORPORA, st.integers(2, 4), st.sampled_from([1.0, 0.7, 0.5]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_each_step_is_a_distribution(texts, order, temperature):
     model = fit_ngram(texts, order).annealed(temperature)
     np.testing.assert_allclose(np.exp(model.logprobs).sum(axis=1), 1)

@@ -55,7 +55,7 @@ def test_words_that_tie_stay_together_in_any_order():
 
 
 @given(st.lists(st.floats(0.001, 1), min_size=1, max_size=8), st.floats(0.01, 1))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_truncation_keeps_order_and_ratios_and_no_less_than_asked(weights, nucleus):
     before = np.log(np.array([weights, weights[::-1]]) / np.sum(weights))
     after = truncated(before, nucleus)

@@ -94,7 +94,7 @@ def test_jackknives_are_those_of_outputs_left_out(kind, seed):
     assert found.over_clusters == pytest.approx(np.sqrt(variance))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.floats(0.01, 100), st.floats(-50, 50))
 def test_expectations_do_not_depend_on_units_or_order(seed, scale, shift):
     rng = np.random.default_rng(seed)

@@ -131,7 +131,7 @@ def test_confidence_does_not_depend_on_the_order_of_systems():
     assert (pair_confidences(np.ones((20, 4)), np.ones((1, 20))) == 0.5).all()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), min_size=2, max_size=12))
 def test_tenths_tie_as_whole_numbers_do(pairs):
     # Of [0, 1, 2, 3] against [0, 1, 1, 1] two thirds are right; divided by ten it was .833.

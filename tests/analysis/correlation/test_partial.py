@@ -14,7 +14,7 @@ def partial(x, g, h, **options):
     return partial_correlations(study, against=table("h", h), **{"given": "g"} | options)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.integers(5, 30))
 def test_it_is_the_correlation_of_residuals(seed, n):
     x, g, h = np.random.default_rng(seed).normal(size=(3, n))

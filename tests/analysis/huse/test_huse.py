@@ -72,7 +72,7 @@ def studies(draw):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     studies(), st.sampled_from(["exact", "released"]), st.sampled_from(["human", "system", "half"])
 )
@@ -90,7 +90,7 @@ def test_decomposition_and_features_give_the_scores_again(study, ties, label_tie
         assert features[f"machine_share_{name}"].between(0, 1).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(studies(), st.integers(0, 10**6), st.floats(0.01, 100), st.floats(0.01, 100))
 def test_row_order_and_units_change_nothing(study, seed, factor, other):
     study, k = study

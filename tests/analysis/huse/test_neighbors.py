@@ -60,7 +60,7 @@ def assert_equal_to_plain(features, is_machine, n_neighbors):
             assert found == pytest.approx(score, abs=1e-14)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(tied_tables())
 def test_equal_to_the_plain_loop_on_tied_tables(table):
     assert_equal_to_plain(*table)
@@ -89,7 +89,7 @@ def test_a_ring_of_equal_distances_is_counted_whole():
     assert_equal_to_plain(features, is_machine, 5)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(tied_tables(), st.integers(0, 2**32 - 1))
 def test_new_points_are_counted_as_a_plain_sort_counts_them(table, seed):
     features, is_machine, n_neighbors = table
@@ -106,7 +106,7 @@ def test_new_points_are_counted_as_a_plain_sort_counts_them(table, seed):
             assert machine[row] == is_machine[inside].sum()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(tied_tables(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_nothing(table, random):
     features, is_machine, n_neighbors = table

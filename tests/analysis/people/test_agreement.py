@@ -212,7 +212,7 @@ RATINGS = st.integers(2, 12).flatmap(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(RATINGS)
 def test_kappa_and_agreement_are_those_of_statsmodels(ratings):
     counts, values = counts_of(ratings)
@@ -224,7 +224,7 @@ def test_kappa_and_agreement_are_those_of_statsmodels(ratings):
         assert np.isnan(fleiss_kappa(counts))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(RATINGS, st.integers(0, 10**6))
 def test_alpha_is_that_of_nltk_with_missing_judgments(ratings, seed):
     whole = np.asarray(ratings, dtype=float)
@@ -246,7 +246,7 @@ def test_alpha_is_that_of_nltk_with_missing_judgments(ratings, seed):
         )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(RATINGS, st.floats(0.1, 10), st.floats(-5, 5))
 def test_alpha_keeps_what_its_metric_keeps(ratings, scale, shift):
     counts, values = counts_of(ratings)

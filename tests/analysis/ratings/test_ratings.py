@@ -116,7 +116,7 @@ def test_frozen_systems_keep_their_deviation_where_they_do_not_play():
     score=st.sampled_from([0, 0.3, 0.5, 1]),
     n=st.integers(1, 30),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_an_update_is_mirrored_and_never_widens_a_frozen_system(
     rating, deviation, volatility, opponent, score, n
 ):
@@ -250,7 +250,7 @@ def test_the_order_of_games_matters_and_its_spread_is_reported():
     ),
     st.sampled_from(["argmax", "expected"]),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_swapping_outputs_mirrors_games_and_ratings(chances, outcome):
     rows = [("x", "y", *(np.array(p) / sum(p))) for p in chances]
     table = compared(rows)
@@ -475,7 +475,7 @@ def test_infinite_estimates_are_undefined_with_a_reason(text, reason):
 
 
 @given(st.lists(st.integers(0, 2), min_size=9, max_size=9))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_ladder_is_what_linear_programming_finds(counts):
     from scipy.optimize import linprog
 

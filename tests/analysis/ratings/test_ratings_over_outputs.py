@@ -73,7 +73,7 @@ def played(draw):
 
 
 @given(played(), st.randoms(use_true_random=False))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_who_is_called_a_and_the_order_of_rows_change_nothing(world, random):
     study = compared(*world)
     rows = list(range(len(study.comparisons)))
@@ -97,7 +97,7 @@ def test_who_is_called_a_and_the_order_of_rows_change_nothing(world, random):
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=40),
     st.integers(0, 99),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_games_that_share_a_cluster_may_depend_on_each_other_and_no_others(pairs, seed):
     # Aronow, Samii and Assenova (2015), equation 3, by its definition: all pairs of games.
     one, other = np.array(pairs).T
@@ -253,7 +253,7 @@ def test_games_that_end_alike_give_the_interval_of_as_many_games_as_outputs():
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 2)), min_size=2))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_rate_lies_in_its_interval_and_the_other_side_mirrors_it(rows):
     one, other, kind = np.array(rows).T
     score, group = kind / 2, np.zeros(len(rows), dtype=int)

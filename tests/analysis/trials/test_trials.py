@@ -134,7 +134,7 @@ def test_perplexity_is_of_known_words(workshop):
 NUMBERS = st.lists(st.floats(-5, 5).map(lambda x: round(x, 2)), min_size=6, max_size=6)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(first=NUMBERS, second=NUMBERS, human=NUMBERS)
 def test_estimates_are_the_means_of_scipys(first, second, human):
     systems = list("abcdef")

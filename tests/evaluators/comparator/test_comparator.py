@@ -93,7 +93,7 @@ def test_systems_come_out_in_their_true_order(kind, options):
 
 
 @pytest.mark.parametrize("options", [{}, {"compares": False}, {"compares": False, "ties": False}])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_swapping_swaps_to_the_last_bit(options, data):
     key = tuple(options)
@@ -211,7 +211,7 @@ def test_human_pairs_tie_within_the_threshold():
     assert (gap >= 0).all() and (gap[HUMAN["outcome"] == "tie"] == 1).all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data())
 def test_draws_are_all_pairs_when_enough_are_asked_for(data):
     n = data.draw(st.integers(2, 9))
@@ -234,7 +234,7 @@ def test_draws_are_all_pairs_when_enough_are_asked_for(data):
     assert len(among) == len({frozenset(two) for two in among})
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     st.integers(0, 99), st.sampled_from(["text", "context", "item"]), st.sampled_from([None, "m3"])
 )

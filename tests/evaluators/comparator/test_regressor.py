@@ -140,7 +140,7 @@ def judgments_of(outputs):
     return JUDGMENTS[JUDGMENTS["output_id"].isin(outputs["output_id"])]
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(slope=st.floats(0.1, 10), shift=st.floats(-5, 5), seed=st.integers(0, 9))
 def test_units_and_order_of_rows_do_not_matter(slope, shift, seed):
     before = train_regressor(LEARN, backend="tfidf").score_outputs(HELD_OUT)

@@ -126,7 +126,7 @@ def test_the_same_seed_gives_the_same_scores_whatever_else_is_asked(outputs, sco
     pd.testing.assert_frame_equal(*drawn)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     copies=st.lists(st.integers(1, 30), min_size=6, max_size=25),
     n_folds=st.integers(2, 3),

@@ -23,7 +23,7 @@ def nltk_self_bleu(texts, max_n=4):
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TEXTS, st.integers(1, 5))
 @example(["", ""], 4)
 @example(["", "a"], 4)
@@ -62,7 +62,6 @@ def test_the_documented_example_of_fast_bleu():
     np.testing.assert_allclose(self_bleu(texts, max_n=2), printed, rtol=1e-12)
 
 
-@settings(deadline=None)
 @given(TEXTS, st.randoms(use_true_random=False))
 def test_the_order_of_texts_does_not_matter(texts, random):
     order = list(range(len(texts)))
@@ -71,14 +70,12 @@ def test_the_order_of_texts_does_not_matter(texts, random):
     np.testing.assert_array_equal(moved, self_bleu(texts)[order])
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_a_text_that_has_a_copy_loses_only_what_it_is_too_short_for(texts):
     expected = [0.1 ** (max(0, 4 - len(text.split())) / 4) if text else 0 for text in texts]
     np.testing.assert_allclose(self_bleu(texts + texts), expected + expected, rtol=1e-12)
 
 
-@settings(deadline=None)
 @given(TEXTS, st.integers(0, 2**8 - 1))
 def test_a_subset_is_scored_as_if_it_were_all(texts, bits):
     member = np.array([bool(bits >> at & 1) for at in range(len(texts))])

@@ -81,7 +81,7 @@ def test_m_of_one_meant_state_is_its_surprisal():
     assert np.isnan(m_score([0], [[np.nan, np.nan]])[0])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(arrays(float, (2, 5), elements=st.floats(0.01, 1)))
 def test_m_is_never_negative_and_ignores_the_order_of_states(weights):
     speaker, listener = (row[None] / row.sum() for row in weights)
@@ -300,7 +300,7 @@ def test_rows_without_an_opinion_are_counted():
 # Colors
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.floats(0, 360), st.floats(0, 100), st.floats(0, 100))
 def test_waves_run_along_the_coordinates_of_colorsys(hue, saturation, lightness):
     rgb = colorsys.hls_to_rgb(hue / 360, lightness / 100, saturation / 100)

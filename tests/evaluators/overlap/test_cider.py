@@ -9,7 +9,7 @@ TEXTS = st.lists(st.sampled_from("abcde"), min_size=1, max_size=9).map(" ".join)
 CORPORA = st.lists(
     st.tuples(TEXTS, st.lists(TEXTS, min_size=1, max_size=4)), min_size=2, max_size=6
 )
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = settings(max_examples=60)
 
 
 def coco(corpus):

@@ -28,7 +28,7 @@ def test_scores_are_pycocoevalcaps_and_oddities_do_not_break_a_long_batch():
     odd = ["it\nbroke", "the ||| lid", "caf\u00e9", "", "no reference", "EVAL ||| 1"]
     odd_references = [["it broke"], ["the\r\nlid |||"], ["caf\u00e9"], ["a lid"], [" "], ["a"]]
     # More input in one line, and more answers, than pipes hold (64 KiB).
-    long = [" ".join(f"word{n}" for n in range(15_000)), *["a lid"] * 1500]
+    long = [" ".join(f"{n:030}" for n in range(2_500)), *["a lid"] * 1500]
     texts, references = TEXTS + odd + long, REFERENCES + odd_references + [[text] for text in long]
     group = ["plain"] * len(TEXTS) + ["odd"] * len(odd) + ["long"] * len(long)
     found, totals = module._evaluate(texts, references, group)

@@ -24,7 +24,7 @@ TEXTS = st.lists(st.sampled_from(["a", "b", "c", "the", "lid"]), min_size=1, max
 CORPORA = st.lists(
     st.tuples(TEXTS, st.lists(TEXTS, min_size=1, max_size=4)), min_size=1, max_size=6
 )
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = settings(max_examples=60)
 
 
 def split(corpus):
