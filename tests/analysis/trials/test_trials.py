@@ -51,7 +51,7 @@ SCORING = {"n_per_pair": 20, "n_plays": 500, "n_references": 10}
 @pytest.fixture(scope="module")
 def workshop():
     human = TRAIN.outputs[TRAIN.outputs["is_human"]]
-    options = {"n": 40, "epochs": 4, "n_checkpoints": 4, "units": 16, "min_count": 1}
+    options = {"n": 40, "epochs": 4, "n_checkpoints": 4, "units": 16}
     return train_workshop(human, TEST.outputs, model="lstm", **options, seed=0)
 
 
