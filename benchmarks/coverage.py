@@ -243,7 +243,7 @@ def report(found: pd.DataFrame, n_crews: int) -> pd.DataFrame:
     """Count, for each cell, interval, system and score."""
     keys = ["cell", "interval", "system", "score"]
     found = found.copy()
-    for column in ("target", "sd"):
+    for column in ("target", "sd", "limit"):
         if column not in found:
             found[column] = np.nan
     own = found.groupby([*keys, "crew"], sort=False)["estimate"]
