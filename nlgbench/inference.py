@@ -344,5 +344,5 @@ def bootstrap_mean(
     sums, sizes = np.bincount(of, value), np.bincount(of)
     n = len(sums)
     drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
-    low, high = np.quantile(drawn @ sums / (drawn @ sizes), [(1 - 0.95) / 2, 1 - (1 - 0.95) / 2])
+    low, high = np.quantile(drawn @ sums / (drawn @ sizes), [0.025, 0.975])
     return {"value": float(value.mean()), "ci_low": float(low), "ci_high": float(high)}

@@ -822,9 +822,8 @@ def answers(
         ids = f"{start}/truth/" + slugs_of(truth["evaluator"]) + "/" + truth["statistic"]
         parts.append(claim_rows(truth, ids, reason=truth["reason"]))
     table = pd.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table = table.fillna({"variant": "", "reason": "", "source": ""})
-    sources = table["source"].replace("", data.source)
-    return table.assign(source=sources, comparable=table["comparable"].ne(False))
+    table = table.fillna({"variant": "", "reason": ""}).replace({"source": {"": data.source}})
+    return table.assign(comparable=table["comparable"].ne(False))
 
 
 def excuses(data: Study, evaluators: Sequence[str] = ()) -> pd.DataFrame:
@@ -897,7 +896,7 @@ def _of_batch(data: Study, people: pd.DataFrame) -> pd.DataFrame:
         | {"value": 100 - real["estimate"]}
         | {"ci_low": 100 - real["ci_high"], "ci_high": 100 - real["ci_low"]},
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).assign(source="")
 
 
 def table11(corpus: pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -82,9 +83,9 @@ def called_by(path: Path) -> set[str]:
     return plain | of_modules
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_what_a_notebook_calls_is_tested_on_another_study(path: Path):
-    """By a test, whose studies are small and simulated, or by an example in a docstring."""
+@cache
+def all_tests_and_examples() -> tuple[str, str]:
+    """Give the texts of all tests, and the examples of all docstrings."""
     root = Path(nlgbench.__file__).parents[1]
     tests = "\n".join(
         file.read_text(encoding="utf-8")
@@ -97,6 +98,13 @@ def test_what_a_notebook_calls_is_tested_on_another_study(path: Path):
         for line in file.read_text(encoding="utf-8").splitlines()
         if line.lstrip().startswith((">>>", "..."))
     )
+    return tests, examples
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_a_notebook_calls_is_tested_on_another_study(path: Path):
+    """By a test, whose studies are small and simulated, or by an example in a docstring."""
+    tests, examples = all_tests_and_examples()
     untried = [
         name
         for name in sorted(called_by(path))

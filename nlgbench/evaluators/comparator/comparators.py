@@ -362,7 +362,7 @@ def order_agreement(
     rows = _texts_of(comparator, outputs, pairs)
     forward, backward = _in_both_orders(comparator, rows.drop_duplicates())
     same = forward.argmax(axis=1) == backward.argmax(axis=1)
-    low, high = proportion_confint(same.sum(), len(same), alpha=1 - 0.95, method="wilson")
+    low, high = proportion_confint(same.sum(), len(same), alpha=0.05, method="wilson")
     row = {"comparator": comparator.name, "agreement": same.mean(), "ci_low": low, "ci_high": high}
     return pd.DataFrame([{**row, "confidence": 0.95, "n": len(same)}])
 
