@@ -91,27 +91,28 @@ def open_studies(
     folder: str | os.PathLike | None = None,
     n_outputs: int = 150,
     n_turns: int = 2_000,
-    dialogues: bool = True,
+    of_ratings: bool = False,
     seed: int = 2020,
 ) -> dict[str, Study]:
     """Open what stands in for the paper's data: studies by name.
 
-    ``released``: the reviews of Judge the Judges and, with `dialogues`, three sets of rated
-    dialogue responses, which read the last sixty words of their context. ``simulated``: reviews of
-    known truth. Or a `folder` of one's own tables. ``related["human"]`` is what a language model
-    learns from, where it is not the study's own human texts: `n_turns` human responses of
-    DailyDialog, on contexts that were not judged.
+    ``released``: the reviews of Judge the Judges and three sets of rated dialogue responses, which
+    read the last sixty words of their context. ``simulated``: reviews. Or a `folder` of one's own
+    tables. ``related["human"]`` is what a language model learns from, where it is not the study's
+    own human texts: `n_turns` human responses of DailyDialog, on contexts that were not judged.
+    Where systems are rated, `of_ratings`, that is the reviews alone, and the truth of the simulated
+    ones stands beside.
     """
     known(source, ["simulated", "released"], "source")
     if folder is not None:
         own = open_study(RELEASED["reviews"], source=source, folder=folder)
         return {own.name: own}
     if source == "simulated":
-        return {"reviews": compared_reviews(n_outputs=n_outputs, seed=seed)}
+        return {"reviews": compared_reviews(n_outputs=n_outputs, of_ratings=of_ratings, seed=seed)}
     found: dict[str, Study] = {}
     human: Study | None = None
     for name, public in RELEASED.items():
-        if name != "reviews" and not dialogues:
+        if name != "reviews" and of_ratings:
             continue
         study = load(public)
         outputs, related = study.outputs.assign(context=""), {}

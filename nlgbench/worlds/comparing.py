@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from nlgbench.generators.review_systems import review_systems
+from nlgbench.generators.retrieval import Retrieval
+from nlgbench.generators.review_systems import System, review_systems
 from nlgbench.study import Study, straight_from, with_tables
 from nlgbench.worlds.quality import true_quality
 from nlgbench.worlds.simulated import simulate
@@ -19,54 +21,58 @@ SYSTEMS = (
 )
 
 
-def compared_reviews(*, n_outputs: int = 150, seed: int = 0) -> Study:
+def compared_reviews(*, n_outputs: int = 150, of_ratings: bool = True, seed: int = 0) -> Study:
     """Simulate reviews of ten systems that five annotators rated, and what comparators need beside.
 
     Reviews answer to nothing: contexts are empty, so that any two can be compared.
-    ``related["human"]`` and ``["human_again"]`` are a thousand more human reviews each, for a small
-    language model to learn to write from. ``related["many"]`` are a thousand outputs of each
-    system; its ``truth["outputs"]`` is the quality of each (nats per token under the grammar of
-    people's reviews). ``truth["systems"]`` is the mean over 4,000 texts of each system;
-    ``truth["pairs"]`` (system_a, system_b, wins) the share of such texts in which a is better than
-    b's, less the share in which it is worse.
+    ``related["human"]`` are a thousand more human reviews, for a small language model to learn to
+    write from. Beside them stands the truth of ratings, `of_ratings`: ``related["human_again"]`` as
+    many for another such model; ``related["many"]`` a thousand outputs of each system, whose
+    ``truth["outputs"]`` is the quality of each (nats per token under the grammar of people's
+    reviews). ``truth["systems"]`` is the mean over 4,000 texts of each system; ``truth["pairs"]``
+    (system_a, system_b, wins) the share of such texts in which a is better than b's, less the share
+    in which it is worse.
     """
     study = simulate(
         "reviews", systems=SYSTEMS, n_outputs=n_outputs, n_annotators=5, n_truth=0, seed=seed
     )
-    chosen = review_systems(list(SYSTEMS), seed=seed)
-    drawn = {name: true_quality(one.sample(4_000, seed=seed)) for name, one in chosen.items()}  # type: ignore[union-attr]
-    many = _bare("many", systems=chosen, n_outputs=1_000, n_annotators=1, seed=seed)
-    quality = true_quality(many.outputs["text"].tolist())
-    many = with_tables(
-        many,
-        truth={"outputs": many.outputs[["output_id"]].assign(quality=quality)},
-    )
-    writer = review_systems(["grammar_t1.0"], seed=seed)
-    human = {
-        name: _bare(name, systems=writer, n_outputs=1_000, seed=seed + number).only(is_human=True)
-        for number, name in enumerate(("human", "human_again"), start=1)
-    }
-    pairs = [
-        (a, b, np.mean(drawn[a] > drawn[b][::-1]) - np.mean(drawn[a] < drawn[b][::-1]))
-        for a in SYSTEMS
-        for b in SYSTEMS
-    ]
-    means = {name: values.mean() for name, values in drawn.items()}
-    made = with_tables(
-        study,
-        outputs=study.outputs.assign(context=""),
-        truth={
+    related, truth = {"human": _human("human", seed=seed + 1)}, None
+    if of_ratings:
+        chosen = review_systems(list(SYSTEMS), seed=seed)
+        related["human_again"] = _human("human_again", seed=seed + 2)
+        related["many"] = _many(chosen, seed=seed)
+        drawn = {name: true_quality(one.sample(4_000, seed=seed)) for name, one in chosen.items()}  # type: ignore[union-attr]
+        means = {name: values.mean() for name, values in drawn.items()}
+        pairs = [
+            (a, b, np.mean(drawn[a] > drawn[b][::-1]) - np.mean(drawn[a] < drawn[b][::-1]))
+            for a in SYSTEMS
+            for b in SYSTEMS
+        ]
+        truth = {
             "systems": pd.DataFrame({"system": list(means), "quality": list(means.values())}),
             "pairs": pd.DataFrame(pairs, columns=["system_a", "system_b", "wins"]),
-        },
-        related={**human, "many": many},
-    )
+        }
+    outputs = study.outputs.assign(context="")
+    made = with_tables(study, outputs=outputs, truth=truth, related=related)
     return straight_from(made, study.origin)
 
 
+def _human(name: str, *, seed: int) -> Study:
+    """Simulate a thousand human reviews."""
+    writer = review_systems(["grammar_t1.0"], seed=0)
+    return _bare(name, systems=writer, seed=seed).only(is_human=True)
+
+
+def _many(systems: Mapping[str, System | Retrieval], *, seed: int) -> Study:
+    """Simulate a thousand outputs of each system, of known quality."""
+    many = _bare("many", systems=systems, seed=seed)
+    quality = true_quality(many.outputs["text"].tolist())
+    return with_tables(many, truth={"outputs": many.outputs[["output_id"]].assign(quality=quality)})
+
+
 def _bare(name: str, **world: Any) -> Study:
-    """Simulate reviews, and leave out what is said of them."""
-    study = simulate("reviews", n_truth=0, **world)
+    """Simulate a thousand reviews of each system, and leave out what is said of them."""
+    study = simulate("reviews", n_outputs=1_000, n_annotators=1, n_truth=0, **world)
     outputs = study.outputs.assign(context="")
     return with_tables(
         study, name=name, outputs=outputs, judgments=None, logprobs=None, settings={}

@@ -125,7 +125,7 @@ def test_table_3_stands_beside_our_choices():
 
 
 def test_a_folder_is_opened_in_place_of_the_world(tmp_path):
-    made = paper.open_studies(n_outputs=10, seed=1)["reviews"]
+    made = paper.open_studies(n_outputs=10, of_ratings=True, seed=1)["reviews"]
     made.write(tmp_path / "mine")
     ((name, read),) = paper.open_studies(folder=tmp_path / "mine").items()
     assert name == "reviews" and read.source == "study"
