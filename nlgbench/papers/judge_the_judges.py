@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.util import find_spec
 from itertools import combinations, product
-from math import atanh, nan, sqrt, tanh
+from math import nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from scipy.stats import f_oneway, friedmanchisquare, kendalltau, norm, pearsonr,
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation import correlate, permutation_tests, significance_clusters
+from nlgbench.analysis.correlation.intervals import interval_of_systems
 from nlgbench.datasets.published import load_claims, load_lists, load_printed
 from nlgbench.evaluators.discriminators import discriminator_accuracy
 from nlgbench.evaluators.names import label, labelled
@@ -120,22 +121,13 @@ def generators(number: int) -> pd.DataFrame:
 def correlation(statistic: str, x: pd.Series, y: pd.Series) -> dict[str, float]:
     """Correlate two scores of the same generators: value, ci_low, ci_high, p, n.
 
-    The interval is Fisher's z with the standard error of Bonett and Wright (2000),
-    doi:10.1007/BF02294183: 1 / sqrt(n - 3) for Pearson, sqrt((1 + r^2 / 2) / (n - 3)) for
-    Spearman, sqrt(.437 / (n - 4)) for Kendall. It treats the generators as drawn from a
-    population of generators, and leaves out that an accuracy is itself an estimate.
+    The interval treats the generators as drawn from a population of generators (normal, or of which
+    ranks are the same), and leaves out that an accuracy is itself an estimate.
     """
     found = STATISTICS[statistic](x, y)
     value, n = float(found.statistic), len(x)
-    error = {
-        "pearson": 1 / sqrt(n - 3),
-        "spearman": sqrt((1 + value**2 / 2) / (n - 3)),
-        "kendall": sqrt(0.437 / (n - 4)),
-    }[statistic]
-    low = high = nan
-    if 1 - abs(value) > 1e-12:  # a perfect coefficient has no interval: z is infinite
-        half = norm.ppf(0.975) * error
-        low, high = tanh(atanh(value) - half), tanh(atanh(value) + half)
+    name = "kendall_b" if statistic == "kendall" else statistic
+    low, high = interval_of_systems(name, value, n, 0.95)[:2]
     return {"value": value, "ci_low": low, "ci_high": high, "p": float(found.pvalue), "n": n}
 
 
@@ -800,7 +792,7 @@ def answers(
                 f"{PAPER}/table11/" + rows["row"] + "/" + rows["dimension"] + "_" + rows["short"],
                 variant=rows["evaluator"] + ", TF-IDF references",
                 reason="Other references: the authors' sent2vec neighbors were not released. The "
-                "BLEU order is not printed. Interval: generators as a sample (Fisher's z).",
+                "BLEU order is not printed. Interval: generators as a sample.",
                 comparable=False,
             )
         )
@@ -812,7 +804,7 @@ def answers(
         there = directions[directions["evaluator"].isin(list(DIRECTIONS))]
         why = there["evaluator"] + ", 95% interval over generators, " + there["n"].astype(str)
         ids = f"{PAPER}/direction/" + there["evaluator"].map(DIRECTIONS)
-        parts.append(claim_rows(there, ids, reason=why + " as a sample (Fisher's z)."))
+        parts.append(claim_rows(there, ids, reason=why + " as a sample."))
     if partial is not None:
         why = "Pearson with H1 over " + partial["n"].astype(str) + " generators, Self-BLEU held "
         why = why + "constant; Fisher's z. " + partial["reason"]

@@ -17,7 +17,7 @@ from scipy.stats import norm, rankdata
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
-from nlgbench.analysis.correlation.intervals import fisher_interval
+from nlgbench.analysis.correlation.intervals import interval_of_systems
 from nlgbench.analysis.correlation.meta_evaluation import (
     GRANULARITIES,
     PLAIN,
@@ -810,7 +810,7 @@ def partial_correlations(
             if n > 3 and left > 1e-12:
                 # Beyond 1 is rounding only.
                 estimate = float(np.clip((xy - xg * yg) / np.sqrt(left), -1, 1))
-            interval = fisher_interval("pearson", estimate, n, confidence, n_given=1)
+            interval = interval_of_systems("pearson", estimate, n, confidence, n_given=1)
             rows.append(
                 {
                     "evaluator": evaluator,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -127,32 +128,103 @@ def _over_clusters(found: Expectations, at: int, confidence: float) -> Interval:
 def _over_systems(
     found: Expectations, at: int, name: str, estimate: float, confidence: float
 ) -> Interval:
-    """Take systems as a sample: jackknifed z of Pearson's r, closed forms for ranks."""
+    """Take systems as a sample: jackknifed z of Pearson's r, an inverted test for ranks."""
     n = len(found.y)
-    scaled = 2 * estimate - 1 if name in ACCURACIES else estimate
     if n < 5:
         return _none(f"{n} systems: an interval over systems needs five")
-    if abs(scaled) > 1 - 1e-12:
+    if name != "pearson":
+        return _of_ranks(name, estimate, n, confidence)
+    if abs(estimate) > 1 - 1e-12:
         return _none("perfect agreement: how it varies over systems cannot be seen")
-    tail = 0.5 + confidence / 2
-    if name == "pearson":
-        rest = ~np.eye(n, dtype=bool)
-        x, y = (np.stack([one[keep] for keep in rest]) for one in (found.x[at], found.y))
-        without = coefficients(x, y, statistics=["pearson"])["pearson"]
-        with np.errstate(divide="ignore"):
-            error = float(jackknife_error(np.arctanh(without), np.zeros(n, dtype=np.int64)))
-        method, half = "jackknife of z", student.ppf(tail, n - 2) * error
-    elif name == "spearman":
-        method = "Bonett and Wright"
-        half = norm.ppf(tail) * np.sqrt((1 + scaled**2 / 2) / (n - 3))
-    else:
-        method, half = "Fieller, t", student.ppf(tail, n - 2) * np.sqrt(0.437 / (n - 4))
+    rest = ~np.eye(n, dtype=bool)
+    x, y = (np.stack([one[keep] for keep in rest]) for one in (found.x[at], found.y))
+    without = coefficients(x, y, statistics=["pearson"])["pearson"]
+    with np.errstate(divide="ignore"):
+        error = float(jackknife_error(np.arctanh(without), np.zeros(n, dtype=np.int64)))
+    half = student.ppf(0.5 + confidence / 2, n - 2) * error
     if not np.isfinite(half):
         return _none("without one system agreement is perfect or undefined")
-    low, high = np.tanh(np.arctanh(scaled) + np.array([-half, half]))
-    if name in ACCURACIES:
+    low, high = np.tanh(np.arctanh(estimate) + np.array([-half, half]))
+    return Interval(float(low), float(high), "jackknife of z")
+
+
+#: Fisher's z of the populations, and the samples of each, in which a rank correlation is looked up.
+_POPULATIONS, _N_DRAWN = np.linspace(0, 7, 71), 4_000
+#: Systems of which samples are drawn; what is known of these is scaled to more.
+_MOST_DRAWN = 30
+
+
+def _of_ranks(name: str, estimate: float, n: int, confidence: float) -> Interval:
+    """Hold the bivariate normal populations that give neither more nor less, by mid-p.
+
+    Ranks are those of any population whose variables are monotone functions of such two. Ends are
+    the population's value of the statistic; perfect agreement has an interval, too.
+    """
+    scaled = 2 * estimate - 1 if name in ACCURACIES else estimate
+    name = name if name == "spearman" else "kendall_b"  # kendall_c is that without ties
+    drawn = _drawn_ranks(name, min(n, _MOST_DRAWN))
+    # A population of correlation -r gives -t as often as that of r gives t.
+    above = 1 - _share_below(drawn, name, n, -scaled)[:0:-1]
+    below = np.concatenate([above, _share_below(drawn, name, n, scaled)])
+    z = np.concatenate([-_POPULATIONS[:0:-1], _POPULATIONS])
+    # Normal quantiles of the shares are about linear in z between populations.
+    rising = norm.isf(np.clip(np.minimum.accumulate(below), 0.1 / _N_DRAWN, 1 - 0.1 / _N_DRAWN))
+    ends = norm.isf([(1 + confidence) / 2, (1 - confidence) / 2])
+    r = np.tanh(np.interp(ends, rising, z, left=-np.inf, right=np.inf))
+    low, high = 6 / np.pi * np.arcsin(r / 2) if name == "spearman" else 2 / np.pi * np.arcsin(r)
+    if scaled != estimate:
         low, high = (low + 1) / 2, (high + 1) / 2
-    return Interval(float(low), float(high), method)
+    return Interval(float(low), float(high), "normal populations, mid-p")
+
+
+@cache
+def _drawn_ranks(name: str, n: int) -> Floats:
+    """Draw a rank correlation of n systems from each population; those of each are sorted."""
+    rng = np.random.default_rng(0)
+    x, own = rng.standard_normal((2, _N_DRAWN, n))
+    x = np.sort(x, axis=1)  # the order of systems is nothing
+    drawn = []
+    for r in np.tanh(_POPULATIONS):
+        y = r * x + np.sqrt(1 - r**2) * own
+        if name == "spearman":
+            apart = y.argsort(axis=1).argsort(axis=1) - np.arange(n)
+            drawn.append(1 - 6 * (apart**2).sum(axis=1) / (n * (n**2 - 1)))
+        else:
+            after = sum((y[:, lag:] > y[:, :-lag]).sum(axis=1) for lag in range(1, n))
+            drawn.append(4 * after / (n * (n - 1)) - 1)
+    return np.sort(drawn, axis=1)
+
+
+def _share_below(drawn: Floats, name: str, n: int, value: float) -> Floats:
+    """Say for each population how many samples of n systems are below, and half of those at, it."""
+    ends = np.broadcast_to(value, len(drawn))
+    if n > _MOST_DRAWN:
+        ends = _as_of_fewer(name, n, value)
+    count = [
+        row.searchsorted(end - 1e-9) + row.searchsorted(end + 1e-9, "right")
+        for row, end in zip(drawn, ends, strict=True)
+    ]
+    return np.array(count) / (2 * drawn.shape[1])
+
+
+def _as_of_fewer(name: str, n: int, value: float) -> Floats:
+    """Find what deviates as far, of `_MOST_DRAWN` systems, as a value of n does.
+
+    Kendall's tau by its exact variance (Esscher 1924), Spearman's rho, whose expectation is Moran's
+    (1948), by the root of n on the scale of Fisher's z.
+    """
+    r = np.tanh(_POPULATIONS)
+    whole, half = np.arcsin(r) / np.pi, np.arcsin(r / 2) / np.pi
+    if name == "kendall_b":
+        deviations = [
+            np.sqrt((1 - 4 * whole**2 + 2 * (m - 2) * (1 / 9 - 4 * half**2)) / (m * (m - 1)))
+            for m in (_MOST_DRAWN, n)
+        ]
+        return 2 * whole + (value - 2 * whole) * deviations[0] / deviations[1]
+    expected = [np.arctanh(6 * (whole + (m - 2) * half) / (m + 1)) for m in (_MOST_DRAWN, n)]
+    with np.errstate(divide="ignore"):
+        away = np.arctanh(value) - expected[1]
+    return np.tanh(expected[0] + away * np.sqrt(n / _MOST_DRAWN))
 
 
 def _disattenuated(found: Expectations, at: int, name: str, raw: Interval) -> Interval:
@@ -259,11 +331,15 @@ def doubts(interval: Interval, n_clusters: int, n_systems: int, resample: str) -
     return ""
 
 
-def fisher_interval(
+def interval_of_systems(
     name: str, estimate: float, n: int, confidence: float, *, n_given: int = 0
 ) -> Interval:
-    """Put an interval over systems around a (partial) correlation, on the scale of Fisher's z."""
-    few = (4 if name == "kendall_b" else 3) + n_given
+    """Put an interval over systems around a (partial) correlation of which nothing else is known.
+
+    Pearson's by the normal theory of Fisher's z; a rank correlation as over systems' means.
+    """
+    is_pearson = name == "pearson"
+    few = 3 + n_given if is_pearson else 4
     if n < 2 + 2 * n_given:
         return _none(f"undefined: {n} systems have all scores")
     if not np.isfinite(estimate):
@@ -273,11 +349,11 @@ def fisher_interval(
         return _none("no closed form: resample outputs with correlate")
     if n <= few:
         return _none(f"{n} systems: an interval needs at least {few + 1}")
+    if not is_pearson:
+        return _of_ranks(name, estimate, n, confidence)
     if 1 - abs(estimate) < 1e-12:
         return _none("perfect correlation: the standard error of z is undefined")
-    # Normal data; Bonett and Wright (2000); Fieller, Hartley and Pearson (1957, without ties).
-    variance = {"pearson": 1.0, "spearman": 1 + estimate**2 / 2, "kendall_b": 0.437}[name]
-    half = norm.ppf(0.5 + confidence / 2) * np.sqrt(variance / (n - few))
+    half = norm.ppf(0.5 + confidence / 2) / np.sqrt(n - few)
     low, high = np.tanh(np.arctanh(estimate) + np.array([-half, half]))
     return Interval(float(low), float(high), "Fisher's z")
 

@@ -33,7 +33,7 @@ from nlgbench.analysis.correlation.intervals import (
     Interval,
     doubts,
     expectations,
-    fisher_interval,
+    interval_of_systems,
     jackknife_intervals,
     p_value,
     system_intervals,
@@ -162,8 +162,9 @@ def correlate(
       Ranks: quantiles of the statistic of expectations drawn from their posterior, for systems
       that are a sample of a bivariate normal population with nothing known of it.
     - ``"systems"``, Pearson: jackknife over systems of Fisher's z, t with n - 2 degrees of freedom.
-      Spearman: Bonett and Wright (2000, doi:10.1007/BF02294183). Kendall and pairwise accuracy:
-      Fieller, Hartley and Pearson's variance (1957, doi:10.1093/biomet/44.3-4.470), with t.
+      Ranks and pairwise accuracy: the bivariate normal populations (or monotone functions of such)
+      in which samples of so many systems give the estimate, or more, or less, often enough; half of
+      those that give the very same count. The shares are simulated, with a fixed seed.
     - ``"both"``: the interval over systems, its ends taken off the noise as r_d is (ranks by way of
       the r that a normal population with theirs has).
     - Tie calibration and soft accuracy: plain percentiles of a bootstrap.
@@ -171,11 +172,10 @@ def correlate(
     No interval where the reliability of the mean scores or judgments is below .5.
 
     **Systems' scores alone** (`against`, or an evaluator that scores systems). Intervals take the
-    systems as a sample, which they seldom are, and their scores as exact: on Fisher's z scale the
-    standard error is ``1 / sqrt(n - 3)`` (Pearson), ``sqrt((1 + r^2 / 2) / (n - 3))`` (Spearman),
-    ``sqrt(.437 / (n - 4))`` (tau-b, without ties); others have none. p is SciPy's, as papers print
-    it: t for Pearson and Spearman; for Kendall exact up to 33 systems without ties, otherwise
-    normal.
+    systems as a sample, which they seldom are, and their scores as exact: Pearson's by Fisher's z,
+    of standard error ``1 / sqrt(n - 3)``; ranks as above; other statistics have none. p is SciPy's,
+    as papers print it: t for Pearson and Spearman; for Kendall exact up to 33 systems without ties,
+    otherwise normal.
 
     **Outputs, items.** Delete-one jackknife over clusters (in at most 1,000 random groups), over
     systems, or the sum of both variances, with Student's t; over outputs on Fisher's z.
@@ -1045,7 +1045,7 @@ def systems_alone(
                 if len(x) > 1 and name in PLAIN:
                     estimate = float(coefficients(x, y, statistics=[name])[name])
                 p, method = _p_of_systems(x, y, name, estimate, asked.n_resamples, rng)
-                interval = fisher_interval(name, estimate, len(x), asked.confidence)
+                interval = interval_of_systems(name, estimate, len(x), asked.confidence)
                 if name not in PLAIN:
                     interval = interval._replace(reason="needs scores and judgments of outputs")
                 elif asked.resample is None:

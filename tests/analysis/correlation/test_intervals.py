@@ -1,4 +1,5 @@
 import sys
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,12 @@ from scipy import stats
 from small_study import made, study
 
 from nlgbench.analysis.correlation import correlate
-from nlgbench.analysis.correlation.intervals import drawn_expectations, expectations
+from nlgbench.analysis.correlation.coefficients import coefficients
+from nlgbench.analysis.correlation.intervals import (
+    drawn_expectations,
+    expectations,
+    interval_of_systems,
+)
 from nlgbench.analysis.correlation.meta_evaluation import Sample, cluster_sums
 
 sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
@@ -258,10 +264,55 @@ def test_perfect_agreement_says_nothing_of_other_systems():
     outputs, scores, judgments = study(n_systems=12, n_evaluators=1)
     own = outputs["output_id"].map(judgments.groupby("output_id")["value"].mean())
     found = marks(
-        outputs, scores.assign(score=own), judgments, resample="systems", statistics=["kendall_b"]
+        outputs, scores.assign(score=own), judgments, resample="systems", statistics=["pearson"]
     )
     assert found["estimate"].eq(1).all()
     assert found["reason"].str.startswith("perfect agreement").all()
+
+
+def population_of(name, r):
+    """The rank correlation of a bivariate normal population (Kruskal 1958)."""
+    return 6 / np.pi * np.arcsin(r / 2) if name == "spearman" else 2 / np.pi * np.arcsin(r)
+
+
+@pytest.mark.parametrize("name", ["spearman", "kendall_b"])
+def test_an_interval_of_ranks_leaves_out_independence_where_an_exact_test_does(name):
+    # All orders of six systems, under independence: mid-p of each value that there is.
+    orders = np.array(list(permutations(range(6))))
+    if name == "spearman":
+        values = 1 - 6 * ((orders - np.arange(6)) ** 2).sum(axis=1) / (6 * 35)
+    else:
+        first, second = np.triu_indices(6, 1)
+        values = (2.0 * (orders[:, second] > orders[:, first]) - 1).mean(axis=1)
+    values = values.round(9)
+    for value in np.unique(values):
+        mid_p = (values > value).mean() + (values == value).mean() / 2
+        found = interval_of_systems(name, value, 6, 0.9)
+        if abs(mid_p - 0.05) > 0.01:  # three standard errors of 4,000 draws
+            assert (found.low > 0) == (mid_p < 0.05)
+        assert found.low - 1e-9 <= value <= found.high + 1e-9
+        mirrored = interval_of_systems(name, -value, 6, 0.9)
+        assert (-mirrored.high, -mirrored.low) == pytest.approx(found[:2], abs=0.02)
+
+
+@pytest.mark.parametrize(("n", "r"), [(6, 0.8), (12, 0.98), (24, 0.5), (60, 0.98)])
+def test_intervals_of_ranks_hold_in_small_samples_and_large(n, r):
+    rng = np.random.default_rng(1)
+    x, own = rng.normal(size=(2, 300, n))
+    y = np.exp(r * x + np.sqrt(1 - r**2) * own)  # ranks do not see skew
+    for name in ("spearman", "kendall_b"):
+        estimates = coefficients(x, y, statistics=[name])[name]
+        ends = np.array([interval_of_systems(name, one, n, 0.95)[:2] for one in estimates])
+        held = (ends[:, 0] <= population_of(name, r)) & (population_of(name, r) <= ends[:, 1])
+        # Three standard errors of a share of .95 of 300 are .038; few systems give few values.
+        assert 0.912 <= held.mean() <= (0.99 if n > 10 else 1)
+
+
+def test_perfect_agreement_of_ranks_bounds_what_may_be():
+    low = [interval_of_systems("kendall_b", 1.0, n, 0.95).low for n in (5, 12, 24)]
+    assert low == sorted(low) and 0.3 < low[0] < 0.5 and low[1] > 0.9
+    assert interval_of_systems("kendall_b", 1.0, 12, 0.95).high == 1
+    assert interval_of_systems("spearman", -1.0, 12, 0.95).low == -1
 
 
 def test_a_rank_estimate_outside_its_interval_is_marked():
