@@ -451,8 +451,9 @@ NAMED = (
     ("bleu_4@coco", "cider_d"),
 )
 
-#: Models whose hyper-parameters are searched for at full effort.
-SEARCHED = ("svm", "naive_bayes", "logistic_regression")
+#: Models whose hyper-parameters are searched for at full effort, and those that run there alone.
+_SEARCHED = ("svm", "naive_bayes", "logistic_regression")
+_DEEP = ("lstm", "cnn", "cnn_lstm")
 
 _RATES = {"all": "accuracy", "real": "true_positive_rate", "fake": "true_negative_rate"}
 _SHORT = {"svm": "svm", "naive_bayes": "nb", "random_forest": "rf", "xgboost": "xgboost"}
@@ -665,12 +666,26 @@ def judges_among_themselves(accuracy: pd.DataFrame) -> pd.DataFrame:
 
 def judge_names(study: Study, *, full: bool) -> list[str]:
     """Name the discriminators that can be had here: trained on source and majority, and alone."""
-    models = [*SEARCHED]
+    models = [*_SEARCHED]
     if study.source == "released" or full:
         models += ["random_forest"] + ["xgboost"] * bool(find_spec("xgboost"))
-    models += ["lstm", "cnn", "cnn_lstm"] * (full and bool(find_spec("torch")))
+    models += [*_DEEP] * (full and bool(find_spec("torch")))
     names = [f"{model}_meta@{on}" for on in ("natural", "majority") for model in models]
     return [*names, "svm_individual@natural"]
+
+
+def full_options(names: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Ask for ten draws of hyper-parameters where there are any, and for five folds of deep ones.
+
+    Ten folds of the deep ones alone take half an hour on one core.
+    """
+    options = {}
+    for name in names:
+        if name.startswith(_SEARCHED):
+            options[name] = {"search": 10}
+        elif name.startswith(_DEEP):
+            options[name] = {"n_folds": 5}
+    return options | {one: options[one.split("/")[0]] for one in errors_of(list(options))}
 
 
 def errors_of(names: Sequence[str]) -> list[str]:

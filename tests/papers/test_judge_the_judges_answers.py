@@ -176,3 +176,9 @@ def test_judges_that_take_minutes_are_asked_for_at_full_effort_alone(data):
     quick, full = (paper.judge_names(data, full=full) for full in (False, True))
     assert set(quick) < set(full) and "svm_individual@natural" in quick
     assert not any("forest" in name for name in quick)
+    options = paper.full_options(full)
+    assert options["svm_meta@majority"] == options["svm_meta@majority/natural"] == {"search": 10}
+    deep = {name.split("/")[0] for name, given in options.items() if given == {"n_folds": 5}}
+    assert deep == set(full) - set(quick) - {
+        name for name in full if "rest" in name or "xg" in name
+    }
