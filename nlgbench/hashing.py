@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.metadata
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -29,26 +29,48 @@ def file_hash(path: Path) -> str:
 def folder_hash(folder: Path, pattern: str) -> str:
     """Hash the files of a folder that fit a pattern (`pathlib.Path.glob`), with their names."""
     whole = hashlib.sha256()
-    for path in sorted(folder.glob(pattern)):
+    for path in sorted(path for path in folder.glob(pattern) if path.is_file()):
         whole.update(f"{path.relative_to(folder).as_posix()}\0{file_hash(path)}\n".encode())
     return whole.hexdigest()
 
 
-def dependencies_hash() -> str:
-    """Hash the lock of a checkout, or the installed versions where there is none."""
-    lock = Path(__file__).parent.parent / "lock" / "requirements.txt"
-    if lock.is_file():
-        return file_hash(lock)
-    return hashlib.sha256(canonical_json(dependency_versions())).hexdigest()
+def content_hash(path: Path) -> str:
+    """Hash a file, or the files of a folder with their names."""
+    return file_hash(path) if path.is_file() else folder_hash(path, "**/*")
 
 
-def dependency_versions() -> dict[str, str]:
-    """Look up the installed versions of what nlgbench requires, extras aside."""
-    versions = {}
-    for requirement in importlib.metadata.requires("nlgbench") or []:
-        if "extra ==" in requirement:
+@functools.cache
+def installed_versions() -> dict[str, str]:
+    """Look up the versions of all that nlgbench needs, directly or not, and of its extras.
+
+    What tests and building alone need is left out; so are extras that are not installed.
+    """
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    packages = importlib.metadata
+    extras = packages.metadata("nlgbench").get_all("Provides-Extra") or []
+    waiting = [("nlgbench", frozenset({"", *extras} - {"dev"}))]
+    versions: dict[str, str] = {}
+    done = set()
+    while waiting:
+        name, asked = one = waiting.pop()
+        if one in done:
             continue
-        match = re.match(r"[A-Za-z0-9._-]+", requirement)
-        if match:
-            versions[match.group()] = importlib.metadata.version(match.group())
-    return versions
+        done.add(one)
+        try:
+            found = packages.distribution(name)
+        except packages.PackageNotFoundError:
+            continue
+        versions[name] = found.version
+        for text in found.requires or []:
+            needed = Requirement(text)
+            marker = needed.marker
+            if marker is None or any(marker.evaluate({"extra": extra}) for extra in asked):
+                waiting.append((canonicalize_name(needed.name), frozenset({"", *needed.extras})))
+    return dict(sorted(versions.items()))
+
+
+def dependencies_hash() -> str:
+    """Hash the versions of what is installed."""
+    return hashlib.sha256(canonical_json(installed_versions())).hexdigest()

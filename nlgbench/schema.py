@@ -299,6 +299,7 @@ def read(path: str | os.PathLike, table: str) -> pd.DataFrame:
     """Read a table from CSV and check it: an id ``001`` stays ``001``, a text ``NA`` a text."""
     _known(table)
     frame, lines = csv_files.parse(Path(path))
+    files.note_read(Path(path))
     return check(frame, table, source=path, lines=lines)
 
 

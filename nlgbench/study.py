@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, schema
+from nlgbench import csv_files, files, schema
 from nlgbench.csv_files import TableError
 from nlgbench.names import did_you_mean, known
 
@@ -556,6 +556,7 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
             f"{place / stray[0]}.csv is no table of a study.{did_you_mean(stray[0], TABLES)} There "
             f"are: {', '.join(TABLES)}. Rename it, or move it elsewhere."
         )
+    files.note_read(place)
     about = _about(place)
     settings = dict(about.get("settings", {}))
     read: dict[str, Any] = {}

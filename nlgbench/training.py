@@ -185,6 +185,7 @@ def load(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict[str, An
         raise ValueError(f"{path} is no whole safetensors file ({error}): {way}.") from error
     if _MARK not in written:
         raise ValueError(f"{path} was not saved by nlgbench: give another path.")
+    files.note_read(Path(path))
     if written.get("digest") != digest(state):
         raise ValueError(f"{path}: its values are not those that were saved: {way}.")
     return state, json.loads(written[_MARK])

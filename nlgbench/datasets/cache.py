@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from nlgbench.datasets import registry
 from nlgbench.datasets.registry import ReleasedFile
+from nlgbench.files import note_read
 from nlgbench.hashing import file_hash
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def _verified(file: ReleasedFile) -> Path:
             f"({place.stat().st_size:,} bytes; cut off, or changed). Nothing was read from it. "
             f"{_way_out(file)}"
         )
+    note_read(place)
     return place
 
 

@@ -6,23 +6,31 @@ import importlib
 import logging
 import os
 import re
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from nlgbench.datasets import cache
 from nlgbench.runner import identity, runs
+from nlgbench.runner.kernels import LOG, Kernels, interruptible
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
 from nlgbench.runner.plan import Outcome, Plan, SourceWish, plan
 from nlgbench.runner.progress import Progress
 
+#: Seconds that runs have to notice that their kernel was killed.
+_PATIENCE = 8.0
+
 
 def execute(
-    plan: Plan, out: Path, *, timeout: float | None, on_cell: Callable[[], None] = lambda: None
+    plan: Plan,
+    out: Path,
+    *,
+    timeout: float | None,
+    kernels: Kernels,
+    on_cell: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Run one notebook in its own kernel, and put the result in its place."""
     import papermill
@@ -30,8 +38,8 @@ def execute(
     from traitlets.config import Config
 
     began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
-    # Its own inspection of parameters does not know `int | None`; ours has checked them.
-    logging.getLogger("papermill").setLevel(logging.ERROR)
+    # It does not know `int | None`, and logs deaths of kernels that we explain.
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)
     options: dict[str, Any] = {"on_cell_start": lambda cell, cell_index: on_cell()}
     # The kernel listens on loopback, where other users of the machine could listen too.
     options["config"] = Config({"KernelManager": {"transport_encryption": "auto"}})
@@ -40,6 +48,7 @@ def execute(
         options["timeout_func"] = lambda cell: max(0.1, deadline - time.monotonic())
     failed = out / f"{plan.place}.failed"
     partial = runs.partial_dir(out, plan.place, plan.digest)
+    options["kernel_manager_class"], groups = kernels.manager(partial)
     try:
         papermill.execute_notebook(
             str(plan.path),
@@ -50,7 +59,10 @@ def execute(
             cwd=str(plan.path.parent),  # as in Jupyter
             **options,
         )
+        for group in groups:
+            kernels.end(group)
         _release(partial / "notebook.ipynb")
+        (partial / LOG).unlink(missing_ok=True)
         runs.write_manifest(
             partial,
             {
@@ -61,6 +73,9 @@ def execute(
                 "source": plan.source,
                 "parameters": plan.parameters,
                 "data": plan.data,
+                "parts": plan.parts,
+                "prose": plan.prose,
+                "read": runs.take_read(partial),
                 "seed": plan.parameters.get("seed"),
                 "started": started,
                 "seconds": round(time.monotonic() - began, 2),
@@ -68,16 +83,29 @@ def execute(
             },
         )
         runs.promote(partial, out / plan.place)
-        shutil.rmtree(failed, ignore_errors=True)
+        runs.remove(failed)
     except Exception as error:
+        if kernels.stopped:
+            runs.remove(partial)
+            return Outcome(plan, "failed", time.monotonic() - began, "interrupted")
         message = _explain(error, timeout, failed)
-        shutil.rmtree(failed, ignore_errors=True)
+        runs.remove(failed)
         (partial / runs.FAILED).touch()
         partial.rename(failed)
         return Outcome(plan, "failed", time.monotonic() - began, message)
     finally:
+        for group in groups:
+            kernels.end(group)
         ensure_event_loop().close()  # nbclient opens one for each thread and leaves it
     return Outcome(plan, "done", time.monotonic() - began)
+
+
+def _of_prose(out: Path, plan: Plan) -> str:
+    """Say of a result that is there if the text beside the code has changed since."""
+    former = runs.read_manifest(out / plan.place) or {}
+    if former.get("prose", plan.prose) == plan.prose:
+        return ""
+    return "its text was changed, which the stored notebook does not show"
 
 
 def _release(path: Path) -> None:
@@ -125,9 +153,13 @@ def run(
     jobs: int = 1,
     timeout: float | None = None,
     force: bool = False,
+    dry_run: bool = False,
     say: Callable[[str], None] = print,
 ) -> list[Outcome]:
-    """Run notebooks; skip those whose result is there; let none stop the others."""
+    """Run notebooks; skip those whose result is there; let none stop the others.
+
+    With `dry_run`, only say what would run, and why.
+    """
     out = out.absolute()
     if cache.read_only():  # kernels work in their notebook's folder, and a path may be relative
         os.environ["NLGBENCH_DATA"] = str(cache.cache_dir().absolute())
@@ -142,31 +174,45 @@ def run(
     plans = [
         plan(notebook, given, source=source, effort=effort, around=around) for notebook in notebooks
     ]
+    if dry_run:
+        for each in plans:
+            why = "--force" if force else runs.why_anew(out / each.place, each.parts)
+            would = f"would run ({why})" if why else "unchanged, would be skipped"
+            say(f"{each.place}: {would}")
+        return []
     # Two threads that import one package for the first time can lock each other out of it.
     for package in ("papermill", "pandera.pandas") if jobs > 1 else ():
         importlib.import_module(package)
-    with runs.writing(out):
+    with interruptible(), runs.writing(out):
         runs.recover(out)
         runs.check_place(out, [plan.place for plan in plans])
-        with Progress(say) as progress:
+        with Kernels() as kernels, Progress(say) as progress:
 
             def one(plan: Plan) -> Outcome:
-                finished = runs.read_manifest(out / plan.place)
-                if not force and finished is not None and finished["digest"] == plan.digest:
-                    outcome = Outcome(plan, "skipped", 0.0)
+                why = "--force" if force else runs.why_anew(out / plan.place, plan.parts)
+                if not why:
+                    outcome = Outcome(plan, "skipped", 0.0, _of_prose(out, plan))
                 else:
-                    progress.start(plan)
+                    progress.start(plan, why)
                     outcome = execute(
-                        plan, out, timeout=timeout, on_cell=lambda: progress.cell(plan)
+                        plan,
+                        out,
+                        timeout=timeout,
+                        kernels=kernels,
+                        on_cell=lambda: progress.cell(plan),
                     )
-                progress.end(outcome)
+                if not kernels.stopped:
+                    progress.end(outcome)
                 return outcome
 
             pool = ThreadPoolExecutor(max(1, jobs))
+            asked = [pool.submit(one, plan) for plan in plans]
             try:
-                outcomes = list(pool.map(one, plans))
-            finally:  # when interrupted, what is finished is gathered and nothing is waited for
+                outcomes = [future.result() for future in asked]
+            finally:  # when interrupted, kernels end at once, and what is finished is gathered
                 pool.shutdown(wait=False, cancel_futures=True)
+                kernels.stop()
+                wait(asked, timeout=_PATIENCE)
                 for claim_id in runs.gather(out):
                     say(f"two notebooks record {claim_id!r}; the first one's value is kept")
     return outcomes

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import platform
+import shutil
+import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +16,8 @@ from nlgbench.datasets.published import published_dir
 from nlgbench.hashing import canonical_json, dependencies_hash, folder_hash
 
 _PACKAGE = Path(nlgbench.__file__).parent
+#: Sums over more threads have another order, and other last digits.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
 def short(text: str) -> str:
@@ -20,21 +26,51 @@ def short(text: str) -> str:
 
 
 def surroundings() -> dict[str, str]:
-    """Hash what every notebook depends on: the package, the published numbers, the lock."""
+    """Hash what every notebook depends on: package, published numbers, what is installed, where."""
     return {
         "package": folder_hash(_PACKAGE, "**/*.py"),
-        "published": folder_hash(published_dir(), "*.csv"),
-        "dependencies": dependencies_hash(),
+        "published numbers": folder_hash(published_dir(), "*.csv"),
+        "installed packages": dependencies_hash(),
+        "platform": canonical_json(platform_of()).decode(),
     }
 
 
-def digest(
+def platform_of() -> dict[str, Any]:
+    """Say what else can move a result: interpreter, machine, threads, and Java for METEOR."""
+    return {
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "threads": {name: os.environ[name] for name in _THREADS if os.environ.get(name)},
+        "java": shutil.which("java") is not None,
+    }
+
+
+def commit() -> str:
+    """Name the commit of a checkout, with a plus where files differ from it; else nothing."""
+    if not (_PACKAGE.parent / ".git").exists():
+        return ""
+    git = ["git", "-C", str(_PACKAGE.parent)]
+    try:
+        found = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True)
+        changed = subprocess.run([*git, "status", "--porcelain", "-uno"], capture_output=True)
+    except OSError:
+        return ""
+    return found.stdout.strip() + "+" * bool(changed.stdout)
+
+
+def parts(
     cells: Iterable[str],
     parameters: Mapping[str, Any],
     data: Mapping[str, str],
     around: Mapping[str, str],
-) -> str:
-    """Name a run by everything that can change its result."""
+) -> dict[str, str]:
+    """Hash everything that can change a run's result, part by part."""
     named = {name: value for name, value in parameters.items() if name != "output_dir"}
-    whole = {"cells": list(cells), "parameters": named, "data": dict(data), **around}
-    return hashlib.sha256(canonical_json(whole)).hexdigest()
+    own = {"code": list(cells), "parameters": named, "data": dict(data)}
+    hashed = {name: hashlib.sha256(canonical_json(one)).hexdigest() for name, one in own.items()}
+    return {**hashed, **around}
+
+
+def digest(of: Mapping[str, str]) -> str:
+    """Name a run by its parts."""
+    return hashlib.sha256(canonical_json(dict(of))).hexdigest()

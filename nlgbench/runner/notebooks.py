@@ -55,6 +55,11 @@ class Notebook:
         """Source of the code cells, in order."""
         return [cell.source for cell in self.node.cells if cell.cell_type == "code"]
 
+    @property
+    def prose(self) -> str:
+        """What stands beside the code."""
+        return "\0".join(cell.source for cell in self.node.cells if cell.cell_type != "code")
+
 
 def read_notebook(path: Path) -> Notebook:
     """Read a notebook with its parameters and the names of its data."""

@@ -8,13 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 from nlgbench.datasets import cache, registry
-from nlgbench.hashing import file_hash
+from nlgbench.hashing import content_hash, file_hash
 from nlgbench.names import did_you_mean
 from nlgbench.runner import identity
 from nlgbench.runner.notebooks import Notebook
 from nlgbench.runner.parameters import ParameterError, resolve
+
+#: Parameters of which the newest run replaces the former, and what is in the name already.
+_BY_THEMSELVES = ("source", "effort", "study", "output_dir")
 
 SourceWish = Literal["auto", "released", "simulated"]
 
@@ -28,10 +32,12 @@ class Plan:
     parameters: dict[str, Any]  # resolved, without output_dir
     source: str  # released, simulated or study; empty where the notebook has no such parameter
     data: dict[str, str]  # name -> SHA-256 of the data files that it reads
+    parts: dict[str, str]  # hashes of all that can change the result
     digest: str
+    prose: str  # hash of the text beside the code
     n_cells: int  # of code, for the progress bar
     note: str  # what the user should know about the choice of source
-    place: str  # folder of the result: the notebook's name, with that of one's own study behind it
+    place: str  # folder of the result: the notebook's name, and what is not as by default
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ def plan(
     if "effort" in notebook.parameters:
         wanted["effort"] = effort
     resolve(notebook.parameters, wanted, where=notebook.name)
-    chosen, note, place, data = "", "", notebook.name, {}
+    chosen, note, varied, data = "", "", {}, {}
     folder = wanted.get("study") if "study" in notebook.parameters else None
     if folder is not None:
         if source != "auto":
@@ -80,7 +86,7 @@ def plan(
             if path.is_file()
         }
         safe = re.sub(r"[^A-Za-z0-9._-]", "_", home.name)[:40]  # in file names everywhere
-        place = f"{notebook.name}@study={safe}-{identity.short(str(home))}"
+        varied = {"study": f"{safe}-{identity.short(str(home))}"}
     elif "source" in notebook.parameters:
         chosen, note = _choose_source(notebook, source)
         wanted["source"] = chosen
@@ -90,9 +96,35 @@ def plan(
         cached = cache.cache_dir()
         names = [file.name for name in notebook.datasets for file in registry.files(name)]
         data = {name: file_hash(cached / name) for name in names}
-    digest = identity.digest(notebook.code, values, data, around)
-    about = (notebook.name, notebook.path, values, chosen, data, digest, len(notebook.code))
-    return Plan(*about, note, place)
+    for name, parameter in notebook.parameters.items():
+        if name in values and name not in _BY_THEMSELVES and values[name] != parameter.default:
+            varied[name] = values[name]
+    data |= _paths_given(notebook, values)
+    parts = identity.parts(notebook.code, values, data, around)
+    about = (notebook.name, notebook.path, values, chosen, data, parts, identity.digest(parts))
+    prose, place = identity.short(notebook.prose), _place(notebook.name, varied)
+    return Plan(*about, prose, len(notebook.code), note, place)
+
+
+def _place(notebook: str, varied: Mapping[str, Any]) -> str:
+    """Name the folder of a result: what its parameters are, where these are not the defaults."""
+    shown = ",".join(f"{name}={quote(str(varied[name]), safe='=')}" for name in sorted(varied))
+    if len(shown) > 80:
+        shown = f"{shown[:73]}-{identity.short(shown)}"
+    return f"{notebook}@{shown}" if shown else notebook
+
+
+def _paths_given(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, str]:
+    """Hash the files and folders that parameters name, as the notebook's kernel finds them."""
+    found = {}
+    for name, value in values.items():
+        if not isinstance(value, str) or not re.search(r"[/\\\\]|\.\w+$", value) or name == "study":
+            continue
+        path = notebook.path.parent / Path(value).expanduser()
+        with contextlib.suppress(OSError):
+            if path.exists():
+                found[f"{name}={value}"] = content_hash(path)
+    return found
 
 
 def _study_folder(notebook: Notebook, folder: str) -> Path:

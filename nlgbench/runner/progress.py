@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from nlgbench.runner.runs import FIRST
+
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
@@ -43,11 +45,12 @@ class Progress:
         """Take the bars away, and give the terminal back as it was."""
         self._bars.stop()
 
-    def start(self, plan: Plan) -> None:
-        """Say that a notebook starts, on which source and why."""
+    def start(self, plan: Plan, why: str) -> None:
+        """Say that a notebook starts, on which source and why, and why anew."""
         about = f" ({plan.source})" if plan.source else ""
-        note = f": {plan.note}" if plan.note else ""
-        self._say(f"{plan.name}{about}{note}")
+        notes = [plan.note, "" if why == FIRST else why]
+        note = ": " + "; ".join(filter(None, notes)) if any(notes) else ""
+        self._say(f"{plan.place}{about}{note}")
         self._tasks[plan.name] = self._bars.add_task(plan.name, total=plan.n_cells)
 
     def cell(self, plan: Plan) -> None:
@@ -60,7 +63,8 @@ class Progress:
         if name in self._tasks:
             self._bars.remove_task(self._tasks.pop(name))
         if outcome.status == "skipped":
-            self._say(f"{name}: unchanged since its last run, skipped (--force runs it again)")
+            but = f"; {outcome.message}" if outcome.message else ""
+            self._say(f"{name}: unchanged since its last run, skipped (--force runs it again){but}")
         elif outcome.status == "done":
             self._say(f"{name}: done in {outcome.seconds:.0f} s")
         else:

@@ -11,21 +11,23 @@ import csv
 import io
 import json
 import os
-import platform
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import nlgbench
 from nlgbench import files
-from nlgbench.hashing import dependency_versions
+from nlgbench.hashing import content_hash, file_hash, installed_versions
+from nlgbench.runner import identity, kernels
 
 MANIFEST = "manifest.json"
 #: What an open record and a closed one leave for the runner, and what marks a failed run.
 OPEN, RECORD, FAILED = ".open", ".record.json", ".failed"
+#: Why a run is made where there is none.
+FIRST = "not run so far"
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
@@ -42,11 +44,53 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     whole = {
         **manifest,
         "nlgbench": nlgbench.__version__,
-        "python": platform.python_version(),
-        "dependencies": dependency_versions(),
+        "commit": identity.commit(),
+        **identity.platform_of(),
+        "dependencies": installed_versions(),
+        "files": {
+            path.relative_to(folder).as_posix(): file_hash(path)
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        },
     }
     text = json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
     files.replace_bytes(folder / MANIFEST, text.encode())
+
+
+def why_anew(place: Path, parts: Mapping[str, str]) -> str:
+    """Say why a run has to be made; nothing where its result is there, whole, of these parts."""
+    manifest = read_manifest(place)
+    if manifest is None:
+        return FIRST
+    former = manifest.get("parts", {})
+    if changed := [name for name in parts if parts[name] != former.get(name)]:
+        return f"changed since: {', '.join(changed)}"
+    for name, expected in manifest.get("files", {}).items():
+        path = place / name
+        if not path.is_file():
+            return f"{name} is missing from its result"
+        if file_hash(path) != expected:
+            return f"{name} of its result was changed"
+    for name, expected in manifest.get("read", {}).items():
+        path = Path(name)
+        if not path.exists():
+            return f"it read {name}, which is gone"
+        if content_hash(path) != expected:
+            return f"it read {name}, which was changed"
+    return ""
+
+
+def take_read(folder: Path) -> dict[str, str]:
+    """Take over what the run's processes read: path -> hash when it was read first."""
+    log = folder / kernels.READ
+    found: dict[str, str] = {}
+    if log.is_file():
+        for line in log.read_text(encoding="utf-8").splitlines():
+            about = json.loads(line)
+            found.setdefault(about["path"], about["sha256"])
+        log.unlink()
+    inside = str(folder.absolute()) + os.sep
+    return {path: found[path] for path in sorted(found) if not path.startswith(inside)}
 
 
 def partial_dir(out: Path, notebook: str, run_digest: str) -> Path:
@@ -63,7 +107,15 @@ def promote(partial: Path, place: Path) -> None:
     if place.exists():
         place.rename(former)
     partial.rename(place)
-    shutil.rmtree(former, ignore_errors=True)
+    remove(former)
+
+
+def remove(folder: Path) -> None:
+    """Delete a folder: renamed first, so that what a kill leaves of it is known for rubbish."""
+    rubbish = folder.with_name(f".trash-{os.getpid()}-{folder.name.lstrip('.')}")
+    with suppress(FileNotFoundError):
+        folder.rename(rubbish)
+    shutil.rmtree(rubbish, ignore_errors=True)
 
 
 def recover(out: Path) -> None:
@@ -79,26 +131,44 @@ def recover(out: Path) -> None:
             if manifest is not None:
                 promote(path, out / str(manifest.get("place", manifest["notebook"])))
             else:
-                shutil.rmtree(path, ignore_errors=True)
+                remove(path)
+        elif path.is_dir() and re.fullmatch(r"\.trash-\d+-.+", path.name):
+            shutil.rmtree(path, ignore_errors=True)
         elif path.is_file() and re.fullmatch(r"\.(ledger|index)\.csv\.\d+", path.name):
             path.unlink()
     for former in sorted(out.glob(".old-*")):
         name = re.fullmatch(r"\.old-\d+-(.+)", former.name)
-        if name is None or read_manifest(former) is None:
+        if name is None or not any(former.iterdir()) or not _is_ours(former):
             continue
-        if (out / name[1]).exists():
-            shutil.rmtree(former, ignore_errors=True)
+        if (out / name[1]).exists() or read_manifest(former) is None:
+            remove(former)
         else:
             former.rename(out / name[1])
+    for failed in sorted(out.glob("*.failed")):
+        done = out / failed.name.removesuffix(".failed") / MANIFEST
+        mark = failed / FAILED
+        # A failure before the result that is there: its cleaning up was killed.
+        if mark.is_file() and done.is_file() and done.stat().st_mtime > mark.stat().st_mtime:
+            remove(failed)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Tell whether a run was written to a folder, be its manifest or its marker cut off or gone."""
+    if not folder.is_dir():
+        return False
+    if (folder / MANIFEST).is_file() or (folder / FAILED).is_file() or not any(folder.iterdir()):
+        return True
+    try:  # papermill's mark stays in the notebook of a run that failed
+        return '"papermill"' in (folder / "notebook.ipynb").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
 
 
 def check_place(out: Path, notebooks: Iterable[str]) -> None:
     """Refuse to write where something lies that is not ours."""
     for name in notebooks:
         place, failed = out / name, out / f"{name}.failed"
-        foreign = [place] if place.exists() and read_manifest(place) is None else []
-        if failed.exists() and not (failed / FAILED).is_file():
-            foreign.append(failed)
+        foreign = [one for one in (place, failed) if one.exists() and not _is_ours(one)]
         for table, header in (
             ("ledger.csv", "claim_id,variant,"),
             ("index.csv", "notebook,source,"),

@@ -1,6 +1,7 @@
 """Real kernels: done, skipped, failed, killed, timed out."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+import nlgbench as nb
 from nlgbench.runner import execute, runs
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
 from nlgbench.runner.parameters import ParameterError
@@ -46,15 +48,44 @@ def test_done_then_skipped_then_noticed(make_notebook, tmp_path):
     assert status == ["skipped"]
     assert "unchanged since its last run" in said
     assert run(path, out=out, given={"k": "2"})[0] == ["done"]
-    assert (out / "mine" / "made.txt").read_text() == "2"
+    assert (out / "mine" / "made.txt").read_text() == "1", "other parameters stand beside"
+    assert (out / "mine@k=2" / "made.txt").read_text() == "2"
+    made = sorted(path.name for path in out.iterdir())
+    assert made == [".lock", "index.csv", "ledger.csv", "mine", "mine@k=2"]
+
+    (out / "mine" / "made.txt").write_text("3")
+    assert (
+        "mine: would run (made.txt of its result was changed)"
+        in run(path, out=out, dry_run=True)[1]
+    )
     make_notebook("mine", PARAMETERS, WRITE + "# another cell text\n")
-    assert run(path, out=out, given={"k": "2"})[0] == ["done"]
-    assert sorted(path.name for path in out.iterdir()) == [
-        ".lock",
-        "index.csv",
-        "ledger.csv",
-        "mine",
-    ]
+    status, said = run(path, out=out)
+    assert status == ["done"] and "changed since: code" in said
+    assert (out / "mine" / "made.txt").read_text() == "1"
+    node = nbformat.read(path, as_version=4)
+    node.cells.append(nbformat.v4.new_markdown_cell("More to read."))
+    nbformat.write(node, path)
+    status, said = run(path, out=out)
+    assert status == ["skipped"] and "its text was changed" in said
+
+
+def test_what_a_notebook_reads_is_noticed(make_notebook, tmp_path):
+    nb.simulate("gaussian", n_outputs=5).write(tmp_path / "mine")
+    (tmp_path / "words.txt").write_text("a")
+    cells = (
+        f"words: str = {str(tmp_path / 'words.txt')!r}\noutput_dir: str | None = None",
+        f"import nlgbench as nb\nnb.read_study({str(tmp_path / 'mine')!r})",
+    )
+    path, out = make_notebook("reads", *cells), tmp_path / "out"
+    assert run(path, out=out)[0] == ["done"]
+    assert run(path, out=out)[0] == ["skipped"]
+    (tmp_path / "words.txt").write_text("b")
+    assert "changed since: data" in run(path, out=out, dry_run=True)[1]
+    (tmp_path / "words.txt").write_text("a")
+    shutil.rmtree(tmp_path / "mine")
+    nb.simulate("gaussian", n_outputs=5, seed=1).write(tmp_path / "mine")
+    status, said = run(path, out=out)
+    assert status == ["done"] and f"it read {tmp_path / 'mine'}, which was changed" in said
 
 
 def test_a_failure_shows_its_cell_and_does_not_stop_the_others(make_notebook, tmp_path):
@@ -82,50 +113,109 @@ def test_a_dead_kernel_and_a_time_out_are_named(make_notebook, tmp_path):
     assert time.monotonic() - began < 40
 
 
-@pytest.mark.parametrize("moment", ["command", "kernel and command", "interrupted"])
-def test_kill_9_leaves_the_former_result_and_is_done_again(make_notebook, tmp_path, moment):
-    out = tmp_path / "out"
-    path = make_notebook("mine", PARAMETERS, WRITE)
-    run(path, out=out)
-    slow = """\
-import os, time
-Path(output_dir, "pid").write_text(str(os.getpid()))
-time.sleep(60)
+WORK = """\
+import os, subprocess, sys
+worker = "import sys, time; print('alive', flush=True); time.sleep(300)"
+worker = subprocess.Popen([sys.executable, "-c", worker], stdout=subprocess.PIPE)
+worker.stdout.readline()
+Path(output_dir, "pids.new").write_text(f"{os.getpid()} {worker.pid}")
+os.rename(Path(output_dir, "pids.new"), Path(output_dir, "pids"))
 """
-    make_notebook("mine", PARAMETERS, WRITE, slow)
-    command = [sys.executable, "-c", "from nlgbench.runner.cli import main; main()"]
+SLEEP = "import time; time.sleep(60)"
+
+
+def ended(*processes):
+    """Wait until processes are gone."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        left = [pid for pid in processes if Path(f"/proc/{pid}").exists() and not is_zombie(pid)]
+        if not left:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def is_zombie(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("ending", ["done", "error", "time-out", "dead kernel"])
+def test_what_a_kernel_started_ends_with_its_run(make_notebook, tmp_path, ending):
+    last = {
+        "done": "",
+        "error": "1 / 0",
+        "time-out": SLEEP,
+        "dead kernel": "os.kill(os.getpid(), 9)",
+    }[ending]
+    path, out = make_notebook("mine", PARAMETERS, WRITE, WORK, last), tmp_path / "out"
+    status, _ = run(path, out=out, timeout=8 if ending == "time-out" else None)
+    assert status == ["done" if ending == "done" else "failed"]
+    place = out / ("mine" if ending == "done" else "mine.failed")
+    assert ended(*map(int, (place / "pids").read_text().split()))
+
+
+def started(path, out):
+    """Start the command, and wait until its notebook's worker computes."""
+    temporary = out.with_name("temporary")
+    temporary.mkdir()
     process = subprocess.Popen(
-        [*command, "run", str(path), "--out", str(out)],
+        [
+            *(sys.executable, "-c", "from nlgbench.runner.cli import main; main()"),
+            *("run", str(path), "--out", str(out)),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
         # A job in the background of a shell is born deaf to Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 40
-    while not (found := list(out.glob(".partial-*/pid"))) or not found[0].read_text():
+    while not (found := list(out.glob(".partial-*/pids"))):
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.1)
-    kernel = int(found[0].read_text())
-    if "kernel" in moment:
-        os.kill(kernel, signal.SIGKILL)
-    if moment == "interrupted":
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 130
+    assert list(temporary.glob("*.json")), "the kernel's connection file"
+    return process, list(map(int, found[0].read_text().split()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("ending", ["INT", "TERM", "HUP"])
+def test_an_interrupted_command_cleans_up(make_notebook, tmp_path, ending):
+    path, out = make_notebook("mine", PARAMETERS, WRITE, WORK, SLEEP), tmp_path / "out"
+    process, pids = started(path, out)
+    process.send_signal(getattr(signal, f"SIG{ending}"))
+    said = process.communicate(timeout=20)[0]
+    assert process.returncode == 130
+    assert said.splitlines() == [
+        "mine",
+        "Interrupted: finished results are whole; run the same command to go on.",
+    ]
+    assert ended(*pids)
+    assert sorted(path.name for path in out.iterdir()) == [".lock", "index.csv", "ledger.csv"]
+    assert not list((tmp_path / "temporary").glob("*.json"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_kill_9_leaves_the_former_result_and_no_process_and_is_done_again(make_notebook, tmp_path):
+    path, out = make_notebook("mine", PARAMETERS, WRITE), tmp_path / "out"
+    run(path, out=out)
+    make_notebook("mine", PARAMETERS, WRITE, WORK, SLEEP)
+    process, pids = started(path, out)
     process.kill()
-    process.wait()
+    process.communicate()
+    assert ended(*pids)
+    assert not list((tmp_path / "temporary").glob("*.json"))
     assert (out / "mine" / "made.txt").read_text() == "1"
-    assert runs.read_manifest(out / "mine")
+    assert runs.why_anew(out / "mine", runs.read_manifest(out / "mine")["parts"]) == ""
 
     make_notebook("mine", PARAMETERS, WRITE, "print('quick now')")
     assert run(path, out=out)[0] == ["done"]
-    assert not list(out.glob(".partial-*"))
-    for _ in range(100):  # an orphaned kernel notices that its parent is gone
-        try:
-            os.kill(kernel, 0)
-        except ProcessLookupError:
-            break
-        time.sleep(0.1)
-    else:
-        pytest.fail("the kernel outlived its command")
+    assert not list(out.glob(".partial-*")) and not list(out.glob(".trash-*"))
 
 
 def test_everything_is_checked_before_anything_starts(make_notebook, tmp_path):

@@ -1,6 +1,7 @@
 """Identity, folders, and what is left after a command was killed."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgbench import schema
+from nlgbench import hashing, schema
 from nlgbench.hashing import canonical_json, folder_hash
 from nlgbench.runner import identity, runs
 
-AROUND = {"package": "p", "published": "q", "dependencies": "d"}
+AROUND = {"package": "p", "platform": "q", "installed packages": "d"}
 
 
 def finished(folder: Path, notebook: str, digest: str) -> Path:
@@ -26,18 +27,38 @@ def finished(folder: Path, notebook: str, digest: str) -> Path:
 
 
 def test_the_digest_notices_every_part_and_not_the_output_folder():
+    def digest_of(*given):
+        return identity.digest(identity.parts(*given))
+
     base = (["a = 1"], {"k": 16, "output_dir": "x"}, {"f": "00"}, AROUND)
-    digest = identity.digest(*base)
-    assert digest == identity.digest(["a = 1"], {"k": 16, "output_dir": "y"}, {"f": "00"}, AROUND)
+    digest = digest_of(*base)
+    assert digest == digest_of(["a = 1"], {"k": 16, "output_dir": "y"}, {"f": "00"}, AROUND)
     others = [
         (["a = 2"], *base[1:]),
         (base[0], {"k": 8}, *base[2:]),
         (*base[:2], {"f": "01"}, AROUND),
         (*base[:3], {**AROUND, "package": "changed"}),
-        (*base[:3], {**AROUND, "published": "changed"}),
-        (*base[:3], {**AROUND, "dependencies": "changed"}),
+        (*base[:3], {**AROUND, "platform": "changed"}),
+        (*base[:3], {**AROUND, "installed packages": "changed"}),
     ]
-    assert len({digest, *(identity.digest(*other) for other in others)}) == 7
+    assert len({digest, *(digest_of(*other) for other in others)}) == 7
+
+
+def test_what_is_installed_and_where_names_a_run(monkeypatch):
+    before = identity.surroundings()
+    versions = hashing.installed_versions()
+    assert {"numpy", "scipy", "papermill"} <= set(versions) and "pytest" not in versions
+    for changed in (
+        {**versions, "numpy": "999"},
+        {name: version for name, version in versions.items() if name != "numpy"},
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(hashing, "installed_versions", lambda changed=changed: changed)
+            now = identity.surroundings()
+        assert {name for name in now if now[name] != before[name]} == {"installed packages"}
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    now = identity.surroundings()
+    assert {name for name in now if now[name] != before[name]} == {"platform"}
 
 
 @given(st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text()))
@@ -60,7 +81,7 @@ class Killed(BaseException):
     """Stands for the end of the process at one step."""
 
 
-@pytest.mark.parametrize("survives", range(5))
+@pytest.mark.parametrize("survives", range(6))
 def test_killed_while_replacing_leaves_a_whole_result(tmp_path, monkeypatch, survives):
     finished(tmp_path / "nb", "nb", "old")
     partial = finished(tmp_path / f".partial-{'0' * 64}-1-nb", "nb", "new")
@@ -82,7 +103,7 @@ def test_killed_while_replacing_leaves_a_whole_result(tmp_path, monkeypatch, sur
         try:
             runs.promote(partial, tmp_path / "nb")
         except Killed:
-            assert survives < 3
+            assert survives < 4
     runs.recover(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["nb"]
     assert (tmp_path / "nb" / "made.txt").read_text() == "new"
@@ -97,8 +118,65 @@ def test_half_runs_are_removed_and_the_former_one_put_back(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["01-some-notebook"]
 
 
+def failure(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "notebook.ipynb").write_text('{"metadata": {"papermill": {}}}')
+    (folder / ".failed").touch()
+    return folder
+
+
+def test_what_a_killed_cleaning_up_leaves_never_blocks(tmp_path):
+    half = failure(tmp_path / "a.failed")
+    (half / ".failed").unlink()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "manifest.json").write_text("")
+    failure(tmp_path / "c.failed")
+    os.utime(tmp_path / "c.failed" / ".failed", (1, 1))
+    finished(tmp_path / "c", "c", "new")
+    rubbish = tmp_path / ".old-9-d"
+    rubbish.mkdir()
+    (rubbish / "notebook.ipynb").write_text('{"metadata": {"papermill": {}}}')
+    (tmp_path / ".trash-9-e" / "deep").mkdir(parents=True)
+    runs.recover(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.failed", "b", "c"]
+    runs.check_place(tmp_path, ["a", "b", "c", "d"])
+
+
+def test_a_failure_after_the_result_stays(tmp_path):
+    finished(tmp_path / "nb", "nb", "old")
+    os.utime(tmp_path / "nb" / "manifest.json", (1, 1))
+    failure(tmp_path / "nb.failed")
+    runs.recover(tmp_path)
+    assert (tmp_path / "nb.failed").exists()
+
+
+def test_a_result_is_made_anew_when_it_is_not_whole_or_what_it_read_was_changed(tmp_path):
+    place, mine = tmp_path / "nb", tmp_path / "mine"
+    mine.mkdir()
+    (mine / "outputs.csv").write_text("a")
+    place.mkdir()
+    (place / "made.txt").write_text("1")
+    about = {"notebook": "nb", "digest": "d", "parts": {"code": "c"}, "made": []}
+    read = {str(mine): hashing.content_hash(mine)}
+    runs.write_manifest(place, {**about, "read": read})
+    assert runs.why_anew(place, {"code": "c"}) == ""
+    assert runs.why_anew(tmp_path / "other", {"code": "c"}) == "not run so far"
+    assert runs.why_anew(place, {"code": "x"}) == "changed since: code"
+    (mine / "outputs.csv").write_text("b")
+    assert runs.why_anew(place, {"code": "c"}) == f"it read {mine}, which was changed"
+    (mine / "outputs.csv").write_text("a")
+    (place / "made.txt").write_text("2")
+    assert runs.why_anew(place, {"code": "c"}) == "made.txt of its result was changed"
+    (place / "made.txt").unlink()
+    assert runs.why_anew(place, {"code": "c"}) == "made.txt is missing from its result"
+    (place / "made.txt").write_text("1")
+    (mine / "outputs.csv").unlink()
+    mine.rmdir()
+    assert runs.why_anew(place, {"code": "c"}) == f"it read {mine}, which is gone"
+
+
 def test_what_others_made_is_left_alone(tmp_path):
-    for name in (".partial-work", ".old-2023-results", ".old-backup", ".cache.csv.d"):
+    for name in (".partial-work", ".old-2023-results", ".old-backup", ".trash-can", ".cache.csv.d"):
         (tmp_path / name).mkdir()
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / ".claims.csv.swp").write_text("an editor's")
