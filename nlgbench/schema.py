@@ -46,6 +46,8 @@ _DECLARED = {
     "ledger": "claim_id* variant*:text published:float recomputed:float ci_low:float ci_high:float "
     "tolerance:float verdict reason:text source",
 }
+# Those of several runs, one below the other; the run with default parameters has no name.
+_DECLARED["ledgers"] = _DECLARED["ledger"] + " run*:text"
 KEYS: dict[str, list[str]] = {}
 COLUMNS: dict[str, dict[str, str]] = {}
 for _name, _line in _DECLARED.items():
@@ -60,6 +62,7 @@ _UNDEFINED = {
     "ratings": {"rating", "deviation", "volatility"},
     "ledger": {"published", "recomputed", "ci_low", "ci_high", "tolerance"},
 }
+_UNDEFINED["ledgers"] = _UNDEFINED["ledger"]
 
 
 @cache
@@ -122,6 +125,7 @@ def schema(table: str) -> pa.DataFrameSchema:
             "source": [one_of(SOURCES)],
         },
     }
+    rules["ledgers"] = rules["ledger"]
     not_empty = pa.Check(lambda ids: ids != "", error="must not be empty: fill it in every row")
     declared = {}
     for name, kind in COLUMNS[table].items():

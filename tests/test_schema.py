@@ -33,6 +33,9 @@ ROWS = {
 }
 
 
+ROWS["ledgers"] = [(*row, run) for row, run in zip(ROWS["ledger"], ("", "k=8"), strict=True)]
+
+
 def made(table, **cells):
     """A valid table of two rows with some cells of its first row changed."""
     frame = pd.DataFrame(ROWS[table], columns=schema.columns(table)).astype(object)

@@ -94,6 +94,7 @@ def fetch(names: tuple[str, ...]) -> None:
     help="Seconds for each notebook.  [default: none]",
 )
 @click.option("--force", is_flag=True, help="Run again what is unchanged.")
+@click.option("--dry-run", is_flag=True, help="Only say what would run, and why.")
 def run(
     notebooks: tuple[str, ...],
     parameters: tuple[str, ...],
@@ -103,6 +104,7 @@ def run(
     out: Path,
     timeout: float | None,
     force: bool,
+    dry_run: bool,
 ) -> None:
     """Run notebooks headlessly: figures, tables and a ledger of claims.
 
@@ -128,12 +130,15 @@ def run(
             jobs=jobs,
             timeout=timeout,
             force=force,
+            dry_run=dry_run,
             say=_say,
         )
     except KeyboardInterrupt:
         _say("Interrupted: finished results are whole; run the same command to go on.")
         # Kernels end when their command does; waiting for their cells could take hours.
         os._exit(130)
+    if dry_run:
+        return
     failed = [outcome.plan.name for outcome in outcomes if outcome.status == "failed"]
     click.echo(f"results are in {out}: index.csv lists the figures, ledger.csv the claims")
     if failed:
@@ -154,11 +159,34 @@ def run(
     default="table",
     show_default=True,
 )
-def ledger(directory: Path, verdict: str | None, form: str) -> None:
+@click.option("--all-runs", is_flag=True, help="Also runs with other parameters than the defaults.")
+def ledger(directory: Path, verdict: str | None, form: str, all_runs: bool) -> None:
     """Show the ledger of the runs in DIR: printed and recomputed values side by side."""
     from nlgbench.runner import listing
 
-    click.echo(listing.ledger(directory, verdict=verdict, form=form), nl=False)
+    click.echo(listing.ledger(directory, verdict=verdict, form=form, all_runs=all_runs), nl=False)
+
+
+@main.command()
+@click.argument("directory", type=click.Path(path_type=Path), metavar="[DIR]", required=False)
+@click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
+def clean(directory: Path | None, dry_run: bool) -> None:
+    """Remove what killed commands left in DIR, and scores kept from earlier runs.
+
+    DIR is the folder given as --out, figures/latest if left out. Results and released data stay.
+    """
+    from nlgbench.runner import listing, runs
+
+    left = runs.clean(directory or Path("figures/latest"), dry_run=dry_run)
+    click.echo(listing.plain(left) if len(left) else "nothing to remove")
+
+
+@main.command()
+def cache() -> None:
+    """Say where released data and kept scores are, and how much there is."""
+    from nlgbench.runner import listing
+
+    click.echo(listing.plain(listing.cached()))
 
 
 @main.command()

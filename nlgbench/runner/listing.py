@@ -8,8 +8,11 @@ from pathlib import Path
 import pandas as pd
 
 from nlgbench import schema
+from nlgbench.datasets import cache
 from nlgbench.datasets.published import load_claims
+from nlgbench.evaluators.stored import stored_dir
 from nlgbench.names import did_you_mean
+from nlgbench.runner import runs
 from nlgbench.runner.claims import summary
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
 
@@ -33,7 +36,9 @@ def notebooks() -> str:
     return "\n\n".join(parts)
 
 
-def ledger(directory: Path, *, verdict: str | None = None, form: str = "table") -> str:
+def ledger(
+    directory: Path, *, verdict: str | None = None, form: str = "table", all_runs: bool = False
+) -> str:
     """Render the gathered ledger of a folder of runs."""
     if verdict is not None and verdict not in schema.VERDICTS:
         hint = did_you_mean(verdict, schema.VERDICTS)
@@ -44,7 +49,9 @@ def ledger(directory: Path, *, verdict: str | None = None, form: str = "table") 
             f"{directory} holds no ledger.csv: run `nlgbench run --out {directory}` first, or name "
             "the folder that you gave as --out."
         )
-    rows = schema.read(path, "ledger")
+    rows = schema.read(path, "ledgers")
+    if not all_runs:
+        rows = rows[rows["run"].map(runs.is_default).astype(bool)]
     if verdict is not None:
         rows = rows[rows["verdict"] == verdict]
     if form == "csv":
@@ -64,6 +71,18 @@ def ledger(directory: Path, *, verdict: str | None = None, form: str = "table") 
     by_kind = summary(rows, load_claims())
     by_kind = by_kind.drop(columns=[name for name in schema.VERDICTS if name not in counts])
     return f"{_for_reading(rows)}\n{total}\n\n{plain(by_kind)}\n"
+
+
+def cached() -> pd.DataFrame:
+    """Say where released data and kept scores are, and how much there is."""
+    rows = [("released data", cache.cache_dir()), ("kept scores and models", stored_dir())]
+    return pd.DataFrame(
+        [
+            {"what": what, "files": n, "MiB": f"{size / 2**20:.1f}", "folder": str(folder)}
+            for what, folder in rows
+            for n, size in [runs.size(folder)]
+        ]
+    )
 
 
 def _for_reading(rows: pd.DataFrame) -> str:

@@ -14,14 +14,17 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import nlgbench
 from nlgbench import files
 from nlgbench.hashing import content_hash, file_hash, installed_versions
 from nlgbench.runner import identity, kernels
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MANIFEST = "manifest.json"
 #: What an open record and a closed one leave for the runner, and what marks a failed run.
@@ -118,32 +121,35 @@ def remove(folder: Path) -> None:
     shutil.rmtree(rubbish, ignore_errors=True)
 
 
+def _is_left_over(path: Path) -> bool:
+    """Tell what only this module made: other programs keep hidden files as well."""
+    if path.is_dir():
+        of_run = re.fullmatch(r"\.(partial-[0-9a-f]{64}|trash)-\d+-.+", path.name)
+        former = re.fullmatch(r"\.old-\d+-.+", path.name)
+        return bool(of_run or (former and any(path.iterdir()) and _is_ours(path)))
+    return re.fullmatch(r"\.(ledger|index)\.csv\.\d+", path.name) is not None
+
+
 def recover(out: Path) -> None:
     """Complete or clean up what a killed command left behind.
 
     A finished run that was not yet in its place is put there; a former run that was aside while
     no new one is finished is put back; everything else that is half is deleted.
     """
-    for path in sorted(out.glob(".*")):
-        # Only what this module made: other programs keep hidden files as well.
-        if path.is_dir() and re.fullmatch(r"\.partial-[0-9a-f]{64}-\d+-.+", path.name):
-            manifest = read_manifest(path)
-            if manifest is not None:
-                promote(path, out / str(manifest.get("place", manifest["notebook"])))
-            else:
-                remove(path)
-        elif path.is_dir() and re.fullmatch(r"\.trash-\d+-.+", path.name):
-            shutil.rmtree(path, ignore_errors=True)
-        elif path.is_file() and re.fullmatch(r"\.(ledger|index)\.csv\.\d+", path.name):
+    left = sorted(path for path in out.glob(".*") if _is_left_over(path))
+    # New results first: a former one goes back only where there is none.
+    for path in sorted(left, key=lambda path: path.name.startswith(".old-")):
+        manifest = read_manifest(path) if path.is_dir() else None
+        if path.is_file():
             path.unlink()
-    for former in sorted(out.glob(".old-*")):
-        name = re.fullmatch(r"\.old-\d+-(.+)", former.name)
-        if name is None or not any(former.iterdir()) or not _is_ours(former):
-            continue
-        if (out / name[1]).exists() or read_manifest(former) is None:
-            remove(former)
+        elif manifest is None or path.name.startswith(".trash-"):
+            remove(path)
+        elif path.name.startswith(".partial-"):
+            promote(path, out / str(manifest.get("place", manifest["notebook"])))
+        elif (place := out / path.name.split("-", 2)[2]).exists():
+            remove(path)
         else:
-            former.rename(out / name[1])
+            path.rename(place)
     for failed in sorted(out.glob("*.failed")):
         done = out / failed.name.removesuffix(".failed") / MANIFEST
         mark = failed / FAILED
@@ -185,27 +191,65 @@ def check_place(out: Path, notebooks: Iterable[str]) -> None:
             )
 
 
+def run_of(folder: Path) -> str:
+    """Name a run by what is not as by default; nothing where all is."""
+    return folder.name.partition("@")[2]
+
+
+def is_default(run: str) -> bool:
+    """Tell whether a run has default parameters, on whatever study."""
+    return all(part.startswith("study=") for part in run.split(",") if part)
+
+
+def size(path: Path) -> tuple[int, int]:
+    """Count the files below a path, and their bytes."""
+    files_below = [one for one in (path, *path.rglob("*")) if one.is_file()]
+    return len(files_below), sum(one.stat().st_size for one in files_below)
+
+
+def clean(out: Path, *, dry_run: bool) -> pd.DataFrame:
+    """Remove what killed commands left, and kept scores: path, files, bytes."""
+    import pandas as pd
+
+    from nlgbench.datasets import cache
+    from nlgbench.evaluators.stored import stored_dir
+
+    left = [stored_dir()]
+    if not cache.read_only():
+        left += cache.cache_dir().rglob("tmp*")  # pooch's, where a download was killed
+    with writing(out) if out.is_dir() else nullcontext():
+        left += [path for path in out.glob(".*") if _is_left_over(path)]
+        rows = [(str(path), *size(path)) for path in left if path.exists()]
+        for path in () if dry_run else left:
+            if path.is_dir():
+                remove(path)
+            else:
+                path.unlink(missing_ok=True)
+    return pd.DataFrame(rows, columns=["removed", "files", "bytes"])
+
+
 def gather(out: Path) -> list[str]:
     """Collect the ledgers and the lists of figures and tables of all finished runs."""
     import pandas as pd
 
     from nlgbench import schema
 
-    ledgers = [schema.typed([], "ledger")]
+    ledgers = [schema.typed([], "ledgers")]
     index: list[dict[str, str]] = []
     for folder in sorted(path for path in out.iterdir() if path.is_dir()):
         manifest = read_manifest(folder)
         if manifest is None or folder.name.startswith("."):
             continue
         if (folder / "ledger.csv").is_file():
-            ledgers.append(schema.read(folder / "ledger.csv", "ledger"))
+            own = schema.read(folder / "ledger.csv", "ledger")
+            ledgers.append(own.assign(run=run_of(folder)))
         for made in manifest["made"]:
-            about = {"notebook": folder.name, **made}
+            about = {"notebook": manifest["notebook"], "run": run_of(folder), **made}
             index.append({**about, "path": f"{folder.name}/{made['path']}"})
     whole = pd.concat([one for one in ledgers if len(one)] or ledgers, ignore_index=True)
-    doubled = whole.duplicated(schema.keys("ledger"))
-    schema.write(whole[~doubled], "ledger", out / "ledger.csv")
-    columns = ["notebook", "source", "kind", "name", "path", "alt"]
+    doubled = whole.duplicated(schema.keys("ledgers"))
+    schema.write(whole[~doubled], "ledgers", out / "ledger.csv")
+    columns = ["notebook", "source", "kind", "name", "path", "alt", "run"]
     lines = [columns, *([row[name] for name in columns] for row in index)]
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(lines)

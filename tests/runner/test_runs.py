@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgbench import hashing, schema
+from nlgbench.evaluators.stored import stored_dir
 from nlgbench.hashing import canonical_json, folder_hash
-from nlgbench.runner import identity, runs
+from nlgbench.runner import identity, listing, runs
 
 AROUND = {"package": "p", "platform": "q", "installed packages": "d"}
 
@@ -212,7 +213,7 @@ def test_two_ledgers_become_one(tmp_path):
         rows[numbers] = np.nan
         schema.write(rows.assign(source="simulated"), "ledger", tmp_path / name / "ledger.csv")
     assert runs.gather(tmp_path) == ["simulated/x/1"]
-    whole = schema.read(tmp_path / "ledger.csv", "ledger")
+    whole = schema.read(tmp_path / "ledger.csv", "ledgers")
     assert whole["reason"].tolist() == ["a", "b"]
     runs.check_place(tmp_path, ["a", "b"])
 
@@ -243,3 +244,38 @@ def test_gather_lists_every_figure_and_claim(tmp_path):
     runs.gather(tmp_path)
     assert (tmp_path / "index.csv").read_text().startswith("notebook,source,kind,name,path,alt")
     assert (tmp_path / "ledger.csv").read_text().startswith("claim_id,variant,published")
+
+
+def test_cleaning_removes_what_is_left_over_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("NLGBENCH_DATA", raising=False)
+    kept = runs.clean(tmp_path / "out", dry_run=True)
+    assert kept.empty
+    out = tmp_path / "out"
+    finished(out / "nb", "nb", "1")
+    (out / f".partial-{'0' * 64}-7-nb").mkdir()
+    (out / ".trash-7-nb").mkdir()
+    (out / ".notes").mkdir()
+    stored_dir().mkdir(parents=True)
+    (stored_dir() / "scores.csv").write_text("score\n1\n")
+    found = runs.clean(out, dry_run=True)
+    assert len(found) == 3 and found["files"].sum() == 1
+    assert stored_dir().exists()
+    pd.testing.assert_frame_equal(runs.clean(out, dry_run=False), found)
+    assert sorted(path.name for path in out.iterdir()) == [".lock", ".notes", "nb"]
+    assert not stored_dir().exists()
+    with runs.writing(out), pytest.raises(OSError, match="another nlgbench run is writing"):
+        runs.clean(out, dry_run=False)
+
+
+def test_the_ledger_shows_default_runs_unless_asked(tmp_path):
+    for name in ("nb", "nb@k=2", "nb@study=mine-0a1b2c", "nb@k=2,study=mine-0a1b2c"):
+        finished(tmp_path / name, "nb", name)
+        rows = pd.DataFrame({"claim_id": ["simulated/x/1"], "variant": "", "verdict": "new"})
+        numbers = ["published", "recomputed", "ci_low", "ci_high", "tolerance"]
+        rows = rows.assign(reason=name, source="simulated", **dict.fromkeys(numbers, np.nan))
+        schema.write(rows, "ledger", tmp_path / name / "ledger.csv")
+    assert runs.gather(tmp_path) == []
+    shown = json.loads(listing.ledger(tmp_path, form="json"))
+    assert [row["run"] for row in shown] == ["", "study=mine-0a1b2c"]
+    assert len(json.loads(listing.ledger(tmp_path, form="json", all_runs=True))) == 4
