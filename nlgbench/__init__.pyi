@@ -70,6 +70,7 @@ from nlgbench.plots.systems import plot_scatter_systems as plot_scatter_systems
 from nlgbench.plots.boundary import plot_boundary as plot_boundary
 from nlgbench.plots.multiverse import plot_multiverse as plot_multiverse
 from nlgbench.plots.stability import plot_stability as plot_stability
+from nlgbench.plots.sweep import plot_sweep as plot_sweep
 from nlgbench.plots.tradeoff import plot_tradeoff as plot_tradeoff
 from nlgbench.plots.typicality import plot_typicality as plot_typicality
 from nlgbench.plots.choosing import plot_choices as plot_choices

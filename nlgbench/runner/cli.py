@@ -95,6 +95,13 @@ def fetch(names: tuple[str, ...]) -> None:
 )
 @click.option("--force", is_flag=True, help="Run again what is unchanged.")
 @click.option("--dry-run", is_flag=True, help="Only say what would run, and why.")
+@click.option(
+    "--grid",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="YAML of parameters with lists of values: a run for each combination.",
+)
+@click.option("--retry-failed", is_flag=True, help="Run only what failed the last time.")
 def run(
     notebooks: tuple[str, ...],
     parameters: tuple[str, ...],
@@ -105,12 +112,15 @@ def run(
     timeout: float | None,
     force: bool,
     dry_run: bool,
+    grid: Path | None,
+    retry_failed: bool,
 ) -> None:
     """Run notebooks headlessly: figures, tables and a ledger of claims.
 
     NOTEBOOK is a name, its number, or a path to one of your own; all without a name.
     """
     from nlgbench.runner import execute
+    from nlgbench.runner import grid as grids
 
     given = {}
     for text in parameters:
@@ -131,6 +141,8 @@ def run(
             timeout=timeout,
             force=force,
             dry_run=dry_run,
+            grid=({},) if grid is None else grids.read_grid(grid),
+            retry_failed=retry_failed,
             say=_say,
         )
     except KeyboardInterrupt:
@@ -139,7 +151,7 @@ def run(
         os._exit(130)
     if dry_run:
         return
-    failed = [outcome.plan.name for outcome in outcomes if outcome.status == "failed"]
+    failed = [outcome.plan.place for outcome in outcomes if outcome.status == "failed"]
     click.echo(f"results are in {out}: index.csv lists the figures, ledger.csv the claims")
     if failed:
         raise click.ClickException(f"{len(failed)} of {len(outcomes)} failed: {', '.join(failed)}")
@@ -165,6 +177,21 @@ def ledger(directory: Path, verdict: str | None, form: str, all_runs: bool) -> N
     from nlgbench.runner import listing
 
     click.echo(listing.ledger(directory, verdict=verdict, form=form, all_runs=all_runs), nl=False)
+
+
+@main.command(name="plot-sweep")
+@click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--x", required=True, metavar="NAME", help="A parameter.")
+@click.option("--y", required=True, metavar="NAME", help="A recorded quantity.")
+@click.option("--hue", metavar="NAME", help="What lines are drawn for: row, or a parameter.")
+def plot_sweep(directory: Path, x: str, y: str, hue: str | None) -> None:
+    """Draw what the runs in DIR found against a parameter, as PDF, PNG, CSV and words."""
+    from nlgbench.plots.sweep import plot_sweep as draw
+    from nlgbench.runner.grid import read_sweep
+
+    path = directory / "-".join(["sweep", x, y.replace("/", "-"), *([hue] if hue else [])])
+    draw(read_sweep(directory), x, y, hue=hue).save(path)
+    click.echo(f"{path}.pdf")
 
 
 @main.command()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgbench.datasets import cache
+from nlgbench.runner import grid as grid_of_runs
 from nlgbench.runner import identity, runs
 from nlgbench.runner.kernels import LOG, Kernels, interruptible
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
@@ -100,6 +101,21 @@ def execute(
     return Outcome(plan, "done", time.monotonic() - began)
 
 
+def _estimate(out: Path, plans: Sequence[Plan], jobs: int) -> str:
+    """Say how many runs there are to make, and how long those of the same notebooks took."""
+    to_make = [one for one in plans if runs.why_anew(out / one.place, one.parts)]
+    took: dict[str, list[float]] = {}
+    for folder in out.glob("*/"):
+        manifest = runs.read_manifest(folder) or {}
+        if "seconds" in manifest:
+            took.setdefault(manifest["notebook"], []).append(manifest["seconds"])
+    text = f"{len(plans)} runs, {len(plans) - len(to_make)} of them there already"
+    if to_make and all(one.name in took for one in to_make):
+        seconds = sum(sum(took[one.name]) / len(took[one.name]) for one in to_make) / jobs
+        text += f"; about {seconds / 60:.1f} min, as earlier runs took"
+    return text
+
+
 def _of_prose(out: Path, plan: Plan) -> str:
     """Say of a result that is there if the text beside the code has changed since."""
     former = runs.read_manifest(out / plan.place) or {}
@@ -154,11 +170,14 @@ def run(
     timeout: float | None = None,
     force: bool = False,
     dry_run: bool = False,
+    grid: Sequence[Mapping[str, Any]] = ({},),
+    retry_failed: bool = False,
     say: Callable[[str], None] = print,
 ) -> list[Outcome]:
     """Run notebooks; skip those whose result is there; let none stop the others.
 
-    With `dry_run`, only say what would run, and why.
+    Each is run with every set of parameters in `grid`, over those in `given`. With `dry_run`, only
+    say what would run, and why; with `retry_failed`, run only what failed.
     """
     out = out.absolute()
     if cache.read_only():  # kernels work in their notebook's folder, and a path may be relative
@@ -168,12 +187,21 @@ def run(
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     around = identity.surroundings()
     notebooks = [read_notebook(path) for path in find_notebooks(names)]
-    for notebook in notebooks:  # the cheap checks of all, before any data are fetched
-        cheap: SourceWish = "auto" if "study" in given else "simulated"
-        plan(notebook, given, source=cheap, effort=effort, around=around)
-    plans = [
-        plan(notebook, given, source=source, effort=effort, around=around) for notebook in notebooks
+    asked = [
+        (notebook, one)
+        for notebook in notebooks
+        for part in grid
+        for one in grid_of_runs.spread(notebook.parameters, {**given, **part}, where=notebook.name)
     ]
+    for notebook, one in asked:  # the cheap checks of all, before any data are fetched
+        cheap: SourceWish = "auto" if "study" in one else "simulated"
+        plan(notebook, one, source=cheap, effort=effort, around=around)
+    plans = [
+        plan(notebook, one, source=source, effort=effort, around=around) for notebook, one in asked
+    ]
+    plans = list({one.place: one for one in plans}.values())
+    if retry_failed:
+        plans = [one for one in plans if (out / f"{one.place}.failed").is_dir()]
     if dry_run:
         for each in plans:
             why = "--force" if force else runs.why_anew(out / each.place, each.parts)
@@ -186,9 +214,12 @@ def run(
     with interruptible(), runs.writing(out):
         runs.recover(out)
         runs.check_place(out, [plan.place for plan in plans])
-        with Kernels() as kernels, Progress(say) as progress:
+        is_grid = len(plans) > len(notebooks)
+        if is_grid:
+            say(_estimate(out, plans, jobs))
+        with Kernels() as kernels, Progress(say, len(plans) * is_grid, jobs) as progress:
 
-            def one(plan: Plan) -> Outcome:
+            def made(plan: Plan) -> Outcome:
                 why = "--force" if force else runs.why_anew(out / plan.place, plan.parts)
                 if not why:
                     outcome = Outcome(plan, "skipped", 0.0, _of_prose(out, plan))
@@ -206,13 +237,14 @@ def run(
                 return outcome
 
             pool = ThreadPoolExecutor(max(1, jobs))
-            asked = [pool.submit(one, plan) for plan in plans]
+            futures = [pool.submit(made, one) for one in plans]
             try:
-                outcomes = [future.result() for future in asked]
+                outcomes = [future.result() for future in futures]
             finally:  # when interrupted, kernels end at once, and what is finished is gathered
                 pool.shutdown(wait=False, cancel_futures=True)
                 kernels.stop()
-                wait(asked, timeout=_PATIENCE)
+                wait(futures, timeout=_PATIENCE)
                 for claim_id in runs.gather(out):
                     say(f"two notebooks record {claim_id!r}; the first one's value is kept")
+                grid_of_runs.gather(out)
     return outcomes

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Progress:
     """A bar for each running notebook, and a line for each that ended."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
+    def __init__(self, say: Callable[[str], None], n_runs: int, jobs: int) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bars
@@ -35,6 +35,8 @@ class Progress:
         )
         self._tasks: dict[str, TaskID] = {}
         self._say = say
+        self._n_runs, self._jobs = n_runs, jobs
+        self._ended: list[Outcome] = []
 
     def __enter__(self) -> Progress:
         """Show the bars."""
@@ -51,15 +53,15 @@ class Progress:
         notes = [plan.note, "" if why == FIRST else why]
         note = ": " + "; ".join(filter(None, notes)) if any(notes) else ""
         self._say(f"{plan.place}{about}{note}")
-        self._tasks[plan.name] = self._bars.add_task(plan.name, total=plan.n_cells)
+        self._tasks[plan.place] = self._bars.add_task(plan.place, total=plan.n_cells)
 
     def cell(self, plan: Plan) -> None:
         """Move a notebook's bar by one cell."""
-        self._bars.advance(self._tasks[plan.name])
+        self._bars.advance(self._tasks[plan.place])
 
     def end(self, outcome: Outcome) -> None:
         """Say how a notebook ended."""
-        name = outcome.plan.name
+        name = outcome.plan.place
         if name in self._tasks:
             self._bars.remove_task(self._tasks.pop(name))
         if outcome.status == "skipped":
@@ -69,3 +71,18 @@ class Progress:
             self._say(f"{name}: done in {outcome.seconds:.0f} s")
         else:
             self._say(f"{name}: FAILED after {outcome.seconds:.0f} s {outcome.message}")
+        self._ended.append(outcome)
+        if self._n_runs > 1 and outcome.status != "skipped":
+            self._say(self._so_far())
+
+    def _so_far(self) -> str:
+        """Say how many runs have ended, and how long the others will take at this pace."""
+        left = self._n_runs - len(self._ended)
+        failed = sum(one.status == "failed" for one in self._ended)
+        took = [one.seconds for one in self._ended if one.status == "done"]
+        text = f"({len(self._ended)} of {self._n_runs} runs" + (
+            f", {failed} failed" if failed else ""
+        )
+        if left and took:
+            text += f"; about {left * sum(took) / len(took) / self._jobs / 60:.1f} min left"
+        return text + ")"

@@ -41,7 +41,9 @@ def ledger_dir(tmp_path):
         ),
     ]
     names = ["claim_id", "variant", "published", "recomputed", "verdict", "reason", "source"]
-    frame = pd.DataFrame(rows, columns=names).assign(ci_low=np.nan, ci_high=np.nan, tolerance=0.005, run="")
+    frame = pd.DataFrame(rows, columns=names).assign(
+        ci_low=np.nan, ci_high=np.nan, tolerance=0.005, run=""
+    )
     schema.write(frame[schema.columns("ledgers")], "ledgers", tmp_path / "ledger.csv")
     return tmp_path
 

@@ -1,0 +1,118 @@
+"""Grids: sets of parameters, and what their runs found."""
+
+import json
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from nlgbench.plots.sweep import plot_sweep
+from nlgbench.runner import execute, grid, runs
+from nlgbench.runner.cli import main
+from nlgbench.runner.parameters import ParameterError, read_parameters
+
+PARAMETERS = "k: int = 1\nname: str = 'a'\noutput_dir: str | None = None"
+RECORD = """\
+import pandas as pd
+from nlgbench.runner import record
+run = record.open("mine", source="simulated", output_dir=output_dir)
+assert k != 3, "three is too much"
+rows = pd.DataFrame({"claim_id": ["simulated/mine/x/huse"], "value": [k / 10], "ci_low": [k / 20]})
+run.claims(rows.assign(ci_high=k / 5))
+run.close();
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("k: [1, 2]\nname: b", [{"k": 1, "name": "b"}, {"k": 2, "name": "b"}]),
+        ("- k: [1, 2]\n- k: 7", [{"k": 1}, {"k": 2}, {"k": 7}]),
+        ("units: [[1, 2], [3]]", [{"units": [1, 2]}, {"units": [3]}]),
+        ("a: [1, 2]\nb: [3, 4]", [{"a": x, "b": y} for x in (1, 2) for y in (3, 4)]),
+    ],
+)
+def test_lists_in_one_block_are_combined(tmp_path, text, expected):
+    (tmp_path / "grid.yml").write_text(text)
+    assert grid.read_grid(tmp_path / "grid.yml") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "block 1 is None, not names with values"),
+        ("- 1", "block 1 is 1, not names"),
+        ("- k: 1\n- {}", "block 2 is {}, not names"),
+        ("k: []", "'k' has no value"),
+        ("k: [1", "line 1 is no YAML"),
+    ],
+)
+def test_a_grid_that_is_none_is_refused(tmp_path, text, message):
+    path = tmp_path / "grid.yml"
+    path.write_text(text)
+    with pytest.raises(ParameterError, match=message):
+        grid.read_grid(path)
+
+
+def test_a_text_with_commas_is_spread_only_where_it_does_not_fit():
+    parameters = read_parameters(PARAMETERS, where="mine")
+    found = grid.spread(parameters, {"k": "1, 2", "name": "a,b"}, where="mine")
+    assert found == [{"k": "1", "name": "a,b"}, {"k": "2", "name": "a,b"}]
+
+
+def test_a_grid_runs_resumes_and_is_gathered(make_notebook, tmp_path):
+    path, out = make_notebook("mine", PARAMETERS, RECORD), tmp_path / "out"
+    said = []
+    options = {"out": out, "say": said.append, "jobs": 2}
+    outcomes = execute.run([str(path)], {"k": "1,2,3"}, **options)
+    assert [one.status for one in outcomes] == ["done", "done", "failed"]
+    assert said[0] == "3 runs, 0 of them there already"
+    assert any("three is too much" in line for line in said)
+    assert said[-1].startswith("(3 of 3 runs, 1 failed")
+    table = pd.read_csv(out / "sweep.csv", keep_default_na=False)
+    assert table["run"].tolist() == ["", "k=2"]
+    assert table["param_k"].tolist() == [1, 2]
+    assert table[["row", "column"]].drop_duplicates().to_numpy().tolist() == [["x", "huse"]]
+    assert table["estimate"].tolist() == [0.1, 0.2]
+
+    (tmp_path / "grid.yml").write_text("k: [1, 2, 3, 4]")
+    sets = grid.read_grid(tmp_path / "grid.yml")
+    said.clear()
+    execute.run([str(path)], {}, grid=sets, dry_run=True, **options)
+    assert [line.split(" (")[0] for line in said] == [
+        "mine: unchanged, would be skipped",
+        "mine@k=2: unchanged, would be skipped",
+        "mine@k=3: would run",
+        "mine@k=4: would run",
+    ]
+    outcomes = execute.run([str(path)], {}, grid=sets, retry_failed=True, **options)
+    assert [(one.plan.place, one.status) for one in outcomes] == [("mine@k=3", "failed")]
+    assert runs.read_manifest(out / "mine@k=4") is None
+    with pytest.raises(ParameterError, match="'k' is declared 'int'; got 'x'"):
+        execute.run([str(path)], {}, grid=[*sets, {"k": "x"}], **options)
+
+    result = CliRunner().invoke(main, ["plot-sweep", str(out), "--x", "k", "--y", "huse"])
+    assert result.exit_code == 0, result.output
+    assert (out / "sweep-k-huse.pdf").is_file()
+    wrong = CliRunner().invoke(main, ["plot-sweep", str(out), "--x", "j", "--y", "huse"])
+    assert wrong.exit_code == 1 and "k" in wrong.output
+
+
+def test_a_sweep_is_drawn_with_its_intervals():
+    rows = [
+        (f"simulated/a/{system}/huse", system, "huse", k / 100, k / 200, k / 50, str(k), system)
+        for system in ("s", "t")
+        for k in (8, 16, 32)
+    ]
+    columns = ["quantity", "row", "column", "estimate", "ci_low", "ci_high", "param_k", "param_s"]
+    sweep = pd.DataFrame(rows, columns=columns)
+    drawing = plot_sweep(sweep, "k", "huse", hue="row")
+    lines = [line for line in drawing.axes[0].lines if len(line.get_xdata()) == 3]
+    for line in lines:  # side by side
+        assert line.get_xdata() == pytest.approx([8, 16, 32], abs=0.5)
+    assert {text.get_text() for text in drawing.axes[0].get_legend().get_texts()} == {"s", "t"}
+    assert json.loads(drawing.data["estimate"].to_json(orient="values"))[:2] == [0.08, 0.16]
+    pooled = plot_sweep(sweep, "k", "huse")
+    assert len(pooled.axes[0].collections) == 1
+    named = plot_sweep(sweep, "s", "simulated/a/s/huse", hue="k")
+    assert [tick.get_text() for tick in named.axes[0].get_xticklabels()] == ["s"]
