@@ -12,6 +12,7 @@ import nlgbench
 from nlgbench.datasets import registry
 from nlgbench.datasets.published import load_claims
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
+from nlgbench.runner.parameters import resolve
 
 NOTEBOOKS = find_notebooks()
 #: 07 asks other questions where there is no truth, and 05 reads print alone.
@@ -36,6 +37,16 @@ def test_thin(path: Path):
     for dataset in notebook.datasets:
         assert registry.files(dataset)
     nbformat.validate(notebook.node)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_numbers_declare_their_range_and_defaults_are_in_it(path: Path):
+    parameters = read_notebook(path).parameters
+    for name, one in parameters.items():
+        if isinstance(one.default, int | float) and not isinstance(one.default, bool):
+            assert one.declared.startswith(("int, at least ", "float, ")), f"{name}: {one.declared}"
+    defaults = {name: one.default for name, one in parameters.items()}
+    assert resolve(parameters, defaults, where=path.stem) == defaults
 
 
 @pytest.mark.parametrize("path", OF_ANY_STUDY, ids=lambda path: path.stem)

@@ -13,6 +13,11 @@ names: list[str] = ["a"]
 mode: Literal["fast", "exact"] = "exact"
 sizes: dict[str, int] = {}
 untyped = 3
+share: Annotated[float, Gt(0), Lt(1)] = 0.5
+level: Annotated[int, Ge(-2), Le(2)] | None = None
+pairs: Annotated[int, MultipleOf(2)] = 2
+counts: list[Annotated[int, Ge(1)]] = [1]
+anything = None
 output_dir: str | None = None
 """
 KNOWN = read_parameters(CELL, where="demo")
@@ -38,6 +43,14 @@ def test_reads_names_defaults_annotations_and_notes():
         ("mode", "fast", "fast"),
         ("sizes", "{'a': 1}", {"a": 1}),
         ("untyped", "4", 4),
+        ("share", ".999", 0.999),
+        ("level", "-2", -2),
+        ("level", "2", 2),
+        ("level", "none", None),
+        ("pairs", "-4", -4),
+        ("counts", "[1, 2]", [1, 2]),
+        ("anything", "[1, 'a']", [1, "a"]),
+        ("anything", "1e999", "1e999"),
     ],
 )
 def test_texts_become_values_of_the_declared_type(name, text, value):
@@ -59,11 +72,32 @@ def test_texts_become_values_of_the_declared_type(name, text, value):
         ("untyped", "x"),
         ("ratio", "1" + "0" * 400),
         ("names", "x,y"),
+        ("mode", "1"),
+        ("ratio", "1e999"),
+        ("ratio", "nan"),
+        ("ratio", float("nan")),
+        ("sizes", "{[]: 1}"),
+        ("share", "0"),
+        ("share", "1"),
+        ("share", "1" + "0" * 400),
+        ("level", "-3"),
+        ("level", "3"),
+        ("pairs", "3"),
+        ("counts", "[1, 0]"),
     ],
 )
 def test_ill_typed_values_name_parameter_type_and_value(name, text):
     with pytest.raises(ParameterError, match=rf"demo: parameter '{name}' is declared .* got"):
         resolve(KNOWN, {name: text}, where="demo")
+
+
+def test_a_declaration_is_said_in_words():
+    said = {name: one.declared for name, one in KNOWN.items()}
+    assert said["mode"] == "one of 'fast', 'exact'"
+    assert said["share"] == "float, above 0, below 1"
+    assert said["level"] == "int, at least -2, at most 2 | None"
+    assert said["pairs"] == "int, a multiple of 2"
+    assert (said["untyped"], said["anything"]) == ("int", "")
 
 
 def test_misspelt_names_get_the_nearest():
