@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
-
-from nlgbench import csv_files, schema
+if TYPE_CHECKING:
+    import pandas as pd
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -41,6 +41,8 @@ def load_claims(paper: str | None = None) -> pd.DataFrame:
     (Garbacea, Carton, Yan, Mei 2019, doi:10.18653/v1/D19-1409); Learning to Compare (Zhou, Xu 2020,
     doi:10.1609/aaai.v34i05.6521).
     """
+    from nlgbench import schema
+
     claims = schema.read(published_dir() / "claims.csv", "claims")
     if paper is None:
         return claims
@@ -54,6 +56,8 @@ def load_printed(where: str, *, marks: bool = False) -> pd.DataFrame:
     cell that the paper leaves empty is NaN. `marks` adds what is printed beside a number: a star
     (columns ``..._star``, 1 or 0) and the upper bound of a p-value (columns ``..._p``).
     """
+    import pandas as pd
+
     claims = load_claims()
     parts = claims["claim_id"].str.split("/", expand=True)
     place = claims["paper"] + "/" + claims["where"]
@@ -82,5 +86,7 @@ def load_lists() -> pd.DataFrame:
     annotators' majority in place of the natural labels. Crista23/JudgeTheJudges on GitHub; which
     file holds which list stands in ``data/published/README.md``.
     """
+    from nlgbench import csv_files
+
     lists, _ = csv_files.parse(published_dir() / "judge_the_judges_lists.csv")
     return lists.set_index("row").astype("float64")

@@ -18,7 +18,7 @@ from nlgbench.runner import grid as grid_of_runs
 from nlgbench.runner import identity, runs
 from nlgbench.runner.kernels import LOG, Kernels, interruptible
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
-from nlgbench.runner.plan import Outcome, Plan, SourceWish, plan
+from nlgbench.runner.plan import Outcome, Plan, SourceWish, check, plan
 from nlgbench.runner.progress import Progress
 
 #: Seconds that runs have to notice that their kernel was killed.
@@ -185,7 +185,6 @@ def run(
     # Matrices here are small: threads of one product wait for each other, forty times as long where
     # the cores are busy; and with one thread results do not depend on how many cores there are.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    around = identity.surroundings()
     notebooks = [read_notebook(path) for path in find_notebooks(names)]
     asked = [
         (notebook, one)
@@ -194,8 +193,8 @@ def run(
         for one in grid_of_runs.spread(notebook.parameters, {**given, **part}, where=notebook.name)
     ]
     for notebook, one in asked:  # the cheap checks of all, before any data are fetched
-        cheap: SourceWish = "auto" if "study" in one else "simulated"
-        plan(notebook, one, source=cheap, effort=effort, around=around)
+        check(notebook, one, source=source, effort=effort)
+    around = identity.surroundings()
     plans = [
         plan(notebook, one, source=source, effort=effort, around=around) for notebook, one in asked
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from nlgbench.hashing import content_hash, file_hash
 from nlgbench.names import did_you_mean
 from nlgbench.runner import identity
 from nlgbench.runner.notebooks import Notebook
-from nlgbench.runner.parameters import ParameterError, resolve
+from nlgbench.runner.parameters import ParameterError, resolve, shown
 
 #: Parameters of which the newest run replaces the former, and what is in the name already.
 _BY_THEMSELVES = ("source", "effort", "study", "output_dir")
@@ -50,15 +51,10 @@ class Outcome:
     message: str = ""  # for a failure: the cell and the error
 
 
-def plan(
-    notebook: Notebook,
-    given: Mapping[str, Any],
-    *,
-    source: SourceWish,
-    effort: str,
-    around: Mapping[str, str],
-) -> Plan:
-    """Decide a notebook's parameters, source and identity."""
+def check(
+    notebook: Notebook, given: Mapping[str, Any], *, source: SourceWish, effort: str
+) -> dict[str, Any]:
+    """Give a notebook's parameters, checked, folders made absolute; no data are looked at."""
     for name, way in {
         "output_dir": "the runner sets it: use --out",
         "source": "use --source",
@@ -69,17 +65,50 @@ def plan(
     wanted = dict(given)
     if "effort" in notebook.parameters:
         wanted["effort"] = effort
-    resolve(notebook.parameters, wanted, where=notebook.name)
-    chosen, note, varied, data = "", "", {}, {}
-    folder = wanted.get("study") if "study" in notebook.parameters else None
-    if folder is not None:
+    values = resolve(notebook.parameters, wanted, where=notebook.name)
+    if "study" in given and isinstance(values["study"], str):
         if source != "auto":
             raise ParameterError(
-                f"{notebook.name}: study={folder!r} and --source {source} are two studies: leave "
-                "one out."
+                f"{notebook.name}: study={shown(values['study'])} and --source {source} are two "
+                "studies: leave one out."
             )
-        home = _study_folder(notebook, folder)
-        wanted["study"], chosen = str(home), "study"
+        values["study"] = _folder(notebook, "study", values["study"], "outputs.csv")
+    encoder = values.get("encoder")
+    if "encoder" in given and isinstance(encoder, str):
+        # A name on Hugging Face has one slash at most, and begins with no dot.
+        is_path = not encoder or encoder[0] in "./~" or encoder.count("/") > 1
+        if is_path or os.path.isfile(Path(encoder, "config.json")):
+            values["encoder"] = _folder(notebook, "encoder", encoder, "config.json")
+    return values
+
+
+def _folder(notebook: Notebook, name: str, value: str, holding: str) -> str:
+    """Find a folder that a parameter names: kernels work in their notebook's own."""
+    home = Path(os.path.expanduser(value)).absolute()
+    if value and os.path.isfile(home / holding):
+        return str(home)
+    why, hint = f"holds no {holding}", ""
+    if not value or not os.path.isdir(home):
+        there = os.listdir(home.parent) if os.path.isdir(home.parent) else []
+        why, hint = "is no folder", did_you_mean(home.name, there)
+    raise ParameterError(
+        f"{notebook.name}: {name}={shown(value)} {why}.{hint} Give the folder that holds {holding}."
+    )
+
+
+def plan(
+    notebook: Notebook,
+    given: Mapping[str, Any],
+    *,
+    source: SourceWish,
+    effort: str,
+    around: Mapping[str, str],
+) -> Plan:
+    """Decide a notebook's parameters, source and identity."""
+    values = check(notebook, given, source=source, effort=effort)
+    chosen, note, varied, data = "", "", {}, {}
+    if "study" in given and values["study"] is not None:
+        home, chosen = Path(values["study"]), "study"
         data = {
             path.relative_to(home).as_posix(): file_hash(path)
             for path in sorted(home.rglob("*"))
@@ -89,9 +118,15 @@ def plan(
         varied = {"study": f"{safe}-{identity.short(str(home))}"}
     elif "source" in notebook.parameters:
         chosen, note = _choose_source(notebook, source)
-        wanted["source"] = chosen
-    values = resolve(notebook.parameters, wanted, where=notebook.name)
+        values |= resolve(
+            {"source": notebook.parameters["source"]}, {"source": chosen}, where=notebook.name
+        )
     values.pop("output_dir", None)
+    backend = values.get("backend")
+    by_tfidf = backend == "tfidf" or (backend == "auto" and chosen != "released")
+    if by_tfidf and values.get("encoder") is not None:
+        unused = f"encoder is not used, as backend={backend} compares by TF-IDF here"
+        note = f"{note}; {unused}" if note else unused
     if chosen == "released":
         cached = cache.cache_dir()
         names = [file.name for name in notebook.datasets for file in registry.files(name)]
@@ -125,17 +160,6 @@ def _paths_given(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, str
             if path.exists():
                 found[f"{name}={value}"] = content_hash(path)
     return found
-
-
-def _study_folder(notebook: Notebook, folder: str) -> Path:
-    home = Path(folder).expanduser().absolute()
-    if not home.is_dir():
-        there = [one.name for one in home.parent.iterdir()] if home.parent.is_dir() else []
-        raise ParameterError(
-            f"{notebook.name}: study={folder!r} is no folder.{did_you_mean(home.name, there)} "
-            "Give the folder that holds outputs.csv."
-        )
-    return home
 
 
 def _choose_source(notebook: Notebook, wish: SourceWish) -> tuple[str, str]:

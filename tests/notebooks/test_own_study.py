@@ -3,6 +3,7 @@
 import ast
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,7 +28,7 @@ def simulated(path: Path, given: dict) -> nb.Study:
     """Open the study that a notebook opens by itself: its own lines, up to there."""
     notebook = read_notebook(path)
     names = {name: one.default for name, one in notebook.parameters.items()} | given
-    for cell in notebook.node.cells:
+    for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type != "code" or "parameters" in cell.metadata.get("tags", []):
             continue
         for node in ast.parse(cell.source).body:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import joblib
+import nbformat
 import pandas as pd
 import pytest
 from IPython.display import Markdown
@@ -164,7 +165,7 @@ def sentences(path: Path, *, alt_only: bool = False) -> list[tuple[str, str]]:
     Those are alternative texts, and what is given to Markdown.
     """
     said = []
-    for cell in read_notebook(path).node.cells:
+    for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "markdown":
             if not alt_only:
                 said.append((cell.id, cell.source))
@@ -286,7 +287,7 @@ def run(monkeypatch, tmp_path, capsys):
             ),
         )
         with joblib.parallel_config(backend="sequential"):
-            for cell in notebook.node.cells:
+            for cell in nbformat.read(path, as_version=4).cells:
                 if cell.cell_type == "code":
                     exec(compile(cell.source, cell.id, "exec"), done.names)
                 if "parameters" in cell.metadata.get("tags", []):

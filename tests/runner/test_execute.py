@@ -356,6 +356,23 @@ def test_a_changed_datum_is_noticed(make_notebook, tmp_path, monkeypatch):
     assert plan(notebook, {}, source="auto", effort="quick", around={}).digest != (first.digest)
 
 
+def test_an_encoder_that_is_not_used_is_said(make_notebook, tmp_path, monkeypatch):
+    cells = "source: str = 'simulated'\nbackend: str = 'auto'\nencoder: str | None = None"
+    notebook = read_notebook(make_notebook("mine", cells))
+
+    def decided(**given):
+        return plan(notebook, given, source="simulated", effort="quick", around={})
+
+    assert decided().note == decided(encoder="bert-large-uncased", backend="frozen").note == ""
+    for backend in ("auto", "tfidf"):
+        note = decided(encoder="org/model", backend=backend).note
+        assert note == f"encoder is not used, as backend={backend} compares by TF-IDF here"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "config.json").write_text("{}")
+    assert decided(encoder="own").parameters["encoder"] == str(tmp_path / "own")
+
+
 def test_a_study_of_ones_own_stands_beside_the_other_runs(make_notebook, tmp_path):
     cells = (
         "source: str = 'simulated'\nstudy: str | None = None\noutput_dir: str | None = None",
@@ -387,3 +404,10 @@ def test_a_number_stands_for_all_notebooks_that_share_it(tmp_path, monkeypatch, 
     monkeypatch.setattr("nlgbench.runner.notebooks.notebooks_dir", lambda: tmp_path)
     assert [one.stem for one in find_notebooks(["05"])] == ["05-print", "05b-people"]
     assert [one.stem for one in find_notebooks(["05b"])] == ["05b-people"]
+    assert [one.stem for one in find_notebooks(["5"])] == ["05-print", "05b-people"]
+    assert [one.stem for one in find_notebooks(["5b", "6"])] == ["05b-people", "06-other"]
+    make_notebook("006-third", PARAMETERS)
+    assert [one.stem for one in find_notebooks(["006"])] == ["006-third"]
+    for wrong in ("6", "0", "5c"):  # 6 could be 06 and 006
+        with pytest.raises(ValueError, match=f"no notebook '{wrong}'"):
+            find_notebooks([wrong])
