@@ -92,11 +92,21 @@ print(len(find_notebooks()))
     assert int(done.stdout) == len(list((ROOT / "notebooks").glob("*.ipynb")))
 
 
+MISSPELT = """
+from nlgbench.runner.cli import main
+try:
+    main(["run", "01", "-p", "n_neighbours=5"])
+except SystemExit as end:
+    assert end.code == 2
+"""
+
+
 @pytest.mark.parametrize(
     ("arguments", "limit"),
     [
         (["-c", "import nlgbench"], 0.3),
         (["-c", "from nlgbench.runner.cli import main; main(['--help'])"], 0.5),
+        (["-c", MISSPELT], 0.7),
     ],
 )
 def test_starting_is_cheap_in_processor_time(arguments, limit):

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 import nlgbench
+from nlgbench.runner.parameters import UsageError, shown
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+class _Refused(click.ClickException):
+    """A command that is wrong as it stands."""
+
+    exit_code = 2
 
 
 class _Repairing(click.Group):
@@ -17,8 +29,17 @@ class _Repairing(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
+        except UsageError as error:
+            raise _Refused(_cut(str(error))) from None
         except (ValueError, OSError) as error:
-            raise click.ClickException(str(error)) from None
+            raise click.ClickException(_cut(str(error))) from None
+        except click.UsageError as error:  # click quotes whole what it was given
+            raise click.UsageError(_cut(error.format_message()), error.ctx) from None
+
+
+def _cut(text: str) -> str:
+    """Leave out the middle of what is too long to be read; the way out stands at the end."""
+    return text if len(text) <= 4_000 else f"{text[:2_500]}\n[...]\n{text[-1_000:]}"
 
 
 def _say(text: str) -> None:
@@ -28,17 +49,76 @@ def _say(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _complain(text: str) -> None:
+    click.echo(_cut(text), err=True)
+
+
+def _folder(ctx: click.Context, param: click.Parameter, value: str) -> Path:
+    """Check the name of a folder, which need not be there."""
+    folder = Path(value)
+    if not value.strip():
+        raise click.BadParameter("is empty: name a folder, as in figures/latest.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise click.BadParameter(f"{shown(value)} is not UTF-8: name another folder.") from None
+    if not value.isprintable():
+        raise click.BadParameter(f"{shown(value)} holds characters that do not print.")
+    if value.startswith("~"):
+        raise click.BadParameter(
+            f"{shown(value)} begins with ~, which the shell did not replace: write the folder out."
+        )
+    if os.path.lexists(folder) and not os.path.isdir(folder):  # noqa: PTH112, pathlib may raise
+        kind = "a link to what is not there" if folder.is_symlink() else "a file"
+        raise click.BadParameter(f"{shown(value)} is {kind}: name a folder.")
+    return folder
+
+
+def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value <= 10_000_000:
+        raise click.BadParameter(
+            f"{value} is no number of seconds above 0, up to 10,000,000: leave --timeout out for "
+            "no limit."
+        )
+    return value
+
+
+def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise click.BadParameter(f"{shown(text)} is not NAME=VALUE, as in -p n_neighbors=8.")
+        if name in given:
+            raise click.BadParameter(f"{name!r} is given twice: once is enough.")
+        given[name] = value
+    return given
+
+
+def _complete(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem] | list[str]:
+    from click.shell_completion import CompletionItem
+
+    from nlgbench.runner.notebooks import find_notebooks
+
+    names = [path.stem for path in find_notebooks() if path.stem.startswith(incomplete)]
+    return names or [CompletionItem(incomplete, type="file")]
+
+
 @click.group(cls=_Repairing, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(nlgbench.__version__, message="%(version)s")
 def main() -> None:
     """Say which text generator is better, and which evaluator to believe."""
 
 
 @main.command(name="list")
-def list_() -> None:
+@click.option("--json", "form", flag_value="json", help="For programs.")
+def list_(form: str | None) -> None:
     """List the notebooks with their parameters, data and claims."""
     from nlgbench.runner import listing
 
-    click.echo(listing.notebooks())
+    click.echo(listing.notebooks(form=form))
 
 
 @main.command()
@@ -49,16 +129,28 @@ def fetch(names: tuple[str, ...]) -> None:
     NAME is a data set (huse) or a file (huse/summary_clean.csv); all without a name. Where
     NLGBENCH_DATA is set, nothing is written: what is there is checked.
     """
-    from nlgbench.datasets import cache
+    from nlgbench.datasets import cache, registry
     from nlgbench.runner import listing
 
+    for name in names:
+        try:
+            registry.files(name)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
     click.echo(listing.plain(cache.fetch(names)))
     click.echo(f"in {cache.cache_dir()}")
 
 
 @main.command()
-@click.argument("notebooks", nargs=-1, metavar="[NOTEBOOK]...")
-@click.option("-p", "parameters", multiple=True, metavar="NAME=VALUE", help="Set a parameter.")
+@click.argument("notebooks", nargs=-1, metavar="[NOTEBOOK]...", shell_complete=_complete)
+@click.option(
+    "-p",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_given,
+    help="Set a parameter.",
+)
 @click.option(
     "--source",
     type=click.Choice(["auto", "released", "simulated"]),
@@ -82,15 +174,17 @@ def fetch(names: tuple[str, ...]) -> None:
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
-    default=Path("figures/latest"),
+    default="figures/latest",
     show_default=True,
+    metavar="DIR",
+    callback=_folder,
     help="Where results go.",
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(0, min_open=True),
+    type=float,
     metavar="S",
+    callback=_seconds,
     help="Seconds for each notebook.  [default: none]",
 )
 @click.option("--force", is_flag=True, help="Run again what is unchanged.")
@@ -102,9 +196,12 @@ def fetch(names: tuple[str, ...]) -> None:
     help="YAML of parameters with lists of values: a run for each combination.",
 )
 @click.option("--retry-failed", is_flag=True, help="Run only what failed the last time.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Show what cells print, as it comes.")
+@click.option("--json", "as_json", is_flag=True, help="How each run ended, for programs.")
 def run(
     notebooks: tuple[str, ...],
-    parameters: tuple[str, ...],
+    given: dict[str, str],
     source: str,
     effort: str,
     jobs: int,
@@ -114,22 +211,22 @@ def run(
     dry_run: bool,
     grid: Path | None,
     retry_failed: bool,
+    quiet: bool,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
     """Run notebooks headlessly: figures, tables and a ledger of claims.
 
-    NOTEBOOK is a name, its number, or a path to one of your own; all without a name.
+    NOTEBOOK is a name, its number, or a path to one of your own; all without a name. Ends with 0
+    when all is done, 1 when a notebook or the machine failed, 2 when nothing was started, as it was
+    asked for wrongly.
     """
+    if quiet and verbose:
+        raise click.UsageError("-q and -v contradict each other: leave one out.")
     from nlgbench.runner import execute
     from nlgbench.runner import grid as grids
 
-    given = {}
-    for text in parameters:
-        name, equals, value = text.partition("=")
-        if not equals or not name.isidentifier():
-            raise click.BadParameter(f"{text!r} is not NAME=VALUE, as in -p n_neighbors=8.")
-        if name in given:
-            raise click.BadParameter(f"{name!r} is given twice: once is enough.")
-        given[name] = value
+    say: Callable[[str], None] = _complain if as_json else _say  # only JSON on stdout
     try:
         outcomes = execute.run(
             notebooks,
@@ -143,7 +240,9 @@ def run(
             dry_run=dry_run,
             grid=({},) if grid is None else grids.read_grid(grid),
             retry_failed=retry_failed,
-            say=_say,
+            say=None if quiet else say,
+            complain=_complain,
+            verbose=verbose,
         )
     except KeyboardInterrupt:
         _say("Interrupted: finished results are whole; run the same command to go on.")
@@ -152,13 +251,18 @@ def run(
     if dry_run:
         return
     failed = [outcome.plan.place for outcome in outcomes if outcome.status == "failed"]
-    click.echo(f"results are in {out}: index.csv lists the figures, ledger.csv the claims")
+    if as_json:
+        from nlgbench.runner import listing
+
+        click.echo(listing.outcomes(outcomes, out))
+    elif not quiet and len(failed) < len(outcomes):
+        _say(f"results are in {out}: index.csv lists the figures, ledger.csv the claims")
     if failed:
         raise click.ClickException(f"{len(failed)} of {len(outcomes)} failed: {', '.join(failed)}")
 
 
 @main.command()
-@click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("directory", metavar="DIR", callback=_folder)
 @click.option(
     "--verdict",
     metavar="V",
@@ -171,6 +275,7 @@ def run(
     default="table",
     show_default=True,
 )
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option("--all-runs", is_flag=True, help="Also runs with other parameters than the defaults.")
 def ledger(directory: Path, verdict: str | None, form: str, all_runs: bool) -> None:
     """Show the ledger of the runs in DIR: printed and recomputed values side by side."""
@@ -214,9 +319,3 @@ def cache() -> None:
     from nlgbench.runner import listing
 
     click.echo(listing.plain(listing.cached()))
-
-
-@main.command()
-def version() -> None:
-    """Print the version."""
-    click.echo(nlgbench.__version__)

@@ -19,7 +19,7 @@ from nlgbench.runner import identity, runs
 from nlgbench.runner.kernels import LOG, Kernels, interruptible
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
 from nlgbench.runner.plan import Outcome, Plan, SourceWish, check, plan
-from nlgbench.runner.progress import Progress
+from nlgbench.runner.progress import Lines, Progress
 
 #: Seconds that runs have to notice that their kernel was killed.
 _PATIENCE = 8.0
@@ -31,7 +31,8 @@ def execute(
     *,
     timeout: float | None,
     kernels: Kernels,
-    on_cell: Callable[[], None] = lambda: None,
+    on_cell: Callable[[], None],
+    say_printed: Callable[[str], None] | None,
 ) -> Outcome:
     """Run one notebook in its own kernel, and put the result in its place."""
     import papermill
@@ -47,17 +48,20 @@ def execute(
     if timeout is not None:
         deadline = began + timeout
         options["timeout_func"] = lambda cell: max(0.1, deadline - time.monotonic())
+    printed = [] if say_printed is None else [Lines(plan.name, say_printed) for _ in range(2)]
+    if printed:
+        options["stdout_file"], options["stderr_file"] = printed
     failed = out / f"{plan.place}.failed"
     partial = runs.partial_dir(out, plan.place, plan.digest)
     options["kernel_manager_class"], groups = kernels.manager(partial)
     try:
         papermill.execute_notebook(
-            str(plan.path),
-            str(partial / "notebook.ipynb"),
+            _verbatim(plan.path),
+            _verbatim(partial / "notebook.ipynb"),
             parameters={**plan.parameters, "output_dir": str(partial)},
             kernel_name="python3",
             progress_bar=False,
-            cwd=str(plan.path.parent),  # as in Jupyter
+            cwd=_verbatim(plan.path.parent),  # as in Jupyter
             **options,
         )
         for group in groups:
@@ -97,6 +101,8 @@ def execute(
     finally:
         for group in groups:
             kernels.end(group)
+        for lines in printed:
+            lines.close()
         ensure_event_loop().close()  # nbclient opens one for each thread and leaves it
     return Outcome(plan, "done", time.monotonic() - began)
 
@@ -122,6 +128,11 @@ def _of_prose(out: Path, plan: Plan) -> str:
     if former.get("prose", plan.prose) == plan.prose:
         return ""
     return "its text was changed, which the stored notebook does not show"
+
+
+def _verbatim(path: Path) -> str:
+    # Papermill puts parameters into its paths, between braces.
+    return str(path).replace("{", "{{").replace("}", "}}")
 
 
 def _release(path: Path) -> None:
@@ -151,12 +162,28 @@ def _explain(error: Exception, timeout: float | None, failed: Path) -> str:
         own = plain[max(plain.find("Cell In["), 0) :]
         arrow = re.search(r"^-+> *(\d+) (.*)$", own, flags=re.MULTILINE)
         line = f", line {arrow[1]}:\n    {arrow[2].strip()}" if arrow else ""
-        return f"in cell [{error.exec_count}]{line}\n{error.ename}: {error.evalue}\n{look}"
+        what = error.evalue
+        if len(what) > 1_000:
+            what = f"{what[:600]} [... {len(what) - 900:,} characters ...] {what[-300:]}"
+        return f"in cell [{error.exec_count}]{line}\n{error.ename}: {what}\n{look}"
     if isinstance(error, CellTimeoutError):
         return f"took longer than {timeout:g} s: raise --timeout. {look}"
     if isinstance(error, DeadKernelError):
         return f"its kernel died (killed, or out of memory?): run it again. {look}"
     return f"{type(error).__name__}: {error} {look}"
+
+
+def _gather(out: Path) -> list[str]:
+    try:
+        doubled = runs.gather(out)
+        grid_of_runs.gather(out)
+        return doubled
+    except OSError as error:
+        raise OSError(
+            f"ledger.csv and index.csv could not be written in {out} ({error.strerror or error}); "
+            "finished runs are whole: free some space, or mend the folder, and run the same "
+            "command again, which skips them."
+        ) from None
 
 
 def run(
@@ -172,12 +199,15 @@ def run(
     dry_run: bool = False,
     grid: Sequence[Mapping[str, Any]] = ({},),
     retry_failed: bool = False,
-    say: Callable[[str], None] = print,
+    say: Callable[[str], None] | None = print,
+    complain: Callable[[str], None] = print,
+    verbose: bool = False,
 ) -> list[Outcome]:
     """Run notebooks; skip those whose result is there; let none stop the others.
 
     Each is run with every set of parameters in `grid`, over those in `given`. With `dry_run`, only
-    say what would run, and why; with `retry_failed`, run only what failed.
+    say what would run, and why; with `retry_failed`, run only what failed. `say` is told what
+    happens, `complain` what failed; `verbose` says what cells print, too.
     """
     out = out.absolute()
     if cache.read_only():  # kernels work in their notebook's folder, and a path may be relative
@@ -205,7 +235,7 @@ def run(
         for each in plans:
             why = "--force" if force else runs.why_anew(out / each.place, each.parts)
             would = f"would run ({why})" if why else "unchanged, would be skipped"
-            say(f"{each.place}: {would}")
+            (say or complain)(f"{each.place}: {would}")
         return []
     # Two threads that import one package for the first time can lock each other out of it.
     for package in ("papermill", "pandera.pandas") if jobs > 1 else ():
@@ -214,9 +244,10 @@ def run(
         runs.recover(out)
         runs.check_place(out, [plan.place for plan in plans])
         is_grid = len(plans) > len(notebooks)
-        if is_grid:
+        if is_grid and say is not None:
             say(_estimate(out, plans, jobs))
-        with Kernels() as kernels, Progress(say, len(plans) * is_grid, jobs) as progress:
+        n_runs = len(plans) * is_grid
+        with Kernels() as kernels, Progress(say, complain, n_runs, jobs) as progress:
 
             def made(plan: Plan) -> Outcome:
                 why = "--force" if force else runs.why_anew(out / plan.place, plan.parts)
@@ -230,6 +261,7 @@ def run(
                         timeout=timeout,
                         kernels=kernels,
                         on_cell=lambda: progress.cell(plan),
+                        say_printed=say if verbose else None,
                     )
                 if not kernels.stopped:
                     progress.end(outcome)
@@ -243,7 +275,6 @@ def run(
                 pool.shutdown(wait=False, cancel_futures=True)
                 kernels.stop()
                 wait(futures, timeout=_PATIENCE)
-                for claim_id in runs.gather(out):
-                    say(f"two notebooks record {claim_id!r}; the first one's value is kept")
-                grid_of_runs.gather(out)
+                for claim_id in _gather(out):
+                    complain(f"two notebooks record {claim_id!r}; the first one's value is kept")
     return outcomes

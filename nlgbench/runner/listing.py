@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -15,25 +17,67 @@ from nlgbench.names import did_you_mean
 from nlgbench.runner import runs
 from nlgbench.runner.claims import summary
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
+from nlgbench.runner.parameters import UsageError
+from nlgbench.runner.plan import Outcome
 
 
-def notebooks() -> str:
-    """Describe every notebook: title, data, claims, parameters."""
+def notebooks(*, form: str | None) -> str:
+    """Describe every notebook: title, data, claims, parameters; as text, or as JSON."""
     owned = load_claims()["notebook"].value_counts()
-    parts = []
+    parts, found = [], []
     for path in find_notebooks():
         notebook = read_notebook(path)
-        data = ", ".join(notebook.datasets) or "none"
+        shown = [one for one in notebook.parameters.values() if one.name != "output_dir"]
+        n_claims = int(owned.get(notebook.name, 0))
+        found.append(
+            {
+                "name": notebook.name,
+                "title": notebook.title,
+                "path": str(path),
+                "data": notebook.datasets,
+                "claims": n_claims,
+                "parameters": [
+                    {
+                        "name": one.name,
+                        "default": one.default,
+                        "declared": one.declared,
+                        "note": one.note,
+                    }
+                    for one in shown
+                ],
+            }
+        )
         lines = [
             f"{notebook.name}: {notebook.title}",
-            f"    data: {data}; claims: {owned.get(notebook.name, 0)}",
+            f"    data: {', '.join(notebook.datasets) or 'none'}; claims: {n_claims}",
         ]
-        for parameter in notebook.parameters.values():
-            if parameter.name != "output_dir":
-                note = f"  # {parameter.note}" if parameter.note else ""
-                lines.append(f"    {parameter.name} = {parameter.default!r}{note}")
+        for one in shown:
+            about = "; ".join(filter(None, [one.note, one.declared]))
+            lines.append(f"    {one.name} = {one.default!r}  # {about}")
         parts.append("\n".join(lines))
-    return "\n\n".join(parts)
+    return _json(found) if form == "json" else "\n\n".join(parts)
+
+
+def outcomes(ended: Sequence[Outcome], out: Path) -> str:
+    """Say how each run ended, and where its result is, as JSON."""
+    return _json(
+        [
+            {
+                "notebook": one.plan.name,
+                "status": one.status,
+                "folder": str(out / one.plan.place) + ".failed" * (one.status == "failed"),
+                "source": one.plan.source,
+                "parameters": one.plan.parameters,
+                "seconds": round(one.seconds, 2),
+                "message": one.message,
+            }
+            for one in ended
+        ]
+    )
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False)
 
 
 def ledger(
@@ -42,10 +86,10 @@ def ledger(
     """Render the gathered ledger of a folder of runs."""
     if verdict is not None and verdict not in schema.VERDICTS:
         hint = did_you_mean(verdict, schema.VERDICTS)
-        raise ValueError(f"no verdict {verdict!r}.{hint} There are: {', '.join(schema.VERDICTS)}.")
+        raise UsageError(f"no verdict {verdict!r}.{hint} There are: {', '.join(schema.VERDICTS)}.")
     path = directory / "ledger.csv"
     if not path.is_file():
-        raise FileNotFoundError(
+        raise UsageError(
             f"{directory} holds no ledger.csv: run `nlgbench run --out {directory}` first, or name "
             "the folder that you gave as --out."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,15 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """A bar for each running notebook, and a line for each that ended."""
+    """A bar for each running notebook, and a line for each that ended; `say` is None for quiet."""
 
-    def __init__(self, say: Callable[[str], None], n_runs: int, jobs: int) -> None:
+    def __init__(
+        self,
+        say: Callable[[str], None] | None,
+        complain: Callable[[str], None],
+        n_runs: int,
+        jobs: int,
+    ) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bars
@@ -29,12 +36,16 @@ class Progress:
             TextColumn("cells"),
             TimeElapsedColumn(),
         )
-        # Bars on a pipe would be a wall of lines.
         self._bars = Bars(
-            *columns, console=console, disable=not console.is_terminal, transient=True
+            *columns,
+            console=console,
+            disable=say is None or not console.is_terminal,  # on a pipe, a wall of lines
+            transient=True,
+            redirect_stdout=sys.stdout.isatty(),  # what goes to a file stays out of the terminal
         )
         self._tasks: dict[str, TaskID] = {}
-        self._say = say
+        self._say = say or (lambda text: None)
+        self._complain = complain
         self._n_runs, self._jobs = n_runs, jobs
         self._ended: list[Outcome] = []
 
@@ -70,7 +81,7 @@ class Progress:
         elif outcome.status == "done":
             self._say(f"{name}: done in {outcome.seconds:.0f} s")
         else:
-            self._say(f"{name}: FAILED after {outcome.seconds:.0f} s {outcome.message}")
+            self._complain(f"{name}: FAILED after {outcome.seconds:.0f} s {outcome.message}")
         self._ended.append(outcome)
         if self._n_runs > 1 and outcome.status != "skipped":
             self._say(self._so_far())
@@ -86,3 +97,24 @@ class Progress:
         if left and took:
             text += f"; about {left * sum(took) / len(took) / self._jobs / 60:.1f} min left"
         return text + ")"
+
+
+class Lines:
+    """A file that hands on whole lines, each behind the name of the notebook that printed it."""
+
+    def __init__(self, name: str, say: Callable[[str], None]) -> None:
+        self._name, self._say, self._rest = name, say, ""
+
+    def write(self, text: str) -> None:
+        """Hand on what is whole, and keep the rest until it is."""
+        *whole, self._rest = (self._rest + text).split("\n")
+        for line in whole:
+            self._say(f"{self._name} | {line}")
+
+    def flush(self) -> None:
+        """Nothing waits but what is half."""
+
+    def close(self) -> None:
+        """Hand on what never got its end."""
+        if self._rest:
+            self.write("\n")

@@ -1,9 +1,12 @@
 """What the command line says."""
 
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import click
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +14,9 @@ from click.testing import CliRunner
 
 import nlgbench
 from nlgbench import schema
+from nlgbench.runner import execute
 from nlgbench.runner.cli import main
+from nlgbench.runner.plan import Outcome
 
 
 def call(*args):
@@ -49,10 +54,17 @@ def ledger_dir(tmp_path):
 
 
 def test_version_and_list():
-    assert call("version").output == f"{nlgbench.__version__}\n"
-    listed = call("list").output
+    assert call("--version").stdout == f"{nlgbench.__version__}\n"
+    listed = call("list").stdout
     assert "01-huse-tradeoff: " in listed
-    assert "n_neighbors = 16  # " in listed
+    assert "n_neighbors = 16  # k of the nearest-neighbor classifier" in listed
+    assert "is 16; int, at least 1\n" in listed
+    first, *others = json.loads(call("list", "--json").stdout)
+    assert (first["name"], first["data"]) == ("01-huse-tradeoff", ["huse"])
+    k = next(one for one in first["parameters"] if one["name"] == "n_neighbors")
+    assert (k["default"], k["declared"]) == (16, "int, at least 1")
+    assert f"01-huse-tradeoff: {first['title']}\n" in listed
+    assert len(others) == listed.count("claims: ") - 1
 
 
 def test_ledger_in_every_format(ledger_dir):
@@ -68,44 +80,108 @@ def test_ledger_in_every_format(ledger_dir):
     assert call("ledger", ledger_dir, "--verdict", "matches").output.startswith("claim")
     shown = call("ledger", ledger_dir, "--verdict", "differs", "--format", "csv").output
     assert shown.count("\n") == 2
-    assert call("ledger", ledger_dir, "--format", "json").output.count("claim_id") == 2
+    for asked in (["--format", "json"], ["--json"]):
+        rows = json.loads(call("ledger", ledger_dir, *asked).stdout)
+        assert [row["recomputed"] for row in rows] == [0.98, None]
     latex = call("ledger", ledger_dir, "--format", "latex").output
     assert r"lm\_t1.0" in latex
     assert r"\toprule" in latex
 
 
+WRITE = "from pathlib import Path\nPath(output_dir, 'made.txt').write_text('made')\n"
+PRINT = "import sys\nprint('one', end=' ')\nprint('two')\nprint('to stderr', file=sys.stderr)\n"
+PARAMETERS = "k: int = 1\noutput_dir: str | None = None"
+
+
+def test_what_is_told_of_a_run(make_notebook, tmp_path):
+    """What cells print and why they fail goes to stderr, stdout is JSON, braces are no fields."""
+    good = make_notebook("good", PARAMETERS, WRITE + PRINT + "print('no end', end='')")
+    bad = make_notebook("bad", PARAMETERS, "raise ValueError('a' * 20_000 + 'z')")
+    out = tmp_path / "{k} of {nothing}"
+    told = call("run", good, bad, "--out", out, "-v", "--json", "-p", "k=2")
+    assert told.exit_code == 1
+    done, failed = json.loads(told.stdout)
+    assert (done["notebook"], done["status"], done["parameters"]) == ("good", "done", {"k": 2})
+    assert Path(done["folder"], "made.txt").read_text() == "made"
+    assert (failed["status"], failed["folder"]) == ("failed", str(out / "bad.failed"))
+    assert Path(failed["folder"], "notebook.ipynb").is_file()
+    lines = told.stderr.splitlines()
+    for line in ("good | one two", "good | to stderr", "good | no end"):
+        assert line in lines
+    assert lines[-1] == "Error: 1 of 2 failed: bad"
+    assert len(failed["message"]) < 1_500
+    assert "ValueError: aaa" in told.stderr and "characters ...] aaa" in told.stderr
+    assert "aaaz\nUp to there it is in" in told.stderr
+
+
+@pytest.fixture
+def ends(monkeypatch):
+    """Let notebooks end as told, without a kernel."""
+
+    def end(*statuses):
+        left = iter(statuses)
+        monkeypatch.setattr(
+            execute,
+            "execute",
+            lambda plan, out, **_: Outcome(plan, next(left), 1.0, "in cell [2]\nKeyError: 'k'"),
+        )
+
+    return end
+
+
+def test_where_results_are_is_said_when_there_are_any(make_notebook, tmp_path, ends):
+    paths, out = [make_notebook(name, PARAMETERS) for name in ("a", "b")], tmp_path / "out"
+    ends("done", "failed", "failed", "failed", "done", "failed")
+    some = call("run", *paths, "--out", out)
+    assert some.stdout.splitlines()[-1].startswith(f"results are in {out}: ")
+    none = call("run", *paths, "--out", out)
+    assert "results are in" not in none.stdout
+    quiet = call("run", "-q", *paths, "--out", out)
+    for told, n in ((some, 1), (none, 2), (quiet, 1)):
+        assert told.exit_code == 1
+        assert told.stderr.count("FAILED after 1 s in cell [2]\nKeyError: 'k'") == n
+        assert f"Error: {n} of 2 failed: " in told.stderr
+    assert quiet.stdout == ""
+
+
+def test_a_full_disk_at_the_end_names_the_place_and_the_way_out(
+    make_notebook, tmp_path, monkeypatch, ends
+):
+    def full(path, content):
+        raise OSError(28, "No space left on device")
+
+    path, out = make_notebook("mine", PARAMETERS), tmp_path / "out"
+    ends("done")
+    monkeypatch.setattr("nlgbench.files.replace_bytes", full)
+    told = call("run", path, "--out", out)
+    assert told.exit_code == 1
+    assert f"could not be written in {out} (No space left on device)" in told.stderr
+    assert "free some space" in told.stderr and "run the same command again" in told.stderr
+
+
+def test_completion_offers_notebooks_and_then_files():
+    command = main.commands["run"]
+    argument = next(one for one in command.params if one.name == "notebooks")
+    context = click.Context(command)
+    offered = [one.value for one in argument.shell_complete(context, "05")]
+    assert offered == ["05-judges-in-print", "05b-evaluator-correlations"]
+    assert [one.type for one in argument.shell_complete(context, "my-")] == ["file"]
+
+
+HEAVY = "pandas pandera papermill torch transformers xgboost dask matplotlib scipy sklearn numpy "
+HEAVY += "nbformat nbclient jsonschema rich pooch requests"
+MISSPELT = """
+from click.testing import CliRunner
+from nlgbench.runner.cli import main
+assert CliRunner().invoke(main, ["run", "-p", "n_neighbours=5"]).exit_code == 2
+"""
+
+
 @pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["ledger", "nowhere"], "nowhere holds no ledger.csv: run `nlgbench run --out nowhere`"),
-        (["run", "04-no-such"], "no notebook '04-no-such'"),
-        (["run", "-p", "k"], "'k' is not NAME=VALUE"),
-        (["run", "01", "-p", "n_neighbours=5"], "Did you mean 'n_neighbors'"),
-        (["run", "01", "-p", "n_neighbors=five"], "is declared 'int, at least 1'; got 'five'"),
-        (["run", "07", "-p", "patience=-1"], "is declared 'int, at least 1'; got '-1'"),
-        (["run", "01", "-p", "seed=1", "-p", "seed=2"], "'seed' is given twice"),
-        (["fetch", "hues"], "Did you mean 'huse'"),
-        (["run", "--source", "releesed"], "is not one of 'auto', 'released', 'simulated'"),
-        (["run", "--jobs", "0"], "0 is not in the range"),
-    ],
+    "code", ["import nlgbench", "from nlgbench.runner import cli", MISSPELT], ids=range(3)
 )
-def test_mistakes_get_one_line_and_a_way_out(args, message):
-    result = call(*args)
-    assert result.exit_code != 0
-    assert message in result.output
-    assert "Traceback" not in result.output
-
-
-def test_an_unknown_verdict_gets_the_nearest(ledger_dir):
-    assert "Did you mean 'differs'" in call("ledger", ledger_dir, "--verdict", "difers").output
-
-
-HEAVY = "pandas pandera papermill torch transformers xgboost dask matplotlib scipy sklearn numpy"
-
-
-@pytest.mark.parametrize("code", ["import nlgbench", "from nlgbench.runner import cli"])
 def test_starting_loads_nothing_heavy(code):
-    probe = f"import sys; {code}; print([m for m in {HEAVY.split()!r} if m in sys.modules])"
+    probe = f"import sys\n{code}\nprint([m for m in {HEAVY.split()!r} if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", probe], capture_output=True, text=True, check=True, env=os.environ
     )

@@ -28,7 +28,12 @@ def run(*paths, out, **keywords):
     said = []
     given = keywords.pop("given", {})
     outcomes = execute.run(
-        [str(path) for path in paths], given, out=out, say=said.append, **keywords
+        [str(path) for path in paths],
+        given,
+        out=out,
+        say=said.append,
+        complain=said.append,
+        **keywords,
     )
     return [outcome.status for outcome in outcomes], "\n".join(said)
 
