@@ -54,7 +54,12 @@ lint: $(SETUP) ## ruff and mypy
 	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy --no-error-summary
 
 lab: $(SETUP) ## open JupyterLab on this machine alone
-	@$(BIN)/jupyter lab --ip=127.0.0.1 --notebook-dir=notebooks
+	@if [ "$$(id -u)" = 0 ]; then \
+	  echo "Running as root, as in a container: whoever has the address below is root there. To open" >&2; \
+	  echo "it outside, give the container the host's network (docker run --network host), or log in" >&2; \
+	  echo "by ssh -L 8888:127.0.0.1:8888. No container? Then run this as yourself." >&2; \
+	  set -- --allow-root --no-browser; fi; \
+	$(BIN)/jupyter lab --ip=127.0.0.1 --notebook-dir=notebooks "$$@"
 
 lock: ## resolve the lock anew (needs uv)
 	uv pip compile --universal --generate-hashes --python-version 3.11 --extra dev \

@@ -92,6 +92,24 @@ print(len(find_notebooks()))
     assert int(done.stdout) == len(list((ROOT / "notebooks").glob("*.ipynb")))
 
 
+@pytest.mark.parametrize(("uid", "added"), [("0", " --allow-root --no-browser"), ("1000", "")])
+def test_make_lab_stays_on_this_machine_and_tells_root_what_that_means(tmp_path, uid, added):
+    (tmp_path / "bin").mkdir()
+    for place, line in (("bin/jupyter", 'echo "$@"'), ("id", f"echo {uid}")):
+        (tmp_path / place).write_text(f"#!/bin/sh\n{line}\n")
+        (tmp_path / place).chmod(0o755)
+    done = subprocess.run(
+        ["make", "--silent", "lab", "SETUP=", f"VENV={tmp_path}"],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )
+    assert done.stdout == f"lab --ip=127.0.0.1 --notebook-dir=notebooks{added}\n"
+    assert ("Running as root" in done.stderr) == bool(added)
+
+
 MISSPELT = """
 from nlgbench.runner.cli import main
 try:
