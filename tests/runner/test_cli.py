@@ -103,12 +103,12 @@ def test_what_is_told_of_a_run(make_notebook, tmp_path):
     done, failed = json.loads(told.stdout)
     assert (done["notebook"], done["status"], done["parameters"]) == ("good", "done", {"k": 2})
     assert Path(done["folder"], "made.txt").read_text() == "made"
-    assert (failed["status"], failed["folder"]) == ("failed", str(out / "bad.failed"))
+    assert (failed["status"], failed["folder"]) == ("failed", str(out / "bad@k=2.failed"))
     assert Path(failed["folder"], "notebook.ipynb").is_file()
     lines = told.stderr.splitlines()
     for line in ("good | one two", "good | to stderr", "good | no end"):
         assert line in lines
-    assert lines[-1] == "Error: 1 of 2 failed: bad"
+    assert lines[-1] == "Error: 1 of 2 failed: bad@k=2"
     assert len(failed["message"]) < 1_500
     assert "ValueError: aaa" in told.stderr and "characters ...] aaa" in told.stderr
     assert "aaaz\nUp to there it is in" in told.stderr
