@@ -176,8 +176,11 @@ def started(path, out):
         stderr=subprocess.STDOUT,
         text=True,
         env={**os.environ, "TMPDIR": str(temporary)},
-        # A job in the background of a shell is born deaf to Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        # A job in the background of a shell, or of nohup, is born deaf to some signals.
+        preexec_fn=lambda: [
+            signal.signal(number, signal.SIG_DFL)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        ],
     )
     deadline = time.monotonic() + 40
     while not (found := list(out.glob(".partial-*/pids"))):
