@@ -43,16 +43,18 @@ def simulated(path: Path, given: dict) -> nb.Study:
 def test_a_folder_gives_the_same_figures_and_values(number, tmp_path):
     path = find_notebooks([number])[0]
     simulated(path, SMALL[number]).write(tmp_path / "own")
-    out = tmp_path / "out"
+    out, folders = tmp_path / "out", []
     for given in (SMALL[number], SMALL[number] | {"study": str(tmp_path / "own")}):
         source = "auto" if "study" in given else "simulated"
         done = execute.run([str(path)], given, out=out, source=source, timeout=900, say=str)
         assert [one.status for one in done] == ["done"], done[0].message
-    (own,) = out.glob(f"{path.stem}@study=*")
-    found = {one.relative_to(out / path.stem) for one in (out / path.stem).glob("figures/*.csv")}
+        folders.append(out / done[0].plan.place)
+    made, own = folders
+    assert "study=own-" in own.name and "study" not in made.name
+    found = {one.relative_to(made) for one in made.glob("figures/*.csv")}
     assert found and found == {one.relative_to(own) for one in own.glob("figures/*.csv")}
     for name in found:
-        first, second = (pd.read_csv(folder / name) for folder in (out / path.stem, own))
+        first, second = (pd.read_csv(folder / name) for folder in folders)
         assert list(first) == list(second) and len(first) == len(second), name
         for column in first:
             if column in ("source", "study"):
