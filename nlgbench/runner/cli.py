@@ -288,7 +288,9 @@ def ledger(directory: Path, verdict: str | None, form: str, all_runs: bool) -> N
 @click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
 @click.option("--x", required=True, metavar="NAME", help="A parameter.")
 @click.option("--y", required=True, metavar="NAME", help="A recorded quantity.")
-@click.option("--hue", metavar="NAME", help="What lines are drawn for: row, or a parameter.")
+@click.option(
+    "--hue", metavar="NAME", help="What lines are drawn for: row, variant, or a parameter."
+)
 def plot_sweep(directory: Path, x: str, y: str, hue: str | None) -> None:
     """Draw what the runs in DIR found against a parameter, as PDF, PNG, CSV and words."""
     from nlgbench.plots.sweep import plot_sweep as draw
