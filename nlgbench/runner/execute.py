@@ -111,8 +111,7 @@ def _estimate(out: Path, plans: Sequence[Plan], jobs: int) -> str:
     """Say how many runs there are to make, and how long those of the same notebooks took."""
     to_make = [one for one in plans if runs.why_anew(out / one.place, one.parts)]
     took: dict[str, list[float]] = {}
-    for folder in out.glob("*/"):
-        manifest = runs.read_manifest(folder) or {}
+    for _, manifest in runs.finished(out):
         if "seconds" in manifest:
             took.setdefault(manifest["notebook"], []).append(manifest["seconds"])
     text = f"{len(plans)} runs, {len(plans) - len(to_make)} of them there already"

@@ -77,21 +77,22 @@ def gather(out: Path) -> None:
     from nlgbench import schema
 
     parts = []
-    for folder in sorted(path for path in out.iterdir() if path.is_dir()):
-        manifest = runs.read_manifest(folder)
-        if manifest is None or folder.name.startswith("."):
-            continue
+    found = runs.finished(out)
+    names = [manifest["notebook"] for _, manifest in found]
+    if len(set(names)) == len(names):  # no ledger is read where there is no grid
+        return
+    for folder, manifest in found:
         if not (folder / "ledger.csv").is_file():
             continue
         rows = schema.read(folder / "ledger.csv", "ledger")
         rows = rows[rows["recomputed"].notna()].rename(columns=_VALUES)
-        names = rows["claim_id"].str.rsplit("/", n=2, expand=True).reindex(columns=range(3))
+        steps = rows["claim_id"].str.rsplit("/", n=2, expand=True).reindex(columns=range(3))
         about = {
             "notebook": manifest["notebook"],
             "run": runs.run_of(folder),
             "quantity": rows["claim_id"],
-            "row": names[1],
-            "column": names[2].fillna(names[1]),
+            "row": steps[1],
+            "column": steps[2].fillna(steps[1]),
         }
         parameters = manifest.get("parameters", {})
         kept = rows[["variant", *_VALUES.values(), "source"]]

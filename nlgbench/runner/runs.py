@@ -228,6 +228,13 @@ def clean(out: Path, *, dry_run: bool) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["removed", "files", "bytes"])
 
 
+def finished(out: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """Find the runs in a folder that are in their places, with their manifests."""
+    folders = sorted(path for path in out.iterdir() if path.is_dir())
+    found = ((path, read_manifest(path)) for path in folders if not path.name.startswith("."))
+    return [(path, manifest) for path, manifest in found if manifest is not None]
+
+
 def gather(out: Path) -> list[str]:
     """Collect the ledgers and the lists of figures and tables of all finished runs."""
     import pandas as pd
@@ -236,10 +243,7 @@ def gather(out: Path) -> list[str]:
 
     ledgers = [schema.typed([], "ledgers")]
     index: list[dict[str, str]] = []
-    for folder in sorted(path for path in out.iterdir() if path.is_dir()):
-        manifest = read_manifest(folder)
-        if manifest is None or folder.name.startswith("."):
-            continue
+    for folder, manifest in finished(out):
         if (folder / "ledger.csv").is_file():
             own = schema.read(folder / "ledger.csv", "ledger")
             ledgers.append(own.assign(run=run_of(folder)))
