@@ -230,9 +230,13 @@ def run(
     plans = list({one.place: one for one in plans}.values())
     if retry_failed:
         plans = [one for one in plans if (out / f"{one.place}.failed").is_dir()]
+
+    def why_run(plan: Plan) -> str:
+        return "--force" if force else runs.why_anew(out / plan.place, plan.parts)
+
     if dry_run:
         for each in plans:
-            why = "--force" if force else runs.why_anew(out / each.place, each.parts)
+            why = why_run(each)
             would = f"would run ({why})" if why else "unchanged, would be skipped"
             (say or complain)(f"{each.place}: {would}")
         return []
@@ -249,7 +253,7 @@ def run(
         with Kernels() as kernels, Progress(say, complain, n_runs, jobs) as progress:
 
             def made(plan: Plan) -> Outcome:
-                why = "--force" if force else runs.why_anew(out / plan.place, plan.parts)
+                why = why_run(plan)
                 if not why:
                     outcome = Outcome(plan, "skipped", 0.0, _of_prose(out, plan))
                 else:
