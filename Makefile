@@ -63,7 +63,7 @@ lab: $(SETUP) ## open JupyterLab on this machine alone
 
 lock: ## resolve the lock anew (needs uv)
 	uv pip compile --universal --generate-hashes --python-version 3.11 --extra dev \
-	  --extra boosting --extra meteor --extra encoder \
+	  --extra boosting --extra cluster --extra meteor --extra encoder \
 	  --override lock/torch-elsewhere.txt --no-emit-package torch \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --upgrade --quiet \
 	  pyproject.toml lock/torch-dependencies.in -o lock/requirements.txt
