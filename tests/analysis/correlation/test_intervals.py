@@ -243,6 +243,15 @@ def test_intervals_from_almost_nothing_say_so():
     assert four["ci_low"].isna().all()
 
 
+@pytest.mark.parametrize("granularity", ["output", "item"])
+def test_intervals_over_systems_of_outputs_are_called_too_narrow(granularity):
+    tables = study(n_systems=12, n_items=12)
+    for resample in ("systems", "both"):
+        reason = marks(*tables, granularity=granularity, resample=resample)["reason"]
+        assert (reason.str.endswith("take it for too narrow") == (granularity == "output")).all()
+    assert marks(*tables, granularity=granularity)["reason"].eq("").all()
+
+
 def test_systems_that_are_all_alike_have_no_interval():
     outputs, scores, judgments = study(n_systems=12, n_items=30, n_evaluators=1)
     rng = np.random.default_rng(1)
