@@ -1,11 +1,15 @@
 """Grids: sets of parameters, and what their runs found."""
 
 import json
+import re
+from pathlib import Path
 
+import nbformat
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+import nlgbench as nb
 from nlgbench.plots.sweep import plot_sweep
 from nlgbench.runner import execute, grid, runs
 from nlgbench.runner.cli import main
@@ -97,6 +101,33 @@ def test_a_grid_runs_resumes_and_is_gathered(make_notebook, tmp_path):
     assert (out / "sweep-k-huse.pdf").is_file()
     wrong = CliRunner().invoke(main, ["plot-sweep", str(out), "--x", "j", "--y", "huse"])
     assert wrong.exit_code == 1 and "k" in wrong.output
+
+
+def test_the_notebook_that_the_docs_write_sweeps(make_notebook, tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "runs.md").read_text(encoding="utf-8")
+    imports, *cells = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    path = make_notebook("my-study", *cells)
+    node = nbformat.read(path, as_version=4)
+    node.cells.insert(0, nbformat.v4.new_code_cell(imports))
+    nbformat.write(node, path)
+    (tmp_path / "grid.yml").write_text(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0])
+    assert len(grid.read_grid(tmp_path / "grid.yml")) == 13
+    out = tmp_path / "out"
+    asked = ["run", str(path), "-p", "n_neighbors=4,16", "--jobs", "2", "--out", str(out)]
+    result = CliRunner().invoke(main, asked)
+    assert result.exit_code == 0, result.output
+    study = nb.simulate("gaussian", n_outputs=100, seed=0)
+    table = pd.read_csv(out / "sweep.csv", keep_default_na=False).set_index(["quantity", "run"])
+    for k, run in ((16, ""), (4, "n_neighbors=4")):
+        scores = nb.huse(study, n_neighbors=k, n_resamples=100, seed=0)
+        for _, row in scores[scores["label"] == "t1.0"].iterrows():
+            found = table.loc[(f"simulated/my-study/t1.0/{row['score']}", run)]
+            columns = ["estimate", "ci_low", "ci_high"]
+            assert found[columns].tolist() == pytest.approx(row[columns].tolist(), abs=1e-12)
+            assert found["param_n_neighbors"] == k
+    assert (out / "my-study@n_neighbors=4" / "figures" / "tradeoff.pdf").is_file()
+    wrong = CliRunner().invoke(main, ["run", str(path), "-p", "n_neighbors=4,0", "--out", str(out)])
+    assert wrong.exit_code == 2 and "'n_neighbors'" in wrong.output
 
 
 def test_a_sweep_is_drawn_with_its_intervals():
