@@ -155,6 +155,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGHUP):  # ignored by what a shell runs in the background
+        signal.signal(number, signal.SIG_DFL)
     with tempfile.TemporaryDirectory() as name:
         table, fine = study(args.seed, Path(name))
     print(table.to_string(index=False))
