@@ -37,14 +37,11 @@ def execute(
     """Run one notebook in its own kernel, and put the result in its place."""
     import papermill
     from jupyter_core.utils import ensure_event_loop
-    from traitlets.config import Config
 
     began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     # It does not know `int | None`, and logs deaths of kernels that we explain.
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
     options: dict[str, Any] = {"on_cell_start": lambda cell, cell_index: on_cell()}
-    # The kernel listens on loopback, where other users of the machine could listen too.
-    options["config"] = Config({"KernelManager": {"transport_encryption": "auto"}})
     if timeout is not None:
         deadline = began + timeout
         options["timeout_func"] = lambda cell: max(0.1, deadline - time.monotonic())
@@ -53,7 +50,7 @@ def execute(
         options["stdout_file"], options["stderr_file"] = printed
     failed = out / f"{plan.place}.failed"
     partial = runs.partial_dir(out, plan.place, plan.digest)
-    options["kernel_manager_class"], groups = kernels.manager(partial)
+    options["kernel_manager_class"], options["config"], groups = kernels.manager(partial)
     try:
         papermill.execute_notebook(
             _verbatim(plan.path),
@@ -255,6 +252,7 @@ def run(
             def made(plan: Plan) -> Outcome:
                 why = why_run(plan)
                 if not why:
+                    runs.remove(out / f"{plan.place}.failed")  # of a run that was forced
                     outcome = Outcome(plan, "skipped", 0.0, _of_prose(out, plan))
                 else:
                     progress.start(plan, why)

@@ -3,19 +3,24 @@
 A kernel leads a process group of its own, to which its workers belong. When its run has ended the
 group is killed. A process beside the command, the watch, is told of each group; it reads from a
 pipe that the system closes when the command is gone, even by kill -9, and kills what is left then.
+
+Kernels are spoken to through sockets in a folder that only the user may enter. A port could be
+taken by another process between its choice and its use: two of 500 kernels never answered.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +28,7 @@ from nlgbench.files import READ_LOG
 
 if TYPE_CHECKING:
     from jupyter_client.manager import AsyncKernelManager
+    from traitlets.config import Config
 
 #: What a kernel and its workers print past the notebook.
 LOG = "kernel.log"
@@ -30,21 +36,19 @@ LOG = "kernel.log"
 READ = ".read.jsonl"
 
 _WATCH = """
-import json, os, signal, sys
-left = {}
+import os, shutil, signal, sys
+left = set()
 for line in sys.stdin:
-    group, file = json.loads(line)
-    if file is None:
-        left.pop(group, None)
-    else:
-        left[group] = file
-for group, file in left.items():
-    for undo in (lambda: os.killpg(group, signal.SIGKILL), lambda: os.unlink(file)):
-        try:
-            undo()
-        except OSError:
-            pass
+    left ^= {int(line)}
+for group in left:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except OSError:
+        pass
+shutil.rmtree(sys.argv[1], ignore_errors=True)
 """
+#: Longest path of a socket's folder; systems take 104 bytes at least.
+_LONGEST = 90
 
 
 @contextmanager
@@ -72,15 +76,20 @@ class Kernels:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: dict[int, str] = {}
+        self._running: dict[int, Path] = {}
         self._stopped = False
         self._watch: subprocess.Popen[str] | None = None
+        self._numbers = count()
 
     def __enter__(self) -> Kernels:
         """Start the watch, in a session that no terminal interrupts."""
+        self._folder = Path(tempfile.mkdtemp(prefix="nlgbench-"))
+        if len(os.fsencode(self._folder)) > _LONGEST:
+            self._folder.rmdir()
+            self._folder = Path(tempfile.mkdtemp(prefix="nlgbench-", dir="/tmp"))
         if hasattr(os, "killpg"):
             self._watch = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _WATCH],
+                [sys.executable, "-I", "-S", "-c", _WATCH, str(self._folder)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -96,6 +105,7 @@ class Kernels:
             with contextlib.suppress(OSError):
                 self._watch.stdin.close()
             self._watch.wait(timeout=10)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def stop(self) -> None:
         """Kill every kernel, and each that is started from now on."""
@@ -110,37 +120,46 @@ class Kernels:
         """Whether runs are to end without a result."""
         return self._stopped
 
-    def began(self, group: int, connection: str) -> None:
-        """Take note of a kernel's process group, and of its connection file."""
+    def began(self, group: int, folder: Path) -> None:
+        """Take note of a kernel's process group, and of the folder of its sockets."""
         with self._lock:
-            self._running[group] = connection
-            self._tell(group, connection)
+            self._running[group] = folder
+            self._tell(group)
         if self._stopped:
             self.end(group)
 
     def end(self, group: int) -> None:
         """Kill a group, whether or not the kernel itself has ended."""
         with self._lock:
-            connection = self._running.pop(group, None)
-            if connection is None:
+            folder = self._running.pop(group, None)
+            if folder is None:
                 return
             with contextlib.suppress(OSError):
                 os.killpg(group, signal.SIGKILL)
-            Path(connection).unlink(missing_ok=True)
-            self._tell(group, None)
+            shutil.rmtree(folder, ignore_errors=True)
+            self._tell(group)
 
-    def _tell(self, group: int, connection: str | None) -> None:
+    def _tell(self, group: int) -> None:
+        """Name a group to the watch: the first time it begins, the second time it has ended."""
         if self._watch is not None and self._watch.stdin is not None:
             with contextlib.suppress(OSError):  # killed by hand: the command still ends its own
-                self._watch.stdin.write(json.dumps([group, connection]) + "\n")
+                self._watch.stdin.write(f"{group}\n")
                 self._watch.stdin.flush()
 
-    def manager(self, folder: Path) -> tuple[type[AsyncKernelManager], list[int]]:
-        """Make the class of the manager for one run in `folder`, and the list of its groups."""
+    def manager(self, folder: Path) -> tuple[type[AsyncKernelManager], Config, list[int]]:
+        """Make the manager for one run in `folder`: its class, its settings, and its groups."""
         from jupyter_client.manager import AsyncKernelManager
+        from traitlets.config import Config
 
         groups: list[int] = []
         began = self.began
+        own = self._folder / str(next(self._numbers))
+        own.mkdir()
+        settings = {"connection_file": str(own / "kernel.json")}
+        if hasattr(os, "killpg"):
+            settings |= {"transport": "ipc", "ip": str(own / "s")}
+        else:  # on loopback, where other users of the machine could listen too
+            settings["transport_encryption"] = "auto"
 
         class Manager(AsyncKernelManager):
             """Starts a kernel that logs and notes what it reads in the run's folder."""
@@ -154,8 +173,8 @@ class Kernels:
                 group = getattr(self.provisioner, "pgid", None)
                 if group:
                     groups.append(group)
-                    began(group, self.connection_file)
+                    began(group, own)
 
             start_kernel = _async_start_kernel
 
-        return Manager, groups
+        return Manager, Config({"KernelManager": settings}), groups

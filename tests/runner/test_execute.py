@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -107,6 +108,19 @@ def test_a_failure_shows_its_cell_and_does_not_stop_the_others(make_notebook, tm
     assert (out / "bad.failed" / "notebook.ipynb").is_file()
 
 
+def test_what_is_left_of_a_forced_run_that_failed_goes_with_the_next(
+    make_notebook, tmp_path, monkeypatch
+):
+    look = "import os\nassert 'FAIL_NOW' not in os.environ"
+    path, out = make_notebook("mine", PARAMETERS, WRITE, look), tmp_path / "out"
+    assert run(path, out=out)[0] == ["done"]
+    monkeypatch.setenv("FAIL_NOW", "1")
+    assert run(path, out=out, force=True)[0] == ["failed"]
+    assert (out / "mine.failed").is_dir() and (out / "mine" / "made.txt").is_file()
+    assert run(path, out=out, retry_failed=True)[0] == ["skipped"]
+    assert not (out / "mine.failed").exists()
+
+
 def test_a_dead_kernel_and_a_time_out_are_named(make_notebook, tmp_path):
     dead = make_notebook("dead", PARAMETERS, "import os, signal; os.kill(os.getpid(), 9)")
     slow = make_notebook("slow", PARAMETERS, "import time; time.sleep(60)")
@@ -140,6 +154,15 @@ def ended(*processes):
     return False
 
 
+def emptied(folder):
+    """Wait until a folder is empty, and remove it."""
+    deadline = time.monotonic() + 10
+    while list(folder.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    folder.rmdir()
+    return True
+
+
 def is_zombie(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
@@ -165,8 +188,7 @@ def test_what_a_kernel_started_ends_with_its_run(make_notebook, tmp_path, ending
 
 def started(path, out):
     """Start the command, and wait until its notebook's worker computes."""
-    temporary = out.with_name("temporary")
-    temporary.mkdir()
+    temporary = Path(tempfile.mkdtemp(prefix="t"))  # pytest's own is too long a name for sockets
     process = subprocess.Popen(
         [
             *(sys.executable, "-c", "from nlgbench.runner.cli import main; main()"),
@@ -187,15 +209,15 @@ def started(path, out):
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.1)
-    assert list(temporary.glob("*.json")), "the kernel's connection file"
-    return process, list(map(int, found[0].read_text().split()))
+    assert list(temporary.glob("nlgbench-*/0/kernel.json")), "the kernel's connection file"
+    return process, list(map(int, found[0].read_text().split())), temporary
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("ending", ["INT", "TERM", "HUP"])
 def test_an_interrupted_command_cleans_up(make_notebook, tmp_path, ending):
     path, out = make_notebook("mine", PARAMETERS, WRITE, WORK, SLEEP), tmp_path / "out"
-    process, pids = started(path, out)
+    process, pids, temporary = started(path, out)
     process.send_signal(getattr(signal, f"SIG{ending}"))
     said = process.communicate(timeout=20)[0]
     assert process.returncode == 130
@@ -205,7 +227,7 @@ def test_an_interrupted_command_cleans_up(make_notebook, tmp_path, ending):
     ]
     assert ended(*pids)
     assert sorted(path.name for path in out.iterdir()) == [".lock", "index.csv", "ledger.csv"]
-    assert not list((tmp_path / "temporary").glob("*.json"))
+    assert emptied(temporary)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -213,11 +235,11 @@ def test_kill_9_leaves_the_former_result_and_no_process_and_is_done_again(make_n
     path, out = make_notebook("mine", PARAMETERS, WRITE), tmp_path / "out"
     run(path, out=out)
     make_notebook("mine", PARAMETERS, WRITE, WORK, SLEEP)
-    process, pids = started(path, out)
+    process, pids, temporary = started(path, out)
     process.kill()
     process.communicate()
     assert ended(*pids)
-    assert not list((tmp_path / "temporary").glob("*.json"))
+    assert emptied(temporary)
     assert (out / "mine" / "made.txt").read_text() == "1"
     assert runs.why_anew(out / "mine", runs.read_manifest(out / "mine")["parts"]) == ""
 
