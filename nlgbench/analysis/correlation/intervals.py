@@ -257,6 +257,67 @@ def _disattenuated(found: Expectations, at: int, name: str, raw: Interval) -> In
     )
 
 
+class OverSystems(NamedTuple):
+    """What resamples of systems say of a correlation over outputs: of m evaluators, (m,) each."""
+
+    low: Floats  # quantiles of the studentized Fisher's z
+    high: Floats
+    noise: Floats  # share of the variance over systems that outputs make by themselves
+
+
+#: Resamples of systems in which a statistic is studentized.
+_N_STUDENTIZED = 999
+
+
+def over_systems(
+    x: Floats, y: Floats, system: NDArray[np.int64], confidence: float, rng: np.random.Generator
+) -> OverSystems:
+    """Studentize Pearson's correlation over outputs in resamples of systems (bootstrap-t).
+
+    One system that stands apart decides the correlation and its standard error at once, so that
+    Student's t is too short on one side. Standard errors are infinitesimal jackknives (Efron 1982).
+    """
+    of_system = np.unique(system, return_inverse=True)[1]
+    n = of_system.max() + 1
+    drawn = rng.multinomial(n, np.full(n, 1 / n), size=_N_STUDENTIZED)
+    drawn = drawn[(drawn > 0).sum(axis=1) > 2]
+    weights: Floats = np.concatenate([np.ones((1, n)), drawn])
+    tail = (1 - confidence) / 2
+    b = (y - y.mean()) / y.std()
+    found = []
+    for scores in x:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            a = (scores - scores.mean()) / scores.std()
+            parts = np.stack([np.ones_like(a), a, b, a * a, b * b, a * b])
+            sums = np.stack([np.bincount(of_system, weights=one).astype(float) for one in parts])
+            z, influence = _fishers_z(weights, sums)
+            error = np.sqrt((weights * influence**2).sum(axis=1))
+            t = (z[1:] - z[0]) / error[1:]
+            by_itself = (_fishers_z(np.ones((1, len(a))), parts)[1] ** 2).sum()
+            t = t[np.isfinite(t)] if np.isfinite(t).any() else np.array([np.nan])
+            found.append((*np.quantile(t, [tail, 1 - tail]), by_itself / error[0] ** 2))
+    return OverSystems(*np.array(found).T)
+
+
+def _fishers_z(weights: Floats, sums: Floats) -> tuple[Floats, Floats]:
+    """Compute z of groups weighted (b, n) and, divided by their weight, what each adds to it.
+
+    `sums` (6, n) are numbers of outputs, sums of a, b, a a, b b and a b.
+    """
+    size, *of_groups = sums
+    total = weights @ size
+    a, b, *_ = ((weights @ one / total)[:, None] for one in of_groups)
+    aa = of_groups[2] - 2 * a * of_groups[0] + a**2 * size
+    bb = of_groups[3] - 2 * b * of_groups[1] + b**2 * size
+    ab = of_groups[4] - a * of_groups[1] - b * of_groups[0] + a * b * size
+    mean = [((weights * one).sum(axis=1) / total)[:, None] for one in (aa, bb, ab)]
+    scale = np.sqrt(mean[0] * mean[1])
+    r = mean[2] / scale
+    change = (ab - size * mean[2]) / scale
+    change -= r / 2 * ((aa - size * mean[0]) / mean[0] + (bb - size * mean[1]) / mean[1])
+    return np.arctanh(r[:, 0]), change / (1 - r**2) / total[:, None]
+
+
 def jackknife_intervals(
     full: Mapping[str, Floats],
     chance: Floats | None,
@@ -264,12 +325,15 @@ def jackknife_intervals(
     *,
     granularity: str,
     confidence: float,
+    studentized: Mapping[str, OverSystems],
 ) -> dict[tuple[int, str], Interval]:
     """Put intervals around statistics of outputs or items: delete-one jackknife, Student's t.
 
     `deleted` holds, for clusters and for systems, the statistics without each (m, units) and the
     units' strata; where both are drawn, their variances are added. Accuracy is tested against
-    `chance` (m, 1), which a sample's ties decide.
+    `chance` (m, 1), which a sample's ties decide. Statistics that are `studentized` take those
+    quantiles over systems in the place of Student's, and noise of outputs, which is part of both
+    variances, once.
     """
     errors: dict[str, list[Floats]] = {name: [] for name in (*full, "chance_accuracy")}
     for without, strata in deleted:
@@ -283,7 +347,10 @@ def jackknife_intervals(
     intervals = {}
     for name, estimates in full.items():
         for at, estimate in enumerate(estimates[:, 0].tolist()):
-            error = float(np.sqrt(sum(one[at] ** 2 for one in errors[name])))
+            variances = [float(one[at]) ** 2 for one in errors[name]]
+            if name in studentized and len(variances) == 2:
+                variances[0] -= min(variances[0], variances[1] * float(studentized[name].noise[at]))
+            error = float(np.sqrt(sum(variances)))
             if not np.isfinite(estimate):
                 one = _none("undefined: scores or judgments do not vary, or there are no two")
             elif degrees < 1 or not np.isfinite(error):
@@ -292,12 +359,21 @@ def jackknife_intervals(
                 one = Interval(estimate, estimate, "jackknife", "no width: nothing varies")
             else:
                 center = _scaled(name, granularity, np.array(estimate))
-                half = student.ppf(0.5 + confidence / 2, degrees) * error
-                ends = np.array([center - half, center + half])
+                t, method = student.ppf(0.5 + confidence / 2, degrees), "jackknife"
+                below = above = t * error
+                if name in studentized:
+                    *others, own = np.sqrt(variances)
+                    by_others = t * sum(others)
+                    low, high = (float(studentized[name][end][at]) for end in (0, 1))
+                    below, above = (
+                        np.hypot(max(part, 0) * own, by_others) for part in (high, -low)
+                    )
+                    method = "jackknife, bootstrap-t over systems"
+                ends = np.array([center - below, center + above])
                 if name not in ACCURACIES and granularity == "output":
                     ends = np.tanh(ends)
                 low, high = np.clip(ends, 0.0 if name in ACCURACIES else -1.0, 1)
-                one = Interval(float(low), float(high), "jackknife", "", error, float(center))
+                one = Interval(float(low), float(high), method, "", error, float(center))
                 if name == "pairwise_accuracy" and chance is not None:
                     tested = float(np.sqrt(sum(e[at] ** 2 for e in errors["chance_accuracy"])))
                     z = estimate - float(chance[at, 0])

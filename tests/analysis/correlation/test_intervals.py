@@ -16,8 +16,14 @@ from nlgbench.analysis.correlation.intervals import (
     drawn_expectations,
     expectations,
     interval_of_systems,
+    over_systems,
 )
-from nlgbench.analysis.correlation.meta_evaluation import Sample, cluster_sums
+from nlgbench.analysis.correlation.meta_evaluation import (
+    Sample,
+    cluster_sums,
+    full_statistics,
+    of_outputs,
+)
 
 sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
 from correlation_coverage import intervals_of, measure, sample_of, world_of
@@ -219,9 +225,97 @@ def test_jackknives_of_outputs_and_items_are_those_written_out(granularity, resa
     ).iloc[0]
     ends = statistic(rows) + np.array([-half, half])
     ends = np.tanh(ends) if granularity == "output" else np.clip(ends, -1, 1)
-    assert [found["ci_low"], found["ci_high"]] == pytest.approx(ends)
+    if granularity == "item" or resample == "items":
+        assert [found["ci_low"], found["ci_high"]] == pytest.approx(ends)
+    else:  # other quantiles, around the same
+        assert found["ci_low"] < found["estimate"] < found["ci_high"]
+        ranks = rows.assign(**rows[["score", "value"]].rank())
+        by_system = over_systems(
+            ranks[["score"]].to_numpy().T,
+            ranks["value"].to_numpy(),
+            ranks["system"].factorize()[0],
+            0.95,
+            np.random.default_rng(0).spawn(1)[0],
+        )
+        own, share = each.var() * (len(each) - 1), by_system.noise[0]
+        assert 0 < share < 1
+        variance -= share * own if resample == "both" else 0
+        if resample == "systems":
+            ends = np.tanh(statistic(rows) - np.sqrt(own) * np.array(by_system[1::-1])[:, 0])
+            assert [found["ci_low"], found["ci_high"]] == pytest.approx(ends)
     t = statistic(rows) / np.sqrt(variance)
     assert found["p"] == pytest.approx(2 * stats.t.sf(abs(t), min(n) - 1))
+
+
+def test_systems_are_studentized_as_written_out():
+    rng = np.random.default_rng(5)
+    system = np.repeat(np.arange(6), [4, 7, 5, 6, 3, 5])
+    quality = rng.normal(size=(2, 6))
+    x, y = quality[:, system] + rng.normal(size=(2, len(system)))
+
+    def z(times):
+        rows = np.repeat(np.arange(len(system)), times)
+        return np.arctanh(np.corrcoef(x[rows], y[rows])[0, 1])
+
+    def change(times, of):
+        """Say what z gains by weight, by going there a thousandth of the way."""
+        thousand = times * 1000
+        return (z(thousand + of) - z(thousand)) * 1000
+
+    times = np.ones(len(system), dtype=int)
+    by_itself = sum(change(times, 1 * (np.arange(len(x)) == at)) ** 2 for at in range(len(x)))
+    by_system = sum(change(times, 1 * (system == at)) ** 2 for at in range(6))
+    found = over_systems(x[None], y, system, 0.9, np.random.default_rng(2))
+    assert found.noise[0] == pytest.approx(by_itself / by_system, rel=0.01)
+
+    drawn = np.random.default_rng(2).multinomial(6, np.full(6, 1 / 6), size=999)
+    studentized = []
+    for counts in drawn[(drawn > 0).sum(axis=1) > 2][:40]:
+        each = [change(counts[system], 1 * (system == at)) for at in range(6)]
+        error = np.sqrt(counts @ np.square(each))
+        studentized.append((z(counts[system]) - z(times)) / error)
+    few = over_systems(x[None], y, system, 0.9, FewDraws(drawn[(drawn > 0).sum(axis=1) > 2][:40]))
+    assert [few.low[0], few.high[0]] == pytest.approx(
+        np.quantile(studentized, [0.05, 0.95]), rel=0.01
+    )
+
+
+class FewDraws:
+    """Hands out given resamples."""
+
+    def __init__(self, drawn):
+        self.drawn = drawn
+
+    def multinomial(self, n, shares, size):
+        return self.drawn
+
+
+#: Over outputs of the population, here of four million systems.
+TRUTH = {
+    ("normal", "pearson"): 0.4,
+    ("normal", "spearman"): 6 / np.pi * np.arcsin(0.2),
+    ("ordinal", "pearson"): 0.382,
+    ("ordinal", "spearman"): 0.374,
+}
+
+
+@pytest.mark.parametrize("noise", ["normal", "ordinal"])
+def test_intervals_over_systems_of_outputs_hold(noise):
+    """A small version of benchmarks/correlation_coverage.py; limits are three standard errors."""
+    held, n = [], 150
+    for seed in range(n):
+        rng = np.random.default_rng(seed)
+        quality = rng.normal(size=(12, 1))
+        seen = 0.8 * quality + 0.6 * rng.normal(size=(12, 1))
+        x, y = (one + rng.normal(size=(12, 40)) for one in (seen, quality))
+        y = np.digitize(y, [-1.5, -0.5, 0.5, 1.5]) if noise == "ordinal" else y
+        system, item = np.divmod(np.arange(480), 40)
+        sample = sample_from(x.ravel(), y.ravel() * 1.0, item, system, 40, 12)
+        full = full_statistics(sample, "output", ("pearson", "spearman"), {})
+        found = of_outputs(sample, "output", full, {}, "systems", 0.95, rng)
+        held.append([one.low <= TRUTH[noise, key[1]] <= one.high for key, one in found.items()])
+    least = 0.95 - 3 * np.sqrt(0.95 * 0.05 / n)
+    assert (np.mean(held, axis=0) >= least).all(), np.mean(held, axis=0)
 
 
 def marks(*tables_of, **options):
@@ -243,13 +337,15 @@ def test_intervals_from_almost_nothing_say_so():
     assert four["ci_low"].isna().all()
 
 
-@pytest.mark.parametrize("granularity", ["output", "item"])
-def test_intervals_over_systems_of_outputs_are_called_too_narrow(granularity):
-    tables = study(n_systems=12, n_items=12)
-    for resample in ("systems", "both"):
-        reason = marks(*tables, granularity=granularity, resample=resample)["reason"]
-        assert (reason.str.endswith("take it for too narrow") == (granularity == "output")).all()
-    assert marks(*tables, granularity=granularity)["reason"].eq("").all()
+@pytest.mark.parametrize("resample", ["systems", "both"])
+def test_accuracies_over_systems_of_outputs_are_called_too_narrow(resample):
+    tables, options = study(n_systems=12, n_items=12), {"granularity": "output"}
+    options["statistics"] = ["pearson", "kendall_c", "pairwise_accuracy", "tie_calibrated"]
+    found = marks(*tables, resample=resample, **options)
+    accuracy = found["statistic"].isin(options["statistics"][2:])
+    assert (found["reason"].str.endswith("take it for too narrow") == accuracy).all()
+    assert (found["ci_method"].str.endswith("bootstrap-t over systems") == ~accuracy).all()
+    assert marks(*tables, **options)["reason"].eq("").all()
 
 
 def test_systems_that_are_all_alike_have_no_interval():
