@@ -9,6 +9,7 @@ OUT ?= figures/latest
 JOBS ?= 2
 # Options for pip alone, such as the address of torch's CPU builds.
 TORCH_OPTIONS ?=
+LOCK ?= lock/requirements.txt
 # NEURAL=0 leaves torch out.
 NEURAL ?= 1
 SETUP = $(VENV)/.ready-$(NEURAL)
@@ -18,21 +19,21 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # One thread for each matrix product, as `nlgbench run` has it.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup figures paper test lab lint lock clean
+.PHONY: help setup figures paper test test-lowest lab lint lock clean
 
 help: ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(SETUP) ## make the environment in .venv
 
-$(VENV)/.ready-%: lock/requirements.txt pyproject.toml
+$(VENV)/.ready-%: $(LOCK) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "nlgbench needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.12 ..."; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "Python's venv is missing. On Debian and Ubuntu: sudo apt install python3-venv"; exit 1; }
 	@echo "Setting up $(VENV): the locked packages, torch, nlgbench (once, about two minutes)"
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r lock/requirements.txt
+	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r $(LOCK)
 	@if [ "$*" != 0 ]; then lock/install-torch.sh $(BIN)/python $(TORCH_OPTIONS); fi
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@rm -f $(VENV)/.ready-* && touch $@
@@ -50,6 +51,13 @@ test: $(SETUP) ## lint, types, tests, and every notebook through nbval
 	@PYTHONWARNINGS=error $(BIN)/python -m pytest -q -n 2 --dist loadfile -p no:cacheprovider \
 	  --override-ini addopts= --override-ini testpaths= --nbval-lax notebooks/*.ipynb
 
+# Left out is the slow statistics: resampling and whole trials, whose libraries others call too.
+test-lowest: ## unit tests on the lowest versions that pyproject.toml allows, in .venv-lowest
+	@$(MAKE) --no-print-directory setup VENV=.venv-lowest LOCK=lock/lowest.txt NEURAL=0
+	@MPLBACKEND=agg .venv-lowest/bin/python -m pytest -q -n 2 --dist worksteal --ignore tests/notebooks \
+	  --ignore tests/worlds --ignore tests/analysis/trials --ignore tests/analysis/huse/test_stability.py \
+	  --ignore tests/analysis/huse/test_uncertainty.py
+
 lint: $(SETUP) ## ruff and mypy
 	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy --no-error-summary
 
@@ -61,12 +69,14 @@ lab: $(SETUP) ## open JupyterLab on this machine alone
 	  set -- --allow-root --no-browser; fi; \
 	$(BIN)/jupyter lab --ip=127.0.0.1 --notebook-dir=notebooks "$$@"
 
-lock: ## resolve the lock anew (needs uv)
-	uv pip compile --universal --generate-hashes --python-version 3.11 --extra dev \
-	  --extra boosting --extra cluster --extra meteor --extra encoder \
-	  --override lock/torch-elsewhere.txt --no-emit-package torch \
-	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --upgrade --quiet \
-	  pyproject.toml lock/torch-dependencies.in -o lock/requirements.txt
+COMPILE = uv pip compile --universal --generate-hashes --python-version 3.11 --extra dev \
+	  --extra boosting --extra cluster --extra meteor --no-header --no-annotate \
+	  --no-emit-index-url --no-emit-find-links --upgrade --quiet pyproject.toml
 
-clean: ## remove the environment and the latest figures
-	rm -rf $(VENV) figures/latest
+lock: ## resolve the locks anew (needs uv)
+	$(COMPILE) --extra encoder --override lock/torch-elsewhere.txt --no-emit-package torch \
+	  lock/torch-dependencies.in -o lock/requirements.txt
+	$(COMPILE) --resolution lowest-direct -o lock/lowest.txt
+
+clean: ## remove the environments and the latest figures
+	rm -rf $(VENV) .venv-lowest figures/latest

@@ -51,7 +51,7 @@ def half_samples(
     # A cluster's stratum is the set of its rows' labels.
     holds = np.zeros((of.max() + 1, label.max() + 1), dtype=bool)
     holds[of, label] = True
-    stratum = np.unique(holds, axis=0, return_inverse=True)[1].reshape(-1)
+    stratum = np.unique(holds, axis=0, return_inverse=True)[1]
     sizes = np.bincount(stratum)
     if per_stratum is not None and not 1 <= per_stratum <= sizes.min():
         raise ValueError(

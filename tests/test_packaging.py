@@ -52,6 +52,22 @@ def test_the_lock_holds_every_dependency_with_hashes_and_no_host():
     assert extras["neural"][0] == "torch==2.13.0" and "torch==2.13.0" in installer
 
 
+def test_the_lowest_lock_holds_the_lowest_versions_with_hashes_and_no_host():
+    lock = (ROOT / "lock" / "lowest.txt").read_text()
+    assert not re.search(r"https?:|index-url|find-links|file:", lock)
+    blocks = re.split(r"\n(?=\S)", lock.strip())
+    assert all("--hash=sha256:" in block for block in blocks)
+    extras = PROJECT["optional-dependencies"]
+    tried = [extras[name] for name in ("boosting", "cluster", "meteor", "dev")]
+    for requirement in [*PROJECT["dependencies"], *(one for extra in tried for one in extra)]:
+        name, bound = re.fullmatch(r"([\w-]+)>=([\d.]+)", requirement).groups()
+        # Of the release that the bound names: its .0 may be withdrawn, or lack a build.
+        assert re.search(rf"^{name}=={re.escape(bound)}[\s.]", lock, flags=re.MULTILINE), (
+            requirement
+        )
+    assert not re.search(r"^(torch|transformers)==", lock, flags=re.MULTILINE)
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     out = tmp_path_factory.mktemp("wheel")
