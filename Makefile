@@ -51,9 +51,9 @@ test: $(SETUP) ## lint, types, tests, and every notebook through nbval
 	@PYTHONWARNINGS=error $(BIN)/python -m pytest -q -n 2 --dist loadfile -p no:cacheprovider \
 	  --override-ini addopts= --override-ini testpaths= --nbval-lax notebooks/*.ipynb
 
-# Left out is the slow statistics: resampling and whole trials, whose libraries others call too.
+# Left out is slow statistics: simulated worlds, whole trials, resampling.
 test-lowest: ## unit tests on the lowest versions that pyproject.toml allows, in .venv-lowest
-	@$(MAKE) --no-print-directory setup VENV=.venv-lowest LOCK=lock/lowest.txt NEURAL=0
+	@$(MAKE) --no-print-directory setup VENV=.venv-lowest LOCK=lock/lowest.txt
 	@MPLBACKEND=agg .venv-lowest/bin/python -m pytest -q -n 2 --dist worksteal --ignore tests/notebooks \
 	  --ignore tests/worlds --ignore tests/analysis/trials --ignore tests/analysis/huse/test_stability.py \
 	  --ignore tests/analysis/huse/test_uncertainty.py
@@ -71,11 +71,12 @@ lab: $(SETUP) ## open JupyterLab on this machine alone
 
 COMPILE = uv pip compile --universal --generate-hashes --python-version 3.11 --extra dev \
 	  --extra boosting --extra cluster --extra meteor --no-header --no-annotate \
-	  --no-emit-index-url --no-emit-find-links --upgrade --quiet pyproject.toml
+	  --override lock/torch-elsewhere.txt --no-emit-package torch \
+	  --no-emit-index-url --no-emit-find-links --upgrade --quiet \
+	  pyproject.toml lock/torch-dependencies.in
 
 lock: ## resolve the locks anew (needs uv)
-	$(COMPILE) --extra encoder --override lock/torch-elsewhere.txt --no-emit-package torch \
-	  lock/torch-dependencies.in -o lock/requirements.txt
+	$(COMPILE) --extra encoder -o lock/requirements.txt
 	$(COMPILE) --resolution lowest-direct -o lock/lowest.txt
 
 clean: ## remove the environments and the latest figures

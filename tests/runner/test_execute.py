@@ -221,7 +221,7 @@ def test_an_interrupted_command_cleans_up(make_notebook, tmp_path, ending):
     process.send_signal(getattr(signal, f"SIG{ending}"))
     said = process.communicate(timeout=20)[0]
     assert process.returncode == 130
-    assert said.splitlines() == [
+    assert [line for line in said.splitlines() if line] == [  # rich before 15 ends in an empty one
         "mine",
         "Interrupted: finished results are whole; run the same command to go on.",
     ]
