@@ -28,7 +28,7 @@ def ngram_counts(texts: Sequence[str], *, max_n: int) -> list[pd.DataFrame]:
     two whole numbers are compared however large n is. Time grows as m log m with m tokens.
     """
     n_texts = len(texts)
-    return [_count_pairs(ngram, text, n_texts) for ngram, text in _occurrences(texts, max_n)]
+    return [count_pairs(ngram, text, n_texts) for ngram, text in _occurrences(texts, max_n)]
 
 
 def _occurrences(
@@ -54,7 +54,8 @@ def _occurrences(
         yield ngram[begins], text[: len(ngram)][begins]
 
 
-def _count_pairs(ngram: NDArray[np.int64], text: NDArray[np.int64], n_texts: int) -> pd.DataFrame:
+def count_pairs(ngram: NDArray[np.int64], text: NDArray[np.int64], n_texts: int) -> pd.DataFrame:
+    """Count how often each text has each n-gram, from a number for both at every occurrence."""
     pairs = np.sort(ngram * n_texts + text)  # one number per pair sorts faster than two
     first = np.flatnonzero(np.diff(pairs, prepend=-1))
     ngram, text = np.divmod(pairs[first], max(n_texts, 1))

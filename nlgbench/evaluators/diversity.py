@@ -235,13 +235,21 @@ def _nearest_other_length(n_tokens: Floats, members: Bools) -> Floats:
     """Find the length nearest to each text's among the other members, the shorter of two."""
     length, place = np.unique(n_tokens, return_inverse=True)
     n_with = np.stack([np.bincount(place[row], minlength=len(length)) for row in members])
-    below, above = np.full((2, len(members), len(length)), [[[-np.inf]], [[np.inf]]])
+    return nearest_other(length, n_with)[:, place]
+
+
+def nearest_other(length: Floats, n_with: Ints) -> Floats:
+    """Find for a text of each length the nearest of another; `n_with` has a row per set of texts.
+
+    Lengths grow.
+    """
+    below, above = np.full((2, *n_with.shape), [[[-np.inf]], [[np.inf]]])
     below[:, 1:] = np.maximum.accumulate(np.where(n_with > 0, length, -np.inf), axis=1)[:, :-1]
     above[:, :-1] = np.minimum.accumulate(np.where(n_with > 0, length, np.inf)[:, ::-1], axis=1)[
         :, -2::-1
     ]
     other = np.where(length - below <= above - length, below, above)
-    return np.where(n_with > 1, length, other)[:, place]
+    return np.where(n_with > 1, length, other)
 
 
 def overlap_with_training(

@@ -251,11 +251,23 @@ def _cider_of_group(hypotheses: list[str], references: list[list[str]], variant:
     # A pair is a hypothesis with one of its references; pairs stand in the references' order.
     owner = np.repeat(np.arange(n), n_references)
     pairs = np.arange(len(owner))
-    n_words = counts @ (order == 1)
-
     document = csr_array((np.ones(len(owner)), (owner, pairs)), shape=(n, len(owner))) @ counts[n:]
     df = np.bincount(document.indices, minlength=len(order))
     idf = np.log(n) - np.log(np.maximum(1, df))
+    return cider_of_counts(counts, order, idf, n_references, variant)
+
+
+def cider_of_counts(
+    counts: csr_array,
+    order: NDArray[np.int64],
+    idf: Floats,
+    n_references: NDArray[np.int64],
+    variant: str,
+) -> Floats:
+    """Put CIDEr together from n-grams of hypotheses, then of all their references in turn."""
+    n = len(n_references)
+    owner = np.repeat(np.arange(n), n_references)
+    n_words = counts @ (order == 1)
     weight = counts.copy()
     weight.data *= idf[weight.indices]
 
@@ -288,8 +300,8 @@ def score_overlap(
         labels = None if group is None else study.outputs[group].tolist()
         scores = _scores(texts, lists, chosen, labels)
         for name in chosen:
-            signature = _signature(name, lower=lower, group=group)
-            frames[name] = ids.assign(evaluator=name, score=scores[name], signature=signature)
+            how = signature(name, lower=lower, group=group)
+            frames[name] = ids.assign(evaluator=name, score=scores[name], signature=how)
     return pd.concat([frames[name] for name in names], ignore_index=True)
 
 
@@ -320,9 +332,9 @@ def score_corpus(
                 else:
                     n, style = _bleu_kind(metric)
                     score = corpus_bleu(*own, max_n=n, style=style)[-1]
-                signature = _signature(metric, lower=lower, level="corpus")
-                signature += f"|outputs:{has_references[at].sum()}/{len(at)}"
-                rows.append((system, name, score, signature))
+                how = signature(metric, lower=lower, level="corpus")
+                how += f"|outputs:{has_references[at].sum()}/{len(at)}"
+                rows.append((system, name, score, how))
     found = pd.DataFrame(rows, columns=["system", "evaluator", "score", "signature"])
     place = {name: at for at, name in enumerate(names)}
     return found.sort_values("evaluator", key=lambda of: of.map(place), kind="stable")
@@ -379,7 +391,7 @@ def _bleu_kind(metric: str) -> tuple[int, Style]:
     return int(name[-1]), "coco" if style else "sacrebleu"
 
 
-def _signature(metric: str, *, lower: bool, group: str | None = None, level: str = "output") -> str:
+def signature(metric: str, *, lower: bool, group: str | None = None, level: str = "output") -> str:
     """Say whose definition a score is, as sacrebleu's signatures do."""
     case = "lower" if lower else "as given"
     words = f"refs:all|case:{case}|tok:whitespace"

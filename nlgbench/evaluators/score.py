@@ -41,7 +41,7 @@ class _Family(NamedTuple):
 
 
 _BLEU = tuple(f"bleu_{n}{style}" for style in ("", "@coco") for n in range(1, 5))
-_OVERLAP = (*_BLEU, "bleu_2_to_4", "rouge_1", "rouge_2", "rouge_l", "cider", "cider_d", "chrf")
+OVERLAP = (*_BLEU, "bleu_2_to_4", "rouge_1", "rouge_2", "rouge_l", "cider", "cider_d", "chrf")
 _JUDGES = (
     *("svm", "naive_bayes", "logistic_regression", "random_forest", "xgboost"),
     *("lstm", "cnn", "cnn_lstm"),
@@ -50,7 +50,7 @@ _JUDGES = (
 _FAMILIES = (
     _Family(
         r"bleu_[1-4](@coco)?|bleu_2_to_4|rouge_[12l]|cider|cider_d|chrf|meteor",
-        (*_OVERLAP, "meteor"),
+        (*OVERLAP, "meteor"),
         "nlgbench.evaluators.overlap",
         "score_overlap",
         ("references", "options"),

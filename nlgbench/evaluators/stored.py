@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -66,13 +67,18 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def _digest(given: Mapping[str, object]) -> str:
+    whole = {**made_by(), "given": {key: _hashed(value) for key, value in given.items()}}
+    return hashlib.sha256(canonical_json(whole)).hexdigest()
+
+
+@functools.cache
+def made_by() -> dict[str, object]:
+    """Hash the code and the packages that a score comes from."""
     package = Path(__file__).parent.parent
-    whole = {
+    return {
         "code": [folder_hash(package, pattern) for pattern in _CODE],
         "dependencies": dependencies_hash(),
-        "given": {key: _hashed(value) for key, value in given.items()},
     }
-    return hashlib.sha256(canonical_json(whole)).hexdigest()
 
 
 def _hashed(value: object) -> object:
