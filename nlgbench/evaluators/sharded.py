@@ -198,6 +198,8 @@ def _score(
             asked = repeat(kind), repeat(n), repeat(n_words)
             _each(client, _ask, repeat(job), shards, numbers, *asked)
             n_grams = max(_each(client, _merge, repeat(job), every, repeat(kind), repeat(n)))
+            for path in (job.work / kind / f"{n}").glob("asked-*"):
+                path.unlink()
     lengths = {name: Counter[int]() for name in systems}
     documents = Counter[str]()
     for one in found:
@@ -418,7 +420,8 @@ def _read(job: _Job, at: int, place: Path, names: list[str], kinds: list[str]) -
     documents = np.zeros(len(systems), dtype=np.int64)
     lengths = np.array([len(tokenize(text)) for text in outputs["text"]], dtype=np.int64)
     for kind in kinds:
-        texts, owner = outputs["text"].tolist(), np.arange(len(outputs))
+        texts: list[str] = outputs["text"].tolist()
+        owner: Ints = np.arange(len(outputs))
         n_own = len(texts)
         if kind == "cider":
             texts, owner, n_own = _documents(study)
@@ -601,7 +604,7 @@ def _finish(
     outputs = study.outputs
     lengths, documents = told
     alone = [name for name in names if name in OVERLAP and not name.startswith("cider")]
-    frames = {}
+    frames: dict[str, pd.DataFrame] = {}
     if alone:
         assert study.references is not None
         scored = overlap.score_overlap(study, alone, references=study.references, options={})
@@ -658,7 +661,10 @@ def _cider(
     if not n_own:
         return score
     n_documents = systems.map(documents).to_numpy()
-    rows, columns, idf, orders = [], [], [], []
+    rows: list[Ints] = []
+    columns: list[Ints] = []
+    idf: list[diversity.Floats] = []
+    orders: list[Ints] = []
     for n in range(1, 5):
         begin, gram, said = _answered(job, "cider", at, n)
         rank = _ranks(np.argsort(said[:, 2]))
