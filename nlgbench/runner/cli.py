@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,17 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) ->
             "no limit."
         )
     return value
+
+
+def _cluster(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    from nlgbench.runner.cluster import read_address
+
+    try:
+        return read_address(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
@@ -173,6 +185,12 @@ def fetch(names: tuple[str, ...]) -> None:
     help="Notebooks at once.",
 )
 @click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    callback=_cluster,
+    help="Run on Dask workers: local (as many as --jobs), tcp://HOST:PORT, or a scheduler file.",
+)
+@click.option(
     "--out",
     default="figures/latest",
     show_default=True,
@@ -205,6 +223,7 @@ def run(
     source: str,
     effort: str,
     jobs: int,
+    cluster: str | None,
     out: Path,
     timeout: float | None,
     force: bool,
@@ -223,8 +242,19 @@ def run(
     """
     if quiet and verbose:
         raise click.UsageError("-q and -v contradict each other: leave one out.")
+    if jobs > 1 and cluster not in (None, "local"):
+        raise click.UsageError(
+            "--jobs does not go with the address of a cluster: it runs as many notebooks at once "
+            "as its workers have threads."
+        )
     from nlgbench.runner import execute
     from nlgbench.runner import grid as grids
+
+    makers = None
+    if cluster is not None:
+        from nlgbench.runner.cluster import workers
+
+        makers = partial(workers, cluster, jobs)
 
     say: Callable[[str], None] = _complain if as_json else _say  # only JSON on stdout
     try:
@@ -243,6 +273,7 @@ def run(
             say=None if quiet else say,
             complain=_complain,
             verbose=verbose,
+            makers=makers,
         )
     except KeyboardInterrupt:
         _say("Interrupted: finished results are whole; run the same command to go on.")

@@ -6,12 +6,15 @@ import importlib
 import logging
 import os
 import re
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nlgbench.datasets import cache
 from nlgbench.runner import grid as grid_of_runs
@@ -25,16 +28,27 @@ from nlgbench.runner.progress import Lines, Progress
 _PATIENCE = 8.0
 
 
+class Makers(NamedTuple):
+    """What runs are made by: `make` takes a plan and `execute`'s options, and waits for its end."""
+
+    n_at_once: int  # for the time that is left
+    n_threads: int  # that may call `make` at once
+    make: Callable[..., Outcome]
+    stop: Callable[[], None]  # what runs ends without a result, and nothing is begun
+
+
 def execute(
     plan: Plan,
     out: Path,
     *,
     timeout: float | None,
     kernels: Kernels,
+    on_start: Callable[[], None],
     on_cell: Callable[[], None],
     say_printed: Callable[[str], None] | None,
 ) -> Outcome:
     """Run one notebook in its own kernel, and put the result in its place."""
+    on_start()
     import papermill
     from jupyter_core.utils import ensure_event_loop
 
@@ -91,9 +105,7 @@ def execute(
             runs.remove(partial)
             return Outcome(plan, "failed", time.monotonic() - began, "interrupted")
         message = _explain(error, timeout, failed)
-        runs.remove(failed)
-        (partial / runs.FAILED).touch()
-        partial.rename(failed)
+        runs.keep_failed(partial, failed)
         return Outcome(plan, "failed", time.monotonic() - began, message)
     finally:
         for group in groups:
@@ -102,6 +114,27 @@ def execute(
             lines.close()
         ensure_event_loop().close()  # nbclient opens one for each thread and leaves it
     return Outcome(plan, "done", time.monotonic() - began)
+
+
+@contextmanager
+def here(jobs: int) -> Iterator[Makers]:
+    """Make runs on this machine."""
+    if jobs > 1:
+        import_ahead()
+    with Kernels() as kernels:
+        yield Makers(jobs, jobs, partial(execute, kernels=kernels), kernels.stop)
+
+
+def import_ahead() -> None:
+    """Import what runs need: two threads that begin with it can lock each other out of it."""
+    for package in ("papermill", "pandera.pandas"):
+        importlib.import_module(package)
+
+
+def settle_data_folder() -> None:
+    """Make NLGBENCH_DATA absolute: kernels work in their notebook's folder."""
+    if cache.read_only():
+        os.environ["NLGBENCH_DATA"] = str(cache.cache_dir().absolute())
 
 
 def _estimate(out: Path, plans: Sequence[Plan], jobs: int) -> str:
@@ -198,16 +231,17 @@ def run(
     say: Callable[[str], None] | None = print,
     complain: Callable[[str], None] = print,
     verbose: bool = False,
+    makers: Callable[[], AbstractContextManager[Makers]] | None = None,
 ) -> list[Outcome]:
     """Run notebooks; skip those whose result is there; let none stop the others.
 
     Each is run with every set of parameters in `grid`, over those in `given`. With `dry_run`, only
     say what would run, and why; with `retry_failed`, run only what failed. `say` is told what
-    happens, `complain` what failed; `verbose` says what cells print, too.
+    happens, `complain` what failed; `verbose` says what cells print, too. Runs are made by `makers`
+    instead of on this machine, `jobs` at once.
     """
     out = out.absolute()
-    if cache.read_only():  # kernels work in their notebook's folder, and a path may be relative
-        os.environ["NLGBENCH_DATA"] = str(cache.cache_dir().absolute())
+    settle_data_folder()
     # Matrices here are small: threads of one product wait for each other, forty times as long where
     # the cores are busy; and with one thread results do not depend on how many cores there are.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -237,17 +271,16 @@ def run(
             would = f"would run ({why})" if why else "unchanged, would be skipped"
             (say or complain)(f"{each.place}: {would}")
         return []
-    # Two threads that import one package for the first time can lock each other out of it.
-    for package in ("papermill", "pandera.pandas") if jobs > 1 else ():
-        importlib.import_module(package)
-    with interruptible(), runs.writing(out):
+    # Whatever makes runs is there before anything is written.
+    with interruptible(), (makers or partial(here, jobs))() as by, runs.writing(out):
         runs.recover(out)
         runs.check_place(out, [plan.place for plan in plans])
         is_grid = len(plans) > len(notebooks)
         if is_grid and say is not None:
-            say(_estimate(out, plans, jobs))
+            say(_estimate(out, plans, by.n_at_once))
         n_runs = len(plans) * is_grid
-        with Kernels() as kernels, Progress(say, complain, n_runs, jobs) as progress:
+        stopped = threading.Event()
+        with Progress(say, complain, n_runs, by.n_at_once) as progress:
 
             def made(plan: Plan) -> Outcome:
                 why = why_run(plan)
@@ -255,26 +288,26 @@ def run(
                     runs.remove(out / f"{plan.place}.failed")  # of a run that was forced
                     outcome = Outcome(plan, "skipped", 0.0, _of_prose(out, plan))
                 else:
-                    progress.start(plan, why)
-                    outcome = execute(
+                    outcome = by.make(
                         plan,
                         out,
                         timeout=timeout,
-                        kernels=kernels,
+                        on_start=lambda: progress.start(plan, why),
                         on_cell=lambda: progress.cell(plan),
                         say_printed=say if verbose else None,
                     )
-                if not kernels.stopped:
+                if not stopped.is_set():
                     progress.end(outcome)
                 return outcome
 
-            pool = ThreadPoolExecutor(max(1, jobs))
+            pool = ThreadPoolExecutor(by.n_threads)
             futures = [pool.submit(made, one) for one in plans]
             try:
                 outcomes = [future.result() for future in futures]
             finally:  # when interrupted, kernels end at once, and what is finished is gathered
+                stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
-                kernels.stop()
+                by.stop()
                 wait(futures, timeout=_PATIENCE)
                 for claim_id in _gather(out):
                     complain(f"two notebooks record {claim_id!r}; the first one's value is kept")

@@ -40,9 +40,21 @@ def platform_of() -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
-        "threads": {name: os.environ[name] for name in _THREADS if os.environ.get(name)},
+        "threads": threads(),
         "java": shutil.which("java") is not None,
     }
+
+
+def threads() -> dict[str, str]:
+    """Give the variables that say how many threads a kernel uses, where they are set."""
+    return {name: os.environ[name] for name in _THREADS if os.environ.get(name)}
+
+
+def set_threads(wanted: Mapping[str, str]) -> None:
+    """Have kernels use as many threads as elsewhere: Dask sets these variables for its workers."""
+    for name in _THREADS:
+        os.environ.pop(name, None)
+    os.environ.update(wanted)
 
 
 def commit() -> str:

@@ -106,14 +106,9 @@ def plan(
 ) -> Plan:
     """Decide a notebook's parameters, source and identity."""
     values = check(notebook, given, source=source, effort=effort)
-    chosen, note, varied, data = "", "", {}, {}
+    chosen, note, varied = "", "", {}
     if "study" in given and values["study"] is not None:
         home, chosen = Path(values["study"]), "study"
-        data = {
-            path.relative_to(home).as_posix(): file_hash(path)
-            for path in sorted(home.rglob("*"))
-            if path.is_file()
-        }
         safe = re.sub(r"[^A-Za-z0-9._-]", "_", home.name)[:40]  # in file names everywhere
         varied = {"study": f"{safe}-{identity.short(str(home))}"}
     elif "source" in notebook.parameters:
@@ -127,14 +122,10 @@ def plan(
     if by_tfidf and values.get("encoder") is not None:
         unused = f"encoder is not used, as backend={backend} compares by TF-IDF here"
         note = f"{note}; {unused}" if note else unused
-    if chosen == "released":
-        cached = cache.cache_dir()
-        names = [file.name for name in notebook.datasets for file in registry.files(name)]
-        data = {name: file_hash(cached / name) for name in names}
     for name, parameter in notebook.parameters.items():
         if name in values and name not in _BY_THEMSELVES and values[name] != parameter.default:
             varied[name] = values[name]
-    data |= _paths_given(notebook, values)
+    data = hash_data(notebook, values, chosen)
     parts = identity.parts(notebook.code, values, data, around)
     about = (notebook.name, notebook.path, values, chosen, data, parts, identity.digest(parts))
     prose, place = identity.short(notebook.prose), _place(notebook.name, varied)
@@ -147,6 +138,23 @@ def _place(notebook: str, varied: Mapping[str, Any]) -> str:
     if len(shown) > 80:
         shown = f"{shown[:73]}-{identity.short(shown)}"
     return f"{notebook}@{shown}" if shown else notebook
+
+
+def hash_data(notebook: Notebook, values: Mapping[str, Any], source: str) -> dict[str, str]:
+    """Hash what a run reads: a study's files or released ones, and what parameters name."""
+    data = {}
+    if source == "study":
+        home = Path(values["study"])
+        data = {
+            path.relative_to(home).as_posix(): file_hash(path)
+            for path in sorted(home.rglob("*"))
+            if path.is_file()
+        }
+    elif source == "released":
+        cached = cache.cache_dir()
+        names = [file.name for name in notebook.datasets for file in registry.files(name)]
+        data = {name: file_hash(cached / name) for name in names}
+    return data | _paths_given(notebook, values)
 
 
 def _paths_given(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, str]:

@@ -61,6 +61,9 @@ class Progress:
     def start(self, plan: Plan, why: str) -> None:
         """Say that a notebook starts, on which source and why, and why anew."""
         about = f" ({plan.source})" if plan.source else ""
+        if plan.place in self._tasks:
+            self._forget(plan.place)
+            why = "begun again, as its worker was lost"
         notes = [plan.note, "" if why == FIRST else why]
         note = ": " + "; ".join(filter(None, notes)) if any(notes) else ""
         self._say(f"{plan.place}{about}{note}")
@@ -68,13 +71,17 @@ class Progress:
 
     def cell(self, plan: Plan) -> None:
         """Move a notebook's bar by one cell."""
-        self._bars.advance(self._tasks[plan.place])
+        if plan.place in self._tasks:
+            self._bars.advance(self._tasks[plan.place])
+
+    def _forget(self, place: str) -> None:
+        if place in self._tasks:
+            self._bars.remove_task(self._tasks.pop(place))
 
     def end(self, outcome: Outcome) -> None:
         """Say how a notebook ended."""
         name = outcome.plan.place
-        if name in self._tasks:
-            self._bars.remove_task(self._tasks.pop(name))
+        self._forget(name)
         if outcome.status == "skipped":
             but = f"; {outcome.message}" if outcome.message else ""
             self._say(f"{name}: unchanged since its last run, skipped (--force runs it again){but}")

@@ -113,6 +113,13 @@ def promote(partial: Path, place: Path) -> None:
     remove(former)
 
 
+def keep_failed(partial: Path, failed: Path) -> None:
+    """Put what a run left that failed in its place."""
+    remove(failed)
+    (partial / FAILED).touch()
+    partial.rename(failed)
+
+
 def remove(folder: Path) -> None:
     """Delete a folder: renamed first, so that what a kill leaves of it is known for rubbish."""
     rubbish = folder.with_name(f".trash-{os.getpid()}-{folder.name.lstrip('.')}")

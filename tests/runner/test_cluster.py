@@ -1,0 +1,349 @@
+"""Runs on Dask workers: a real scheduler and two worker processes, on loopback."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from nlgbench.hashing import installed_versions
+from nlgbench.runner import cluster, execute, identity, runs
+from nlgbench.runner.notebooks import read_notebook
+from nlgbench.runner.plan import plan
+
+psutil = pytest.importorskip("psutil", reason="the extra cluster is not installed")
+pytest.importorskip("distributed", reason="the extra cluster is not installed")
+
+CELLS = (
+    "k: int = 1\noutput_dir: str | None = None",
+    """\
+import time
+import pandas as pd
+from nlgbench.runner import record
+
+time.sleep(0.3)
+run = record.open("mine", source="simulated", output_dir=output_dir)
+assert k != 6, "six is too much"
+run.claims(pd.DataFrame({"claim_id": ["simulated/mine/x/huse"], "value": [k / 7]}))
+run.close();
+""",
+)
+KS = {"k": "1,2,3,4,5,6"}
+PATIENCE = 300  # a busy machine
+# Without --dashboard-address its port is open to other machines, --no-dashboard or not.
+NEAR = ("--host", "127.0.0.1", "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
+
+
+def start(what, *options, **environ):
+    return subprocess.Popen(
+        [sys.executable, "-m", f"distributed.cli.dask_{what}", *NEAR, *map(str, options)],
+        env={**os.environ, "OMP_NUM_THREADS": "3", **environ},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def start_worker(file, **environ):
+    return start("worker", "--scheduler-file", file, "--nthreads", 1, "--no-nanny", **environ)
+
+
+@pytest.fixture
+def crew(tmp_path):
+    """Start a scheduler and two workers; give its file and the processes."""
+    file = tmp_path / "scheduler.json"
+    processes = [start("scheduler", "--port", 0, "--scheduler-file", file)]
+    try:
+        until(file.is_file)
+        processes += [start_worker(file) for _ in range(2)]
+        yield file, processes
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def until(true):
+    deadline = time.monotonic() + PATIENCE
+    while not (found := true()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return found
+
+
+def makers(file):
+    return partial(cluster.workers, cluster.read_address(str(file)), 1)
+
+
+def run(path, out, **keywords):
+    said = []
+    options = {"out": out, "say": said.append, "complain": said.append, **keywords}
+    outcomes = execute.run([str(path)], options.pop("given", KS), **options)
+    return [one.status for one in outcomes], "\n".join(said)
+
+
+def done(out):
+    """Say when each run that is done was begun and put in its place."""
+    return {
+        path.parent.name: (runs.read_manifest(path.parent)["started"], path.stat().st_mtime_ns)
+        for path in out.glob("mine*/manifest.json")
+    }
+
+
+def kernels(*processes):
+    """Find what the workers' runs have started, by the processes they were started from."""
+    below = []
+    for process in processes:
+        try:
+            below += psutil.Process(process.pid).children(recursive=True)
+        except psutil.NoSuchProcess:
+            continue
+    return below
+
+
+def ended(below):
+    return not psutil.wait_procs(below, timeout=20)[1]
+
+
+def listening(process):
+    found = process.net_connections(kind="inet")
+    return {one.laddr.ip for one in found if one.status == psutil.CONN_LISTEN}
+
+
+def test_a_sweep_on_workers_equals_a_local_one(crew, make_notebook, tmp_path, monkeypatch):
+    file, processes = crew
+    path, out, local = make_notebook("mine", *CELLS), tmp_path / "out", tmp_path / "local"
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # the workers have another
+    expected, _ = run(path, local, jobs=2)
+    assert expected == ["done"] * 5 + ["failed"]
+
+    # A third worker finds a Java where the others find none, or the other way round.
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "java").chmod(0o755)
+    has_java = identity.platform_of()["java"]
+    other = str(tmp_path / "nothing") if has_java else f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    processes.append(start_worker(file, PATH=other))
+    until(lambda: all(listening(psutil.Process(one.pid)) for one in processes))
+    for one in processes:
+        assert listening(psutil.Process(one.pid)) == {"127.0.0.1"}
+
+    status, said = run(path, out, makers=makers(file), verbose=True)
+    assert status == expected
+    assert (out / "sweep.csv").read_text() == (local / "sweep.csv").read_text()
+    assert sorted(path.name for path in out.iterdir()) == sorted(
+        path.name for path in local.iterdir()
+    )
+    for folder, manifest in runs.finished(out):
+        assert runs.why_anew(local / folder.name, manifest["parts"]) == ""
+        mine, theirs = (sorted(one.rglob("*")) for one in (folder, local / folder.name))
+        assert [one.name for one in mine] == [one.name for one in theirs]
+    assert "AssertionError: six is too much" in said
+    assert f"Up to there it is in {out / 'mine@k=6.failed' / 'notebook.ipynb'}" in said
+    assert "mine@k=2: done in" in said and "(6 of 6 runs, 1 failed)" in said
+    assert (out / "mine@k=6.failed" / "notebook.ipynb").is_file()
+    before = done(out)
+    # What is finished is skipped, by either; what failed can be tried again, by either.
+    assert run(path, out, jobs=2, dry_run=True)[1].count("unchanged, would be skipped") == 5
+    status, said = run(path, out, makers=makers(file), retry_failed=True)
+    assert status == ["failed"] and done(out) == before
+
+    with runs.writing(out), pytest.raises(OSError, match="another nlgbench run is writing"):
+        run(path, out, makers=makers(file))
+
+    around = {**identity.surroundings(), "package": "another"}
+    monkeypatch.setattr(identity, "surroundings", lambda: around)
+    status, said = run(path, out, makers=makers(file), given={"k": "7"})
+    assert status == ["failed"]
+    assert said.count("its package differs: install the same nlgbench there") == 3
+    assert "no worker can make it:\ntcp://127.0.0.1:" in said
+    assert (out / "mine@k=7.failed" / ".failed").is_file()
+
+
+def test_whatever_is_killed_the_next_run_goes_on(crew, make_notebook, tmp_path):
+    file, (scheduler, *workers) = crew
+    path, out, local = make_notebook("mine", *CELLS), tmp_path / "out", tmp_path / "local"
+    ks = ",".join("12345")
+    run(path, local, jobs=2, given={"k": ks})
+    line = [*("run", str(path), "-p", f"k={ks}", "--out", str(out)), "--cluster", str(file)]
+
+    def begin():
+        return subprocess.Popen(
+            [sys.executable, "-c", "from nlgbench.runner.cli import main; main()", *line],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def end(process):
+        said = process.communicate(timeout=PATIENCE)[0]
+        return process.returncode, said
+
+    command = begin()
+    until(lambda: len(done(out)) >= 1 and kernels(*workers))
+    left, kept = kernels(*workers), done(out)
+    command.kill()
+    end(command)
+    assert ended(left)
+    assert len(done(out)) < 5
+    kept |= done(out)  # what was being renamed
+
+    command = begin()
+    until(lambda: len(done(out)) >= 2 and kernels(*workers))
+    assert kept.items() <= done(out).items(), "a finished run was made again"
+    worker = max(workers, key=lambda one: len(kernels(one)))
+    left, kept = kernels(worker), done(out)
+    worker.kill()
+    worker.wait()
+    assert ended(left)
+    until(lambda: len(done(out)) >= 4 or command.poll() is not None)
+    left = kernels(*workers)
+    scheduler.kill()
+    scheduler.wait()
+    began = time.monotonic()
+    code, said = end(command)
+    assert "begun again, as its worker was lost" in said
+    assert code == 1, said
+    assert "is gone: finished runs are whole; run the same command to go on." in said
+    assert time.monotonic() - began < 60
+    assert ended(left)
+    assert kept.items() <= done(out).items()
+
+    kept = done(out)
+    assert len(kept) == 4, said
+    status, _ = run(path, out, given={"k": ks})
+    assert sorted(status) == ["done"] + ["skipped"] * 4
+    assert kept.items() <= done(out).items()
+    assert (out / "sweep.csv").read_text() == (local / "sweep.csv").read_text()
+    assert not [path for path in out.glob(".*") if path.name != ".lock"]
+
+
+def test_local_workers_stay_on_this_machine(make_notebook, tmp_path):
+    path, out = make_notebook("mine", *CELLS), tmp_path / "out"
+
+    def say(text):
+        if "done in" not in text:  # while it runs
+            here = psutil.Process()
+            for process in [here, *here.children(recursive=True)]:
+                found.update(listening(process))
+
+    found = set()
+    made = execute.run(
+        [str(path)], {}, out=out, say=say, makers=partial(cluster.workers, "local", 1)
+    )
+    assert [one.status for one in made] == ["done"]
+    assert found == {"127.0.0.1"}
+    assert not psutil.Process().children(recursive=True) or ended(
+        [one for one in psutil.Process().children(recursive=True) if "spawn_main" in one.cmdline()]
+    )
+
+
+def changed(versions):
+    name = next(iter(versions))
+    return {**versions, name: "0.0"}
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (None, ""),
+        ("package", "its package differs: install the same nlgbench there"),
+        ("published numbers", "its published numbers differ: install the same nlgbench there"),
+        ("installed packages", "annotated-.* is .* there and 0.0 where the command runs"),
+        ("platform", "its platform differs: .* there, other where the command runs"),
+        ("words", "its data differ: words=.*words.txt is not what it is where"),
+        ("no words", "its data differ: words=.*words.txt is not what it is where"),
+        ("study", "its data differ: outputs.csv is not what it is"),
+        ("no study", "its data differ: outputs.csv is not what it is"),
+        ("released", r"its data differ: huse/.*\(.*No such file.*NLGBENCH_DATA when the worker"),
+    ],
+)
+def test_a_worker_that_differs_says_in_what(make_notebook, tmp_path, monkeypatch, part, message):
+    words, study = tmp_path / "words.txt", tmp_path / "study"
+    words.write_text("a")
+    study.mkdir()
+    (study / "outputs.csv").write_text("output_id,item_id,system\n1,1,a\n")
+    cell = f"words: str = {str(words)!r}\nsource: str = 'simulated'\nstudy: str | None = None\n"
+    path = make_notebook("mine", cell + "output_dir: str | None = None", datasets=["huse"])
+    around, versions = identity.surroundings(), installed_versions()
+    if part in around:
+        around[part] = "other"
+    given = {"study": str(study)}
+    wanted = plan(read_notebook(path), given, source="auto", effort="quick", around=around)
+    if part == "installed packages":
+        versions = changed(versions)
+    elif part in ("words", "study"):
+        (words if part == "words" else study / "outputs.csv").write_text("b")
+    elif part in ("no words", "no study"):
+        (words if part == "no words" else study / "outputs.csv").unlink()
+    elif part == "released":
+        monkeypatch.setenv("NLGBENCH_DATA", str(tmp_path / "nothing"))
+        data = {"huse/summary_clean.csv": "ab"}
+        wanted = replace(wanted, source="released", data=data, parts={**wanted.parts, "data": "c"})
+    content = path.read_bytes()
+    path.unlink()  # it travels with its plan
+    said = cluster.refusal(wanted, content, versions)
+    assert re.search(message, said) and bool(said) == bool(message), said
+
+
+def test_what_lies_elsewhere_on_the_worker_is_found_here(tmp_path, monkeypatch):
+    here = tmp_path / "here"
+    (here / "huse").mkdir(parents=True)
+    (here / "huse" / "a.csv").write_text("a")
+    monkeypatch.setenv("NLGBENCH_DATA", str(here))
+    there, published = "/far/data", "/far/published"
+    cases = {
+        "/far/data/huse/a.csv": str(here / "huse" / "a.csv"),
+        "/far/published/claims.csv": cluster._homes()[1] + "/claims.csv",
+        "/far/database/a.csv": "/far/database/a.csv",
+    }
+    for path, expected in cases.items():
+        assert cluster._at_home(path, (there, published)) == expected
+
+
+def test_a_missing_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with (
+        pytest.raises(OSError, match=r"needs distributed.*pip install 'nlgbench\[cluster\]'"),
+        cluster.workers("tcp://127.0.0.1:1", 1),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("local", "local"),
+        ("tcp://10.0.0.1:8786", "tcp://10.0.0.1:8786"),
+        ("tls://node7.example:8786", "tls://node7.example:8786"),
+        ("tcp://[::1]:8786", "tcp://[::1]:8786"),
+        ("good.json", "tcp://127.0.0.1:5"),
+        ("tcp://node7", None),
+        ("tcp://node7:port", None),
+        ("tcp://:8786", None),
+        ("http://node7:8786", None),
+        ("node7:8786", None),
+        ("Local", None),
+        ("", None),
+        ("empty.json", None),
+        ("list.json", None),
+        ("number.json", None),
+        ("nowhere.json", None),
+    ],
+)
+def test_addresses(tmp_path, monkeypatch, text, address):
+    monkeypatch.chdir(tmp_path)
+    Path("good.json").write_text(json.dumps({"address": "tcp://127.0.0.1:5"}))
+    Path("empty.json").write_text("")
+    Path("list.json").write_text("[1]")
+    Path("number.json").write_text(json.dumps({"address": 5}))
+    if address is None:
+        with pytest.raises(ValueError, match=r"is no address: give local|is no scheduler file"):
+            cluster.read_address(text)
+    else:
+        assert cluster.read_address(text) == address
