@@ -40,6 +40,16 @@ def test_thin(path: Path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_tables_are_shown_by_what_escapes_their_html(path: Path):
+    """As pandas does of a frame, and does not of a Styler."""
+    raw = {"style", "to_html", "_repr_html_", "HTML"}
+    for code in read_notebook(path).code:
+        for node in ast.walk(ast.parse(code)):
+            name = getattr(node, "attr", getattr(node, "id", getattr(node, "name", "")))
+            assert name not in raw, ast.unparse(node)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_numbers_declare_their_range_and_defaults_are_in_it(path: Path):
     parameters = read_notebook(path).parameters
     for name, one in parameters.items():
