@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -153,14 +154,25 @@ def _for_reading(rows: pd.DataFrame) -> str:
     )
     empty = [name for name in ("variant", "interval", "note") if not shown[name].any()]
     foot = [
-        textwrap.fill(f"{n}. {reason}", 100, subsequent_indent="   ") for reason, n in notes.items()
+        textwrap.fill(visible(f"{n}. {reason}"), 100, subsequent_indent="   ")
+        for reason, n in notes.items()
     ]
     return "\n".join([plain(shown.drop(columns=empty)), "", *foot, ""])
+
+
+def visible(text: str) -> str:
+    r"""Write what would steer a terminal, or break a line, as in a Python string: `\x1b`."""
+    steers = {"Cc", "Cf", "Zl", "Zp"}  # of Unicode: controls, directions, ends of lines
+    return "".join(
+        one.encode("unicode_escape").decode() if unicodedata.category(one) in steers else one
+        for one in text
+    )
 
 
 def plain(frame: pd.DataFrame) -> str:
     """Lay out a table for a terminal, a line per row."""
     cells = [list(map(str, frame.columns)), *frame.astype("str").to_numpy().tolist()]
+    cells = [[visible(cell) for cell in row] for row in cells]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     cells.insert(1, ["-" * width for width in widths])
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]

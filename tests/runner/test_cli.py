@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import click
@@ -14,7 +15,7 @@ from click.testing import CliRunner
 
 import nlgbench
 from nlgbench import schema
-from nlgbench.runner import execute
+from nlgbench.runner import execute, listing
 from nlgbench.runner.cli import main
 from nlgbench.runner.plan import Outcome
 
@@ -65,6 +66,18 @@ def test_version_and_list():
     assert (k["default"], k["declared"]) == (16, "int, at least 1")
     assert f"01-huse-tradeoff: {first['title']}\n" in listed
     assert len(others) == listed.count("claims: ") - 1
+
+
+def test_what_would_steer_a_terminal_is_shown_as_such(ledger_dir):
+    rows = schema.read(ledger_dir / "ledger.csv", "ledgers")
+    bold, title, turned = "\x1b[1mbold", "A title.\x1b]0;owned\x07", "é\u202e🙂"
+    rows = rows.assign(variant=bold, reason=title, source=turned, run="")
+    table = listing.plain(rows[["variant", "reason", "source"]])
+    read = listing._for_reading(rows)
+    for shown in (table, read):
+        assert not [one for one in shown if unicodedata.category(one)[0] == "C" and one != "\n"]
+        assert r"\x1b[1mbold" in shown and r"A title.\x1b]0;owned\x07" in shown
+        assert r"é\u202e🙂" in shown
 
 
 def test_ledger_in_every_format(ledger_dir):
