@@ -13,6 +13,9 @@ import pandas as pd
 
 from nlgbench.names import did_you_mean
 
+#: The greatest number in size that a table may hold: squares and sums of such stay finite.
+GREATEST = 1e100
+
 
 class TableError(ValueError):
     """A table or its file breaks a rule; the message says where, which, and the way out."""
@@ -87,17 +90,27 @@ def _truths(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
     known = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
     found = [known.get(str(value).strip().lower()) for value in column]
     bad = np.array([value is None for value in found], dtype=bool)
-    return pd.Series([bool(value) for value in found], dtype=bool), bad, rule
+    return pd.Series([bool(one) for one in found], index=column.index, dtype=bool), bad, rule
 
 
 def _numbers(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
     rule = "must be a number: mend it, or leave it empty where it is undefined"
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        return column.astype("float64"), np.zeros(len(column), dtype=bool), rule
-    # float() gives the very number that was written; pandas' own parser can miss the last bit.
-    parsed = [_number(value) for value in column]
-    bad = np.array([value is None for value in parsed], dtype=bool)
-    return pd.Series(parsed, dtype="float64"), bad, rule
+    kinds = pd.api.types
+    if kinds.is_numeric_dtype(column) and not (
+        kinds.is_bool_dtype(column) or kinds.is_complex_dtype(column)
+    ):
+        found = column.astype("float64")
+        bad = np.zeros(len(column), dtype=bool)
+    else:
+        # float() gives the very number that was written; pandas' own parser can miss the last bit.
+        parsed = [_number(value) for value in column]
+        bad = np.array([value is None for value in parsed], dtype=bool)
+        found = pd.Series(parsed, index=column.index, dtype="float64")
+    size = found.abs().to_numpy()
+    huge = (size > GREATEST) & (size < np.inf)
+    if huge.any() and not bad.any():
+        bad, rule = huge, f"must be at most {GREATEST:g} in size: check its unit"
+    return found, bad, rule
 
 
 def _number(value: object) -> float | None:

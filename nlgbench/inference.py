@@ -162,12 +162,6 @@ def _undefined(n: int, of: int, what: str) -> str:
     )
 
 
-def check_confidence(confidence: float) -> None:
-    """Refuse a coverage outside 0 to 1."""
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1. Got {confidence}: 0.95 is usual.")
-
-
 #: An interval from fewer clusters, or systems, than these is given, and marked.
 FEWEST = 10
 

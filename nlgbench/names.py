@@ -1,9 +1,11 @@
-"""The nearest right name, for messages about a wrong one."""
+"""The nearest right name, and a value in brief, for messages about a wrong one."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 
 def did_you_mean(name: object, choices: Iterable[str]) -> str:
@@ -18,3 +20,11 @@ def known(name: str, choices: Sequence[str], what: str) -> str:
         hint = did_you_mean(name, choices)
         raise ValueError(f"{what}: {name!r} is unknown.{hint} There are: {', '.join(choices)}.")
     return name
+
+
+def brief(value: object, widest: int = 80) -> str:
+    """Write a value for a message, cut where it is long."""
+    if not isinstance(value, np.generic) and hasattr(value, "shape"):
+        return f"a {type(value).__name__}"  # whose repr is a table
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= widest else f"{text[:widest]}..."

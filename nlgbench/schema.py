@@ -17,13 +17,12 @@ import pandas as pd
 
 from nlgbench import csv_files, files
 from nlgbench.csv_files import TableError
-from nlgbench.names import did_you_mean
+from nlgbench.names import brief, did_you_mean
 
 if TYPE_CHECKING:
     import pandera.pandas as pa
 
 _SHOWN = 5
-_WIDEST = 80
 
 PAPERS = ("huse", "comm-eval", "judge-the-judges", "learning-to-compare")
 VERDICTS = ("matches", "differs", "same direction", "undecided", "not recomputable", "new")
@@ -250,16 +249,11 @@ def _refuse(
         return
     shown = []
     for row in rows[:_SHOWN]:
-        cells = {column: _brief(frame[column].iloc[row]) for column in {*keys(table), name}}
+        cells = {column: brief(frame[column].iloc[row]) for column in {*keys(table), name}}
         key = ", ".join(f"{column}={cells[column]}" for column in keys(table))
         shown.append(f"row {_row(row, lines)}, {key}: {cells[name]}")
     more = f"; and {len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
     raise TableError(f"{where}: {table}, column {name!r} {rule}. Found {'; '.join(shown)}{more}.")
-
-
-def _brief(value: object) -> str:
-    text = repr(value.item() if isinstance(value, np.generic) else value)
-    return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."
 
 
 def _check_keys(frame: pd.DataFrame, table: str, where: str, lines: list[int] | None) -> None:
@@ -270,7 +264,7 @@ def _check_keys(frame: pd.DataFrame, table: str, where: str, lines: list[int] | 
     second = int(np.flatnonzero(doubled)[0])
     key = frame.loc[second, names]
     first = int(np.flatnonzero((frame[names] == key).all(axis=1))[0])
-    named = ", ".join(f"{name}={_brief(value)}" for name, value in key.items())
+    named = ", ".join(f"{name}={brief(value)}" for name, value in key.items())
     n_repeated = int(doubled.sum())
     raise TableError(
         f"{where}: {table}, rows {_row(first, lines)} and {_row(second, lines)} have the same key "

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench import csv_files, files, schema
+from nlgbench.checks import checked
 from nlgbench.csv_files import TableError
 from nlgbench.names import did_you_mean, known
 
@@ -509,6 +510,7 @@ def _save(frame: pd.DataFrame, path: Path) -> None:
     frame.to_csv(path, index=False, lineterminator="\n", quoting=csv_files.quoting(frame))
 
 
+@checked
 def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     r"""Read a study from a folder of tables.
 

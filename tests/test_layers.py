@@ -15,7 +15,7 @@ LAYERS = {
     name: layer
     for layer, names in enumerate(
         [
-            "names hashing files csv_files schema text inference",
+            "names hashing files csv_files checks schema text inference",
             "study",
             "datasets training",
             "evaluators generators",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
+from nlgbench.checks import checked
 from nlgbench.names import known
 from nlgbench.study import Study
 
 
+@checked
 def disagreements(study: Study, evaluator_a: str, evaluator_b: str, *, n: int = 5) -> pd.DataFrame:
     """Find the outputs whose ranks under two evaluators are furthest apart, as many each way.
 

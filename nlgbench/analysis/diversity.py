@@ -5,14 +5,15 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from nlgbench.checks import checked
 from nlgbench.evaluators.diversity import diversity_of_subsets, signature
-from nlgbench.inference import check_confidence, half_samples, interval
-from nlgbench.names import known
+from nlgbench.inference import half_samples, interval
 from nlgbench.study import Study
 
 _FRACTION = 2 / 3
 
 
+@checked
 def diversity(
     study: Study,
     *,
@@ -78,8 +79,6 @@ def diversity(
     >>> found.loc[["distinct_1", "self_bleu_4"], "estimate"].round(2).tolist()
     [0.2, 0.76]
     """
-    known(resample, ["outputs", "items"], "resample")
-    check_confidence(confidence)
     outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
     if outputs.empty:
         raise ValueError(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from nlgbench.checks import checked
 from nlgbench.datasets import (
     cache,
     comm_eval,
@@ -133,6 +134,7 @@ def studies() -> pd.DataFrame:
     )
 
 
+@checked
 def load(name: str, **options: Any) -> Study:
     """Load a public study by name.
 

@@ -32,6 +32,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_sample_weight
 from statsmodels.stats.proportion import proportion_confint
 
+from nlgbench.checks import checked
 from nlgbench.evaluators.stored import stored
 from nlgbench.names import known
 from nlgbench.study import Study
@@ -226,6 +227,7 @@ def majority_labels(study: Study) -> pd.Series:
     return (share > 0.5).astype("float64")
 
 
+@checked
 def discriminator_accuracy(
     study: Study,
     *,
@@ -278,7 +280,6 @@ def discriminator_accuracy(
     >>> found[["system", "accuracy", "n"]].values.tolist()
     [['human', 1.0, 1], ['m', 0.75, 2]]
     """
-    known(by, ["system", "class", "all"], "by")
     scores = study.scores
     if scores is not None:
         is_one = scores["evaluator"].map(lambda name: "@" in name and "/" not in name)

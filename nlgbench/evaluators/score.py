@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 
+from nlgbench.checks import checked, read_table
 from nlgbench.evaluators.stored import stored, stored_dir
 from nlgbench.names import did_you_mean, known
 from nlgbench.study import Study
@@ -128,6 +129,7 @@ _GROUPS = {
 }
 
 
+@checked
 def score(
     study: Study,
     evaluators: Sequence[str | Fitted],
@@ -230,7 +232,9 @@ def score(
     if isinstance(evaluators, str) or not len(evaluators) or len(set(names)) < len(names):
         raise ValueError(f"evaluators must be a list, each named once. Got {evaluators!r}.")
     given = {
-        "references": references if references is not None else study.references,
+        "references": study.references
+        if references is None
+        else read_table(references, "item_id:text reference_id:text text:text", "references have"),
         "labels": labels,
         "train": train,
         "options": _options(names, options or {}),

@@ -14,11 +14,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
+from nlgbench.checks import convert_columns, read_table
 from nlgbench.evaluators.names import labelled
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, require_columns
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import TWO_COLUMN
 
-_COLUMNS = ("evaluator", "estimate", "ci_low", "ci_high")
+_COLUMNS = "evaluator estimate:float ci_low:float ci_high:float"
 # Pale, so that black reads on all of it; blue is the darker in gray, and the sign is written.
 _SHADES = LinearSegmentedColormap.from_list("agreement", ["#F4B183", "#FFFFFF", "#4A90C4"])
 
@@ -94,7 +95,11 @@ def plot_atlas(
         columns = (*outer[:1], "statistic")
     if not 1 <= len(columns) <= 2:
         raise ValueError(f"columns must name one or two columns; got {list(columns)}.")
-    require_columns(correlations, (*_COLUMNS, *columns), "correlations have")
+    optional = "kind? reason:text? second_low:float? second_high:float? p_adjusted:float?"
+    correlations = read_table(correlations, f"{_COLUMNS} {optional}", "correlations have")
+    correlations = convert_columns(
+        correlations, dict.fromkeys(columns, "name"), list(columns), "correlations have"
+    )
     data = labelled(correlations)
     if kinds is not None:
         data = data[data["kind"].isin(kinds)]
@@ -167,7 +172,7 @@ def _alt(correlations: pd.DataFrame) -> str:
 
 def _check(correlations: pd.DataFrame, columns: Sequence[str]) -> None:
     if correlations.empty:
-        raise ValueError("correlations have no row: there is nothing to draw.")
+        raise ValueError("correlations have no row of these kinds=: there is nothing to draw.")
     key = ["evaluator", *columns]
     twice = correlations[correlations.duplicated(key)]
     if len(twice):

@@ -10,18 +10,20 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from nlgbench.checks import read_table
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
     draw_intervals,
     drawn_on,
+    in_legend,
     in_paper_style,
-    require_columns,
+    spearman,
 )
 from nlgbench.plots.style import GROUPS, HUMAN, ONE_COLUMN, TWO_COLUMN
 
-_RATES = ("criterion", "measure", "estimate", "ci_low", "ci_high")
-_SCORES = ("panel", "system", "score", "ci_low", "ci_high", "human_quality")
+_RATES = "criterion measure estimate:float ci_low:float ci_high:float published:float?"
+_SCORES = "panel system score:float ci_low:float ci_high:float human_quality:float"
 
 _PRINTED: dict[str, Any] = {
     "linestyle": "none",
@@ -65,7 +67,7 @@ def plot_accuracy(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
     >>> plot_accuracy(pd.DataFrame([rate | {"ci_high": 65}])).alt
     'Rates in percent, with intervals. H1: accuracy 60.0 (55.0 to 65.0).'
     """
-    require_columns(table, _RATES, "table has")
+    table = read_table(table, _RATES, "table has")
     _check(table, ["criterion", "measure"])
     (ax,) = axes_for(ax, ONE_COLUMN, 2.4)
     measures = list(dict.fromkeys(table["measure"]))
@@ -80,7 +82,7 @@ def plot_accuracy(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
         look: dict[str, Any] = {"linestyle": "none", "marker": marker, "color": color}
         look |= {"markersize": 4.5, "zorder": 3}
         ax.plot(at, rows["estimate"], **look)
-        handles.append(Line2D([], [], label=criterion, **look))
+        handles.append(Line2D([], [], label=in_legend(criterion), **look))
         if "published" in rows:
             ax.plot(at - 0.1, rows["published"], **_PRINTED)
         for place in at[~np.isfinite(rows["estimate"])]:
@@ -132,10 +134,11 @@ def plot_evaluator_bars(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     Examples
     --------
     >>> rows = [("BLEU", name, n, n, n, n) for n, name in enumerate("abc")]
-    >>> plot_evaluator_bars(pd.DataFrame(rows, columns=list(_SCORES))).alt[-46:]
+    >>> names = ["panel", "system", "score", "ci_low", "ci_high", "human_quality"]
+    >>> plot_evaluator_bars(pd.DataFrame(rows, columns=names)).alt[-46:]
     "Spearman's correlation with people: BLEU 1.00."
     """
-    require_columns(table, _SCORES, "table has")
+    table = read_table(table, _SCORES, "table has")
     _check(table, ["panel", "system"])
     quality = table.groupby("system", sort=False)["human_quality"].agg(["first", "nunique"])
     if (quality["nunique"] > 1).any():
@@ -171,7 +174,7 @@ def plot_evaluator_bars(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
         panel.set_ylim(len(systems) - 0.4, -0.6)
         panel.set_title(textwrap.fill(str(title), 30), loc="left", fontsize=7)
     agree = {
-        str(title): own["score"].corr(own["human_quality"], method="spearman")
+        str(title): spearman(own["score"], own["human_quality"])
         for title, own in table.groupby("panel", sort=False)
     }
     alt = (
@@ -184,8 +187,6 @@ def plot_evaluator_bars(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
 
 
 def _check(table: pd.DataFrame, key: list[str]) -> None:
-    if table.empty:
-        raise ValueError("table has no row: there is nothing to draw.")
     twice = table[table.duplicated(key)]
     if len(twice):
         found = ", ".join(f"{name} {twice.iloc[0][name]!r}" for name in key)

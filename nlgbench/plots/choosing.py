@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from nlgbench.checks import read_table
 from nlgbench.evaluators.names import kind, label, order
 from nlgbench.plots.figures import (
     Drawing,
@@ -17,7 +18,6 @@ from nlgbench.plots.figures import (
     draw_intervals,
     drawn_on,
     in_paper_style,
-    require_columns,
 )
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 
@@ -81,8 +81,10 @@ def plot_training(
     >>> plot_training(table.assign(ci_low=None, ci_high=None), picked).alt
     'What each evaluator says over the checkpoints of one training, and which it keeps: BLEU 1.'
     """
-    require_columns(curves, ("evaluator", "progress", "value", "ci_low", "ci_high"), "curves have")
-    require_columns(chosen, ("evaluator", "progress"), "chosen has")
+    needed = "evaluator progress:float value:float ci_low:float ci_high:float"
+    curves = read_table(curves, needed, "curves have")
+    if len(chosen):
+        chosen = read_table(chosen, "evaluator progress:float", "chosen has")
     for table, keys in ((curves, ["evaluator", "progress"]), (chosen, ["evaluator"])):
         twice = table[table.duplicated(keys)]
         if len(twice):
@@ -169,8 +171,8 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     >>> plot_choices(rows.assign(estimate=[0.1, 4], ci_low=None, ci_high=None)).alt
     'Regret of choices, and how often the best was chosen: BLEU 0.10, 4 of 10.'
     """
-    needed = ("evaluator", "measure", "estimate", "ci_low", "ci_high", "n")
-    require_columns(table, needed, "table has")
+    needed = "evaluator measure estimate:float ci_low:float ci_high:float n:float experiment?"
+    table = read_table(table, needed, "table has")
     experiments = list(dict.fromkeys(table["experiment"])) if "experiment" in table else [""]
     names = [name for name in _ORDER if name in set(table["evaluator"])]
     names += [name for name in order(table["evaluator"]) if name not in names]

@@ -6,7 +6,6 @@ import functools
 import io
 import os
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec
@@ -17,9 +16,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
 from nlgbench import files
+from nlgbench.checks import checked
 from nlgbench.plots.style import paper_style
 
 P = ParamSpec("P")
@@ -144,17 +145,6 @@ def drawn_on(ax: Axes | Sequence[Axes], data: pd.DataFrame, alt: str) -> Drawing
     return Drawing(figure, axes, data, alt)
 
 
-def require_columns(table: pd.DataFrame, wanted: Sequence[str], subject: str) -> None:
-    """Refuse a table that lacks a column; the subject has its verb, such as "scores have"."""
-    missing = [name for name in wanted if name not in table.columns]
-    if missing:
-        they_need = "they need" if subject.endswith("have") else "it needs"
-        raise ValueError(
-            f"{subject} no column {missing[0]!r}: {they_need} {', '.join(wanted)}; found "
-            f"{', '.join(map(str, table.columns))}."
-        )
-
-
 def draw_intervals(
     ax: Axes, at: ArrayLike, low: ArrayLike, high: ArrayLike, *, upright: bool, **line_kws: Any
 ) -> None:
@@ -169,6 +159,19 @@ def draw_intervals(
         draw(*ends.T, **{"linewidth": 0.8, "zorder": 2, **line_kws})
 
 
+def in_legend(name: object) -> str:
+    """Write a name so that a legend shows it: Matplotlib leaves out what is empty or begins "_"."""
+    text = str(name)
+    return f" {text}" if text[:1] in ("", "_") else text
+
+
+def spearman(x: pd.Series, y: pd.Series) -> float:
+    """Give Spearman's correlation, NaN without a warning where one of the two is constant."""
+    both = pd.DataFrame({"x": x, "y": y}).dropna()
+    varies = len(both) > 1 and (both.min() < both.max()).all()
+    return float(both["x"].corr(both["y"], method="spearman")) if varies else float("nan")
+
+
 def overlap(a: np.ndarray, b: np.ndarray) -> float:
     """Give the area that boxes of one list share with those of another."""
     sides = np.minimum(a[:, None, 2:], b[None, :, 2:]) - np.maximum(a[:, None, :2], b[None, :, :2])
@@ -181,17 +184,28 @@ def outside(box: np.ndarray, frame: np.ndarray) -> float:
 
 
 def in_paper_style(plot: Callable[P, Drawing]) -> Callable[P, Drawing]:
-    """Draw in paper style where a plot makes its own figure; given Axes keep their own style."""
+    """Check what a plot is given; draw in paper style, or on given Axes in theirs.
+
+    Names are data: a dollar sign in one starts no formula, whichever the style.
+    """
 
     @functools.wraps(plot)
     def styled(*args: P.args, **kwargs: P.kwargs) -> Drawing:
-        own = kwargs.get("ax") is None
-        with mpl.rc_context(paper_style()) if own else nullcontext():
+        ax: Any = kwargs.get("ax")
+        for one in [] if ax is None else axes_for(ax, 0, 0):
+            for text in one.findobj(Text):  # those that are empty are written by the plot
+                text.set_parse_math(text.get_parse_math() and bool(text.get_text()))
+            for tick in (*one.xaxis.get_major_ticks(), *one.yaxis.get_major_ticks()):
+                tick.label1.set_parse_math(False)
+                tick.label2.set_parse_math(False)
+        style = paper_style() if ax is None else {}
+        with mpl.rc_context({**style, "text.parse_math": False}):
             return plot(*args, **kwargs)
 
-    return styled
+    return checked(styled)
 
 
+@checked
 def drawing(figure: Figure, parts: Sequence[Drawing], *, alt: str = "") -> Drawing:
     """Join panels that were drawn on the axes of one figure.
 

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from nlgbench.checks import read_table
 from nlgbench.evaluators.names import label
 from nlgbench.plots.figures import (
     Drawing,
@@ -16,11 +17,10 @@ from nlgbench.plots.figures import (
     draw_intervals,
     drawn_on,
     in_paper_style,
-    require_columns,
 )
 from nlgbench.plots.style import GROUPS, HUMAN, SYSTEM, TWO_COLUMN
 
-_COLUMNS = ("evaluator", "estimate", "ci_low", "ci_high")
+_COLUMNS = "evaluator estimate:float ci_low:float ci_high:float published:float? kind?"
 
 #: Column of `plot_flip`'s table -> its words, marker, color, face, line, and lane.
 _FLIP: dict[str, tuple[str, str, str, str, Any, float]] = {
@@ -70,7 +70,7 @@ def plot_forest(
     >>> plot_forest(table).alt
     'Correlation with humans of each evaluator, with intervals: chrF 0.50.'
     """
-    require_columns(correlations, _COLUMNS, "correlations have")
+    correlations = read_table(correlations, _COLUMNS, "correlations have")
     _check(correlations, "correlations have")
     data = correlations.assign(evaluator=correlations["evaluator"].map(label))
     (ax,) = axes_for(ax, TWO_COLUMN, 0.9 + 0.2 * len(data))
@@ -161,7 +161,9 @@ def plot_flip(
     >>> plot_flip(pd.DataFrame([one])).data["evaluator"].tolist()
     ['SVM']
     """
-    require_columns(table, ("evaluator", *_FLIP), "table has")
+    intervals = " ".join(f"{name}_low:float? {name}_high:float?" for name in _FLIP)
+    points = " ".join(f"{name}:float" for name in _FLIP)
+    table = read_table(table, f"evaluator {points} {intervals}", "table has")
     _check(table, "table has")
     data = table.assign(evaluator=table["evaluator"].map(label))
     (ax,) = axes_for(ax, TWO_COLUMN, 0.85 + 0.25 * len(data))
@@ -199,8 +201,6 @@ def plot_flip(
 
 
 def _check(table: pd.DataFrame, subject: str) -> None:
-    if table.empty:
-        raise ValueError(f"{subject} no row: there is nothing to draw.")
     twice = table.loc[table["evaluator"].duplicated(), "evaluator"]
     if len(twice):
         raise ValueError(
@@ -214,7 +214,8 @@ def _finish(ax: Axes, lines: list[str], xlabel: str, xlim: tuple[float, float]) 
     ax.set_ylim(len(lines) - 0.4, -0.6)
     ax.set_xlim(*xlim)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(xlabel, loc="right")  # leftwards it may reach below the evaluators' names
+    # Leftwards it may reach below the evaluators' names.
+    ax.set_xlabel(xlabel, loc="right", parse_math=True)
 
 
 def _draw_legend(ax: Axes, handles: list[Any]) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, require_columns
+from nlgbench.checks import read_table
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM, TWO_COLUMN
 
 _MARK: dict[str, Any] = {"s": 34, "marker": "D", "facecolor": "white", "edgecolor": SYSTEM}
@@ -49,7 +50,7 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     >>> len(plot_multiverse(choices).axes)
     1
     """
-    require_columns(table, ("system", "score", "estimate", "paper", "n_neighbors"), "table has")
+    table = read_table(table, "system score estimate:float paper:bool n_neighbors:int", "table has")
     systems = list(table["system"].unique())
     axes = axes_for(ax, TWO_COLUMN, 2.7 * len(systems), rows=len(systems))
     for place, system in zip(axes, systems, strict=True):
@@ -65,7 +66,8 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     axes[-1].legend(handles, names, loc="upper center", ncols=2, **below)
     spread = table.groupby(["system", "score"], sort=False)["estimate"].agg(["min", "max"])
     said = [
-        f"{row['system']}, {SCORE_NAMES[row['score']]}: {row['min']:.2f} to {row['max']:.2f}"
+        f"{row['system']}, {SCORE_NAMES.get(row['score'], row['score'])}: "
+        f"{row['min']:.2f} to {row['max']:.2f}"
         for row in spread.reset_index().to_dict("records")
     ]
     words = (

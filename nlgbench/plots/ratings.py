@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, require_columns
+from nlgbench.checks import read_table
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import GROUPS, SYSTEM, TWO_COLUMN
 
 _LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 3)))
@@ -45,7 +46,8 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     >>> plot_ratings(table.assign(ci_low=None, ci_high=None)).alt
     'Ratings of the systems. Best first: b, a.'
     """
-    require_columns(ratings, ("system", "rating", "ci_low", "ci_high"), "ratings have")
+    needed = "system rating:float ci_low:float ci_high:float method? covers:text? reason:text?"
+    ratings = read_table(ratings, needed, "ratings have")
     methods = list(dict.fromkeys(ratings["method"])) if "method" in ratings else [""]
     width = TWO_COLUMN if len(methods) > 1 else TWO_COLUMN / 2
     axes = axes_for(ax, width, 2.6, columns=len(methods))
@@ -128,7 +130,7 @@ def plot_win_rates(
     >>> plot_win_rates(table).alt
     'How often each system beats each other in hundredths, ties as half, best first: b, a.'
     """
-    require_columns(rates, ("system", "opponent", "win_rate"), "rates have")
+    rates = read_table(rates, "system opponent win_rate:float", "rates have")
     if rates.duplicated(["system", "opponent"]).any():
         raise ValueError("rates have a pair of systems twice: select one comparator.")
     names = rates.groupby("system")["win_rate"].mean().sort_values(ascending=False).index.tolist()
@@ -190,7 +192,8 @@ def plot_convergence(history: pd.DataFrame, *, ax: Axes | None = None) -> Drawin
     >>> plot_convergence(table.assign(deviation=200.0)).alt
     'Ratings of the systems game by game, with bands of one deviation, up to game 1.'
     """
-    require_columns(history, ("game", "system", "rating", "deviation"), "history has")
+    needed = "game:int system rating:float deviation:float"
+    history = read_table(history, needed, "history has")
     (ax,) = axes_for(ax, TWO_COLUMN, 2.8)
     last = history.sort_values("game").groupby("system")["rating"].last()
     for n, system in enumerate(last.sort_values(ascending=False).index):

@@ -8,14 +8,15 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
+from nlgbench.checks import read_table
 from nlgbench.evaluators.listeners import Calibration
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
     draw_intervals,
     drawn_on,
+    in_legend,
     in_paper_style,
-    require_columns,
 )
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
 
@@ -62,7 +63,8 @@ def plot_reliability(
     1
     """
     table = calibrated.bins if isinstance(calibrated, Calibration) else calibrated
-    require_columns(table, ("probability", "share"), "table has")
+    optional = "listener? stage? ci_low:float? ci_high:float? ece:float? seed:float?"
+    table = read_table(table, f"probability:float share:float {optional}", "table has")
     for name in ("probability", "share"):
         bad = ~(table[name].isna() | table[name].between(0, 1))
         if bad.any():
@@ -108,7 +110,7 @@ def _draw(ax: Axes, table: pd.DataFrame) -> None:
         rows = rows.sort_values("probability")
         marker, color = GROUPS[n]
         label = f"{stage} (ECE {rows['ece'].iloc[0]:.3f})" if "ece" in rows and len(rows) else stage
-        look: dict[str, Any] = {"color": color, "linestyle": _LINES[n], "label": label}
+        look: dict[str, Any] = {"color": color, "linestyle": _LINES[n], "label": in_legend(label)}
         look |= {"marker": marker, "markersize": 3.5, "zorder": 3}
         ax.plot(rows["probability"], rows["share"], **look)
         if {"ci_low", "ci_high"} <= set(rows.columns):

@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, require_columns
+from nlgbench.checks import read_table
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, SCORE_NAMES, TWO_COLUMN
 
 _LINES = ("-", "--", ":", "-.")
@@ -50,8 +51,12 @@ def plot_stability(
     >>> [ax.get_xlabel() for ax in plot_stability(curves).axes]
     ['Outputs', 'Annotators']
     """
-    needed = ("system", "over", "size", "score", "mean", "ci_low", "ci_high")
-    require_columns(curves, needed, "curves have")
+    needed = "system over size:float score mean:float ci_low:float ci_high:float confidence:float?"
+    curves = read_table(curves, needed, "curves have")
+    if truth is not None:
+        truth = read_table(truth, "system huse:float? huse_q:float? huse_d:float?", "truth has")
+        if lost := sorted(set(curves["system"]) - set(truth["system"])):
+            raise ValueError(f"truth has no row for system {lost[0]!r}: add it.")
     panels = list(curves.groupby(["system", "over"], sort=False))
     n_systems = curves["system"].nunique()
     columns = len(panels) // n_systems
@@ -82,7 +87,7 @@ def _draw_panel(ax: Axes, rows: pd.DataFrame, truth: dict) -> None:
         curve = curve.sort_values("size")
         marker, color = GROUPS[n % len(GROUPS)]
         look: dict[str, Any] = {"color": color, "linestyle": _LINES[n % len(_LINES)]}
-        label = SCORE_NAMES.get(str(score), str(score))
+        label = in_legend(SCORE_NAMES.get(str(score), score))
         band: dict[str, Any] = {"color": color, "alpha": 0.16, "linewidth": 0}
         ax.fill_between(curve["size"], curve["ci_low"], curve["ci_high"], **band)
         ax.plot(curve["size"], curve["mean"], label=label, marker=marker, markersize=3, **look)

@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from nlgbench.checks import read_table
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import TWO_COLUMN
 from nlgbench.study import Study
@@ -64,13 +65,17 @@ def plot_contexts(
     >>> plot_contexts(Study(output, contexts=context), believed).data["listener"].tolist()
     ['guess', 'guess']
     """
+    needed = "output_id:text evaluator state:text is_target:bool probability:float"
+    beliefs = read_table(beliefs, needed, "beliefs have")
     contexts = study.contexts
     if contexts is None or not set(_FEATURES) <= set(contexts):
         raise ValueError(f"contexts of {study.name} are no colors: hue, saturation, lightness.")
     chosen = list(dict.fromkeys(beliefs["output_id"])) if outputs is None else list(outputs)
-    lost = sorted(set(chosen) - set(beliefs["output_id"]))
-    if lost:
-        raise ValueError(f"beliefs have no output {lost[0]!r}: ask the listeners of it, too.")
+    for where, there in (("beliefs", beliefs), (f"outputs of {study.name}", study.outputs)):
+        if lost := sorted(set(chosen) - set(there["output_id"])):
+            raise ValueError(f"{where} have no output {lost[0]!r}: add it, or leave it out.")
+    if beliefs.duplicated(["output_id", "evaluator", "state"]).any():
+        raise ValueError("beliefs have an output_id, evaluator and state twice: keep one row.")
     data = beliefs[beliefs["output_id"].isin(chosen)]
     # A number parts listeners of one kind; where there is one of each, the kind says enough.
     kinds = data["evaluator"].str.replace(r"_\d+$", "", regex=True)
@@ -84,6 +89,10 @@ def plot_contexts(
     listeners = list(dict.fromkeys(data["listener"]))
     for panel, (name, row) in zip(panels, captions.iterrows(), strict=False):
         context = contexts[contexts["item_id"] == row["item_id"]]
+        if context.empty:
+            raise ValueError(
+                f"contexts of {study.name} have no item_id {row['item_id']!r}: add it."
+            )
         own = data[data["output_id"] == name]
         found = own.pivot(index="listener", columns="state", values="probability")
         found = found.reindex(index=listeners, columns=context["state"].tolist())

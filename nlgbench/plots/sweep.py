@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from nlgbench.checks import convert_columns, read_table
+from nlgbench.csv_files import GREATEST
 from nlgbench.names import known
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, require_columns
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
 from nlgbench.plots.style import GROUPS, ONE_COLUMN
 
 _MOST_LINES = len(GROUPS)
@@ -55,8 +57,8 @@ def plot_sweep(
     >>> plot_sweep(sweep, "n_neighbors", "huse").axes[0].get_xlabel()
     'n_neighbors'
     """
-    needed = ("quantity", "row", "column", "estimate", "ci_low", "ci_high")
-    require_columns(sweep, needed, "a sweep has")
+    needed = "quantity:text row:text column:text estimate:float ci_low:float ci_high:float"
+    sweep = read_table(sweep, f"{needed} run:text?", "a sweep has")
     parameters = [
         name.removeprefix("param_") for name in map(str, sweep) if name.startswith("param_")
     ]
@@ -64,21 +66,23 @@ def plot_sweep(
     rows = sweep[(sweep["column"] == y) | (sweep["quantity"] == y)]
     if rows.empty:
         known(y, sorted({*sweep["column"], *sweep["quantity"]}), "y")
-    groups = pd.Series("", rows.index)
-    if hue is not None:
-        named = f"param_{hue}" if hue in parameters else hue
+    over, named = f"param_{x}", f"param_{hue}" if hue in parameters else hue
+    if named is not None:
         known(named, list(sweep.columns), "hue")
-        groups = rows[named].astype(str)
+    asked = [name for name in (over, named) if name is not None]
+    said = pd.DataFrame({name: rows[name].map(str, na_action="ignore") for name in asked})
+    said = convert_columns(said, dict.fromkeys(asked, "name"), asked, "a sweep has")
+    groups = pd.Series("", rows.index) if named is None else said[named]
     if groups.nunique() > _MOST_LINES:
         raise ValueError(
             f"hue={hue!r} has {groups.nunique()} values, and {_MOST_LINES} lines can be told "
             "apart: leave rows of the sweep out."
         )
     place = axes_for(ax, ONE_COLUMN, 2.4)[0]
-    values = pd.to_numeric(rows[f"param_{x}"], errors="coerce")
-    names = sorted(rows[f"param_{x}"].astype(str).unique())
-    is_number = bool(values.notna().all())
-    at = values if is_number else rows[f"param_{x}"].astype(str).map(names.index)
+    values = pd.to_numeric(rows[over], errors="coerce")
+    names = sorted(said[over].unique())
+    is_number = bool((values.abs() <= GREATEST).all())
+    at = values if is_number else said[over].map(names.index)
     drawn = rows.assign(x=at.to_numpy(dtype=float), hue=groups)
     places = np.unique(drawn["x"])
     step = 0.02 * (np.ptp(places) or 1.0)  # side by side, so that no bar hides another
@@ -87,7 +91,7 @@ def plot_sweep(
         marker, color = GROUPS[number]
         aside = step * (number - (len(of_each) - 1) / 2)
         middle = lines.groupby("x")["estimate"].agg(["median", "size"])
-        look: dict[str, Any] = {"color": color, "linewidth": 1, "label": str(group)}
+        look: dict[str, Any] = {"color": color, "linewidth": 1, "label": in_legend(group)}
         if (middle["size"] == 1).all():
             lines = lines.sort_values("x")
             ends = lines[["ci_low", "ci_high"]].to_numpy()

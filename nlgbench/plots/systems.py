@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from nlgbench.checks import convert_columns
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
@@ -17,7 +18,7 @@ from nlgbench.plots.figures import (
     in_paper_style,
     outside,
     overlap,
-    require_columns,
+    spearman,
 )
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
 
@@ -68,7 +69,9 @@ def plot_scatter_systems(
     >>> plot_scatter_systems(table, "x", "y").alt
     "y against x of 2 systems. Spearman's correlation of the two is -1.00."
     """
-    require_columns(table, ("system", x, y), "table has")
+    intervals = [f"{name}_{end}" for name in (x, y) for end in ("low", "high")]
+    kinds = {"system": "name", **dict.fromkeys([x, y, *intervals], "float")}
+    table = convert_columns(table, kinds, ["system", x, y], "table has")
     (ax,) = axes_for(ax, TWO_COLUMN, 3.4)
     known = table[np.isfinite(table[[x, y]]).all(axis=1)]
     ax.scatter(known[x], known[y], s=16, color=HUMAN, linewidth=0, zorder=3)
@@ -82,15 +85,16 @@ def plot_scatter_systems(
                     line = np.array([[ends[0], ends[1]], [ends[0], ends[2]]])
                     lines.append(line if upright else line[:, ::-1])
     ax.margins(0.12)
-    ax.set_xlabel(x if xlabel is None else xlabel)
-    ax.set_ylabel(y if ylabel is None else ylabel)
+    # A column's name is data; what is written for the figure may hold a formula.
+    ax.set_xlabel(x if xlabel is None else xlabel, parse_math=xlabel is not None)
+    ax.set_ylabel(y if ylabel is None else ylabel, parse_math=ylabel is not None)
     missing = len(table) - len(known)
     if missing:
         ax.set_title(f"{missing} of {len(table)} undefined, not drawn", loc="left")
     if len(known):
         names = [str(name) for name in known["system"]]
         _place_labels(ax, known[[x, y]].to_numpy(dtype=float), names, lines)
-    rank = known[x].corr(known[y], method="spearman")
+    rank = spearman(known[x], known[y])
     alt = f"{ax.get_ylabel()} against {ax.get_xlabel()} of {len(known)} systems"
     alt += ", with intervals" if lines else ""
     return drawn_on(ax, table, f"{alt}. Spearman's correlation of the two is {rank:.2f}.")

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
+from nlgbench.checks import read_table
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
@@ -19,7 +20,6 @@ from nlgbench.plots.figures import (
     in_paper_style,
     outside,
     overlap,
-    require_columns,
 )
 from nlgbench.plots.style import ONE_COLUMN, SCORE_NAMES, TWO_COLUMN, task_looks
 
@@ -84,6 +84,7 @@ def plot_tradeoff(
     points = _points(scores)
     if truth is not None:
         names = {score: f"{score}_true" for score in SCORE_NAMES}
+        truth = read_table(truth, "system huse:float huse_q:float huse_d:float", "truth has")
         true = truth[["system", *names]].rename(columns=names)
         points = points.merge(true, on="system", how="left", validate="many_to_one")
     _refuse_undefined(points)
@@ -125,15 +126,19 @@ def plot_tradeoff(
 
 def _points(scores: pd.DataFrame) -> pd.DataFrame:
     """Lay out a point per system, and name its task and setting."""
-    require_columns(scores, ("system", "score", "estimate", "source"), "scores have")
-    if scores.empty:
-        raise ValueError("there is no row in scores: nothing to draw.")
+    needed = "system score estimate:float source:text"
+    optional = "task? label? ties? ci_low:float? ci_high:float?"
+    scores = read_table(scores, f"{needed} {optional}", "scores have")
     if "ties" in scores:
         first = scores["ties"].dropna().unique()[:1]
         scores = scores[scores["ties"].isna() | scores["ties"].isin(first)]
     rows = []
     for (source, system), three in scores.groupby(["source", "system"], sort=False):
         by_score = three.set_index("score")
+        lost = [score for score in _AXES if score not in by_score.index]
+        if lost or not by_score.index.is_unique:
+            wrong = f"no row for score {lost[0]!r}" if lost else "a score twice"
+            raise ValueError(f"scores of system {system!r} ({source}) have {wrong}: give one each.")
         row = {"system": system, **by_score["estimate"]}
         for end in _ENDS if "ci_low" in three else ():
             row |= {f"{score}_{end}": by_score.loc[score, f"ci_{end}"] for score in _AXES}

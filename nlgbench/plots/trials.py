@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from nlgbench.plots.figures import Drawing, canvas, in_paper_style, require_columns
+from nlgbench.checks import read_table
+from nlgbench.plots.figures import Drawing, canvas, in_paper_style
 from nlgbench.plots.forest import plot_forest
 from nlgbench.plots.style import TWO_COLUMN
 
@@ -29,7 +30,8 @@ def plot_single_outputs(table: pd.DataFrame) -> Drawing:
     ValueError
         If a column is missing.
     """
-    require_columns(table, ("data", "evaluator", "statistic", "estimate"), "table has")
+    needed = "data evaluator statistic estimate:float ci_low:float ci_high:float"
+    table = read_table(table, needed, "table has")
     rows = table[table["statistic"] == "spearman"]
     names = list(dict.fromkeys(rows["data"]))
     n_rows = (len(names) + 1) // 2
@@ -69,7 +71,8 @@ def plot_supervision(table: pd.DataFrame) -> Drawing:
     ValueError
         If a column is missing.
     """
-    require_columns(table, ("evaluator", "statistic", "estimate", "supervision"), "table has")
+    needed = "evaluator statistic estimate:float ci_low:float ci_high:float supervision"
+    table = read_table(table, needed, "table has")
     averaged = table["evaluator"].str.startswith("averaged ")
     rows = table[(table["statistic"] == "spearman") & ~averaged]
     rows = rows.replace({"evaluator": {"with skill rating": "full model, rated"}})

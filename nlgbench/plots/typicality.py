@@ -7,7 +7,8 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, require_columns
+from nlgbench.checks import read_table
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import HUMAN, ONE_COLUMN
 
 
@@ -44,8 +45,10 @@ def plot_typicality(
     >>> plot_typicality(typicality_table(n_sentences=10, seed=0)).alt
     'Mean judgment of 10 texts against their log-frequency per token, with 90% intervals.'
     """
-    needed = ("logprob_per_token", "judgment", "ci_low", "ci_high", "confidence", "source")
-    require_columns(table, needed, "table has")
+    needed = "logprob_per_token:float judgment:float ci_low:float ci_high:float confidence:float"
+    table = read_table(table, f"{needed} source:text", "table has")
+    if r is not None:
+        r = read_table(r, "x pearson:float ci_low:float ci_high:float", "r has")
     (ax,) = axes_for(ax, ONE_COLUMN, 2.5)
     low = table["judgment"] - table["ci_low"]
     high = table["ci_high"] - table["judgment"]

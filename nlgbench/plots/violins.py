@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from nlgbench.checks import read_table
 from nlgbench.evaluators import names
 from nlgbench.names import known
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
@@ -77,6 +78,7 @@ def plot_violins(
     scored = study.scores.merge(
         study.outputs[["output_id", "system"]], on="output_id", validate="many_to_one"
     )
+    read_table(scored, "evaluator system score:float", "scores have")
     shown = _chosen(evaluators, scored["evaluator"], "evaluators")
     places = _chosen(systems, study.outputs["system"], "systems")
     labels = (study.settings or {}).get("labels", {})

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from nlgbench.checks import checked
 from nlgbench.datasets.public import load
 from nlgbench.names import known
 from nlgbench.study import Study, read_study, straight_from
@@ -28,6 +29,7 @@ _AS = {
 }
 
 
+@checked
 def simulate(
     name: str, *, seed: int | np.random.Generator = 0, n_truth: int = 4_000, **world: Any
 ) -> Study:
@@ -84,6 +86,7 @@ def simulate(
     return straight_from(_WORLDS[name](seed=seed, **world), f"simulated:{name}{shown}")
 
 
+@checked
 def open_study(
     name: str,
     *,
@@ -119,7 +122,6 @@ def open_study(
     >>> open_study("huse", systems=["grammar_t0.5"], n_outputs=5, n_truth=0, seed=0)
     <Study 'reviews' (simulated): 10 outputs of 2 systems, judgments, logprobs>
     """
-    known(source, ["simulated", "released"], "source")
     if folder is not None:
         if source == "released":
             raise ValueError(

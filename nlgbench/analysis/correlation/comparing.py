@@ -19,9 +19,7 @@ from scipy.stats import t as student
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
 from nlgbench.analysis.correlation.intervals import interval_of_systems
 from nlgbench.analysis.correlation.meta_evaluation import (
-    GRANULARITIES,
     PLAIN,
-    RESAMPLES,
     STATISTICS,
     Asked,
     Granularity,
@@ -45,7 +43,8 @@ from nlgbench.analysis.correlation.meta_evaluation import (
     wide_scores,
     without_humans,
 )
-from nlgbench.inference import MOST_EXACT, adjust, check_confidence, orders_of, permutation_p
+from nlgbench.checks import checked, read_table
+from nlgbench.inference import MOST_EXACT, adjust, orders_of, permutation_p
 from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.text import check_n
@@ -60,6 +59,7 @@ _ROUNDING = 1e-12
 _IMPOSSIBLE = 1e-9
 
 
+@checked
 def compare_evaluators(
     study: Study | Mapping[str, Study],
     *,
@@ -176,14 +176,10 @@ def compare_evaluators(
     if isinstance(study, Mapping):
         options = {key: value for key, value in locals().items() if key != "study"}
         return gathered({name: compare_evaluators(one, **options) for name, one in study.items()})
-    known(granularity, GRANULARITIES, "granularity")
     method = method or (
         "swaps" if granularity == "system" and resample == "items" else "resampling"
     )
-    known(method, ("swaps", "resampling"), "method")
-    known(resample, RESAMPLES, "resample")
     known(statistic, PLAIN if method == "swaps" else list(STATISTICS), "statistic")
-    check_confidence(confidence)
     n_resamples = n_resamples or (9999 if method == "swaps" else 1000)
     check_n(n_resamples, "n_resamples")
     if method == "swaps" and granularity != "system":
@@ -579,6 +575,7 @@ def _p_of_reach(gap: float, reach: float, confidence: float) -> float:
 _STARRED = ("pearson", "spearman", "kendall_b")
 
 
+@checked
 def permutation_tests(
     study: Study,
     *,
@@ -635,7 +632,6 @@ def permutation_tests(
         raise ValueError(f"statistics must be a list of names. Got {statistics!r}.")
     for name in statistics:
         known(name, _STARRED, "statistics")
-    check_confidence(confidence)
     names = chosen_evaluators(study, evaluators, "system")
     tables = []
     for one in dimensions_of(study, dimension):
@@ -737,6 +733,7 @@ def permuted(x: Floats, y: Floats, orders: NDArray[np.int64], statistic: str) ->
 # Classical tests -----------------------------------------------------------------------------
 
 
+@checked
 def partial_correlations(
     study: Study,
     *,
@@ -790,7 +787,6 @@ def partial_correlations(
     >>> found[["evaluator", "with_human", "estimate", "n"]].round(3).values.tolist()
     [['e', 0.886, 0.868, 6]]
     """
-    check_confidence(confidence)
     if evaluators is not None and given not in evaluators:
         evaluators = [*evaluators, given]
     rows = []
@@ -831,6 +827,7 @@ def partial_correlations(
     return pd.DataFrame(rows)
 
 
+@checked
 def williams_tests(
     study: Study,
     *,
@@ -879,7 +876,6 @@ def williams_tests(
     >>> williams_tests(study)[["estimate_a", "estimate_b", "n"]].round(3).values.tolist()
     [[0.986, 0.8, 5.0]]
     """
-    known(granularity, ("output", "system"), "granularity")
     people: dict[str, Any] = {"aggregate": aggregate, "include_human": include_human}
     units: list[tuple[str, pd.DataFrame, pd.Series]] = []
     if granularity == "system":
@@ -929,6 +925,7 @@ def _pearson_of_three(three: Floats) -> tuple[float, float, float]:
     return first, second, third
 
 
+@checked
 def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     """Test whether two correlations that share a variable differ.
 
@@ -985,6 +982,7 @@ def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     return float(t), float(2 * student.sf(abs(t), n - 3))
 
 
+@checked
 def significance_clusters(
     estimates: pd.Series, tests: pd.DataFrame, *, alpha: float = 0.05
 ) -> pd.DataFrame:
@@ -1034,6 +1032,8 @@ def significance_clusters(
             "tests needs the columns evaluator_a and evaluator_b (or system_a and system_b) and p. "
             f"Found {', '.join(map(str, tests.columns))}."
         )
+    names = " ".join([*ends[0], *ends[1]])
+    tests = read_table(tests, f"{names} p:number", "tests have") if len(tests) else tests
     ranked = estimates.dropna().sort_values(ascending=False, kind="stable")
     place = {name: number for number, name in enumerate(ranked.index)}
     p = np.full((len(ranked), len(ranked)), np.inf)

@@ -40,7 +40,8 @@ from nlgbench.analysis.correlation.intervals import (
     p_value,
     system_intervals,
 )
-from nlgbench.inference import bootstrap_counts, check_confidence, orders_of, permutation_p
+from nlgbench.checks import checked
+from nlgbench.inference import bootstrap_counts, orders_of, permutation_p
 from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.text import check_n
@@ -48,8 +49,6 @@ from nlgbench.text import check_n
 Granularity = Literal["system", "output", "item"]
 Resample = Literal["items", "systems", "both"]
 
-GRANULARITIES = ("system", "output", "item")
-RESAMPLES = ("items", "systems", "both")
 PLAIN = ("pearson", "spearman", "kendall_b", "kendall_c", "pairwise_accuracy")
 #: All statistics, and where there is one the only granularity that has it.
 STATISTICS = {
@@ -65,6 +64,7 @@ _MOST_GROUPS = 1000
 _AT_ONCE = 1 << 23
 
 
+@checked
 def correlate(
     study: Study | Mapping[str, Study],
     *,
@@ -250,10 +250,6 @@ def asked_for(
     """Check what was asked for; the right names are looked up only when one is wrong."""
     if isinstance(statistics, str) or not len(statistics):
         raise ValueError(f"statistics must be a list of names. Got {statistics!r}.")
-    if granularity not in GRANULARITIES:
-        known(granularity, GRANULARITIES, "granularity")
-    if resample is not None and resample not in RESAMPLES:
-        known(resample, RESAMPLES, "resample")
     for name in statistics:
         if name not in STATISTICS:
             known(name, list(STATISTICS), "statistics")
@@ -264,7 +260,6 @@ def asked_for(
             )
     if n < 1 or n != int(n):
         check_n(n, "n_resamples")
-    check_confidence(confidence)
     return Asked(granularity, list(dict.fromkeys(statistics)), resample, n, confidence)
 
 

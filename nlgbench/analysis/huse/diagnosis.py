@@ -22,7 +22,7 @@ from nlgbench.analysis.huse.score import (
     outputs_of,
     the_system,
 )
-from nlgbench.names import known
+from nlgbench.checks import checked
 from nlgbench.study import Study
 from nlgbench.text import check_n
 
@@ -64,6 +64,7 @@ class Boundary:
     grid: pd.DataFrame
 
 
+@checked
 def boundary(
     study: Study,
     *,
@@ -142,6 +143,7 @@ def boundary(
     )
 
 
+@checked
 def failures(study: Study, *, system: str | None = None, **options: Any) -> pd.DataFrame:
     """Sort outputs by what gives them away: the failure browser.
 
@@ -190,6 +192,7 @@ def failures(study: Study, *, system: str | None = None, **options: Any) -> pd.D
     return table.sort_values(by, kind="stable", ignore_index=True)[names]
 
 
+@checked
 def moved_votes(study: Study, **options: Any) -> pd.DataFrame:
     """List the outputs whose vote by judgment depends on the rule for ties.
 
@@ -221,6 +224,7 @@ def moved_votes(study: Study, **options: Any) -> pd.DataFrame:
     return exact[(exact[column] != raw[column]).fillna(False)].reset_index(drop=True)
 
 
+@checked
 def impossible_outputs(study: Study) -> pd.DataFrame:
     """Say which share of the human outputs each system cannot write.
 
@@ -254,6 +258,7 @@ def impossible_outputs(study: Study) -> pd.DataFrame:
     return never.rename("share").reset_index()
 
 
+@checked
 def multiverse(
     study: Study,
     *,
@@ -297,12 +302,6 @@ def multiverse(
     >>> len(table), int(table["paper"].sum())
     (648, 3)
     """
-    for name, given, there in (
-        ("ties", ties, list(TOLERANCE)),
-        ("label_ties", label_ties, ["human", "system", "half"]),
-    ):
-        for choice in given:
-            known(choice, there, name)
     rows = []
     chosen = chosen_systems(study, systems)
     for system, scale, divided in product(chosen, scaling, length):

@@ -18,7 +18,8 @@ from scipy.stats import rankdata
 
 from nlgbench.analysis.huse import neighbors
 from nlgbench.analysis.huse.neighbors import Bools, Floats, Ints, LabelTies
-from nlgbench.inference import check_confidence, half_samples, interval, split_interval
+from nlgbench.checks import checked
+from nlgbench.inference import half_samples, interval, split_interval
 from nlgbench.names import known
 from nlgbench.study import Study
 
@@ -36,7 +37,6 @@ TOLERANCE = {"exact": neighbors.EXACT_TOLERANCE, "released": 0.0}
 LABEL_TIES = ("human", "system", "half")
 SCALINGS = ("unit variance", "none", "rank")
 LENGTHS = ("per token", "whole text")
-RESAMPLED = ("outputs", "items", "annotators")
 
 #: Where coverage was measured, and below which a reason stands beside an interval.
 LEAST_UNITS = 10  # of the rarer class: outputs, or items that have one
@@ -406,6 +406,7 @@ def _few_outputs(compared: list[Compared], n_units: int) -> list[str]:
     return [few, few or tied, few or tied]
 
 
+@checked
 def huse(
     study: Study,
     *,
@@ -537,10 +538,6 @@ def huse(
     True
     """
     rules = [ties] if isinstance(ties, str) else list(ties)
-    for rule in rules:
-        _one_of(rule, list(TOLERANCE), "ties")
-    _one_of(resample, RESAMPLED, "resample")
-    check_confidence(confidence)
     rows: list[dict[Hashable, Any]] = []
     for system in chosen_systems(study, systems):
         features = compare(
@@ -603,6 +600,7 @@ def _without_intervals(one: Compared, confidence: float) -> list[dict[Hashable, 
     ]
 
 
+@checked
 def huse_outputs(
     study: Study,
     *,
@@ -686,6 +684,7 @@ def outputs_of(one: Compared) -> pd.DataFrame:
     return table
 
 
+@checked
 def huse_difference(
     study: Study,
     *,
@@ -735,7 +734,6 @@ def huse_difference(
     >>> bool((found["estimate"] > found["ci_low"]).all())
     True
     """
-    check_confidence(confidence)
     pair = [compare(study, system, **options) for system in (system_a, system_b)]
     items = [set(one.outputs.loc[one.is_machine, "item_id"]) for one in pair]
     if system_a == system_b or not items[0] & items[1]:

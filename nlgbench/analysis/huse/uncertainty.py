@@ -23,8 +23,8 @@ from nlgbench.analysis.huse.score import (
     output_replicates,
     the_system,
 )
-from nlgbench.inference import check_confidence, half_samples, interval
-from nlgbench.names import known
+from nlgbench.checks import checked, read_table
+from nlgbench.inference import half_samples, interval
 from nlgbench.study import Study, trusted
 from nlgbench.text import check_n
 
@@ -40,6 +40,7 @@ _N_SAMPLES = 20  # of annotators, whose mean is compared
 _UNIT = ["group_id", "annotator_id"]
 
 
+@checked
 def permutation_test(
     study: Study,
     *,
@@ -101,8 +102,6 @@ def permutation_test(
     >>> nb.permutation_test(study, systems="t0.5", n_permutations=99)["p"].tolist()[0]
     0.01
     """
-    if within is not None:
-        known(within, ["items", "hits"], "within")
     check_n(n_permutations, "n_permutations")
     rows: list[dict[str, object]] = []
     for system in chosen_systems(study, systems):
@@ -226,6 +225,7 @@ def _permuted_within(
     return permuted
 
 
+@checked
 def stability(
     study: Study,
     *,
@@ -290,12 +290,10 @@ def stability(
     [[1, 20], [20, 1]]
     """
     check_n(n_resamples, "n_resamples")
-    check_confidence(confidence)
     rows: list[dict[str, object]] = []
     for system in chosen_systems(study, systems):
         one = compare(study, system, **options)
         for kind in [over] if isinstance(over, str) else over:
-            known(kind, list(SIZES), "over")
             n_all = len(one.outputs) if kind == "outputs" else _fewest(one.annotators)
             rng = np.random.default_rng(seed)
             for size in [n for n in SIZES[kind] if n <= n_all] if sizes is None else sizes:
@@ -345,6 +343,7 @@ def _subsampled(
     return output_replicates(one, members)
 
 
+@checked
 def length_difference(
     study: Study,
     *,
@@ -384,7 +383,6 @@ def length_difference(
     >>> bool((found["estimate"] == found["whole_text"] - found["per_token"]).all())
     True
     """
-    check_confidence(confidence)
     parts = []
     for system in chosen_systems(study, systems):
         one = compare(study, system, **options)
@@ -404,6 +402,7 @@ def length_difference(
     return pd.concat(parts, ignore_index=True)
 
 
+@checked
 def annotator_difference(
     study: Study,
     *,
@@ -500,6 +499,7 @@ def _with(study: Study, **parts: pd.DataFrame) -> Study:
     return trusted(**three | parts | same)
 
 
+@checked
 def annotator_spread(
     study: Study,
     *,
@@ -554,6 +554,7 @@ def annotator_spread(
     return pd.DataFrame([{"system": system, "n_annotators": n_annotators, **row}])
 
 
+@checked
 def interval_widths(
     world: Callable[[int, int, np.random.Generator], Study] | Study,
     *,
@@ -621,7 +622,6 @@ def interval_widths(
     True
     """
     check_n(n_studies, "n_studies")
-    check_confidence(confidence)
     if n_studies < 2:
         raise ValueError(f"n_studies must be at least 2. Got {n_studies}.")
     rng = np.random.default_rng(seed)
@@ -682,6 +682,7 @@ def _smaller(study: Study, n_each: int, n_judging: int, rng: np.random.Generator
     return _with(study, outputs=outputs, judgments=judged.merge(units[drawn[0]], on=_UNIT))
 
 
+@checked
 def needed_outputs(widths: pd.DataFrame, *, width: float) -> pd.DataFrame:
     """Read off how many outputs suffice for an interval of a given width.
 
@@ -707,6 +708,8 @@ def needed_outputs(widths: pd.DataFrame, *, width: float) -> pd.DataFrame:
     >>> needed_outputs(widths, width=0.35)["n_outputs"].tolist()
     [100.0]
     """
+    needed = "score n_annotators:int? n_outputs:int width:number"
+    widths = read_table(widths, needed, "widths have")
     rows = []
     for (score, n_annotators), table in widths.groupby(["score", "n_annotators"], sort=False):
         wide = table.loc[table["width"] > width, "n_outputs"]

@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.inference import check_confidence, cluster_jackknife
-from nlgbench.names import known
+from nlgbench.checks import checked
+from nlgbench.inference import cluster_jackknife
 from nlgbench.study import Study
 
 TESTS = ("non-inferiority", "equivalence", "difference")
 
 
+@checked
 def accuracy(
     study: Study,
     *,
@@ -76,8 +77,6 @@ def accuracy(
     2           fake     0.604      250
     3  corrupted_0.5     0.604      250
     """
-    known(rule, ["votes", "majority"], "rule")
-    check_confidence(confidence)
     frame = judged(study, dimension)
     frame["correct"] = correct_votes(frame)
     frame["n_votes"] = frame.groupby("output_id")["correct"].transform("size")
@@ -108,6 +107,7 @@ def accuracy(
     return pd.DataFrame(rows)
 
 
+@checked
 def annotator_accuracy(
     study: Study, *, dimension: str | None = None, confidence: float = 0.95
 ) -> pd.DataFrame:
@@ -148,7 +148,6 @@ def annotator_accuracy(
     """
     from statsmodels.stats.proportion import proportion_confint
 
-    check_confidence(confidence)
     frame = judged(study, dimension)
     frame["correct"] = correct_votes(frame)
     by = frame.groupby("annotator_id", sort=False)
@@ -166,6 +165,7 @@ def annotator_accuracy(
     return table[names + [name for name in table if name not in names]]
 
 
+@checked
 def outputs_needed(
     *,
     accuracies: Sequence[float] = (0.5, 0.6, 0.7, 0.8, 0.9),

@@ -8,24 +8,23 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from nlgbench.analysis.people.real_or_fake import correct_votes, judged, rows_of
+from nlgbench.checks import checked
 from nlgbench.inference import (
     Floats,
-    check_confidence,
     cluster_jackknife,
     few_clusters,
     half_samples,
     interval,
 )
-from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.text import check_n
 
-METRICS = ("nominal", "ordinal", "interval")
 COEFFICIENTS = ("percent_agreement", "fleiss_kappa", "krippendorff_alpha")
 _MOST_VALUES = 30
 _ALIKE = 1e-12
 
 
+@checked
 def agreement(
     study: Study,
     *,
@@ -81,9 +80,6 @@ def agreement(
     >>> table.loc[table["row"] == "all", ["coefficient", "estimate"]].round(2).to_numpy().tolist()
     [['percent_agreement', 0.73], ['fleiss_kappa', 0.44], ['krippendorff_alpha', 0.44]]
     """
-    known(coded, ["value", "correct"], "coded")
-    known(metric, METRICS, "metric")
-    check_confidence(confidence)
     frame = judged(study, dimension)
     rated = correct_votes(frame) if coded == "correct" else frame["value"]
     scale = np.unique(rated)
@@ -120,6 +116,7 @@ def agreement(
     return pd.DataFrame(table)
 
 
+@checked
 def split_half(
     study: Study,
     *,
@@ -186,7 +183,6 @@ def split_half(
     ['half', 'full', 'ceiling', 'half', 'full', 'ceiling']
     """
     check_n(n_splits, "n_splits")
-    check_confidence(confidence)
     rng = np.random.default_rng(seed)
     frame = judged(study, dimension)
     frame = frame[~frame["is_human"]]

@@ -23,7 +23,7 @@ from scipy.stats import norm, t
 
 from nlgbench.analysis.ratings.games import Floats, Ints, Of, Outcome, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
-from nlgbench.inference import check_confidence
+from nlgbench.checks import checked
 from nlgbench.names import known
 from nlgbench.study import Study
 
@@ -116,6 +116,7 @@ def bradley_terry(
     return table.assign(n_clusters=number, tie=tie, reason=reason)
 
 
+@checked
 def win_rates(
     study: Study | pd.DataFrame,
     *,
@@ -161,7 +162,6 @@ def win_rates(
     >>> win_rates(table)[["system", "win_rate", "ci_low", "ci_high"]].round(3).values.tolist()
     [['x', 1.0, 0.51, 1.0], ['y', 0.0, 0.0, 0.49]]
     """
-    check_confidence(confidence)
     all_played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=seed)
     over = which_clusters(all_played, clusters, "argmax")
     found = []

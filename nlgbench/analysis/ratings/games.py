@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from nlgbench.checks import read_table
 from nlgbench.evaluators.comparator.comparators import decided
 from nlgbench.names import known
 from nlgbench.study import Study
@@ -130,6 +131,8 @@ def _bare(table: pd.DataFrame) -> pd.DataFrame:
             f"item_b (or item_id), annotator_id and comparator if known. Found "
             f"{', '.join(map(str, table))}."
         )
+    kinds = " ".join(f"{name}:float" for name in ([] if said else PROBABILITIES))
+    table = read_table(table, f"system_a:key system_b:key {said or ''} {kinds}", "games have")
     table = table.reset_index(drop=True)
     if said:
         wrong = ~table[said].isin(["a", "b", "tie"])

@@ -13,6 +13,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from nlgbench.analysis.ratings.games import as_arrays
+from nlgbench.checks import checked, read_table
 
 #: Points of rating per nat of log-odds: 400 / ln 10.
 POINTS = 400 / math.log(10)
@@ -25,6 +26,7 @@ _STEP = 32.0  # Elo's K, points
 _SOLVED = 1e-9  # of the volatility's logarithm, squared: Glickman asks for 1e-6
 
 
+@checked
 def glicko2_update(
     rating: float,
     deviation: float,
@@ -71,12 +73,9 @@ def glicko2_update(
     [1464.05067, 151.51652, 0.06]
     """
     wanted = ["opponent_rating", "opponent_deviation", "score"]
-    missing = [name for name in wanted if name not in results]
-    if missing:
-        raise ValueError(
-            f"results have no column {missing[0]!r}: they need {', '.join(wanted)}; found "
-            f"{', '.join(map(str, results.columns))}."
-        )
+    if len(results):
+        kinds = " ".join(f"{name}:number" for name in wanted)
+        results = read_table(results, kinds, "results have")
     if not (math.isfinite(rating) and 0 < deviation < math.inf and 0 <= volatility < math.inf):
         raise ValueError(
             "rating must be finite, deviation positive and volatility at least 0. Got "

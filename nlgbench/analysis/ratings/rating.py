@@ -27,14 +27,14 @@ from nlgbench.analysis.ratings.glicko import (
     surprise_of,
     with_intervals,
 )
-from nlgbench.inference import check_confidence
-from nlgbench.names import known
+from nlgbench.checks import checked
 from nlgbench.study import Study
 from nlgbench.text import check_n
 
 _FIRST = ["comparator", "system", "rating", "ci_low", "ci_high", "confidence", "method", "covers"]
 
 
+@checked
 def rate(
     study: Study | pd.DataFrame,
     *,
@@ -125,8 +125,6 @@ def rate(
     >>> rate(table)[["system", "rating"]].round(2).values.tolist()
     [['x', 1595.42], ['y', 1404.58]]
     """
-    known(method, ["bradley_terry", "glicko2", "elo"], "method")
-    check_confidence(confidence)
     check_tie_ratio(tie_ratio)
     rng = np.random.default_rng(seed)
     played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=rng)
@@ -155,6 +153,7 @@ def rate(
     return whole[[*_FIRST, *(name for name in whole if name not in _FIRST)]]
 
 
+@checked
 def order_stability(
     study: Study | pd.DataFrame,
     *,
@@ -247,6 +246,7 @@ class Tournament:
     converged: bool
 
 
+@checked
 def tournament(
     study: Study | pd.DataFrame,
     *,
@@ -327,11 +327,9 @@ def tournament(
     >>> found.converged, found.ratings.sort_values("rating")["system"].tolist()
     (True, ['z', 'y', 'x'])
     """
-    known(pairing, ["random", "adaptive"], "pairing")
     check_n(n_unchanged, "n_unchanged")
     check_n(max_games, "max_games")
     check_tie_ratio(tie_ratio)
-    check_confidence(confidence)
     rng = np.random.default_rng(seed)
     sampled = outcome == "sampled"
     pool = read_games(study, of=of, outcome="expected" if sampled else outcome, dimension=dimension)
@@ -437,6 +435,7 @@ class Convergence:
     history: pd.DataFrame
 
 
+@checked
 def convergence(
     study: Study | pd.DataFrame,
     *,

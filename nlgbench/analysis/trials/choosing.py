@@ -19,6 +19,7 @@ from statsmodels.stats.proportion import proportion_confint
 from nlgbench.analysis.ratings.bradley_terry import rate_intervals
 from nlgbench.analysis.ratings.games import games, single_outputs
 from nlgbench.analysis.ratings.glicko import glicko2
+from nlgbench.checks import checked, read_table
 from nlgbench.evaluators.comparator.comparators import Comparator, compare, train_comparator
 from nlgbench.evaluators.comparator.pairs import (
     draw_between,
@@ -30,7 +31,6 @@ from nlgbench.evaluators.comparator.pairs import (
 from nlgbench.evaluators.comparator.regressor import Regressor, train_regressor
 from nlgbench.evaluators.overlap import bleu
 from nlgbench.evaluators.references import similar_references
-from nlgbench.inference import check_confidence
 from nlgbench.study import Study, trusted
 from nlgbench.worlds.searches import Searches
 
@@ -40,6 +40,7 @@ RANDOM = "random choice"
 LAST = "last_checkpoint"
 
 
+@checked
 def choose(scores: pd.DataFrame, *, patience: int | None = None) -> pd.DataFrame:
     """Let each evaluator choose a system in each group, or the checkpoint at which to stop.
 
@@ -92,7 +93,7 @@ def choose(scores: pd.DataFrame, *, patience: int | None = None) -> pd.DataFrame
 
 
 def _choose_best(scores: pd.DataFrame) -> pd.DataFrame:
-    _check(scores, ["evaluator", "group", "system"], "score", "scores have")
+    scores = _checked(scores, ["evaluator", "group", "system"], "score:number", "scores have")
     found = []
     for (evaluator, group), rows in scores.groupby(["evaluator", "group"], sort=False):
         defined = rows.dropna(subset="score")
@@ -133,8 +134,8 @@ def _runs(
     table: pd.DataFrame, values: tuple[str, ...]
 ) -> list[tuple[dict[str, str], pd.DataFrame]]:
     """Part a table by evaluator and group, each in the order of training."""
-    for value in ("system", *values):
-        _check(table, ["evaluator", "group", "progress"], value, "scores have")
+    columns = " ".join(["system:key", *(f"{value}:number" for value in values)])
+    table = _checked(table, ["evaluator", "group", "progress"], columns, "scores have")
     return [
         ({"evaluator": str(evaluator), "group": str(group)}, rows.sort_values("progress"))
         for (evaluator, group), rows in table.groupby(["evaluator", "group"], sort=False)
@@ -182,6 +183,7 @@ def checkpoint_pairs(
     return pd.concat(parts, ignore_index=True)
 
 
+@checked
 def win_and_loss(
     comparisons: pd.DataFrame,
     outputs: pd.DataFrame,
@@ -232,7 +234,6 @@ def win_and_loss(
     >>> win_and_loss(said, outputs, steps)[["system", "win", "loss", "n"]].values.tolist()
     [['a', nan, nan, 0], ['b', 0.0, 1.0, 1]]
     """
-    check_confidence(confidence)
     played = single_outputs(comparisons)  # so that it is known which output is newer
     steps = _in_order(checkpoints)
     of = outputs[["output_id", "system"]].merge(steps, on="system").set_index("output_id")
@@ -289,6 +290,7 @@ def win_and_loss(
     return table.sort_values(["evaluator", "model", "progress"], ignore_index=True)
 
 
+@checked
 def choices(
     chosen: pd.DataFrame,
     quality: pd.DataFrame,
@@ -353,11 +355,10 @@ def choices(
     >>> float(table[RANDOM, "win_times"])
     1.0
     """
-    check_confidence(confidence)
     if not tolerance >= 0:
         raise ValueError(f"tolerance must be 0 or more, in units of quality. Got {tolerance}.")
-    _check(chosen, ["evaluator", "group"], "system", "chosen has")
-    _check(quality, ["group", "system"], "quality", "quality has")
+    chosen = _checked(chosen, ["evaluator", "group"], "system?", "chosen has")
+    quality = _checked(quality, ["group", "system"], "quality:float", "quality has")
     if quality["quality"].isna().any():
         row = quality[quality["quality"].isna()].iloc[0]
         raise ValueError(f"quality of {row['system']!r} in {row['group']!r} is missing.")
@@ -431,15 +432,14 @@ def _undefined() -> dict[str, object]:
     return {"estimate": np.nan, "ci_low": np.nan, "ci_high": np.nan, "reason": reason}
 
 
-def _check(table: pd.DataFrame, keys: list[str], value: str, subject: str) -> None:
-    missing = [name for name in (*keys, value) if name not in table]
-    if missing:
-        wanted = ", ".join((*keys, value))
-        raise ValueError(f"{subject} no column {missing[0]!r}: there must be {wanted}.")
+def _checked(table: pd.DataFrame, keys: list[str], values: str, subject: str) -> pd.DataFrame:
+    kinds = " ".join(f"{key}:{'float' if key == 'progress' else 'key'}" for key in keys)
+    table = read_table(table, f"{kinds} {values}", subject)
     twice = table[table.duplicated(keys)]
     if len(twice):
         found = ", ".join(f"{name} {twice.iloc[0][name]!r}" for name in keys)
         raise ValueError(f"{subject} two rows for {found}: keep one.")
+    return table
 
 
 def training_curves(scores: pd.DataFrame) -> pd.DataFrame:
@@ -487,6 +487,7 @@ class Choosers:
     learned_from: dict[str, str]
 
 
+@checked
 def train_choosers(
     searches: Searches,
     *,
@@ -556,6 +557,7 @@ def train_choosers(
     )
 
 
+@checked
 def score_models(searches: Searches, choosers: Choosers) -> pd.DataFrame:
     """Score models by evaluators that see one text, or one model, at a time.
 
@@ -593,6 +595,7 @@ def score_models(searches: Searches, choosers: Choosers) -> pd.DataFrame:
     return pd.concat([scores, likely]).merge(about, on="system", validate="many_to_one")
 
 
+@checked
 def rate_searches(
     searches: Searches,
     choosers: Choosers,
@@ -641,6 +644,7 @@ def rate_searches(
     return whole[["group", "evaluator", "system", "score", "deviation", "volatility", "n_games"]]
 
 
+@checked
 def stop_training(
     searches: Searches,
     choosers: Choosers,
@@ -695,6 +699,7 @@ def stop_training(
     return pd.concat(kept), rates
 
 
+@checked
 def count_stops(kept: pd.DataFrame) -> pd.DataFrame:
     """Count the trainings that were stopped before their end.
 
@@ -714,6 +719,7 @@ def count_stops(kept: pd.DataFrame) -> pd.DataFrame:
     return stops.assign(ci_low=low * stops["n"], ci_high=high * stops["n"]).reset_index()
 
 
+@checked
 def one_training(
     searches: Searches, scores: pd.DataFrame, rates: pd.DataFrame, kept: pd.DataFrame
 ) -> tuple[str, pd.DataFrame, pd.DataFrame]:
@@ -750,6 +756,7 @@ def one_training(
     return model, curves, chosen[chosen["evaluator"].isin(curves["evaluator"])]
 
 
+@checked
 def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Set choices beside the truth, with and without a tolerance for how it is measured.
 
@@ -783,6 +790,7 @@ def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.
     return pd.concat(results, ignore_index=True)
 
 
+@checked
 def finalists(searches: Searches, kept: pd.DataFrame) -> Study:
     """Give the outputs of the checkpoints that evaluators keep, to let these meet.
 

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 from nlgbench.analysis.correlation import compare_evaluators, correlate
 from nlgbench.analysis.correlation.coefficients import weighted_coefficients
 from nlgbench.analysis.trials.running import BASELINES, BY_RATING, Trials
-from nlgbench.inference import check_confidence
+from nlgbench.checks import checked, read_table
 from nlgbench.names import known
 from nlgbench.study import Study
 
@@ -24,6 +24,7 @@ LEAST, FEW = 5, 10
 METHOD = "delete-one-system jackknife of z, and the variance over splits, t"
 
 
+@checked
 def system_quality(study: Study) -> pd.Series:
     """Average people's judgments of each system's outputs, in the quality dimension.
 
@@ -57,6 +58,7 @@ def system_quality(study: Study) -> pd.Series:
     return mean.groupby(machine["system"]).mean()
 
 
+@checked
 def correlate_outputs(
     trials: Trials,
     *,
@@ -110,6 +112,7 @@ def correlate_outputs(
     return table.assign(supervision=table["evaluator"].map(trials.supervision))
 
 
+@checked
 def compare_outputs(
     trials: Trials,
     *,
@@ -161,6 +164,7 @@ def compare_outputs(
     return pd.concat(rows, ignore_index=True)[[*columns, "reason"]]
 
 
+@checked
 def correlate_systems(
     trials: Trials, *, confidence: float = 0.95
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -195,6 +199,7 @@ def correlate_systems(
     return found, pd.concat(between, ignore_index=True)
 
 
+@checked
 def correlate_trials(
     scores: pd.DataFrame,
     human: pd.Series,
@@ -264,7 +269,6 @@ def correlate_trials(
     'a correlation is 1 or -1: its spread is unknown'
     """
     known(statistic, ["spearman", "pearson"], "statistic")
-    check_confidence(confidence)
     evaluators, cube, quality = _cube(scores, human)
     n_trials, n_systems = cube.shape[1:]
     # All systems come first, then all but each.
@@ -361,9 +365,8 @@ def _few(n: int, n_trials: int) -> str:
 
 
 def _cube(scores: pd.DataFrame, human: pd.Series) -> tuple[list[str], Floats, Floats]:
-    missing = {"evaluator", "trial", "system", "score"} - set(scores.columns)
-    if missing:
-        raise ValueError(f"scores must have columns evaluator, trial, system, score: {missing}.")
+    needed = "evaluator:key trial:key system:key score:number"
+    scores = read_table(scores, needed, "scores have")
     doubled = scores.duplicated(["evaluator", "trial", "system"])
     if doubled.any():
         row = scores[doubled].iloc[0]
@@ -371,6 +374,7 @@ def _cube(scores: pd.DataFrame, human: pd.Series) -> tuple[list[str], Floats, Fl
             f"system {row['system']!r} stands twice in trial {row['trial']} of evaluator "
             f"{row['evaluator']!r}: give each trial a number of its own."
         )
+    human = read_table(human.rename("human").to_frame(), "human:number", "human has")["human"]
     systems = sorted(scores["system"].unique())
     unknown = [system for system in systems if system not in human.index]
     if unknown:

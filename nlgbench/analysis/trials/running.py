@@ -14,6 +14,7 @@ from joblib import Parallel, delayed
 
 from nlgbench.analysis.ratings.games import games, single_outputs
 from nlgbench.analysis.ratings.glicko import glicko2
+from nlgbench.checks import checked
 from nlgbench.evaluators.comparator.comparators import (
     Comparator,
     compare,
@@ -143,6 +144,7 @@ class _Split:
     logprobs: pd.DataFrame | None
 
 
+@checked
 def run_trials(
     studies: Mapping[str, Study],
     *,
@@ -291,6 +293,7 @@ def possible_variants(backend: str) -> list[str]:
     ]
 
 
+@checked
 def split_by(study: Study) -> Literal["context", "text"]:
     """Say what is held out: contexts where outputs answer to something, else texts.
 
@@ -307,6 +310,7 @@ def split_by(study: Study) -> Literal["context", "text"]:
     return "context" if study.outputs["context"].ne("").any() else "text"
 
 
+@checked
 def checkpoints(
     study: Study, train: Study, *, n: int = 40, units: int = 64, seed: int = 0
 ) -> pd.DataFrame | None:
@@ -667,6 +671,7 @@ def _supervision(comparators: Mapping[str, str]) -> dict[str, str]:
     return found | {"perplexity": "human texts"}
 
 
+@checked
 def leave_one_out(
     study: Study,
     *,

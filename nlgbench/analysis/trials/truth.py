@@ -10,6 +10,7 @@ import pandas as pd
 
 from nlgbench.analysis.ratings.rating import rate
 from nlgbench.analysis.trials.running import METHODS, Backend, trial
+from nlgbench.checks import checked
 from nlgbench.evaluators.comparator.pairs import system_pairs
 from nlgbench.study import Study, trusted, with_tables
 from nlgbench.worlds.quality import true_comparisons, true_quality
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 CLEAR = 0.15
 
 
+@checked
 def true_order(study: Study, *, tie_ratio: float = 0.1, seed: int = 0) -> pd.DataFrame:
     """See whether ratings order systems as quality does, where an evaluator's accuracy is known.
 
@@ -71,6 +73,7 @@ def true_order(study: Study, *, tie_ratio: float = 0.1, seed: int = 0) -> pd.Dat
     return pd.DataFrame(rows)
 
 
+@checked
 def true_checkpoints(
     study: Study,
     pairs: pd.DataFrame,

@@ -19,6 +19,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from statsmodels.stats.proportion import proportion_confint
 
+from nlgbench.checks import checked, read_table
 from nlgbench.evaluators.comparator.pairs import (
     SIDES,
     Floats,
@@ -28,7 +29,6 @@ from nlgbench.evaluators.comparator.pairs import (
     sides,
     system_pairs,
 )
-from nlgbench.names import known
 from nlgbench.study import Study, with_tables
 from nlgbench.text import text_key
 
@@ -40,8 +40,6 @@ SWAPPED = ["context_b", "text_b", "context_a", "text_a"]
 
 #: Classes of a pair.
 BETTER, TIE, WORSE = range(3)
-
-BACKENDS = ("frozen", "cross_encoder", "tfidf")
 
 _N_FEATURES = 20_000
 _WORD = r"(?u)\w+(?:'\w+)*|[^\w\s]"
@@ -106,6 +104,7 @@ class Comparator:
         return points.reindex(study.outputs["output_id"])
 
 
+@checked
 def train_comparator(
     pairs: pd.DataFrame,
     *,
@@ -178,12 +177,13 @@ def train_comparator(
     >>> found["comparator"], bool((found["prob_a"] > 0.5) == (found["output_a"] == "good a"))
     ('tfidf@strong', True)
     """
-    known(backend, BACKENDS, "backend")
     if backend == "tfidf" and encoder is not None:
         raise ValueError("backend 'tfidf' has no encoder: leave it out, or take 'frozen'.")
     missing = {*SIDES, "supervision", "outcome", "margin"} - set(pairs.columns)
     if missing:
         raise ValueError(f"pairs lack columns {sorted(missing)}: make them with supervise.")
+    texts = " ".join(f"{side}:text" for side in SIDES)
+    pairs = read_table(pairs, f"{texts} supervision outcome margin:number", "pairs have")
     wrong = ~pairs["outcome"].isin(["better", "tie"])
     if wrong.any():
         value = pairs["outcome"][wrong].iloc[0]
@@ -229,6 +229,7 @@ def train_comparator(
     )
 
 
+@checked
 def compare_texts(
     study: Study,
     comparator: Comparator,
@@ -296,6 +297,7 @@ def compare_texts(
                 "pairs must have columns output_a, output_b, and a row at least. "
                 f"Missing: {sorted(missing)}; rows: {len(pairs)}."
             )
+        pairs = read_table(pairs, "output_a:text output_b:text", "pairs have")
         for name in ("output_a", "output_b"):
             unknown = ~pairs[name].isin(study.outputs["output_id"])
             if unknown.any():
@@ -442,6 +444,9 @@ def curriculum(pairs: pd.DataFrame) -> list[Ints]:
 
 def fit_vectorizer(texts: Iterable[str]) -> TfidfVectorizer:
     """Choose at most 20,000 words, punctuation marks and bigrams of TF-IDF, and their weights."""
+    texts = list(texts)
+    if not any(text.strip() for text in texts):
+        raise ValueError("texts must hold a word at least: all to learn from are empty.")
     vectorizer = TfidfVectorizer(
         ngram_range=(1, 2), token_pattern=_WORD, sublinear_tf=True, max_features=_N_FEATURES
     )

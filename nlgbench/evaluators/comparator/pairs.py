@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from nlgbench.checks import checked, read_table
 from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.text import text_key
@@ -34,6 +35,7 @@ COLUMNS = ["supervision", "item_id", "output_a", "output_b"]
 COLUMNS += ["context_a", "text_a", "context_b", "text_b", "outcome", "margin"]
 
 
+@checked
 def supervise(
     study: Study,
     *,
@@ -111,6 +113,8 @@ def supervise(
         if checkpoints is None:
             raise ValueError("weak supervision needs checkpoints=: the texts that they wrote.")
         steps = check_checkpoints(checkpoints)
+        needed = "system:text model:text progress:float output_id:text item_id:text text:text"
+        checkpoints = read_table(checkpoints, needed, "checkpoints have")
         parts.append(weak_pairs(checkpoints, steps, n=n, seed=rng))
     if "human" in kinds:
         dimension = study.dimension(dimension)

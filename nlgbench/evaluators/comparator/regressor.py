@@ -14,14 +14,12 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from nlgbench.checks import checked
 from nlgbench.evaluators.comparator.comparators import Floats, fit_vectorizer, refuse_seen
-from nlgbench.names import known
 from nlgbench.study import Study
 
 if TYPE_CHECKING:
     from nlgbench.evaluators.comparator.encoder import Encoder
-
-BACKENDS = ("frozen", "tfidf")
 
 #: Among these leave-one-out chooses the penalty: two per power of ten.
 PENALTIES = np.logspace(-2, 6, 17)
@@ -83,6 +81,7 @@ class Regressor:
         return pd.Series(score, index=index, name="score")
 
 
+@checked
 def train_regressor(
     study: Study,
     *,
@@ -153,7 +152,6 @@ def train_regressor(
     ('regressor_tfidf@quality', [4.8, -0.8])
     """
     dimension = study.dimension(dimension)
-    known(backend, BACKENDS, "backend")
     if backend == "tfidf" and encoder is not None:
         raise ValueError("backend 'tfidf' has no encoder: leave it out, or take 'frozen'.")
     if references and study.references is None:

@@ -6,11 +6,13 @@ from typing import Literal
 
 import numpy as np
 
+from nlgbench.checks import checked
 from nlgbench.names import known
 from nlgbench.study import Study, part_of
 from nlgbench.text import text_key
 
 
+@checked
 def split(
     study: Study,
     *,
@@ -55,7 +57,6 @@ def split(
     (6, 4)
     """
     table = study.outputs
-    known(by, ["text", "context", "item"], "by")
     if not 0 < test_size < 1:
         raise ValueError(f"test_size must lie between 0 and 1. Got {test_size}.")
     if leave_out is not None:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from nlgbench.checks import checked
 from nlgbench.evaluators.listeners.features import (
     check_contexts,
     context_keys,
@@ -158,6 +159,7 @@ def named(listeners: Listeners) -> dict[str, Listener]:
     return {one.name: one for one in listeners}
 
 
+@checked
 def beliefs(study: Study, listeners: Listeners) -> pd.DataFrame:
     """Ask listeners which state each output means.
 
@@ -230,6 +232,7 @@ class Calibration:
     bins: pd.DataFrame
 
 
+@checked
 def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95) -> Calibration:
     """Measure whether listeners' probabilities mean what they say, before and after calibration.
 

@@ -15,6 +15,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
+from nlgbench.checks import checked
 from nlgbench.evaluators.listeners.features import (
     check_contexts,
     context_keys,
@@ -407,6 +408,7 @@ KINDS: dict[str, type[NeuralListener]] = {
 }
 
 
+@checked
 def train_listeners(
     study: Study,
     names: Sequence[str] = tuple(KINDS),
@@ -524,6 +526,7 @@ def _learned_from(study: Study) -> tuple[Rounds, Rounds | None]:
     return train, dev
 
 
+@checked
 def score_listeners(
     study: Study,
     names: Sequence[str],

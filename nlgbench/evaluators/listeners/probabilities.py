@@ -12,11 +12,14 @@ from scipy.special import rel_entr, softmax
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
+from nlgbench.checks import checked
+
 Floats = NDArray[np.float64]
 
 _LOWEST, _HIGHEST = 0.05, 20.0
 
 
+@checked
 def m_score(speaker: ArrayLike, listener_proba: ArrayLike) -> Floats:
     """Measure how far a listener's beliefs are from the speaker's.
 

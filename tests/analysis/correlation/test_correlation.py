@@ -343,7 +343,7 @@ def test_wrong_names_and_tables_are_refused():
     asked = [
         ({"granularity": "systems"}, "granularity: 'systems' is unknown. Did you mean 'system'"),
         ({"statistics": ["person"]}, "statistics: 'person' is unknown. Did you mean 'pearson'"),
-        ({"statistics": "pearson"}, "statistics must be a list of names"),
+        ({"statistics": "pearson"}, "statistics must be a list"),
         (
             {"statistics": ["soft_pairwise"], "granularity": "item"},
             "is a statistic of granularity='system'",

@@ -329,7 +329,7 @@ def twice(table, **values):
         (every("outputs"), {"label_ties": "model"}, "There are: human, system, half"),
         (every("outputs"), {"n_neighbors": 40}, "needs at least 41 outputs, .* Got 40: add"),
         (every("outputs"), {"n_neighbors": 0}, "a whole number, at least 1. Got 0"),
-        (every("outputs"), {"n_neighbors": 2.5}, "a whole number, at least 1. Got 2.5"),
+        (every("outputs"), {"n_neighbors": 2.5}, "n_neighbors must be a whole number. Got 2.5"),
         (every("outputs"), {"n_resamples": -1}, "n_resamples must be a whole number"),
         (every("outputs"), {"n_resamples": 9, "confidence": 95}, "confidence must be between 0"),
         (every("outputs"), {"resample": "item"}, "Did you mean 'items'"),

@@ -236,7 +236,10 @@ def test_intervals_from_little_are_marked(n_systems, n_trials, noise, reason):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda scores: scores.drop(columns="trial"), "columns evaluator, trial"),
+        (
+            lambda scores: scores.drop(columns="trial"),
+            "no column 'trial': they need evaluator, trial",
+        ),
         (lambda scores: pd.concat([scores, scores]), "stands twice in trial 0"),
         (lambda scores: scores.assign(system="other"), "no quality of"),
     ],
