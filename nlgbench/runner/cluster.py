@@ -125,10 +125,10 @@ def workers(address: str, jobs: int) -> Iterator[Makers]:
             address = own.scheduler_address
         client = _connect(address)
         stack.callback(_close, client)
-        crew = _Crew(client, address)
-        stack.callback(crew.stop)
+        theirs = _Workers(client, address)
+        stack.callback(theirs.stop)
         n_at_once = sum(client.nthreads().values())
-        yield Makers(n_at_once, _WAITING, crew.make, crew.stop)
+        yield Makers(n_at_once, _WAITING, theirs.make, theirs.stop)
 
 
 def _connect(address: str) -> Client:
@@ -161,7 +161,7 @@ def _close(client: Client) -> None:
         client.close(timeout=_ANSWER)
 
 
-class _Crew:
+class _Workers:
     """The workers of one command."""
 
     def __init__(self, client: Client, address: str) -> None:
@@ -396,7 +396,7 @@ def _make_there(job: _Job) -> _Answer:
     from distributed import Reschedule, get_worker
 
     worker, plan = get_worker(), job.plan
-    key = worker.get_current_task()
+    key = str(worker.get_current_task())
 
     def tell(kind: str, *text: str) -> None:
         worker.log_event(job.topic, [key, kind, *text])

@@ -137,9 +137,12 @@ def settle_data_folder() -> None:
         os.environ["NLGBENCH_DATA"] = str(cache.cache_dir().absolute())
 
 
-def _estimate(out: Path, plans: Sequence[Plan], jobs: int) -> str:
+def _estimate(out: Path, plans: Sequence[Plan], jobs: int, *, force: bool) -> str:
     """Say how many runs there are to make, and how long those of the same notebooks took."""
-    to_make = [one for one in plans if runs.why_anew(out / one.place, one.parts)]
+    # Whether results are whole is looked at when it is their turn.
+    manifests = [runs.read_manifest(out / one.place) or {} for one in plans]
+    pairs = zip(plans, manifests, strict=True)
+    to_make = [one for one, manifest in pairs if force or manifest.get("parts") != one.parts]
     took: dict[str, list[float]] = {}
     for _, manifest in runs.finished(out):
         if "seconds" in manifest:
@@ -277,7 +280,7 @@ def run(
         runs.check_place(out, [plan.place for plan in plans])
         is_grid = len(plans) > len(notebooks)
         if is_grid and say is not None:
-            say(_estimate(out, plans, by.n_at_once))
+            say(_estimate(out, plans, by.n_at_once, force=force))
         n_runs = len(plans) * is_grid
         stopped = threading.Event()
         with Progress(say, complain, n_runs, by.n_at_once) as progress:

@@ -98,9 +98,9 @@ class Progress:
         left = self._n_runs - len(self._ended)
         failed = sum(one.status == "failed" for one in self._ended)
         took = [one.seconds for one in self._ended if one.status == "done"]
-        text = f"({len(self._ended)} of {self._n_runs} runs" + (
-            f", {failed} failed" if failed else ""
-        )
+        text = f"({len(self._ended)} of {self._n_runs} runs"
+        for n, what in ((len(self._tasks), "running"), (failed, "failed")):
+            text += f", {n} {what}" if n else ""
         if left and took:
             text += f"; about {left * sum(took) / len(took) / self._jobs / 60:.1f} min left"
         return text + ")"

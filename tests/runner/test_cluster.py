@@ -54,7 +54,7 @@ def start_worker(file, **environ):
 
 
 @pytest.fixture
-def crew(tmp_path):
+def dask(tmp_path):
     """Start a scheduler and two workers; give its file and the processes."""
     file = tmp_path / "scheduler.json"
     processes = [start("scheduler", "--port", 0, "--scheduler-file", file)]
@@ -115,8 +115,8 @@ def listening(process):
     return {one.laddr.ip for one in found if one.status == psutil.CONN_LISTEN}
 
 
-def test_a_sweep_on_workers_equals_a_local_one(crew, make_notebook, tmp_path, monkeypatch):
-    file, processes = crew
+def test_a_sweep_on_workers_equals_a_local_one(dask, make_notebook, tmp_path, monkeypatch):
+    file, processes = dask
     path, out, local = make_notebook("mine", *CELLS), tmp_path / "out", tmp_path / "local"
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # the workers have another
     expected, _ = run(path, local, jobs=2)
@@ -165,8 +165,8 @@ def test_a_sweep_on_workers_equals_a_local_one(crew, make_notebook, tmp_path, mo
     assert (out / "mine@k=7.failed" / ".failed").is_file()
 
 
-def test_whatever_is_killed_the_next_run_goes_on(crew, make_notebook, tmp_path):
-    file, (scheduler, *workers) = crew
+def test_whatever_is_killed_the_next_run_goes_on(dask, make_notebook, tmp_path):
+    file, (scheduler, *workers) = dask
     path, out, local = make_notebook("mine", *CELLS), tmp_path / "out", tmp_path / "local"
     ks = ",".join("12345")
     run(path, local, jobs=2, given={"k": ks})
