@@ -5,8 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 
 def did_you_mean(name: object, choices: Iterable[str]) -> str:
     """Suggest the choice that is spelt most like a name."""
@@ -24,7 +22,8 @@ def known(name: str, choices: Sequence[str], what: str) -> str:
 
 def brief(value: object, widest: int = 80) -> str:
     """Write a value for a message, cut where it is long."""
-    if not isinstance(value, np.generic) and hasattr(value, "shape"):
+    is_single = getattr(value, "shape", None) == ()  # NumPy's numbers, whose repr names their type
+    if hasattr(value, "shape") and not is_single:
         return f"a {type(value).__name__}"  # whose repr is a table
-    text = repr(value.item() if isinstance(value, np.generic) else value)
+    text = repr(value.item() if is_single else value)  # type: ignore[attr-defined]
     return text if len(text) <= widest else f"{text[:widest]}..."

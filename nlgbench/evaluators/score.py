@@ -229,7 +229,7 @@ def score(
     [1.0, 0.0]
     """
     names = [one for one in evaluators if isinstance(one, str)]
-    if isinstance(evaluators, str) or not len(evaluators) or len(set(names)) < len(names):
+    if len(set(names)) < len(names):
         raise ValueError(f"evaluators must be a list, each named once. Got {evaluators!r}.")
     given = {
         "references": study.references

@@ -35,6 +35,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nlgbench import csv_files, files, schema
+from nlgbench.checks import checked
 from nlgbench.evaluators import diversity, overlap
 from nlgbench.evaluators.references import reference_lists, usable
 from nlgbench.evaluators.score import OVERLAP
@@ -58,6 +59,7 @@ _ABOUT = "shards.json"
 _WORK = ".work"
 
 
+@checked
 def score_shards(
     shards: Sequence[str | os.PathLike],
     evaluators: Sequence[str],
@@ -255,8 +257,6 @@ def _same_code(expected: dict[str, object]) -> None:
 
 
 def _places(shards: Sequence[str | os.PathLike]) -> list[Path]:
-    if isinstance(shards, str | os.PathLike) or not len(shards):
-        raise ValueError(f"shards must be a list of folders, one at least. Got {shards!r}.")
     places = [Path(one).absolute() for one in shards]
     repeated = [name for name, n in Counter(place.name for place in places).items() if n > 1]
     if repeated:
@@ -268,7 +268,7 @@ def _places(shards: Sequence[str | os.PathLike]) -> list[Path]:
 
 
 def _names(evaluators: Sequence[str]) -> list[str]:
-    if isinstance(evaluators, str) or not len(evaluators) or len({*evaluators}) < len(evaluators):
+    if len({*evaluators}) < len(evaluators):
         raise ValueError(f"evaluators must be a list, each named once. Got {evaluators!r}.")
     for name in evaluators:
         if name not in NAMES:

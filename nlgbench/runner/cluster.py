@@ -110,6 +110,7 @@ def workers(address: str, jobs: int) -> Iterator[Makers]:
     # What goes wrong is said once, and by us.
     for name in ("distributed", "distributed.client", "distributed.nanny", "distributed.worker"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    threads = identity.threads()
     with ExitStack() as stack:
         if address == "local":
             own = distributed.LocalCluster(
@@ -122,6 +123,7 @@ def workers(address: str, jobs: int) -> Iterator[Makers]:
                 silence_logs=logging.CRITICAL,
             )
             stack.callback(own.close)
+            identity.set_threads(threads)  # Dask sets more for its workers, here as well
             address = own.scheduler_address
         client = _connect(address)
         stack.callback(_close, client)

@@ -84,7 +84,7 @@ def test_costly_scores_are_stored_and_read_again(study, tmp_path, monkeypatch):
     [
         (["bleu4"], {}, "evaluators: 'bleu4' is unknown. Did you mean 'bleu_4'"),
         (["svm_meta@natrual"], {}, "labels: 'natrual' is unknown. Did you mean 'natural'"),
-        ([], {}, "each named once"),
+        ([], {}, "a list of at least one, each a text"),
         (["chrf", "chrf"], {}, "each named once"),
         (["chrf"], {"options": {"chfr": {}}}, "options: 'chfr' is unknown. Did you mean 'chrf'"),
         (["chrf"], {"options": {"chrf": {"lowr": 1}}}, "'lowr' is unknown. Did you mean 'lower'"),

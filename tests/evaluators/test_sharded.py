@@ -160,7 +160,7 @@ def wrong_inputs(folders, home):
     scores = {"shards": folders, "evaluators": ["minus_self_bleu_2"], "folder": home / "scores"}
     other = home / "scores" / "notes.txt"
     return {
-        "no list": ({}, {"shards": folders[0]}, "shards must be a list of folders"),
+        "no list": ({}, {"shards": folders[0]}, "shards must be a list of at least one"),
         "none": ({}, {"shards": []}, "at least"),
         "two of a name": ({}, {"shards": [*folders, folders[0]]}, "two folders are called 'shard-"),
         "no folder": ({}, {"shards": [home / "shard-9"]}, "sees no .*shard-9"),

@@ -279,8 +279,6 @@ def _named(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> list[tu
                 + ("." if a == b else " twice.")
             )
         found.append((a, b))
-    if not found:
-        raise ValueError("pairs must name at least one pair; leave it out to compare all.")
     return found
 
 
@@ -628,8 +626,6 @@ def permutation_tests(
     >>> found[["estimate", "p", "p_adjusted", "p_least"]].round(3).values.tolist()
     [[0.8, 0.083, 0.083, 0.017]]
     """
-    if isinstance(statistics, str) or not len(statistics):
-        raise ValueError(f"statistics must be a list of names. Got {statistics!r}.")
     for name in statistics:
         known(name, _STARRED, "statistics")
     names = chosen_evaluators(study, evaluators, "system")

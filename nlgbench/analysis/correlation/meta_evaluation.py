@@ -248,8 +248,6 @@ def asked_for(
     granularity: str, statistics: Sequence[str], resample: str | None, n: int, confidence: float
 ) -> Asked:
     """Check what was asked for; the right names are looked up only when one is wrong."""
-    if isinstance(statistics, str) or not len(statistics):
-        raise ValueError(f"statistics must be a list of names. Got {statistics!r}.")
     for name in statistics:
         if name not in STATISTICS:
             known(name, list(STATISTICS), "statistics")
@@ -291,8 +289,6 @@ def chosen_evaluators(
         raise ValueError(
             f"{study.name} has no scores: nb.score(study, [...]) adds them, or Study(scores=...)."
         )
-    if evaluators is not None and (isinstance(evaluators, str) or not len(evaluators)):
-        raise ValueError(f"evaluators must be a list of names. Got {evaluators!r}.")
     for name in evaluators or ():
         if name not in there:
             known(name, list(there), "evaluators")

@@ -152,7 +152,7 @@ def test_named_pairs_are_the_family_and_say_what_it_can_reach():
         ([("e0", "e0")], "pairs must be of two evaluators"),
         ([("e0", "e1"), ("e1", "e0")], "each pair once. Got .* twice"),
         ([("e0", "e9")], "pairs: 'e9' is unknown"),
-        ([], "pairs must name at least one pair"),
+        ([], "pairs must be None, or a list of at least one"),
     ],
 )
 def test_pairs_that_are_none_are_refused(pairs, message):

@@ -358,7 +358,7 @@ def test_wrong_names_and_tables_are_refused():
             correlate(made(outputs, scores, judgments), seed=0, **options)
     with pytest.raises(ValueError, match=r"evaluators: 'e7' is unknown\. Did you mean 'e"):
         correlate(made(outputs, scores, judgments), evaluators=["e7"])
-    with pytest.raises(ValueError, match="evaluators must be a list"):
+    with pytest.raises(ValueError, match="evaluators must be None, or a list of"):
         correlate(made(outputs, scores, judgments), evaluators="e0")
     with pytest.raises(ValueError, match="has no judgments"):
         correlate(made(outputs, scores, None))

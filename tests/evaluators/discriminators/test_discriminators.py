@@ -326,7 +326,7 @@ def test_a_missing_score_is_counted_and_a_tie_is_half():
     ("options", "message"),
     [
         ({"models": ["svn"]}, r"'svn_meta' is unknown\. Did you mean 'svm_meta"),
-        ({"models": []}, "each named once"),
+        ({"models": []}, "a list of at least one"),
         ({"models": ["svm", "svm"]}, "each named once"),
         ({"scope": "meat"}, "Did you mean 'svm_meta"),
         ({"n_folds": 1}, "n_folds must be 2 or more"),
