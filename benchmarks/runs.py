@@ -35,9 +35,8 @@ CELLS = (
     "run = record.open('mine', source='simulated', output_dir=output_dir)\n"
     "study = nb.simulate('gaussian', n_outputs=200, seed=0)",
     "scores = nb.huse(study, n_neighbors=n_neighbors, n_resamples=500, seed=0)",
-    "found = scores.loc[scores['score'] == 'huse', ['estimate', 'ci_low', 'ci_high']]\n"
-    "found = found.rename(columns={'estimate': 'value'})\n"
-    "run.claims(found.assign(claim_id='simulated/mine/huse'))\n"
+    "found = scores[scores['score'] == 'huse'].rename(columns={'estimate': 'value'})\n"
+    "run.claims(found.assign(claim_id='simulated/mine/' + found['label'] + '/huse'))\n"
     "run.close();",
 )
 TINY = ("k: int = 0\noutput_dir: str | None = None", "k + 1")
@@ -78,7 +77,7 @@ def with_runner(path: Path, out: Path, *options: str) -> None:
 def found(out: Path) -> pd.DataFrame:
     """Read what the runs in a folder recorded, in the order of their parameter."""
     if (out / "sweep.csv").is_file():
-        sweep = pd.read_csv(out / "sweep.csv").sort_values("param_n_neighbors")
+        sweep = pd.read_csv(out / "sweep.csv").sort_values("param_n_neighbors", kind="stable")
         return sweep[["estimate", "ci_low", "ci_high"]].reset_index(drop=True)
     ledgers = [pd.read_csv(out / str(k) / "ledger.csv") for k in NEIGHBORS]
     whole = pd.concat(ledgers, ignore_index=True).rename(columns={"recomputed": "estimate"})
