@@ -51,12 +51,13 @@ test: $(SETUP) ## lint, types, tests, and every notebook through nbval
 	@PYTHONWARNINGS=error $(BIN)/python -m pytest -q -n 2 --dist loadfile -p no:cacheprovider \
 	  --override-ini addopts= --override-ini testpaths= --nbval-lax notebooks/*.ipynb
 
-# Left out is slow statistics: simulated worlds, whole trials, resampling.
+# Left out is slow statistics (simulated worlds, whole trials, resampling), and the docs' examples,
+# whose last digits are those of the locked versions.
 test-lowest: ## unit tests on the lowest versions that pyproject.toml allows, in .venv-lowest
 	@$(MAKE) --no-print-directory setup VENV=.venv-lowest LOCK=lock/lowest.txt
-	@MPLBACKEND=agg .venv-lowest/bin/python -m pytest -q -n 2 --dist worksteal --ignore tests/notebooks \
-	  --ignore tests/worlds --ignore tests/analysis/trials --ignore tests/analysis/huse/test_stability.py \
-	  --ignore tests/analysis/huse/test_uncertainty.py
+	@MPLBACKEND=agg .venv-lowest/bin/python -m pytest -q -n 2 --dist worksteal tests \
+	  --ignore tests/notebooks --ignore tests/worlds --ignore tests/analysis/trials \
+	  --ignore tests/analysis/huse/test_stability.py --ignore tests/analysis/huse/test_uncertainty.py
 
 lint: $(SETUP) ## ruff and mypy
 	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy --no-error-summary
