@@ -708,7 +708,7 @@ def needed_outputs(widths: pd.DataFrame, *, width: float) -> pd.DataFrame:
     >>> needed_outputs(widths, width=0.35)["n_outputs"].tolist()
     [100.0]
     """
-    needed = "score n_annotators:int? n_outputs:int width:number"
+    needed = "score n_annotators:int n_outputs:int width:number"
     widths = read_table(widths, needed, "widths have")
     rows = []
     for (score, n_annotators), table in widths.groupby(["score", "n_annotators"], sort=False):
