@@ -147,7 +147,8 @@ def disturb(home: Path, notebook: Path, killed: str, n_done: int, later: float, 
         if killed != "scheduler":
             last = subprocess.run(command, env=environ, capture_output=True, text=True)
     if killed == "scheduler":
-        assert code == 1 and "run the same command to go on" in said, said
+        gone = code == 1 and "run the same command to go on" in said
+        assert gone or len(before) == 6, said  # it may have come too late
         with a_cluster(folder, environ):
             last = subprocess.run(command, env=environ, capture_output=True, text=True)
     assert killed != "worker" or code == 0, said

@@ -206,6 +206,7 @@ def convert_columns(
 
 def _converted(column: pd.Series, kind: str, may_lack: bool) -> tuple[pd.Series, np.ndarray, str]:
     """Convert a column as `csv_files.convert` does; a number may be a name."""
+    column = column.infer_objects() if kind == "key" else column
     if kind == "key" and pd.api.types.is_any_real_numeric_dtype(column):
         rule = "must not be missing: leave the row out"
         bad = column.isna().to_numpy(dtype=bool)

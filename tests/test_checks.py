@@ -241,6 +241,7 @@ def test_a_study_refuses_numbers_that_cannot_be_reckoned_with(study, column, val
         (lambda t: nb.choose(t.iloc[:0]), "no row"),
         (lambda t: nb.choices(t, t.assign(quality="x")), "column 'quality' must be a number"),
         (lambda t: nb.rate(t.assign(system_a="a", system_b=None, outcome="a")), "'system_b' must"),
+        (lambda t: nb.rate(t.assign(system_a="a", system_b=1, outcome="a")), "write systems alike"),
     ],
 )
 def test_an_analysis_names_the_column_that_is_wrong(call, message):

@@ -134,6 +134,11 @@ def _bare(table: pd.DataFrame) -> pd.DataFrame:
     kinds = " ".join(f"{name}:float" for name in ([] if said else PROBABILITIES))
     table = read_table(table, f"system_a:key system_b:key {said or ''} {kinds}", "games have")
     table = table.reset_index(drop=True)
+    sides = table[["system_a", "system_b"]]
+    if len({pd.api.types.is_numeric_dtype(sides[name]) for name in sides}) > 1:
+        raise ValueError(
+            "system_a and system_b are numbers in one and texts in the other: write systems alike."
+        )
     if said:
         wrong = ~table[said].isin(["a", "b", "tie"])
         if wrong.any():

@@ -154,9 +154,11 @@ def named(listeners: Listeners) -> dict[str, Listener]:
     """List listeners by name."""
     if isinstance(listeners, Listener):
         return {listeners.name: listeners}
-    if isinstance(listeners, Mapping):
-        return dict(listeners)
-    return {one.name: one for one in listeners}
+    if not isinstance(listeners, Mapping):
+        listeners = {one.name: one for one in listeners}
+    if not listeners:
+        raise ValueError("listeners are none: give one at least, as train_listeners makes them.")
+    return dict(listeners)
 
 
 @checked
