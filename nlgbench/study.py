@@ -18,7 +18,7 @@ import pandas as pd
 from nlgbench import csv_files, files, schema
 from nlgbench.checks import checked
 from nlgbench.csv_files import TableError
-from nlgbench.names import did_you_mean, known
+from nlgbench.names import brief, did_you_mean, known
 
 Source = Literal["published", "released", "simulated", "study"]
 
@@ -140,6 +140,10 @@ class Study:
 
     def __post_init__(self) -> None:
         known(self.source, schema.SOURCES, "source")
+        for name in ("settings", "truth", "related"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, Mapping):
+                raise ValueError(f"{name} must be a dict. Got {brief(given)}.")
         settings = dict(self.settings or {})
         for key in settings:
             known(key, list(_SETTINGS), "settings")

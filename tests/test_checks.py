@@ -231,6 +231,13 @@ def test_a_study_refuses_numbers_that_cannot_be_reckoned_with(study, column, val
         study.replace(logprobs=study.logprobs.assign(**{column: value}))
 
 
+@pytest.mark.parametrize("name", ["settings", "truth", "related"])
+@pytest.mark.parametrize("value", [3, True, [None], np.zeros((2, 2))])
+def test_a_study_refuses_what_is_no_dict(study, name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a dict. Got "):
+        nb.Study(study.outputs, **{name: value})
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

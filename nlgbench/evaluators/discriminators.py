@@ -189,7 +189,7 @@ def _labels(study: Study, which: str, given: str | pd.Series) -> pd.Series:
         found = ids["is_human"].astype("float64")
     elif which == "majority":
         found = majority_labels(study)
-    elif isinstance(given, pd.Series) and which == given.name:
+    elif isinstance(given, pd.Series) and which == str(given.name):
         found = given.dropna().astype("float64")
     else:
         choices = ["natural", "majority"]

@@ -76,6 +76,8 @@ def glicko2_update(
     if len(results):
         kinds = " ".join(f"{name}:number" for name in wanted)
         results = read_table(results, kinds, "results have")
+    else:
+        results = results.reindex(columns=wanted)
     if not (math.isfinite(rating) and 0 < deviation < math.inf and 0 <= volatility < math.inf):
         raise ValueError(
             "rating must be finite, deviation positive and volatility at least 0. Got "

@@ -467,7 +467,7 @@ def train_listeners(
         asked = {kind: (kind, 0) for kind in KINDS}
         every |= options.get(names[0], {})
     train, dev = _learned_from(study)
-    first = seed if isinstance(seed, int) else int(seed.integers(2**31))
+    first = int(seed.integers(2**31) if isinstance(seed, np.random.Generator) else seed)
     folder = stored_dir() if keep is True else Path(keep) if keep else None
     jobs = []
     for name, (kind, number) in asked.items():
