@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import nbformat
+from runs import notebook
 
 KILLED = ("worker", "scheduler", "command")
 DONE = (0, 1, 2, 4, 5)
@@ -42,14 +42,6 @@ run.close();
 COMMAND = [sys.executable, "-c", "from nlgbench.runner.cli import main; main()"]
 #: Seconds for what is killed to have left nothing, and for a sweep to end on a busy machine.
 LIMIT, PATIENCE = 60, 900
-
-
-def write_notebook(path: Path) -> None:
-    node = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in CELLS])
-    node.cells[0].metadata["tags"] = ["parameters"]
-    about = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    node.metadata["kernelspec"] = about
-    nbformat.write(node, path)
 
 
 def until(true, seconds: float) -> float:
@@ -174,9 +166,8 @@ def main() -> int:
     home = Path(tempfile.mkdtemp())
     rows = []
     try:
-        notebook = home / "sweep.ipynb"
-        write_notebook(notebook)
-        subprocess.run(sweep(notebook, home / "local"), check=True, stdout=subprocess.DEVNULL)
+        path = notebook(home, "sweep", CELLS)
+        subprocess.run(sweep(path, home / "local"), check=True, stdout=subprocess.DEVNULL)
         table = (home / "local" / "sweep.csv").read_text()
         print("| killed | when | done by then | command ended with | done when it had ended |")
         print("made by the next | kept | equal | halves | seconds until nothing was left |")
@@ -184,7 +175,7 @@ def main() -> int:
             for n_done in DONE:
                 later = moments.random()
                 if killed in (arguments.killed or KILLED):
-                    rows.append(disturb(home, notebook, killed, n_done, later, table))
+                    rows.append(disturb(home, path, killed, n_done, later, table))
                     print(rows[-1], flush=True)
     finally:
         shutil.rmtree(home, ignore_errors=True)

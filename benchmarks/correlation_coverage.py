@@ -163,7 +163,7 @@ def intervals_of(sample: Sample, level: str, rng: np.random.Generator) -> dict:
         }
     sizes = len(np.unique(sample.cluster)), len(np.unique(sample.system))
     return {
-        (resample, name): (float(full[name][0, 0]), one, doubts(one, *sizes, resample))
+        (resample, name): (float(full[name][0, 0]), one, doubts(one, *sizes, resample, level))
         for resample in RESAMPLE
         for (_, name), one in found[resample].items()
     }

@@ -318,8 +318,10 @@ def _about(home: Path, asked: dict[str, Any]) -> None:
     former = json.loads(path.read_text(encoding="utf-8"))
     different = [part for part in asked if former.get(part) != asked[part]]
     if different:
-        said = {part: " ".join(former.get("evaluators", [])) for part in ("evaluators",)}
-        said["shards"] = _changed(former.get("shards", []), asked["shards"])
+        said = {
+            "evaluators": " ".join(former.get("evaluators", [])),
+            "shards": _changed(former.get("shards", []), asked["shards"]),
+        }
         part = different[0]
         more = f" ({said[part]})" if part in said else ""
         raise FileExistsError(f"{home} holds scores made from other {part}{more}: {way}")

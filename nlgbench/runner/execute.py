@@ -140,11 +140,11 @@ def settle_data_folder() -> None:
 def _estimate(out: Path, plans: Sequence[Plan], jobs: int, *, force: bool) -> str:
     """Say how many runs there are to make, and how long those of the same notebooks took."""
     # Whether results are whole is looked at when it is their turn.
-    manifests = [runs.read_manifest(out / one.place) or {} for one in plans]
-    pairs = zip(plans, manifests, strict=True)
-    to_make = [one for one, manifest in pairs if force or manifest.get("parts") != one.parts]
+    there = {folder.name: manifest for folder, manifest in runs.finished(out)}
+    parts = {place: manifest.get("parts") for place, manifest in there.items()}
+    to_make = [one for one in plans if force or parts.get(one.place) != one.parts]
     took: dict[str, list[float]] = {}
-    for _, manifest in runs.finished(out):
+    for manifest in there.values():
         if "seconds" in manifest:
             took.setdefault(manifest["notebook"], []).append(manifest["seconds"])
     text = f"{len(plans)} runs, {len(plans) - len(to_make)} of them there already"

@@ -530,13 +530,7 @@ def correlated(
             epsilon = epsilons[statistic][at].mean() if statistic in epsilons else float("nan")
             reason = interval.reason
             if resample is not None and not reason:
-                reason = doubts(interval, n_clusters, n_systems, resample)
-                plain = interval.method == "jackknife" and granularity == "output"
-                if plain and not reason and resample != "items":
-                    reason = (
-                        "over systems of outputs, such 95% intervals of correlations held .86 to "
-                        ".96 of the time: take it for too narrow"
-                    )
+                reason = doubts(interval, n_clusters, n_systems, resample, granularity)
                 if statistic in epsilons and _ties_all(sample, granularity, float(epsilon)):
                     reason = "the chosen threshold ties all scores"
             rows.append(

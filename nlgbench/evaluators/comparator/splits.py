@@ -57,8 +57,6 @@ def split(
     (6, 4)
     """
     table = study.outputs
-    if not 0 < test_size < 1:
-        raise ValueError(f"test_size must lie between 0 and 1. Got {test_size}.")
     if leave_out is not None:
         known(leave_out, [str(name) for name in table["system"].unique()], "leave_out")
     rng = np.random.default_rng(seed)
