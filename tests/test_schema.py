@@ -218,6 +218,7 @@ numbers = st.floats(-1e100, 1e100) | st.sampled_from([math.nan, math.inf, -math.
 
 
 @example(rows=[("\r", 5e-324, "\r")], prefix="\ufeff")
+@example(rows=[("", 1.0, ""), ("", 1.0, "")], prefix="\x00")  # one id before pandas 3.1
 @given(
     rows=st.lists(st.tuples(texts, numbers, texts), max_size=6),
     prefix=texts.filter(bool),
