@@ -7,9 +7,14 @@ from collections.abc import Iterable, Sequence
 
 
 def did_you_mean(name: object, choices: Iterable[str]) -> str:
-    """Suggest the choice that is spelt most like a name."""
-    near = difflib.get_close_matches(str(name), list(choices), n=1, cutoff=0.5)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    """Suggest the choice that is spelt most like a name, of several the first that is given."""
+    listed = list(choices)
+    near = difflib.get_close_matches(str(name), listed, cutoff=0.5)
+    if not near:
+        return ""
+    ratio = {one: difflib.SequenceMatcher(None, one, str(name)).ratio() for one in near}
+    best = min(near, key=lambda one: (-ratio[one], listed.index(one)))
+    return f" Did you mean {best!r}?"
 
 
 def known(name: str, choices: Sequence[str], what: str) -> str:
