@@ -71,6 +71,7 @@ def execute(
             _verbatim(partial / "notebook.ipynb"),
             parameters={**plan.parameters, "output_dir": str(partial)},
             kernel_name="python3",
+            language="python",  # which a notebook need not name
             progress_bar=False,
             cwd=_verbatim(plan.path.parent),  # as in Jupyter
             **options,
@@ -104,7 +105,9 @@ def execute(
         if kernels.stopped:
             runs.remove(partial)
             return Outcome(plan, "failed", time.monotonic() - began, "interrupted")
-        message = _explain(error, timeout, failed)
+        kept = (partial / "notebook.ipynb").is_file()  # not where it could not be begun
+        look = f"\nUp to there it is in {failed / 'notebook.ipynb'}." if kept else ""
+        message = _explain(error, timeout) + look
         runs.keep_failed(partial, failed)
         return Outcome(plan, "failed", time.monotonic() - began, message)
     finally:
@@ -183,11 +186,10 @@ def _release(path: Path) -> None:
     nbformat.write(node, path)
 
 
-def _explain(error: Exception, timeout: float | None, failed: Path) -> str:
+def _explain(error: Exception, timeout: float | None) -> str:
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
-    look = f"Up to there it is in {failed / 'notebook.ipynb'}."
     if isinstance(error, PapermillExecutionError):
         plain = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
         # The arrow of the cell's own frame; those of the libraries that it called come later.
@@ -197,12 +199,12 @@ def _explain(error: Exception, timeout: float | None, failed: Path) -> str:
         what = error.evalue
         if len(what) > 1_000:
             what = f"{what[:600]} [... {len(what) - 900:,} characters ...] {what[-300:]}"
-        return f"in cell [{error.exec_count}]{line}\n{error.ename}: {what}\n{look}"
+        return f"in cell [{error.exec_count}]{line}\n{error.ename}: {what}"
     if isinstance(error, CellTimeoutError):
-        return f"took longer than {timeout:g} s: raise --timeout. {look}"
+        return f"took longer than {timeout:g} s: raise --timeout."
     if isinstance(error, DeadKernelError):
-        return f"its kernel died (killed, or out of memory?): run it again. {look}"
-    return f"{type(error).__name__}: {error} {look}"
+        return "its kernel died (killed, or out of memory?): run it again."
+    return f"{type(error).__name__}: {error}"
 
 
 def _gather(out: Path) -> list[str]:

@@ -108,6 +108,24 @@ def test_a_failure_shows_its_cell_and_does_not_stop_the_others(make_notebook, tm
     assert (out / "bad.failed" / "notebook.ipynb").is_file()
 
 
+def test_a_notebook_need_not_name_its_language(make_notebook, tmp_path):
+    path = make_notebook("mine", PARAMETERS, WRITE)
+    node = nbformat.read(path, as_version=4)
+    del node.metadata["kernelspec"]
+    nbformat.write(node, path)
+    assert run(path, out=tmp_path / "out")[0] == ["done"]
+    assert (tmp_path / "out" / "mine" / "made.txt").read_text() == "1"
+
+
+def test_a_run_that_could_not_begin_names_no_notebook(make_notebook, tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError("no room")
+
+    monkeypatch.setattr("papermill.execute_notebook", refuse)
+    status, said = run(make_notebook("mine", PARAMETERS, WRITE), out=tmp_path / "out")
+    assert status == ["failed"] and "OSError: no room" in said and "Up to there" not in said
+
+
 def test_what_is_left_of_a_forced_run_that_failed_goes_with_the_next(
     make_notebook, tmp_path, monkeypatch
 ):
