@@ -10,13 +10,17 @@ import pandas as pd
 
 from nlgbench.checks import checked
 from nlgbench.datasets import (
+    alttest,
     cache,
     comm_eval,
     dailydialog,
+    emnlp17,
+    hanna,
     huse,
     judge_the_judges,
     monroe,
     usr,
+    webnlg,
 )
 from nlgbench.names import known
 from nlgbench.study import TABLES, Study, straight_from, trusted
@@ -77,6 +81,42 @@ _STUDIES = {
         )
         for name, file in usr.RAW_FILES.items()
     },
+    "webnlg-2020": _Public(
+        webnlg.load_webnlg,
+        [webnlg.DATASET],
+        None,
+        "texts of 16 systems from 178 sets of triples, and people's (without texts), rated 0 to "
+        "100 by 88 annotators in five dimensions",
+    ),
+    "hanna": _Public(
+        hanna.load_hanna,
+        [hanna.RAW_FILE],
+        None,
+        "mean ratings of stories (without texts) of ten systems and of people on 96 prompts in "
+        "six dimensions, scores of 72 metrics",
+        options={
+            "ratings": "True: the three ratings instead of their mean, by unknown annotators",
+            "judges": "True: scores of five language models, too",
+        },
+    ),
+    **{
+        f"emnlp17-{name}": _Public(
+            functools.partial(emnlp17.load_emnlp17, name),
+            [emnlp17.RAW_FILE],
+            "quality",
+            "utterances of two systems, medians of three judges in three dimensions, 23 scores",
+        )
+        for name in emnlp17.DATA
+    },
+    **{
+        f"alttest-{name}": _Public(
+            functools.partial(alttest.load_alttest, name),
+            alttest.files(name),
+            "label",
+            f"labels of people, and of language models as scores; {holds}",
+        )
+        for name, holds in alttest.SETS.items()
+    },
 }
 
 
@@ -112,7 +152,8 @@ def studies() -> pd.DataFrame:
     -------
     DataFrame
         ``name`` (what `load` takes), ``available`` (are its files in the cache?), ``quality`` (the
-        dimension of its judgments that is meant by quality), ``holds``, ``options`` (keywords
+        dimension of its judgments that is meant by quality; empty where there are several),
+        ``holds``, ``options`` (keywords
         that `load` takes).
 
     Examples
@@ -125,7 +166,7 @@ def studies() -> pd.DataFrame:
             {
                 "name": name,
                 "available": cache.available(one.files),
-                "quality": one.quality,
+                "quality": one.quality or "",
                 "holds": one.holds,
                 "options": "; ".join(f"{key}={text}" for key, text in one.options.items()),
             }
@@ -144,7 +185,8 @@ def load(name: str, **options: Any) -> Study:
         One of `studies`.
     **options
         ``filtered=False`` for ``comm-eval`` (captions that the paper left out, too); ``fact=True``
-        for the two of USR (the fact stands before the context).
+        for the two of USR (the fact stands before the context); ``ratings=True`` and
+        ``judges=True`` for ``hanna`` (single ratings; language models).
 
     Returns
     -------
@@ -162,10 +204,9 @@ def load(name: str, **options: Any) -> Study:
 
     Examples
     --------
-    >>> load("hues")
+    >>> load("hues")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: study: 'hues' is unknown. Did you mean 'huse'? There are: huse, comm-eval, \
-judge-the-judges, dailydialog, usr-topical-chat, usr-persona-chat.
+    ValueError: study: 'hues' is unknown. Did you mean 'huse'? There are: huse, comm-eval, ...
     """
     one = _STUDIES[known(name, list(_STUDIES), "study")]
     for option in options:

@@ -69,3 +69,25 @@ def test_the_release(dataset, n_systems, n_annotators):
     overall = study.judgments[study.judgments["dimension"] == "overall"]
     quality = overall.merge(study.outputs).groupby("system")["value"].mean()
     assert quality.idxmax() == "human_new"
+
+
+@RELEASED
+@pytest.mark.skipif(not cache.available("topical-chat"), reason="there is no file of UniEval's")
+def test_unieval_released_the_means_of_the_same_judgments():
+    """Its scores of Topical-Chat are no metric's: they are these judgments, averaged."""
+    names = ["understandability", "naturalness", "coherence", "engagingness", "groundedness"]
+    study = load_usr("usr-topical-chat")
+    table = study.judgments.pivot_table(
+        index="output_id", columns="dimension", values="value", sort=False
+    )
+    means = {
+        (row.text, row.context.split("\n")[-1].strip()): table.loc[row.output_id]
+        for row in study.outputs.itertuples()
+    }
+    path = cache.path("topical-chat/topical_chat.json")
+    rated = json.loads(path.read_text(encoding="utf-8"))
+    assert len(rated) == len(study.outputs) == 360
+    for one in rated:
+        own = means[one["system_output"].strip(), one["source"].strip().split("\n")[-1].strip()]
+        given = [one["scores"][name] for name in [*names, "overall"]]
+        assert given == pytest.approx(own[list(DIMENSIONS.values())].tolist(), abs=1e-9)

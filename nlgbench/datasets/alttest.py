@@ -1,0 +1,85 @@
+"""AltTest: ten sets of things that people and language models annotated.
+
+Calderon, Reichart and Dror (2025), The Alternative Annotator Test for LLM-as-a-Judge,
+doi:10.48550/arXiv.2501.10970.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from nlgbench import schema
+from nlgbench.datasets import cache
+from nlgbench.study import Study, trusted
+
+#: Set -> who annotated it, in the paper's words, and what.
+SETS = {
+    "summeval": "experts: summaries in four dimensions, 1 to 5",
+    "mtbench": "experts: which of two answers is better",
+    "lgbteen": "experts: ten questions on answers to teenagers",
+    "framing": "skilled: questions on how articles frame their subject",
+    "10k_prompts": "skilled: quality of prompts, 1 to 5",
+    "lesion": "skilled: five features of pictures of lesions, 0 to 6",
+    "kilogram": "descriptions of shapes in free words, each a label of its own",
+    "cebab_aspects": "crowd: what reviews say of an aspect",
+    "cebab_stars": "crowd: stars that reviews give, 1 to 5",
+    "wax": "crowd: how two words are related",
+}
+
+
+def files(name: str) -> list[str]:
+    """Name the files of a set: people's annotations and models'."""
+    return [f"alttest/{name}/{who}_annotations.json" for who in ("human", "llm")]
+
+
+def load_alttest(name: str) -> Study:
+    """Load a set of AltTest as tidy tables.
+
+    What was annotated is an output of the one system ``annotated``, without a text: ``output_id``
+    and ``item_id`` are the release's item, which names an aspect or a question, too, where a thing
+    was annotated in several. Judgments are people's (``w001``, ... in order of first appearance in
+    the set: equal names in two sets need not be one person), dimension ``label``; scores are the
+    models', of the same outputs. Labels that are numbers are these numbers; others are the places,
+    from 0, in the list of all labels of people and models in alphabetical order, so that only
+    their equality means something (`labels` lists them).
+    """
+    return read_alttest(*map(cache.path, files(name)))
+
+
+def read_alttest(people: Path, models: Path) -> Study:
+    """Read two files laid out as a set of the release."""
+    given, scored = _annotations(people, models)
+    found = _labels(given, scored)
+    code = {label: n for n, label in enumerate(found)} if isinstance(found[0], str) else {}
+    items = list(dict.fromkeys(item for own in given.values() for item in own))
+    outputs = [(item, item, "annotated", "", False, "") for item in items]
+    judgments = [
+        (item, f"w{n:03d}", "label", code.get(label, label), "")
+        for n, own in enumerate(given.values(), 1)
+        for item, label in own.items()
+    ]
+    scores = [
+        (item, model, code.get(label, label), "label of a language model")
+        for model, own in scored.items()
+        for item, label in own.items()
+    ]
+    return trusted(
+        outputs=schema.typed(outputs, "outputs"),
+        judgments=schema.typed(judgments, "judgments"),
+        scores=schema.typed(scores, "scores"),
+    )
+
+
+def labels(name: str) -> list[Any]:
+    """List the labels of a set in the order of their codes."""
+    return _labels(*_annotations(*map(cache.path, files(name))))
+
+
+def _annotations(*paths: Path) -> list[dict[str, dict[str, Any]]]:
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+
+
+def _labels(*annotations: dict[str, dict[str, Any]]) -> list[Any]:
+    return sorted({one for by in annotations for own in by.values() for one in own.values()})

@@ -1,0 +1,68 @@
+"""EMNLP-17: utterances of three generators on three data sets, judged in three ways.
+
+Novikova et al. (2017), Why We Need New Evaluation Metrics for NLG, doi:10.18653/v1/D17-1238.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from nlgbench import csv_files, schema
+from nlgbench.datasets import cache
+from nlgbench.study import Study, trusted
+
+RAW_FILE = "emnlp17/emnlp_data_medians.csv"
+
+#: Data set as the paper calls it -> its name in the release.
+DATA = {"bagel": "BAGEL", "sfhotel": "SFHOT", "sfrest": "SFRES"}
+
+#: Name in the release -> system, as the paper calls it.
+SYSTEMS = {"Dusek": "tgen", "LOLS": "lols", "WEN": "rnnlg"}
+
+#: All from 1 to 6, higher is better.
+DIMENSIONS = ("informativeness", "naturalness", "quality")
+
+
+def load_emnlp17(data: str) -> Study:
+    """Load the outputs on one of the three data sets (`DATA`) as tidy tables.
+
+    Of ``bagel`` 404 outputs of TGen and LOLS, of ``sfhotel`` 875 and of ``sfrest`` 1,181 of LOLS
+    and RNNLG: two systems on each, so no correlation over systems. An item is a meaning
+    representation (``context``); a system that was given one several times has an output of each.
+    The median of three judges is one judgment of annotator ``median``, because the release has no
+    more. Scores are the release's 23 columns by their names; of ``TER`` and ``lev.dist`` lower is
+    better, of some that describe a text neither.
+    """
+    return read_emnlp17(cache.path(RAW_FILE), data)
+
+
+def read_emnlp17(path: Path, data: str) -> Study:
+    """Read one data set of a file laid out as the release."""
+    frame, _ = csv_files.parse(path)
+    columns = list(frame)
+    metrics = columns[columns.index("TER") : columns.index("informativeness")]
+    frame = frame[frame["dataset"] == DATA[data]].reset_index(drop=True)
+    item = "m" + pd.Series(pd.factorize(frame["mr"])[0] + 1).map("{:03d}".format)
+    system = frame["system"].map(SYSTEMS)
+    again = frame.groupby(["mr", "system"]).cumcount().map(lambda n: f"-{n + 1}" if n else "")
+    outputs = pd.DataFrame(
+        {
+            "output_id": item + "-" + system + again,
+            "item_id": item,
+            "system": system,
+            "text": frame["sys_ref"],
+            "is_human": False,
+            "context": frame["mr"],
+        }
+    )
+    judged = frame[list(DIMENSIONS)].assign(output_id=outputs["output_id"])
+    judgments = judged.melt("output_id", var_name="dimension", value_name="value")
+    scored = frame[metrics].assign(output_id=outputs["output_id"])
+    scores = scored.melt("output_id", var_name="evaluator", value_name="score")
+    return trusted(
+        outputs=schema.typed(outputs, "outputs"),
+        judgments=schema.typed(judgments.assign(annotator_id="median", group_id=""), "judgments"),
+        scores=schema.typed(scores.assign(signature=""), "scores"),
+    )

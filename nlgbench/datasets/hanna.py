@@ -1,0 +1,95 @@
+"""HANNA: stories of ten systems and of people, rated by three annotators in six ways.
+
+Chhun et al. (2022), Of Human Criteria and Automatic Metrics: A Benchmark of the Evaluation of Story
+Generation, https://aclanthology.org/2022.coling-1.509. The release is that of Chhun, Suchanek and
+Clavel (2024), Do Language Models Enjoy Their Own Stories?, doi:10.1162/tacl_a_00689.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from nlgbench import csv_files, schema
+from nlgbench.datasets import cache
+from nlgbench.study import Study, trusted
+
+RAW_FILE = "hanna/hanna_metric_scores_llm.csv"
+
+#: Column of the mean -> the letters of its criterion in other columns; 1 to 5, higher is better.
+DIMENSIONS = {
+    "Relevance": "RE",
+    "Coherence": "CH",
+    "Empathy": "EM",
+    "Surprise": "SU",
+    "Engagement": "EG",
+    "Complexity": "CX",
+}
+_RATERS = (1, 2, 3)
+# Columns that are people's: single ratings, and means of two of the three.
+_PEOPLE = re.compile(r"Human (Avg )?[123] ")
+_JUDGES = re.compile(r"(RE|CH|EM|SU|EG|CX|AVG) [1-4]$")
+# Behind a metric's name, two signs for its kind.
+_MARK = re.compile(r" [\u039e\u00a4]\S$")
+
+
+def load_hanna(*, ratings: bool = False, judges: bool = False) -> Study:
+    """Load HANNA's judgments and scores of stories as tidy tables; it released no texts with them.
+
+    96 prompts (``item_id`` p01 to p96, in the order of the release), each with a story of
+    ``human`` and of ten systems. Judgments are means of three annotators, by the one annotator
+    ``mean``: who rated what is not in the file, and agreement of annotators is refused. On demand
+    (`ratings`) the three ratings themselves; an annotator of each is a name of its own, as the
+    file does not say which are one person's: coefficients that need that have none to compare.
+    Scores are of 72 metrics, and on demand (`judges`) the ratings of five language models too,
+    each in four settings (``mistral_7b_re_2``: relevance, in the second). In which direction a
+    metric runs, the release does not say; its authors take absolute values of correlations.
+    """
+    return read_hanna(cache.path(RAW_FILE), ratings=ratings, judges=judges)
+
+
+def read_hanna(path: Path, *, ratings: bool = False, judges: bool = False) -> Study:
+    """Read a file laid out as the release: a row per system, a list over prompts in each cell."""
+    frame, _ = csv_files.parse(path)
+    columns = [str(name) for name in frame if name != "Model"]
+    values = {name: np.array([json.loads(cell) for cell in frame[name]]) for name in columns}
+    systems = [_slug(name) for name in frame["Model"]]
+    n = values[columns[0]].shape[1]
+    outputs = schema.typed(
+        [
+            (f"p{item:02d}-{system}", f"p{item:02d}", system, "", system == "human", "")
+            for system in systems
+            for item in range(1, n + 1)
+        ],
+        "outputs",
+    )
+    ids = outputs["output_id"]
+    parts = []
+    for name, letters in DIMENSIONS.items():
+        rated = {f"Human {n} {letters}": ids + f"-{n}" for n in _RATERS}
+        for column, who in rated.items() if ratings else [(name, "mean")]:
+            made = {"output_id": ids, "annotator_id": who, "dimension": name.lower()}
+            parts.append(pd.DataFrame({**made, "value": values[column].ravel(), "group_id": ""}))
+    named = {
+        name: _slug(_MARK.sub("", name))
+        for name in columns
+        if name not in DIMENSIONS and not _PEOPLE.match(name)
+    }
+    chosen = {old: new for old, new in named.items() if judges or not _JUDGES.search(old)}
+    scores = [
+        pd.DataFrame({"output_id": ids, "evaluator": new, "score": values[old].ravel()})
+        for old, new in chosen.items()
+    ]
+    return trusted(
+        outputs=outputs,
+        judgments=schema.typed(pd.concat(parts), "judgments"),
+        scores=schema.typed(pd.concat(scores).assign(signature=""), "scores"),
+    )
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "_", name.lower()).strip("_")

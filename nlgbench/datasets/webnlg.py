@@ -1,0 +1,67 @@
+"""WebNLG+ 2020 in English: texts of 16 systems from RDF triples, and human ratings from 0 to 100.
+
+Castro Ferreira et al. (2020), The 2020 Bilingual, Bi-Directional WebNLG+ Shared Task: Overview and
+Evaluation Results (WebNLG+ 2020), https://aclanthology.org/2020.webnlg-1.7.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from nlgbench import schema
+from nlgbench.datasets import cache, registry
+from nlgbench.study import Study, trusted
+
+DATASET = "webnlg-2020"
+
+#: The system that people wrote; its texts are not among the released ones.
+HUMAN = "WebNLG-2020-reference"
+
+#: Name in the release -> dimension; all are from 0 to 100, higher is better.
+DIMENSIONS = {
+    "Correctness": "correctness",
+    "DataCoverage": "data_coverage",
+    "Fluency": "fluency",
+    "Relevance": "relevance",
+    "TextStructure": "text_structure",
+}
+
+
+def load_webnlg() -> Study:
+    """Load the English human evaluation of WebNLG+ 2020 as tidy tables.
+
+    178 items, each written by 16 systems (by their teams' names) and by people, whose texts were
+    not released: they are empty. 88 annotators, up to three on an output; one output has none.
+    ``item_id`` is the release's sample, the line of a team's file of outputs. What annotators
+    wrote beside their ratings is left out.
+    """
+    names = [file.name for file in registry.files(DATASET)]
+    return read_webnlg(cache.path(name) for name in names)
+
+
+def read_webnlg(paths: Iterable[Path]) -> Study:
+    """Read a team's ratings (``TEAM.json``) and outputs (``TEAM.en``), of any number of teams."""
+    files = {path.name: path.read_text(encoding="utf-8") for path in paths}
+    outputs, judgments = [], []
+    workers: dict[str, str] = {}
+    for name in files:
+        team, ending = name.rsplit(".", 1)
+        if ending != "json":
+            continue
+        human = team == HUMAN
+        texts = files.get(f"{team}.en", "").split("\n")
+        for sample, rated in json.loads(files[name]).items():
+            output_id = f"{sample}-{team}"
+            text = "" if human else texts[int(sample) - 1].strip()
+            outputs.append((output_id, sample, team, text, human, ""))
+            for worker, values in rated.items():
+                who = workers.setdefault(worker, f"w{len(workers) + 1:03d}")
+                judgments += [
+                    (output_id, who, dimension, values[of], "")
+                    for of, dimension in DIMENSIONS.items()
+                ]
+    return trusted(
+        outputs=schema.typed(outputs, "outputs"), judgments=schema.typed(judgments, "judgments")
+    )

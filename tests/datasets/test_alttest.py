@@ -1,0 +1,77 @@
+import json
+import os
+
+import pytest
+
+import nlgbench as nb
+from nlgbench.datasets import cache
+from nlgbench.datasets.alttest import SETS, files, labels, read_alttest
+
+RELEASED = pytest.mark.skipif(
+    not os.environ.get("NLGBENCH_DATA") or not cache.available("alttest"),
+    reason="NLGBENCH_DATA names no folder with the AltTest release",
+)
+
+
+def saved(folder, people, models):
+    for name, given in (("human", people), ("llm", models)):
+        (folder / f"{name}.json").write_text(json.dumps(given), encoding="utf-8")
+    return folder / "human.json", folder / "llm.json"
+
+
+def test_numbers_stay_and_other_labels_are_places_in_the_alphabet(tmp_path):
+    people = {"zed": {"i2": 5, "i1": 3}, "amy": {"i1": 2}}
+    study = read_alttest(*saved(tmp_path, people, {"gpt": {"i1": 4, "i2": 1}}))
+    assert study.judgments.drop(columns="group_id").to_numpy().tolist() == [
+        ["i2", "w001", "label", 5.0],
+        ["i1", "w001", "label", 3.0],
+        ["i1", "w002", "label", 2.0],
+    ]
+    assert study.scores[["output_id", "evaluator", "score"]].to_numpy().tolist() == [
+        ["i1", "gpt", 4.0],
+        ["i2", "gpt", 1.0],
+    ]
+    people = {"zed": {"i2": "no", "i1": "yes"}, "amy": {"i1": "no"}}
+    study = read_alttest(*saved(tmp_path, people, {"gpt": {"i1": "maybe", "i2": "yes"}}))
+    assert study.outputs["output_id"].tolist() == ["i2", "i1"]
+    assert study.outputs["system"].unique().tolist() == ["annotated"]
+    assert study.judgments["value"].tolist() == [1, 2, 1]
+    assert study.scores["score"].tolist() == [0, 2]
+
+
+#: People, items, annotations, models.
+SIZES = {
+    "summeval": (3, 6400, 19200, 6),
+    "mtbench": (3, 120, 246, 6),
+    "lgbteen": (4, 880, 2560, 6),
+    "framing": (4, 2552, 7656, 6),
+    "10k_prompts": (13, 1698, 3844, 6),
+    "lesion": (6, 500, 2980, 4),
+    "kilogram": (50, 993, 7215, 4),
+    "cebab_aspects": (10, 1008, 4032, 6),
+    "cebab_stars": (10, 711, 2193, 6),
+    "wax": (8, 246, 1380, 6),
+}
+
+
+@RELEASED
+@pytest.mark.parametrize("name", SETS)
+def test_the_release(name):
+    study = nb.load(f"alttest-{name}")
+    judgments, scores = study.judgments, study.scores
+    assert SIZES[name] == (
+        judgments["annotator_id"].nunique(),
+        len(study.outputs),
+        len(judgments),
+        scores["evaluator"].nunique(),
+    )
+    assert judgments["annotator_id"].str.fullmatch(r"w\d{3}").all()
+    assert scores.groupby("evaluator")["output_id"].nunique().eq(len(study.outputs)).all()
+    # Whatever is annotated, a code and its label are one thing: as often equal among people.
+    given = json.loads(cache.path(files(name)[0]).read_text(encoding="utf-8"))
+    raw = [label for own in given.values() for label in own.values()]
+    found = labels(name)
+    if isinstance(found[0], str):
+        assert [found[int(code)] for code in judgments["value"]] == raw
+    else:
+        assert judgments["value"].tolist() == raw
