@@ -16,11 +16,15 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from nlgbench.analysis.correlation.coefficients import (
+    CROSSED,
     Floats,
     accuracy_at,
+    accuracy_without,
     best_epsilon,
     calibrated_accuracies,
     coefficients,
+    coefficients_without,
+    crossed_coefficients,
     divide,
     equalized,
     pair_confidences,
@@ -653,22 +657,49 @@ def statistics_at(
                 ]
             )
         return found
-    items = np.unique(sample.item)
-    found = {name: np.empty((len(sample.x), len(of_clusters))) for name in statistics}
-    cluster = clusters_of_items(sample)
-    whole = (of_systems == 1).all()
-    if whole:
+    times = of_clusters[:, clusters_of_items(sample)].T  # (items, r)
+    if (of_systems == 1).all():
         by_item = item_values(sample, statistics, epsilons, None)
-    for at in range(1 if whole else len(of_systems)):
-        rows = slice(None) if whole else slice(at, at + 1)
-        if not whole:
-            by_item = item_values(sample, statistics, epsilons, of_systems[at])
-        weights = of_clusters[rows][:, cluster].reshape(-1, len(items))
-        for name, values in by_item.items():
+        return {
+            name: divide(np.nan_to_num(values) @ times, np.isfinite(values) @ times)
+            for name, values in by_item.items()
+        }
+    x, y = item_grids(sample)
+    shape = len(x), len(of_systems)
+    sums = {name: (np.zeros(shape), np.zeros(shape)) for name in statistics}
+    for rows, part in crossed_coefficients(
+        x, y, of_systems, statistics=[name for name in statistics if name in CROSSED]
+    ):
+        for name, values in part.items():
             there = np.isfinite(values)
-            total = there @ weights.T
-            above = np.where(there, values, 0) @ weights.T
-            found[name][:, rows] = divide(above, total)
+            np.copyto(values, 0, where=~there)
+            for total, each in zip(sums[name], (values, there), strict=True):
+                total += np.einsum("mir,ir->mr", each, times[rows])
+    if slow := [name for name in statistics if name not in CROSSED]:
+        for at, counts in enumerate(of_systems):
+            for name, values in item_values(sample, slow, epsilons, counts).items():
+                sums[name][0][:, at] = np.nan_to_num(values) @ times[:, at]
+                sums[name][1][:, at] = np.isfinite(values) @ times[:, at]
+    return {name: divide(*both) for name, both in sums.items()}
+
+
+def statistics_without(
+    sample: Sample,
+    statistics: Sequence[str],
+    epsilons: dict[str, Floats],
+    group: NDArray[np.int64],
+) -> dict[str, Floats]:
+    """Compute statistics (m, groups) of the outputs without each group of outputs."""
+    plain = [name for name in statistics if name in _OF_ARRAYS]
+    found = coefficients_without(sample.x, sample.y, group, statistics=plain)
+    if "tie_calibrated" in statistics:
+        limits = epsilons["tie_calibrated"].tolist()
+        found["tie_calibrated"] = np.stack(
+            [
+                accuracy_without(x, sample.y, group, epsilon=epsilon)
+                for x, epsilon in zip(sample.x, limits, strict=True)
+            ]
+        )
     return found
 
 
@@ -879,15 +910,22 @@ def of_outputs(
         if resample not in (unit, "both"):
             continue
         if unit == "items":
-            counts, strata = _without_groups(sample, rng)
-            of_each = counts, np.ones((len(counts), sample.n_systems))
+            numbers, n_all = sample.cluster, sample.n_clusters
+            there, group, strata = _groups_of_clusters(sample, rng)
         else:
+            numbers, n_all = sample.system, sample.n_systems
             there = np.unique(sample.system)
-            counts = np.ones((len(there), sample.n_systems))
-            counts[np.arange(len(there)), there] = 0
-            strata = np.zeros(len(there), dtype=np.int64)
-            of_each = np.ones((len(there), sample.n_clusters)), counts
-        deleted.append((statistics_at(sample, granularity, computed, epsilons, *of_each), strata))
+            group, strata = np.arange(len(there)), np.zeros(len(there), dtype=np.int64)
+        if granularity == "output":
+            of_each = group[np.searchsorted(there, numbers)]
+            without = statistics_without(sample, computed, epsilons, of_each)
+        else:
+            counts = np.ones((len(strata), n_all))
+            counts[group, there] = 0
+            others = np.ones((len(strata), sample.n_clusters + sample.n_systems - n_all))
+            each = (counts, others) if unit == "items" else (others, counts)
+            without = statistics_at(sample, granularity, computed, epsilons, *each)
+        deleted.append((without, strata))
     studentized: dict[str, OverSystems] = {}
     # Resamples of fewer systems are too much alike.
     if granularity == "output" and resample != "items" and len(np.unique(sample.system)) > 4:
@@ -911,8 +949,13 @@ def of_outputs(
     )
 
 
-def _without_groups(sample: Sample, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:
-    """Delete clusters one by one, or in random groups where there are more than a thousand."""
+def _groups_of_clusters(
+    sample: Sample, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Group clusters to be deleted: one by one, or random ones where there are over a thousand.
+
+    Gives the clusters there are, the group of each, and each group's stratum.
+    """
     there = np.unique(sample.cluster)
     pairs = np.unique(np.stack([sample.cluster, sample.system]), axis=1)
     apart = pairs.shape[1] == len(there)
@@ -922,10 +965,7 @@ def _without_groups(sample: Sample, rng: np.random.Generator) -> tuple[Floats, N
         # Shuffled within strata, then dealt out in turn, so that groups are of one stratum.
         order = np.lexsort((rng.random(len(there)), stratum))
         group[order] = np.arange(len(there)) * _MOST_GROUPS // len(there)
-    n = group.max() + 1
-    counts = np.ones((n, sample.n_clusters))
-    counts[group, there] = 0
-    return counts, pd.Series(stratum).groupby(group).first().to_numpy()
+    return there, group, pd.Series(stratum).groupby(group).first().to_numpy()
 
 
 def _permutation_tests(
