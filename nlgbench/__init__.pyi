@@ -12,6 +12,8 @@ from nlgbench.worlds.simulated import open_study as open_study
 from nlgbench.worlds.simulated import simulate as simulate
 
 # Generators judged
+from nlgbench.analysis.people import SystemComparison as SystemComparison
+from nlgbench.analysis.people import compare_systems as compare_systems
 from nlgbench.analysis.huse.diagnosis import boundary as boundary
 from nlgbench.analysis.huse.diagnosis import failures as failures
 from nlgbench.analysis.huse.diagnosis import multiverse as multiverse

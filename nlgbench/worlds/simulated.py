@@ -12,13 +12,14 @@ from nlgbench.checks import checked
 from nlgbench.datasets.public import load
 from nlgbench.names import known
 from nlgbench.study import Study, read_study, straight_from
-from nlgbench.worlds import colors, crowd, gaussian, reviews
+from nlgbench.worlds import colors, crowd, gaussian, judgments, reviews
 
 _WORLDS: dict[str, Callable[..., Study]] = {
     "reviews": reviews.review_world,
     "crowd": crowd.review_crowd,
     "colors": colors.color_world,
     "gaussian": gaussian.gaussian_world,
+    "judgments": judgments.judgment_world,
 }
 
 #: Public study -> the world that is laid out as it is.
@@ -37,11 +38,12 @@ def simulate(
 
     Parameters
     ----------
-    name : {"reviews", "crowd", "colors", "gaussian"}
+    name : {"reviews", "crowd", "colors", "gaussian", "judgments"}
         ``reviews``: short product reviews whose every probability is known, rated by annotators.
         ``crowd``: such reviews taken for real or fake, laid out as Judge the Judges.
         ``colors``: captions of colors, their listeners, and rounds to learn from.
         ``gaussian``: two Gaussian classes, whose HUSE is known in closed form.
+        ``judgments``: judgments of systems by annotators who differ in severity and in taste.
     seed : int or Generator
         Where the random numbers come from.
     n_truth : int
@@ -54,14 +56,16 @@ def simulate(
         HIT, 20). ``colors``: n_contexts (120), n_listeners (3), lapse (how often a listener picks
         blindly, .1), n_rounds (rounds of ``train``, ``dev``, ``test`` to learn from). ``gaussian``:
         systems (name -> shifts of quality and likelihood), n_outputs (100), n_annotators (20),
-        shared_by_item (0).
+        shared_by_item (0). ``judgments``: means (of the systems), n_items (100), n_annotators (20),
+        n_votes (of an output, 3), design ("crossed", "scattered", "distinct"), scale
+        ("continuous", "ordinal"), missing (share of judgments, 0).
 
     Returns
     -------
     Study
         Of source ``simulated``. ``truth["systems"]`` has a row per system (reviews, crowd,
-        gaussian), ``truth["states"]`` one per output and state (colors), whose rounds are
-        ``related``.
+        gaussian, judgments), ``truth["states"]`` one per output and state (colors), whose rounds
+        are ``related``.
 
     Raises
     ------

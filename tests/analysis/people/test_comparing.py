@@ -1,0 +1,383 @@
+"""Which system is better: against other people's least squares, closed forms, and known worlds."""
+
+import html
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+from scipy import stats
+
+import nlgbench as nb
+from nlgbench.analysis.people import additive, comparing
+from nlgbench.study import Study
+
+DESIGNS = {
+    "crossed": {"design": "crossed", "n_items": 12, "n_annotators": 11},
+    "scattered": {"design": "scattered", "n_items": 20, "n_annotators": 14},
+    "distinct": {"design": "distinct", "n_items": 15, "n_votes": 2},
+    "many annotators": {"design": "scattered", "n_items": 12, "n_annotators": 30},
+    "missing": {"design": "scattered", "n_items": 30, "n_annotators": 12, "missing": 0.2},
+}
+
+
+def made(rows, **settings):
+    """Make a study of (system, item, annotator, value)."""
+    table = pd.DataFrame(rows, columns=["system", "item_id", "annotator_id", "value"])
+    table["output_id"] = table["system"] + "/" + table["item_id"]
+    outputs = table.drop_duplicates("output_id")[["output_id", "item_id", "system"]]
+    return Study(outputs, table[["output_id", "annotator_id", "value"]], settings=settings or None)
+
+
+def rows_of(study):
+    return comparing.judged_systems(study, "quality", False)
+
+
+@pytest.fixture(scope="module", params=DESIGNS)
+def study(request):
+    return nb.simulate("judgments", seed=3, **DESIGNS[request.param])
+
+
+def test_adjusted_means_are_those_of_statsmodels(study):
+    """As if each system had been judged in every judgment's place."""
+    frame = rows_of(study)
+    own = frame.groupby("annotator_id")["item_id"].nunique().max() == 1
+    # Annotators of one item each leave its effect nothing to say.
+    items = "" if own else " + C(item_id)"
+    model = smf.ols(f"value ~ C(system) + C(annotator_id){items}", frame).fit()
+    found = nb.compare_systems(study, n_resamples=10).systems.set_index("system")["estimate"]
+    for name in found.index:
+        expected = model.predict(frame.assign(system=name)).mean()
+        assert found[name] == pytest.approx(expected, abs=1e-9)
+
+
+def brute_force(study, cluster):
+    """Refit without each cluster by statsmodels, and give each system's level."""
+    frame = rows_of(study)
+    names = list(dict.fromkeys(frame["system"]))
+    levels = []
+    for one in np.unique(cluster):
+        part = frame[cluster != one]
+        y = part["value"].to_numpy()
+        dummies = [pd.get_dummies(part[name]) for name in ("system", "item_id", "annotator_id")]
+        x = np.hstack([table.to_numpy(float) for table in dummies])
+        beta = np.linalg.pinv(x) @ y
+        effect = pd.Series(beta[: len(names)], dummies[0].columns)
+        rest = (y - effect[part["system"]].to_numpy()).mean()
+        levels.append([rest + effect[name] for name in names])
+    return np.array(levels)
+
+
+def test_the_jackknife_is_that_of_refits(study):
+    judged = comparing._fitted(study, "quality", False)
+    for cluster in (judged.item, judged.annotator):
+        found = additive.without_clusters(judged.data, cluster)[0]
+        np.testing.assert_allclose(found, brute_force(study, cluster), atol=1e-9, rtol=0)
+    cells = additive.without_cells(judged.data, judged.whole, judged.cell)
+    np.testing.assert_allclose(cells, brute_force(study, judged.cell), atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize("design", [name for name in DESIGNS if name != "distinct"])
+def test_severities_without_an_item_are_those_of_refits(design):
+    study = nb.simulate("judgments", seed=3, **DESIGNS[design])
+    judged = comparing._fitted(study, "quality", False)
+    without = additive.without_clusters(judged.data, judged.item)[2 if judged.by_annotator else 1]
+    frame = rows_of(study)
+    for one in (0, 5):
+        part = frame[judged.item != one]
+        model = smf.ols("value ~ C(annotator_id) + C(system) + C(item_id)", part).fit()
+        effects = [model.params.get(f"C(annotator_id)[T.{name}]", 0) for name in judged.people]
+        there = np.isin(judged.people, part["annotator_id"])
+        found = without[one][there]
+        expected = np.array(effects)[there]
+        np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), atol=1e-9)
+
+
+def test_a_crossed_design_has_a_closed_form():
+    """V_I and V_A are variances of mean differences of items and of annotators, V_IA of cells."""
+    study = nb.simulate("judgments", n_items=30, n_annotators=20, means=[0.5, 0.0], seed=1)
+    frame = rows_of(study)
+    cube = frame.pivot_table(index=["item_id", "annotator_id"], columns="system", values="value")
+    gap = (cube["s01"] - cube["s02"]).unstack()
+    variance = gap.mean(axis=1).var() / 30 + gap.mean(axis=0).var() / 20
+    variance -= gap.stack().var() / 600
+    pair = nb.compare_systems(study, n_resamples=10).pairs.iloc[0]
+    assert pair["difference"] == pytest.approx(gap.to_numpy().mean())
+    assert pair["se"] == pytest.approx(np.sqrt(variance))
+    half = stats.t.ppf(0.975, 19) * np.sqrt(variance)
+    assert pair["ci_high"] - pair["difference"] == pytest.approx(half)
+    assert pair["p"] == pytest.approx(2 * stats.t.sf(pair["difference"] / pair["se"], 19))
+
+
+def test_one_annotator_leaves_the_paired_t_test_over_items():
+    rng = np.random.default_rng(0)
+    values = rng.normal([[0.5], [0]], size=(2, 25))
+    rows = [(f"s{s}", f"i{i:02d}", "w", values[s, i]) for s in range(2) for i in range(25)]
+    found = nb.compare_systems(made(rows), n_resamples=10)
+    expected = stats.ttest_rel(*values)
+    assert found.pairs["p"][0] == pytest.approx(expected.pvalue)
+    low, high = expected.confidence_interval()
+    assert found.pairs.loc[0, ["ci_low", "ci_high"]].tolist() == pytest.approx([low, high])
+    assert found.pairs["reason"][0].startswith("one annotator: intervals are for other items and")
+
+
+def test_an_item_of_each_system_is_a_sample_and_no_effect():
+    """Items of one system each: Welch's variance, up to the jackknife's n / (n - 1)."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(2, 20))
+    rows = [(f"s{s}", f"s{s}-i{i}", "w", values[s, i]) for s in range(2) for i in range(20)]
+    found = nb.compare_systems(made(rows), n_resamples=10)
+    level = np.sort(values.mean(axis=1))[::-1]
+    off = [(np.delete(v, i).mean() - v.mean()) for v in values for i in range(20)]
+    assert found.pairs["difference"][0] == pytest.approx(level[0] - level[1])
+    assert found.pairs["se"][0] == pytest.approx(np.sqrt(39 / 40 * np.square(off).sum()))
+    assert "each item is of one system" in str(found)
+    assert found.systems["n_missing"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("test", ["t", "permutation"])
+def test_few_annotators_have_no_interval_for_others_and_the_reason_says_so(test):
+    study = nb.simulate("judgments", n_annotators=5, n_items=40, seed=0)
+    found = nb.compare_systems(study, test=test, margin=0.5, n_resamples=500)
+    unknown = ["ci_low", "p", "p_adjusted", "p_equivalent", "superiority_low"]
+    said = found.systems["reason"].unique().tolist()
+    if test == "t":
+        assert found.pairs[unknown].isna().all().all() and (found.pairs["verdict"] == "").all()
+        assert found.systems[["ci_low", "rank_low", "cluster"]].isna().all().all()
+        assert said == [
+            "5.0 effective annotators: fewer than 10 do not speak for others; "
+            "test='permutation' speaks of these alone"
+        ]
+        assert found.pairs["se"].notna().all() and found.systems["rank"].is_monotonic_increasing
+    else:
+        assert found.pairs[unknown].notna().all().all() and said == [""]
+        assert "these annotators only" in str(found)
+
+
+def test_sign_flips_are_scipys():
+    rng = np.random.default_rng(0)
+    values = rng.normal([[0.7], [0]], size=(2, 10))
+    rows = [(f"s{s}", f"i{i}", "w", values[s, i]) for s in range(2) for i in range(10)]
+    found = nb.compare_systems(made(rows), test="permutation").pairs
+    one = stats.permutation_test(
+        (values[0] - values[1],), np.mean, permutation_type="samples", n_resamples=np.inf
+    )
+    assert found["p"][0] == pytest.approx(one.pvalue)
+
+
+def test_rank_ranges_rest_on_the_studentized_range_where_systems_are_alike():
+    """Tukey: the greatest t over all pairs of independent, equally spread means."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(4, 400))
+    rows = [(f"s{s}", f"i{i}", "w", values[s, i]) for s in range(4) for i in range(400)]
+    study = made(rows)
+    judged = comparing._fitted(study, "quality", False)
+    alike = comparing._Spread(np.eye(4), None, np.zeros((4, 4)), 12.0, 400, 1, "", "")
+    pairs = comparing._pairs(judged, alike, 0.95)
+    ranks, critical = comparing._rank_ranges(
+        judged.whole.level, alike, pairs, 0.95, 200_000, np.random.default_rng(0)
+    )
+    assert critical == pytest.approx(stats.studentized_range.ppf(0.95, 4, 12) / 2**0.5, rel=0.01)
+    assert ranks["rank_low"].tolist() == [1] * 4 and ranks["rank_high"].tolist() == [4] * 4
+
+
+def test_systems_far_apart_have_one_rank_and_a_cluster_each():
+    study = nb.simulate("judgments", means=[4, 0, 2], n_annotators=12, n_items=30, seed=0)
+    table = nb.compare_systems(study, n_resamples=500).systems
+    assert table["system"].tolist() == ["s01", "s03", "s02"]
+    for name in ("rank", "rank_low", "rank_high", "cluster", "rank_superiority"):
+        assert table[name].tolist() == [1, 2, 3]
+    assert not table["rank_changes"].any()
+
+
+def test_clusters_part_where_all_before_beat_all_after():
+    better = np.zeros((4, 4), dtype=bool)
+    better[0, 2] = better[0, 3] = better[1, 3] = better[2, 3] = True
+    order = np.arange(4)
+    assert comparing.clusters_of(order, better).tolist() == [1, 1, 1, 2]
+    better[1, 2] = True
+    assert comparing.clusters_of(order, better).tolist() == [1, 1, 2, 3]
+
+
+def test_superiority_counts_pairs_of_judgments_on_an_item():
+    rows = [
+        *(("a", "1", "w1", 3), ("a", "1", "w2", 1), ("b", "1", "w1", 2), ("b", "1", "w2", 1)),
+        *(("a", "2", "w1", 5), ("b", "2", "w2", 4), ("a", "3", "w1", 1), ("b", "3", "w2", 1)),
+        ("a", "4", "w2", 9),
+    ]
+    pairs = nb.compare_systems(made(rows), n_resamples=10).pairs
+    # Item 1: 3 beats both, 1 loses to 2 and ties with 1; item 2: won; item 3: tied.
+    expected = np.mean([(1 + 1 + 0 + 0.5) / 4, 1, 0.5])
+    assert pairs.set_index("system").loc["a", "superiority"] == pytest.approx(expected)
+    assert pairs["superiority"].sum() == pytest.approx(1)
+
+
+def test_superiority_is_mann_whitneys_where_items_are_of_one_system():
+    rng = np.random.default_rng(0)
+    values = rng.integers(1, 6, size=(2, 30)) * 1.0
+    rows = [(f"s{s}", f"s{s}-i{i}", "w", values[s, i]) for s in range(2) for i in range(30)]
+    pairs = nb.compare_systems(made(rows), n_resamples=10).pairs.set_index("system")
+    u = stats.mannwhitneyu(*values).statistic
+    assert pairs.loc["s0", "superiority"] == pytest.approx(u / 900)
+
+
+def test_a_margin_shows_equivalence_and_nothing_else_does():
+    study = nb.simulate("judgments", means=[0.0, 0.0], n_items=200, n_annotators=40, seed=5)
+    pairs = nb.compare_systems(study, n_resamples=10).pairs
+    assert pairs["verdict"].tolist() == ["undecided"] * 2 and pairs["p_equivalent"].isna().all()
+    wide = nb.compare_systems(study, margin=1.0, n_resamples=10).pairs
+    assert wide["verdict"].tolist() == ["equivalent"] * 2
+    first = wide.iloc[0]
+    # Two one-sided tests at .05 are the 90% interval within the margin.
+    ninety = nb.compare_systems(study, confidence=0.9, n_resamples=10).pairs.iloc[0]
+    edge = max(abs(ninety["ci_low"]), abs(ninety["ci_high"]))
+    at_edge = nb.compare_systems(study, margin=float(edge), n_resamples=10).pairs
+    assert at_edge["p_equivalent"].iloc[0] == pytest.approx(0.05)
+    assert first["p_equivalent"] < 0.05 and first["p_not_inferior"] < 0.05
+
+
+def test_not_inferior_is_said_from_one_side():
+    study = nb.simulate("judgments", means=[0.4, 0.0], n_items=100, n_annotators=30, seed=5)
+    base = nb.compare_systems(study, n_resamples=10).pairs
+    margin = float(abs(base["ci_low"].iloc[0])) + 0.01
+    pairs = nb.compare_systems(study, margin=margin, n_resamples=10).pairs
+    assert pairs["p_not_inferior"].iloc[0] < pairs["p_not_inferior"].iloc[1]
+    assert pairs["p"].tolist() == base["p"].tolist()
+
+
+def test_disconnected_systems_are_refused_with_who_is_where():
+    rows = [
+        (system, f"i{i}", f"{system}-{who}", i + who)
+        for system in ("a", "b", "c")
+        for i in range(4)
+        for who in range(5)
+    ]
+    rows += [("b", "i0", "c-0", 1.0), ("c", "i0", "b-0", 2.0)]
+    with pytest.raises(ValueError, match="systems cannot be compared") as caught:
+        nb.compare_systems(made(rows))
+    said = str(caught.value)
+    assert "a (judged by a-0, a-1, a-2 and 2 more, on 4 items)" in said
+    assert "b, c (judged by b-0, b-1, b-2 and 7 more, on 4 items)" in said
+    assert "study.only(systems=[...])" in said
+    assert nb.compare_systems(made(rows).only(systems=["b", "c"]), n_resamples=10).pairs.shape[0]
+
+
+def test_a_cluster_that_holds_the_design_together_is_named():
+    rows = [("a", f"i{i}", f"w{i}", float(i % 3)) for i in range(12)]
+    rows += [("b", f"i{i}", f"v{i}", float(i % 4)) for i in range(12)]
+    rows += [("b", "i0", "w0", 2.0)]
+    found = nb.compare_systems(made(rows), n_resamples=10)
+    assert found.pairs["ci_low"].isna().all()
+    assert "without item 'i0' some systems cannot be compared" in found.systems["reason"][0]
+
+
+def test_lower_is_better_turns_signs_and_says_so():
+    study = nb.simulate("judgments", n_items=20, seed=1)
+    turned = study.replace(settings={"lower_is_better": ["quality"]})
+    one = nb.compare_systems(study, n_resamples=10)
+    other = nb.compare_systems(turned, n_resamples=10)
+    left = one.systems.set_index("system")["estimate"]
+    np.testing.assert_allclose(other.systems.set_index("system")["estimate"].loc[left.index], -left)
+    assert other.systems["system"].iloc[0] == one.systems["system"].iloc[-1]
+    assert "signs are turned: a lower quality is better" in str(other)
+
+
+def test_human_outputs_are_systems_only_where_asked():
+    study = nb.simulate("judgments", n_items=20, seed=1)
+    outputs = study.outputs.assign(is_human=study.outputs["system"] == "s01")
+    study = study.replace(outputs=outputs)
+    found = nb.compare_systems(study, n_resamples=10)
+    assert "s01" not in set(found.systems["system"])
+    assert "400 judgments of human outputs" in str(found)
+    both = nb.compare_systems(study, include_human=True, n_resamples=10)
+    assert len(both.systems) == 5
+    with pytest.raises(ValueError, match=r"of 1 systems: .*include_human=True adds"):
+        nb.compare_systems(study.only(systems=["s02"]))
+
+
+def test_means_beside_the_estimate():
+    rows = [("a", "1", "w1", 1), ("a", "1", "w2", 5), ("a", "2", "w1", 3), ("b", "1", "w1", 2)]
+    rows += [("b", "2", "w2", 4), ("b", "2", "w3", 4)]
+    table = nb.compare_systems(made(rows), n_resamples=10).systems.set_index("system")
+    assert table["raw"].to_dict() == {"a": 3.0, "b": 3.0}
+    w1, w2, w3 = 2.0, 4.5, 4.0
+    grand = np.mean([1, 5, 3, 2, 4, 4])
+    centered = np.mean([np.mean([1 - w1, 5 - w2]), 3 - w1]) + grand
+    assert table.loc["a", "centered"] == pytest.approx(centered)
+    z = np.mean([(2 - w1) / 1, (4 - w2) / np.std([5, 4], ddof=1)])
+    assert table.loc["b", "z"] == pytest.approx(z), "who gave one value has no z"
+    assert table.loc["b", "median"] == 3.0 and w3 == 4.0
+    assert "1 judgments of annotators who gave one value, from z" in str(
+        nb.compare_systems(made(rows), n_resamples=10)
+    )
+
+
+def test_missing_outputs_have_a_worst_and_a_best_case():
+    study = nb.simulate("judgments", n_items=20, scale="ordinal", seed=1)
+    lost = study.judgments["output_id"].isin(["i0001-s02", "i0002-s02"])
+    part = study.replace(judgments=study.judgments[~lost])
+    found = nb.compare_systems(part, n_resamples=10)
+    table = found.systems.set_index("system")
+    assert table["n_missing"].to_dict() == {"s01": 0, "s02": 2, "s03": 0, "s04": 0, "s05": 0}
+    one = table.loc["s02"]
+    assert one["lowest"] == pytest.approx((18 * one["estimate"] + 2 * 1) / 20)
+    assert one["highest"] == pytest.approx((18 * one["estimate"] + 2 * 5) / 20)
+    assert table.loc["s01", "lowest"] == table.loc["s01", "estimate"]
+    assert "2 outputs; lowest and highest by the observed range, 1 to 5" in str(found)
+
+
+def test_who_judges_alike_is_severe_by_what_they_take_off():
+    rng = np.random.default_rng(0)
+    taken = {"mild": 0.0, "fair": 1.0, "hard": 2.0}
+    rows = [
+        (system, f"i{i}", who, level + i % 5 - off + rng.normal(0, 0.01))
+        for system, level in (("a", 1.0), ("b", 0.0))
+        for i in range(20)
+        for who, off in taken.items()
+    ]
+    table = nb.compare_systems(made(rows), n_resamples=10).annotators
+    assert table["annotator_id"].tolist() == ["hard", "fair", "mild"]
+    np.testing.assert_allclose(table["severity"], [1, 0, -1], atol=0.01)
+    assert ((table["ci_low"] < table["severity"]) & (table["severity"] < table["ci_high"])).all()
+    apart = nb.simulate("judgments", design="distinct", n_items=12, seed=0)
+    table = nb.compare_systems(apart, n_resamples=10).annotators
+    assert table["severity"].isna().all() and "share no item" in table["reason"][0]
+
+
+def test_order_of_rows_changes_nothing(study):
+    mixed = study.judgments.sample(frac=1, random_state=0)
+    one = nb.compare_systems(study, n_resamples=10)
+    other = nb.compare_systems(study.replace(judgments=mixed), n_resamples=10)
+    columns = ["estimate", "se", "raw", "z", "superiority"]
+    left, right = (t.systems.set_index("system")[columns].sort_index() for t in (one, other))
+    pd.testing.assert_frame_equal(left, right)
+
+
+def test_judgments_without_spread_have_no_interval():
+    rows = [(s, f"i{i}", f"w{a}", 1.0) for s in "ab" for i in range(12) for a in range(12)]
+    found = nb.compare_systems(made(rows), n_resamples=10)
+    assert found.pairs[["se", "ci_low", "p", "superiority_low"]].isna().all().all()
+    assert found.pairs["reason"].str.startswith("every cluster gives the same").all()
+    assert found.systems["rank"].tolist() == [1, 1] and found.systems["rank_low"].isna().all()
+
+
+def test_a_judgment_given_twice_counts_twice():
+    study = nb.simulate("judgments", n_items=15, seed=0)
+    again = pd.concat([study.judgments, study.judgments.head(3).assign(group_id="later")])
+    assert nb.compare_systems(study.replace(judgments=again), n_resamples=10).systems[
+        "n_judgments"
+    ].sum() == len(again)
+
+
+def test_it_is_shown_with_names_escaped():
+    study = nb.simulate("judgments", n_items=15, seed=0)
+    named = study.replace(settings={"labels": {"s01": "<b>x</b>"}})
+    shown = nb.compare_systems(named, n_resamples=10)._repr_html_()
+    assert html.escape("<b>x</b>") in shown and "<b>x</b>" not in shown
+    assert "<dt>estimand</dt>" in shown
+
+
+@pytest.mark.parametrize("margin", [0.0, -1.0])
+def test_a_margin_is_above_zero(margin):
+    with pytest.raises(ValueError, match="margin must be above 0"):
+        nb.compare_systems(nb.simulate("judgments", n_items=5), margin=margin)
