@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from nlgbench.inference import Floats
 
@@ -87,7 +86,7 @@ def parts(data: Judgments) -> Ints:
 def components(data: Judgments) -> int:
     """Count the parts of items and annotators that share no judgment."""
     k = data.n_systems
-    return int(connected_components(np.abs(_normal(data)[0][k:, k:]) > _TINY)[0])
+    return int(_components(_normal(data)[0][k:, k:]).max()) + 1
 
 
 def without_clusters(data: Judgments, cluster: Ints) -> tuple[Floats, Floats, Floats]:
@@ -219,8 +218,23 @@ def _normal(data: Judgments) -> tuple[Floats, Floats]:
 
 def _same_component(laplacian: Floats) -> Floats:
     """Say which narrow levels are connected: what fixes each component's mean effect at 0."""
-    label = connected_components(np.abs(laplacian) > _TINY, directed=False)[1]
+    label = _components(laplacian)
     return (label[:, None] == label).astype(np.float64)
+
+
+def _components(laplacian: Floats) -> Ints:
+    """Number the components; SciPy's search takes longer to check its input than this does."""
+    linked = np.abs(laplacian) > _TINY
+    np.fill_diagonal(linked, True)
+    alone = linked.sum(axis=1) == 1
+    label = np.where(alone, np.cumsum(alone) - 1, -1)
+    while (label < 0).any():
+        reached = linked[np.argmax(label < 0)]
+        before = 0
+        while before < (before := int(reached.sum())):
+            reached = linked[reached].any(axis=0)
+        label[reached] = label.max() + 1
+    return label
 
 
 def _reduced(normal: Floats, right: Floats, k: int) -> tuple[Floats, Floats, Floats]:
