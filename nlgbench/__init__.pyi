@@ -58,6 +58,10 @@ from nlgbench.analysis.ratings.rating import order_stability as order_stability
 from nlgbench.analysis.ratings.rating import rate as rate
 from nlgbench.analysis.ratings.rating import tournament as tournament
 
+# One's own claims
+from nlgbench.runner.own_claims import check_claims as check_claims
+from nlgbench.runner.own_claims import read_claims as read_claims
+
 # Plots
 from nlgbench.plots.atlas import plot_atlas as plot_atlas
 from nlgbench.plots.bars import plot_accuracy as plot_accuracy

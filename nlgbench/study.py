@@ -551,7 +551,7 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     if not place.is_dir():
         there = [other.name for other in place.parent.iterdir()] if place.parent.is_dir() else []
         raise FileNotFoundError(f"no folder {place}.{did_you_mean(place.name, there)}")
-    stray = [one.stem for one in place.glob("*.csv") if one.stem not in TABLES]
+    stray = [one.stem for one in place.glob("*.csv") if one.stem not in (*TABLES, "claims")]
     if not (place / "outputs.csv").is_file():
         raise FileNotFoundError(
             f"{place} has no outputs.csv, the one table that a study needs (output_id, item_id, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 
 import numpy as np
@@ -19,7 +20,11 @@ def is_release(study: Study) -> bool:
 
 def own_place(study: Study, world: str) -> str:
     """Say how ids of a study's own results begin: a simulated world's, or one's own study's."""
-    return f"simulated/{world}" if study.source == "simulated" else f"study/{study.name}"
+    if study.source == "simulated":
+        return f"simulated/{world}"
+    # A folder may be called as it likes, "My pilot" too.
+    name = re.sub(r"[^a-z0-9._-]+", "_", study.name.lower()).strip("_")
+    return f"study/{name or 'study'}"
 
 
 def slugs_of(names: pd.Series) -> pd.Series:

@@ -49,6 +49,7 @@ KINDS = (
     "stars",
     "identities",
     "not recomputable",
+    "one's own claims",
     "our own results",
 )
 
@@ -66,7 +67,8 @@ def kinds(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.Series:
     found = found.mask(printed & computed, "coefficients from print")
     found = found.mask(printed & unit.str.contains("printed with a star"), "stars")
     found = found.mask(ledger["verdict"] == "not recomputable", "not recomputable")
-    return found.mask(ledger["claim_id"].map(is_own).astype(bool), "our own results")
+    own = ledger["claim_id"].map(is_own).astype(bool)
+    return found.mask(own, "our own results").mask(own & (ledger["verdict"] != "new"), KINDS[-2])
 
 
 def summary(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:

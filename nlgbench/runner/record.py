@@ -54,6 +54,7 @@ class Record:
         self.output_dir = output_dir
         self._claims = load_claims()
         self._rows: list[dict[str, object]] = []
+        self._own: list[pd.DataFrame] = []
         self._skipped: dict[str, str] = {}
         self._made: list[dict[str, str]] = []
 
@@ -123,8 +124,15 @@ class Record:
         claim can be recorded once under each), ``reason`` (why it differs, or has no interval),
         ``source`` (that of the run where it is empty or missing; ``published`` for what follows
         from printed numbers alone) and ``comparable`` (False where a parameter is not the paper's:
-        the verdict is then ``new``).
+        the verdict is then ``new``). Or rows that have their verdicts, as `nlgbench.check_claims`
+        gives them for claims of one's own.
         """
+        if "verdict" in answers.columns:
+            given = schema.check(answers, "ledger")
+            if not given["claim_id"].map(claims.is_own).all():
+                raise ValueError("a paper's claims get their verdicts here: leave verdict out.")
+            self._own.append(given)
+            return
         if missing := sorted({"claim_id", "value"} - set(answers.columns)):
             raise ValueError(
                 f"answers have no column {missing[0]!r}; they have "
@@ -181,6 +189,8 @@ class Record:
         names = ("claim_id", "variant", "recomputed", "ci_low", "ci_high", "reason", "source")
         records = pd.DataFrame(self._rows, columns=[*names, "comparable"])
         ledger = claims.ledger(owned, records, source=self.source, skipped=self._skipped)
+        if self._own:
+            ledger = schema.check(pd.concat([ledger, *self._own]), "ledger", source="the ledger")
         if self.output_dir is not None:
             schema.write(ledger, "ledger", self.output_dir / "ledger.csv")
             left: dict[str, Any] = {"notebook": self.notebook, "made": self._made}

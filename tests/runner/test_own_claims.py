@@ -1,0 +1,244 @@
+"""One's own claims: read at the door, answered from result tables, shown in the ledger."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nlgbench as nb
+from nlgbench.datasets.published import load_claims
+from nlgbench.papers.claim_rows import own_place
+from nlgbench.runner import claims as ledgers
+from nlgbench.runner import record
+
+OUTPUTS = pd.DataFrame({"output_id": ["1"], "item_id": ["1"], "system": ["a"]})
+STUDY = nb.Study(OUTPUTS, name="pilot")
+CORRELATE = pd.DataFrame(
+    {
+        "evaluator": ["bleu", "bleu", "chrf", "flat"],
+        "granularity": ["system", "output", "system", "system"],
+        "confidence": [0.95] * 4,
+        "passed": [True, False, True, True],
+        "estimate": [0.41, 0.2, -0.3, np.nan],
+        "ci_low": [0.1, -0.1, -0.5, np.nan],
+        "ci_high": [0.6, 0.4, -0.1, np.nan],
+        "n": [5, 100, 5, 5],
+        "reason": ["", "", "", "all scores are equal"],
+    }
+)
+RESULTS = {"correlate": CORRELATE}
+RIGHT = {
+    "claim_id": "table2/bleu",
+    "published": 0.41,
+    "tolerance": 0.005,
+    "analysis": "correlate",
+    "where": "evaluator=bleu; granularity=system",
+}
+
+
+def check(**changes) -> pd.Series:
+    """Answer one claim."""
+    rows = nb.check_claims(STUDY, pd.DataFrame([RIGHT | changes]), RESULTS)
+    assert len(rows) == 1
+    return rows.iloc[0]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    value=st.floats(-1e6, 1e6),
+    tolerance=st.sampled_from([0.0, 0.0005, 0.005, 0.5]),
+    off=st.floats(1.01, 100),
+    sign=st.sampled_from([-1, 1]),
+)
+def test_a_claim_that_is_the_result_matches_and_one_beyond_the_tolerance_differs(
+    value, tolerance, off, sign
+):
+    results = {"x": pd.DataFrame({"estimate": [value]})}
+    claim = pd.DataFrame({"claim_id": ["c"], "published": [value], "tolerance": tolerance})
+    moved = value + sign * (off * tolerance + 1e-6)
+    claims = pd.concat([claim, claim.assign(claim_id="moved", published=moved)])
+    found = nb.check_claims(STUDY, claims.assign(analysis="x"), results)
+    assert found["verdict"].tolist() == ["matches", "differs"]
+    assert found["recomputed"].tolist() == [value, value]
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict", "reason"),
+    [
+        ({}, "matches", ""),
+        ({"published": 0.4149}, "matches", ""),
+        ({"published": 0.42}, "differs", ""),
+        # Rows are found by texts, numbers and truths; intervals belong to estimates alone.
+        ({"where": "evaluator=chrf; confidence=0.950", "published": -0.3}, "matches", ""),
+        ({"where": "evaluator=bleu; passed=false", "published": 0.2}, "matches", ""),
+        ({"where": "evaluator=bleu; n=100", "published": 0.2}, "matches", ""),
+        ({"where": "n=100", "column": "n", "published": 100}, "matches", ""),
+        ({"where": "evaluator=flat"}, "undecided", "all scores are equal"),
+        # Signs are decided by intervals.
+        ({"claim_id": "direction/a", "published": 1}, "same direction", ""),
+        ({"claim_id": "direction/a", "published": -1}, "differs", ""),
+        (
+            {"claim_id": "direction/a", "published": 1, "where": "granularity=output"},
+            "undecided",
+            "",
+        ),
+        # What is not there is not recomputable, and says why.
+        (
+            {"analysis": "corelate"},
+            "not recomputable",
+            "there is no result 'corelate' in this run; there are: correlate. Did you mean "
+            "'correlate'?",
+        ),
+        (
+            {"where": "evaluator=bleuu"},
+            "not recomputable",
+            "correlate has no row where evaluator is 'bleuu'. Did you mean 'bleu'? There are: "
+            "bleu, chrf, flat.",
+        ),
+        (
+            {"where": "evaluator=chrf; n=100"},
+            "not recomputable",
+            "correlate has no row where evaluator=chrf; n=100, all at once.",
+        ),
+        (
+            {"analysis": "", "where": "", "unavailable": "Its texts were not released."},
+            "not recomputable",
+            "Its texts were not released.",
+        ),
+    ],
+)
+def test_a_claim_has_its_verdict_and_its_reason(changes, verdict, reason):
+    row = check(**changes)
+    assert (row["verdict"], row["reason"]) == (verdict, reason)
+    assert row["claim_id"] == f"study/pilot/{(RIGHT | changes)['claim_id']}"
+    assert row["source"] == "study"
+    assert np.isnan(row["recomputed"]) == bool(reason)
+
+
+def test_an_interval_stands_beside_the_estimate_alone():
+    assert check()[["ci_low", "ci_high"]].tolist() == [0.1, 0.6]
+    other = check(column="n", published=5)
+    assert other["verdict"] == "matches" and np.isnan(other["ci_low"])
+
+
+def test_a_result_may_have_its_names_in_the_index():
+    results = {"rate": pd.DataFrame({"rating": [1550.0]}, index=pd.Index(["a"], name="system"))}
+    claim = pd.DataFrame([RIGHT | {"analysis": "rate", "where": "system=a", "column": "rating"}])
+    found = nb.check_claims(STUDY, claim.assign(published=1550), results)
+    assert found["verdict"].tolist() == ["matches"]
+
+
+def test_half_a_unit_of_the_last_printed_digit_is_the_tolerance(tmp_path):
+    printed = {"0.50": 0.005, "0.5": 0.05, "12": 0.5, "-3.125": 0.0005, "2e-3": 0.0005}
+    lines = [f"c{n},{text}" for n, text in enumerate(printed)]
+    path = tmp_path / "claims.csv"
+    path.write_text("\n".join(["claim_id,published,analysis", *(f"{one},x" for one in lines)]))
+    for source in (path, tmp_path, str(tmp_path)):
+        found = nb.read_claims(source)
+        np.testing.assert_allclose(found["tolerance"], list(printed.values()), rtol=1e-12)
+        assert (found["column"] == "estimate").all()
+    pd.testing.assert_frame_equal(nb.read_claims(found), found)
+
+
+def test_a_folder_without_claims_has_none(tmp_path):
+    assert nb.read_claims(tmp_path).empty
+    for none in (tmp_path, None):
+        assert nb.check_claims(STUDY, none, RESULTS).empty
+    with pytest.raises(FileNotFoundError, match="no file"):
+        nb.read_claims(tmp_path / "claims.csv")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"claim_id": "Table 2/BLEU"}, "'Table 2/BLEU': an id has .* such as 'table_2/bleu'"),
+        ({"claim_id": ""}, "column 'claim_id', '': an id has"),
+        ({"claim_id": "../x/"}, "column 'claim_id'"),
+        ({"published": ""}, "column 'published', '': a finite number is needed"),
+        ({"published": "0,41"}, "column 'published', '0,41': a finite number"),
+        ({"published": "inf"}, "column 'published', 'inf': a finite number"),
+        ({"published": np.nan}, "column 'published', nan: a finite number"),
+        ({"tolerance": -0.1}, "column 'tolerance', -0.1: .* not negative"),
+        ({"tolerance": "half"}, "column 'tolerance', 'half': a finite number"),
+        ({"tolerance": None}, "column 'tolerance', None: a number does not say"),
+        ({"claim_id": "direction/a"}, "column 'published', 0.41: of a direction it is 1"),
+        ({"analysis": ""}, "column 'analysis', '': name the result"),
+        ({"unavailable": "No."}, "column 'analysis', 'correlate': .* not both"),
+        ({"where": "bleu"}, "column 'where', 'bleu': 'bleu' is not column=value"),
+        ({"where": "evaluator=a;"}, "column 'where', .*'' is not column=value"),
+        ({"where": "n=1; n=2"}, "'n' stands there twice"),
+        ({"where": "evaluatr=bleu"}, "no column 'evaluatr'. Did you mean 'evaluator'"),
+        ({"column": "estimat"}, "column 'column': correlate has no column 'estimat'"),
+        ({"where": "evaluator=bleu"}, "2 rows of correlate .* granularity .system, output.; "),
+        ({"column": "evaluator"}, "'evaluator' of correlate is no number: 'bleu'"),
+        ({"tolerence": 1}, "'tolerence' .* Did you mean 'tolerance'"),
+    ],
+)
+def test_a_malformed_claim_is_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        check(**changes)
+
+
+def test_all_that_is_wrong_is_said_at_once_with_rows_and_lines(tmp_path):
+    path = tmp_path / "claims.csv"
+    path.write_text(
+        'claim_id,published,analysis,quantity\na,0.5,x,"a\nline"\nb,zero,x,\na,0.5,x,\nC,0.5,,\n'
+    )
+    with pytest.raises(ValueError) as raised:
+        nb.read_claims(path)
+    told = str(raised.value).splitlines()
+    assert told[0] == f"{path}: 4 to be mended."
+    assert [line.split(",")[0] for line in told[1:]] == [
+        *("row 2 (line 4)", "row 3 (line 5)", "row 4 (line 6)", "row 4 (line 6)")
+    ]
+    with pytest.raises(ValueError, match="no column 'published'"):
+        nb.read_claims(pd.DataFrame({"claim_id": ["a"]}))
+
+
+def test_claims_go_through_the_ledger_of_a_notebook(tmp_path):
+    claims = pd.DataFrame([RIGHT, RIGHT | {"claim_id": "b", "published": 0.9}])
+    run = record.open("my-study", source="study", output_dir=str(tmp_path))
+    run.claims(nb.check_claims(STUDY, claims, RESULTS))
+    own = {"claim_id": "study/pilot/seen", "value": 0.3}
+    run.claims(pd.DataFrame([own]))
+    ledger = run.close()
+    assert dict(zip(ledger["claim_id"], ledger["verdict"], strict=True)) == {
+        "study/pilot/seen": "new",
+        "study/pilot/table2/bleu": "matches",
+        "study/pilot/b": "differs",
+    }
+    counted = ledgers.summary(ledger, load_claims()).set_index("rests on")
+    assert counted["rows"].to_dict() == {"one's own claims": 2, "our own results": 1}
+    assert counted.loc["one's own claims", ["matches", "differs"]].tolist() == [1, 1]
+
+
+def test_a_claim_is_recorded_once_and_no_papers_claim_so():
+    rows = nb.check_claims(STUDY, pd.DataFrame([RIGHT]), RESULTS)
+    run = record.open("my-study", source="study")
+    with pytest.raises(ValueError, match="a paper's claims get their verdicts here"):
+        run.claims(rows.assign(claim_id="huse/table1/a/huse"))
+    run.claims(rows)
+    run.claims(rows)
+    with pytest.raises(ValueError, match="have the same key"):
+        run.close()
+
+
+def test_a_studys_name_is_one_that_an_id_can_hold():
+    for name, place in {"My Study 2": "my_study_2", "pilot": "pilot", "研究": "study"}.items():
+        assert own_place(STUDY.replace(name=name), "world") == f"study/{place}"
+    found = nb.check_claims(STUDY.replace(name="A b"), pd.DataFrame([RIGHT]), RESULTS)
+    assert found["claim_id"].tolist() == ["study/a_b/table2/bleu"]
+
+
+def test_a_simulated_study_answers_as_simulated():
+    study = nb.simulate("gaussian", n_outputs=20, seed=0)
+    row = nb.check_claims(study, pd.DataFrame([RIGHT]), RESULTS).iloc[0]
+    assert (row["claim_id"], row["source"]) == ("simulated/gaussian/table2/bleu", "simulated")
+
+
+def test_claims_may_stand_in_a_studys_folder(tmp_path):
+    OUTPUTS.to_csv(tmp_path / "outputs.csv", index=False)
+    pd.DataFrame([RIGHT]).to_csv(tmp_path / "claims.csv", index=False)
+    study = nb.read_study(tmp_path, name="pilot")
+    assert nb.check_claims(study, tmp_path, RESULTS)["verdict"].tolist() == ["matches"]
