@@ -56,6 +56,7 @@ from nlgbench.analysis.ratings.bradley_terry import win_rates as win_rates
 from nlgbench.analysis.ratings.rating import convergence as convergence
 from nlgbench.analysis.ratings.rating import order_stability as order_stability
 from nlgbench.analysis.ratings.rating import rate as rate
+from nlgbench.analysis.ratings.rating import rating_differences as rating_differences
 from nlgbench.analysis.ratings.rating import tournament as tournament
 
 # One's own claims

@@ -12,6 +12,7 @@ from nlgbench.analysis.ratings.rating import (
     convergence,
     order_stability,
     rate,
+    rating_differences,
     tournament,
 )
 
@@ -22,6 +23,7 @@ __all__ = [
     "glicko2_update",
     "order_stability",
     "rate",
+    "rating_differences",
     "tournament",
     "win_rates",
 ]

@@ -1,15 +1,17 @@
 """Bradley-Terry with ties (Davidson), and win rates, with intervals over other outputs.
 
 One output is a in one game and b in another, so games depend on each other through either: the
-variances here are dyadic.
+variances here are dyadic. Where people choose, games of one annotator depend on each other, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import coo_array, csr_array, hstack
 from scipy.sparse.csgraph import (
@@ -24,23 +26,30 @@ from scipy.stats import norm, t
 from nlgbench.analysis.ratings.games import Floats, Ints, Of, Outcome, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
 from nlgbench.checks import checked
+from nlgbench.inference import FEWEST
 from nlgbench.names import known
 from nlgbench.study import Study
 
-Clusters = Literal["items", "outputs", "annotators", "games"]
-#: With fewer clusters than this, intervals carry a reason.
+Clusters = Literal["items", "outputs", "annotators", "games", "items and annotators"]
+Ties = Literal["davidson", "half"]
+BOTH: Clusters = "items and annotators"
+#: With fewer clusters than this, intervals carry a reason; over items and annotators there is none.
 FEW = 6
 
 
 def which_clusters(played: pd.DataFrame, clusters: Clusters | None, outcome: Outcome) -> Clusters:
     """Choose clusters where none are named, and refuse those that the games do not know."""
+    annotators, items = "annotator_id" in played, "item_a" in played or "item_id" in played
     there: dict[Clusters, bool] = {
-        "annotators": "annotator_id" in played,
-        "items": "item_a" in played or "item_id" in played,
+        BOTH: annotators and items,
+        "annotators": annotators,
+        "items": items,
         "outputs": "output_a" in played,
         "games": True,
     }
     if clusters is None:
+        if there[BOTH] and len(played["annotator_id"].unique()) == 1:
+            return "items"  # what one annotator alone would say
         return next(name for name, known_here in there.items() if known_here)
     known(clusters, list(there), "clusters")
     if not there[clusters]:
@@ -58,6 +67,8 @@ def which_clusters(played: pd.DataFrame, clusters: Clusters | None, outcome: Out
 
 def sides(played: pd.DataFrame, clusters: Clusters) -> tuple[Ints, Ints]:
     """Give numbers to the clusters of both sides of each game."""
+    if clusters == "games":
+        return np.arange(len(played)), np.arange(len(played))
     name = {"items": "item", "outputs": "output"}.get(clusters, "")
     if f"{name}_a" in played:
         both = pd.concat([played[f"{name}_a"], played[f"{name}_b"]])
@@ -68,59 +79,107 @@ def sides(played: pd.DataFrame, clusters: Clusters) -> tuple[Ints, Ints]:
 
 
 def bradley_terry(
-    played: pd.DataFrame, *, clusters: Clusters = "items", confidence: float = 0.95
+    played: pd.DataFrame,
+    *,
+    clusters: Clusters = "items",
+    ties: Ties = "davidson",
+    confidence: float = 0.95,
+    differences: bool = False,
 ) -> pd.DataFrame:
     """Fit abilities of the systems in one comparator's games by maximum likelihood.
+
+    A row per system, or, where `differences` are asked for, per two systems.
 
     Davidson (1970), doi:10.1080/01621459.1970.10481082: win, tie and loss of i against j have
     probabilities in proportion to ``p_i``, ``nu sqrt(p_i p_j)`` and ``p_j``; without ties it is
     Bradley and Terry (1952), doi:10.2307/2334029. The covariance is ``H^- M H^-``, H the
     information, M that of the scores by `covariance`; the interval takes Student's t with one
-    degree of freedom less than the system with the fewest clusters has.
+    degree of freedom less than the system with the fewest clusters has; over items and annotators
+    as `in_two_ways`, one less than a system's effective number of whichever is fewer.
     """
     systems, a, b, results = as_arrays(played)
+    if ties == "half":
+        results = results @ [[1, 0, 0], [0.5, 0, 0.5], [0, 0, 1]]
     n = len(systems)
-    number = n_games = np.bincount(np.append(a, b))
+    system = np.append(a, b)
+    left, right = np.triu_indices(n, 1) if differences else (np.arange(n), np.arange(n))
+    n_games = np.bincount(system)
+    number: Floats | Ints = n_games
     quantile = norm.ppf(0.5 + confidence / 2)
-    if clusters != "games":
-        one, other = sides(played, clusters)
-        number = n_clusters(np.append(a, b), np.append(one, other))
-        quantile = t.ppf(0.5 + confidence / 2, number.min() - 1)
-    ability, variance, tie = np.full(n, np.nan), np.full(n, np.nan), float("nan")
-    reason = np.full(n, _why_infinite(a, b, results, n), dtype=object)
+    one, other = sides(played, "items" if clusters == BOTH else clusters)
+    annotator = sides(played, "annotators")[0] if clusters == BOTH else None
+    if annotator is not None:
+        items = effective_number(system, np.append(one, other))
+        annotators = effective_number(system, np.append(annotator, annotator))
+        number, few = fewest(
+            np.minimum(items[left], items[right]), np.minimum(annotators[left], annotators[right])
+        )
+        with np.errstate(invalid="ignore"):
+            quantile = t.ppf(0.5 + confidence / 2, number - 1)
+    else:
+        if clusters != "games":
+            number = n_clusters(system, np.append(one, other))
+            quantile = t.ppf(0.5 + confidence / 2, number.min() - 1)
+        least, number = number.min(), np.minimum(number[left], number[right])
+        few = np.full(len(left), f"few {clusters}: a system has {least}" if least < FEW else "")
+    ability, variance, tie = np.full(n, np.nan), np.full(len(left), np.nan), float("nan")
+    reason = np.full(len(left), _why_infinite(a, b, results, n), dtype=object)
     if not reason[0]:
         ability, log_tie = _fit(a, b, results, n)
         tie = float(np.exp(log_tie))
         bread = _bread(a, b, ability, log_tie)
-        if clusters == "games":
-            variance = np.diag(bread)[:n]
+
+        def of_each(whole: Floats) -> Floats:
+            own = np.diag(whole)
+            return own[left] + own[right] - 2 * whole[left, right] if differences else own[left]
+
+        # Halves of games vary less than games: the model does not say by how much.
+        if clusters == "games" and ties == "davidson":
+            variance = of_each(bread)
         else:
             design = _design(a, b, n)
             scores = _slopes(design, results - _probabilities(design, ability, log_tie), log_tie)
             shares = _shares(design, ability, log_tie)
-            variance = np.diag(bread @ covariance(scores, shares, one, other) @ bread)[:n]
+
+            def of(one: Ints, other: Ints) -> Floats:
+                return of_each(bread @ covariance(scores, shares, one, other) @ bread)
+
+            if annotator is None:
+                variance = of(one, other)
+            else:
+                variance = in_two_ways(of, one, other, annotator)
+        named = clusters.replace("s and ", " or ").removesuffix("s")
         reason = np.select(
-            [np.isnan(variance), variance <= 0, np.full(n, number.min() < FEW)],
+            [np.isnan(variance), variance <= 0],
             [
-                f"one {clusters[:-1]} is in all games of some system, so there is no interval",
+                f"one {named} is in all games of some system, so there is no interval",
                 "the variance comes out negative, so there is no interval: play more games",
-                f"few {clusters}: a system has {number.min()}",
             ],
-            "",
+            few,
         )
+        if annotator is not None:
+            variance = np.where(number < FEW, np.nan, variance)
     se = POINTS * np.sqrt(np.where(variance > 0, variance, np.nan))
-    rating = START + POINTS * ability
-    table = pd.DataFrame({"system": systems, "rating": rating})
-    table = table.assign(ci_low=rating - quantile * se, ci_high=rating + quantile * se)
-    table = table.assign(confidence=confidence, covers=clusters, n_games=n_games, se=se)
-    return table.assign(n_clusters=number, tie=tie, reason=reason)
+    if differences:
+        names = np.array(systems, dtype=object)
+        table = pd.DataFrame({"system": names[left], "other": names[right]})
+        value = POINTS * (ability[left] - ability[right])
+        table["difference"] = value
+    else:
+        value = START + POINTS * ability
+        table = pd.DataFrame({"system": systems, "rating": value})
+    table = table.assign(ci_low=value - quantile * se, ci_high=value + quantile * se)
+    table = table.assign(confidence=confidence, covers=clusters)
+    if not differences:
+        table = table.assign(n_games=n_games)
+    return table.assign(se=se, n_clusters=number, tie=tie, reason=reason)
 
 
 @checked
 def win_rates(
     study: Study | pd.DataFrame,
     *,
-    of: Of = "comparisons",
+    of: Of | None = None,
     outcome: Outcome = "argmax",
     clusters: Clusters | None = None,
     dimension: str | None = None,
@@ -140,7 +199,8 @@ def win_rates(
         Two rows for each pair that played, one from either side: comparator, system, opponent,
         n_games, win, tie, loss (shares of the games), win_rate (win + tie / 2; above .5 is better),
         ci_low, ci_high (of win_rate), confidence, covers (the clusters), n_clusters (of the side
-        that has fewer), reason (why an interval is missing or doubtful, or "").
+        that has fewer; over items and annotators as in `rate`), reason (why an interval is missing
+        or doubtful, or "").
 
     Raises
     ------
@@ -183,9 +243,10 @@ def win_rates(
             one = pd.DataFrame({"win_rate": rate, "ci_low": low, "ci_high": high})
             one = one.assign(n_clusters=n.astype(np.int64), reason=reason)
         else:
-            a_of, b_of = sides(played, over)
+            a_of, b_of = sides(played, "items" if over == BOTH else over)
             own, others = np.where(turned, b_of, a_of), np.where(turned, a_of, b_of)
-            options = {"confidence": confidence, "clusters": over}
+            annotator = sides(played, "annotators")[0] if over == BOTH else None
+            options = {"confidence": confidence, "clusters": over, "annotator": annotator}
             one = rate_intervals(group, score, own, others, **options)  # type: ignore[arg-type]
         one["n_games"] = np.bincount(group)
         for kind, column in zip(("win", "tie", "loss"), results.T, strict=True):
@@ -248,6 +309,41 @@ def _sums(
     return own, adjusted(pair, between)
 
 
+def in_two_ways(
+    of: Callable[[Ints, Ints], Floats], one: Ints, other: Ints, annotator: Ints
+) -> Floats:
+    """Add variances over items and annotators, less that over what shares both.
+
+    Cameron, Gelbach and Miller (2011, doi:10.1198/jbes.2010.07136): what shares an item and what
+    shares an annotator may depend on each other, and what shares both is in both sums. Where the
+    difference is not positive, nothing is taken off.
+    """
+    n = annotator.max() + 1
+    total = of(one, other) + of(annotator, annotator)
+    less = total - of(one * n + annotator, other * n + annotator)
+    return np.where(less > 0, less, total)
+
+
+def effective_number(group: Ints, cluster: Ints) -> Floats:
+    """Say of each group how many clusters of equal size would be as good: (sum n)^2 / sum n^2."""
+    size = cluster.max() + 1
+    found, n = np.unique(group.astype(np.int64) * size + cluster, return_counts=True)
+    return np.bincount(group) ** 2 / np.bincount(found // size, n**2.0)
+
+
+def fewest(items: Floats, annotators: Floats) -> tuple[Floats, NDArray[np.object_]]:
+    """Take the smaller of two effective numbers, and say where it is too small, and of what."""
+    least = np.minimum(items, annotators)
+    words = []
+    for number, of_items in zip(least, items <= annotators, strict=True):
+        what = f"{number:.1f} effective {'items' if of_items else 'annotators'}"
+        if number < FEW:
+            words.append(f"{what}: no interval over fewer than {FEW}")
+        else:
+            words.append(f"{what}: few to trust an interval" if number < FEWEST else "")
+    return least, np.array(words, dtype=object)
+
+
 def n_clusters(group: Ints, cluster: Ints) -> Ints:
     """Count the different clusters of each group 0, 1, ..."""
     size = cluster.max() + 1
@@ -255,7 +351,14 @@ def n_clusters(group: Ints, cluster: Ints) -> Ints:
 
 
 def rate_intervals(
-    group: Ints, score: Floats, one: Ints, other: Ints, *, confidence: float, clusters: str
+    group: Ints,
+    score: Floats,
+    one: Ints,
+    other: Ints,
+    *,
+    confidence: float,
+    clusters: str,
+    annotator: Ints | None = None,
 ) -> pd.DataFrame:
     """Put intervals around each group's mean score, as `win_rates` says: a row per group.
 
@@ -266,22 +369,36 @@ def rate_intervals(
     rate = np.bincount(group, score) / n_games
     at = (np.arange(len(group)), group)
     rest = csr_array(((score - rate[group]) / n_games[group], at))
-    own, shared = _sums(rest, csr_array((1 / n_games[group], at)), one, other)
-    variance = own.power(2).sum(axis=0) - shared.power(2).sum(axis=0)
-    least = np.minimum(n_clusters(group, one), n_clusters(group, other))
+    share = csr_array((1 / n_games[group], at))
+
+    def of(one: Ints, other: Ints) -> Floats:
+        own, shared = _sums(rest, share, one, other)
+        return np.asarray(own.power(2).sum(axis=0) - shared.power(2).sum(axis=0))
+
+    if annotator is None:
+        least = np.minimum(n_clusters(group, one), n_clusters(group, other))
+        few = np.array([f"few {clusters}: {n}" if n < FEW else "" for n in least], dtype=object)
+        variance = of(one, other)
+    else:
+        items = np.minimum(effective_number(group, one), effective_number(group, other))
+        least, few = fewest(items, effective_number(group, annotator))
+        variance = np.where(least < FEW, np.nan, in_two_ways(of, one, other, annotator))
     spread = rate * (1 - rate)
     flat = ~np.isnan(variance) & ((variance <= 0) | (spread <= 0))
     with np.errstate(divide="ignore", invalid="ignore"):
         effective = np.where(flat, least, spread / variance)
         q = t.ppf(0.5 + confidence / 2, least - 1)
     low, high = wilson(rate, effective, q)
-    name = clusters.removesuffix("s")
+    name = clusters.replace("s and ", " or ").removesuffix("s")
     reason = np.select(
-        [np.isnan(low), least < FEW, flat],
+        [np.isnan(low) & ((annotator is None) | (least >= FEW)), few != "", flat],
         [
             f"one {name} is in all games, so there is no interval",
-            [f"few {clusters}: {number}" for number in least],
-            [f"games do not differ enough: the interval is that of {n} games" for n in least],
+            few,
+            [
+                f"games do not differ enough: the interval is that of {round(n, 1)} games"
+                for n in least
+            ],
         ],
         "",
     )

@@ -26,20 +26,22 @@ PEOPLE = "people"
 def read_games(
     study: Study | pd.DataFrame,
     *,
-    of: Of = "comparisons",
+    of: Of | None = None,
     outcome: Outcome = "argmax",
     dimension: str | None = None,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
     """Check what a user gives, and lay it out as `games` does."""
     known(outcome, ["argmax", "sampled", "expected"], "outcome")
-    known(of, ["comparisons", "preferences"], "of")
+    known(of or "comparisons", ["comparisons", "preferences"], "of")
     if isinstance(study, pd.DataFrame):
         table = _bare(study)
-    elif of == "comparisons":
+    elif of is None and study.comparisons is None and study.preferences is not None:
+        table = _people(study, dimension)
+    elif of != "preferences":
         table = _of_outputs(study, study.comparisons, "comparisons", "compare_texts")
     else:
-        table = _preferences(study, dimension)
+        table = _people(study, dimension)
     return games(table, outcome=outcome, seed=seed)
 
 
@@ -98,7 +100,12 @@ def _of_outputs(
     return found
 
 
-def _preferences(study: Study, dimension: str | None) -> pd.DataFrame:
+def _people(study: Study, dimension: str | None) -> pd.DataFrame:
+    return _with_probabilities(votes_of(study, dimension), "choice").assign(comparator=PEOPLE)
+
+
+def votes_of(study: Study, dimension: str | None) -> pd.DataFrame:
+    """Give preferences of one dimension, with items and systems of both outputs."""
     table = _of_outputs(study, study.preferences, "preferences")
     there = [str(name) for name in table["dimension"].unique()]
     quality = (study.settings or {}).get("quality")
@@ -110,8 +117,7 @@ def _preferences(study: Study, dimension: str | None) -> pd.DataFrame:
             "all by settings={'quality': ...}."
         )
     chosen = there[0] if dimension is None else known(dimension, there, "dimension")
-    table = _with_probabilities(table[table["dimension"] == chosen], "choice")
-    return table.assign(comparator=PEOPLE)
+    return table[table["dimension"] == chosen].reset_index(drop=True)
 
 
 def _with_probabilities(table: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -12,7 +12,12 @@ import pandas as pd
 from scipy.special import expit
 from scipy.stats import rankdata
 
-from nlgbench.analysis.ratings.bradley_terry import Clusters, bradley_terry, which_clusters
+from nlgbench.analysis.ratings.bradley_terry import (
+    Clusters,
+    Ties,
+    bradley_terry,
+    which_clusters,
+)
 from nlgbench.analysis.ratings.games import Floats, Ints, Of, Outcome, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import (
     POINTS,
@@ -38,8 +43,9 @@ _FIRST = ["comparator", "system", "rating", "ci_low", "ci_high", "confidence", "
 def rate(
     study: Study | pd.DataFrame,
     *,
-    of: Of = "comparisons",
+    of: Of | None = None,
     method: Literal["bradley_terry", "glicko2", "elo"] = "bradley_terry",
+    ties: Ties = "davidson",
     tie_ratio: float | None = 0.1,
     outcome: Outcome = "argmax",
     clusters: Clusters | None = None,
@@ -56,12 +62,16 @@ def rate(
         per game: ``system_a``, ``system_b``, and ``outcome`` (a, b or tie) or ``prob_a, prob_tie,
         prob_b``; ``output_a, output_b, item_a, item_b`` (or ``item_id``), ``annotator_id`` and
         ``comparator`` where they are known.
-    of : {"comparisons", "preferences"}
-        What of a study are games: a comparator's verdicts, or people's choices.
+    of : {"comparisons", "preferences"}, optional
+        What of a study are games: a comparator's verdicts, or people's choices. Default: its
+        comparisons, else its preferences.
     method : {"bradley_terry", "glicko2", "elo"}
-        ``"bradley_terry"``: maximum likelihood, ties by Davidson's rule; no order of games changes
-        it. ``"glicko2"``: game after game, in an order drawn from `seed`, as in the paper.
-        ``"elo"``: the same by Elo with K = 32.
+        ``"bradley_terry"``: maximum likelihood; no order of games changes it. ``"glicko2"``: game
+        after game, in an order drawn from `seed`, as in the paper. ``"elo"``: the same by Elo with
+        K = 32.
+    ties : {"davidson", "half"}
+        For Bradley-Terry: ties are an outcome of their own, by Davidson's rule; or each is half a
+        win of either side, as the package evalica has it.
     tie_ratio : float or None
         For Glicko-2, the paper's rule: a tie with a higher (lower) rated opponent changes the
         rating by this share of what a win (loss) would; between equals by nothing. None: a tie is
@@ -69,12 +79,13 @@ def rate(
     outcome : {"argmax", "sampled", "expected"}
         How probabilities become results. ``"argmax"``: the likeliest of win, tie and loss, and a
         tie where two are equally likely. ``"sampled"``: drawn. ``"expected"``: as shares of each.
-    clusters : {"items", "outputs", "annotators", "games"}, optional
+    clusters : {"items and annotators", "items", "outputs", "annotators", "games"}, optional
         For Bradley-Terry, what would be others in another sample. ``"items"``: the items of *both*
         outputs of a game; it takes in what ``"outputs"`` does, and what outputs of one item share.
         ``"games"``: other games of these very outputs, if the model holds; it knows nothing of
-        other texts, and is not for expected outcomes, which vary less than games. Default:
-        annotators of preferences, else items, else games.
+        other texts, and is not for expected outcomes, which vary less than games. ``"items and
+        annotators"``: both at once, as people differ in taste. Default: both where there are
+        several annotators; else items, annotators or games, the first that is known.
     dimension : str, optional
         Of the preferences; default: the quality dimension, or the only one.
     confidence : float
@@ -89,8 +100,10 @@ def rate(
         higher is better, of mean 1500; 173.7 per nat of log-odds), ci_low, ci_high (against the
         mean of all systems), confidence, method, covers (what the interval is over), n_games,
         reason (why numbers are NaN or doubtful, or ""); with Bradley-Terry se, n_clusters (of the
-        system's own outputs), tie (Davidson's nu: 0 without ties; 2 where equals tie half the
-        time); with Glicko-2 and Elo deviation and volatility. Systems without a game are not in it.
+        system's own outputs; over items and annotators the effective number of whichever is fewer,
+        and below 6 there is no interval), tie (Davidson's nu: 0 without ties; 2 where equals tie
+        half the time); with Glicko-2 and Elo deviation and volatility. Systems without a game are
+        not in it.
 
     Raises
     ------
@@ -108,6 +121,12 @@ def rate(
     notebook 06b's reviews (60 outputs of each of 12 systems, 100 or 200 games of each two) 95%
     intervals held the truth in .953 and .951 of 500 simulations (`benchmarks/ratings.py`), with
     clusters of games in .55 and .43 of 100. Exchanging a and b, or rows, changes nothing.
+
+    Over items and annotators the variance is that over items plus that over annotators, less that
+    over games that share both (Cameron, Gelbach and Miller 2011, doi:10.1198/jbes.2010.07136), or,
+    where that is not positive, without taking it off; t has one degree of freedom less than
+    ``(sum n)^2 / sum n^2``, n the games of each item, or annotator, whichever is least
+    (docs/preferences.md has its coverage).
 
     Glicko-2: Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
     doi:10.1609/aaai.v34i05.6521); volatility 0, as systems are frozen. Its intervals say where the
@@ -130,6 +149,11 @@ def rate(
     played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=rng)
     if method == "bradley_terry":
         clusters = which_clusters(played, clusters, outcome)
+    elif ties == "half":
+        raise ValueError(
+            f"ties='half' is for method='bradley_terry'. For {method!r} say tie_ratio=None, which "
+            "counts a tie as half a win."
+        )
     elif clusters not in (None, "games"):
         raise ValueError(
             f"method={method!r} knows of no clusters: its deviations cover games. For "
@@ -139,7 +163,7 @@ def rate(
     for comparator, rows in played.groupby("comparator"):
         if method == "bradley_terry":
             assert clusters is not None
-            table = bradley_terry(rows, clusters=clusters, confidence=confidence)
+            table = bradley_terry(rows, clusters=clusters, ties=ties, confidence=confidence)
         else:
             if method == "glicko2":
                 rated = glicko2(rows, tie_ratio=tie_ratio, seed=rng)
@@ -154,10 +178,62 @@ def rate(
 
 
 @checked
+def rating_differences(
+    study: Study | pd.DataFrame,
+    *,
+    of: Of | None = None,
+    ties: Ties = "davidson",
+    outcome: Outcome = "argmax",
+    clusters: Clusters | None = None,
+    dimension: str | None = None,
+    confidence: float = 0.95,
+    seed: int | np.random.Generator = 0,
+) -> pd.DataFrame:
+    """Say how far each two systems' ratings by Bradley and Terry are apart.
+
+    Parameters
+    ----------
+    study, of, ties, outcome, clusters, dimension, confidence, seed
+        As in `rate`.
+
+    Returns
+    -------
+    DataFrame
+        A row per comparator and two systems, in the order of their names: comparator, system,
+        other, difference (points; above 0 the first is better), ci_low, ci_high, confidence,
+        covers, se, n_clusters (of the system that has fewer), tie, reason; all as in `rate`.
+
+    Raises
+    ------
+    ValueError
+        As `rate`.
+
+    Notes
+    -----
+    Intervals of two ratings may overlap though their difference does not hold 0: what items and
+    annotators do to both falls out of it. Intervals are one at a time: among many pairs some miss.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": [*"aaab"]})
+    >>> rating_differences(table)[["system", "other", "difference"]].round(2).values.tolist()
+    [['x', 'y', 190.85]]
+    """
+    played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=seed)
+    options = {"clusters": which_clusters(played, clusters, outcome), "ties": ties}
+    found = []
+    for comparator, rows in played.groupby("comparator"):
+        table = bradley_terry(rows, **options, confidence=confidence, differences=True)  # type: ignore[arg-type]
+        found.append(table.assign(comparator=comparator))
+    whole = pd.concat(found, ignore_index=True)
+    return whole[["comparator", *whole.columns.drop("comparator")]]
+
+
+@checked
 def order_stability(
     study: Study | pd.DataFrame,
     *,
-    of: Of = "comparisons",
+    of: Of | None = None,
     n_shuffles: int = 100,
     tie_ratio: float | None = 0.1,
     outcome: Outcome = "argmax",
@@ -250,7 +326,7 @@ class Tournament:
 def tournament(
     study: Study | pd.DataFrame,
     *,
-    of: Of = "comparisons",
+    of: Of | None = None,
     pairing: Literal["random", "adaptive"] = "random",
     n_unchanged: int = 50,
     confidence: float = 0.95,
