@@ -30,6 +30,9 @@ from nlgbench.analysis.disagreement import disagreements as disagreements
 from nlgbench.analysis.diversity import diversity as diversity
 from nlgbench.analysis.people import accuracy as accuracy
 from nlgbench.analysis.people import agreement as agreement
+from nlgbench.analysis.people import vote_accuracy as vote_accuracy
+from nlgbench.analysis.people import vote_agreement as vote_agreement
+from nlgbench.analysis.people import vote_position as vote_position
 from nlgbench.evaluators.discriminators import discriminator_accuracy as discriminator_accuracy
 from nlgbench.evaluators.listeners import beliefs as beliefs
 from nlgbench.evaluators.listeners import calibration as calibration

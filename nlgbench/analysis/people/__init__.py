@@ -1,4 +1,4 @@
-"""People: how often they are right, how far they agree, and which system they find better."""
+"""People: how often they are right, how far they agree, which system they find better, votes."""
 
 from nlgbench.analysis.people.comparing import SystemComparison, compare_systems
 from nlgbench.analysis.people.real_or_fake import (
@@ -8,6 +8,7 @@ from nlgbench.analysis.people.real_or_fake import (
     outputs_needed,
 )
 from nlgbench.analysis.people.reliability import agreement, split_half
+from nlgbench.analysis.people.votes import vote_accuracy, vote_agreement, vote_position
 
 __all__ = [
     "TESTS",
@@ -18,4 +19,7 @@ __all__ = [
     "compare_systems",
     "outputs_needed",
     "split_half",
+    "vote_accuracy",
+    "vote_agreement",
+    "vote_position",
 ]
