@@ -18,6 +18,8 @@ from nlgbench.datasets import (
     hanna,
     huse,
     judge_the_judges,
+    llmbar,
+    llmfao,
     monroe,
     usr,
     webnlg,
@@ -63,6 +65,22 @@ _STUDIES = {
         "real_or_fake",
         "reviews of twelve generators and of people, taken for real or fake",
     ),
+    "llmfao": _Public(
+        llmfao.load_llmfao,
+        [llmfao.RAW_FILE],
+        None,
+        "votes of 124 people on pairs of outputs of 59 language models, without texts; 13 prompts, "
+        "so over items only single contrasts have intervals, by t(12)",
+    ),
+    **{
+        name: _Public(
+            functools.partial(llmbar.load_llmbar, name),
+            files,
+            None,
+            "pairs of outputs, which of the two is better, and what five judges say in both orders",
+        )
+        for name, files in llmbar.RAW_FILES.items()
+    },
     "dailydialog": _Public(
         dailydialog.load_dailydialog,
         [dailydialog.RAW_FILE],

@@ -1,0 +1,67 @@
+"""LLMBar: pairs of outputs of which one is better, and what five judges say in both orders.
+
+Zeng, Yu, Gao, Meng, Goyal and Chen (2024), Evaluating Large Language Models at Evaluating
+Instruction Following, arXiv:2310.07641.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from nlgbench import schema
+from nlgbench.datasets import cache
+from nlgbench.study import Study, trusted
+
+#: Study -> its folder. All but the first are adversarial: the worse output looks better.
+SETS = {
+    "llmbar-natural": "Natural",
+    "llmbar-neighbor": "Neighbor",
+    "llmbar-gptinst": "GPTInst",
+    "llmbar-gptout": "GPTOut",
+    "llmbar-manual": "Manual",
+}
+JUDGES = ("ChatGPT", "GPT-4", "Falcon", "LLaMA2", "PaLM2")
+RAW_FILES = {
+    study: [f"llmbar/{folder}/{name}.json" for name in ("dataset", *JUDGES)]
+    for study, folder in SETS.items()
+}
+
+
+def load_llmbar(dataset: str) -> Study:
+    """Load one of LLMBar's five sets: the better output as a preference, judges as comparisons.
+
+    The authors' agreed label is the preference of one annotator, ``gold``. Judges (the vanilla
+    prompt) were asked with either output first: rows (1, 2) and (2, 1); an answer that could not be
+    read is no row. Who wrote an output is not released: systems are its places in the release.
+    """
+    return read_llmbar([cache.path(name) for name in RAW_FILES[dataset]])
+
+
+def read_llmbar(paths: list[Path]) -> Study:
+    """Read files laid out as one set of the release: the data set, then the judges' results."""
+    pairs, *answers = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
+    ids = [(f"{number:03d}-1", f"{number:03d}-2") for number in range(1, len(pairs) + 1)]
+    outputs = [
+        (both[place], both[0][:3], f"output_{place + 1}", text, False, pair["input"])
+        for both, pair in zip(ids, pairs, strict=True)
+        for place, text in enumerate((pair["output_1"], pair["output_2"]))
+    ]
+    preferences = [
+        (*both, "gold", "quality", "", "a" if int(pair["label"]) == 1 else "b")
+        for both, pair in zip(ids, pairs, strict=True)
+    ]
+    comparisons = []
+    for path, results in zip(paths[1:], answers, strict=True):
+        for (one, other), result in zip(ids, results, strict=True):
+            said = result["results"][0]
+            for order, shown in (("False", (one, other)), ("True", (other, one))):
+                winner = said[f"swap = {order}"]["winner"]
+                if winner is not None:  # the place in the release, in either order
+                    first = float(shown[0].endswith(f"-{winner}"))
+                    comparisons.append((*shown, path.stem, first, 0.0, 1 - first))
+    return trusted(
+        outputs=schema.typed(outputs, "outputs"),
+        preferences=schema.typed(preferences, "preferences"),
+        comparisons=schema.typed(comparisons, "comparisons"),
+    )

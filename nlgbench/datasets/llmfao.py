@@ -1,0 +1,59 @@
+"""LLMFAO: votes of people on pairs of outputs of 59 language models.
+
+Ustalov (2023), LLMFAO: Large Language Model Feedback Analysis and Optimization; as the package
+evalica releases it, beside what it computes of it (`GOLDEN_FILE`): Ustalov (2025), Reliable,
+Reproducible, and Really Fast Leaderboards with Evalica, arXiv:2412.11314.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from nlgbench import csv_files, schema
+from nlgbench.datasets import cache
+from nlgbench.study import Study, trusted
+
+RAW_FILE = "llmfao/llmfao.csv"
+GOLDEN_FILE = "llmfao/llmfao-golden.csv"
+
+_CHOICES = {"left": "a", "right": "b", "tie": "tie"}
+
+
+def load_llmfao() -> Study:
+    """Load LLMFAO's votes as preferences; the left output was shown first.
+
+    8,931 votes of 124 annotators (``w001``, ... in order of first appearance) on 2,139 pairs of
+    outputs to 13 prompts, of 59 systems, named as in the release. Texts are not in it.
+    """
+    return read_llmfao(cache.path(RAW_FILE))
+
+
+def read_llmfao(path: Path) -> Study:
+    """Read a file laid out as the release."""
+    votes, _ = csv_files.parse(path)
+    shown = pd.concat(
+        [
+            pd.DataFrame({"item_id": "p" + votes["prompt"], "system": votes[side]})
+            for side in ("left", "right")
+        ]
+    )
+    shown["output_id"] = shown["item_id"] + "-" + shown["system"]
+    ids = shown["output_id"].to_numpy().reshape(2, -1)
+    number = pd.factorize(votes["worker"])[0] + 1
+    outputs = shown.drop_duplicates("output_id").assign(text="", is_human=False, context="")
+    preferences = pd.DataFrame(
+        {
+            "output_a": ids[0],
+            "output_b": ids[1],
+            "annotator_id": [f"w{one:03d}" for one in number],
+            "dimension": "quality",
+            "group_id": "",
+            "choice": votes["winner"].map(_CHOICES),
+        }
+    )
+    return trusted(
+        outputs=schema.typed(outputs, "outputs"),
+        preferences=schema.typed(preferences, "preferences"),
+    )

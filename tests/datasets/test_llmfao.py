@@ -1,0 +1,68 @@
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench.datasets import cache
+from nlgbench.datasets.llmfao import GOLDEN_FILE, RAW_FILE, read_llmfao
+
+RELEASED = pytest.mark.skipif(
+    not os.environ.get("NLGBENCH_DATA") or not cache.available([RAW_FILE, GOLDEN_FILE]),
+    reason="NLGBENCH_DATA names no folder with the LLMFAO release",
+)
+
+
+def test_a_release_becomes_votes(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(
+        "id,prompt,model_x,model_y,worker,winner,left,right\n"
+        "0,8,97,98,58,tie,Old 70B,New\n"
+        "0,8,97,98,9,right,Old 70B,New\n"
+        "1,7,98,97,58,left,New,Old 70B\n"
+    )
+    study = read_llmfao(path)
+    assert study.preferences.drop(columns=["dimension", "group_id"]).to_numpy().tolist() == [
+        ["p8-Old 70B", "p8-New", "w001", "tie"],
+        ["p8-Old 70B", "p8-New", "w002", "b"],
+        ["p7-New", "p7-Old 70B", "w001", "a"],
+    ]
+    assert study.outputs[["output_id", "item_id", "system"]].to_numpy().tolist() == [
+        ["p8-Old 70B", "p8", "Old 70B"],
+        ["p7-New", "p7", "New"],
+        ["p8-New", "p8", "New"],
+        ["p7-Old 70B", "p7", "Old 70B"],
+    ]
+
+
+@RELEASED
+def test_the_release():
+    study = nb.load("llmfao")
+    votes = study.preferences
+    assert (len(votes), votes["annotator_id"].nunique()) == (8931, 124)
+    assert votes["choice"].value_counts().to_dict() == {"tie": 3471, "a": 2911, "b": 2549}
+    assert (len(study.systems), study.outputs["item_id"].nunique()) == (59, 13)
+    assert votes["annotator_id"].str.fullmatch(r"w\d{3}").all()
+    assert not votes.duplicated(["output_a", "output_b", "annotator_id"]).any()
+
+
+@RELEASED
+def test_ratings_and_win_rates_are_those_that_evalica_gives():
+    study = nb.load("llmfao")
+    golden = pd.read_csv(cache.path(GOLDEN_FILE))
+    golden = golden.pivot(index="item", columns="algorithm", values="score")
+    found = nb.rate(study, ties="half").set_index("system")
+    strength = np.exp((found["rating"] - 1500) * np.log(10) / 400)
+    compare = np.testing.assert_allclose
+    wanted = golden.loc[found.index, "bradley_terry"]
+    compare(strength / strength.sum(), wanted, atol=1e-9, rtol=0)
+    rates = nb.win_rates(study)
+    mean = rates.groupby("system")["win_rate"].mean()
+    compare(mean, golden.loc[mean.index, "average_win_rate"], atol=1e-9, rtol=0)
+    points = (rates["win_rate"] * rates["n_games"]).groupby(rates["system"]).sum()
+    compare(points, golden.loc[points.index, "counting"], atol=1e-9, rtol=0)
+    # 13 prompts: no system has an interval by more than t(12), and some have none.
+    assert found["n_clusters"].max() <= 13
+    assert found["reason"].str.contains("no interval over fewer than 6").any()
+    assert (found["ci_low"].isna() == (found["n_clusters"] < 6)).all()
