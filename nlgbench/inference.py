@@ -1,7 +1,7 @@
 """Half-samples, bootstraps, jackknives and permutations, what they give, and many tests at once."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import permutations
 from numbers import Integral
 from typing import Literal
@@ -168,7 +168,7 @@ FEWEST = 10
 
 def cluster_jackknife(
     parts: Floats,
-    clusters: Sequence[str] | pd.Series,
+    clusters: ArrayLike,
     statistic: Callable[[Floats], Floats],
     *,
     confidence: float = 0.95,
@@ -189,6 +189,17 @@ def cluster_jackknife(
     with np.errstate(invalid="ignore", divide="ignore"):
         estimate = float(statistic(total))
         without = np.asarray(statistic(total - sums)) if n else np.empty(0)
+    return jackknife(estimate, without, confidence=confidence)
+
+
+def jackknife(
+    estimate: float, without: Floats, *, confidence: float = 0.95
+) -> dict[str, float | int | str]:
+    """Put an interval around an estimate from its values without one cluster each.
+
+    As `cluster_jackknife`, of what is no function of sums.
+    """
+    n = len(without)
     n_undefined = int(np.isnan(without).sum())
     se = float("nan")
     if np.isnan(estimate):

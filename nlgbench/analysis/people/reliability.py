@@ -1,33 +1,55 @@
 """How much annotators agree, and so how far evaluators can agree with them."""
 
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.stats import f as fisher
 from scipy.stats import rankdata
 
 from nlgbench.analysis.people.real_or_fake import correct_votes, judged, rows_of
 from nlgbench.checks import checked
 from nlgbench.inference import (
+    FEWEST,
     Floats,
     cluster_jackknife,
     few_clusters,
     half_samples,
     interval,
+    jackknife,
 )
 from nlgbench.study import Study
 from nlgbench.text import check_n
 
-COEFFICIENTS = ("percent_agreement", "fleiss_kappa", "krippendorff_alpha")
+Ints = NDArray[np.int64]
+Coefficient = Literal[
+    "percent_agreement",
+    "fleiss_kappa",
+    "krippendorff_alpha",
+    "cohen_kappa",
+    "pearson",
+    "spearman",
+    "icc_1",
+    "icc_2",
+    "icc_2k",
+]
+
+COEFFICIENTS: tuple[Coefficient, ...] = ("percent_agreement", "fleiss_kappa", "krippendorff_alpha")
+_PAIRWISE = ("cohen_kappa", "pearson", "spearman")
 _MOST_VALUES = 30
 _ALIKE = 1e-12
+#: Cells of ranks without one cluster each that are held in memory at once.
+_AT_ONCE = 1 << 22
 
 
 @checked
 def agreement(
     study: Study,
     *,
+    coefficients: Sequence[Coefficient] = COEFFICIENTS,
     coded: Literal["value", "correct"] = "value",
     metric: Literal["nominal", "ordinal", "interval"] = "nominal",
     dimension: str | None = None,
@@ -39,6 +61,11 @@ def agreement(
     ----------
     study : Study
         With judgments.
+    coefficients : sequence of str
+        Which: ``percent_agreement``, ``fleiss_kappa``, ``krippendorff_alpha``; ``cohen_kappa``,
+        ``pearson``, ``spearman`` (means over pairs of annotators); ``icc_1``, ``icc_2``,
+        ``icc_2k`` (intraclass correlations: of single judgments by annotators of any output's own;
+        of single judgments, and of means, by annotators who all judged every output).
     coded : {"value", "correct"}
         What is compared: the judgment (real or fake), or whether the vote was right. Within a class
         both are the same; over all outputs they differ, as chance agreement does.
@@ -52,22 +79,40 @@ def agreement(
     Returns
     -------
     DataFrame
-        For each row (``all``, ``real``: human outputs, ``fake``: others, then systems) three
-        coefficients: row, coded, coefficient (percent_agreement, 0 to 1; fleiss_kappa and
-        krippendorff_alpha, at most 1, 0 as by chance), metric (of alpha, else empty), estimate, se,
-        ci_low, ci_high (not clipped), confidence, n_clusters, reason, method, n_judgments,
-        n_outputs (both: that can be paired), n_left_out (outputs with one judgment).
+        A line for each row (``all``, ``real``: human outputs, ``fake``: others, then systems) and
+        coefficient: row, coded, coefficient (percent_agreement, 0 to 1; others at most 1, 0 as by
+        chance), metric (of alpha, else empty), estimate, se, ci_low, ci_high (not clipped),
+        confidence, n_clusters, reason (why there is no estimate or interval, or why to doubt it),
+        method, n_judgments, n_outputs (both: that can be paired), n_left_out (outputs with one
+        judgment); where pairs of annotators are asked for, n_pairs and n_pairs_left_out.
 
     Raises
     ------
     ValueError
-        As `accuracy`, or when there are more than 30 different values.
+        As `accuracy`.
 
     Notes
     -----
     Kappa is Fleiss' (1971, doi:10.1037/h0031619), where outputs weigh alike, whatever the number of
     their judgments; alpha Krippendorff's (2004, *Content Analysis*, 2nd ed., chapter 11), where
-    judgments do. Intervals are those of `accuracy`. A low kappa within one class can
+    judgments do. Both kappas, percent agreement and nominal alpha count equal values alone: of
+    more than 30 different values (a scale of 0 to 100, means) they say so and have no estimate.
+    Ordinal and interval alpha take any number.
+
+    Cohen's kappa (1960, doi:10.1177/001316446002000104), Pearson's r and Spearman's rho are of two
+    annotators on the outputs that both judged, averaged over pairs with at least ten such outputs;
+    other pairs, and those where it is undefined, are left out and counted. Annotators are who
+    `annotator_id` says: papers that average over places in a file (first, second, third rating)
+    compare other pairs.
+
+    Intraclass correlations are those of Shrout and Fleiss (1979,
+    doi:10.1037/0033-2909.86.2.420): ``icc_1`` their ICC(1,1), for unequal numbers of judgments
+    with the mean number ``(N - sum m^2 / N) / (n - 1)``; ``icc_2`` and ``icc_2k`` ICC(2,1) and
+    ICC(2,k), of crossed designs alone, else there is a reason.
+
+    Intervals are those of `accuracy`, over clusters, for these annotators; those of ``icc_2`` and
+    ``icc_2k`` are by F (Shrout and Fleiss), for other outputs and annotators, and take normal
+    values for granted. A low kappa within one class can
     come with high agreement: where nearly all votes are the same, chance agreement is high, too.
     In 500 simulated crowds of each of five layouts (docs/meta-evaluation.md) 95% intervals held
     the true value in .89 to .96 of cases; least for single systems whose votes are nearly alike.
@@ -83,37 +128,81 @@ def agreement(
     frame = judged(study, dimension)
     rated = correct_votes(frame) if coded == "correct" else frame["value"]
     scale = np.unique(rated)
-    if len(scale) > _MOST_VALUES:
-        raise ValueError(
-            f"there are {len(scale)} different values of {study.dimension(dimension)!r}, and "
-            f"coefficients are for at most {_MOST_VALUES}: round them."
-        )
     whole = frame.drop_duplicates("output_id").reset_index(drop=True)
     place = pd.Index(whole["output_id"]).get_indexer(frame["output_id"])
-    counts = np.zeros((len(whole), len(scale)))
-    np.add.at(counts, (place, np.searchsorted(scale, rated)), 1)
+    again = np.bincount(place, minlength=len(whole)) > 1
+    annotator = pd.factorize(frame["annotator_id"])[0]
     table = []
     for name, chosen in rows_of(whole).items():
-        own = counts[chosen.to_numpy()]
-        paired = own[own.sum(axis=1) > 1]
-        clusters = whole.loc[chosen, "cluster"][own.sum(axis=1) > 1]
-        pairs = _pair_parts(paired)
-        found = [
-            cluster_jackknife(pairs, clusters, _agreement, confidence=confidence),
-            cluster_jackknife(pairs, clusters, _kappa, confidence=confidence),
-            cluster_jackknife(
-                _coincidences(paired).reshape(len(paired), len(scale) ** 2),
-                clusters,
-                lambda sums: _alpha(sums, scale, metric),
-                confidence=confidence,
-            ),
-        ]
-        for coefficient, one in zip(COEFFICIENTS, found, strict=True):
+        inside = chosen.to_numpy()
+        paired = np.flatnonzero(inside & again)
+        kept = (inside & again)[place]
+        part = _Part(
+            rated.to_numpy(dtype=np.float64)[kept],
+            np.searchsorted(paired, place[kept]),
+            annotator[kept],
+            pd.factorize(whole["cluster"].to_numpy()[paired])[0],
+            int(inside.sum()) - len(paired),
+        )
+        for coefficient in coefficients:
+            found = _compute(part, coefficient, metric, scale, confidence)
             row: dict[str, Any] = {"row": name, "coded": coded, "coefficient": coefficient}
-            row |= {"metric": metric if "alpha" in coefficient else ""} | one
-            row |= {"n_judgments": int(paired.sum()), "n_outputs": len(paired)}
-            table.append(row | {"n_left_out": len(own) - len(paired)})
+            pairs = {key: found.pop(key, 0) for key in ("n_pairs", "n_pairs_left_out")}
+            row |= {"metric": metric if "alpha" in coefficient else ""} | found
+            row |= {"n_judgments": len(part.value), "n_outputs": len(paired)}
+            row["n_left_out"] = part.n_left_out
+            table.append(row | (pairs if set(coefficients) & set(_PAIRWISE) else {}))
     return pd.DataFrame(table)
+
+
+class _Part(NamedTuple):
+    """Judgments of a row's outputs that have at least two."""
+
+    value: Floats
+    output: Ints  # of each judgment, from 0
+    annotator: Ints
+    cluster: Ints  # of each output, from 0
+    n_left_out: int
+
+    def of_outputs(self, values: Floats) -> Floats:
+        """Add what belongs to judgments up, by output."""
+        return _added(self.output, values, len(self.cluster))
+
+
+def _compute(
+    part: _Part, coefficient: str, metric: str, scale: Floats, confidence: float
+) -> dict[str, Any]:
+    """Compute one coefficient with its interval."""
+    if coefficient in ("icc_2", "icc_2k"):
+        return _crossed_icc(part, coefficient, confidence)
+    if coefficient == "krippendorff_alpha" and metric == "ordinal":
+        return _ordinal_alpha(part, confidence)
+    alike = coefficient in ("percent_agreement", "fleiss_kappa", "cohen_kappa")
+    alike |= coefficient == "krippendorff_alpha" and metric == "nominal"
+    if alike and len(scale) > _MOST_VALUES:
+        other = ", or ask for metric='ordinal' or 'interval'" * (coefficient[:4] == "krip")
+        return _none(
+            f"{len(scale)} different values, of which it counts equal ones alone: put them in at "
+            f"most {_MOST_VALUES} bins{other}",
+            part,
+            confidence,
+        )
+    if coefficient in _PAIRWISE:
+        return _over_pairs(part, coefficient, confidence)
+    if coefficient == "icc_1":
+        parts, statistic = _variance_parts(part), _icc_1
+    elif metric == "interval" and coefficient == "krippendorff_alpha":
+        parts, statistic = _variance_parts(part), _interval_alpha
+    else:
+        counts = np.zeros((len(part.cluster), len(scale)))
+        np.add.at(counts, (part.output, np.searchsorted(scale, part.value)), 1)
+        if coefficient == "krippendorff_alpha":
+            flat = _coincidences(counts).reshape(len(counts), len(scale) ** 2)
+            parts, statistic = flat, lambda sums: _alpha(sums, scale, metric)
+        else:
+            statistic = _agreement if coefficient == "percent_agreement" else _kappa
+            parts = _pair_parts(counts)
+    return cluster_jackknife(parts, part.cluster, statistic, confidence=confidence)
 
 
 @checked
@@ -337,6 +426,255 @@ def _alpha(sums: Floats, values: Floats, metric: str) -> Floats:
     # Sums less one cluster's can leave a rounding error where nothing is.
     least = _ALIKE * n * np.maximum(difference.max(axis=(-2, -1)), _ALIKE)
     return np.asarray(1 - disagreement / np.where(by_chance > least, by_chance, np.nan))
+
+
+def _none(reason: str, part: _Part, confidence: float) -> dict[str, Any]:
+    """Give no estimate, and say why."""
+    n_clusters = len(np.unique(part.cluster))
+    ends = dict.fromkeys(("estimate", "se", "ci_low", "ci_high"), np.nan)
+    about = {"confidence": confidence, "n_clusters": n_clusters, "reason": reason, "method": ""}
+    return ends | about
+
+
+def _variance_parts(part: _Part) -> Floats:
+    """Give each output's 1, m, m^2, sum, squares, squares within it, and these m / (m - 1)."""
+    value = _scaled(part.value)
+    m, total = part.of_outputs(np.ones(len(value))), part.of_outputs(value)
+    within = part.of_outputs((value - (total / m)[part.output]) ** 2)
+    squares = part.of_outputs(value**2)
+    return np.column_stack([m > 0, m, m**2, total, squares, within, within * m / (m - 1)])
+
+
+def _added(place: Ints, values: Floats, n: int) -> Floats:
+    return np.bincount(place, values, minlength=n).astype(np.float64)
+
+
+def _scaled(values: Floats) -> Floats:
+    """Put values between -1 and 1, around 0, where their squares keep most digits."""
+    moved = values - values.mean() if len(values) else values
+    return moved / (np.abs(moved).max(initial=0) or 1)
+
+
+def _icc_1(sums: Floats) -> Floats:
+    """Compute ICC(1,1) of sums of `_variance_parts`."""
+    n, size, sizes, total, squares, within, _ = np.moveaxis(sums, -1, 0)
+    between = squares - within - total**2 / size
+    of_outputs, error = between / (n - 1), within / (size - n)
+    mean_size = (size - sizes / size) / (n - 1)
+    possible = of_outputs + (mean_size - 1) * error
+    # Sums less one cluster's can leave a rounding error where nothing is.
+    return np.asarray((of_outputs - error) / np.where(possible > _ALIKE, possible, np.nan))
+
+
+def _interval_alpha(sums: Floats) -> Floats:
+    """Compute alpha of sums of `_variance_parts`: differences of all pairs follow from squares."""
+    _, size, _, total, squares, _, weighted = np.moveaxis(sums, -1, 0)
+    by_chance = (size * squares - total**2) / (size - 1)
+    least = _ALIKE * np.maximum(size, 1)
+    return np.asarray(1 - weighted / np.where(by_chance > least, by_chance, np.nan))
+
+
+def _some_clusters(n_clusters: int, n_values: int) -> Iterator[slice]:
+    """Go through clusters, as many at a time as there is memory for."""
+    step = max(1, _AT_ONCE // max(1, n_values))
+    for start in range(0, n_clusters, step):
+        yield slice(start, min(start + step, n_clusters))
+
+
+def _ranks_without(code: Ints, cluster: Ints, rows: slice) -> tuple[Floats, Floats]:
+    """Give values' counts and middle ranks without one of some clusters each."""
+    mine = (cluster >= rows.start) & (cluster < rows.stop)
+    counts = _added(code, np.ones(len(code)), 0)
+    own = np.zeros((rows.stop - rows.start, len(counts)))
+    np.add.at(own, (cluster[mine] - rows.start, code[mine]), 1)
+    return _ranked(counts - own)
+
+
+def _ranked(counts: Floats) -> tuple[Floats, Floats]:
+    """Give counts of values (..., values) and the values' middle ranks around 0."""
+    upto = np.cumsum(counts, axis=-1)
+    return counts, upto - counts / 2 - upto[..., -1:] / 2
+
+
+def _ordinal_alpha(part: _Part, confidence: float) -> dict[str, Any]:
+    """Compute ordinal alpha: differences are of middle ranks, which change without a cluster."""
+    code = np.unique(part.value, return_inverse=True)[1]
+    if not len(code):
+        return jackknife(np.nan, np.empty(0), confidence=confidence)
+    cluster = part.cluster[part.output]
+    weight = 1 / (part.of_outputs(np.ones(len(code))) - 1)
+    counts = sparse.coo_array((np.ones(len(code)), (part.output, code))).tocsr()
+    own = np.bincount(code, weight[part.output])
+    pairs = counts.T @ sparse.diags_array(weight) @ counts - sparse.diags_array(own)
+
+    def alpha(counts: Floats, ranks: Floats, gone: Floats) -> Floats:
+        """Compute it of counts and ranks (..., values), less the products that are gone."""
+        n, squares = counts.sum(axis=-1), (counts * ranks**2).sum(axis=-1)
+        products = ((ranks @ pairs) * ranks).sum(axis=-1) - gone
+        by_chance = n * squares / (n - 1)  # as ranks are around 0
+        possible = np.where(by_chance > _ALIKE, by_chance, np.nan)
+        return np.asarray(1 - (squares - products) / possible)
+
+    without = np.empty(int(cluster.max()) + 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        estimate = float(alpha(*_ranked(_added(code, np.ones(len(code)), 0)), np.zeros(())))
+        for rows in _some_clusters(len(without), len(own)):
+            left, ranks = _ranks_without(code, cluster, rows)
+            mine = (cluster >= rows.start) & (cluster < rows.stop)
+            rank = np.zeros(len(code))
+            rank[mine] = ranks[cluster[mine] - rows.start, code[mine]]
+            products = (part.of_outputs(rank) ** 2 - part.of_outputs(rank**2)) * weight
+            gone = _added(part.cluster, products, len(without))[rows]
+            without[rows] = alpha(left, ranks, gone)
+    return jackknife(estimate, without, confidence=confidence)
+
+
+def _crossed_icc(part: _Part, coefficient: str, confidence: float) -> dict[str, Any]:
+    """Compute ICC(2,1) or ICC(2,k) with Shrout and Fleiss' intervals, of crossed designs."""
+    n, annotator = len(part.cluster), pd.factorize(part.annotator)[0]
+    k = int(annotator.max(initial=-1)) + 1
+    lacking = n * k - len(annotator) + k * part.n_left_out
+    if n < 2 or k < 2:
+        why = f"{k} annotators judged {n} outputs: two of each are needed"
+        return _none(why, part, confidence)
+    if lacking:
+        why = f"not crossed: {lacking} of {k * (n + part.n_left_out)} judgments are missing, that "
+        return _none(why + "of every annotator on every output", part, confidence)
+    values = np.empty((n, k))
+    values[part.output, annotator] = part.value
+    values -= values.mean()
+    outputs, annotators = values.mean(axis=1), values.mean(axis=0)
+    rest = values - outputs[:, None] - annotators
+    of_outputs = k * (outputs**2).sum() / (n - 1)
+    of_annotators = n * (annotators**2).sum() / (k - 1)
+    error = (rest**2).sum() / ((n - 1) * (k - 1))
+    more = (k * of_annotators + (k * n - k - n) * error) / n
+    possible = of_outputs + more
+    if possible < _ALIKE * np.abs(values).max() ** 2 or possible == 0:
+        return _none("undefined: nothing to compare, or no variation", part, confidence)
+    single = (of_outputs - error) / possible
+    # Satterthwaite's degrees of freedom of the annotators' and the residual mean square together.
+    times = n * (1 + (k - 1) * single) - k * single
+    shares = np.array([k * single * of_annotators, times * error])
+    df = shares.sum() ** 2 / (shares**2 / [k - 1, (n - 1) * (k - 1)]).sum()
+    tail = (1 - confidence) / 2
+    high, low = fisher.isf(tail, n - 1, df), fisher.isf(tail, df, n - 1)
+    ends = [
+        single,
+        (of_outputs - high * error) / (high * more + of_outputs),
+        (low * of_outputs - error) / (more + low * of_outputs),
+    ]
+    if coefficient == "icc_2k":
+        ends = [k * end / (1 + (k - 1) * end) for end in ends]
+    named = dict(zip(("estimate", "ci_low", "ci_high"), map(float, ends), strict=True))
+    found = _none(few_clusters(n), part, confidence) | named
+    return found | {"method": "F, Satterthwaite's degrees of freedom (Shrout and Fleiss 1979)"}
+
+
+def _over_pairs(part: _Part, coefficient: str, confidence: float) -> dict[str, Any]:
+    """Average a coefficient of two annotators over pairs that judged ten outputs in common."""
+    given = pd.DataFrame({"output": part.output, "annotator": part.annotator, "value": part.value})
+    both = given.merge(given, on="output", suffixes=("", "_other"))
+    both = both[both["annotator"] < both["annotator_other"]]
+    n_clusters = int(part.cluster.max(initial=-1)) + 1
+    n_pairs, estimates = 0, []
+    met, changed, lost = np.zeros((3, n_clusters))
+    for _, own in both.groupby(["annotator", "annotator_other"], sort=False):
+        n_pairs += 1
+        if len(own) < FEWEST:
+            continue
+        values = own[["value", "value_other"]].to_numpy(dtype=np.float64)
+        place, clusters = pd.factorize(part.cluster[own["output"]])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            estimate, without = _OF_TWO[coefficient](values, place)
+        if np.isnan(estimate):
+            continue
+        undefined = np.isnan(without)
+        estimates.append(estimate)
+        met[clusters] = 1
+        changed[clusters] += np.where(undefined, 0, without) - estimate
+        lost[clusters] += undefined
+    used = len(estimates)
+    counts = {"n_pairs": used, "n_pairs_left_out": n_pairs - used}
+    if not used:
+        why = f"no two annotators have {FEWEST} outputs in common on which both vary"
+        return _none(why, part, confidence) | counts
+    with np.errstate(invalid="ignore", divide="ignore"):
+        without = ((sum(estimates) + changed) / (used - lost))[met > 0]
+    without[np.isinf(without)] = np.nan
+    return jackknife(float(np.mean(estimates)), without, confidence=confidence) | counts
+
+
+def _of_sums(
+    parts: Callable[[Floats], Floats], statistic: Callable[[Floats], Floats]
+) -> Callable[[Floats, Ints], tuple[float, Floats]]:
+    """Compute a coefficient of two annotators' values (n, 2), and without each cluster."""
+
+    def compute(values: Floats, place: Ints) -> tuple[float, Floats]:
+        own = parts(values)
+        sums = np.zeros((int(place.max()) + 1, own.shape[1]))
+        np.add.at(sums, place, own)
+        total = sums.sum(axis=0)
+        return float(statistic(total)), np.asarray(statistic(total - sums))
+
+    return compute
+
+
+def _equal_parts(values: Floats) -> Floats:
+    scale, code = np.unique(values, return_inverse=True)
+    each = np.eye(len(scale))[code.reshape(values.shape)]
+    return np.column_stack(
+        [np.ones(len(values)), values[:, 0] == values[:, 1], *each.swapaxes(0, 1)]
+    )
+
+
+def _cohen(sums: Floats) -> Floats:
+    """Compute Cohen's kappa of numbers: outputs, equal ones, then of each value by annotator."""
+    one, other = np.split(sums[..., 2:] / sums[..., :1], 2, axis=-1)
+    by_chance = (one * other).sum(axis=-1)
+    possible = np.where(1 - by_chance > _ALIKE, 1 - by_chance, np.nan)
+    return np.asarray((_agreement(sums) - by_chance) / possible)
+
+
+def _moments(values: Floats) -> Floats:
+    x, y = map(_scaled, values.T)
+    return np.column_stack([np.ones(len(x)), x, y, x**2, y**2, x * y])
+
+
+def _product_moment(sums: Floats) -> Floats:
+    """Compute Pearson's r of the sums of `_moments`."""
+    n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    square = (xx - x**2 / n) * (yy - y**2 / n)
+    return np.asarray((xy - x * y / n) / np.sqrt(np.where(square > _ALIKE, square, np.nan)))
+
+
+def _spearman(values: Floats, place: Ints) -> tuple[float, Floats]:
+    """Compute Spearman's rho of two annotators' values, and without each cluster."""
+    codes = [np.unique(column, return_inverse=True)[1] for column in values.T]
+    pairs = sparse.coo_array((np.ones(len(place)), tuple(codes))).tocsr()
+
+    def rho(x: tuple[Floats, Floats], y: tuple[Floats, Floats], gone: Floats) -> Floats:
+        """Compute it of both annotators' counts and ranks, less the products that are gone."""
+        square = np.prod([(counts * ranks**2).sum(axis=-1) for counts, ranks in (x, y)], axis=0)
+        products = ((x[1] @ pairs) * y[1]).sum(axis=-1) - gone
+        return np.asarray(products / np.sqrt(np.where(square > _ALIKE, square, np.nan)))
+
+    without = np.empty(int(place.max()) + 1)
+    for rows in _some_clusters(len(without), max(pairs.shape)):
+        x, y = (_ranks_without(code, place, rows) for code in codes)
+        mine = (place >= rows.start) & (place < rows.stop)
+        at = place[mine] - rows.start
+        products = x[1][at, codes[0][mine]] * y[1][at, codes[1][mine]]
+        without[rows] = rho(x, y, _added(at, products, rows.stop - rows.start))
+    whole = [_ranked(_added(code, np.ones(len(code)), 0)) for code in codes]
+    return float(rho(whole[0], whole[1], np.zeros(()))), without
+
+
+_OF_TWO = {
+    "cohen_kappa": _of_sums(_equal_parts, _cohen),
+    "pearson": _of_sums(_moments, _product_moment),
+    "spearman": _spearman,
+}
 
 
 def _stepped(half: float, quantity: str, factor: float) -> float:
