@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtr
+from scipy.stats import rankdata
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -630,6 +631,30 @@ def coefficients_without(
     if "spearman" in names:
         found["spearman"] = _spearman_without(x, points, group, n_groups)
     return found
+
+
+def many_points(x: Floats, y: Floats, statistic: str) -> Floats:
+    """Correlate each row of x (r, n) with y (n,), for many points: (r,)."""
+    if statistic in OF_PAIRS:
+        one = np.zeros(len(y), dtype=np.int64)
+        return np.array([_of_all_pairs(_pairs_of_points(each, y, one), statistic) for each in x])
+    if statistic == "spearman":
+        x, y = rankdata(x, axis=1), rankdata(y)
+    # The first value off makes exact zeros of a constant.
+    x, y = x - x[:, :1], y - y[0]
+    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean()
+    over = np.sqrt((x * x).sum(axis=1) * (y @ y))
+    return np.clip(divide(x @ y, over), -1, 1)
+
+
+def _of_all_pairs(points: _Points, statistic: str) -> float:
+    n = np.array(float(len(points.size)))
+    distinct = [(1 / (points.size - one)).sum() for one in (points.untied_x, points.untied_y)]
+    sums = (points.balance, points.untied_x, points.untied_y, points.untied_both)
+    counts = PairCounts(
+        *(np.asarray(one.sum() / 2) for one in sums), n * (n - 1) / 2, *np.rint(distinct), n
+    )
+    return float(OF_PAIRS[statistic](counts))
 
 
 def _pearson_without(x: Floats, y: Floats, group: Ints, n_groups: int) -> Floats:

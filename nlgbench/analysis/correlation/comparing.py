@@ -6,17 +6,18 @@
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.stats import norm, rankdata
 from scipy.stats import t as student
 
-from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
+from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide, many_points
 from nlgbench.analysis.correlation.intervals import interval_of_systems
 from nlgbench.analysis.correlation.meta_evaluation import (
     PLAIN,
@@ -26,13 +27,16 @@ from nlgbench.analysis.correlation.meta_evaluation import (
     Judged,
     People,
     Resample,
+    Sample,
     asked_for,
     check_against,
     chosen_evaluators,
     correlated,
     dimensions_of,
     epsilons_of,
+    full_statistics,
     gathered,
+    item_grids,
     judged_scores,
     judgments_of,
     resampled,
@@ -68,7 +72,9 @@ def compare_evaluators(
     against: pd.DataFrame | None = None,
     granularity: Granularity = "system",
     statistic: str = "pearson",
-    method: Literal["swaps", "resampling"] | None = None,
+    method: Literal["swaps", "resampling", "perm_systems", "perm_inputs", "perm_both"]
+    | None = None,
+    alternative: Literal["two-sided", "greater", "less"] = "two-sided",
     resample: Resample = "items",
     dimension: str | None = None,
     aggregate: Literal["mean", "majority"] = "mean",
@@ -87,17 +93,20 @@ def compare_evaluators(
     pairs : sequence of (str, str), optional
         The pairs that are asked about, chosen before looking: they are the family. Default: all.
     statistic : str
-        One of `correlate`'s; for swaps ``pearson``, ``spearman``, ``kendall_b``, ``kendall_c`` or
-        ``pairwise_accuracy``.
-    method : {"swaps", "resampling"}, optional
-        ``"swaps"``: the two evaluators' scores are swapped system by system; the default at
-        granularity "system", unless `resample` says that systems are drawn. ``"resampling"``:
-        intervals, from `correlate`'s.
+        One of `correlate`'s; without resampling ``pearson``, ``spearman``, ``kendall_b``,
+        ``kendall_c`` or ``pairwise_accuracy``.
+    method : {"swaps", "resampling", "perm_systems", "perm_inputs", "perm_both"}, optional
+        ``"swaps"``: the two evaluators' scores of systems are swapped; the default at granularity
+        "system", unless `resample` says that systems are drawn. ``"resampling"``: intervals, from
+        `correlate`'s. ``"perm_..."``: the two evaluators' scores of outputs are swapped, those of a
+        system at once, of an item (or cluster), or one by one, as Deutsch, Dror and Roth do it.
+    alternative : {"two-sided", "greater", "less"}
+        For ``"perm_..."``: whether p is for a difference, for a above b, or for a below b.
     resample : {"items", "systems", "both"}
         What is drawn in resampling.
     n_resamples : int, optional
-        Bootstrap samples (1,000), or random swaps from 17 systems on (9,999; more where Holm needs
-        them); up to 16 systems all swaps are gone through.
+        Bootstrap samples (1,000), or random swaps (9,999) for ``"perm_..."`` and, more where Holm
+        needs them, from 17 systems on; up to 16 systems ``"swaps"`` goes through all.
     confidence : float
         Coverage of intervals; `reason` says where no data of so many systems could have an adjusted
         p of 1 - confidence.
@@ -108,10 +117,11 @@ def compare_evaluators(
         A row per pair: study (where there are several), evaluator_a, evaluator_b, dimension,
         granularity, statistic, estimate_a, estimate_b (over what both and people have scored),
         difference (a minus b), ci_low, ci_high (NaN for swaps), confidence, ci_method, reason (why
-        there is no answer or no interval, or why to doubt it; or ""), p (two-sided), p_adjusted
-        (for the family), p_least (the least p_adjusted that the family could have; swaps),
-        adjustment, p_method, n (systems), n_clusters (resampling; items where no clusters are
-        named), n_missing (outputs left out), n_resamples, n_undefined_resamples, resample.
+        there is no answer or no interval, or why to doubt it; or ""), p, p_adjusted (for the
+        family), p_least (the least p_adjusted that the family could have; swaps), adjustment,
+        p_method, n (systems), n_clusters (of which outputs are; items where no clusters are named;
+        0 where they do not count), n_missing (outputs left out), n_resamples,
+        n_undefined_resamples, resample.
 
     Raises
     ------
@@ -124,12 +134,12 @@ def compare_evaluators(
     **Swaps.** Under the null an evaluator's score of a system could as well be the other's, so
     scores are swapped system by system; p is the share of swaps whose statistic is at least as far
     from 0. Scores are standardized over the systems first (mean 0, variance 1), since evaluators
-    have different units. This is in the way of the Perm-Systems of Deutsch, Dror and Roth (2021,
-    doi:10.1162/tacl_a_00417) but is not it: theirs standardizes the scores of outputs, so that an
-    evaluator whose systems' means lie close together keeps them close; here it is the means that
-    are standardized, and printed scores suffice. Systems are the sample; that their scores are
-    means of finitely many outputs is in the data, not in the test. Means are over the outputs that
-    every evaluator has scored (with `against`, over each one's own).
+    have different units. This is in the way of ``"perm_systems"`` but is not it, as that
+    standardizes the scores of outputs, so that an evaluator whose systems' means lie close together
+    keeps them close; here it is the means that are standardized, and printed scores suffice.
+    Systems are the sample; that their scores are means of finitely many outputs is in the data, not
+    in the test. Means are over the outputs that every evaluator has scored (with `against`, over
+    each one's own).
 
     For Pearson the statistic is the difference of Fisher's z over its standard error, the root of
     the mean square of ``(z_a z_h - r_a (z_a^2 + z_h^2) / 2) / (1 - r_a^2)`` minus the same of b
@@ -146,6 +156,16 @@ def compare_evaluators(
     unequal evaluators are only nearly that of the data (subset pivotality does not hold exactly).
     Named pairs are adjusted by Holm. With n systems p is at least ``2 / 2^n``, and Holm over m
     pairs makes that ``2 m / 2^n``: at twelve systems at most 102 pairs can reach .05.
+
+    **Perm-Systems, Perm-Inputs, Perm-Both** (Deutsch, Dror and Roth 2021,
+    doi:10.1162/tacl_a_00417). Each evaluator's scores are standardized over all outputs (those
+    that every evaluator has scored), then swapped at random, all of a system, all of an item, or
+    each by itself, and both correlations are computed again. p is the share of the swaps, and the
+    data, whose difference is at least as far from 0 (`alternative`: at least, or at most, as
+    large). This is what the code for their paper does; in their package nlpstats 0.0.1, Perm-Both
+    swaps systems and then items, which is another test, and p lacks the data. Pairs are adjusted by
+    Holm. The null is that scores, once standardized, are exchangeable: Perm-Inputs and Perm-Both
+    speak of these systems alone, Perm-Systems of these items alone.
 
     **Resampling.** Only outputs that every evaluator has scored count. The interval is made of
     `correlate`'s intervals of each, and of the correlation rho of the two estimates over common
@@ -176,20 +196,25 @@ def compare_evaluators(
     if isinstance(study, Mapping):
         options = {key: value for key, value in locals().items() if key != "study"}
         return gathered({name: compare_evaluators(one, **options) for name, one in study.items()})
-    method = method or (
+    how: str = method or (
         "swaps" if granularity == "system" and resample == "items" else "resampling"
     )
-    known(statistic, PLAIN if method == "swaps" else list(STATISTICS), "statistic")
-    n_resamples = n_resamples or (9999 if method == "swaps" else 1000)
+    known(statistic, list(STATISTICS) if how == "resampling" else PLAIN, "statistic")
+    n_resamples = n_resamples or (1000 if how == "resampling" else 9999)
     check_n(n_resamples, "n_resamples")
-    if method == "swaps" and granularity != "system":
+    if alternative != "two-sided" and how not in PERMUTED:
+        raise ValueError(
+            f"alternative is for method={' or '.join(map(repr, PERMUTED))}. Got "
+            f"alternative={alternative!r} and method={how!r}."
+        )
+    if how == "swaps" and granularity != "system":
         raise ValueError(
             f"method='swaps' swaps systems' scores. Got granularity={granularity!r}: resample."
         )
-    if method == "resampling" and against is not None:
-        raise ValueError("method='resampling' needs judgments of outputs, not systems' scores.")
+    if how != "swaps" and against is not None:
+        raise ValueError(f"method={how!r} needs judgments of outputs, not systems' scores.")
     tables = []
-    if method == "swaps":
+    if how == "swaps":
         for by, scores, human, n_missing in _of_systems(
             study, evaluators, against, dimension, aggregate=aggregate, include_human=include_human
         ):
@@ -200,7 +225,10 @@ def compare_evaluators(
         asked = asked_for(granularity, [statistic], resample, n_resamples, confidence)
         for by in dimensions_of(study, dimension):
             people = judgments_of(study, by, aggregate, clusters, include_human)
-            found = _resampled_differences(study, names, pairs, people, asked, seed)
+            if how == "resampling":
+                found = _resampled_differences(study, names, pairs, people, asked, seed)
+            else:
+                found = _permuted(study, names, pairs, people, asked, how, alternative, seed)
             tables.append(found.assign(dimension=by))
     table = pd.concat(tables, ignore_index=True)
     table = table.assign(granularity=granularity, statistic=statistic, confidence=confidence)
@@ -461,7 +489,216 @@ def cannot_answer(p_least: float, alpha: float, n_systems: int) -> str:
     )
 
 
+# Perm-Systems, Perm-Inputs, Perm-Both --------------------------------------------------------
+
+#: How Deutsch, Dror and Roth (2021) call each permutation.
+PERMUTED = {
+    "perm_systems": "Perm-Systems",
+    "perm_inputs": "Perm-Inputs",
+    "perm_both": "Perm-Both",
+}
+#: Swapped scores that are held in memory at once.
+_SWAPPED_AT_ONCE = 1 << 21
+
+
+def _permuted(
+    study: Study,
+    names: list[str],
+    pairs: Sequence[tuple[str, str]] | None,
+    people: People,
+    asked: Asked,
+    method: str,
+    alternative: str,
+    seed: int | np.random.Generator,
+) -> pd.DataFrame:
+    """Test pairs of evaluators by swapping scores of outputs."""
+    judged, chosen, names, sample = _common(study, names, pairs, people)
+    granularity, (statistic,) = asked.granularity, asked.statistics
+    estimates = full_statistics(sample, granularity, [statistic], {})[statistic][:, 0]
+    units = {
+        "perm_systems": sample.system,
+        "perm_inputs": sample.cluster,
+        "perm_both": np.arange(len(sample.y)),
+    }[method]
+    gaps = permuted_differences(
+        sample,
+        granularity,
+        statistic,
+        units,
+        chosen,
+        n_permutations=asked.n_resamples,
+        rng=np.random.default_rng(seed),
+    )
+    if alternative == "less":
+        gaps = -gaps
+    two_sided = alternative == "two-sided"
+    # The first is the data as they are.
+    p = permutation_p(gaps, gaps[:, :1], exact=True, two_sided=two_sided)
+    n_tests = int(np.isfinite(p).sum())
+    n_units = len(np.unique(units))
+    # Swapping all gives the opposite difference.
+    by_units, by_draws = 2.0 ** (two_sided - min(n_units, 1000)), 1 / (1 + asked.n_resamples)
+    least = min(1.0, n_tests * max(by_units, by_draws)) if n_tests else float("nan")
+    unit = {"perm_systems": "systems", "perm_inputs": "items or clusters"}.get(method, "outputs")
+    what = f"{n_units} {unit}" if by_units > by_draws else f"n_resamples={asked.n_resamples}"
+    few = f"cannot be answered with {what}: the least adjusted p there is {least:.3g}"
+    too_few = least > 1 - asked.confidence + 1e-12
+    first, second = np.array(chosen).T
+    undefined = "undefined: scores or judgments do not vary, or there are no two"
+    return pd.DataFrame(
+        {
+            "evaluator_a": [names[a] for a in first],
+            "evaluator_b": [names[b] for b in second],
+            "estimate_a": estimates[first],
+            "estimate_b": estimates[second],
+            "difference": estimates[first] - estimates[second],
+            "ci_low": np.nan,
+            "ci_high": np.nan,
+            "ci_method": "none",
+            "reason": [(few if too_few else "") if np.isfinite(one) else undefined for one in p],
+            "p": p,
+            "p_adjusted": adjust(p),
+            "p_least": np.where(np.isfinite(p), least, np.nan),
+            "adjustment": f"Holm over {n_tests} pairs",
+            "p_method": f"{PERMUTED[method]}, {asked.n_resamples} drawn, {alternative}",
+            "n": len(np.unique(sample.system)),
+            "n_clusters": len(np.unique(sample.cluster)),
+            "n_missing": judged.n_outputs - len(sample.y),
+            "n_resamples": asked.n_resamples,
+            "n_undefined_resamples": np.isnan(gaps).sum(axis=1),
+            "resample": "none",
+        }
+    )
+
+
+def permuted_differences(
+    sample: Sample,
+    granularity: str,
+    statistic: str,
+    units: NDArray[np.int64],
+    pairs: Sequence[tuple[int, int]],
+    *,
+    n_permutations: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Swap standardized scores by units: differences of correlations (pairs, 1 + permutations).
+
+    The first is that of the data.
+    """
+    unit = np.unique(units, return_inverse=True)[1]
+    # Scores of the two that are equal must be tied when they are mixed.
+    z = np.round(_standardized(sample.x), 9)
+    compute = {"system": _of_swapped_means, "output": _of_swapped, "item": _of_swapped_items}
+    statistic_of = compute[granularity](sample, z, statistic, unit)
+    found, step = [], max(1, _SWAPPED_AT_ONCE // len(unit))
+    for start in range(0, n_permutations + 1, step):
+        size = min(step, n_permutations + 1 - start)
+        swapped = rng.integers(2, size=(size, unit.max() + 1), dtype=np.uint8).astype(bool)
+        if start == 0:
+            swapped[0] = False
+        of_both = statistic_of(swapped, pairs)
+        found.append(np.stack([of_a - of_b for of_a, of_b in of_both]))
+    return np.concatenate(found, axis=1)
+
+
+#: Of swaps of units (r, units) and pairs: each pair's two correlations, (r,) each.
+OfSwaps = Callable[[NDArray[np.bool_], Sequence[tuple[int, int]]], Iterator[tuple[Floats, Floats]]]
+
+
+def _of_swapped_means(
+    sample: Sample, z: Floats, statistic: str, unit: NDArray[np.int64]
+) -> OfSwaps:
+    """Correlate systems' means: what swapping adds to a mean is summed by unit and system."""
+    _, y, there = system_means(sample, np.ones((1, sample.n_clusters)))
+    systems = np.flatnonzero(there[0])
+    sums = []
+    for system in systems:
+        mine = sample.system == system
+        of, place = np.unique(unit[mine], return_inverse=True)
+        sums.append((of, np.stack([np.bincount(place, weights=one[mine]) for one in z])))
+        sums[-1][1][:] /= mine.sum()
+    means = np.stack([part.sum(axis=1) for _, part in sums], axis=-1)
+
+    def found(
+        swapped: NDArray[np.bool_], pairs: Sequence[tuple[int, int]]
+    ) -> Iterator[tuple[Floats, Floats]]:
+        moved = np.stack([part @ swapped[:, of].T for of, part in sums], axis=-1)  # (m, r, s)
+        for a, b in pairs:
+            gain = moved[b] - moved[a]
+            both = np.round([means[a] + gain, means[b] - gain], 9)
+            of_a, of_b = coefficients(both, y[0, systems], statistics=[statistic])[statistic]
+            yield of_a, of_b
+
+    return found
+
+
+def _of_swapped(sample: Sample, z: Floats, statistic: str, unit: NDArray[np.int64]) -> OfSwaps:
+    """Correlate outputs."""
+
+    def found(
+        swapped: NDArray[np.bool_], pairs: Sequence[tuple[int, int]]
+    ) -> Iterator[tuple[Floats, Floats]]:
+        which = swapped[:, unit]
+        for a, b in pairs:
+            of_a, of_b = (
+                many_points(np.where(which, *two), sample.y, statistic)
+                for two in ((z[b], z[a]), (z[a], z[b]))
+            )
+            yield of_a, of_b
+
+    return found
+
+
+def _of_swapped_items(
+    sample: Sample, z: Floats, statistic: str, unit: NDArray[np.int64]
+) -> OfSwaps:
+    """Correlate the systems of each item, and take the mean over items."""
+    _, grid = item_grids(sample)
+    items, row = np.unique(sample.item, return_inverse=True)
+    cell = row * sample.n_systems + sample.system
+    n_cells = len(items) * sample.n_systems
+    share = 1 / np.bincount(cell, minlength=n_cells)[cell]
+    into_cells = csr_array((share, (cell, np.arange(len(cell)))), shape=(n_cells, len(cell)))
+    there = np.isfinite(grid) * 1.0
+
+    def mean(values: Floats) -> Floats:
+        defined = np.isfinite(values)
+        return divide(np.where(defined, values, 0).sum(axis=-1), defined.sum(axis=-1))
+
+    def by_item(values: Floats) -> Floats:
+        x = np.round((into_cells @ values.T).T, 9).reshape(-1, *grid.shape)
+        return coefficients(x, grid, there, statistics=[statistic])[statistic]
+
+    # Where items are swapped whole, so are their correlations.
+    of_item = unit[np.unique(row, return_index=True)[1]]
+    whole = by_item(z) if (of_item[row] == unit).all() else None
+
+    def found(
+        swapped: NDArray[np.bool_], pairs: Sequence[tuple[int, int]]
+    ) -> Iterator[tuple[Floats, Floats]]:
+        values, which = (z, swapped[:, unit]) if whole is None else (whole, swapped[:, of_item])
+        for a, b in pairs:
+            both = [np.where(which, values[j], values[i]) for i, j in ((a, b), (b, a))]
+            of_a, of_b = (mean(one if whole is not None else by_item(one)) for one in both)
+            yield of_a, of_b
+
+    return found
+
+
 # Resampling ----------------------------------------------------------------------------------
+
+
+def _common(
+    study: Study, names: list[str], pairs: Sequence[tuple[str, str]] | None, people: People
+) -> tuple[Judged, list[tuple[int, int]], list[str], Sample]:
+    """Keep the outputs that every evaluator has scored, and look the pairs up."""
+    judged = judged_scores(study, people, names)
+    chosen = _named(pairs, list(judged.scores.columns))
+    common = judged.scores.copy()
+    common.loc[~_scored_by_all(judged)] = np.nan
+    judged = dataclasses.replace(judged, scores=common)
+    ((names, sample),) = samples_of(judged)
+    return judged, chosen, names, sample
 
 
 def _resampled_differences(
@@ -474,12 +711,7 @@ def _resampled_differences(
 ) -> pd.DataFrame:
     """Put intervals around differences, from `correlate`'s intervals and common resamples."""
     rng = np.random.default_rng(seed)
-    judged = judged_scores(study, people, names)
-    chosen = _named(pairs, list(judged.scores.columns))
-    common = judged.scores.copy()
-    common.loc[~_scored_by_all(judged)] = np.nan
-    judged = dataclasses.replace(judged, scores=common)
-    ((names, sample),) = samples_of(judged)
+    judged, chosen, names, sample = _common(study, names, pairs, people)
     each = correlated(judged, names, sample, asked, rng).set_index("evaluator")
     granularity, statistics, resample, n_resamples, confidence = asked
     assert resample is not None

@@ -13,6 +13,7 @@ from nlgbench.analysis.correlation.coefficients import (
     coefficients,
     coefficients_without,
     crossed_coefficients,
+    many_points,
     weighted_accuracy_at,
     weighted_coefficients,
 )
@@ -66,6 +67,15 @@ def test_many_samples_under_many_weightings_are_each_by_itself(seed, at_once):
         expected = coefficients(x, y, np.isfinite(y) * weight, statistics=CROSSED)
         for name in CROSSED:
             np.testing.assert_allclose(found[name][:, :, at], expected[name], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["pearson", "spearman", *OF_PAIRS])
+def test_samples_of_many_points_are_those_of_few(name):
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(6, size=(20, 40)) * 1.0, rng.integers(4, size=40) * 1.0
+    x[3] = 2.0
+    expected = coefficients(x, y, statistics=[name])[name]
+    np.testing.assert_allclose(many_points(x, y, name), expected, rtol=0, atol=1e-12)
 
 
 def test_where_hardly_anything_is_left_digits_are_not_lost():
