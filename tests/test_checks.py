@@ -51,7 +51,7 @@ def required(function, study):
     kinds = {"str": "t0.7", "pd.DataFrame": pd.DataFrame(), "Study": study}
     kinds |= {"Sequence[str | Fitted]": ["rouge_l"], "pd.Series": pd.Series([1.0])}
     kinds |= {"Comparator": nb.Comparator("c", print, (), frozenset(), True, True, "")}
-    kinds |= {"Listeners": HumanListener()}
+    kinds |= {"Listeners": HumanListener(), "Kind": "likert"}
     given = {"study": study, "studies": {"x": study}}
     return {
         name: given[name] if name in given else kinds.get(str(one.annotation), "t0.7")

@@ -75,6 +75,11 @@ def _folder(ctx: click.Context, param: click.Parameter, value: str) -> Path:
     return folder
 
 
+def _new(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
+    """Check the name of a folder that is to be made."""
+    return None if value is None else _folder(ctx, param, value)
+
+
 def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     if value is not None and not 0 < value <= 10_000_000:
         raise click.BadParameter(
@@ -313,6 +318,103 @@ def ledger(directory: Path, verdict: str | None, form: str, all_runs: bool) -> N
     from nlgbench.runner import listing
 
     click.echo(listing.ledger(directory, verdict=verdict, form=form, all_runs=all_runs), nl=False)
+
+
+@main.group()
+def survey() -> None:
+    """Lay outputs out for a crowd, and read its answers back."""
+
+
+_STUDY = click.argument(
+    "directory", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+
+
+@survey.command(name="export")
+@_STUDY
+@click.option(
+    "--kind",
+    type=click.Choice(["likert", "pairwise", "real-or-fake", "typicality"]),
+    required=True,
+    help="What is asked.",
+)
+@click.option(
+    "--dimension",
+    "dimensions",
+    multiple=True,
+    metavar="NAME",
+    help="For likert and pairwise; may be given several times.  [default: quality]",
+)
+@click.option("--per-output", type=click.IntRange(1), default=3, show_default=True)
+@click.option(
+    "--page", type=click.IntRange(1), default=10, show_default=True, help="Texts or pairs, at most."
+)
+@click.option(
+    "--gotchas",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="Attention checks on each page.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--out", metavar="FOLDER", callback=_new, help="[default: DIR/survey]")
+def survey_export(
+    directory: Path,
+    kind: str,
+    dimensions: tuple[str, ...],
+    per_output: int,
+    page: int,
+    gotchas: int,
+    seed: int,
+    out: Path | None,
+) -> None:
+    """Write a Mechanical Turk batch, a plain CSV and their key for the study in DIR."""
+    from nlgbench.analysis.people import surveys
+    from nlgbench.study import read_study
+
+    study, folder = read_study(directory), out or directory / "survey"
+    key = surveys.export_survey(
+        study,
+        folder,
+        kind=kind,  # type: ignore[arg-type]
+        dimensions=dimensions or None,
+        per_output=per_output,
+        per_page=page,
+        n_gotchas=gotchas,
+        seed=seed,
+    )
+    click.echo(f"{surveys.counted(key, study)}\nin {folder}: docs/surveys.md says what to do next")
+
+
+@survey.command(name="import")
+@_STUDY
+@click.argument(
+    "results",
+    nargs=-1,
+    required=True,
+    metavar="RESULTS...",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
+@click.option(
+    "--survey",
+    "folder",
+    metavar="FOLDER",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Where it was exported to.  [default: DIR/survey]",
+)
+@click.option("--force", is_flag=True, help="Replace a table that is there; it is kept aside.")
+def survey_import(
+    directory: Path, results: tuple[Path, ...], folder: Path | None, force: bool
+) -> None:
+    """Write judgments.csv or preferences.csv into the study in DIR, from a crowd's RESULTS."""
+    from nlgbench.analysis.people import surveys
+    from nlgbench.runner import listing
+    from nlgbench.study import read_study
+
+    study = read_study(directory)
+    answers = surveys.import_survey(folder or directory / "survey", results)
+    path = surveys.place_answers(directory, study, answers, force=force)
+    click.echo(f"{listing.plain(answers.counts)}\nin {path}")
 
 
 @main.command(name="plot-sweep")

@@ -1,4 +1,4 @@
-"""People: how often they are right, how far they agree, which system they find better, votes."""
+"""People: what they are asked, how far they agree, which system they find better, and votes."""
 
 from nlgbench.analysis.people.comparing import SystemComparison, compare_systems
 from nlgbench.analysis.people.real_or_fake import (
@@ -8,15 +8,19 @@ from nlgbench.analysis.people.real_or_fake import (
     outputs_needed,
 )
 from nlgbench.analysis.people.reliability import agreement, split_half
+from nlgbench.analysis.people.surveys import Answers, export_survey, import_survey
 from nlgbench.analysis.people.votes import vote_accuracy, vote_agreement, vote_position
 
 __all__ = [
     "TESTS",
+    "Answers",
     "SystemComparison",
     "accuracy",
     "agreement",
     "annotator_accuracy",
     "compare_systems",
+    "export_survey",
+    "import_survey",
     "outputs_needed",
     "split_half",
     "vote_accuracy",
