@@ -414,7 +414,8 @@ def survey_import(
     study = read_study(directory)
     answers = surveys.import_survey(folder or directory / "survey", results)
     path = surveys.place_answers(directory, study, answers, force=force)
-    click.echo(f"{listing.plain(answers.counts)}\nin {path}")
+    told = [listing.plain(answers.counts), surveys.coverage(study, answers), f"in {path}"]
+    click.echo("\n".join(told))
 
 
 @main.command(name="plot-sweep")

@@ -37,7 +37,7 @@ _ASKED: dict[str, tuple[str, str, dict[str, str]]] = {
     "pairwise": (
         "quality",
         "Which is better in this respect: {dimension}?",
-        {"a": "A is better", "b": "B is better", "tie": "neither"},
+        {"a": "A is better", "b": "B is better", "tie": "no difference"},
     ),
     "real-or-fake": (
         "real_or_fake",
@@ -48,7 +48,7 @@ _ASKED: dict[str, tuple[str, str, dict[str, str]]] = {
         "typicality",
         "How usual would it be to meet such a text here?",
         {
-            "0": "impossible: it is wrong or makes no sense",
+            "0": "impossible (wrong, or without sense)",
             "1": "very unusual",
             "2": "rather unusual",
             "3": "neither usual nor unusual",
@@ -149,13 +149,14 @@ def export_survey(
     Examples
     --------
     >>> import tempfile
-    >>> study = _example()
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("crowd", systems=["corrupted_0.5"], n_outputs=20, n_truth=0)
     >>> with tempfile.TemporaryDirectory() as home:
-    ...     key = export_survey(study, Path(home, "survey"), kind="likert", per_page=4)
+    ...     key = export_survey(study, Path(home, "survey"), kind="real-or-fake")
     ...     sorted(path.name for path in Path(home, "survey").iterdir())
     ['survey-key.csv', 'survey-mturk.csv', 'survey-plain.csv', 'survey.html']
     >>> key.groupby("page").size().tolist(), (key["expected"] != "").sum().item()
-    ([4, 4, 4], 3)
+    ([11, 11, 11, 11], 4)
     """
     place = Path(folder)
     if place.exists():
@@ -233,15 +234,17 @@ def import_survey(
     Examples
     --------
     >>> import tempfile
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("crowd", systems=["corrupted_0.5"], n_outputs=10, n_truth=0)
     >>> with tempfile.TemporaryDirectory() as home:
-    ...     key = export_survey(_example(), Path(home, "s"), kind="likert", n_gotchas=0)
+    ...     key = export_survey(study, Path(home, "s"), kind="likert", n_gotchas=0)
     ...     rows = key[["page", "answer"]].assign(worker="A1B2", value="4")
     ...     rows.to_csv(Path(home, "results.csv"), index=False)
     ...     answers = import_survey(Path(home, "s"), Path(home, "results.csv"))
-    >>> answers.judgments.drop(columns="group_id").head(2).values.tolist()
-    [['o2', 'w001', 'quality', 4.0], ['o8', 'w001', 'quality', 4.0]]
+    >>> answers.judgments.iloc[0].drop("output_id").to_dict()
+    {'annotator_id': 'w001', 'dimension': 'quality', 'value': 4.0, 'group_id': 'likert-001'}
     >>> answers.counts.values.tolist()
-    [['kept', 1, 9]]
+    [['kept', 2, 20]]
     """
     key = _read_key(Path(folder))
     paths = [results] if isinstance(results, str | os.PathLike) else list(results)
@@ -281,6 +284,9 @@ def place_answers(folder: Path, study: Study, answers: Answers, *, force: bool) 
     """Write answers as a table of a study's folder; one that is there only by force, kept aside."""
     name = "judgments" if answers.preferences is None else "preferences"
     rows = getattr(answers, name)
+    if rows.empty:
+        listed = "; ".join(f"{what}: {n}" for what, n, _ in answers.counts.to_numpy()[1:])
+        raise ValueError(f"no answer is left ({listed or 'the files hold none'}): nothing written.")
     study.replace(**{name: rows}, settings=study.settings)
     path = folder / f"{name}.csv"
     there = [one for one in folder.glob(f"{name}.*") if ".former" not in one.name]
@@ -449,7 +455,10 @@ def _shown(study: Study, slots: pd.DataFrame, kind: str) -> pd.DataFrame:
     labels = _ASKED[kind][2]
     check = slots["expected"] != ""
     is_pair = kind == "pairwise"
-    told = "This is a check that pages are read, no text to judge. Please choose {}."
+    told = (
+        "This is a check that pages are read, no text to judge. Please choose {} for all that "
+        "is asked here."
+    )
     shown = pd.DataFrame({"page": _page_ids(slots, kind), "slot": slots["slot"]})
     if (study.outputs["context"] != "").any():
         shown["context"] = slots["output_a"].map(by_id["context"]).fillna("")
@@ -537,6 +546,7 @@ _STYLE = """
 .survey legend { font-weight: 600; padding: 0; }
 .survey label { display: inline-flex; align-items: center; gap: .5rem; min-height: 2.75rem;
   padding: 0 .75rem 0 .25rem; cursor: pointer; }
+.survey .wide label { display: flex; }
 .survey input { width: 1.25rem; height: 1.25rem; margin: 0; flex: none; }
 .survey label:focus-within { outline: 3px solid #0b57d0; outline-offset: 1px;
   border-radius: .25rem; }
@@ -583,7 +593,8 @@ def _page(columns: list[str], kind: str, dimensions: list[str], n_workers: int) 
         for number, dimension in enumerate(dimensions, 1):
             name = _field(slot, number, len(dimensions))
             asked = question.format(dimension=entities(_words(dimension)))
-            parts += [f"<fieldset><legend>{asked}</legend>"]
+            wide = ' class="wide"' if kind == "typicality" else ""
+            parts += [f"<fieldset{wide}><legend>{asked}</legend>"]
             for value, label in labels.items():
                 words = f"{value}: {label}" if kind in ("likert", "typicality") else label
                 parts += [
@@ -740,6 +751,20 @@ def _form(cell: str, where: str) -> dict[str, str]:
     return found
 
 
+def coverage(study: Study, answers: Answers) -> str:
+    """Say in a line how many outputs have how many judgments."""
+    if answers.judgments is not None:
+        one = ["output_id", "annotator_id", "group_id"]  # whatever the number of dimensions
+        ids = answers.judgments.drop_duplicates(one)["output_id"]
+    else:
+        assert answers.preferences is not None
+        ids = pd.concat([answers.preferences["output_a"], answers.preferences["output_b"]])
+    of_output = ids.value_counts().reindex(study.outputs["output_id"], fill_value=0)
+    sizes = of_output.value_counts().sort_index(ascending=False)
+    listed = ", ".join(f"{size} ({number:,})" for size, number in sizes.items())
+    return f"judgments of an output (outputs): {listed}"
+
+
 def counted(key: pd.DataFrame, study: Study) -> str:
     """Say in a line what was laid out."""
     shown = key.drop_duplicates(["page", "slot"])
@@ -752,11 +777,3 @@ def counted(key: pd.DataFrame, study: Study) -> str:
         f"{len(shown) - len(units):,} of them attention checks; {human:,} of "
         f"{len(study.outputs):,} outputs are human"
     )
-
-
-def _example() -> Study:
-    """Give nine outputs of three systems."""
-    ids = [f"o{n}" for n in range(9)]
-    systems = list("aaabbbccc")
-    outputs = pd.DataFrame({"output_id": ids, "item_id": list("123") * 3, "system": systems})
-    return Study(outputs.assign(text="A text of " + outputs["item_id"]))

@@ -266,6 +266,19 @@ def test_what_cannot_be_used_is_set_aside_and_counted(tmp_path, form):
     pd.testing.assert_frame_equal(twice.judgments, answers.judgments)
 
 
+def test_who_answers_rightly_is_right_and_who_always_says_program_half_the_time(tmp_path):
+    study = world(10, ("alpha", "human"))
+    key = nb.export_survey(study, tmp_path / "s", kind="real-or-fake", per_page=4)
+    truth = key["output_a"].str.startswith("human").map({True: "1", False: "0"})
+    for said, expected in ((truth, 1.0), ("0", 0.5)):
+        rows = [key.assign(worker=name, status="", value=said) for name in "xyz"]
+        table = pd.concat(rows, ignore_index=True)
+        table["value"] = table["value"].mask(table["expected"] != "", table["expected"])
+        answers = nb.import_survey(tmp_path / "s", written(table, "long", tmp_path / "r.csv"))
+        right = nb.accuracy(study.replace(judgments=answers.judgments)).set_index("row")
+        assert right.loc["all", ["estimate", "n_votes"]].tolist() == [expected, 60]
+
+
 def test_no_person_is_carried_over(tmp_path):
     key = nb.export_survey(world(), tmp_path / "s", kind="likert")
     table = answered(key, 2)
@@ -461,6 +474,9 @@ def test_the_command_line_lays_out_and_reads_back(tmp_path, kind, table):
     results = written(answered(key, 4), "mturk", tmp_path / "results.csv")
     told = call(f"survey import {home} {results}")
     assert "kept  12           72" in told and f"{table}.csv" in told
+    # Pairs are laid out for two votes each by two people; here are four people.
+    n_votes = {"likert": 4, "pairwise": 8}[kind]
+    assert f"judgments of an output (outputs): {n_votes} (18)" in told
     first = (home / f"{table}.csv").read_bytes()
     study = nb.read_study(home)
     assert len(getattr(study, table)) == 72
@@ -484,4 +500,8 @@ def test_answers_that_do_not_fit_the_study_leave_its_table_as_it_was(tmp_path):
     (tmp_path / "judgments.csv").write_text("mine")
     with pytest.raises(ValueError, match="output_id 'beta-"):
         surveys.place_answers(tmp_path, world(systems=("alpha",)), answers, force=True)
+    rejected = answered(key, 2).assign(status="Rejected")
+    none = nb.import_survey(tmp_path / "s", written(rejected, "long", tmp_path / "none.csv"))
+    with pytest.raises(ValueError, match=r"no answer is left .status rejected: 4."):
+        surveys.place_answers(tmp_path, world(), none, force=True)
     assert (tmp_path / "judgments.csv").read_text() == "mine"
