@@ -57,7 +57,7 @@ def one_world(cell: Cell, seed: int, n_resamples: int) -> dict:
     systems, pairs = found.systems.set_index("system"), found.pairs
     pairs = pairs[pairs["system"] < pairs["opponent"]].sort_values(["system", "opponent"])
     gap = true[pairs["system"]].to_numpy() - true[pairs["opponent"]].to_numpy()
-    best, worst = (true.to_numpy()[:, None] < true.to_numpy()).sum(1) + 1, None
+    best = (true.to_numpy()[:, None] < true.to_numpy()).sum(1) + 1
     worst = (true.to_numpy()[:, None] <= true.to_numpy()).sum(1)
     ranks = systems.loc[true.index]
     # Equal systems have one rank each, in either order: a range holds its first or its last.
@@ -73,7 +73,7 @@ def one_world(cell: Cell, seed: int, n_resamples: int) -> dict:
         "span": float((ranks["rank_high"] - ranks["rank_low"] + 1).mean()),
         "mean": np.mean((ranks["ci_low"] <= true) & (true <= ranks["ci_high"])),
         "severity": np.mean((people["ci_low"] <= severity) & (severity <= people["ci_high"]))
-        if people["ci_low"].notna().any()
+        if people["ci_low"].notna().any() and cell.world["scale"] == "continuous"
         else np.nan,
         "estimate": pairs["difference"].to_numpy(),
         "half": ((pairs["ci_high"] - pairs["ci_low"]) / 2).to_numpy(),
@@ -120,7 +120,7 @@ def main() -> int:
             print(f"{found[-1].to_string()}\n{cell.name}: {seconds:.2f} s a world\n", flush=True)
     table = pd.DataFrame(found)
     print(table.round(3).to_string())
-    few = Cell("crossed, 5 x 100", {"n_items": 100, "n_annotators": 5})
+    few = Cell("crossed, 5 x 100", {**SMALL, "n_annotators": 5, "scale": "continuous"})
     print(f"\n{few.name}: {one_world(few, args.seed, 100)['reason']}")
     off = ~table["difference"].between(LOW, HIGH) | (table["ranks"] < 0.95)
     print(f"\nOutside {LOW} to {HIGH}, or ranks below .95: {', '.join(table.index[off]) or 'none'}")

@@ -44,7 +44,8 @@ def judgment_world(
     left out at random.
 
     ``truth["systems"]``: system and value, the expectation of a judgment over items and
-    annotators. ``truth["annotators"]``: annotator_id and severity, in latent units.
+    annotators. ``truth["annotators"]``: annotator_id and severity, how much lower than their
+    population's mean they judge the average system before values are cut.
     """
     known_designs, known_scales = get_args(Design), get_args(Scale)
     fewest = min(n_items, n_annotators, n_votes, len(means))
@@ -81,6 +82,7 @@ def judgment_world(
     outputs = pd.DataFrame({"output_id": ids, "item_id": items[item], "system": names[system]})
     judgments = pd.DataFrame({"output_id": ids[output], "annotator_id": people[annotator]})
     judgments = judgments.assign(dimension="quality", group_id="", value=value)
+    shown = severity - taste.mean(axis=0)
     true = expectation(np.asarray(means, dtype=np.float64), scale)
     return trusted(
         outputs=outputs.assign(text="", is_human=False, context=""),
@@ -90,7 +92,7 @@ def judgment_world(
         settings={"quality": "quality"},
         truth={
             "systems": pd.DataFrame({"system": names, "value": true}),
-            "annotators": pd.DataFrame({"annotator_id": people, "severity": severity}),
+            "annotators": pd.DataFrame({"annotator_id": people, "severity": shown}),
         },
     )
 

@@ -8,6 +8,7 @@ from nlgbench.analysis.people.real_or_fake import (
     outputs_needed,
 )
 from nlgbench.analysis.people.reliability import agreement, split_half
+from nlgbench.analysis.people.shared_tasks import rank_systems
 from nlgbench.analysis.people.surveys import Answers, export_survey, import_survey
 from nlgbench.analysis.people.votes import vote_accuracy, vote_agreement, vote_position
 
@@ -22,6 +23,7 @@ __all__ = [
     "export_survey",
     "import_survey",
     "outputs_needed",
+    "rank_systems",
     "split_half",
     "vote_accuracy",
     "vote_agreement",

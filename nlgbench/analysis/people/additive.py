@@ -223,7 +223,7 @@ def _same_component(laplacian: Floats) -> Floats:
 
 
 def _components(laplacian: Floats) -> Ints:
-    """Number the components; SciPy's search takes longer to check its input than this does."""
+    """Label components; SciPy's search takes longer to check its input than this does."""
     linked = np.abs(laplacian) > _TINY
     np.fill_diagonal(linked, True)
     alone = linked.sum(axis=1) == 1

@@ -222,6 +222,8 @@ class _Judged:
     cell: Ints
     #: Whether each item is of one system alone, so that items have no effects in the model.
     nested: bool
+    #: How many parts of annotators share no item with each other.
+    n_parts: int
     data: Judgments
     by_annotator: bool
     whole: Fit
@@ -296,15 +298,18 @@ def _fitted(study: Study, dimension: str, include_human: bool) -> _Judged:
     cell = np.unique(item * len(people) + annotator, return_inverse=True)[1]
     nested = len(np.unique(item * len(names) + system)) == item.max() + 1
     # An item of one system alone does not say how hard it is: it is a sample, and has no effect.
-    effect = np.zeros_like(item) if nested else item
+    # Where annotators have one item each, their effects hold its own.
+    absorbed = cell.max() == annotator.max()
+    effect = np.zeros_like(item) if nested or absorbed else item
     data, by_annotator = additive.tabulate(
         frame["value"].to_numpy(dtype=np.float64), system, effect, annotator
     )
     whole = additive.fit(data)
     if whole is None:
         raise ValueError(_disconnected(frame, list(names), additive.parts(data)))
+    n_parts = int(item.max()) + 1 if absorbed and not nested else additive.components(data)
     return _Judged(
-        *(frame, list(names), list(people), system, item, annotator, cell, nested),
+        *(frame, list(names), list(people), system, item, annotator, cell, nested, n_parts),
         *(data, by_annotator, whole),
     )
 
@@ -675,20 +680,19 @@ def _annotators(
     ).reindex(judged.people)
     n_items = counts["n_items"].to_numpy()
     severity = effect.mean() - effect
-    n_parts = additive.components(judged.data)
     there = np.isfinite(without)
     mean = np.where(there, without, 0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
     se = np.sqrt(np.diag(additive.spread(mean[:, None] - without, severity)))
     se = np.where(se > _ALIKE, se, np.nan)
     half = student.ppf(0.5 + confidence / 2, np.maximum(n_items - 1, 1)) * se
     few = [few_clusters(int(n)).replace("clusters", "items", 1) for n in n_items]
-    why = f"annotators are in {n_parts} parts that share no item: severities cannot be compared"
+    why = f"annotators are in {judged.n_parts} parts that share no item: none is known severer"
     unknown = "one item, or all items alike: its spread is unknown"
     table = pd.DataFrame({"annotator_id": judged.people, "severity": severity})
     table = table.assign(ci_low=severity - half, ci_high=severity + half, se=se)
     table = table.assign(**{str(name): counts[name].to_numpy() for name in counts})
     table["reason"] = np.where(np.isnan(se), unknown, few)
-    if n_parts > 1:
+    if judged.n_parts > 1:
         table[["severity", "ci_low", "ci_high", "se"]] = np.nan
         table["reason"] = why
     return table.sort_values("severity", ascending=False, kind="stable").reset_index(drop=True)

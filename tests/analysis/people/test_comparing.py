@@ -42,7 +42,7 @@ def test_adjusted_means_are_those_of_statsmodels(study):
     """As if each system had been judged in every judgment's place."""
     frame = rows_of(study)
     own = frame.groupby("annotator_id")["item_id"].nunique().max() == 1
-    # Annotators of one item each leave its effect nothing to say.
+    # Effects of annotators of one item each hold the item's.
     items = "" if own else " + C(item_id)"
     model = smf.ols(f"value ~ C(system) + C(annotator_id){items}", frame).fit()
     found = nb.compare_systems(study, n_resamples=10).systems.set_index("system")["estimate"]
