@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
+import re
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -11,26 +14,54 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench.names import did_you_mean
+from nlgbench.names import brief, did_you_mean
 
 #: The greatest number in size that a table may hold: squares and sums of such stay finite.
 GREATEST = 1e100
 
 
+#: Of the problems that one error lists; the rest are counted.
+_LISTED = 20
+
+#: What a file begins with that is no text, and what to do with it.
+_MAGIC = {
+    b"\x1f\x8b": "is gzipped: unpack it (gunzip), or end its name in .gz and name it in study.yml",
+    b"PK\x03\x04": "is a ZIP archive or an Excel workbook: unpack it, or save the sheet as CSV",
+    b"PAR1": "is Parquet: end its name in .parquet and name it in study.yml",
+}
+
+
 class TableError(ValueError):
-    """A table or its file breaks a rule; the message says where, which, and the way out."""
+    """Tables or their files break rules; the message says where, which, and the way out."""
+
+    def __init__(self, *problems: str) -> None:
+        self.problems = problems
+        shown = [f"{number}. {one}" for number, one in enumerate(problems[:_LISTED], 1)]
+        more = [f"and {len(problems) - _LISTED:,} more"] * (len(problems) > _LISTED)
+        several = [f"{len(problems):,} problems:", *shown, *more]
+        super().__init__(problems[0] if len(problems) == 1 else "\n".join(several))
 
 
-def parse(path: Path, *, may_lack: Sequence[str] = ()) -> tuple[pd.DataFrame, list[int]]:
-    """Read a CSV file as texts, refusing what a lenient reader would guess at."""
+def read_text(path: Path) -> str:
+    """Read a file of UTF-8, gzipped where its name ends in .gz, or say what it is instead."""
     if not path.is_file():
         there = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise FileNotFoundError(f"no file {path}.{did_you_mean(path.name, there)}")
     content = path.read_bytes()
+    if path.suffix == ".gz":
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise TableError(
+                f"{path} is no whole gzip file ({error}): get it anew, or drop .gz from its name."
+            ) from None
     if not content.strip():
         raise TableError(f"{path} is empty: write at least the header line.")
+    for magic, is_what in _MAGIC.items():
+        if content.startswith(magic):
+            raise TableError(f"{path} {is_what}.")
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         # A byte order mark is not part of error.object, which counts from behind it.
         start = len(content) - len(error.object) + error.start
@@ -39,35 +70,74 @@ def parse(path: Path, *, may_lack: Sequence[str] = ()) -> tuple[pd.DataFrame, li
             f"{path} is not UTF-8: byte {content[start]:#04x} at offset {start}, line {line}. "
             "Save it anew as UTF-8."
         ) from None
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+
+
+def parse(
+    path: Path,
+    *,
+    may_lack: Sequence[str] = (),
+    delimiter: str = ",",
+    problems: list[str] | None = None,
+) -> tuple[pd.DataFrame, list[int]]:
+    """Read a CSV file as texts, refusing what a lenient reader would guess at.
+
+    Where a list of problems is given, rows with too few or too many fields are left out and named
+    there.
+    """
+    text = read_text(path)
+    found: list[str] = []
+    if re.match(r'\s*(\{\s*"|\[\s*[\[{])', text):
+        raise TableError(
+            f"{path} is JSON, not CSV: name it in study.yml as .json (one document) or .jsonl (an "
+            "object per line)."
+        )
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
     header: list[str] = []
     body: list[list[str]] = []
     lines: list[int] = []
-    start = 1
+    start = number = 1
     limit = csv.field_size_limit(len(text) + 1)  # the default refuses texts of 128 kB
     try:
         for row in reader:
             if row and not header:
                 header = row
+                _refuse_delimiter(path, header, delimiter)
             elif row:
                 left_out = header[len(row) :]
                 if len(row) > len(header) or not set(left_out) <= set(may_lack):
-                    raise TableError(
-                        f"{path}, row {len(body) + 1} (line {start}) has {len(row)} fields and the "
+                    found.append(
+                        f"{path}, row {number} (line {start}) has {len(row)} fields and the "
                         f"header has {len(header)}: the file is cut off there, or a text with a "
                         "comma is not in quotes."
                     )
-                body.append(row + [""] * len(left_out))
-                lines.append(start)
+                else:
+                    body.append(row + [""] * len(left_out))
+                    lines.append(start)
+                number += 1
             start = reader.line_num + 1
     except csv.Error as error:
-        raise TableError(
-            f"{path}, row {len(body) + 1} (line {start}): {error}. The file is cut off within "
+        found.append(
+            f"{path}, row {number} (line {start}): {error}. The file is cut off within "
             "quotes, or a quote inside a text is not doubled: mend that row, or get the file anew."
-        ) from None
+        )
     finally:
         csv.field_size_limit(limit)
+    if problems is not None:
+        problems += found
+    elif found:
+        raise TableError(*found)
     return pd.DataFrame(body, columns=header, dtype="str"), lines
+
+
+def _refuse_delimiter(path: Path, header: list[str], delimiter: str) -> None:
+    """Say which character parts the columns, where the one asked for parts none."""
+    others = {"\t": ("tabs", "format: tsv"), ";": ("semicolons", "delimiter: ';'")}
+    for other, (called, way) in others.items():
+        if len(header) == 1 and other in header[0] and other != delimiter:
+            raise TableError(
+                f"{path} has {called} between its columns, no commas: save it with commas, or name "
+                f"it in study.yml with `{way}`. Its first line is {brief(header[0])}."
+            )
 
 
 def convert(column: pd.Series, kind: str) -> tuple[pd.Series, np.ndarray, str]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from functools import cache
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,15 @@ for _name, _line in _DECLARED.items():
     _parts = [part.partition(":") for part in _line.split()]
     KEYS[_name] = [part[0].rstrip("*") for part in _parts if part[0].endswith("*")]
     COLUMNS[_name] = {part[0].rstrip("*"): part[2] or "id" for part in _parts}
+
+#: What a file may leave out, and what it is then.
+DEFAULTS: dict[str, dict[str, str]] = {
+    "outputs": {"text": "", "context": ""},
+    "judgments": {"dimension": "quality", "group_id": ""},
+    "preferences": {"dimension": "quality", "group_id": ""},
+    "scores": {"signature": ""},
+    "system_scores": {"signature": ""},
+}
 
 # Where a number may be NaN because it is undefined, or was not computed.
 _UNDEFINED = {
@@ -187,110 +197,175 @@ def check(
     table: str,
     *,
     source: str | os.PathLike | None = None,
-    lines: list[int] | None = None,
+    lines: Sequence[int | str] | None = None,
 ) -> pd.DataFrame:
     """Check a frame against columns, types, keys and rules of a table; give a typed copy.
 
     Raises `TableError`, which names source, row (from 1 below the header), key, column, value, rule
-    and way out.
+    and way out of all that is wrong.
     """
     where = "the frame passed in" if source is None else os.fspath(source)
-    wanted = COLUMNS[_known(table)]
-    raw = frame.reset_index(drop=True).set_axis([str(name) for name in frame.columns], axis=1)
-    _check_names(list(raw.columns), table, where)
-    kinds = {**wanted, **{name: "float" for name in raw.columns if name not in wanted}}
-    typed = {}
-    for name, kind in kinds.items():
-        typed[name], bad, rule = csv_files.convert(raw[name], "text" if kind == "id" else kind)
-        _refuse(raw, bad, name, table, where, lines, rule)
-    checked = pd.DataFrame(typed, columns=list(kinds))
-    _check_keys(checked, table, where, lines)
-    _check_rules(checked, table, where, lines)
+    checked, problems = examine(frame, table, where=where, lines=lines)
+    if problems:
+        raise TableError(*problems)
     return checked
 
 
-def _check_names(found: list[str], table: str, where: str) -> None:
-    wanted = columns(table)
+def examine(
+    frame: pd.DataFrame,
+    table: str,
+    *,
+    where: str,
+    lines: Sequence[int | str] | None = None,
+    called: Mapping[str, str] | None = None,
+    lost: Collection[str] = (),
+) -> tuple[pd.DataFrame, list[str]]:
+    """Find all that is wrong with a table; give what of it is right, typed, and the problems.
+
+    Rows keep their numbers as index. `lines` says where a row stands in its file: a line's number,
+    or words; `called`, how a file calls a column of ours; `lost`, what is known to lack.
+    """
+    wanted = COLUMNS[_known(table)]
+    raw = frame.reset_index(drop=True).set_axis([str(name) for name in frame.columns], axis=1)
+    problems = _name_problems(list(raw.columns), table, where, lost)
+    raw = raw.loc[:, ~raw.columns.duplicated()]
+    raw = raw[[name for name in raw.columns if name in wanted or (table == "contexts" and name)]]
+    report = partial(problem, table=table, where=where, lines=lines, called=called or {})
+    kinds = {**wanted, **{name: "float" for name in raw.columns if name not in wanted}}
+    plain = {name: "text" if kind == "id" else kind for name, kind in kinds.items() if name in raw}
+    typed, right = {}, {}
+    for name, kind in plain.items():
+        typed[name], bad, rule = csv_files.convert(raw[name], kind)
+        problems += report(raw, bad, name, rule)
+        right[name] = ~bad
+    good = np.logical_and.reduce([np.ones(len(raw), dtype=bool), *right.values()])
+    parts = []
+    if not good.all():
+        # A cell's rule is tried wherever that cell can be read, whatever else is in its row.
+        parts = [
+            csv_files.convert(raw.loc[right[name], name], kind)[0].to_frame(name)
+            for name, kind in plain.items()
+        ]
+        typed = {name: csv_files.convert(raw.loc[good, name], plain[name])[0] for name in plain}
+    checked = pd.DataFrame(typed, columns=list(plain))
+    if set(keys(table)) <= set(plain):
+        problems += _key_problems(checked, table, where, lines)
+    found, broken = [], np.zeros(len(raw), dtype=bool)
+    for part in parts or [checked]:
+        for name, rows, rule in _broken_cells(part, table):
+            bad = raw.index.isin(rows)
+            found += report(raw if parts else checked, bad, name, rule)
+            broken |= bad
+    rest = checked[~broken[checked.index]]
+    if set(columns(table)) <= set(checked) and len(rest):
+        # What is left of an item may lack its target only because of what was left out.
+        whole = table != "contexts" or len(rest) == len(raw)
+        again = _broken_rows(rest, table) if whole else None
+        if again is not None:
+            name, bad, rule = again
+            found += report(rest, bad, name, rule)
+    return checked, problems + found
+
+
+def _name_problems(found: list[str], table: str, where: str, lost: Collection[str]) -> list[str]:
+    wanted, problems = columns(table), []
     doubled = sorted({name for name in found if found.count(name) > 1})
     if doubled:
-        raise TableError(f"{where}: {table} has two columns {doubled[0]!r}: keep one.")
-    missing = [name for name in wanted if name not in found]
+        problems.append(f"{where}: {table} has two columns {_quoted(doubled)}: keep one.")
+    missing = [name for name in wanted if name not in found and name not in lost]
     extra = [name for name in found if name not in wanted]
     if missing:
-        near = difflib.get_close_matches(missing[0], extra, n=1)
-        way = f"rename {near[0]!r} to it" if near else "add it (an optional text may be '')"
-        raise TableError(
-            f"{where}: {table} has no column {missing[0]!r}: {way}. It needs "
-            f"{', '.join(wanted)}; found {', '.join(found) or 'none'}."
+        near = {name: difflib.get_close_matches(name, extra, n=1) for name in missing}
+        ways = [f"rename {other[0]!r} to it" for name, other in near.items() if other]
+        if len(missing) > 1:
+            ways = [f"rename {other[0]!r} to {name!r}" for name, other in near.items() if other]
+        way = ", ".join(ways) or "add it (an optional text may be '')"
+        problems.append(
+            f"{where}: {table} has no column{'s' * (len(missing) > 1)} {_quoted(missing)}: {way}. "
+            f"It needs {', '.join(wanted)}; found {', '.join(found) or 'none'}."
         )
     if extra and (table != "contexts" or "" in extra):
-        raise TableError(
-            f"{where}: {table} has a column {extra[0]!r} that it does not know: drop it, or keep "
+        a = "a column" if len(extra) == 1 else "columns"
+        problems.append(
+            f"{where}: {table} has {a} {_quoted(extra)} that it does not know: drop it, or keep "
             f"it in a table of your own.{did_you_mean(extra[0], wanted)} Known are "
             f"{', '.join(wanted)}."
         )
+    return problems
 
 
-def _row(position: int, lines: list[int] | None) -> str:
-    return f"{position + 1}" + (f" (line {lines[position]})" if lines else "")
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names)
 
 
-def _refuse(
+def line_of(lines: Sequence[int | str], label: int) -> str:
+    """Say where a row stands in its file."""
+    at = lines[label]
+    return f"line {at}" if isinstance(at, int) else at
+
+
+def _row(label: int, lines: Sequence[int | str] | None) -> str:
+    return f"{label + 1} ({line_of(lines, label)})" if lines else f"{label + 1}"
+
+
+def problem(
     frame: pd.DataFrame,
     bad: np.ndarray,
     name: str,
+    rule: str,
+    *,
     table: str,
     where: str,
-    lines: list[int] | None,
-    rule: str,
-) -> None:
+    lines: Sequence[int | str] | None,
+    called: Mapping[str, str],
+) -> list[str]:
+    """Put what breaks one rule into words; nothing where nothing does."""
     rows = np.flatnonzero(bad)
     if not len(rows):
-        return
+        return []
     shown = []
+    there = [column for column in keys(table) if column in frame]
     for row in rows[:_SHOWN]:
-        cells = {column: brief(frame[column].iloc[row]) for column in {*keys(table), name}}
-        key = ", ".join(f"{column}={cells[column]}" for column in keys(table))
-        shown.append(f"row {_row(row, lines)}, {key}: {cells[name]}")
+        cells = {column: brief(frame[column].iloc[row]) for column in {*there, name}}
+        key = "".join(f", {column}={cells[column]}" for column in there)
+        shown.append(f"row {_row(int(frame.index[row]), lines)}{key}: {cells[name]}")
     more = f"; and {len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
-    raise TableError(f"{where}: {table}, column {name!r} {rule}. Found {'; '.join(shown)}{more}.")
+    own = f" ({called[name]!r} in the file)" if called.get(name, name) != name else ""
+    return [f"{where}: {table}, column {name!r}{own} {rule}. Found {'; '.join(shown)}{more}."]
 
 
-def _check_keys(frame: pd.DataFrame, table: str, where: str, lines: list[int] | None) -> None:
+def _key_problems(
+    frame: pd.DataFrame, table: str, where: str, lines: Sequence[int | str] | None
+) -> list[str]:
     names = keys(table)
     doubled = frame.duplicated(names)
     if not doubled.any():
-        return
-    second = int(np.flatnonzero(doubled)[0])
+        return []
+    second = frame.index[doubled][0]
     key = frame.loc[second, names]
-    first = int(np.flatnonzero((frame[names] == key).all(axis=1))[0])
+    first = frame.index[(frame[names] == key).all(axis=1)][0]
     named = ", ".join(f"{name}={brief(value)}" for name, value in key.items())
     n_repeated = int(doubled.sum())
-    raise TableError(
+    return [
         f"{where}: {table}, rows {_row(first, lines)} and {_row(second, lines)} have the same key "
         f"({named}); rows that repeat an earlier one's: {n_repeated:,}. Each "
         f"{' + '.join(names)} may stand once: drop the repetition, or give it an id of its own."
-    )
+    ]
 
 
-def _check_rules(frame: pd.DataFrame, table: str, where: str, lines: list[int] | None) -> None:
+def _broken_cells(frame: pd.DataFrame, table: str) -> Iterator[tuple[str, list[int], str]]:
+    """Find the cells that break a rule: column, rows, and the rule."""
     from pandera.errors import SchemaErrors
 
+    rules = schema(table).select_columns([name for name in columns(table) if name in frame])
     try:
-        schema(table).validate(frame, lazy=True)
+        rules.validate(frame, lazy=True)
     except SchemaErrors as errors:
         cases = errors.failure_cases
-        column, rule = cases["column"].iloc[0], str(cases["check"].iloc[0])
-        bad = np.zeros(len(frame), dtype=bool)
-        same = (cases["column"] == column) & (cases["check"] == rule)
-        bad[cases.loc[same, "index"].astype(int)] = True
-        if rule == "not_nullable":
-            rule = "must not be missing: leave the row out, or mend it"
-        _refuse(frame, bad, column, table, where, lines, rule)
-    broken = _broken_rows(frame, table) if len(frame) else None
-    if broken is not None:
-        column, bad, rule = broken
-        _refuse(frame, bad, column, table, where, lines, rule)
+        for (column, rule), same in cases.groupby(["column", "check"], sort=False):
+            if rule == "not_nullable":
+                rule = "must not be missing: leave the row out, or mend it"
+            yield column, same["index"].astype(int).tolist(), rule
 
 
 def read(path: str | os.PathLike, table: str) -> pd.DataFrame:
@@ -315,5 +390,8 @@ def write(frame: pd.DataFrame, table: str, path: str | os.PathLike) -> None:
         rule = "must be text that UTF-8 can hold, without half surrogate pairs: mend its decoding"
         for name in texts:
             bad = checked[name].str.contains("[\ud800-\udfff]").to_numpy(dtype=bool)
-            _refuse(checked, bad, str(name), table, "the frame passed in", None, rule)
+            where = "the frame passed in"
+            report = partial(problem, table=table, where=where, lines=None, called={})
+            if found := report(checked, bad, str(name), rule):
+                raise TableError(*found) from None
         raise

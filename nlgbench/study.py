@@ -15,26 +15,14 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, files, schema
+from nlgbench import csv_files, files, formats, reading, schema
 from nlgbench.checks import checked
 from nlgbench.csv_files import TableError
 from nlgbench.names import brief, did_you_mean, known
+from nlgbench.reading import TABLES, Raw
 
 Source = Literal["published", "released", "simulated", "study"]
 
-TABLES = (
-    *("outputs", "judgments", "preferences", "logprobs", "references", "contexts", "scores"),
-    *("system_scores", "comparisons"),
-)
-
-#: What a file may leave out, and what it is then.
-_DEFAULTS: dict[str, dict[str, str]] = {
-    "outputs": {"text": "", "context": ""},
-    "judgments": {"dimension": "quality", "group_id": ""},
-    "preferences": {"dimension": "quality", "group_id": ""},
-    "scores": {"signature": ""},
-    "system_scores": {"signature": ""},
-}
 
 # Table and column -> the column of `outputs` that must have each of its values.
 _REFERS = {
@@ -56,6 +44,7 @@ _SETTINGS = {
     "clusters": "the column of outputs, or group_id of judgments, whose equal values go together",
     "labels": "for systems and evaluators, as figures write them",
     "extra": "further columns of outputs",
+    "scales": "for dimensions, the least and the greatest value that an annotator can give",
 }
 
 
@@ -92,7 +81,8 @@ class Study:
     settings : mapping, optional
         ``quality`` (a dimension; else the only one), ``lower_is_better`` (dimensions),
         ``clusters`` (a column of outputs, or ``group_id`` of judgments), ``labels`` (name -> as
-        figures write it), ``extra`` (columns of outputs that are kept beside the known ones).
+        figures write it), ``extra`` (columns of outputs that are kept beside the known ones),
+        ``scales`` (dimension -> ``{"min": 1, "max": 5}``, which no value may leave).
     truth : mapping of str to DataFrame, optional
         What is known of a simulated study.
     related : mapping of str to Study, optional
@@ -101,7 +91,7 @@ class Study:
     Raises
     ------
     TableError
-        When a table breaks a rule: it names table, row, column, value, rule and way out.
+        When tables break rules: it names table, row, column, value, rule and way out of each.
     ValueError
         For a setting or a source that is unknown, with the nearest.
 
@@ -148,17 +138,20 @@ class Study:
         for key in settings:
             known(key, list(_SETTINGS), "settings")
         put = _put(self)
-        outputs = _checked("outputs", self.outputs, tuple(settings.get("extra", ())), "")
-        put("outputs", outputs)
-        for table in TABLES[1:]:
-            frame = getattr(self, table)
-            if frame is not None:
-                put(table, _checked(table, frame, (), ""))
+        given = {table: getattr(self, table) for table in TABLES}
+        raws = {
+            table: Raw(frame, f"Study({table}=...)")
+            for table, frame in given.items()
+            if frame is not None or table == "outputs"
+        }
+        tables, problems = _examined(raws, settings)
+        if problems:
+            raise TableError(*problems)
+        for table, frame in tables.items():
+            put(table, frame)
         put("settings", settings)
         put("truth", None if self.truth is None else dict(self.truth))
         put("related", dict(self.related or {}))
-        _check_references(self)
-        _check_settings(self)
 
     @property
     def systems(self) -> list[str]:
@@ -232,11 +225,12 @@ class Study:
             made = Study(**{name: getattr(self, name) for name in names} | changes)
             _put(made)("origin", self.origin)
             return made
-        tables = [name for name in changes if name in TABLES and changes[name] is not None]
-        checked = {name: _checked(name, changes[name], (), "") for name in tables}
-        made = with_tables(self, **changes | checked)
-        _check_references(made)
-        return made
+        given = {name: changes[name] for name in TABLES if changes.get(name) is not None}
+        raws = {name: Raw(frame, f"Study({name}=...)") for name, frame in given.items()}
+        checked, problems = _examined(raws, dict(self.settings or {}), self)
+        if problems:
+            raise TableError(*problems)
+        return with_tables(self, **changes | checked)
 
     def only(self, *, systems: Iterable[str] | None = None, is_human: bool | None = None) -> Study:
         """Keep some systems' outputs, and what is said of them.
@@ -425,65 +419,138 @@ def _put(study: Study) -> Any:
     return lambda name, value: object.__setattr__(study, name, value)
 
 
-def _checked(
-    table: str,
-    frame: pd.DataFrame,
-    extra: tuple[str, ...],
-    where: str,
-    lines: list[int] | None = None,
-) -> pd.DataFrame:
+def _examined(
+    raws: Mapping[str, Raw], settings: Mapping[str, Any], former: Study | None = None
+) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Check tables, what refers to what, and settings: what is right of them, and all problems.
+
+    Of a former study, the tables that are not given stand and are right.
+    """
+    tables, problems = {}, []
+    for table, raw in raws.items():
+        extra = settings.get("extra", ()) if table == "outputs" else ()
+        tables[table], found = _one_examined(table, raw, tuple(extra))
+        problems += found
+    there = {table: getattr(former, table, None) for table in TABLES}
+    whole = {**{table: frame for table, frame in there.items() if frame is not None}, **tables}
+    # Against what was written, or a row of outputs with a bad cell would make others bad.
+    written = raws["outputs"].frame if "outputs" in raws else whole.get("outputs")
+    if isinstance(written, pd.DataFrame):
+        problems += _reference_problems(whole, raws, written)
+    if former is None:
+        problems += _setting_problems(whole, raws, settings)
+    return tables, problems
+
+
+def _one_examined(table: str, raw: Raw, extra: tuple[str, ...]) -> tuple[pd.DataFrame, list[str]]:
     """Fill what may be left out, drop `dataset`, and check everything that one table can break."""
-    shown = where or f"Study({table}=...)"
+    frame, shown = raw.frame, raw.where
     if not isinstance(frame, pd.DataFrame):
-        raise TableError(f"{shown} must be a DataFrame; got {type(frame).__name__}.")
-    frame = frame.reset_index(drop=True)
-    if "dataset" in frame:
+        rule = f"{shown} must be a DataFrame; got {type(frame).__name__}."
+        return pd.DataFrame(), [rule]
+    frame, problems = frame.reset_index(drop=True), []
+    if "dataset" in frame and "dataset" not in extra:
         names = [str(name) for name in frame["dataset"].unique()]
         if len(names) > 1:
-            raise TableError(
+            problems.append(
                 f"{shown}: {table}, column 'dataset' names {', '.join(names[:5])}. A study is of "
                 "one data set: make a Study of each, and give analyses a dict of them."
             )
         frame = frame.drop(columns="dataset")
-    missing = [name for name in extra if name not in frame]
-    if missing:
-        raise TableError(f"{shown}: {table} has no column {missing[0]!r}, which 'extra' declares.")
-    kept = frame[list(extra)]
-    frame = frame.drop(columns=list(extra))
-    for name, value in _DEFAULTS.get(table, {}).items():
+    for name in extra:
+        if name not in frame and name not in raw.lost:
+            problems.append(
+                f"{shown}: {table} has no column {name!r}, which 'extra' declares: add it, or "
+                "leave it out of settings."
+            )
+    kept = frame[[name for name in extra if name in frame]]
+    frame = frame.drop(columns=list(kept))
+    for name, value in schema.DEFAULTS.get(table, {}).items():
         if name not in frame:
             frame = frame.assign(**{name: value})
     if table == "outputs" and "is_human" not in frame and "system" in frame:
         frame = frame.assign(is_human=frame["system"].astype(str) == "human")
-    checked = schema.check(frame, table, source=shown, lines=lines)
-    return checked.assign(**{str(name): kept[name] for name in kept})
+    checked, found = schema.examine(
+        frame, table, where=shown, lines=raw.lines, called=raw.called, lost=raw.lost
+    )
+    added = {name: kept[name].loc[checked.index] for name in map(str, kept)}
+    return checked.assign(**added), problems + found
 
 
-def _check_references(study: Study) -> None:
+def _reference_problems(
+    tables: Mapping[str, pd.DataFrame], raws: Mapping[str, Raw], outputs: pd.DataFrame
+) -> list[str]:
+    problems = []
     for (table, column), target in _REFERS.items():
-        frame = getattr(study, table)
-        if frame is None:
+        frame = tables.get(table)
+        if frame is None or column not in frame or target not in outputs:
             continue
-        there = study.outputs[target]
+        there = outputs[target].astype(str)
         lost = ~frame[column].isin(there)
         if lost.any():
-            row = int(lost.to_numpy().argmax())
-            value = frame[column].iloc[row]
+            row = int(frame.index[lost][0])
+            value = frame.loc[row, column]
             hint = did_you_mean(value, there.unique()[:5000])
-            raise TableError(
-                f"Study({table}=...), row {row + 1}: {column} {value!r} is no {target} of outputs "
+            raw = raws.get(table, Raw(frame, f"Study({table}=...)"))
+            line = f" ({schema.line_of(raw.lines, row)})" if raw.lines else ""
+            problems.append(
+                f"{raw.where}, row {row + 1}{line}: {column} {value!r} is no {target} of outputs "
                 f"({int(lost.sum()):,} such rows).{hint} Add it to outputs, or drop those rows."
             )
+    return problems
 
 
-def _check_settings(study: Study) -> None:
-    settings = study.settings or {}
-    named = [settings["quality"]] if "quality" in settings else []
-    for dimension in [*named, *settings.get("lower_is_better", ())]:
-        known(str(dimension), study.dimensions, "settings: dimension")
-    if "clusters" in settings:
-        there = [*map(str, study.outputs), *["group_id"] * (study.judgments is not None)]
-        known(settings["clusters"], there, "settings: clusters")
+def _setting_problems(
+    tables: Mapping[str, pd.DataFrame], raws: Mapping[str, Raw], settings: Mapping[str, Any]
+) -> list[str]:
+    problems = []
+    judgments = tables.get("judgments")
+    having = judgments is not None and "dimension" in judgments
+    # Without them, because of a problem, every dimension would be unknown.
+    there = [str(one) for one in judgments["dimension"].unique()] if having else []  # type: ignore[index]
+    missing = judgments is not None and not having
+    scales = settings.get("scales", {})
+    for key, kind, words in (
+        ("quality", str, "a dimension"),
+        ("lower_is_better", (list, tuple, set, frozenset), "a list of dimensions"),
+        ("labels", Mapping, "names and what figures write for them"),
+        ("scales", Mapping, "dimensions, each with its min and max"),
+    ):
+        if key in settings and not isinstance(settings[key], kind):
+            return [f"settings: {key} must be {words}. Got {brief(settings[key])}."]
+    quality = [settings["quality"]] if "quality" in settings else []
+    for dimension in [*quality, *settings.get("lower_is_better", ()), *scales]:
+        if not missing and str(dimension) not in there:
+            problems.append(
+                f"settings: dimension: {str(dimension)!r} is unknown."
+                f"{did_you_mean(dimension, there)} There are: {', '.join(there) or 'none'}."
+            )
+    if "clusters" in settings and "outputs" in tables:
+        names = [*map(str, tables["outputs"]), *["group_id"] * (judgments is not None)]
+        if settings["clusters"] not in names:
+            problems.append(
+                f"settings: clusters: {settings['clusters']!r} is unknown."
+                f"{did_you_mean(settings['clusters'], names)} There are: {', '.join(names)}."
+            )
+    for dimension, ends in scales.items():
+        if not isinstance(ends, Mapping) or set(ends) != {"min", "max"}:
+            problems.append(f"settings: scales: {dimension} must have min and max. Got {ends!r}.")
+        elif not ends["min"] < ends["max"]:
+            problems.append(f"settings: scales: {dimension}: min must be below max. Got {ends!r}.")
+        elif judgments is not None and {"dimension", "value"} <= set(judgments):
+            rule = f"must be within its scale, {ends['min']:g} to {ends['max']:g}: mend the value, "
+            rule += "or settings: scales"
+            outside = ~judgments["value"].between(ends["min"], ends["max"])
+            bad = (judgments["dimension"] == dimension) & outside
+            raw = raws.get("judgments", Raw(judgments, "Study(judgments=...)"))
+            problems += schema.problem(
+                *(judgments, bad.to_numpy(), "value", rule),
+                table="judgments",
+                where=raw.where,
+                lines=raw.lines,
+                called=raw.called or {},
+            )
+    return problems
 
 
 def _write(study: Study, folder: Path) -> None:
@@ -521,11 +588,13 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     Parameters
     ----------
     folder : path
-        ``outputs.csv``, and any of ``judgments.csv``, ``preferences.csv``, ``logprobs.csv``,
-        ``references.csv``, ``contexts.csv``, ``scores.csv``, ``system_scores.csv``,
-        ``comparisons.csv``; ``study.json`` with a name and settings, if there is one.
+        With a ``study.yml``, which names files of any layout and says what their columns are
+        (docs/own-study.md). Or with ``outputs.csv``, and any of ``judgments.csv``,
+        ``preferences.csv``, ``logprobs.csv``, ``references.csv``, ``contexts.csv``, ``scores.csv``,
+        ``system_scores.csv``, ``comparisons.csv``; and ``study.json`` with a name and settings, if
+        `Study.write` wrote it.
     name : str, optional
-        Default: that of ``study.json``, or the folder's.
+        Default: that of ``study.yml`` or ``study.json``, or the folder's.
 
     Returns
     -------
@@ -535,9 +604,9 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     Raises
     ------
     FileNotFoundError
-        When there is no folder, or no ``outputs.csv`` in it.
+        When there is no folder, or neither ``study.yml`` nor ``outputs.csv`` in it.
     TableError
-        As `Study`, with file, row and line.
+        As `Study`, with file, row and line: of all that is wrong in all files.
 
     Examples
     --------
@@ -547,45 +616,86 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     ...     read_study(home, name="pilot")
     <Study 'pilot' (study): 1 outputs of 1 systems>
     """
-    place = Path(folder)
+    problems: list[str] = []
+    made, _ = read_folder(Path(folder), problems, name=name)
+    if made is None:
+        raise TableError(*problems)
+    return made
+
+
+def read_folder(
+    place: Path, problems: list[str], *, name: str | None = None
+) -> tuple[Study | None, list[str]]:
+    """Read a study's folder; problems are added to the list, and what is to be noted given."""
     if not place.is_dir():
         there = [other.name for other in place.parent.iterdir()] if place.parent.is_dir() else []
         raise FileNotFoundError(f"no folder {place}.{did_you_mean(place.name, there)}")
-    stray = [one.stem for one in place.glob("*.csv") if one.stem not in (*TABLES, "claims")]
-    if not (place / "outputs.csv").is_file():
-        raise FileNotFoundError(
-            f"{place} has no outputs.csv, the one table that a study needs (output_id, item_id, "
-            f"system, text).{did_you_mean('outputs', stray)}"
-        )
-    if stray:
-        raise TableError(
-            f"{place / stray[0]}.csv is no table of a study.{did_you_mean(stray[0], TABLES)} There "
-            f"are: {', '.join(TABLES)}. Rename it, or move it elsewhere."
-        )
     files.note_read(place)
-    about = _about(place)
+    described = (place / reading.FILE).is_file()
+    if described and (place / _ABOUT).is_file():
+        raise TableError(
+            f"{place} holds {reading.FILE} and {_ABOUT}, which both describe the study: keep "
+            f"{reading.FILE} if you wrote it, {_ABOUT} if nlgbench wrote this folder."
+        )
+    about: dict[str, Any] = {}
+    raws: dict[str, Raw] = {}
+    notes: list[str] = []
+    try:
+        about = (reading.about if described else _about)(place, problems)
+    except TableError as error:
+        problems += error.problems
     settings = dict(about.get("settings", {}))
-    read: dict[str, Any] = {}
-    for table in TABLES:
-        path = place / f"{table}.csv"
-        if path.is_file():
-            frame, lines = csv_files.parse(path)
-            extra = tuple(settings.get("extra", ())) if table == "outputs" else ()
-            read[table] = _checked(table, frame, extra, os.fspath(path), lines)
+    if "tables" in about:
+        raws, notes = reading.read(place, about, problems)
+    else:
+        _find_tables(place, raws, problems)
+    if described:
+        reading.rename_annotators(raws)
+        reading.turn(raws, settings)
+    tables, found = _examined(raws, settings)
+    problems += found
+    if problems:
+        return None, notes
     truth = {
         one: _read_typed(place / "truth" / f"{one}.csv", kinds)
         for one, kinds in about.get("truth", {}).items()
     }
     related = {one: read_study(place / "related" / one) for one in about.get("related", [])}
     called = name or about.get("name") or place.resolve().name
-    made = trusted(**read, name=called, settings=settings, truth=truth or None, related=related)
-    _check_references(made)
-    _check_settings(made)
+    made = trusted(**tables, name=called, settings=settings, truth=truth or None, related=related)
     _put(made)("origin", str(about.get("origin", "")))
-    return made
+    return made, notes
 
 
-def _about(place: Path) -> dict[str, Any]:
+def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None:
+    """Read the CSV files of a folder that are called as tables are."""
+    known_here = (*TABLES, "claims")  # claims of one's own are read by `read_claims`
+    stray = [one.stem for one in sorted(place.glob("*.csv")) if one.stem not in known_here]
+    if not (place / "outputs.csv").is_file():
+        other = sorted(one.name for one in place.iterdir() if formats.guess(one))
+        hint = did_you_mean("outputs", stray)
+        way = f" For {brief(other[0])}, `nlgbench new` writes {reading.FILE}." if other else ""
+        raise FileNotFoundError(
+            f"{place} has no outputs.csv, the one table that a study needs (output_id, item_id, "
+            f"system, text).{hint}{'' if hint else way}"
+        )
+    problems += [
+        f"{place / one}.csv is no table of a study.{did_you_mean(one, TABLES)} There are: "
+        f"{', '.join(TABLES)}. Rename it, or move it elsewhere."
+        for one in stray
+    ]
+    for table in TABLES:
+        path = place / f"{table}.csv"
+        if path.is_file():
+            try:
+                frame, lines = csv_files.parse(path, problems=problems)
+            except TableError as error:
+                problems += error.problems
+            else:
+                raws[table] = Raw(frame, os.fspath(path), lines)
+
+
+def _about(place: Path, problems: list[str]) -> dict[str, Any]:
     path = place / _ABOUT
     if not path.is_file():
         return {}
@@ -595,10 +705,22 @@ def _about(place: Path) -> dict[str, Any]:
         raise TableError(f"{path} is no JSON ({error}): mend it, or leave the file out.") from None
     if not isinstance(about, dict):
         raise TableError(f"{path} must hold an object with name and settings; mend it.")
-    for key in about:
-        known(key, ["name", "origin", "settings", "truth", "related"], str(path))
+    kinds = {"name": str, "origin": str, "settings": dict, "truth": dict, "related": list}
+    for key, value in about.items():
+        if key not in kinds:
+            problems.append(
+                f"{path}: {key!r} is unknown.{did_you_mean(key, kinds)} There are: "
+                f"{', '.join(kinds)}."
+            )
+        elif not isinstance(value, kinds[key]):
+            kind = kinds[key].__name__
+            raise TableError(f"{path}: {key} must be a {kind}. Got {brief(value)}: mend it.")
     for key in about.get("settings", {}):
-        known(key, list(_SETTINGS), f"{path}, settings")
+        if key not in _SETTINGS:
+            problems.append(
+                f"{path}, settings: {key!r} is unknown.{did_you_mean(key, _SETTINGS)} There are: "
+                f"{', '.join(_SETTINGS)}."
+            )
     return about
 
 

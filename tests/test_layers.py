@@ -15,8 +15,8 @@ LAYERS = {
     name: layer
     for layer, names in enumerate(
         [
-            "names hashing files csv_files checks schema text inference",
-            "study",
+            "names hashing files csv_files formats checks schema reading text inference",
+            "study counts",
             "datasets training",
             "evaluators generators",
             "analysis worlds",

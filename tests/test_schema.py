@@ -135,7 +135,7 @@ def test_wrong_columns_are_named_with_the_nearest():
         ),
         (frame.assign(color="red"), "a column 'color' that it does not know: drop it"),
         (pd.concat([frame, frame["model"]], axis=1), "two columns 'model': keep one"),
-        (pd.DataFrame(), "no column 'output_id'.*found none"),
+        (pd.DataFrame(), "no columns 'output_id', 'model', 'logprob', 'n_tokens': .*found none"),
         (frame.set_index("model"), "no column 'model'"),
     ]:
         with pytest.raises(schema.TableError, match=f"{where} {message}"):

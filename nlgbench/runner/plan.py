@@ -72,7 +72,10 @@ def check(
                 f"{notebook.name}: study={shown(values['study'])} and --source {source} are two "
                 "studies: leave one out."
             )
-        values["study"] = _folder(notebook, "study", values["study"], "outputs.csv")
+        home = Path(os.path.expanduser(values["study"]))
+        described = bool(values["study"]) and os.path.isfile(home / "study.yml")
+        holding = "study.yml" if described else "outputs.csv"
+        values["study"] = _folder(notebook, "study", values["study"], holding)
     encoder = values.get("encoder")
     if "encoder" in given and isinstance(encoder, str):
         # A name on Hugging Face has one slash at most, and begins with no dot.

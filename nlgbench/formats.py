@@ -1,0 +1,211 @@
+"""Files of any format as one thing: a frame of texts, and where in the file each row stands."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nlgbench import csv_files
+from nlgbench.csv_files import TableError
+from nlgbench.names import brief
+
+#: Format -> how the names of its files end; .gz may follow, except for Parquet.
+ENDINGS = {
+    "csv": (".csv",),
+    "tsv": (".tsv", ".tab"),
+    "jsonl": (".jsonl", ".ndjson"),
+    "json": (".json",),
+    "parquet": (".parquet",),
+    "lines": (".txt",),
+}
+
+
+def guess(path: Path) -> str:
+    """Tell a file's format by how its name ends; nothing where the name does not say."""
+    ending = Path(path.name.removesuffix(".gz")).suffix.lower()
+    return next((kind for kind, endings in ENDINGS.items() if ending in endings), "")
+
+
+def stem(path: Path) -> str:
+    """Give a file's name without what tells its format."""
+    return Path(path.name.removesuffix(".gz")).stem
+
+
+def read(
+    path: Path,
+    kind: str,
+    *,
+    problems: list[str],
+    delimiter: str = "",
+    keys: Sequence[str] = (),
+    rows: str = "",
+) -> tuple[pd.DataFrame, list[str]]:
+    """Read a file as texts, each row with its place in it; what cannot be read is a problem.
+
+    Lists within JSON stay JSON. `keys` names the levels of objects that are keyed by ids, `rows`
+    is the path to the objects that are rows.
+    """
+    if kind == "parquet":
+        return _parquet(path)
+    if kind in ("csv", "tsv"):
+        return _separated(path, delimiter or {"csv": ",", "tsv": "\t"}[kind], problems)
+    text = csv_files.read_text(path)
+    if kind == "lines":
+        written = text.removesuffix("\n").split("\n")
+        frame = pd.DataFrame({"line": [one.removesuffix("\r") for one in written]}, dtype="str")
+        return frame, [f"line {number}" for number in range(1, len(frame) + 1)]
+    if kind == "json":
+        documents = [("", _json(text, str(path)))]
+    else:
+        numbered = [(n, one) for n, one in enumerate(text.split("\n"), 1) if one.strip()]
+        documents = [(f"line {n}", _json(one, f"{path}, line {n}")) for n, one in numbered]
+    records, places = [], []
+    for where, document in documents:
+        found = list(_records(document, keys, rows, f"{path}, {where}" if where else str(path)))
+        several = not where or len(found) > 1 or keys
+        records += [record for _, record in found]
+        places += [", ".join(filter(None, [where, at if several else ""])) for at, _ in found]
+    if not records:
+        raise TableError(f"{path} holds no record: name the path to the rows with `rows`.")
+    # Once: what a record lacks is an empty cell, which columns' rules then judge.
+    frame = pd.json_normalize(records).map(_text)
+    return frame.astype("str"), places
+
+
+def _separated(path: Path, delimiter: str, problems: list[str]) -> tuple[pd.DataFrame, list[str]]:
+    found: list[str] = []
+    frame, lines = csv_files.parse(path, delimiter=delimiter, problems=found)
+    if found and delimiter == "\t":
+        # Tools differ in whether quotes in TSV enclose a field; where they cannot, they are text.
+        written = [(n, one) for n, one in enumerate(csv_files.read_text(path).split("\n"), 1)]
+        split = [(n, one.removesuffix("\r").split("\t")) for n, one in written if one.strip("\r")]
+        header = split[0][1]
+        if all(len(fields) == len(header) for _, fields in split):
+            frame = pd.DataFrame([one for _, one in split[1:]], columns=header, dtype="str")
+            found, lines = [], [n for n, _ in split[1:]]
+    problems += found
+    return frame, [f"line {number}" for number in lines]
+
+
+def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    if importlib.util.find_spec("pyarrow") is None:
+        raise TableError(
+            f"{path} is Parquet, which needs pyarrow: pip install pyarrow, or save it as CSV."
+        )
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path}.")
+    try:
+        frame = pd.read_parquet(path, engine="pyarrow")
+    except (OSError, ValueError) as error:
+        raise TableError(f"{path} is no Parquet that can be read ({error}): get it anew.") from None
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    lists = frame.map(lambda cell: cell.tolist() if hasattr(cell, "tolist") else cell)
+    return lists.map(_text).astype("str"), [f"record {n}" for n in range(1, len(frame) + 1)]
+
+
+def _json(text: str, where: str) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise TableError(
+                f"{where}: an object has the key {twice!r} twice, of which one would be lost: give "
+                "them different names, or put them in a list."
+            )
+        return made
+
+    try:
+        return json.loads(text, object_pairs_hook=once)
+    except TableError:
+        raise
+    except RecursionError:
+        raise TableError(f"{where} is nested too deep to be read: mend it.") from None
+    except json.JSONDecodeError as error:
+        several = error.msg == "Extra data" and error.lineno > 1
+        way = (
+            "it looks like JSON Lines: set format: jsonl" if several else "mend it, or get it anew"
+        )
+        raise TableError(
+            f"{where} is no JSON: {error.msg} in line {error.lineno}, column {error.colno}. {way}."
+        ) from None
+    except ValueError as error:
+        raise TableError(f"{where} is no JSON ({error}): mend it.") from None
+
+
+def _records(
+    document: Any, keys: Sequence[str], rows: str, where: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Go through the objects of a document that are rows, each with its place in words."""
+    found: list[tuple[str, dict[str, Any], Any]] = [("", {}, document)]
+    for step in rows.split(".") if rows else []:
+        found = [
+            (at, {**outer, **{key: one for key, one in inner.items() if key != step}}, inner[step])
+            for at, outer, whole in found
+            for at, inner in _each(at, whole, where, f"rows: {rows}")
+            if inner.get(step) is not None
+        ]
+        if not found:
+            raise TableError(f"{where} has no {step!r}, which `rows: {rows}` names: mend one.")
+    for level, key in enumerate(keys, 1):
+        lost = next((one for _, _, one in found if not isinstance(one, dict)), None)
+        if lost is not None:
+            raise TableError(
+                f"{where}: level {level}, which `keys` calls {key!r}, is no object but "
+                f"{brief(lost)}: name as many keys as there are levels of ids."
+            )
+        found = [
+            (f"{at}/{name}" if at else f"record {name}", {**outer, key: name}, one)
+            for at, outer, inner in found
+            for name, one in inner.items()
+        ]
+    for at, outer, one in found:
+        if keys and not isinstance(one, dict | list):
+            yield at, {**outer, "value": one}
+        else:
+            yield from (
+                (place, {**outer, **inner}) for place, inner in _each(at, one, where, "a row")
+            )
+
+
+def _each(at: str, whole: Any, where: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Go through an object, or a list of objects."""
+    if isinstance(whole, dict):
+        yield at or "record 1", whole
+        return
+    if not isinstance(whole, list):
+        raise TableError(
+            f"{where}: {what} must be an object or a list of them, not {brief(whole)}."
+        )
+    for number, one in enumerate(whole, 1):
+        place = f"{at}, row {number}" if at else f"record {number}"
+        if not isinstance(one, dict):
+            raise TableError(f"{where}, {place}: must be an object, not {brief(one)}.")
+        yield place, one
+
+
+def _text(cell: Any) -> str:
+    """Write a cell as text: a number as it was, nothing for what is not there, lists as JSON."""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, list | Mapping):
+        return json.dumps(cell, ensure_ascii=False)
+    if isinstance(cell, bool) or cell is None:
+        return "" if cell is None else str(cell).lower()
+    return "" if pd.isna(cell) else repr(cell.item() if hasattr(cell, "item") else cell)
+
+
+def as_list(cell: str, separator: str) -> list[str] | None:
+    """Read a cell that holds a list: parted by a separator, or a JSON list without one."""
+    if separator:
+        return [part.strip() for part in cell.split(separator)] if cell.strip() else []
+    try:
+        found = json.loads(cell)
+    except (ValueError, RecursionError):
+        return None
+    return [_text(one) for one in found] if isinstance(found, list) else None

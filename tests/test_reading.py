@@ -1,0 +1,350 @@
+"""Files of any layout become tables by what study.yml says of them; what is wrong is all named."""
+
+import gzip
+import json
+
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench import formats
+from nlgbench.csv_files import TableError
+
+LONG = "item,model,who,how,score\n1,a,ann,flow,3\n1,b,bob,flow,4\n2,a,ann,flow,5\n"
+#: What each of the layouts below says: output, annotator, dimension, value.
+SAME = [
+    ("1/a", "w001", "flow", 3.0),
+    ("1/b", "w002", "flow", 4.0),
+    ("2/a", "w001", "flow", 5.0),
+]
+
+
+def named(more):
+    return f"{{item_id: item, system: model, annotator_id: who, {more}}}"
+
+
+NESTED = {
+    "1": {"a": {"ann": {"flow": 3}}, "b": {"bob": {"flow": 4}}},
+    "2": {"a": {"ann": {"flow": 5}}},
+}
+RECORDS = [
+    {"in": {"id": 1}, "sys": "a", "by": {"who": "ann"}, "flow": 3},
+    {"in": {"id": 1}, "sys": "b", "by": {"who": "bob"}, "flow": 4},
+    {"in": {"id": 2}, "sys": "a", "by": {"who": "ann"}, "flow": 5},
+]
+DOTTED = "item_id: in.id, system: sys, annotator_id: by.who, value: [flow]"
+INNER = {
+    "data": [
+        {"id": 1, "who": ["ann"], "said": [{"m": "a", "flow": [3]}]},
+        {"id": 1, "who": ["bob"], "said": [{"m": "b", "flow": [4]}]},
+        {"id": 2, "who": ["ann"], "said": [{"m": "a", "flow": [5]}]},
+    ]
+}
+SLOTS = (
+    "WorkerId,Input.item_1,Input.sys_1,Input.item_2,Input.sys_2,Answer.r_1,Answer.r_2,Status\n"
+    "ann,1,a,2,a,3,5,Approved\nbob,1,b,2,b,4,,Approved\neve,1,a,2,a,1,1,Rejected\n"
+)
+LAYOUTS = {
+    "long": ("r.csv", LONG, named("dimension: how, value: score"), ""),
+    "long tsv": (
+        *("r.tsv", LONG.replace(",", "\t")),
+        *(named("dimension: how, value: score"), ""),
+    ),
+    "semicolons": (
+        *("r.csv", LONG.replace(",", ";")),
+        *(named("dimension: how, value: score"), "delimiter: ';'"),
+    ),
+    "a column per dimension": (
+        "r.csv",
+        "item,model,who,flow\n1,a,ann,3\n1,b,bob,4\n2,a,ann,5\n",
+        named("value: [flow]"),
+        "",
+    ),
+    "a column per annotator": (
+        "r.csv",
+        "item,model,by_ann,by_bob\n1,a,3,\n1,b,,4\n2,a,5,\n",
+        '{item_id: item, system: model, value: "by_{annotator_id}"}',
+        "constants: {dimension: flow}",
+    ),
+    "a column per annotator and dimension": (
+        "r.csv",
+        "item,model,ann flow,bob flow,ann length\n1,a,3,,9\n1,b,,4,9\n2,a,5,,9\n",
+        '{item_id: item, system: model, value: "{annotator_id} {dimension}"}',
+        "only: {dimension: flow}",
+    ),
+    "a column per system": (
+        "r.csv",
+        "item,who,a,b\n1,ann,3,\n1,bob,,4\n2,ann,5,\n",
+        '{item_id: item, annotator_id: who, value: "{system}"}',
+        "constants: {dimension: flow}\n    only: {system: [a, b]}",
+    ),
+    "lists": (
+        "r.csv",
+        'item,model,who,flow\n1,a,"[""ann""]",[3]\n1,b,"[""bob""]",[4]\n2,a,"[""ann""]",[5]\n',
+        named("value: flow"),
+        "lists: [annotator_id, value]\n    constants: {dimension: flow}",
+    ),
+    "lists with a separator": (
+        "r.csv",
+        "item,model,who,flow\n1,a,ann;cid,3;\n1,b,bob,4\n2,a,ann,5\n",
+        named("value: flow"),
+        "lists: [annotator_id, value]\n    separator: ';'\n    constants: {dimension: flow}",
+    ),
+    "json records": ("r.json", json.dumps(RECORDS), f"{{{DOTTED}}}", ""),
+    "json lines": ("r.jsonl", "\n".join(map(json.dumps, RECORDS)), f"{{{DOTTED}}}", ""),
+    "rows in a record": (
+        *("r.json", json.dumps(INNER)),
+        "{item_id: id, system: m, annotator_id: who, value: [flow]}",
+        "rows: data.said\n    lists: [annotator_id, value]",
+    ),
+    "nested by ids": (
+        *("r.json", json.dumps(NESTED)),
+        *("{value: [flow]}", "keys: [item_id, system, annotator_id]"),
+    ),
+    "nested to the value": (
+        *("r.json", json.dumps(NESTED)),
+        *("{}", "keys: [item_id, system, annotator_id, dimension]"),
+    ),
+    "slots of a batch": (
+        "r.csv",
+        SLOTS,
+        "{annotator_id: WorkerId, item_id: 'Input.item_{slot}', system: 'Input.sys_{slot}',\n"
+        "      value: 'Answer.r_{slot}'}",
+        "only: {Status: Approved}\n    constants: {dimension: flow}",
+    ),
+    "errors": (
+        "r.csv",
+        "item,model,who,severity\n1,a,ann,minor\n1,a,ann,minor\n1,a,ann,minor\n1,b,bob,none\n"
+        "1,b,bob,major/x\n2,a,ann,major/y\n2,a,ann,minor\n",
+        named("value: severity"),
+        "values: {value: {minor: 1, 'major*': 4, none: 0}}\n    constants: {dimension: flow}\n"
+        "    sum: true",
+    ),
+}
+
+
+def folder(place, files, about):
+    place.mkdir(exist_ok=True)
+    for name, content in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    (place / "study.yml").write_text(about)
+    return place
+
+
+def described(file, columns, more):
+    return f"tables:\n  judgments:\n    file: {file}\n    columns: {columns}\n    {more}\n"
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_layout_is_read_as_what_it_says(name, packed, tmp_path):
+    file, content, columns, more = LAYOUTS[name]
+    content = content.encode()
+    if packed:
+        file, content = f"{file}.gz", gzip.compress(content)
+    study = nb.read_study(folder(tmp_path / "s", {file: content}, described(file, columns, more)))
+    read = study.judgments[["output_id", "annotator_id", "dimension", "value"]]
+    assert sorted(read.itertuples(index=False, name=None)) == SAME
+    of = study.outputs.set_index("output_id")[["item_id", "system"]].T.to_dict("list")
+    assert of == {"1/a": ["1", "a"], "1/b": ["1", "b"], "2/a": ["2", "a"]}
+
+
+SCORES = "item,model,bleu,chrf,text\n1,a,.1,,so\n1,b,.3,.4,and so\n"
+
+
+def test_scores_find_their_outputs_by_system_and_item_and_texts_come_from_the_same_file(tmp_path):
+    about = """
+name: pilot
+settings: {lower_is_better: [bleu], labels: {a: No. 1}}
+tables:
+  outputs: {file: s.csv, columns: {item_id: item, system: model, output_id: text}}
+  scores: {file: s.csv, columns: {item_id: item, system: model, score: {bleu: bleu, F: chrf}}}
+  system_scores:
+    file: m.csv
+    columns: {system: model, score: [size]}
+"""
+    made = folder(tmp_path / "s", {"s.csv": SCORES, "m.csv": "model,size\na,7\n"}, about)
+    study = nb.read_study(made)
+    assert (study.name, study.label("a")) == ("pilot", "No. 1")
+    assert study.outputs["output_id"].tolist() == ["so", "and so"]
+    rows = study.scores.fillna(-1).itertuples(index=False, name=None)
+    lower = "direction:lower"
+    assert sorted(rows) == [
+        *(("and so", "F", 0.4, ""), ("and so", "bleu", 0.3, lower)),
+        *(("so", "F", -1.0, ""), ("so", "bleu", 0.1, lower)),
+    ]
+    assert study.system_scores.to_numpy().tolist() == [["a", "size", 7.0, ""]]
+
+
+def test_votes_are_read_with_their_outputs(tmp_path):
+    votes = "item,left,right,worker,winner\n7,a,b,x9,left\n7,b,a,x3,tie\n"
+    about = """
+tables:
+  preferences:
+    file: v.csv
+    columns: {item_id: item, system_a: left, system_b: right, annotator_id: worker, choice: winner}
+    values: {choice: {left: a, right: b}}
+"""
+    study = nb.read_study(folder(tmp_path / "s", {"v.csv": votes}, about))
+    shown = study.preferences[["output_a", "output_b", "annotator_id", "choice"]]
+    assert shown.to_numpy().tolist() == [["7/a", "7/b", "w001", "a"], ["7/b", "7/a", "w002", "tie"]]
+
+
+def test_a_file_for_each_system_names_it(tmp_path):
+    files = {f"out/{name}.txt": f"{name} one\n\n{name} three" for name in ("b", "a")}
+    about = (
+        "tables: {outputs: {file: out/*.txt, columns: {text: line}, constants: {system: '{file}', "
+    )
+    about += "item_id: '{row}'}}}"
+    study = nb.read_study(folder(tmp_path / "s", files, about))
+    assert study.outputs["output_id"].tolist() == ["1/a", "2/a", "3/a", "1/b", "2/b", "3/b"]
+    assert study.outputs["text"].tolist()[:3] == ["a one", "", "a three"]
+
+
+def test_yaml_is_read_as_it_is_written(tmp_path):
+    """An id 007, or a system No, is a text; a name that stands twice would lose one."""
+    about = "name: 010\nsettings: {labels: {No: yes}}\n"
+    made = folder(tmp_path / "s", {"outputs.csv": "output_id,item_id,system\n1,1,No\n"}, about)
+    study = nb.read_study(made)
+    assert (study.name, study.label("No")) == ("010", "yes")
+    (made / "study.yml").write_text("name: a\nname: b\n")
+    with pytest.raises(TableError, match=r"study\.yml, line 2, column 1 is no YAML: 'name' stands"):
+        nb.read_study(made)
+    (made / "study.yml").write_text("name: &a b\nsettings: *a\n")
+    with pytest.raises(TableError, match="aliases are not read"):
+        nb.read_study(made)
+
+
+def test_only_annotators_come_from_columns_that_look_personal(tmp_path):
+    files = {"r.csv": "item,model,WorkerId,flow,RecipientEmail\n1,a,A2X,3,x@y\n"}
+    right = "{item_id: item, system: model, annotator_id: WorkerId, value: [flow]}"
+    study = nb.read_study(folder(tmp_path / "s", files, described("r.csv", right, "")))
+    told = "".join(getattr(study, one).to_csv() for one in ("outputs", "judgments"))
+    assert "A2X" not in told and "x@y" not in told and "w001" in told
+    for wrong in (right.replace("model", "RecipientEmail"), right.replace("item,", "WorkerId,")):
+        folder(tmp_path / "s", files, described("r.csv", wrong, ""))
+        with pytest.raises(TableError, match="looks personal: only annotator_id may"):
+            nb.read_study(tmp_path / "s")
+
+
+def test_a_plain_folder_with_study_yml_has_its_settings(tmp_path):
+    files = {
+        "outputs.csv": "output_id,item_id,system,topic\n1,1,a,x\n",
+        "judgments.csv": "output_id,annotator_id,value\n1,me,3\n",
+        "contexts.csv": "item_id,state,is_target,red,blue\n1,s1,1,0,1\n1,s2,0,1,1\n",
+    }
+    about = "settings: {extra: [topic], clusters: topic, scales: {quality: {min: 1, max: 5}}}\n"
+    study = nb.read_study(folder(tmp_path / "s", files, about))
+    assert study.settings["scales"] == {"quality": {"min": 1.0, "max": 5.0}}
+    assert study.outputs["topic"].tolist() == ["x"] and list(study.contexts)[3:] == ["red", "blue"]
+    study.write(tmp_path / "again")
+    assert nb.read_study(tmp_path / "again").settings == study.settings
+
+
+def test_parquet_needs_what_reads_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(formats.importlib.util, "find_spec", lambda name: None)
+    made = folder(tmp_path / "s", {"r.parquet": b"PAR1"}, described("r.parquet", "{}", ""))
+    with pytest.raises(
+        TableError, match=r"r\.parquet is Parquet, which needs pyarrow: pip install"
+    ):
+        nb.read_study(made)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"output_id\titem_id\tsystem\n1\t1\ta\n", r"has tabs between its columns.*format: tsv"),
+        (b"output_id;item_id;system\n1;1;a\n", r"has semicolons.*delimiter: ';'"),
+        (b'{"output_id": "1", "item_id": "1"}\n', r"is JSON, not CSV: name it in study\.yml"),
+        (b'[\n {"output_id": "1"}]', r"is JSON, not CSV"),
+        (gzip.compress(b"output_id,item_id,system\n"), r"is gzipped: unpack it \(gunzip\)"),
+        (b"PK\x03\x04\x00", r"is a ZIP archive or an Excel workbook"),
+    ],
+)
+def test_what_is_no_csv_is_said_to_be_what_it_is(content, message, tmp_path):
+    (tmp_path / "outputs.csv").write_bytes(content)
+    with pytest.raises(TableError, match=rf"outputs\.csv {message}"):
+        nb.read_study(tmp_path)
+
+
+def test_all_problems_of_all_files_are_named_in_one_pass(tmp_path):
+    files = {
+        "outputs.csv": "output_id,item_id,system\n1,1,a\n2,,b\n3,3\n4,4,a\n4,4,b\n",
+        "judgments.csv": "output_id,annotator_id,value\n1,x,7\n9,x,2\n4,,good\n",
+        "scores.csv": "output_id,skore\n1,2\n",
+        "references.csv": "",
+    }
+    about = "settings: {scales: {quality: {min: 1, max: 5}}, quality: flow}\n"
+    with pytest.raises(TableError) as caught:
+        nb.read_study(folder(tmp_path / "s", files, about))
+    assert len(caught.value.problems) == 11
+    said = str(caught.value)
+    for part in (
+        "11 problems:",
+        "outputs.csv, row 3 (line 4) has 2 fields",
+        "outputs.csv: outputs, column 'item_id' must not be empty",
+        "same key (output_id='4')",
+        "judgments.csv: judgments, column 'annotator_id' must not be empty",
+        "'good'",
+        "judgments.csv, row 2 (line 3): output_id '9' is no output_id of outputs",
+        "must be within its scale, 1 to 5: mend the value, or settings: scales. Found row 1 (line",
+        "scores.csv: scores has no columns 'evaluator', 'score': rename 'skore' to 'score'",
+        "references.csv is empty",
+        "settings: dimension: 'flow' is unknown",
+    ):
+        assert part in said, part
+
+
+def test_many_problems_are_counted():
+    error = TableError(*map(str, range(25)))
+    assert str(error).startswith("25 problems:\n1. 0\n") and str(error).endswith("and 5 more")
+
+
+def test_a_table_in_another_file_keeps_its_lines_in_messages(tmp_path):
+    content = "item,model,who,flow,depth\n1,a,ann,3,2\n\n2,a,bob,good,\n"
+    with pytest.raises(TableError) as caught:
+        nb.read_study(
+            folder(
+                tmp_path / "s",
+                {"r.csv": content},
+                described("r.csv", named("value: [flow, depth]"), ""),
+            )
+        )
+    assert "r.csv: judgments, column 'value' must be a number" in str(caught.value)
+    assert "row 3 (line 4), output_id='2/a', annotator_id='w002', dimension='flow'" in str(
+        caught.value
+    )
+
+
+def test_files_of_a_run_are_hashed(tmp_path, monkeypatch):
+    """The note by which a run is found to be outdated changes with any cell of any file."""
+    (tmp_path / "raw.csv").write_text(LONG)
+    about = described("../raw.csv", named("dimension: how, value: score"), "")
+    made = folder(tmp_path / "s", {}, about)
+    log = tmp_path / "log"
+    monkeypatch.setenv("NLGBENCH_READ_LOG", str(log))
+
+    def noted():
+        log.write_text("")
+        nb.read_study(made)
+        rows = map(json.loads, log.read_text().splitlines())
+        return {row["path"]: row["sha256"] for row in rows}
+
+    first = noted()
+    assert set(first) == {str(made), str(tmp_path / "raw.csv")}
+    (tmp_path / "raw.csv").write_text(LONG.replace("flow,3", "flow,2"))
+    second = noted()
+    changed = {path for path in first if first[path] != second[path]}
+    assert changed == {str(tmp_path / "raw.csv")}
+    (made / "study.yml").write_text(about.replace("columns:", "columns:  "))
+    third = noted()
+    assert {path for path in first if second[path] != third[path]} == {str(made)}
+
+
+def test_two_descriptions_of_one_folder_are_refused(tmp_path):
+    outputs = pd.DataFrame({"output_id": ["1"], "item_id": ["1"], "system": ["a"]})
+    nb.Study(outputs).write(tmp_path / "s")
+    (tmp_path / "s" / "study.yml").write_text("name: x\n")
+    with pytest.raises(TableError, match=r"study\.yml and study\.json, which both describe"):
+        nb.read_study(tmp_path / "s")
