@@ -60,10 +60,10 @@ def read(
         frame = pd.DataFrame({"line": [one.removesuffix("\r") for one in written]}, dtype="str")
         return frame, [f"line {number}" for number in range(1, len(frame) + 1)]
     if kind == "json":
-        documents = [("", _json(text, str(path)))]
+        documents = [("", load_json(text, str(path)))]
     else:
         numbered = [(n, one) for n, one in enumerate(text.split("\n"), 1) if one.strip()]
-        documents = [(f"line {n}", _json(one, f"{path}, line {n}")) for n, one in numbered]
+        documents = [(f"line {n}", load_json(one, f"{path}, line {n}")) for n, one in numbered]
     records, places = [], []
     for where, document in documents:
         found = list(_records(document, keys, rows, f"{path}, {where}" if where else str(path)))
@@ -108,7 +108,9 @@ def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
     return lists.map(_text).astype("str"), [f"record {n}" for n in range(1, len(frame) + 1)]
 
 
-def _json(text: str, where: str) -> Any:
+def load_json(text: str, where: str) -> Any:
+    """Read JSON, refusing what would lose a value."""
+
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
         if len(made) < len(pairs):

@@ -25,9 +25,11 @@ class _Refused(click.ClickException):
 
 
 class _Repairing(click.Group):
-    """Turn the errors that name a way out into one line instead of a traceback."""
+    """Turn errors into lines that name a way out; a traceback is there for those who ask."""
 
     def invoke(self, ctx: click.Context) -> object:
+        if ctx.params["debug"]:
+            return super().invoke(ctx)
         try:
             return super().invoke(ctx)
         except UsageError as error:
@@ -36,6 +38,14 @@ class _Repairing(click.Group):
             raise click.ClickException(_cut(str(error))) from None
         except click.UsageError as error:  # click quotes whole what it was given
             raise click.UsageError(_cut(error.format_message()), error.ctx) from None
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            raise click.ClickException(
+                f"{_cut(what)}\nThis is a fault of nlgbench. `nlgbench --debug ...` shows where it "
+                "is: please report it with that."
+            ) from None
 
 
 def _cut(text: str) -> str:
@@ -125,7 +135,8 @@ def _complete(
 
 @click.group(cls=_Repairing, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(nlgbench.__version__, message="%(version)s")
-def main() -> None:
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def main(debug: bool) -> None:
     """Say which text generator is better, and which evaluator to believe."""
 
 
@@ -136,6 +147,49 @@ def list_(form: str | None) -> None:
     from nlgbench.runner import listing
 
     click.echo(listing.notebooks(form=form))
+
+
+@main.command()
+@click.argument("directory", metavar="DIR", callback=_folder)
+@click.option(
+    "--from",
+    "sources",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file to be read; several by several --from. It stays where it is.",
+)
+@click.option(
+    "--as",
+    "layout",
+    type=click.Choice(["mturk", "prolific", "label-studio", "potato", "mqm", "pairwise"]),
+    help="What wrote the files.  [default: guessed from their columns]",
+)
+def new(directory: Path, sources: tuple[Path, ...], layout: str | None) -> None:
+    """Begin a study in DIR: write study.yml, which says what the columns of its files are.
+
+    Nothing is overwritten. `nlgbench check DIR` says what is then to be mended.
+    """
+    if layout is not None and not sources:
+        raise click.UsageError("--as says what wrote the files: name them with --from.")
+    from nlgbench.runner import new_study
+
+    click.echo(new_study.new(directory, sources, layout))
+
+
+@main.command()
+@click.argument("directory", metavar="DIR", callback=_folder)
+def check(directory: Path) -> None:
+    """Check the study in DIR: what must be repaired, what there is, what can be asked of it.
+
+    Ends with 1 where something must be repaired.
+    """
+    from nlgbench.runner import check_study
+
+    said, is_right = check_study.check(directory)
+    click.echo(said)
+    if not is_right:
+        raise click.exceptions.Exit(1)
 
 
 @main.command()

@@ -1,0 +1,238 @@
+"""What a study holds, by dimension and evaluator, and what its design cannot tell."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.study import Study
+
+#: Below this, an interval by clusters rests on a variance that is hardly known.
+_FEW = 10
+#: Of a correlation, in standard errors: what is said of its sign is then hardly chance.
+_CLEAR = 3.29
+
+
+def by_dimension(study: Study) -> pd.DataFrame:
+    """Count judgments: a row for each dimension.
+
+    `tied` is the share of pairs of outputs on one item whose mean judgments are equal, `repeated`
+    counts judgments of an output by an annotator who judged it before.
+    """
+    rows = []
+    n_outputs = len(study.outputs)
+    for dimension, part in _judged(study).groupby("dimension", sort=False):
+        each = part.groupby("output_id").size()
+        means = part.groupby(["item_id", "output_id"])["value"].mean().reset_index()
+        ends = (study.settings or {}).get("scales", {}).get(dimension)
+        rows.append(
+            {
+                "dimension": dimension,
+                **{name: part[column].nunique() for name, column in _COUNTED.items()},
+                "judgments": len(part),
+                "per output": _range(each),
+                "unjudged": n_outputs - len(each),
+                "repeated": int(part.duplicated(["output_id", "annotator_id"]).sum()),
+                "tied": _tied(means, "value"),
+                "values": f"{part['value'].min():g} to {part['value'].max():g}",
+                "scale": f"{ends['min']:g} to {ends['max']:g}" if ends else "",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+_COUNTED = {
+    "systems": "system",
+    "items": "item_id",
+    "outputs": "output_id",
+    "annotators": "annotator_id",
+}
+
+
+def by_votes(study: Study) -> pd.DataFrame:
+    """Count preferences: a row for each dimension."""
+    if study.preferences is None:
+        return pd.DataFrame()
+    of = study.outputs.set_index("output_id")
+    rows = []
+    for dimension, part in study.preferences.groupby("dimension", sort=False):
+        shown = pd.concat([part["output_a"], part["output_b"]])
+        rows.append(
+            {
+                "dimension": dimension,
+                "systems": of.loc[shown, "system"].nunique(),
+                "items": of.loc[shown, "item_id"].nunique(),
+                "annotators": part["annotator_id"].nunique(),
+                "votes": len(part),
+                "per pair": _range(part.groupby(["output_a", "output_b"]).size()),
+                "repeated": int(part.duplicated(["output_a", "output_b", "annotator_id"]).sum()),
+                "ties": f"{(part['choice'] == 'tie').mean():.0%}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def by_evaluator(study: Study) -> pd.DataFrame:
+    """Count scores: a row for each evaluator, of outputs or of whole systems."""
+    rows = []
+    for table, key in (("scores", "output_id"), ("system_scores", "system")):
+        frame = getattr(study, table)
+        if frame is None:
+            continue
+        n_all = study.outputs[key].nunique()
+        of = study.outputs.drop_duplicates(key).set_index(key)["item_id"]
+        for evaluator, part in frame.groupby("evaluator", sort=False):
+            defined = part.dropna(subset="score")
+            items = defined[key].map(of) if key == "output_id" else ""
+            rows.append(
+                {
+                    "evaluator": evaluator,
+                    "of": "outputs" if key == "output_id" else "systems",
+                    "scored": len(part),
+                    "missing": n_all - part[key].nunique(),
+                    "undefined": len(part) - len(defined),
+                    "tied": _tied(defined.assign(item_id=items), "score"),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _judged(study: Study) -> pd.DataFrame:
+    if study.judgments is None:
+        return pd.DataFrame(columns=["dimension"])
+    of = study.outputs[["output_id", "item_id", "system", "is_human"]]
+    return study.judgments.merge(of, on="output_id", validate="m:1")
+
+
+def _range(counts: pd.Series) -> str:
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low}" if low == high else f"{low} to {high}, median {counts.median():g}"
+
+
+def _tied(frame: pd.DataFrame, column: str) -> str:
+    def pairs(counts: pd.Series) -> float:
+        return float((counts * (counts - 1) / 2).sum())
+
+    within = pairs(frame.groupby("item_id").size())
+    # Means of the same judgments in another order can differ in the last digit.
+    same = pairs(frame.groupby(["item_id", frame[column].round(9)]).size())
+    return f"{same / within:.0%}" if within else ""
+
+
+def doubts(study: Study) -> list[str]:
+    """Say in sentences what the design cannot tell, whatever is computed from it."""
+    of: dict[str, list[str]] = {}
+    for dimension, part in _judged(study).groupby("dimension", sort=False):
+        for one in _doubts_of(study, part):
+            of.setdefault(one, []).append(str(dimension))
+    every = len(study.dimensions)
+    found = [
+        f"{', '.join(named) if len(named) < every or every == 1 else 'every dimension'}: {one}"
+        for one, named in of.items()
+    ]
+    if study.preferences is not None:
+        items = study.preferences["output_a"].map(study.outputs.set_index("output_id")["item_id"])
+        votes = {"annotators": study.preferences["annotator_id"], "items": items}
+        for words, column in votes.items():
+            if column.nunique() < _FEW:
+                found.append(f"votes: {_few(column.nunique(), words)}")
+    if len(study.dimensions) > 1 and "quality" not in (study.settings or {}):
+        found.append(
+            f"several dimensions ({', '.join(study.dimensions)}), and none is said to be "
+            "quality: name it as settings: quality, or give each analysis dimension=."
+        )
+    return found + reversed_evaluators(study)
+
+
+def _doubts_of(study: Study, part: pd.DataFrame) -> list[str]:
+    found = []
+    if part.groupby("output_id").size().max() == 1:
+        found.append(
+            "one judgment of each output: how far annotators agree, and so how far an evaluator "
+            "can agree with them, cannot be told."
+        )
+    clusters = (study.settings or {}).get("clusters")
+    if clusters is not None and clusters not in part:
+        part = part.merge(study.outputs[["output_id", clusters]], on="output_id", validate="m:1")
+    for column, words in {
+        "annotator_id": "annotators",
+        "item_id": "items",
+        **({clusters: f"clusters ({clusters})"} if clusters else {}),
+    }.items():
+        if part[column].nunique() < _FEW:
+            found.append(_few(part[column].nunique(), words))
+    machines = study.outputs.loc[~study.outputs["is_human"], "output_id"]
+    lacking = int((~machines.isin(part["output_id"])).sum())
+    if lacking:
+        found.append(f"{lacking:,} of {len(machines):,} outputs that are not human are not judged.")
+    for column, words, means in (
+        ("annotator_id", "annotators", "stricter annotators and worse systems look alike"),
+        ("item_id", "items", "harder items and worse systems look alike"),
+    ):
+        groups = _connected(part, column)
+        if len(groups) > 1:
+            shown = "; ".join(", ".join(group[:4]) + ", ..." * (len(group) > 4) for group in groups)
+            found.append(
+                f"systems fall into {len(groups)} groups that share no {words} ({shown}): between "
+                f"groups {means}, and they cannot be compared."
+            )
+    return found
+
+
+def _few(n: int, words: str) -> str:
+    return f"{n} {words}: intervals that take them as a sample are not to be trusted below {_FEW}."
+
+
+def _connected(part: pd.DataFrame, column: str) -> list[list[str]]:
+    """Group systems that are linked by annotators, or items, which they share."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    pairs = part[["system", column]].drop_duplicates()
+    system, systems = pd.factorize(pairs["system"])
+    other, others = pd.factorize(pairs[column])
+    size = len(systems) + len(others)
+    links = coo_array((np.ones(len(pairs)), (system, other + len(systems))), shape=(size, size))
+    _, label = connected_components(links, directed=False)
+    return [
+        [str(name) for name in group]
+        for _, group in pd.Series(systems).groupby(label[: len(systems)])
+    ]
+
+
+def reversed_evaluators(study: Study) -> list[str]:
+    """Name the evaluators that clearly run against the judgments of quality."""
+    settings = study.settings or {}
+    try:
+        dimension = study.dimension()
+    except ValueError:
+        return []
+    judged = _judged(study)
+    judged = judged[judged["dimension"] == dimension]
+    sign = -1 if dimension in settings.get("lower_is_better", ()) else 1
+    found = []
+    for table, key in (("scores", "output_id"), ("system_scores", "system")):
+        frame = getattr(study, table)
+        if frame is None:
+            continue
+        means = sign * judged.groupby(key)["value"].mean()
+        of = study.outputs.drop_duplicates(key).set_index(key)["item_id"]
+        for evaluator, part in frame.dropna(subset="score").groupby("evaluator", sort=False):
+            lower = part["signature"].str.contains("direction:lower", regex=False)
+            both = part.assign(
+                score=part["score"].where(~lower, -part["score"]), mean=part[key].map(means)
+            ).dropna(subset="mean")
+            # Outputs on one item are no independent samples.
+            n = both[key].map(of).nunique() if key == "output_id" else len(both)
+            if n < _FEW or both["mean"].nunique() < 2 or both["score"].nunique() < 2:
+                continue
+            r = float(both["mean"].corr(both["score"], method="spearman"))
+            if math.atanh(max(r, -1 + 1e-12)) * math.sqrt(n - 3) < -_CLEAR:
+                found.append(
+                    f"{evaluator} runs against {dimension} (Spearman {r:.2f}, {n:,} "
+                    f"{'items' if key == 'output_id' else 'systems'}): if lower is better there, "
+                    "name it in lower_is_better of study.yml, or turn its sign."
+                )
+    return found

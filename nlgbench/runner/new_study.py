@@ -1,0 +1,518 @@
+"""What `nlgbench new` writes: a study.yml, guessed from files' columns, or to be filled in."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nlgbench import csv_files, files, formats, reading
+from nlgbench.csv_files import TableError
+from nlgbench.reading import FILE, personal
+from nlgbench.runner import listing
+
+Specs = dict[str, dict[str, Any]]
+
+#: Our column -> what files call it: words of a name joined by _, the likeliest first.
+_CALLED = {
+    "system_a": "system_a model_a system_1 model_1 left model_x a",
+    "system_b": "system_b model_b system_2 model_2 right model_y b",
+    "choice": "choice winner preference preferred vote",
+    "output_id": "output_id response_id",
+    "item_id": "item_id item doc_id seg_id global_seg_id segment_id prompt_id question_id "
+    "source_id context_id sample_id example_id story_id input_id instance_id doc prompt question",
+    "system": "system system_id system_name model model_id model_name generator team",
+    "text": "text output system_output response hypothesis generation story target translation "
+    "summary caption",
+    "annotator_id": "annotator_id annotator worker_id worker rater rater_id judge judge_id "
+    "participant_id prolific_pid user user_id coder",
+    "dimension": "dimension criterion aspect",
+    "value": "value rating judgment judgement score answer label",
+    "evaluator": "evaluator metric",
+    "group_id": "group_id hit_id batch batch_id page",
+    "severity": "severity",
+    "category": "category",
+}
+_PARTS = re.compile(r"[^a-z0-9]+")
+#: What tools write beside what people said.
+_OTHER = {
+    *("id", "annotation_id", "created_at", "updated_at", "lead_time", "work_time_in_seconds"),
+    *("seg", "row", "index", "unnamed_0", "inner_id", "total_annotations", "cancelled_annotations"),
+}
+
+
+def new(place: Path, sources: Sequence[Path], layout: str | None) -> str:
+    """Write a study.yml into a folder, and say in words what it reads so."""
+    for name in (FILE, "study.json"):
+        if (place / name).exists():
+            raise FileExistsError(
+                f"{place / name} is there, and is not replaced: `nlgbench check {place}` says what "
+                "it reads; move it away to begin anew."
+            )
+    found = [_guess(path, place, layout) for path in sources]
+    text = _written(found) if sources else EMPTY
+    place.mkdir(parents=True, exist_ok=True)
+    files.replace_bytes(place / FILE, text.encode())
+    said = f"wrote {place / FILE}"
+    if not sources:
+        return f"{said}: fill it in, then `nlgbench check {place}`."
+    problems: list[str] = []
+    tables, notes = reading.read(place, reading.about(place, problems), problems)
+    reading.rename_annotators(tables)
+    parts = [said, *notes]
+    for table, raw in tables.items():
+        head = raw.frame.head(3).map(lambda cell: cell if len(cell) <= 30 else f"{cell[:29]}…")
+        parts.append(
+            f"{table}, {len(raw.frame):,} rows, of which the first are\n{listing.plain(head)}"
+        )
+    if problems:
+        parts.append("\n".join(["To be mended:", *problems]))
+    check = f"Read {place / FILE} through, as it is guessed; then `nlgbench check {place}`."
+    return "\n\n".join([*parts, check])
+
+
+class _Guess:
+    """What a file seems to hold."""
+
+    def __init__(self, path: Path, place: Path, options: dict[str, Any], frame: pd.DataFrame):
+        self.file = _relative(path, place)
+        self.options = options  # how the file is opened
+        self.columns = list(map(str, frame.columns))
+        self.tables: Specs = {}
+
+
+def _relative(path: Path, place: Path) -> str:
+    try:
+        return Path(os.path.relpath(path, place)).as_posix()
+    except ValueError:  # on another drive
+        return path.absolute().as_posix()
+
+
+def _guess(path: Path, place: Path, layout: str | None) -> _Guess:
+    kind = formats.guess(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path}: name one with --from.")
+    if not kind:
+        known = ", ".join(ending for endings in formats.ENDINGS.values() for ending in endings)
+        raise TableError(f"{path} is of no known format: name it as {known} (or these with .gz).")
+    options = _levels(path) if kind == "json" else {}
+    frame, _ = formats.read(path, kind, problems=[], **options)
+    made = _Guess(path, place, options, frame)
+    made.tables = (ADAPTERS[layout] if layout else guess)(frame)
+    return made
+
+
+def _levels(path: Path) -> dict[str, Any]:
+    """Guess what the levels of a JSON document are."""
+    document = formats.load_json(csv_files.read_text(path), str(path))
+    if isinstance(document, dict):
+        inner = [name for name, one in document.items() if _is_table(one)]
+        if len(inner) == 1:
+            return {"rows": inner[0]}
+        levels = []
+        level: Any = document
+        while isinstance(level, dict) and level:
+            levels.append(level)
+            level = next(iter(level.values()))
+        if not isinstance(level, list | dict) and len(levels) > 1:
+            same = {frozenset(one) for one in levels[-2].values() if isinstance(one, dict)}
+            if len(same) <= 2:  # its names are fields, of which some may lack
+                levels.pop()
+        names = ["item_id", "annotator_id", "dimension"][: len(levels)]
+        if len(levels) == 2 and len(levels[0]) < len(levels[1]):
+            names = ["annotator_id", "item_id"]
+        return {"keys": names}
+    if isinstance(document, list) and document and isinstance(document[0], dict):
+        inner = [name for name, one in document[0].items() if _is_table(one)]
+        if len(inner) == 1:
+            return {"rows": inner[0]}
+    return {}
+
+
+def _is_table(one: Any) -> bool:
+    return isinstance(one, list) and bool(one) and isinstance(one[0], dict)
+
+
+def _plain(name: str) -> str:
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    return _PARTS.sub("_", parted.lower()).strip("_")
+
+
+def _recognized(columns: Sequence[str]) -> dict[str, str]:
+    """Name, for columns of ours, the file's column that seems to be it."""
+    plain: dict[str, str] = {}
+    for name in columns:
+        plain.setdefault(_plain(name), name)
+    found: dict[str, str] = {}
+    for our, names in _CALLED.items():
+        fits = [plain[name] for name in names.split() if name in plain]
+        fits = [name for name in fits if name not in found.values()]
+        if fits:
+            found[our] = fits[0]
+    if not {"system_a", "system_b", "choice"} <= set(found):
+        for our in ("system_a", "system_b"):
+            found.pop(our, None)
+    return found
+
+
+def _measured(frame: pd.DataFrame, known: dict[str, str]) -> list[str]:
+    """List the columns that hold numbers, or lists of them, and are nothing else."""
+    found = []
+    for name in frame.columns:
+        cells = frame[name][frame[name].str.strip() != ""].head(100)
+        if name in known.values() or _plain(name) in _OTHER or personal([name]) or cells.empty:
+            continue
+        listed = [formats.as_list(cell, "") for cell in cells]
+        flat = [one for each in listed for one in each or ()] if all(listed) else list(cells)
+        if pd.to_numeric(pd.Series(flat), errors="coerce").notna().all():
+            found.append(name)
+    return found
+
+
+def guess(frame: pd.DataFrame) -> Specs:
+    """Guess what tables a file holds from its columns."""
+    known = _recognized(list(frame.columns))
+    there = set(known)
+    if {"system_a", "system_b", "choice"} <= there:
+        return pairwise(frame)
+    if {"severity", "system"} <= there:
+        return mqm(frame)
+    if any(re.match(r"(Input|Answer)\.", name) for name in frame.columns):
+        return mturk(frame)
+    return _ratings(frame, known) or _scores(frame, known) or _outputs(known)
+
+
+def _outputs(known: dict[str, str]) -> Specs:
+    names = [one for one in ("output_id", "item_id", "system", "text") if one in known]
+    if "system" not in names or not {"output_id", "item_id"} & set(names):
+        return {}
+    return {"outputs": {"columns": {one: known[one] for one in names}}}
+
+
+def _ratings(frame: pd.DataFrame, known: dict[str, str]) -> Specs:
+    if "annotator_id" not in known or "evaluator" in known:
+        return {}
+    names = ["output_id", "item_id", "system", "annotator_id", "dimension", "group_id"]
+    columns: dict[str, Any] = {one: known[one] for one in names if one in known}
+    if "output_id" in columns and "text" in known:
+        columns = {one: their for one, their in columns.items() if one not in ("item_id", "system")}
+    measured = _measured(frame, known)
+    wide = measured if "value" not in known or "dimension" not in known else []
+    if "value" in known and not (wide and "dimension" not in known and len(wide) > 1):
+        columns["value"] = known["value"]
+    elif wide:
+        columns["value"] = wide
+    else:
+        return {}
+    spec = _with_lists(frame, {"columns": columns}, columns["value"])
+    return {**(_outputs(known) if "text" in known else {}), "judgments": spec}
+
+
+def _scores(frame: pd.DataFrame, known: dict[str, str]) -> Specs:
+    if "system" not in known and "output_id" not in known:
+        return {}
+    names = [one for one in ("output_id", "item_id", "system") if one in known]
+    columns: dict[str, Any] = {one: known[one] for one in names}
+    if "evaluator" in known and "value" in known:
+        columns |= {"evaluator": known["evaluator"], "score": known["value"]}
+        whole = names == ["system"]
+    else:
+        measured = _measured(frame, {**known, "value": ""})
+        if not measured:
+            return {}
+        columns["score"] = measured
+        whole = names == ["system"] and frame[known["system"]].is_unique
+    spec = _with_lists(frame, {"columns": columns}, columns["score"])
+    table = "system_scores" if whole and "lists" not in spec else "scores"
+    return {**(_outputs(known) if "text" in known else {}), table: spec}
+
+
+def _with_lists(
+    frame: pd.DataFrame, spec: dict[str, Any], measured: str | list[str]
+) -> dict[str, Any]:
+    """Say that cells are lists, where they are."""
+    first = measured if isinstance(measured, str) else measured[0]
+    cells = frame[first].head(20)
+    if len(cells) and all(formats.as_list(cell, "") is not None for cell in cells):
+        ours = "score" if "score" in spec["columns"] else "value"
+        spec["lists"] = [ours]
+        if "item_id" not in spec["columns"] and "output_id" not in spec["columns"]:
+            spec["constants"] = {"item_id": "{position}"}
+        elif "annotator_id" not in spec["columns"]:
+            spec["constants"] = {"annotator_id": "{position}"}
+    return spec
+
+
+def mturk(frame: pd.DataFrame) -> Specs:
+    """Map a Mechanical Turk batch: Input.* is what was shown, Answer.* what was answered."""
+    columns = list(frame.columns)
+    shown = _by_slot([name for name in columns if name.startswith("Input.")])
+    said = _by_slot([name for name in columns if name.startswith("Answer.")])
+    named = _of_inputs(shown)
+    slotted = {name: theirs for name, theirs in said.items() if "{slot}" in name}
+    answers = slotted if slotted else said
+    values = [
+        name
+        for name, theirs in answers.items()
+        if not personal([name]) and _is_short(frame, theirs) and _plain(name) not in _ODD
+    ]
+    base: dict[str, Any] = {}
+    if "AssignmentStatus" in columns:
+        base["only"] = {"AssignmentStatus": ["Approved", "Submitted"]}
+    people = {"annotator_id": "WorkerId", "group_id": "HITId"}
+    places = {our: their for our, their in named.items() if our != "text"}
+    judged: dict[str, Any] = {our: one for our, one in people.items() if one in columns} | places
+    if values:
+        judged["value"] = values[0] if len(values) == 1 or slotted else values
+    constants = (
+        {} if "item_id" in named else {"item_id": "{HITId}-{slot}" if slotted else "{HITId}"}
+    )
+    spec = base | {"columns": judged} | ({"constants": constants} if constants else {})
+    tables: Specs = {"judgments": spec}
+    if {"system", "text"} <= set(named):
+        texts = {"columns": named} | ({"constants": constants} if constants else {})
+        tables = {"outputs": texts, **tables}
+    return tables
+
+
+_ODD = {"answer_comment", "answer_comments", "answer_feedback", "answer_hit_id"}
+
+
+def _by_slot(names: Sequence[str]) -> dict[str, list[str]]:
+    """Gather columns whose names differ in one number alone, as a name with {slot}."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(re.sub(r"\d+", "{slot}", name, count=1), []).append(name)
+    return {
+        (one if len(theirs) > 1 else theirs[0]): theirs
+        for one, theirs in found.items()
+        if "{" not in theirs[0]  # a field that a form left unfilled
+    }
+
+
+def _of_inputs(shown: dict[str, list[str]]) -> dict[str, str]:
+    words = {
+        "system": ("system", "model"),
+        "text": ("text", "output", "response"),
+        "item_id": ("item",),
+    }
+    found: dict[str, str] = {}
+    for our, ways in words.items():
+        fits = [one for one in shown if any(way in one.lower() for way in ways)]
+        fits = [one for one in fits if one not in found.values()]
+        if fits:
+            found[our] = fits[0]
+    return found
+
+
+def _is_short(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
+    cells = frame[list(theirs)].stack()
+    return bool(cells.str.strip().ne("").any()) and cells.str.len().max() < 30
+
+
+def prolific(frame: pd.DataFrame) -> Specs:
+    """Map a survey's export with Prolific's ids: a row per rating, or per output with ratings."""
+    known = _recognized(list(frame.columns))
+    wanted = {"prolific_pid", "participant_id", "prolific_id"}
+    ids = [name for name in frame.columns if _plain(name) in wanted]
+    if ids:
+        known["annotator_id"] = ids[0]
+    status = [name for name in frame.columns if _plain(name) == "status"]
+    tables = _ratings(frame, known)
+    if tables and status and frame[status[0]].eq("APPROVED").any():
+        tables["judgments"]["only"] = {status[0]: ["APPROVED", "AWAITING REVIEW"]}
+    return tables
+
+
+def label_studio(frame: pd.DataFrame) -> Specs:
+    """Map Label Studio's export as CSV or JSON-MIN: a row per task and annotator."""
+    return _ratings(frame, _recognized(list(frame.columns)))
+
+
+def potato(frame: pd.DataFrame) -> Specs:
+    """Map Potato's annotated_instances.jsonl, in a folder for each annotator, or its CSV."""
+    columns: dict[str, Any] = {"output_id": "id", "value": "label_annotations.{dimension}.{answer}"}
+    if "instance_id" in frame:
+        user = {"output_id": "instance_id", "annotator_id": "user"}
+        return {"judgments": {"columns": {**user, "value": "{dimension}:::{answer}"}}}
+    return {"judgments": {"columns": columns, "constants": {"annotator_id": "{folder}"}}}
+
+
+def mqm(frame: pd.DataFrame) -> Specs:
+    """Map errors as WMT publishes them: a row per error, weighed as Freitag et al. (2021) do.
+
+    doi:10.1162/tacl_a_00437: by severity and category.
+    """
+    known = _recognized(list(frame.columns))
+    names = [one for one in ("output_id", "system", "annotator_id") if one in known]
+    columns: dict[str, str] = {name: known[name] for name in names}
+    plain = {_plain(name): name for name in frame.columns}
+    constants = {"dimension": "mqm"}
+    if {"doc", "seg_id"} <= set(plain):
+        constants["item_id"] = f"{{{plain['doc']}}}/{{{plain['seg_id']}}}"
+    elif "item_id" in known:
+        columns["item_id"] = known["item_id"]
+    severity, category = known.get("severity", "severity"), known.get("category")
+    constants["value"] = f"{{{severity}}}/{{{category}}}" if category else f"{{{severity}}}/"
+    weights = {"*/Non-translation*": "25"} | {
+        f"{name}{rest}": weight
+        for rest, weights in (
+            ("/Fluency/Punctuation", {"Minor": "0.1", "minor": "0.1"}),
+            ("/*", {"Critical": "25", "critical": "25", "Major": "5", "major": "5", "Minor": "1"}),
+            ("/*", {"minor": "1", "Neutral": "0", "neutral": "0", "No-error": "0"}),
+            ("/*", {"no-error": "0", "No-Error": "0"}),
+        )
+        for name, weight in weights.items()
+    }
+    used = {
+        one: weight
+        for one, weight in weights.items()
+        if one.startswith("*") or one.split("/")[0] in set(frame.get(severity, []))
+    }
+    spec = {"columns": columns, "constants": constants, "values": {"value": used}, "sum": "true"}
+    return {"judgments": spec}
+
+
+def pairwise(frame: pd.DataFrame) -> Specs:
+    """Map votes on pairs: a row per vote, with two systems and who won."""
+    known = _recognized(list(frame.columns))
+    names = ["item_id", "system_a", "system_b", "annotator_id", "dimension", "choice"]
+    spec: dict[str, Any] = {"columns": {one: known[one] for one in names if one in known}}
+    if "choice" in known:
+        a = {"left", "model_a", "system_a", "a", "1", "x", "model_x", "first"}
+        b = {"right", "model_b", "system_b", "b", "2", "y", "model_y", "second"}
+        seen = {
+            one: "a" if _plain(one) in a else "b" if _plain(one) in b else "tie"
+            for one in frame[known["choice"]].unique()
+            if _plain(one) in a | b or re.search("tie|draw|equal|same|both|neither", one.lower())
+        }
+        spec["values"] = {"choice": {one: mean for one, mean in seen.items() if one != mean}}
+        if not spec["values"]["choice"]:
+            del spec["values"]
+    if "annotator_id" not in known:
+        spec["constants"] = {"annotator_id": "all"}
+    return {"preferences": spec}
+
+
+ADAPTERS: dict[str, Callable[[pd.DataFrame], Specs]] = {
+    "mturk": mturk,
+    "prolific": prolific,
+    "label-studio": label_studio,
+    "potato": potato,
+    "mqm": mqm,
+    "pairwise": pairwise,
+}
+
+
+def _written(found: Sequence[_Guess]) -> str:
+    """Write the guesses as a study.yml."""
+    tables: dict[str, tuple[_Guess, dict[str, Any], list[str]]] = {}
+    others = []
+    for one in found:
+        for table, spec in one.tables.items():
+            if table not in tables:
+                tables[table] = (one, spec, [one.file])
+            elif tables[table][0].columns == one.columns:
+                tables[table][2].append(one.file)
+            else:
+                others.append(f"# {one.file} seems to hold {table}, too: which of the two is it?")
+        if not one.tables:
+            shown = ", ".join(one.columns[:30])
+            others.append(f"# {one.file} is not read: no table was recognized in {shown}")
+    lines = ["# What the columns of this study's files are, as `nlgbench new` guessed it.", ""]
+    lines += _settings(tables)
+    lines += ["", "tables:"] if tables else ["", "tables: {}"]
+    for table, (one, spec, names) in tables.items():
+        several = len(names) > 1
+        needs = {"judgments", "scores"} & {table} and "outputs" not in tables
+        if needs and not {"system", "output_id"} & {*spec["columns"], *spec.get("constants", {})}:
+            spec = {**spec, "constants": {**spec.get("constants", {}), "system": "{file}"}}
+        spec = {"file": names if several else names[0], **one.options, **spec}
+        lines.append(f"  {table}:")
+        for key, value in spec.items():
+            lines.append(
+                f"    {key}: {_yaml(value)}" if not isinstance(value, dict) else f"    {key}:"
+            )
+            if isinstance(value, dict):
+                lines += [f"      {_yaml(name)}: {_yaml(inner)}" for name, inner in value.items()]
+        used = json.dumps(spec, ensure_ascii=False)
+        rest = [
+            name for name in one.columns if json.dumps(name, ensure_ascii=False)[1:-1] not in used
+        ]
+        private = [name for name in rest if personal([name])]
+        rest = [name for name in rest if name not in private]
+        if private:
+            lines.append(f"    # looks personal, is never read: {_commented(private)}")
+        if rest:
+            lines.append(f"    # not read: {_commented(rest)}")
+    return "\n".join([*lines, *others, ""])
+
+
+def _commented(names: Sequence[str]) -> str:
+    shown = ", ".join(listing.visible(name) for name in names[:40])
+    return shown + (f" and {len(names) - 40} more" if len(names) > 40 else "")
+
+
+def _settings(tables: dict[str, Any]) -> list[str]:
+    lines = ["settings:"]
+    value = tables["judgments"][1]["columns"].get("value") if "judgments" in tables else None
+    constants = tables["judgments"][1].get("constants", {}) if "judgments" in tables else {}
+    if constants.get("dimension") == "mqm":
+        lines += ["  quality: mqm", "  lower_is_better: [mqm]  # errors"]
+    elif isinstance(value, list) and len(value) > 1:
+        lines.append(f"  quality: {_yaml(value[0])}  # the dimension that is meant by quality")
+        lines.append(
+            f"  # scales: {{{_yaml(value[0])}: {{min: 1, max: 5}}}}  # no value may leave it"
+        )
+    else:
+        lines.append("  # quality: fluency  # of several dimensions, the one meant by quality")
+        lines.append("  # scales: {fluency: {min: 1, max: 5}}  # which no value may leave")
+        lines[0] = "# settings:"
+    return lines
+
+
+def _yaml(value: Any) -> str:
+    """Write a value so that it reads back as the same texts."""
+    if isinstance(value, dict):
+        inner = ", ".join(f"{_yaml(name)}: {_yaml(one)}" for name, one in value.items())
+        return f"{{{inner}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_yaml, value))}]"
+    plain = re.fullmatch(r"[A-Za-z0-9_./][\w ./()+-]*", value) and value == value.strip()
+    return value if plain else json.dumps(value, ensure_ascii=False)
+
+
+EMPTY = """\
+# What the columns of this study's files are. Nothing else in the files is read.
+# docs/own-study.md of nlgbench shows each line by an example.
+
+name: my-study  # how results and figures call it
+
+# settings:
+#   quality: fluency  # of several dimensions, the one meant by quality
+#   lower_is_better: [errors]  # dimensions, or evaluators
+#   clusters: topic  # a column of outputs: which of them go together
+#   extra: [topic]  # columns of outputs that are kept beside the known ones
+#   labels: {sys1: Our system}
+#   scales: {fluency: {min: 1, max: 5}}  # which no value may leave
+
+tables:
+  judgments:
+    file: ratings.csv  # or .tsv, .jsonl, .json, .parquet; the first four also with .gz
+    columns:  # ours: theirs
+      item_id: item
+      system: system
+      annotator_id: annotator
+      value: [fluency, adequacy]  # a column for each dimension
+  # outputs:
+  #   file: outputs.csv
+  #   columns: {item_id: item, system: system, text: text}
+  # scores:
+  #   file: metrics.csv
+  #   columns: {item_id: item, system: system, score: [bleu, chrf]}
+"""

@@ -1,0 +1,131 @@
+"""`nlgbench check`: what must be repaired, what there is, and what the design cannot tell."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import nlgbench as nb
+from nlgbench import counts
+from nlgbench.runner import check_study
+from nlgbench.runner.cli import main
+
+
+def call(*args):
+    return CliRunner().invoke(main, [str(arg) for arg in args])
+
+
+def crowd(n_items=12, systems=("a", "b"), n_annotators=10):
+    """Each annotator judges each output: 1 to 5, by system and item."""
+    rows = [(f"{i}/{s}", f"{i}", s) for i in range(n_items) for s in systems]
+    outputs = pd.DataFrame(rows, columns=["output_id", "item_id", "system"])
+    judgments = outputs[["output_id"]].merge(
+        pd.DataFrame({"annotator_id": [f"w{k}" for k in range(n_annotators)]}), how="cross"
+    )
+    codes = outputs.set_index("output_id").loc[judgments["output_id"]]
+    values = 1 + (codes["item_id"].astype(int) + (codes["system"] == "b")).to_numpy() % 5
+    return outputs, judgments.assign(value=values * 1.0)
+
+
+def test_a_full_crowd_leaves_no_doubt_and_is_counted():
+    study = nb.Study(*crowd())
+    assert counts.doubts(study) == []
+    (row,) = counts.by_dimension(study).to_dict("records")
+    assert {name: row[name] for name in ("systems", "items", "annotators", "judgments")} == {
+        "systems": 2,
+        "items": 12,
+        "annotators": 10,
+        "judgments": 240,
+    }
+    assert (row["per output"], row["unjudged"], row["repeated"], row["tied"]) == ("10", 0, 0, "0%")
+
+
+def test_counts_are_those_of_a_table_counted_by_hand():
+    outputs, judgments = crowd(n_items=3, n_annotators=1)
+    twice = judgments.iloc[[0]].assign(group_id="again", value=5.0)
+    some = pd.concat([judgments.iloc[:5].assign(group_id=""), twice])
+    some.loc[some["output_id"].isin(["1/a", "1/b"]), "value"] = 3.0
+    study = nb.Study(outputs, some, settings={"scales": {"quality": {"min": 1, "max": 5}}})
+    (row,) = counts.by_dimension(study).to_dict("records")
+    assert row["unjudged"] == 1 and row["repeated"] == 1 and row["judgments"] == 6
+    assert row["per output"] == "1 to 2, median 1"
+    # Of two items that have two judged outputs, the second's are equal.
+    assert row["tied"] == "50%" and row["scale"] == "1 to 5"
+
+
+def test_the_design_says_what_it_cannot_tell():
+    outputs, judgments = crowd(n_items=4)
+    # One judgment of each output; each annotator saw one system.
+    once = judgments.drop_duplicates("output_id")
+    of_system = once.assign(annotator_id="w" + once["output_id"].str[-1])
+    said = " ".join(counts.doubts(nb.Study(outputs, of_system)))
+    assert "quality: one judgment of each output" in said
+    assert "quality: 2 annotators: intervals" in said and "quality: 4 items" in said
+    assert "systems fall into 2 groups that share no annotators (a; b)" in said
+    own_items = outputs.assign(item_id=outputs["output_id"])
+    said = " ".join(counts.doubts(nb.Study(own_items, judgments)))
+    assert "2 groups that share no items (a; b)" in said and "no annotators" not in said
+    lacking = counts.doubts(nb.Study(outputs, judgments[judgments["output_id"] != "0/a"]))
+    assert "quality: 1 of 8 outputs that are not human are not judged." in lacking
+
+
+def test_several_dimensions_are_doubted_in_one_line_and_want_a_quality():
+    outputs, judgments = crowd(n_items=4)
+    both = pd.concat([judgments.assign(dimension=one) for one in ("flow", "truth")])
+    found = counts.doubts(nb.Study(outputs, both))
+    assert found[0].startswith("every dimension: 4 items")
+    assert "none is said to be quality" in found[1] and len(found) == 2
+
+
+@pytest.mark.parametrize(("noise", "n_items", "said"), [(0.1, 40, True), (0.1, 5, False)])
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_evaluator_is_called_reversed_only_when_that_is_clear(noise, n_items, said, turned):
+    outputs, judgments = crowd(n_items=n_items)
+    means = judgments.groupby("output_id")["value"].mean()
+    against = -means + np.random.default_rng(0).normal(0, noise, len(means))
+    scores = pd.DataFrame({"output_id": means.index, "evaluator": "ter", "score": against})
+    scores["signature"] = "direction:lower" if turned else ""
+    found = counts.reversed_evaluators(nb.Study(outputs, judgments, scores=scores))
+    assert bool(found) == (said and not turned)
+    assert not said or turned or found[0].startswith("ter runs against quality (Spearman -0.")
+
+
+def test_an_evaluator_of_chance_is_hardly_ever_called_reversed():
+    outputs, judgments = crowd(n_items=30)
+    rng = np.random.default_rng(1)
+    chance = [
+        pd.DataFrame({"output_id": outputs["output_id"], "evaluator": f"e{k}", "score": row})
+        for k, row in enumerate(rng.normal(size=(200, len(outputs))))
+    ]
+    study = nb.Study(outputs, judgments, scores=pd.concat(chance))
+    assert counts.reversed_evaluators(study) == []
+
+
+def test_check_ends_with_1_where_something_must_be_repaired(tmp_path):
+    outputs, judgments = crowd()
+    nb.Study(outputs, judgments).write(tmp_path / "s")
+    right = call("check", tmp_path / "s")
+    assert right.exit_code == 0 and "agreement: ready" in right.stdout
+    assert "huse: lacks human outputs; logprobs" in right.stdout
+    judgments.assign(value="x").to_csv(tmp_path / "s" / "judgments.csv", index=False)
+    wrong = call("check", tmp_path / "s")
+    assert wrong.exit_code == 1 and "To be repaired\n  1. " in wrong.stdout
+    assert "judgments.csv: judgments, column 'value' must be a number" in wrong.stdout
+    nothing = call("check", tmp_path / "t")
+    assert nothing.exit_code == 1 and "no folder" in nothing.stderr
+
+
+def test_a_traceback_is_shown_to_those_who_ask(tmp_path, monkeypatch):
+    monkeypatch.setattr(check_study, "check", lambda place: 1 / 0)
+    plain = call("check", tmp_path)
+    assert plain.exit_code == 1 and "ZeroDivisionError: division by zero" in plain.stderr
+    assert "nlgbench --debug" in plain.stderr and "Traceback" not in plain.stderr
+    asked = call("--debug", "check", tmp_path)
+    assert isinstance(asked.exception, ZeroDivisionError)
+
+
+def test_what_a_file_names_cannot_steer_a_terminal(tmp_path):
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "outputs.csv").write_text("output_id,item_id,system\n1,1,a\n")
+    (tmp_path / "s" / "study.yml").write_text('name: "\\e[31mred"\n')
+    assert "\x1b" not in call("check", tmp_path / "s").stdout

@@ -1,0 +1,192 @@
+"""`nlgbench new`: what it guesses of files is what they hold, and nothing is overwritten."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import nlgbench as nb
+from nlgbench.runner.cli import main
+
+MTURK = (
+    "HITId,WorkerId,AssignmentStatus,Input.item_1,Input.system_1,Input.output_1,Input.item_2,"
+    "Input.system_2,Input.output_2,Answer.rating_1,Answer.rating_2,Answer.comment\n"
+    "H1,A1,Approved,1,a,so,2,b,and so,3,4,a longer comment on what was seen\n"
+    "H1,A2,Rejected,1,a,so,2,b,and so,1,1,none\n"
+)
+TASKS = [
+    {
+        "id": 4,
+        "item": "1",
+        "system": "a",
+        "text": "so",
+        "fluency": 3,
+        "annotator": 7,
+        "lead_time": 1,
+    },
+    {
+        "id": 5,
+        "item": "2",
+        "system": "b",
+        "text": "and",
+        "fluency": 4,
+        "annotator": 7,
+        "lead_time": 2,
+    },
+]
+MQM = (
+    "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
+    'a\td\t1\t1\tr1\t"x\ty\tAccuracy/Omission\tMajor\n'
+    "a\td\t1\t1\tr1\tx\ty\tFluency/Punctuation\tMinor\nb\td\t1\t2\tr1\tx\ty\tNo-error\tNo-error\n"
+    "b\td\t1\t1\tr1\tx\ty\tNon-translation!\tMajor\n"
+)
+PROLIFIC = (
+    "PROLIFIC_PID,item,model,rating,Status,Age\n5f,1,a,3,APPROVED,30\n6e,2,b,4,APPROVED,31\n"
+    "6f,2,b,1,RETURNED,33\n"
+)
+VOTES = "question_id,model_a,model_b,judge,winner\n1,a,b,me,model_a\n2,a,b,me,tie (bothbad)\n"
+POTATO = [
+    {"id": "o1", "displayed_text": "so", "label_annotations": {"flow": {"scale_3": "3"}}},
+    {"id": "o2", "displayed_text": "and", "label_annotations": {"flow": {"scale_4": "4"}}},
+]
+ONE = [("1/a", "quality", 3.0), ("2/b", "quality", 4.0)]
+FLUENT = [("1/a", "fluency", 3.0), ("2/b", "fluency", 4.0)]
+ERRORS = [("d/1/a", "mqm", 5.1), ("d/2/b", "mqm", 0.0), ("d/1/b", "mqm", 25.0)]
+#: Layout, name, content -> judgments: output, dimension, value.
+FILES = {
+    "mturk": ("mturk", "batch.csv", MTURK, ONE),
+    "label studio": ("label-studio", "tasks.json", json.dumps(TASKS), FLUENT),
+    "mqm": ("mqm", "errors.tsv", MQM, ERRORS),
+    "prolific": ("prolific", "survey.csv", PROLIFIC, ONE),
+    "guessed batch": (None, "batch.csv", MTURK, ONE),
+    "guessed errors": (None, "errors.tsv", MQM, ERRORS),
+    "guessed tasks": (None, "tasks.json", json.dumps(TASKS), FLUENT),
+    "guessed lists": (
+        *(None, "lists.jsonl", json.dumps({"item": 1, "model": "a", "rater": ["x"], "flow": [3]})),
+        [("1/a", "flow", 3.0)],
+    ),
+    "guessed levels": (
+        None,
+        "a.json",
+        json.dumps({"1": {"w": {"flow": 3, "note": "so so"}}, "2": {"w": {"flow": 4}}}),
+        [("1/a", "flow", 3.0), ("2/a", "flow", 4.0)],
+    ),
+}
+
+
+def call(*args):
+    return CliRunner().invoke(main, [str(arg) for arg in args])
+
+
+def started(tmp_path, layout, name, content):
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text(content)
+    given = ["--as", layout] if layout else []
+    return call("new", tmp_path / "s", "--from", tmp_path / name, *given)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_are_read_as_they_are_guessed(name, tmp_path):
+    layout, file, content, wanted = FILES[name]
+    said = started(tmp_path, layout, file, content)
+    assert said.exit_code == 0 and "To be mended" not in said.stdout, said.output
+    if name == "guessed lists":  # annotators stand in step, which no header says
+        about = tmp_path / "s" / "study.yml"
+        about.write_text(about.read_text().replace("[value]", "[value, annotator_id]"))
+    study = nb.read_study(tmp_path / "s")
+    rows = study.judgments[["output_id", "dimension", "value"]]
+    assert sorted(rows.itertuples(index=False, name=None)) == sorted(wanted)
+    assert call("check", tmp_path / "s").exit_code == 0
+
+
+@pytest.mark.parametrize("layout", ["pairwise", None])
+def test_votes_are_guessed(layout, tmp_path):
+    assert started(tmp_path, layout, "votes.csv", VOTES).exit_code == 0
+    study = nb.read_study(tmp_path / "s")
+    rows = study.preferences[["output_a", "output_b", "choice"]].to_numpy().tolist()
+    assert rows == [["1/a", "1/b", "a"], ["2/a", "2/b", "tie"]]
+
+
+def test_potato_names_annotators_by_folder(tmp_path):
+    lines = "\n".join(map(json.dumps, POTATO))
+    said = started(tmp_path, "potato", "out/eve/annotated_instances.jsonl", lines)
+    assert said.exit_code == 0 and "w001" in said.stdout
+    about = tmp_path / "s" / "study.yml"
+    (tmp_path / "s" / "texts.csv").write_text("output_id,item_id,system\no1,1,a\no2,1,b\n")
+    about.write_text(f"{about.read_text()}  outputs: {{file: texts.csv}}\n")
+    study = nb.read_study(tmp_path / "s")
+    assert study.judgments["value"].tolist() == [3.0, 4.0]
+    assert study.dimensions == ["flow"] and study.judgments["annotator_id"].eq("w001").all()
+
+
+def test_scores_of_systems_and_of_outputs_are_guessed(tmp_path):
+    (tmp_path / "m.csv").write_text("model,bleu,chrf\na,1,2\nb,3,4\n")
+    (tmp_path / "o.csv").write_text("item,model,text,bleu\n1,a,so,.5\n1,b,and,.7\n")
+    given = ("--from", tmp_path / "m.csv", "--from", tmp_path / "o.csv")
+    assert call("new", tmp_path / "s", *given).exit_code == 0
+    study = nb.read_study(tmp_path / "s")
+    assert study.system_scores["score"].tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert study.scores["score"].tolist() == [0.5, 0.7]
+    assert study.outputs["text"].tolist() == ["so", "and"]
+
+
+def test_files_of_one_layout_are_one_table_and_name_their_systems(tmp_path):
+    files = []
+    for system in ("a", "b"):
+        (tmp_path / f"{system}.csv").write_text("item,rater,flow\n1,x,3\n2,x,4\n")
+        files += ["--from", tmp_path / f"{system}.csv"]
+    assert call("new", tmp_path / "s", *files).exit_code == 0
+    assert nb.read_study(tmp_path / "s").systems == ["a", "b"]
+
+
+def test_personal_columns_are_named_and_not_read(tmp_path):
+    said = started(tmp_path, None, "r.csv", "item,model,WorkerId,flow,IPAddress\n1,a,A9,3,::1\n")
+    assert "looks personal, is not read: IPAddress" in said.stdout
+    assert "::1" not in said.stdout and "A9" not in said.stdout
+    text = (tmp_path / "s" / "study.yml").read_text()
+    assert "# looks personal, is never read: IPAddress" in text and "::1" not in text
+
+
+def test_nothing_is_overwritten(tmp_path):
+    assert call("new", tmp_path / "s").exit_code == 0
+    first = (tmp_path / "s" / "study.yml").read_bytes()
+    again = call("new", tmp_path / "s")
+    assert again.exit_code == 1 and "is not replaced" in again.stderr
+    assert (tmp_path / "s" / "study.yml").read_bytes() == first
+    checked = call("check", tmp_path / "s")
+    assert (
+        checked.exit_code == 1 and "no file" in checked.stdout and "ratings.csv" in checked.stdout
+    )
+    (tmp_path / "s" / "ratings.csv").write_text(
+        "item,system,annotator,fluency,adequacy\n1,x,me,3,4\n"
+    )
+    assert call("check", tmp_path / "s").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--from", "no.csv"], "no file no.csv"),
+        (["--as", "mturk"], "name them with --from"),
+        (["--as", "excel", "--from", "x.csv"], "'excel' is not one of"),
+        (["--from", "notes.doc"], "of no known format"),
+        (["--from", "broken.json"], "is no JSON"),
+        (["--from", "empty.csv"], "is empty"),
+    ],
+)
+def test_what_cannot_be_begun_leaves_nothing(args, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, content in {"notes.doc": "x", "broken.json": "{", "empty.csv": ""}.items():
+        (tmp_path / name).write_text(content)
+    said = call("new", "s", *args)
+    assert said.exit_code in (1, 2) and message in said.stderr
+    assert "Traceback" not in said.output and not (tmp_path / "s").exists()
+
+
+def test_a_file_of_no_table_is_named(tmp_path):
+    said = started(tmp_path, None, "x.csv", "red,blue\ngreen,so\n")
+    assert said.exit_code == 0
+    assert (
+        "# ../x.csv is not read: no table was recognized in red, blue"
+        in (tmp_path / "s" / "study.yml").read_text()
+    )
