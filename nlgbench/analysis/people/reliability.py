@@ -180,7 +180,7 @@ def _compute(
     alike = coefficient in ("percent_agreement", "fleiss_kappa", "cohen_kappa")
     alike |= coefficient == "krippendorff_alpha" and metric == "nominal"
     if alike and len(scale) > _MOST_VALUES:
-        other = ", or ask for metric='ordinal' or 'interval'" * (coefficient[:4] == "krip")
+        other = ", or ask for metric='ordinal' or 'interval'" * ("alpha" in coefficient)
         return _none(
             f"{len(scale)} different values, of which it counts equal ones alone: put them in at "
             f"most {_MOST_VALUES} bins{other}",
@@ -451,8 +451,12 @@ def _added(place: Ints, values: Floats, n: int) -> Floats:
 
 def _scaled(values: Floats) -> Floats:
     """Put values between -1 and 1, around 0, where their squares keep most digits."""
-    moved = values - values.mean() if len(values) else values
-    return moved / (np.abs(moved).max(initial=0) or 1)
+    if not len(values):
+        return values
+    moved = values - values.mean()
+    size = np.abs(moved).max()
+    # The mean of equal values can be off by a rounding error.
+    return moved / size if size > _ALIKE * np.abs(values).max() else np.zeros(len(values))
 
 
 def _icc_1(sums: Floats) -> Floats:
@@ -541,8 +545,7 @@ def _crossed_icc(part: _Part, coefficient: str, confidence: float) -> dict[str, 
         why = f"not crossed: {lacking} of {k * (n + part.n_left_out)} judgments are missing, that "
         return _none(why + "of every annotator on every output", part, confidence)
     values = np.empty((n, k))
-    values[part.output, annotator] = part.value
-    values -= values.mean()
+    values[part.output, annotator] = _scaled(part.value)
     outputs, annotators = values.mean(axis=1), values.mean(axis=0)
     rest = values - outputs[:, None] - annotators
     of_outputs = k * (outputs**2).sum() / (n - 1)
@@ -550,7 +553,7 @@ def _crossed_icc(part: _Part, coefficient: str, confidence: float) -> dict[str, 
     error = (rest**2).sum() / ((n - 1) * (k - 1))
     more = (k * of_annotators + (k * n - k - n) * error) / n
     possible = of_outputs + more
-    if possible < _ALIKE * np.abs(values).max() ** 2 or possible == 0:
+    if possible < _ALIKE:
         return _none("undefined: nothing to compare, or no variation", part, confidence)
     single = (of_outputs - error) / possible
     # Satterthwaite's degrees of freedom of the annotators' and the residual mean square together.

@@ -158,6 +158,15 @@ def test_two_who_never_vary_have_no_kappa_and_are_counted():
         assert found["reason"] == "no two annotators have 10 outputs in common on which both vary"
 
 
+def test_equal_values_do_not_vary_by_rounding():
+    """The mean of 21 times 0.1 is not 0.1."""
+    values = np.column_stack([np.full(21, 0.1), np.full(21, 0.1), np.full(21, 0.1)])
+    names = ["krippendorff_alpha", "pearson", "spearman", "icc_1", "icc_2"]
+    for metric in ("ordinal", "interval"):
+        table = agreement(study_of(values), coefficients=names, metric=metric)
+        assert table["estimate"].isna().all() and (table["reason"] != "").all()
+
+
 def test_intraclass_correlations_are_those_of_shrout_and_fleiss():
     """Their Table 4; intervals as the manual of R's psych (Revelle) prints them for it."""
     names = ["icc_1", "icc_2", "icc_2k"]
