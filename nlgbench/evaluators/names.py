@@ -75,6 +75,12 @@ _TABLE += [
     ("random choice", "Random choice", "Baselines"),
 ]
 
+_TABLE += [
+    ("length@sentinel", "Length", "Sentinels"),
+    ("constant@sentinel", "A constant", "Sentinels"),
+    ("system_mean@sentinel", "Mean of the system", "Sentinels"),
+]
+
 _PATTERNS = [(re.compile(pattern), label, kind) for pattern, label, kind in _TABLE]
 
 

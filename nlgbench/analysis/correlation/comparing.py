@@ -713,7 +713,7 @@ def _resampled_differences(
     rng = np.random.default_rng(seed)
     judged, chosen, names, sample = _common(study, names, pairs, people)
     each = correlated(judged, names, sample, asked, rng).set_index("evaluator")
-    granularity, statistics, resample, n_resamples, confidence = asked
+    granularity, statistics, resample, n_resamples, confidence, _ = asked
     assert resample is not None
     epsilons = epsilons_of(sample, granularity, statistics, rng)
     bootstrapped = resampled(

@@ -36,14 +36,18 @@ from nlgbench.analysis.correlation.intervals import (
     ACCURACIES,
     Interval,
     OverSystems,
+    bootstrap_intervals,
     doubts,
     expectations,
+    fisher_interval,
+    fisher_intervals,
     interval_of_systems,
     jackknife_intervals,
     over_systems,
     p_value,
     system_intervals,
 )
+from nlgbench.analysis.people import split_half
 from nlgbench.checks import checked
 from nlgbench.inference import bootstrap_counts, orders_of, permutation_p
 from nlgbench.names import known
@@ -52,6 +56,7 @@ from nlgbench.text import check_n
 
 Granularity = Literal["system", "output", "item"]
 Resample = Literal["items", "systems", "both"]
+Method = Literal["percentile", "bias_corrected", "fisher"]
 
 PLAIN = ("pearson", "spearman", "kendall_b", "kendall_c", "pairwise_accuracy")
 #: All statistics, and where there is one the only granularity that has it.
@@ -76,11 +81,15 @@ def correlate(
     against: pd.DataFrame | None = None,
     granularity: Granularity = "system",
     statistics: Sequence[str] = ("pearson", "spearman", "kendall_b"),
-    resample: Resample | None = "items",
+    resample: Resample | Sequence[Resample] | None = "items",
+    method: Method | None = None,
     dimension: str | None = None,
     aggregate: Literal["mean", "majority"] = "mean",
     clusters: str | None = None,
     include_human: bool = False,
+    unjudged: bool = False,
+    sentinels: bool = False,
+    ceiling: bool = False,
     n_resamples: int = 1000,
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
@@ -107,9 +116,13 @@ def correlate(
         ``tie_calibrated`` (epsilon chosen in sample), ``tie_calibrated_held_out`` (chosen on the
         other half of the items; granularity ``"item"``), ``soft_pairwise`` (granularity
         ``"system"``) (0 to 1).
-    resample : {"items", "systems", "both"} or None
+    resample : {"items", "systems", "both"}, a sequence of these, or None
         What the interval is about: other items, systems, or both that there might have been.
-        Where only systems' scores are known, these are what it is over.
+        Where only systems' scores are known, these are what it is over. Of several, rows stand side
+        by side.
+    method : {"percentile", "bias_corrected", "fisher"}, optional
+        Intervals as other studies have them, for comparison with these. Default: those of the
+        notes, which hold better.
     dimension : str, optional
         Of the judgments. Default: all of them, one after another.
     aggregate : {"mean", "majority"}
@@ -120,6 +133,16 @@ def correlate(
         ``settings["clusters"]``, or items.
     include_human : bool
         Whether humans are systems, too.
+    unjudged : bool
+        At granularity "system", whether scores of outputs that nobody judged count in systems'
+        means.
+    sentinels : bool
+        Whether to add rows of three evaluators that know next to nothing: ``length@sentinel`` (of
+        the text, in words), ``constant@sentinel`` (undefined) and ``system_mean@sentinel`` (the
+        mean judgment of the output's system on the other items).
+    ceiling : bool
+        Whether to add columns with the ceiling of Pearson's correlation that annotators' halves
+        give (`nlgbench.analysis.people.split_half`).
     n_resamples : int
         Bootstrap samples, where an interval is made of them, and random permutations.
     confidence : float
@@ -140,7 +163,9 @@ def correlate(
         only their scores are known), epsilon (threshold of tie calibration; the mean of two, held
         out), turned (whether scores were negated), disattenuated (Pearson's r of the systems'
         expectations), reliability_scores and reliability_judgments (share of the variance of
-        systems' means that is not noise), resample.
+        systems' means that is not noise), resample. With `ceiling` also ceiling (what an evaluator
+        can expect that knows what infinitely many annotators would say), ceiling_low, ceiling_high,
+        ceiling_reason (why there is none, or why to doubt it).
 
     Raises
     ------
@@ -183,6 +208,21 @@ def correlate(
     as papers print it: t for Pearson and Spearman; for Kendall exact up to 33 systems without ties,
     otherwise normal.
 
+    With `unjudged`, too, systems' means are taken as exact: a system's scores and judgments are
+    then means of different outputs.
+
+    **By name.** ``"percentile"``: quantiles of a bootstrap of items, systems or both.
+    ``"bias_corrected"``: quantiles moved by twice the normal quantile of the share of resamples
+    below the estimate (Efron 1981, doi:10.2307/3314608). ``"fisher"``: ``atanh(r) -+ z c /
+    sqrt(n - b)``, with n systems (the most of an item) or outputs, b = 3 and c = 1 for Pearson,
+    b = 3 and c^2 = 1 + r^2 / 2 for Spearman, b = 4 and c^2 = .437 for Kendall (Bonett and Wright
+    2000, doi:10.1007/BF02294183). Percentiles and Fisher's are as in Deutsch, Dror and Roth (2021,
+    doi:10.1162/tacl_a_00417). `reason` says how often they held what they should. They have no p
+    but that of the permutation test.
+
+    **Sentinels** say what chance looks like: an evaluator that does not beat the length, or at
+    granularity "output" the mean of the system, has shown little.
+
     **Outputs, items.** Delete-one jackknife over clusters (in at most 1,000 random groups), over
     systems, or the sum of both variances, with Student's t; over outputs on Fisher's z.
 
@@ -211,9 +251,19 @@ def correlate(
     if isinstance(study, Mapping):
         options = {key: value for key, value in locals().items() if key != "study"}
         return gathered({name: correlate(one, **options) for name, one in study.items()})
-    asked = asked_for(granularity, statistics, resample, n_resamples, confidence)
-    if against is not None and granularity != "system":
-        raise ValueError(f"against= has systems' scores; got granularity={granularity!r}.")
+    if resample is not None and not isinstance(resample, str):
+        options = {
+            key: value for key, value in locals().items() if key not in ("study", "resample")
+        }
+        several = [correlate(study, resample=one, **options) for one in dict.fromkeys(resample)]
+        return pd.concat(several).sort_index(kind="stable").reset_index(drop=True)
+    asked = asked_for(granularity, statistics, resample, n_resamples, confidence, method)
+    if granularity != "system" and (against is not None or unjudged):
+        what = "unjudged=True counts" if against is None else "against= has"
+        raise ValueError(f"{what} systems' scores; got granularity={granularity!r}.")
+    if against is not None and (sentinels or ceiling):
+        what = "sentinels" if sentinels else "ceiling"
+        raise ValueError(f"{what}=True needs judgments of outputs, not systems' scores.")
     names = chosen_evaluators(study, evaluators, granularity)
     if against is not None:
         x = systems_scores(study, names, include_human=include_human)
@@ -223,19 +273,39 @@ def correlate(
     for one in dimensions_of(study, dimension):
         rng = np.random.default_rng(seed)
         people = judgments_of(study, one, aggregate, clusters, include_human)
-        of_outputs = [name for name in names if names[name] == "scores"]
+        of_outputs = [] if unjudged else [name for name in names if names[name] == "scores"]
         parts = []
         if of_outputs:
             judged = judged_scores(study, people, of_outputs)
             parts = [correlated(judged, *sample, asked, rng) for sample in samples_of(judged)]
             table = pd.concat(parts).sort_values("evaluator", kind="stable")
             parts = [table.assign(resample=what_is_drawn(asked, people))]
-        of_systems = {name: where for name, where in names.items() if where == "system_scores"}
+        of_systems = {name: where for name, where in names.items() if name not in of_outputs}
         if of_systems:
             x = systems_scores(study, of_systems, include_human=include_human)
-            parts.append(systems_alone(x, people.of_systems(one), asked, rng))
-        tables.append(pd.concat(parts, ignore_index=True).assign(dimension=one))
+            found = systems_alone(x, people.of_systems(one), asked, rng)
+            if unjudged and resample in ("items", "both"):
+                found["reason"] = found["reason"].where(found["reason"] != "", _NOT_RESAMPLED)
+            parts.append(found)
+        if sentinels:
+            judged = sentinel_scores(study, people)
+            own = np.random.default_rng(0)  # what others draw does not depend on these
+            for sample in samples_of(judged):
+                found = correlated(judged, *sample, asked, own)
+                made = found["evaluator"].eq("system_mean@sentinel") & found["reason"].eq("")
+                found["reason"] = found["reason"].mask(made & (asked.resample is not None), _MADE)
+                parts.append(found.assign(resample=what_is_drawn(asked, people)))
+        table = pd.concat(parts, ignore_index=True).assign(dimension=one)
+        if ceiling:
+            table = with_ceiling(table, study, one, asked, aggregate, include_human)
+        tables.append(table)
     return pd.concat(tables, ignore_index=True)[list(tables[0])]
+
+
+_NOT_RESAMPLED = (
+    "over systems, whose means are taken as exact: scores of unjudged outputs are not resampled"
+)
+_MADE = "made of the judgments, which the interval takes as given"
 
 
 class Asked(NamedTuple):
@@ -246,10 +316,16 @@ class Asked(NamedTuple):
     resample: str | None
     n_resamples: int
     confidence: float
+    method: str | None = None
 
 
 def asked_for(
-    granularity: str, statistics: Sequence[str], resample: str | None, n: int, confidence: float
+    granularity: str,
+    statistics: Sequence[str],
+    resample: str | None,
+    n: int,
+    confidence: float,
+    method: str | None = None,
 ) -> Asked:
     """Check what was asked for; the right names are looked up only when one is wrong."""
     for name in statistics:
@@ -262,7 +338,11 @@ def asked_for(
             )
     if n < 1 or n != int(n):
         check_n(n, "n_resamples")
-    return Asked(granularity, list(dict.fromkeys(statistics)), resample, n, confidence)
+    if method is not None and resample is None:
+        raise ValueError(
+            f"method={method!r} makes intervals, and resample=None none: leave one out."
+        )
+    return Asked(granularity, list(dict.fromkeys(statistics)), resample, n, confidence, method)
 
 
 def gathered(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -434,6 +514,65 @@ def judged_scores(study: Study, people: People, evaluators: Sequence[str]) -> Ju
     return Judged(people.rows, aligned, people.n_outputs, turned)
 
 
+def sentinel_scores(study: Study, people: People) -> Judged:
+    """Score judged outputs by what knows next to nothing of them."""
+    rows = people.rows
+    texts = study.outputs.set_index("output_id")["text"]
+    words = rows["output_id"].map(texts).str.split().str.len()
+    of_system, of_item = (
+        rows.groupby(keys)["judgment"].transform(how)
+        for keys, how in ((["system"], "sum"), (["system", "item_id"], "sum"))
+    )
+    n_system, n_item = (
+        rows.groupby(keys)["judgment"].transform("size")
+        for keys in (["system"], ["system", "item_id"])
+    )
+    others = divide((of_system - of_item).to_numpy(), (n_system - n_item).to_numpy(dtype=float))
+    values = {"length": words.to_numpy(dtype=float), "constant": np.zeros(len(rows))}
+    values |= {"system_mean": others}
+    scores = pd.DataFrame({f"{name}@sentinel": equalized(one) for name, one in values.items()})
+    scores = scores.dropna(axis=1, how="all")
+    return Judged(rows, scores, people.n_outputs, frozenset())
+
+
+def with_ceiling(
+    table: pd.DataFrame,
+    study: Study,
+    dimension: str,
+    asked: Asked,
+    aggregate: str,
+    include_human: bool,
+) -> pd.DataFrame:
+    """Set the ceiling of annotators' halves beside Pearson's correlations."""
+    estimate, low, high, reason = float("nan"), float("nan"), float("nan"), ""
+    if asked.granularity == "item":
+        reason = "there is a ceiling over systems and over outputs, none within items"
+    elif aggregate != "mean" or include_human:
+        reason = "the ceiling is that of mean judgments of systems that are not human"
+    else:
+        try:
+            halves = split_half(
+                study,
+                dimension=dimension,
+                confidence=asked.confidence,
+                seed=np.random.default_rng(0),
+            )
+        except ValueError as error:
+            reason = str(error)
+        else:
+            wanted = halves["unit"].eq(asked.granularity) & halves["quantity"].eq("ceiling")
+            row = halves[wanted & halves["correlation"].eq("pearson")].iloc[0]
+            estimate, low, high = row[["estimate", "ci_low", "ci_high"]].astype(float)
+            reason = row["reason"]
+    pearson = table["statistic"].eq("pearson")
+    found = {"ceiling": estimate, "ceiling_low": low, "ceiling_high": high}
+    other = "there is a ceiling of Pearson's correlation alone"
+    return table.assign(
+        **{name: np.where(pearson, value, np.nan) for name, value in found.items()},
+        ceiling_reason=np.where(pearson, reason, other),
+    )
+
+
 def _lower_is_better(scores: pd.DataFrame) -> "pd.Series[bool]":
     return scores["signature"].str.contains("direction:lower", regex=False)
 
@@ -485,7 +624,7 @@ def correlated(
     judged: Judged, names: list[str], sample: Sample, asked: Asked, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Correlate evaluators that have scored the same outputs."""
-    granularity, statistics, resample, n_resamples, confidence = asked
+    granularity, statistics, resample, n_resamples, confidence, method = asked
     epsilons = epsilons_of(sample, granularity, statistics, rng)
     full = full_statistics(sample, granularity, statistics, epsilons)
     tested: dict[str, tuple[Floats, str]] = {}
@@ -499,7 +638,7 @@ def correlated(
             "reliability_scores": found.reliability_scores,
             "reliability_judgments": found.reliability_judgments,
         }
-        if resample is not None:
+        if resample is not None and method is None:
             bootstrapped = {}
             if percentile := [name for name in statistics if name not in PLAIN]:
                 bootstrapped = resampled(
@@ -514,8 +653,19 @@ def correlated(
                 confidence=confidence,
                 rng=rng,
             )
-    elif resample is not None:
+    elif resample is not None and method is None:
         intervals = of_outputs(sample, granularity, full, epsilons, resample, confidence, rng)
+    if method == "fisher":
+        per_item = np.unique(np.stack([sample.item, sample.system]), axis=1)[0]
+        sizes = {"system": len(np.unique(sample.system)), "output": len(sample.y)}
+        n = sizes.get(granularity, int(np.bincount(per_item).max()))
+        intervals = fisher_intervals(full, n, granularity, confidence)
+    elif method is not None:
+        assert resample is not None
+        drawn = resampled(
+            judged, sample, granularity, statistics, epsilons, resample, n_resamples, rng
+        )
+        intervals = bootstrap_intervals(full, drawn, method, granularity, resample, confidence)
     by_item = item_values(sample, statistics, epsilons, None) if granularity == "item" else full
     units = {"system": sample.system, "output": np.arange(len(sample.y)), "item": sample.item}
     n_clusters, n_systems = (len(np.unique(one)) for one in (sample.cluster, sample.system))
@@ -527,6 +677,8 @@ def correlated(
             interval = intervals.get((at, statistic), nothing)
             if statistic in tested:
                 p, p_method = float(tested[statistic][0][at]), tested[statistic][1]
+            elif method is not None:
+                p, p_method = float("nan"), f"none: method={method!r} has none"
             elif statistic in PLAIN:
                 p, p_method = p_value(interval), "jackknife, t"
             else:
@@ -540,7 +692,7 @@ def correlated(
             rows.append(
                 _row(name, asked, statistic, estimate, interval, name in judged.turned)
                 | {
-                    "estimand": _estimand(granularity, resample, interval.method),
+                    "estimand": _estimand(granularity, resample, interval.method, method),
                     "reason": reason,
                     "p": p if np.isfinite(estimate) else float("nan"),
                     "p_method": p_method,
@@ -592,11 +744,14 @@ def _row(
     }
 
 
-def _estimand(granularity: str, resample: str | None, method: str) -> str:
+def _estimand(granularity: str, resample: str | None, made: str, method: str | None) -> str:
     """Say what an interval is about."""
-    if resample is None or method == "none":
+    if resample is None or made == "none":
         return ""
-    noiseless = granularity == "system" and method != "percentile" and resample != "systems"
+    if method == "fisher":
+        return "other outputs" if granularity == "output" else "other systems"
+    noiseless = granularity == "system" and made != "percentile" and resample != "systems"
+    noiseless &= method is None
     return {
         "items": "these systems, other items",
         "systems": "other systems, these items",
@@ -613,7 +768,7 @@ def _ties_all(sample: Sample, granularity: str, epsilon: float) -> bool:
 
 def what_is_drawn(asked: Asked, people: People) -> str:
     """Say what is resampled: items, clusters of what, systems."""
-    if asked.resample is None:
+    if asked.resample is None or asked.method == "fisher":
         return "none"
     if people.clusters is None or asked.resample == "systems":
         return asked.resample
@@ -1097,6 +1252,11 @@ def systems_alone(
                     estimate = float(coefficients(x, y, statistics=[name])[name])
                 p, method = _p_of_systems(x, y, name, estimate, asked.n_resamples, rng)
                 interval = interval_of_systems(name, estimate, len(x), asked.confidence)
+                if asked.method == "fisher":
+                    interval = fisher_interval(name, estimate, len(x), "system", asked.confidence)
+                elif asked.method is not None:
+                    nothing = f"method={asked.method!r} needs scores of outputs to resample"
+                    interval = Interval(float("nan"), float("nan"), "none", nothing)
                 if name not in PLAIN:
                     interval = interval._replace(reason="needs scores and judgments of outputs")
                 elif asked.resample is None:
