@@ -325,8 +325,8 @@ class Study:
         Parameters
         ----------
         folder : path
-            Written aside and renamed into place; a former study there is replaced, any other
-            folder refused.
+            Written aside and renamed into place; a former study there is replaced (its claims and
+            surveys stay), any other folder refused.
 
         Raises
         ------
@@ -352,6 +352,7 @@ class Study:
         try:
             _write(self, aside)
             if place.exists():
+                _carry_over(place, aside)
                 former = place.with_name(f"{aside.name}.former")
                 place.rename(former)
                 aside.rename(place)
@@ -575,6 +576,13 @@ def _write(study: Study, folder: Path) -> None:
         "related": list(study.related or {}),
     }
     (folder / _ABOUT).write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
+
+
+def _carry_over(former: Path, made: Path) -> None:
+    """Keep what stands beside a study's tables: claims, surveys that are out, former tables."""
+    for one in former.iterdir():
+        if one.name in ("claims.csv", "survey") or ".former" in one.name:
+            (shutil.copytree if one.is_dir() else shutil.copy2)(one, made / one.name)
 
 
 def _save(frame: pd.DataFrame, path: Path) -> None:
