@@ -217,7 +217,8 @@ def _typed(cells: Mapping[Any, Any]) -> tuple[dict[str, Any], list[tuple[str, st
 
 
 def _text(cell: object) -> str:
-    return "" if cell is None or cell is pd.NA or cell != cell else str(cell).strip()
+    missing = pd.api.types.is_scalar(cell) and pd.isna(cell)  # type: ignore[call-overload]
+    return "" if missing else str(cell).strip()
 
 
 def _number(text: str) -> float:
@@ -264,8 +265,11 @@ def _answer(claim: dict[Any, Any], results: Mapping[str, pd.DataFrame]) -> tuple
         hint = did_you_mean(name, results)
         return left(f"there is no result {name!r} in this run; there are: {there}.{hint}")
     table = results[name]
-    if any(label is not None for label in table.index.names):
-        table = table.reset_index()
+    doubled = table.columns[table.columns.duplicated()]
+    if len(doubled):
+        return {}, f"column 'analysis': {name} has two columns {doubled[0]!r}: keep one."
+    if named := [one for one in table.index.names if one is not None and one not in table]:
+        table = table.reset_index(level=named)
     wanted = _pairs(claim["where"])
     for asked, one in [*(("where", one) for one in wanted), ("column", column)]:
         if one not in table.columns:
@@ -276,7 +280,7 @@ def _answer(claim: dict[Any, Any], results: Mapping[str, pd.DataFrame]) -> tuple
     for one, text in wanted.items():
         same = _same(table[one], text)
         if not same.any():
-            cells = [_text(cell) for cell in table[one].unique()[:1000]]
+            cells = list(dict.fromkeys(table[one].map(_text)))[:1000]
             listed = f" There are: {', '.join(cells)}." if len(cells) <= 8 else ""
             hint = did_you_mean(text, cells)
             return left(f"{name} has no row where {one} is {text!r}.{hint}{listed}")

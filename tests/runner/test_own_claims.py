@@ -129,6 +129,36 @@ def test_a_result_may_have_its_names_in_the_index():
     assert found["verdict"].tolist() == ["matches"]
 
 
+@pytest.mark.parametrize(
+    ("table", "where", "verdict"),
+    [
+        (CORRELATE.set_index("evaluator", drop=False), "evaluator=chrf", "differs"),
+        (CORRELATE.set_index(["evaluator", "granularity"]), RIGHT["where"], "matches"),
+        (CORRELATE.astype({"evaluator": "category"}), RIGHT["where"], "matches"),
+        (CORRELATE.convert_dtypes(), "evaluator=bleu; n=5; passed=True", "matches"),
+        (CORRELATE.astype(object), "evaluator=bleu; n=5", "matches"),
+        (
+            CORRELATE.assign(evaluator=[["bleu"], ["chrf"], 1, None]),
+            "evaluator=['bleu']",
+            "matches",
+        ),
+        (CORRELATE.assign(evaluator=[["bleu"], ["chrf"], 1, None]), "evaluator=b", "not recomp"),
+        (CORRELATE.iloc[:1].set_axis([7]), "", "matches"),
+        (CORRELATE.iloc[:0], "evaluator=bleu", "not recomp"),
+        (CORRELATE.iloc[:0], "", "not recomp"),
+        (pd.concat([CORRELATE] * 2, axis=1), "n=5", "has two columns 'evaluator'"),
+    ],
+)
+def test_how_a_result_is_held_does_not_matter(table, where, verdict):
+    claim = pd.DataFrame([RIGHT | {"where": where}])
+    if "two columns" in verdict:
+        with pytest.raises(ValueError, match=verdict):
+            nb.check_claims(STUDY, claim, {"correlate": table})
+    else:
+        found = nb.check_claims(STUDY, claim, {"correlate": table})
+        assert found["verdict"].iloc[0].startswith(verdict)
+
+
 def test_half_a_unit_of_the_last_printed_digit_is_the_tolerance(tmp_path):
     printed = {"0.50": 0.005, "0.5": 0.05, "12": 0.5, "-3.125": 0.0005, "2e-3": 0.0005}
     lines = [f"c{n},{text}" for n, text in enumerate(printed)]
@@ -172,6 +202,7 @@ def test_a_folder_without_claims_has_none(tmp_path):
         ({"column": "estimat"}, "column 'column': correlate has no column 'estimat'"),
         ({"where": "evaluator=bleu"}, "2 rows of correlate .* granularity .system, output.; "),
         ({"column": "evaluator"}, "'evaluator' of correlate is no number: 'bleu'"),
+        ({"quantity": [1, 2], "published": [1, 2]}, "column 'published', .1, 2.: a finite"),
         ({"tolerence": 1}, "'tolerence' .* Did you mean 'tolerance'"),
     ],
 )
