@@ -51,7 +51,7 @@ def required(function, study):
     kinds = {"str": "t0.7", "pd.DataFrame": pd.DataFrame(), "Study": study}
     kinds |= {"Sequence[str | Fitted]": ["rouge_l"], "pd.Series": pd.Series([1.0])}
     kinds |= {"Comparator": nb.Comparator("c", print, (), frozenset(), True, True, "")}
-    kinds |= {"Listeners": HumanListener(), "Kind": "likert"}
+    kinds |= {"Listeners": HumanListener(), "Kind": "likert", "Rule": "wmt"}
     given = {"study": study, "studies": {"x": study}}
     return {
         name: given[name] if name in given else kinds.get(str(one.annotation), "t0.7")
@@ -133,6 +133,9 @@ TABLES = {
     "plot_scatter_systems": pd.DataFrame(
         {"system": ["a", "b"], "quality": [0.5, 0.2], "bleu": [0.2, 0.3]}
     ),
+    "plot_severity": pd.DataFrame({"annotator_id": ["a", "b"], "severity": [0.5, -0.2]}).assign(
+        **ENDS
+    ),
     "plot_single_outputs": pd.DataFrame(
         {"data": "x", "evaluator": ["chrf", "bleu"], "statistic": "spearman", "estimate": 0.5}
     ).assign(**ENDS),
@@ -142,9 +145,13 @@ TABLES = {
     "plot_supervision": pd.DataFrame(
         {"evaluator": ["chrf", "bleu"], "statistic": "spearman", "estimate": 0.5}
     ).assign(**ENDS, supervision="human"),
+    "plot_superiority": pd.DataFrame(
+        {"system": ["a", "b"], "opponent": ["b", "a"], "superiority": [0.3, 0.7]}
+    ),
     "plot_sweep": pd.DataFrame(
         {"quantity": "a/huse", "row": "a", "column": "huse", "estimate": [0.5, 0.6]}
     ).assign(**ENDS, param_k=["8", "16"]),
+    "plot_systems": pd.DataFrame({"system": ["a", "b"], "estimate": [0.5, 0.2]}).assign(**ENDS),
     "plot_tradeoff": pd.DataFrame(
         {"system": "a", "score": ["huse", "huse_q", "huse_d"], "estimate": 0.5}
     ).assign(source="simulated"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -141,6 +142,16 @@ def plot_win_rates(
     (ax,) = axes_for(ax, TWO_COLUMN * 0.75, 4.4)
     matrix = rates.pivot(index="system", columns="opponent", values="win_rate")
     values = matrix.reindex(index=names, columns=names).to_numpy(dtype=float)
+    draw_matrix(ax, values, names)
+    labels = ", ".join(str(name).replace("_", " ") for name in names)
+    alt = "How often each system beats each other in hundredths, ties as half, best first: "
+    return drawn_on(ax, rates, f"{alt}{labels}.")
+
+
+def draw_matrix(
+    ax: Axes, values: np.ndarray, names: list[str], *, bold: np.ndarray | None = None
+) -> None:
+    """Draw shares of systems (rows) against opponents as shades, with hundredths in the cells."""
     # Shades end at a middle gray, on which black numbers can still be read.
     look: dict[str, Any] = {"cmap": "Greys", "vmin": 0, "vmax": 1.6, "edgecolor": "white"}
     places = range(len(names))
@@ -149,8 +160,9 @@ def plot_win_rates(
         for column in places:
             value = values[row, column]
             if value == value:
-                text = f"{100 * value:.0f}"
-                ax.text(column, row, text, ha="center", va="center", fontsize=6.5)
+                heavy = "bold" if bold is not None and bold[row, column] else "normal"
+                text: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5}
+                ax.text(column, row, f"{100 * value:.0f}", **text, fontweight=heavy)
     labels = [str(name).replace("_", " ") for name in names]
     ax.set(aspect="equal", xticks=places, yticks=places, xlabel="Opponent", ylabel="System")
     ax.set_xticklabels(labels, rotation=90)
@@ -158,8 +170,6 @@ def plot_win_rates(
     ax.invert_yaxis()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    alt = "How often each system beats each other in hundredths, ties as half, best first: "
-    return drawn_on(ax, rates, f"{alt}{', '.join(labels)}.")
 
 
 @in_paper_style

@@ -1,0 +1,232 @@
+"""Systems as people judged them: who is better, who beats whom, and who judged severely."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from nlgbench.analysis.people import SystemComparison
+from nlgbench.checks import read_table
+from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
+from nlgbench.plots.ratings import draw_matrix
+from nlgbench.plots.style import HUMAN, ONE_COLUMN, SYSTEM, TWO_COLUMN
+
+#: More names than these do not fit below an axis.
+_MOST_NAMES = 40
+
+
+@in_paper_style
+def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None = None) -> Drawing:
+    """Draw systems' adjusted means with intervals, ranges of ranks, and clusters.
+
+    Parameters
+    ----------
+    compared : SystemComparison or DataFrame
+        From `nlgbench.compare_systems`, or its ``systems``: ``system``, ``estimate``, ``ci_low``,
+        ``ci_high``; optional ``label``, ``rank_low``, ``rank_high``, ``cluster``, ``reason``.
+    ax : Axes, optional
+        Where to draw; a figure of its own by default, as high as the systems need.
+
+    Returns
+    -------
+    Drawing
+        The best at the top. At the right the ranks that a system may have, all at once, and a
+        bracket around each cluster of several. Systems with a reason have an open mark.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or a system stands twice.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"system": ["a", "b"], "estimate": [3.5, 4.0]})
+    >>> plot_systems(table.assign(ci_low=[3.0, 3.8], ci_high=[4.0, 4.2])).alt
+    'Mean judgments of 2 systems with intervals. Best first: b 4.00, a 3.50.'
+    """
+    table = compared.systems if isinstance(compared, SystemComparison) else compared
+    needed = "system estimate:float ci_low:float ci_high:float label? rank_low:float? "
+    table = read_table(table, needed + "rank_high:float? cluster:float? reason:text?", "table has")
+    twice = table.loc[table["system"].duplicated(), "system"]
+    if len(twice):
+        raise ValueError(f"table has system {twice.iloc[0]!r} twice: select one dimension.")
+    rows = table.sort_values("estimate", ascending=False, kind="stable").reset_index(drop=True)
+    (ax,) = axes_for(ax, TWO_COLUMN * 0.75, 0.75 + 0.17 * len(rows))
+    lanes = np.arange(len(rows))
+    ends = rows["ci_low"], rows["ci_high"]
+    draw_intervals(ax, lanes, *ends, upright=False, color=HUMAN, linewidth=1.2)
+    ax.plot(rows["estimate"], lanes, "o", color=HUMAN, markersize=4, zorder=3)
+    if "reason" in rows:
+        doubtful = (rows["reason"].fillna("") != "").to_numpy()
+        look: dict[str, Any] = {"color": HUMAN, "markersize": 4, "mfc": "white", "zorder": 4}
+        ax.plot(rows["estimate"][doubtful], lanes[doubtful], "o", **look)
+    names = rows["label"] if "label" in rows else rows["system"].map(_written)
+    ax.set_yticks(lanes, names.tolist())
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.grid(axis="y", color="#dddddd", linewidth=0.5)
+    ax.set_axisbelow(True)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel("Mean judgment")
+    if {"rank_low", "rank_high"} <= set(rows) and rows["rank_low"].notna().any():
+        _write_ranks(ax, rows)
+    if "cluster" in rows:
+        _draw_brackets(ax, rows["cluster"].to_numpy(dtype=float))
+    said = ", ".join(f"{a} {b:.2f}" for a, b in zip(names, rows["estimate"], strict=True))
+    alt = f"Mean judgments of {len(rows)} systems with intervals. Best first: {said}."
+    return drawn_on(ax, table, alt)
+
+
+@in_paper_style
+def plot_superiority(
+    compared: pd.DataFrame | SystemComparison, *, ax: Axes | None = None
+) -> Drawing:
+    """Draw how often a judgment of one system is higher than one of another, as a matrix.
+
+    Parameters
+    ----------
+    compared : SystemComparison or DataFrame
+        From `nlgbench.compare_systems`, or its ``pairs``: ``system``, ``opponent``,
+        ``superiority`` (0 to 1); optional ``verdict``.
+    ax : Axes, optional
+        Where to draw; a figure of its own by default.
+
+    Returns
+    -------
+    Drawing
+        A cell per pair, in hundredths: how often the row's system is judged higher than the
+        column's on the same item, ties as half; systems in the order of the table, which is that
+        of their means. Pairs with a verdict of better or worse are bold. Systems that were never
+        judged on the same item have a blank.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or a pair stands twice.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"system": ["a", "b"], "opponent": ["b", "a"]})
+    >>> plot_superiority(table.assign(superiority=[0.7, 0.3])).alt
+    'How often each system is judged higher than each other, in hundredths: a over b 70.'
+    """
+    table = compared.pairs if isinstance(compared, SystemComparison) else compared
+    table = read_table(table, "system opponent superiority:float verdict:text?", "table has")
+    if table.duplicated(["system", "opponent"]).any():
+        raise ValueError("table has a pair of systems twice: select one dimension.")
+    names = list(dict.fromkeys([*table["system"], *table["opponent"]]))
+    verdict = table["verdict"].fillna("") if "verdict" in table else pd.Series("", table.index)
+    shown = verdict.str.startswith(("better", "worse"))
+    side = 1.2 + 0.21 * len(names)
+    (ax,) = axes_for(ax, min(side + 0.6, TWO_COLUMN), min(side + 0.4, TWO_COLUMN))
+    cells = [
+        table.assign(at=column)
+        .pivot(index="system", columns="opponent", values="at")
+        .reindex(index=names, columns=names)
+        for column in (table["superiority"], shown.astype(float))
+    ]
+    draw_matrix(ax, cells[0].to_numpy(dtype=float), names, bold=cells[1].to_numpy() == 1)
+    if shown.any():
+        ax.set_xlabel("Opponent (bold: significant)")
+    alt = "How often each system is judged higher than each other, in hundredths"
+    if table["superiority"].notna().any():
+        most = table.sort_values("superiority", ascending=False, kind="stable").iloc[0]
+        one, other = _written(most["system"]), _written(most["opponent"])
+        alt += f": {'at most ' if len(names) > 2 else ''}{one} over {other} "
+        alt += f"{100 * most['superiority']:.0f}"
+    n_shown = int(shown.sum()) // 2
+    alt += f". Significant: {n_shown} of {len(table) // 2} pairs." if "verdict" in table else "."
+    return drawn_on(ax, table, alt)
+
+
+@in_paper_style
+def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None = None) -> Drawing:
+    """Draw how severe annotators are, against their mean.
+
+    Parameters
+    ----------
+    compared : SystemComparison or DataFrame
+        From `nlgbench.compare_systems`, or its ``annotators``: ``annotator_id``, ``severity``,
+        ``ci_low``, ``ci_high``; optional ``n_judgments``.
+    ax : Axes, optional
+        Where to draw; a figure of its own by default.
+
+    Returns
+    -------
+    Drawing
+        An interval per annotator, the most severe first; those whose interval holds 0 have an open
+        mark. Names stand below the axis where there are at most 40. The widest intervals, of
+        annotators with few items, may reach beyond the axis.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or no annotator's severity is known.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"annotator_id": ["w1", "w2"], "severity": [0.5, -0.5]})
+    >>> plot_severity(table.assign(ci_low=[0.2, -0.8], ci_high=[0.8, -0.2])).alt
+    'Severity of 2 annotators against their mean, from -0.50 to 0.50; of 2 the interval is off 0.'
+    """
+    table = compared.annotators if isinstance(compared, SystemComparison) else compared
+    needed = "annotator_id severity:float ci_low:float ci_high:float n_judgments:int?"
+    table = read_table(table, needed, "table has")
+    rows = table.dropna(subset="severity").sort_values("severity", ascending=False, kind="stable")
+    if rows.empty:
+        raise ValueError(
+            "no annotator's severity is known, so there is nothing to draw: the table's reason "
+            "says why."
+        )
+    (ax,) = axes_for(ax, TWO_COLUMN if len(rows) > 20 else ONE_COLUMN, 2.2)
+    places = np.arange(len(rows))
+    off = ((rows["ci_low"] > 0) | (rows["ci_high"] < 0)).to_numpy()
+    ax.axhline(0, color="#555555", linewidth=0.6, zorder=1)
+    draw_intervals(ax, places, rows["ci_low"], rows["ci_high"], upright=True, color=SYSTEM)
+    look: dict[str, Any] = {"color": SYSTEM, "markersize": 3.2, "zorder": 3}
+    ax.plot(places[off], rows["severity"][off], "o", **look)
+    ax.plot(places[~off], rows["severity"][~off], "o", **look, mfc="white")
+    # Two items leave an interval of hundreds of points, beside which all others were dots.
+    ends = rows[["ci_low", "ci_high"]].to_numpy(dtype=float)
+    ends = ends[np.isfinite(ends).all(axis=1)]
+    if len(ends):
+        low, high = np.quantile(ends[:, 0], 0.05), np.quantile(ends[:, 1], 0.95)
+        low, high = min(low, rows["severity"].min()), max(high, rows["severity"].max())
+        ax.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
+    named = len(rows) <= _MOST_NAMES
+    ax.set_xticks(places if named else [], rows["annotator_id"].tolist() if named else [])
+    ax.tick_params(axis="x", rotation=90, length=0)
+    ax.set_xlim(-0.8, len(rows) - 0.2)
+    ax.set_ylabel("Judges lower by")
+    ax.set_xlabel("Annotators" if named else f"{len(rows)} annotators")
+    alt = (
+        f"Severity of {len(rows)} annotators against their mean, from {rows['severity'].min():.2f} "
+        f"to {rows['severity'].max():.2f}; of {off.sum()} the interval is off 0."
+    )
+    return drawn_on(ax, table, alt)
+
+
+def _written(name: object) -> str:
+    return str(name).replace("_", " ")
+
+
+def _write_ranks(ax: Axes, rows: pd.DataFrame) -> None:
+    """Write at the right which ranks each system may have."""
+    place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "fontsize": 6.5, "ha": "center"}
+    ax.text(1.07, -0.75, "ranks", va="bottom", **place)
+    for lane, (low, high) in enumerate(zip(rows["rank_low"], rows["rank_high"], strict=True)):
+        if np.isfinite([low, high]).all():
+            text = f"{low:.0f}" if low == high else f"{low:.0f}\u2013{high:.0f}"
+            ax.text(1.07, lane, text, va="center", **place)
+
+
+def _draw_brackets(ax: Axes, cluster: np.ndarray) -> None:
+    """Draw a bracket around each cluster, and one tick at a cluster of one system."""
+    for number in np.unique(cluster[np.isfinite(cluster)]):
+        lanes = np.flatnonzero(cluster == number)
+        top, bottom = lanes.min() - 0.3, lanes.max() + 0.3
+        look: dict[str, Any] = {"color": "black", "linewidth": 0.8, "clip_on": False}
+        look["transform"] = ax.get_yaxis_transform()
+        ax.plot([1.14, 1.16, 1.16, 1.14], [top, top, bottom, bottom], **look)

@@ -1,0 +1,147 @@
+"""Systems as people judged them: what is on the axes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench.plots.figures import canvas
+
+SYSTEMS = pd.DataFrame(
+    {
+        "system": ["b_1", "a", "c"],
+        "estimate": [3.0, 4.0, 1.0],
+        "ci_low": [2.5, 3.5, np.nan],
+        "ci_high": [3.5, 4.5, np.nan],
+        "rank_low": [1.0, 1.0, 3.0],
+        "rank_high": [2.0, 2.0, 3.0],
+        "cluster": [1.0, 1.0, 2.0],
+        "reason": ["", "", "few items"],
+    }
+)
+PAIRS = pd.DataFrame(
+    {
+        "system": ["a", "a", "b", "b", "c", "c"],
+        "opponent": ["b", "c", "a", "c", "a", "b"],
+        "superiority": [0.6, 0.9, 0.4, np.nan, 0.1, np.nan],
+        "verdict": ["undecided", "better, equivalent", "undecided", "", "worse", ""],
+    }
+)
+PEOPLE = pd.DataFrame(
+    {
+        "annotator_id": ["w1", "w2", "w3"],
+        "severity": [0.1, -0.6, 0.5],
+        "ci_low": [-0.1, -0.8, 0.2],
+        "ci_high": [0.3, -0.4, 0.8],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def compared():
+    study = nb.simulate("judgments", n_items=25, n_annotators=12, means=[1.5, 0.2, 0.0], seed=0)
+    return nb.compare_systems(study, n_resamples=200)
+
+
+def test_systems_stand_in_order_with_intervals_ranks_and_brackets():
+    drawn = nb.plot_systems(SYSTEMS)
+    (ax,) = drawn.axes
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a", "b 1", "c"]
+    points, doubtful, *brackets = ax.lines
+    assert points.get_xydata().tolist() == [[4, 0], [3, 1], [1, 2]]
+    assert doubtful.get_xydata().tolist() == [[1, 2]] and doubtful.get_mfc() == "white"
+    (segments,) = ax.collections
+    assert [one[:, 0].tolist() for one in segments.get_segments()] == [[3.5, 4.5], [2.5, 3.5]]
+    assert [text.get_text() for text in ax.texts] == ["ranks", "1\u20132", "1\u20132", "3"]
+    assert [line.get_ydata()[[0, -1]].tolist() for line in brackets] == [[-0.3, 1.3], [1.7, 2.3]]
+    assert drawn.alt.endswith("Best first: a 4.00, b 1 3.00, c 1.00.")
+
+
+def test_what_is_not_known_is_not_written():
+    unknown = SYSTEMS.assign(rank_low=np.nan, rank_high=np.nan, cluster=np.nan)
+    (ax,) = nb.plot_systems(unknown).axes
+    assert not ax.texts and len(ax.lines) == 2
+
+
+def test_superiority_is_written_in_cells_and_bold_where_significant():
+    drawn = nb.plot_superiority(PAIRS)
+    (ax,) = drawn.axes
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert names == ["a", "b", "c"]
+    written = {
+        (names[round(t.get_position()[1])], names[round(t.get_position()[0])]): (
+            t.get_text(),
+            t.get_fontweight() == "bold",
+        )
+        for t in ax.texts
+    }
+    assert written == {
+        ("a", "b"): ("60", False),
+        ("a", "c"): ("90", True),
+        ("b", "a"): ("40", False),
+        ("c", "a"): ("10", True),
+    }
+    assert drawn.alt.endswith("at most a over c 90. Significant: 1 of 3 pairs.")
+
+
+def test_annotators_stand_from_severe_to_mild_and_open_where_zero_may_be():
+    drawn = nb.plot_severity(PEOPLE)
+    (ax,) = drawn.axes
+    _, off, rest = ax.lines
+    assert off.get_xydata().tolist() == [[0, 0.5], [2, -0.6]]
+    assert rest.get_xydata().tolist() == [[1, 0.1]] and rest.get_mfc() == "white"
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["w3", "w1", "w2"]
+    many = pd.DataFrame({"annotator_id": [f"w{n}" for n in range(60)], "severity": 0.1 * 1})
+    (ax,) = nb.plot_severity(many.assign(ci_low=-1.0, ci_high=1.0)).axes
+    assert ax.get_xlabel() == "60 annotators" and not ax.get_xticklabels()
+
+
+def test_one_endless_interval_does_not_flatten_the_others():
+    many = pd.DataFrame({"annotator_id": [f"w{n}" for n in range(60)], "severity": 0.5})
+    many = many.assign(ci_low=0.0, ci_high=1.0)
+    many.loc[0, ["ci_low", "ci_high"]] = [-500.0, 500.0]
+    low, high = nb.plot_severity(many).axes[0].get_ylim()
+    assert -1 < low < 0 and 1 < high < 2
+
+
+@pytest.mark.parametrize(
+    ("plot", "table", "said"),
+    [
+        (nb.plot_systems, pd.concat([SYSTEMS, SYSTEMS]), "system 'b_1' twice"),
+        (nb.plot_superiority, pd.concat([PAIRS, PAIRS]), "a pair of systems twice"),
+        (nb.plot_severity, PEOPLE.assign(severity=np.nan), "no annotator's severity is known"),
+        (nb.plot_systems, SYSTEMS.drop(columns="ci_low"), "no column 'ci_low'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_named(plot, table, said):
+    with pytest.raises(ValueError, match=said):
+        plot(table)
+
+
+@pytest.mark.parametrize("name", ["systems", "superiority", "severity"])
+def test_a_comparison_is_drawn_whole_or_by_its_table(name, compared):
+    plot = getattr(nb, f"plot_{name}")
+    table = {"systems": "systems", "superiority": "pairs", "severity": "annotators"}[name]
+    own = plot(compared)
+    assert own.alt == plot(getattr(compared, table)).alt and len(own.data)
+    _, (ax,) = canvas(5, 4)
+    assert plot(compared, ax=ax).axes == (ax,)
+
+
+@pytest.mark.parametrize("n_systems", [3, 17])
+def test_nothing_overlaps_at_print_size(n_systems):
+    rng = np.random.default_rng(0)
+    names = [f"A system of a long name {n}" for n in range(n_systems)]
+    table = pd.DataFrame({"system": names, "estimate": rng.normal(size=n_systems)})
+    table = table.assign(ci_low=-2.0, ci_high=2.0, rank_low=10.0, rank_high=17.0, cluster=1.0)
+    drawn = nb.plot_systems(table)
+    drawn.figure.draw_without_rendering()
+    (ax,) = drawn.axes
+    texts = [t for t in [*ax.texts, *ax.get_yticklabels()] if t.get_text()]
+    boxes = [t.get_window_extent() for t in texts]
+    bracket = ax.lines[-1].get_window_extent()
+    frame = drawn.figure.bbox
+    for n, box in enumerate(boxes):
+        assert frame.x0 <= box.x0 and box.x1 <= frame.x1 and not box.overlaps(bracket)
+        assert not any(box.overlaps(other) for other in boxes[n + 1 :])
+    assert bracket.x1 <= frame.x1

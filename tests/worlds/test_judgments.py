@@ -1,0 +1,89 @@
+"""The world of judgments: its truth, its designs, and what annotators add."""
+
+import numpy as np
+import pytest
+
+import nlgbench as nb
+from nlgbench.worlds import judgments
+
+MEANS = (1.0, 0.0)
+
+
+@pytest.mark.parametrize("scale", ["continuous", "ordinal"])
+def test_the_truth_is_what_many_judgments_average_to(scale):
+    study = nb.simulate(
+        *("judgments",), means=MEANS, n_items=400, n_annotators=400, scale=scale, seed=0
+    )
+    table = study.judgments.assign(system=study.judgments["output_id"].str[-3:])
+    found = table.groupby("system")["value"].mean()
+    true = study.truth["systems"].set_index("system")["value"]
+    # Items (variance 1.25 of latent values) and annotators (.31) leave a standard error near .062.
+    assert (found - true).abs().max() < 3 * 0.065
+    assert abs(found.diff().iloc[-1] - true.diff().iloc[-1]) < 3 * 0.075
+
+
+def test_ordinal_truth_is_the_normal_integral():
+    """By drawing: no two of what a judgment sums up are dependent."""
+    rng = np.random.default_rng(0)
+    spread = np.sqrt(1 + 0.5**2 + 0.5**2 + 0.25**2 + 1)
+    felt = 0.7 + spread * rng.normal(size=2_000_000)
+    drawn = 1 + (felt[:, None] > np.array(judgments.THRESHOLDS)).sum(axis=1).mean()
+    assert judgments.expectation(np.array([0.7]), "ordinal")[0] == pytest.approx(drawn, abs=0.004)
+
+
+def test_severity_is_planted_and_told():
+    study = nb.simulate("judgments", n_items=300, n_annotators=60, seed=1)
+    mean = study.judgments.groupby("annotator_id")["value"].mean()
+    severity = study.truth["annotators"].set_index("annotator_id")["severity"]
+    off = (mean - mean.mean()) + (severity - severity.mean())
+    # What is left is noise, of 5 systems by 300 items.
+    assert off.std() == pytest.approx(1 / np.sqrt(1500), rel=0.35)
+    expected = np.hypot(judgments.SEVERITY_SD, judgments.SYSTEM_BY_ANNOTATOR_SD / np.sqrt(5))
+    assert severity.std() == pytest.approx(expected, rel=0.3)
+
+
+def test_designs_say_who_judges_what():
+    sizes = {"n_items": 30, "n_annotators": 12, "n_votes": 3, "means": MEANS}
+    for design, each, annotators in (
+        ("crossed", 12, 12),
+        ("scattered", 3, 12),
+        ("distinct", 3, 90),
+    ):
+        study = nb.simulate("judgments", design=design, seed=0, **sizes)
+        table = study.judgments.assign(item=study.judgments["output_id"].str[:5])
+        assert (table.groupby("output_id")["annotator_id"].nunique() == each).all()
+        assert table["annotator_id"].nunique() == annotators
+        items = table.groupby("annotator_id")["item"].nunique()
+        assert (items.max() == 1) == (design == "distinct")
+        assert not table.duplicated(["output_id", "annotator_id"]).any()
+    most = table.groupby("annotator_id").size()
+    assert (most == 2).all(), "distinct annotators judge both systems' outputs of their item"
+
+
+def test_some_are_left_out_at_random():
+    study = nb.simulate("judgments", n_items=200, missing=0.1, seed=0)
+    assert len(study.judgments) == pytest.approx(0.9 * 200 * 20 * 5, rel=0.02)
+
+
+def test_a_seed_gives_the_same_world():
+    one, other = (nb.simulate("judgments", n_items=5, seed=4).judgments for _ in range(2))
+    assert one.equals(other)
+    values = one["value"].to_numpy()
+    assert not np.array_equal(
+        values, nb.simulate("judgments", n_items=5, seed=5).judgments["value"].to_numpy()
+    )
+
+
+@pytest.mark.parametrize(
+    ("world", "said"),
+    [
+        ({"design": "nested"}, "design must be one of"),
+        ({"scale": "nominal"}, "scale one of"),
+        ({"missing": 1.0}, "a share below 1"),
+        ({"means": [1.0]}, "needs two systems"),
+        ({"design": "scattered", "n_annotators": 2}, "no more votes of an output than annotators"),
+    ],
+)
+def test_what_makes_no_world_is_named(world, said):
+    with pytest.raises(ValueError, match=said):
+        nb.simulate("judgments", **world)
