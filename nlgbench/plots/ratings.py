@@ -14,6 +14,7 @@ from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import GROUPS, SYSTEM, TWO_COLUMN
 
 _LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 3)))
+_MANY = 24  # systems: beyond these a matrix has no room for numbers, and a list needs a page
 _METHODS = {"bradley_terry": "Bradley-Terry", "glicko2": "Glicko-2", "elo": "Elo"}
 
 
@@ -50,8 +51,9 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     needed = "system rating:float ci_low:float ci_high:float method? covers:text? reason:text?"
     ratings = read_table(ratings, needed, "ratings have")
     methods = list(dict.fromkeys(ratings["method"])) if "method" in ratings else [""]
-    width = TWO_COLUMN if len(methods) > 1 else TWO_COLUMN / 2
-    axes = axes_for(ax, width, 2.6, columns=len(methods))
+    n = ratings["system"].nunique()
+    width = TWO_COLUMN if len(methods) > 1 or n > _MANY else TWO_COLUMN / 2
+    axes = axes_for(ax, width, max(2.6, 0.6 + 0.13 * n), columns=len(methods))
     said = []
     for one, method in zip(axes, methods, strict=True):
         rows = ratings[ratings["method"] == method] if method else ratings
@@ -90,7 +92,9 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
     ax.set_axisbelow(True)
     if "reason" in rows and rows["reason"].ne("").any():
         doubtful = rows[rows["reason"] != ""]
-        ax.plot(doubtful["rating"], doubtful.index, "o", color=SYSTEM, markersize=4, mfc="white")
+        # An errorbar's marks lie above other lines.
+        over: dict[str, Any] = {"color": SYSTEM, "markersize": 4, "mfc": "white", "zorder": 3}
+        ax.plot(doubtful["rating"], doubtful.index, "o", **over)
     covers = ""
     if "covers" in rows and rows["ci_low"].notna().any():
         covers = str(rows["covers"].iloc[0])
@@ -118,7 +122,8 @@ def plot_win_rates(
     -------
     Drawing
         A cell per pair: the rate at which the row's system beats the column's, in hundredths. Pairs
-        that never played are blank.
+        that never played are blank. Of more than 24 systems shades alone, with a bar that says what
+        they mean.
 
     Raises
     ------
@@ -139,7 +144,8 @@ def plot_win_rates(
         odd = sorted(set(order) ^ set(names))
         raise ValueError(f"order must name each system of rates once; {odd[0]!r} is not in both.")
     names = names if order is None else list(order)
-    (ax,) = axes_for(ax, TWO_COLUMN * 0.75, 4.4)
+    size = (TWO_COLUMN, TWO_COLUMN) if len(names) > _MANY else (TWO_COLUMN * 0.75, 4.4)
+    (ax,) = axes_for(ax, *size)
     matrix = rates.pivot(index="system", columns="opponent", values="win_rate")
     values = matrix.reindex(index=names, columns=names).to_numpy(dtype=float)
     draw_matrix(ax, values, names)
@@ -152,21 +158,29 @@ def draw_matrix(
     ax: Axes, values: np.ndarray, names: list[str], *, bold: np.ndarray | None = None
 ) -> None:
     """Draw shares of systems (rows) against opponents as shades, with hundredths in the cells."""
+    many = len(names) > _MANY
     # Shades end at a middle gray, on which black numbers can still be read.
     look: dict[str, Any] = {"cmap": "Greys", "vmin": 0, "vmax": 1.6, "edgecolor": "white"}
     places = range(len(names))
-    ax.pcolormesh(places, places, values, **look, linewidth=0.5)
+    if many:
+        look |= {"vmin": -0.2, "vmax": 1}  # a rate of 0 is not blank
+    shades = ax.pcolormesh(places, places, values, **look, linewidth=0.0 if many else 0.5)
+    if many:
+        where = ax.inset_axes((1.02, 0, 0.02, 1))
+        ax.figure.colorbar(shades, cax=where, label="Win rate")
+        where.set_ylim(0, 1)
     for row in places:
         for column in places:
             value = values[row, column]
-            if value == value:
+            if value == value and not many:
                 heavy = "bold" if bold is not None and bold[row, column] else "normal"
                 text: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5}
                 ax.text(column, row, f"{100 * value:.0f}", **text, fontweight=heavy)
     labels = [str(name).replace("_", " ") for name in names]
     ax.set(aspect="equal", xticks=places, yticks=places, xlabel="Opponent", ylabel="System")
-    ax.set_xticklabels(labels, rotation=90)
-    ax.set_yticklabels(labels)
+    size: dict[str, Any] = {"fontsize": 5} if many else {}
+    ax.set_xticklabels(labels, rotation=90, **size)
+    ax.set_yticklabels(labels, **size)
     ax.invert_yaxis()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)

@@ -60,10 +60,9 @@ def simulate(
         systems (name -> shifts of quality and likelihood), n_outputs (100), n_annotators (20),
         shared_by_item (0). ``judgments``: means (of the systems), n_items (100), n_annotators (20),
         n_votes (of an output, 3), design ("crossed", "scattered", "distinct"), scale
-        ("continuous", "ordinal"), missing (share of judgments, 0).
-        ``votes``: systems (name -> ability in nats), n_items (100),
-        n_annotators (20), n_pairs (of an item, 3), n_votes (of a pair, 3), nu (Davidson's, of ties,
-        .7), of_items, of_taste (standard deviations of how well a system does on an item, .6, and
+        ("continuous", "ordinal"), missing (share of judgments, 0). ``votes``: systems (name ->
+        ability in nats), n_items (100), n_annotators (20), n_pairs (of an item, 3), n_votes (of a
+        pair, 3), nu (Davidson's, of ties, .7), of_items, of_taste (standard deviations of how well a system does on an item, .6, and
         of an annotator's taste for a system, .3), of_first (what being first adds, 0), careless
         (share of annotators who choose blindly, .1).
 
@@ -71,8 +70,8 @@ def simulate(
     -------
     Study
         Of source ``simulated``. ``truth["systems"]`` has a row per system (reviews, crowd,
-        gaussian, judgments, votes), ``truth["pairs"]`` one per two systems (votes: the chances, as `rate`
-        takes games), ``truth["states"]`` one per output and state (colors), whose rounds are
+        gaussian, judgments, votes), ``truth["pairs"]`` one per two systems (votes: the chances, as
+        `rate` takes games), ``truth["states"]`` one per output and state (colors), whose rounds are
         ``related``.
 
     Raises

@@ -1,5 +1,7 @@
 """Ratings: what is on the axes."""
 
+from itertools import pairwise
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -51,6 +53,7 @@ def test_the_axis_says_what_intervals_cover_and_doubtful_ones_have_an_open_mark(
     assert ax.get_xlabel() == "Rating (intervals over outputs)"
     doubtful = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
     assert [line.get_xydata().tolist() for line in doubtful] == [[[1700, 2]]]
+    assert doubtful[0].get_zorder() > ax.containers[0][0].get_zorder()
     bare = plot_ratings(said.assign(ci_low=np.nan, ci_high=np.nan))
     assert bare.axes[0].get_xlabel() == "Rating"
 
@@ -142,3 +145,20 @@ def test_ratings_of_a_study_are_drawn():
     assert "best" in drawn.alt.lower() and "bigram t1.0" in drawn.alt
     assert len(nb.plot_win_rates(nb.win_rates(compared)).data) == 2
     assert nb.plot_convergence(nb.tournament(compared, max_games=50).history).alt
+
+
+def test_many_systems_have_room():
+    names = [f"system_{n:02d}" for n in range(40)]
+    ratings = pd.DataFrame({"system": names, "rating": np.arange(40.0)})
+    drawn = plot_ratings(ratings.assign(ci_low=0.0, ci_high=50.0))
+    boxes = [
+        text.get_window_extent(drawn.figure.canvas.get_renderer())
+        for text in drawn.axes[0].get_yticklabels()
+    ]
+    assert all(low.y1 <= high.y0 + 1 for low, high in pairwise(boxes))
+    pairs = [(one, other) for one in names for other in names if one != other]
+    rates = pd.DataFrame(pairs, columns=["system", "opponent"]).assign(win_rate=0.5)
+    (ax,) = plot_win_rates(rates).axes
+    assert not ax.texts
+    (bar,) = ax.child_axes
+    assert bar.get_ylabel() == "Win rate"
