@@ -1,0 +1,113 @@
+"""docs/own-study.md is followed: its files are written, its commands run, its output compared."""
+
+import csv
+import json
+import os
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import nlgbench as nb
+from nlgbench.runner.cli import main
+
+PAGE = (Path(__file__).parent.parent / "docs" / "own-study.md").read_text(encoding="utf-8")
+#: What stands behind the fence, and what is in it.
+BLOCKS = re.findall(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
+RELEASES = {"webnlg-2020", "hanna", "llmfao"}
+
+
+def written(place):
+    """Write the page's files in order; give what its studies are called."""
+    names = set()
+    for _, name, content in BLOCKS:
+        if name:
+            (place / name).parent.mkdir(exist_ok=True)
+            (place / name).write_text(content, encoding="utf-8")
+            names.add(name.split("/")[0])
+    return names - RELEASES
+
+
+def test_commands_say_what_the_page_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    n_commands = 0
+    for kind, name, content in BLOCKS:
+        if name:
+            Path(name).parent.mkdir(exist_ok=True)
+            Path(name).write_text(content, encoding="utf-8")
+        if kind != "console":
+            continue
+        command, _, expected = content.partition("\n")
+        done = CliRunner().invoke(main, shlex.split(command.removeprefix("$ nlgbench ")))
+        assert done.stdout.strip() == expected.strip()
+        assert done.exit_code == int("To be repaired" in expected)
+        n_commands += 1
+    assert n_commands == 3
+
+
+def test_every_layout_is_read(tmp_path):
+    names = written(tmp_path)
+    read = {name: nb.read_study(tmp_path / name) for name in names}
+    assert len(read) == 6
+    values = {
+        name: sorted(study.judgments["value"])
+        for name, study in read.items()
+        if study.judgments is not None
+    }
+    assert values == {
+        "my-study": [2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5],
+        "wide": [3, 4, 5],
+        "slots": [0, 1],
+        "lists": [0, 1, 1, 1],
+        "errors": [0, 5.1],
+    }
+    assert read["lists"].outputs["text"].tolist() == ["Hi.", "Hello."]
+    votes = read["votes"]
+    assert votes.preferences["choice"].tolist() == ["a", "tie"]
+    lower = votes.scores["signature"].eq("direction:lower")
+    assert votes.scores.loc[lower, "evaluator"].unique().tolist() == ["ter"]
+    assert votes.system_scores["score"].tolist() == [7, 70]
+
+
+def released(name, tmp_path):
+    home = Path(os.environ.get("NLGBENCH_DATA", ""), name)
+    if not os.environ.get("NLGBENCH_DATA") or not home.is_dir():
+        pytest.skip(f"NLGBENCH_DATA names no folder with {name}")
+    written(tmp_path)
+    (tmp_path / name / "raw").symlink_to(home.resolve())
+    assert CliRunner().invoke(main, ["check", str(tmp_path / name)]).exit_code == 0
+    return nb.read_study(tmp_path / name)
+
+
+def test_webnlg_is_read_from_raw_files(tmp_path):
+    study = released("webnlg-2020", tmp_path)
+    judged = study.judgments.merge(study.outputs, on="output_id", validate="m:1")
+    counts = [judged[name].nunique() for name in ("system", "item_id", "annotator_id", "dimension")]
+    assert counts == [17, 178, 88, 5] and "human" in set(judged["system"])
+    # The authors' notebook prints 92.313 as the mean of items' means.
+    rows = judged[judged["system"].eq("Baseline-FORGE2020") & judged["dimension"].eq("Correctness")]
+    assert abs(rows.groupby("item_id")["value"].mean().mean() - 92.313) < 5e-4
+
+
+def test_hanna_is_read_from_raw_files(tmp_path):
+    study = released("hanna", tmp_path)
+    assert len(study.outputs) == 11 * 96 and len(study.judgments) == 11 * 96 * 3 * 6
+    # The file has the means of the three, too.
+    path = tmp_path / "hanna" / "raw" / "hanna_metric_scores_llm.csv"
+    judged = study.judgments[study.judgments["dimension"] == "CH"]
+    means = judged.groupby("output_id")["value"].mean()
+    with path.open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            system = {"Human": "human"}.get(row["Model"], row["Model"])
+            ids = [f"{number}/{system}" for number in range(1, 97)]
+            np.testing.assert_allclose(means[ids], json.loads(row["Coherence"]), atol=1e-12)
+    assert study.scores["evaluator"].nunique() == 4
+
+
+def test_llmfao_is_read_from_raw_files(tmp_path):
+    study = released("llmfao", tmp_path)
+    assert len(study.preferences) == 8931 and len(study.systems) == 59
+    assert study.preferences["annotator_id"].nunique() == 124
