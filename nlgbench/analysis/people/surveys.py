@@ -170,6 +170,8 @@ def export_survey(
     if dimensions is not None and kind not in ("likert", "pairwise"):
         raise ValueError(f"dimensions go with likert and pairwise; {kind} asks one thing.")
     asked = list(dict.fromkeys(dimensions or [_ASKED[kind][0]]))
+    if not all(one.strip() for one in asked):
+        raise ValueError("dimensions must have names: one of them is empty.")
     rng = np.random.default_rng(seed)
     _check_outputs(study, kind)
     if kind == "pairwise":

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nlgbench as nb
+from nlgbench import csv_files
 from nlgbench.analysis.people import surveys
 from nlgbench.runner.cli import main
 
@@ -385,6 +386,7 @@ WRONG_LAYOUTS = [
     ({"per_output": 0}, {}, "per_output must be at least 1"),
     ({"per_page": 0}, {}, "per_page must be at least 1"),
     ({"n_gotchas": -1}, {}, "n_gotchas must be a whole number, not negative"),
+    ({"dimensions": ["fluency", " "]}, {}, "dimensions must have names"),
     ({"kind": "typicality", "dimensions": ["x"]}, {}, "typicality asks one thing"),
     ({}, {"text": ""}, "output 'alpha-0' has no text to show .*18"),
     ({"kind": "real-or-fake"}, {"is_human": False}, "0 of 18 outputs are human"),
@@ -401,6 +403,14 @@ def test_what_cannot_be_laid_out_is_refused_and_leaves_nothing(tmp_path, options
     with pytest.raises(ValueError, match=message):
         nb.export_survey(study, tmp_path / "s", **{"kind": "likert"} | options)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("mark", ["\r", "\r\n", '"', ",", "\u2028", "\x85"])
+def test_any_text_is_whole_in_the_plain_file(tmp_path, mark):
+    study = world(text=f"a{mark}b")
+    nb.export_survey(study, tmp_path / "s", kind="likert", n_gotchas=0)
+    plain, _ = csv_files.parse(tmp_path / "s" / "survey-plain.csv")
+    assert set(study.outputs["text"]) <= set(plain["text"])
 
 
 def test_a_survey_that_is_out_is_not_replaced(tmp_path):
