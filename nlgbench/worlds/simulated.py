@@ -62,9 +62,9 @@ def simulate(
         n_votes (of an output, 3), design ("crossed", "scattered", "distinct"), scale
         ("continuous", "ordinal"), missing (share of judgments, 0). ``votes``: systems (name ->
         ability in nats), n_items (100), n_annotators (20), n_pairs (of an item, 3), n_votes (of a
-        pair, 3), nu (Davidson's, of ties, .7), of_items, of_taste (standard deviations of how well a system does on an item, .6, and
-        of an annotator's taste for a system, .3), of_first (what being first adds, 0), careless
-        (share of annotators who choose blindly, .1).
+        pair, 3), nu (Davidson's, of ties, .7), of_items, of_taste (standard deviations of how well
+        a system does on an item, .6, and of an annotator's taste for a system, .3), of_first (what
+        being first adds, 0), careless (share of annotators who choose blindly, .1).
 
     Returns
     -------
