@@ -33,7 +33,8 @@ def load_llmbar(dataset: str) -> Study:
 
     The authors' agreed label is the preference of one annotator, ``gold``. Judges (the vanilla
     prompt) were asked with either output first: rows (1, 2) and (2, 1); an answer that could not be
-    read is no row. Who wrote an output is not released: systems are its places in the release.
+    read, which the release counts as wrong, is no row. Who wrote an output is not released: systems
+    are its places in the release.
     """
     return read_llmbar([cache.path(name) for name in RAW_FILES[dataset]])
 

@@ -129,7 +129,7 @@ def vote_position(
         that are no ties which went to the output shown first; ``changed``: of the pairs that one
         voter saw in both orders and that went to the first shown in both, or to the second in both,
         the share of the former), estimate, ci_low, ci_high, confidence, covers (what the interval
-        is over), p_value (exact, of one half), n_first, n_second, n_ties (a tie, or with
+        is over), p_value (of one half), n_first, n_second, n_ties (a tie, or with
         ``changed`` one in either order), n_same (the same output in both orders), reason.
 
     Raises
@@ -139,9 +139,9 @@ def vote_position(
 
     Notes
     -----
-    ``first`` speaks of position only where who is first was drawn at random. Its interval is over
-    items and annotators at once (docs/preferences.md); its p_value is that of independent votes,
-    and so too small where votes of one annotator go together. ``changed`` compares a pair with
+    ``first`` speaks of position only where who is first was drawn at random. Its interval and its
+    p_value (t) are over items and annotators at once (docs/preferences.md): the exact binomial test
+    takes votes for independent, and so finds too much. ``changed`` compares a pair with
     itself: its p_value is the exact McNemar test (1947, doi:10.1007/BF02295996), its interval
     Clopper and Pearson's (1934, doi:10.1093/biomet/26.4.404).
 
@@ -170,7 +170,9 @@ def vote_position(
         one = _over_both(parts, votes, share, confidence)["first"]
         kept = ["estimate", "ci_low", "ci_high", "confidence", "covers", "reason"]
         row: dict[str, Any] = {"voter": name, "quantity": "first"}
+        away = abs(one["estimate"] - 0.5) / one["se"]
         row |= {key: one[key] for key in kept} | _counted(first.sum(), second.sum())
+        row["p_value"] = float(2 * student.sf(away, one["n_clusters"] - 1))
         found.append(row | {"n_ties": int((shown == "tie").sum()), "n_same": 0})
         found.append({"voter": name} | _changed(votes.assign(shown=shown), confidence))
     order = ["voter", "quantity", "estimate", "ci_low", "ci_high", "confidence", "covers"]

@@ -106,7 +106,8 @@ def _people(study: Study, dimension: str | None) -> pd.DataFrame:
 
 def votes_of(study: Study, dimension: str | None) -> pd.DataFrame:
     """Give preferences of one dimension, with items and systems of both outputs."""
-    table = _of_outputs(study, study.preferences, "preferences")
+    given = study.preferences
+    table = _of_outputs(study, None if given is None or given.empty else given, "preferences")
     there = [str(name) for name in table["dimension"].unique()]
     quality = (study.settings or {}).get("quality")
     if dimension is None and quality in there:

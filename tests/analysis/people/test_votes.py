@@ -80,6 +80,19 @@ def test_a_second_vote_of_an_annotator_on_a_page_of_its_own_counts():
     assert accuracy.loc["accuracy", "estimate"] == pytest.approx((1 + 0 + 0.5) / 3)
 
 
+def test_a_second_judgment_of_an_annotator_on_a_page_of_its_own_counts():
+    rows = [("x1", "w1", 1.0, "h1"), ("x1", "w1", 4.0, "h2"), ("x2", "w1", 2.0, "h1")]
+    rows += [(f"x{n}", "w2", float(n), "h1") for n in range(1, 6)]
+    judged = pd.DataFrame(rows, columns=["output_id", "annotator_id", "value", "group_id"])
+    outputs = pd.DataFrame({"output_id": [f"x{n}" for n in range(1, 6)], "system": [*"aabbc"]})
+    scores = outputs[["output_id"]].assign(evaluator="e", score=[1.0, 3, 2, 5, 4])
+    study = Study(outputs.assign(item_id=outputs["output_id"]), judged, scores=scores)
+    assert len(study.judgments) == 8
+    table = nb.correlate(study, granularity="output", statistics=["pearson"], n_resamples=10)
+    expected = np.corrcoef([2, 2, 3, 4, 5], [1, 3, 2, 5, 4])[0, 1]  # (1 + 4 + 1) / 3, (2 + 2) / 2
+    assert table["estimate"].iloc[0] == pytest.approx(expected)
+
+
 def test_position_is_counted_in_all_votes_and_in_pairs_seen_in_both_orders():
     rows = [("x1", "y1", "w1", "a"), ("y1", "x1", "w1", "a")]  # the first shown, in both orders
     rows += [("x2", "y2", "w1", "a"), ("y2", "x2", "w1", "b")]  # x in both
@@ -95,6 +108,10 @@ def test_position_is_counted_in_all_votes_and_in_pairs_seen_in_both_orders():
     shown = nb.simulate("votes", of_first=1.0, seed=0)
     row = nb.vote_position(shown).iloc[0]
     assert 0.5 < row["ci_low"] < row["estimate"] < row["ci_high"]
+    assert row["p_value"] < 0.05
+    # At the confidence of which the interval ends at one half, p is what is left.
+    at = nb.vote_position(shown, confidence=1 - row["p_value"]).iloc[0]
+    assert at["ci_low"] == pytest.approx(0.5)
     assert nb.vote_position(shown)["reason"].tolist()[1].startswith("no pair was shown")
 
 
@@ -170,6 +187,8 @@ def test_names_that_would_be_two_things_are_refused():
     for function in (nb.vote_agreement, nb.vote_accuracy):
         with pytest.raises(ValueError, match="has no preferences"):
             function(study.replace(preferences=None))
+        with pytest.raises(ValueError, match="has no preferences"):
+            function(study.replace(preferences=study.preferences.iloc[:0]))
         with pytest.raises(ValueError, match="dimension: 'qualty' is unknown"):
             function(study, dimension="qualty")
     with pytest.raises(ValueError, match="neither preferences nor comparisons"):
