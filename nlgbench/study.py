@@ -300,11 +300,14 @@ class Study:
             "scores or system_scores": self.scores is not None or self.system_scores is not None,
             "comparisons or preferences": self.comparisons is not None
             or self.preferences is not None,
+            "preferences": self.preferences is not None,
+            "scores or comparisons": self.scores is not None or self.comparisons is not None,
         }
         needs = {
             "huse": ["human outputs", "judgments", "logprobs (of every output, under its system)"],
             "accuracy": ["human outputs", "judgments"],
             "agreement": ["judgments", "two judgments of an output"],
+            "compare_systems": ["judgments", "outputs of two systems"],
             "score: overlap": ["texts", "references"],
             "score: discriminators": ["texts", "human outputs"],
             "score: diversity": ["texts"],
@@ -312,6 +315,8 @@ class Study:
             "correlate": ["scores or system_scores", "judgments", "outputs of three systems"],
             "supervise": ["texts", "human outputs"],
             "rate": ["comparisons or preferences", "outputs of two systems"],
+            "vote_agreement": ["preferences"],
+            "vote_accuracy": ["preferences", "scores or comparisons"],
         }
         rows = [(name, [one for one in wanted if not has[one]]) for name, wanted in needs.items()]
         return pd.DataFrame(

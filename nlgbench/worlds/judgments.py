@@ -93,6 +93,7 @@ def judgment_world(
         truth={
             "systems": pd.DataFrame({"system": names, "value": true}),
             "annotators": pd.DataFrame({"annotator_id": people, "severity": shown}),
+            "outputs": pd.DataFrame({"output_id": ids, "value": quality}),
         },
     )
 

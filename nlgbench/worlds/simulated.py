@@ -12,7 +12,7 @@ from nlgbench.checks import checked
 from nlgbench.datasets.public import load
 from nlgbench.names import known
 from nlgbench.study import Study, read_study, straight_from
-from nlgbench.worlds import colors, crowd, gaussian, judgments, reviews, votes
+from nlgbench.worlds import colors, crowd, gaussian, judgments, own, reviews, votes
 
 _WORLDS: dict[str, Callable[..., Study]] = {
     "reviews": reviews.review_world,
@@ -21,6 +21,7 @@ _WORLDS: dict[str, Callable[..., Study]] = {
     "gaussian": gaussian.gaussian_world,
     "judgments": judgments.judgment_world,
     "votes": votes.vote_world,
+    "own": own.own_world,
 }
 
 #: Public study -> the world that is laid out as it is.
@@ -28,6 +29,7 @@ _AS = {
     "huse": "reviews",
     "comm-eval": "colors",
     "judge-the-judges": "crowd",
+    "webnlg-2020": "own",
 }
 
 
@@ -39,13 +41,14 @@ def simulate(
 
     Parameters
     ----------
-    name : {"reviews", "crowd", "colors", "gaussian", "judgments", "votes"}
+    name : {"reviews", "crowd", "colors", "gaussian", "judgments", "votes", "own"}
         ``reviews``: short product reviews whose every probability is known, rated by annotators.
         ``crowd``: such reviews taken for real or fake, laid out as Judge the Judges.
         ``colors``: captions of colors, their listeners, and rounds to learn from.
         ``gaussian``: two Gaussian classes, whose HUSE is known in closed form.
         ``judgments``: judgments of systems by annotators who differ in severity and in taste.
         ``votes``: votes of people on pairs of outputs, whose every chance is known.
+        ``own``: judgments, votes and evaluators' scores of the same outputs.
     seed : int or Generator
         Where the random numbers come from.
     n_truth : int
@@ -64,15 +67,17 @@ def simulate(
         ability in nats), n_items (100), n_annotators (20), n_pairs (of an item, 3), n_votes (of a
         pair, 3), nu (Davidson's, of ties, .7), of_items, of_taste (standard deviations of how well
         a system does on an item, .6, and of an annotator's taste for a system, .3), of_first (what
-        being first adds, 0), careless (share of annotators who choose blindly, .1).
+        being first adds, 0), careless (share of annotators who choose blindly, .1). ``own``: what
+        ``judgments`` takes, n_pairs (of an item that are voted on, 2), errors (evaluator ->
+        standard deviation of its error, where an output's own quality has 1).
 
     Returns
     -------
     Study
         Of source ``simulated``. ``truth["systems"]`` has a row per system (reviews, crowd,
-        gaussian, judgments, votes), ``truth["pairs"]`` one per two systems (votes: the chances, as
-        `rate` takes games), ``truth["states"]`` one per output and state (colors), whose rounds are
-        ``related``.
+        gaussian, judgments, votes, own), ``truth["pairs"]`` one per two systems (votes: the
+        chances, as `rate` takes games), ``truth["states"]`` one per output and state (colors),
+        whose rounds are ``related``.
 
     Raises
     ------

@@ -71,8 +71,8 @@ def vote_world(
     )
     gap = quality[item, first] - quality[item, second] + of_first
     gap += taste[who, first] - taste[who, second]
-    chances = np.where(blind[who, None], 1 / 3, _chances(gap, nu))
-    chosen = (rng.random((len(gap), 1)) > np.cumsum(chances, axis=1)[:, :2]).sum(axis=1)
+    chance = np.where(blind[who, None], 1 / 3, chances(gap, nu))
+    chosen = (rng.random((len(gap), 1)) > np.cumsum(chance, axis=1)[:, :2]).sum(axis=1)
 
     items = np.array([f"i{number:03d}" for number in range(1, n_items + 1)])
     ids = np.array([[f"{one}-{name}" for name in names] for one in items])
@@ -107,7 +107,7 @@ def vote_world(
     )
 
 
-def _chances(gap: Floats, nu: float) -> Floats:
+def chances(gap: Floats, nu: float) -> Floats:
     """Win, tie and loss of the first."""
     log_tie = np.full_like(gap, np.log(nu) if nu > 0 else -np.inf)
     return softmax(np.stack([gap / 2, log_tie, -gap / 2], axis=-1), axis=-1)
@@ -120,7 +120,7 @@ def _true_pairs(
     rows = []
     for one, other in combinations(range(len(names)), 2):
         gap = ability[one] - ability[other] + np.sqrt(2) * spread * _NODES
-        in_both = _chances(gap + of_first, nu), _chances(of_first - gap, nu)[:, ::-1]
+        in_both = chances(gap + of_first, nu), chances(of_first - gap, nu)[:, ::-1]
         seen = _WEIGHTS @ ((in_both[0] + in_both[1]) / 2) / _WEIGHTS.sum()
         rows.append((names[one], names[other], *((1 - careless) * seen + careless / 3)))
     return pd.DataFrame(rows, columns=["system_a", "system_b", "prob_a", "prob_tie", "prob_b"])

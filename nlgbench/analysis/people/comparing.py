@@ -596,7 +596,7 @@ def scale_of(study: Study, dimension: str, frame: pd.DataFrame) -> tuple[float, 
     declared = settings.get("scales", {}).get(dimension)
     if declared is None:
         return float(frame["value"].min()), float(frame["value"].max())
-    low, high = (float(end) for end in declared)
+    low, high = float(declared["min"]), float(declared["max"])
     return (-high, -low) if dimension in settings.get("lower_is_better", ()) else (low, high)
 
 
