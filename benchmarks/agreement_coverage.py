@@ -8,6 +8,11 @@ annotators, where there are HITs):
 
 - accuracy (each vote, and majorities), percent agreement, Fleiss' kappa and Krippendorff's alpha:
   what one study of 20,000 outputs of each system gives;
+- pairs of annotators and intraclass correlations, and ordinal and interval alpha, of scales with
+  many values: those of the population. Outputs, annotators and the rest are normal, on a scale of 0
+  to 100 or cut to five points; annotators' severity has half the outputs' standard deviation.
+  Where annotators are given (all but ``icc_2`` and ``icc_2k``) they stay in all worlds of a cell,
+  and what 20,000 outputs give is true; there every judgment can be missing (10%);
 - split-half correlations: their expectation at this number of outputs and annotators, the mean over
   worlds. The ceiling is also set beside what it estimates: the correlation of the panel's means
   with those of infinitely many annotators, over the same outputs.
@@ -68,6 +73,84 @@ CELLS = (
         splits=True,
     ),
 )
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A layout of annotators who all judge every output, but for what is missing."""
+
+    name: str
+    n_outputs: int
+    n_annotators: int
+    n_points: int
+    missing: float = 0.0
+    given: bool = True  # annotators are the same in all worlds
+
+
+SCALES = (
+    Scale("100 outputs by 3, 0 to 100", 100, 3, 101, missing=0.1),
+    Scale("30 outputs by 3, 0 to 100", 30, 3, 101, missing=0.1),
+    Scale("100 outputs by 3, 5 points", 100, 3, 5, missing=0.1),
+    Scale("30 outputs by 3, 5 points", 30, 3, 5, missing=0.1),
+    Scale("100 outputs by 3, others, 0 to 100", 100, 3, 101, given=False),
+    Scale("100 outputs by 20, others, 0 to 100", 100, 20, 101, given=False),
+    Scale("30 outputs by 5, others, 5 points", 30, 5, 5, given=False),
+)
+OF_GIVEN = ("krippendorff_alpha", "pearson", "spearman", "cohen_kappa", "icc_1")
+SEVERITY, REST = 0.5, 1.0  # standard deviations, those of outputs being 1
+
+
+def rated(cell: Scale, severity: np.ndarray, rng: np.random.Generator) -> Study:
+    """Draw outputs and what annotators of a severity say of them."""
+    shape = cell.n_outputs, len(severity)
+    felt = rng.normal(size=(shape[0], 1)) + severity + REST * rng.normal(size=shape)
+    points = np.clip(np.round((felt / 3 + 1) / 2 * (cell.n_points - 1)), 0, cell.n_points - 1)
+    ids = np.array([f"o{n:05d}" for n in range(shape[0])])
+    # Of one row of results less than any other system.
+    outputs = pd.DataFrame({"output_id": ids, "item_id": ids, "system": "human"})
+    judgments = pd.DataFrame(
+        {
+            "output_id": np.repeat(ids, shape[1]),
+            "annotator_id": np.tile([f"w{n}" for n in range(shape[1])], shape[0]),
+            "value": points.ravel(),
+        }
+    )
+    return Study(outputs, judgments[rng.random(points.size) >= cell.missing])
+
+
+def agreement_on(cell: Scale, study: Study) -> pd.DataFrame:
+    """Make all coefficients of a world that its cell is about."""
+    if not cell.given:
+        tables = [agreement(study, coefficients=["icc_2", "icc_2k"])]
+    else:
+        few = [name for name in OF_GIVEN[1:] if cell.n_points < 30 or name != "cohen_kappa"]
+        tables = [agreement(study, coefficients=few)]
+        for metric in ("ordinal", "interval"):
+            alpha = agreement(study, coefficients=OF_GIVEN[:1], metric=metric)
+            tables.append(alpha.assign(coefficient=f"alpha, {metric}"))
+    whole = pd.concat(tables, ignore_index=True)
+    return whole[whole["row"] == "all"].assign(of=whole["coefficient"])
+
+
+def measure_scale(cell: Scale, n_worlds: int, seed: int) -> pd.DataFrame:
+    """Make the intervals of a cell of `SCALES`, with what they should hold."""
+    rng = np.random.default_rng([seed, cell.n_outputs, cell.n_annotators, cell.n_points])
+    crew = SEVERITY * rng.normal(size=cell.n_annotators)
+    found = []
+    for number in range(n_worlds):
+        own = crew if cell.given else SEVERITY * rng.normal(size=cell.n_annotators)
+        found.append(agreement_on(cell, rated(cell, own, rng)).assign(world=number))
+    whole = pd.concat(found, ignore_index=True)
+    many = replace(cell, n_outputs=20_000 if cell.given else 2_000)
+    if not cell.given:  # annotators without end: means over outputs, over annotators, and the rest
+        many = replace(many, n_annotators=400)
+        crew = SEVERITY * rng.normal(size=many.n_annotators)
+        crew = (crew - crew.mean()) / crew.std() * SEVERITY
+    true = agreement_on(many, rated(many, crew, rng)).set_index("of")["estimate"].to_dict()
+    if not cell.given:
+        k, single = cell.n_annotators, true["icc_2"]
+        true["icc_2k"] = k * single / (1 + (k - 1) * single)
+    return whole.assign(true=whole["of"].map(true), row="")
 
 
 def drawn(
@@ -224,11 +307,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     off = []
-    for cell in CELLS:
+    for cell in (*CELLS, *SCALES):
         if args.cell and not cell.name.startswith(args.cell):
             continue
         start = time.process_time()
-        table = report(measure(cell, args.worlds, args.seed))
+        measured = measure_scale if isinstance(cell, Scale) else measure
+        table = report(measured(cell, args.worlds, args.seed))
         seconds = time.process_time() - start
         print(f"{cell.name}\n{table.round(3).to_string()}\n{seconds:.0f} s\n", flush=True)
         outside = table[~table["coverage"].between(LOW, HIGH) & table["coverage"].notna()]
