@@ -116,7 +116,7 @@ def agreement(
     come with high agreement: where nearly all votes are the same, chance agreement is high, too.
     In 500 simulated crowds of each of five layouts (docs/meta-evaluation.md) 95% intervals held
     the true value in .89 to .96 of cases; least for single systems whose votes are nearly alike.
-    In seven others those of pairs, intraclass correlations and alphas of ratings held .93 to .96.
+    In seven others those of pairs, intraclass correlations and alphas of ratings held .93 to .97.
 
     Examples
     --------
