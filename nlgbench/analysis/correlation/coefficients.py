@@ -649,10 +649,15 @@ def many_points(x: Floats, y: Floats, statistic: str) -> Floats:
 
 def _of_all_pairs(points: _Points, statistic: str) -> float:
     n = np.array(float(len(points.size)))
-    distinct = [(1 / (points.size - one)).sum() for one in (points.untied_x, points.untied_y)]
-    sums = (points.balance, points.untied_x, points.untied_y, points.untied_both)
     counts = PairCounts(
-        *(np.asarray(one.sum() / 2) for one in sums), n * (n - 1) / 2, *np.rint(distinct), n
+        balance=points.balance.sum() / np.array(2.0),
+        untied_x=points.untied_x.sum() / np.array(2.0),
+        untied_y=points.untied_y.sum() / np.array(2.0),
+        untied_both=points.untied_both.sum() / np.array(2.0),
+        pairs=n * (n - 1) / 2,
+        distinct_x=np.rint((1 / (points.size - points.untied_x)).sum()),
+        distinct_y=np.rint((1 / (points.size - points.untied_y)).sum()),
+        size=n,
     )
     return float(OF_PAIRS[statistic](counts))
 

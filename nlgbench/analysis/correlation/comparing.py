@@ -615,8 +615,7 @@ def _of_swapped_means(
     for system in systems:
         mine = sample.system == system
         of, place = np.unique(unit[mine], return_inverse=True)
-        sums.append((of, np.stack([np.bincount(place, weights=one[mine]) for one in z])))
-        sums[-1][1][:] /= mine.sum()
+        sums.append((of, np.stack([np.bincount(place, one[mine] / mine.sum()) for one in z])))
     means = np.stack([part.sum(axis=1) for _, part in sums], axis=-1)
 
     def found(

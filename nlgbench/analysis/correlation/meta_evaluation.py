@@ -52,7 +52,7 @@ from nlgbench.checks import checked
 from nlgbench.inference import bootstrap_counts, orders_of, permutation_p
 from nlgbench.names import known
 from nlgbench.study import Study
-from nlgbench.text import check_n
+from nlgbench.text import check_n, tokenize
 
 Granularity = Literal["system", "output", "item"]
 Resample = Literal["items", "systems", "both"]
@@ -517,19 +517,16 @@ def judged_scores(study: Study, people: People, evaluators: Sequence[str]) -> Ju
 def sentinel_scores(study: Study, people: People) -> Judged:
     """Score judged outputs by what knows next to nothing of them."""
     rows = people.rows
-    texts = study.outputs.set_index("output_id")["text"]
-    words = rows["output_id"].map(texts).str.split().str.len()
-    of_system, of_item = (
-        rows.groupby(keys)["judgment"].transform(how)
-        for keys, how in ((["system"], "sum"), (["system", "item_id"], "sum"))
-    )
-    n_system, n_item = (
-        rows.groupby(keys)["judgment"].transform("size")
-        for keys in (["system"], ["system", "item_id"])
-    )
-    others = divide((of_system - of_item).to_numpy(), (n_system - n_item).to_numpy(dtype=float))
-    values = {"length": words.to_numpy(dtype=float), "constant": np.zeros(len(rows))}
-    values |= {"system_mean": others}
+    texts = rows["output_id"].map(study.outputs.set_index("output_id")["text"])
+    of_system = rows.groupby("system")["judgment"]
+    of_item = rows.groupby(["system", "item_id"])["judgment"]
+    above = of_system.transform("sum") - of_item.transform("sum")
+    n_others = of_system.transform("size") - of_item.transform("size")
+    values: dict[str, Floats] = {
+        "length": np.array([len(tokenize(text)) for text in texts], dtype=np.float64),
+        "constant": np.zeros(len(rows)),
+        "system_mean": divide(above.to_numpy(np.float64), n_others.to_numpy(np.float64)),
+    }
     scores = pd.DataFrame({f"{name}@sentinel": equalized(one) for name, one in values.items()})
     scores = scores.dropna(axis=1, how="all")
     return Judged(rows, scores, people.n_outputs, frozenset())
