@@ -2,18 +2,27 @@
 
 Results are asserted to be equal before anything is timed; the two are timed in turn, and the best
 of several repeats counts. The loop runs over some of the resamples, and is extrapolated.
+
+``python benchmarks/correlation.py scores`` times `correlate` and `compare_evaluators` on 600,000
+scores (15 systems, 2,000 items, 20 evaluators), each granularity and resampling in a process of its
+own, beside nlpstats where that is installed: it asserts equal estimates, and a bootstrap of 1,000
+is extrapolated from a few resamples of one evaluator.
 """
 
+import importlib.util
+import resource
+import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from nlgbench.analysis.correlation import compare_evaluators
+from nlgbench.analysis.correlation import compare_evaluators, correlate
 from nlgbench.analysis.correlation.coefficients import coefficients, weighted_coefficients
 from nlgbench.study import Study
 
@@ -148,7 +157,122 @@ def swaps() -> bool:
     return fine
 
 
+LEVELS = {"system": "system", "output": "global", "item": "input"}
+RESAMPLINGS = {"items": "inputs", "systems": "systems", "both": "both"}
+
+
+def study_of(n_systems: int, n_items: int, n_evaluators: int) -> Study:
+    """Draw judgments on a scale of 1 to 5, in halves, and scores."""
+    rng = np.random.default_rng(0)
+    system, item = np.divmod(np.arange(n_systems * n_items), n_items)
+    n = len(system)
+    quality = 0.5 * rng.normal(size=n_systems)[system] + 0.5 * rng.normal(size=n_items)[item]
+    quality += rng.normal(size=n)
+    ids = np.array([f"o{number}" for number in range(n)])
+    outputs = pd.DataFrame(
+        {
+            "output_id": ids,
+            "item_id": [f"i{one}" for one in item],
+            "system": [f"s{one}" for one in system],
+        }
+    )
+    value = np.clip(np.round(2 * (3 + quality + 0.5 * rng.normal(size=n))) / 2, 1, 5)
+    judgments = pd.DataFrame({"output_id": ids, "annotator_id": "w", "value": value})
+    scores = pd.concat(
+        pd.DataFrame(
+            {"output_id": ids, "evaluator": f"e{number}", "score": quality + rng.normal(size=n)}
+        )
+        for number in range(n_evaluators)
+    )
+    return Study(outputs, judgments, scores=scores.reset_index(drop=True))
+
+
+def cell(granularity: str, resample: str, how: str, n_items: int) -> None:
+    """Print seconds of processor time and the peak of memory, in MiB, of one call."""
+    study = study_of(15, n_items, 20)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.process_time()
+    if how == "compare":
+        options = {"granularity": granularity, "resample": resample, "method": "resampling"}
+        compare_evaluators(study, statistic="kendall_b", **options)
+    else:
+        method = "percentile" if how == "percentile" else None
+        correlate(study, granularity=granularity, resample=resample, method=method)
+    seconds = time.process_time() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(seconds, peak / 1024, before / 1024)
+
+
+def in_its_own_process(*of: object) -> tuple[float, float, float]:
+    done = subprocess.run(
+        [sys.executable, __file__, "cell", *map(str, of)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seconds, peak, before = map(float, done.stdout.split())
+    return seconds, peak, before
+
+
+def peers() -> dict[tuple[str, str], float]:
+    """Time nlpstats' bootstraps of 1,000, extrapolated, after asserting equal estimates."""
+    if importlib.util.find_spec("nlpstats") is None:
+        return {}
+    from nlpstats.correlations.bootstrap import bootstrap
+    from nlpstats.correlations.correlations import correlate as peers_correlate
+
+    study = study_of(15, 2_000, 20)
+    names = {"pearson": "pearson", "spearman": "spearman", "kendall_b": "kendall"}
+    assert study.judgments is not None and study.scores is not None
+    z = study.judgments["value"].to_numpy().reshape(15, 2_000)
+    x = study.scores["score"].to_numpy().reshape(20, 15, 2_000)
+    seconds = {}
+    for granularity, level in LEVELS.items():
+        found = correlate(study, evaluators=["e0"], granularity=granularity, resample=None)
+        for name, peer in names.items():
+            ours = found.loc[found["statistic"] == name, "estimate"].iloc[0]
+            np.testing.assert_allclose(ours, peers_correlate(x[0], z, level, peer), atol=1e-10)
+        for resample, peer in RESAMPLINGS.items():
+            few = {"system": 20, "output": 3, "item": 1}[granularity]
+            start = time.process_time()
+            for name in names.values():
+                bootstrap(x[0], z, level, name, peer, n_resamples=few)
+            taken = time.process_time() - start
+            seconds[granularity, resample] = taken / few * 1_000 * 20
+    return seconds
+
+
+def scores() -> None:
+    """Print a row for each granularity and resampling, and how cost grows."""
+    theirs = peers()
+    print("15 systems x 2,000 items x 20 evaluators, three statistics; compare: Kendall's alone")
+    print(f"{'':18} {'correlate':>19} {'percentile':>19} {'compare':>19} {'nlpstats':>10} ratio")
+    for granularity, resample in product(LEVELS, RESAMPLINGS):
+        row = []
+        for how in ("default", "percentile", "compare"):
+            seconds, peak, _ = in_its_own_process(granularity, resample, how, 2_000)
+            row.append((seconds, f"{seconds:7.1f} s {peak:6.0f} MiB"))
+        peer = theirs.get((granularity, resample), np.nan)
+        parts = " ".join(f"{text:>19}" for _, text in row)
+        print(
+            f"{granularity:8} {resample:9} {parts} {peer:8.0f} s {peer / row[1][0]:5.0f}",
+            flush=True,
+        )
+    sizes = (500, 1_000, 2_000)
+    print("\nseconds of correlate, both, by items:", *(f"{n:,}" for n in sizes))
+    for granularity in LEVELS:
+        cost = [in_its_own_process(granularity, "both", "default", n)[0] for n in sizes]
+        slope = np.polyfit(np.log(sizes), np.log(cost), 1)[0]
+        print(f"  {granularity:8}", *(f"{one:8.1f}" for one in cost), f"  grows as n^{slope:.2f}")
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["cell"]:
+        cell(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]))
+        sys.exit()
+    if sys.argv[1:] == ["scores"]:
+        scores()
+        sys.exit()
     print(f"{'':58} {'ours':>10} {'SciPy loop':>11} {'ratio':>8}")
     results = [few_systems(), many_outputs(), swaps()]
     growth()
