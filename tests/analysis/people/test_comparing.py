@@ -1,6 +1,8 @@
 """Which system is better: against other people's least squares, closed forms, and known worlds."""
 
 import html
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,9 @@ from scipy import stats
 import nlgbench as nb
 from nlgbench.analysis.people import additive, comparing
 from nlgbench.study import Study
+
+sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
+import systems_coverage
 
 DESIGNS = {
     "crossed": {"design": "crossed", "n_items": 12, "n_annotators": 11},
@@ -381,3 +386,24 @@ def test_it_is_shown_with_names_escaped():
 def test_a_margin_is_above_zero(margin):
     with pytest.raises(ValueError, match="margin must be above 0"):
         nb.compare_systems(nb.simulate("judgments", n_items=5), margin=margin)
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        # Annotators' taste is half of the variance of a difference.
+        {"design": "crossed", "n_items": 80, "n_annotators": 12},
+        {"design": "scattered", "n_items": 40, "n_annotators": 20},
+    ],
+    ids=lambda world: world["design"],
+)
+def test_intervals_and_ranks_hold_as_often_as_they_say(world):
+    """A small version of benchmarks/systems_coverage.py; limits are three standard errors."""
+    n = 40
+    made = systems_coverage.Cell("", {"means": (0.4, 0.0, 0.0), "scale": "continuous", **world})
+    found = systems_coverage.measure(made, n, seed=0, n_resamples=500)
+    for name in ("difference", "mean", "superiority"):
+        error = 3 * np.sqrt(0.95 * 0.05 / n)  # as if pairs of a world held together
+        assert 0.93 - error < found[name], name
+    assert found["ranks"] > 0.95 - error and found["level"] < 0.05 + error
+    assert 0.8 < found["width"] < 1.3, "half width over 1.96 standard deviations"
