@@ -137,7 +137,8 @@ def compare_systems(
     ------
     ValueError
         When fewer than two systems are judged, or no chain of items and annotators connects some
-        (it says who is in which part); for an unknown dimension or a margin that is not above 0.
+        (it says who is in which part); for an unknown dimension, a margin that is not above 0, or
+        signs to be flipped where no item is of two systems.
 
     Notes
     -----
@@ -171,6 +172,11 @@ def compare_systems(
     rng = np.random.default_rng(seed)
     dimension = study.dimension(dimension)
     judged = _fitted(study, dimension, include_human)
+    if test == "permutation" and judged.nested:
+        raise ValueError(
+            "test='permutation' flips signs of items' differences, and here each item is of one "
+            "system: take test='t', or let systems answer the same items."
+        )
     spread, without_item = _spread(judged, test)
     pairs = _pairs(judged, spread, confidence)
     if test == "permutation":
@@ -490,8 +496,6 @@ def _sign_flips(
 ) -> Floats:
     """Test each pair by flipping signs of items' differences, less the annotators' severities."""
     half = len(pairs) // 2
-    if judged.nested:
-        return np.full(len(pairs), np.nan)
     effect = judged.whole.wide if judged.by_annotator else judged.whole.narrow
     value = judged.data.value - effect[judged.annotator]
     k, n = len(judged.names), judged.item.max() + 1

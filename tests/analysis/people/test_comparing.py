@@ -12,7 +12,7 @@ from scipy import stats
 
 import nlgbench as nb
 from nlgbench.analysis.people import additive, comparing
-from nlgbench.study import Study
+from nlgbench.study import Study, trusted
 
 sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
 import systems_coverage
@@ -329,6 +329,22 @@ def test_missing_outputs_have_a_worst_and_a_best_case():
     assert one["highest"] == pytest.approx((18 * one["estimate"] + 2 * 5) / 20)
     assert table.loc["s01", "lowest"] == table.loc["s01", "estimate"]
     assert "2 outputs; lowest and highest by the observed range, 1 to 5" in str(found)
+
+
+def test_a_declared_scale_goes_before_the_observed_one():
+    study = nb.simulate("judgments", n_items=5, scale="ordinal", seed=1)
+    scales = {"scales": {"quality": [0, 10]}}
+    frame = rows_of(study)
+    assert comparing.scale_of(study, "quality", frame) == (1, 5)
+    for settings, ends in (({}, (0, 10)), ({"lower_is_better": ["quality"]}, (-10, 0))):
+        told = trusted(study.outputs, study.judgments, settings=scales | settings)
+        assert comparing.scale_of(told, "quality", frame) == ends
+
+
+def test_signs_are_not_flipped_where_no_item_is_shared():
+    rows = [(s, f"{s}{i}", f"w{a}", i + a) for s in "ab" for i in range(9) for a in range(3)]
+    with pytest.raises(ValueError, match="each item is of one system: take test='t'"):
+        nb.compare_systems(made(rows), test="permutation")
 
 
 def test_who_judges_alike_is_severe_by_what_they_take_off():
