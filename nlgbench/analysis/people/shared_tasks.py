@@ -65,12 +65,12 @@ def rank_systems(
 
     Notes
     -----
-    z-scores are by annotator: over the standard deviation with n - 1 (``"wmt"``, which leaves out
-    who gave one value, and the others' choice of n (``"webnlg"``, ``"e2e"``), in which such
-    judgments are 0. These rules take annotators as given and do not adjust for the number of pairs:
-    `compare_systems` does both. WMT: Akhbardeh et al. (2021), aclanthology.org/2021.wmt-1.1;
-    WebNLG: Castro Ferreira et al. (2020), aclanthology.org/2020.webnlg-1.7; E2E: Dusek, Novikova
-    and Rieser (2020), doi:10.1016/j.csl.2019.06.009.
+    z-scores are by annotator. ``"wmt"`` divides by the standard deviation with n - 1 and leaves
+    out who gave one value; the others take n, and such judgments are 0. These rules take
+    annotators as given and do not adjust for the number of pairs: `compare_systems` does both.
+    WMT: Akhbardeh et al. (2021), aclanthology.org/2021.wmt-1.1; WebNLG: Castro Ferreira et al.
+    (2020), aclanthology.org/2020.webnlg-1.7; E2E: Dusek, Novikova and Rieser (2020),
+    doi:10.1016/j.csl.2019.06.009.
 
     Examples
     --------
