@@ -279,6 +279,7 @@ def _name_problems(found: list[str], table: str, where: str, lost: Collection[st
         ways = [f"rename {other[0]!r} to it" for name, other in near.items() if other]
         if len(missing) > 1:
             ways = [f"rename {other[0]!r} to {name!r}" for name, other in near.items() if other]
+        extra = [name for name in extra if [name] not in near.values()]
         way = ", ".join(ways) or "add it (an optional text may be '')"
         problems.append(
             f"{where}: {table} has no column{'s' * (len(missing) > 1)} {_quoted(missing)}: {way}. "

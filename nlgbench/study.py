@@ -476,8 +476,9 @@ def _one_examined(table: str, raw: Raw, extra: tuple[str, ...]) -> tuple[pd.Data
             frame = frame.assign(**{name: value})
     if table == "outputs" and "is_human" not in frame and "system" in frame:
         frame = frame.assign(is_human=frame["system"].astype(str) == "human")
+    lost = raw.lost | ({"is_human"} if table == "outputs" else set())  # it follows from system
     checked, found = schema.examine(
-        frame, table, where=shown, lines=raw.lines, called=raw.called, lost=raw.lost
+        frame, table, where=shown, lines=raw.lines, called=raw.called, lost=lost
     )
     added = {name: kept[name].loc[checked.index] for name in map(str, kept)}
     return checked.assign(**added), problems + found
@@ -657,10 +658,12 @@ def read_folder(
         about = (reading.about if described else _about)(place, problems)
     except TableError as error:
         problems += error.problems
+        if described:  # what the files are is then unknown
+            return None, notes
     settings = dict(about.get("settings", {}))
     if "tables" in about:
         raws, notes = reading.read(place, about, problems)
-    else:
+    elif (place / "outputs.csv").is_file() or not problems:
         _find_tables(place, raws, problems)
     if described:
         reading.rename_annotators(raws)

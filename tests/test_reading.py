@@ -278,10 +278,10 @@ def test_all_problems_of_all_files_are_named_in_one_pass(tmp_path):
     about = "settings: {scales: {quality: {min: 1, max: 5}}, quality: flow}\n"
     with pytest.raises(TableError) as caught:
         nb.read_study(folder(tmp_path / "s", files, about))
-    assert len(caught.value.problems) == 11
+    assert len(caught.value.problems) == 10
     said = str(caught.value)
     for part in (
-        "11 problems:",
+        "10 problems:",
         "outputs.csv, row 3 (line 4) has 2 fields",
         "outputs.csv: outputs, column 'item_id' must not be empty",
         "same key (output_id='4')",
