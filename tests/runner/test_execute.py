@@ -446,6 +446,34 @@ def test_a_study_of_ones_own_stands_beside_the_other_runs(make_notebook, tmp_pat
         run(path, out=out, given={"study": str(tmp_path / "my studi")})
 
 
+def test_a_changed_cell_or_line_of_a_study_makes_its_run_new(make_notebook, tmp_path):
+    """Whatever file of the folder it is in, and where study.yml names one outside of it."""
+    cells = (
+        "study: str | None = None\noutput_dir: str | None = None",
+        "from pathlib import Path\nimport nlgbench as nb\njudged = nb.read_study(study).judgments",
+        "Path(output_dir, 'made.txt').write_text(str(judged['value'].mean()))",
+    )
+    path, out, home = make_notebook("mine", *cells), tmp_path / "out", tmp_path / "own"
+    home.mkdir()
+    ratings = "item,model,who,flow\n1,a,me,3\n1,b,me,5\n"
+    columns = "{item_id: item, system: model, annotator_id: who, value: [flow]}"
+    about = f"tables:\n  judgments:\n    file: FILE\n    columns: {columns}\n"
+    for place in (home / "r.csv", tmp_path / "outside.csv"):
+        place.write_text(ratings)
+        named = about.replace("FILE", os.path.relpath(place, home))
+        (home / "study.yml").write_text(named)
+        given = {"study": str(home)}
+        assert run(path, out=out, given=given)[0] == ["done"]
+        assert run(path, out=out, given=given)[0] == ["skipped"]
+        place.write_text(ratings.replace("me,5", "me,4"))
+        assert run(path, out=out, given=given)[0] == ["done"]
+        (made,) = out.glob("mine@study=own-*/made.txt")
+        assert made.read_text() == "3.5"
+        (home / "study.yml").write_text(named + "    values: {value: {3: 1}}\n")
+        assert run(path, out=out, given=given)[0] == ["done"]
+        assert made.read_text() == "2.5"
+
+
 def test_a_number_stands_for_all_notebooks_that_share_it(tmp_path, monkeypatch, make_notebook):
     for name in ("05-print", "05b-people", "06-other"):
         make_notebook(name, PARAMETERS)
