@@ -79,7 +79,9 @@ def read(
 
 def _separated(path: Path, delimiter: str, problems: list[str]) -> tuple[pd.DataFrame, list[str]]:
     found: list[str] = []
-    frame, lines = csv_files.parse(path, delimiter=delimiter, problems=found)
+    # Mechanical Turk names two columns for its requester to fill in, and writes no field for them.
+    lacks = ("Approve", "Reject")
+    frame, lines = csv_files.parse(path, may_lack=lacks, delimiter=delimiter, problems=found)
     if found and delimiter == "\t":
         # Tools differ in whether quotes in TSV enclose a field; where they cannot, they are text.
         written = [(n, one) for n, one in enumerate(csv_files.read_text(path).split("\n"), 1)]

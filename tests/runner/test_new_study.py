@@ -10,7 +10,8 @@ from nlgbench.runner.cli import main
 
 MTURK = (
     "HITId,WorkerId,AssignmentStatus,Input.item_1,Input.system_1,Input.output_1,Input.item_2,"
-    "Input.system_2,Input.output_2,Answer.rating_1,Answer.rating_2,Answer.comment\n"
+    "Input.system_2,Input.output_2,Answer.rating_1,Answer.rating_2,Answer.comment,"
+    "Approve,Reject\n"
     "H1,A1,Approved,1,a,so,2,b,and so,3,4,a longer comment on what was seen\n"
     "H1,A2,Rejected,1,a,so,2,b,and so,1,1,none\n"
 )
