@@ -83,7 +83,7 @@ def plot_training(
     """
     needed = "evaluator progress:float value:float ci_low:float ci_high:float"
     curves = read_table(curves, needed, "curves have")
-    if len(chosen):
+    if len(chosen) or "evaluator" not in chosen:
         chosen = read_table(chosen, "evaluator progress:float", "chosen has")
     for table, keys in ((curves, ["evaluator", "progress"]), (chosen, ["evaluator"])):
         twice = table[table.duplicated(keys)]

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.checks import read_table
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
 from nlgbench.plots.style import GROUPS, SYSTEM, TWO_COLUMN
 
 _LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 3)))
@@ -35,7 +35,7 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     Returns
     -------
     Drawing
-        One error-bar container to a panel, in the order of the ratings.
+        A line of intervals and a mark per system to a panel, the best at the top.
 
     Raises
     ------
@@ -50,19 +50,22 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     """
     needed = "system rating:float ci_low:float ci_high:float method? covers:text? reason:text?"
     ratings = read_table(ratings, needed, "ratings have")
-    methods = list(dict.fromkeys(ratings["method"])) if "method" in ratings else [""]
+    methods = [""]
+    if "method" in ratings:
+        ratings = ratings.assign(method=ratings["method"].fillna(""))
+        methods = list(dict.fromkeys(ratings["method"]))
     n = ratings["system"].nunique()
     width = TWO_COLUMN if len(methods) > 1 or n > _MANY else TWO_COLUMN / 2
     axes = axes_for(ax, width, max(2.6, 0.6 + 0.13 * n), columns=len(methods))
     said = []
     for one, method in zip(axes, methods, strict=True):
-        rows = ratings[ratings["method"] == method] if method else ratings
+        rows = ratings[ratings["method"] == method] if "method" in ratings else ratings
         covers = _draw_ratings(one, rows)
         name = _METHODS.get(method, method)
         if len(methods) > 1:
             one.set_title(name, loc="left")
         said.append(f"{name} over {covers}".strip() if covers else name)
-    first = ratings[ratings["method"] == methods[0]] if methods[0] else ratings
+    first = ratings[ratings["method"] == methods[0]] if "method" in ratings else ratings
     best = first.dropna(subset="rating").sort_values("rating", ascending=False)["system"]
     order = ", ".join(str(name).replace("_", " ") for name in best)
     intervals = (
@@ -82,17 +85,15 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
     if len(doubled):
         raise ValueError(f"ratings have system {doubled.iloc[0]!r} twice: select one comparator.")
     rows = ratings.dropna(subset="rating").sort_values("rating").reset_index(drop=True)
-    numbers = rows[["rating", "ci_low", "ci_high"]].astype(float)
-    bounds = [numbers["rating"] - numbers["ci_low"], numbers["ci_high"] - numbers["rating"]]
-    look: dict[str, Any] = {"fmt": "o", "color": SYSTEM, "markersize": 4, "elinewidth": 1.0}
-    ax.errorbar(numbers["rating"], rows.index, xerr=bounds, **look)
+    ends = rows["ci_low"], rows["ci_high"]
+    draw_intervals(ax, rows.index, *ends, upright=False, color=SYSTEM, linewidth=1.0)
+    ax.plot(rows["rating"].astype(float), rows.index, "o", color=SYSTEM, markersize=4)
     ax.set_yticks(rows.index, [str(name).replace("_", " ") for name in rows["system"]])
     ax.set_ylim(-0.6, len(rows) - 0.4)
     ax.grid(axis="y", color="#dddddd", linewidth=0.5)
     ax.set_axisbelow(True)
     if "reason" in rows and rows["reason"].ne("").any():
         doubtful = rows[rows["reason"] != ""]
-        # An errorbar's marks lie above other lines.
         over: dict[str, Any] = {"color": SYSTEM, "markersize": 4, "mfc": "white", "zorder": 3}
         ax.plot(doubtful["rating"], doubtful.index, "o", **over)
     covers = ""

@@ -85,6 +85,9 @@ def plot_tradeoff(
     if truth is not None:
         names = {score: f"{score}_true" for score in SCORE_NAMES}
         truth = read_table(truth, "system huse:float huse_q:float huse_d:float", "truth has")
+        if truth["system"].duplicated().any():
+            twice = truth.loc[truth["system"].duplicated(), "system"].iloc[0]
+            raise ValueError(f"truth has system {twice!r} twice: keep one row of each.")
         true = truth[["system", *names]].rename(columns=names)
         points = points.merge(true, on="system", how="left", validate="many_to_one")
     _refuse_undefined(points)

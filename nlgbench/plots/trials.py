@@ -33,6 +33,8 @@ def plot_single_outputs(table: pd.DataFrame) -> Drawing:
     needed = "data evaluator statistic estimate:float ci_low:float ci_high:float"
     table = read_table(table, needed, "table has")
     rows = table[table["statistic"] == "spearman"]
+    if rows.empty:
+        raise ValueError("table has no row where statistic is 'spearman': that is what is drawn.")
     names = list(dict.fromkeys(rows["data"]))
     n_rows = (len(names) + 1) // 2
     figure, axes = canvas(TWO_COLUMN, 0.6 + 1.45 * n_rows, rows=n_rows, columns=2)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.checks import read_table
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
 from nlgbench.plots.style import HUMAN, ONE_COLUMN
 
 
@@ -32,7 +30,8 @@ def plot_typicality(
     Returns
     -------
     Drawing
-        One error-bar container. Data: the table without texts; ``log_frequency`` is what is drawn.
+        A mark and an interval per text. Data: the table without texts; ``log_frequency`` is what is
+        drawn.
 
     Raises
     ------
@@ -49,11 +48,12 @@ def plot_typicality(
     table = read_table(table, f"{needed} source:text", "table has")
     if r is not None:
         r = read_table(r, "x pearson:float ci_low:float ci_high:float", "r has")
+        if "logprob_per_token" not in set(r["x"]):
+            raise ValueError("r has no row where x is 'logprob_per_token': add it, or give no r.")
     (ax,) = axes_for(ax, ONE_COLUMN, 2.5)
-    low = table["judgment"] - table["ci_low"]
-    high = table["ci_high"] - table["judgment"]
-    look: dict[str, Any] = {"fmt": "o", "color": HUMAN, "markersize": 3, "elinewidth": 0.6}
-    ax.errorbar(table["logprob_per_token"], table["judgment"], [low, high], **look)
+    at, ends = table["logprob_per_token"], (table["ci_low"], table["ci_high"])
+    draw_intervals(ax, at, *ends, upright=True, color=HUMAN, linewidth=0.6)
+    ax.plot(at, table["judgment"], "o", color=HUMAN, markersize=3)
     ax.set_xlabel("Log-frequency per token (nats)")
     ax.set_ylabel("Mean human judgment")
     words = f"Mean judgment of {len(table)} texts against their log-frequency per token, with "

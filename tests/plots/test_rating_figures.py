@@ -39,12 +39,15 @@ HISTORY = pd.DataFrame(
 
 def test_ratings_stand_in_order_with_their_intervals():
     (ax,) = plot_ratings(RATINGS).axes
-    (container,) = ax.containers
-    assert container[0].get_xydata().tolist() == [[1400, 0], [1500, 1], [1700, 2]]
+    assert ax.lines[0].get_xydata().tolist() == [[1400, 0], [1500, 1], [1700, 2]]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["c", "a", "b"]
-    segments = container[2][0].get_segments()
-    assert segments[1][:, 0].tolist() == [1450, 1550]
-    assert segments[2][:, 0].tolist() == [1650, 1800]
+    segments = [one[:, 0].tolist() for one in ax.collections[0].get_segments()]
+    assert [1450, 1550] in segments and [1650, 1800] in segments
+
+
+def test_an_estimate_may_lie_outside_its_interval():
+    (ax,) = plot_ratings(RATINGS.assign(ci_low=1800.0, ci_high=1900.0)).axes
+    assert len(ax.collections[0].get_segments()) == RATINGS["rating"].notna().sum()
 
 
 def test_the_axis_says_what_intervals_cover_and_doubtful_ones_have_an_open_mark():
@@ -53,7 +56,7 @@ def test_the_axis_says_what_intervals_cover_and_doubtful_ones_have_an_open_mark(
     assert ax.get_xlabel() == "Rating (intervals over outputs)"
     doubtful = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
     assert [line.get_xydata().tolist() for line in doubtful] == [[[1700, 2]]]
-    assert doubtful[0].get_zorder() > ax.containers[0][0].get_zorder()
+    assert doubtful[0].get_zorder() > ax.lines[0].get_zorder()
     bare = plot_ratings(said.assign(ci_low=np.nan, ci_high=np.nan))
     assert bare.axes[0].get_xlabel() == "Rating"
 
