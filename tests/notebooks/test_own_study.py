@@ -1,15 +1,19 @@
 """A notebook on a folder of one's own gives what it gives on the study that it was made of."""
 
 import ast
+import os
+import re
 from pathlib import Path
 
 import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import nlgbench as nb
 from nlgbench.runner import execute
+from nlgbench.runner.cli import main
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
 
 #: Smaller than the notebooks' own, so that this takes seconds.
@@ -21,6 +25,7 @@ SMALL = {
     "05b": {"n_outputs": 20},
     "06": {"n_outputs": 40, "n_splits": 2},
     "06b": {"n_outputs": 40},
+    "08": {"n_items": 20},
 }
 
 
@@ -63,3 +68,30 @@ def test_a_folder_gives_the_same_figures_and_values(number, tmp_path):
                 np.testing.assert_allclose(first[column], second[column], rtol=1e-9, atol=1e-12)
             else:
                 assert first[column].astype(str).equals(second[column].astype(str)), (name, column)
+
+
+FIGURES = {
+    "hanna": {"systems", "superiority", "atlas"},
+    "webnlg-2020": {"systems", "superiority", "severity"},
+    "llmfao": {"ratings"},
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_published_study_goes_from_raw_files_to_figures(name, tmp_path):
+    """As docs/own-study.md has it: `check` finds nothing to repair, `run` draws what it can."""
+    home = Path(os.environ.get("NLGBENCH_DATA", ""), name)
+    if not os.environ.get("NLGBENCH_DATA") or not home.is_dir():
+        pytest.skip(f"NLGBENCH_DATA names no folder with {name}")
+    page = (Path(__file__).parents[2] / "docs" / "own-study.md").read_text(encoding="utf-8")
+    (described,) = re.findall(rf"^```yaml {name}/study.yml\n(.*?)^```$", page, re.DOTALL | re.M)
+    own = tmp_path / name
+    own.mkdir()
+    (own / "study.yml").write_text(described, encoding="utf-8")
+    (own / "raw").symlink_to(home.resolve())
+    assert CliRunner().invoke(main, ["check", str(own)]).exit_code == 0
+    out = tmp_path / "out"
+    done = execute.run(["08"], {"study": str(own)}, out=out, source="auto", timeout=900, say=str)
+    assert [one.status for one in done] == ["done"], done[0].message
+    drawn = {one.stem for one in (out / done[0].plan.place).glob("figures/*.pdf")}
+    assert drawn == FIGURES[name]

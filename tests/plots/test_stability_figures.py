@@ -92,9 +92,8 @@ def test_what_the_legends_part_is_told_apart_in_gray():
 def test_typicality_draws_each_text_with_its_interval():
     drawn = plot_typicality(TYPICAL, r=R)
     (ax,) = drawn.axes
-    (container,) = ax.containers
-    assert container[0].get_xydata().tolist() == [[-2, 2], [-1, 4]]
-    (bars,) = container[2]
+    assert ax.lines[0].get_xydata().tolist() == [[-2, 2], [-1, 4]]
+    (bars,) = ax.collections
     assert [segment[:, 1].tolist() for segment in bars.get_segments()] == [[1, 3], [3, 4.5]]
     assert ax.get_title(loc="left") == "r = 0.90 [0.84, 0.94] (simulated)"
     assert "log_frequency" in drawn.data and "text" not in drawn.data

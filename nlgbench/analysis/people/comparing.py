@@ -143,8 +143,9 @@ def compare_systems(
     Notes
     -----
     Least squares of system + item + annotator, so that severe annotators and hard items do no harm
-    to who met them. The variance of a difference is ``V_I + V_A - V_IA`` (Cameron, Gelbach and
-    Miller 2011, doi:10.1198/jbes.2010.07136), ``V_I + V_A`` where that is not positive; each is a
+    to who met them (of system + item where each annotator judged once). The variance of a
+    difference is ``V_I + V_A - V_IA`` (Cameron, Gelbach and Miller 2011,
+    doi:10.1198/jbes.2010.07136), ``V_I + V_A`` where that is not positive; each is a
     delete-one-cluster jackknife: items, annotators, and pairs of both (MacKinnon, Nielsen and Webb
     2023, doi:10.1002/jae.2969). t has ``min(G) - 1`` degrees of freedom, G the effective number of
     clusters of a factor, ``(sum n)^2 / sum n^2``. With fewer than ten effective annotators there
@@ -230,6 +231,8 @@ class _Judged:
     nested: bool
     #: How many parts of annotators share no item with each other.
     n_parts: int
+    #: Whether each annotator gave one judgment, so that severities are part of the noise.
+    once: bool
     data: Judgments
     by_annotator: bool
     whole: Fit
@@ -302,13 +305,18 @@ def _fitted(study: Study, dimension: str, include_human: bool) -> _Judged:
     item, _ = pd.factorize(frame["item_id"])
     annotator, people = pd.factorize(frame["annotator_id"])
     cell = np.unique(item * len(people) + annotator, return_inverse=True)[1]
-    nested = len(np.unique(item * len(names) + system)) == item.max() + 1
+    nested = bool(len(np.unique(item * len(names) + system)) == item.max() + 1)
     # An item of one system alone does not say how hard it is: it is a sample, and has no effect.
     # Where annotators have one item each, their effects hold its own.
-    absorbed = cell.max() == annotator.max()
+    # But somebody who judged once does not say how severe they are, and has none.
+    once = len(people) > 1 and bool(np.bincount(annotator).max() == 1)
+    absorbed = cell.max() == annotator.max() and not once
     effect = np.zeros_like(item) if nested or absorbed else item
     data, by_annotator = additive.tabulate(
-        frame["value"].to_numpy(dtype=np.float64), system, effect, annotator
+        frame["value"].to_numpy(dtype=np.float64),
+        system,
+        effect,
+        np.zeros_like(annotator) if once else annotator,
     )
     whole = additive.fit(data)
     if whole is None:
@@ -316,7 +324,7 @@ def _fitted(study: Study, dimension: str, include_human: bool) -> _Judged:
     n_parts = int(item.max()) + 1 if absorbed and not nested else additive.components(data)
     return _Judged(
         *(frame, list(names), list(people), system, item, annotator, cell, nested, n_parts),
-        *(data, by_annotator, whole),
+        *(once, data, by_annotator, whole),
     )
 
 
@@ -496,8 +504,10 @@ def _sign_flips(
 ) -> Floats:
     """Test each pair by flipping signs of items' differences, less the annotators' severities."""
     half = len(pairs) // 2
-    effect = judged.whole.wide if judged.by_annotator else judged.whole.narrow
-    value = judged.data.value - effect[judged.annotator]
+    effect, of = judged.whole.narrow, judged.data.narrow
+    if judged.by_annotator:
+        effect, of = judged.whole.wide, judged.data.wide
+    value = judged.data.value - effect[of]
     k, n = len(judged.names), judged.item.max() + 1
     flat = judged.item * k + judged.system
     with np.errstate(invalid="ignore"):
@@ -561,6 +571,8 @@ def _systems(
         centered=less + frame["value"].mean(),
         z=less / deviation.where(deviation > 0),
     )
+    if judged.once:
+        values["centered"] = np.nan
     outputs = values.groupby("output_id").mean()
     outputs["median"] = frame.groupby("output_id")["value"].median()
     system = frame.drop_duplicates("output_id").set_index("output_id")["system"]
@@ -683,6 +695,8 @@ def _annotators(
         }
     ).reindex(judged.people)
     n_items = counts["n_items"].to_numpy()
+    if judged.once:
+        effect, without = np.full(len(counts), np.nan), np.full((1, len(counts)), np.nan)
     severity = effect.mean() - effect
     there = np.isfinite(without)
     mean = np.where(there, without, 0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
@@ -696,7 +710,9 @@ def _annotators(
     table = table.assign(ci_low=severity - half, ci_high=severity + half, se=se)
     table = table.assign(**{str(name): counts[name].to_numpy() for name in counts})
     table["reason"] = np.where(np.isnan(se), unknown, few)
-    if judged.n_parts > 1:
+    if judged.once:
+        table["reason"] = "each annotator judged one output: severity is not known from it"
+    elif judged.n_parts > 1:
         table[["severity", "ci_low", "ci_high", "se"]] = np.nan
         table["reason"] = why
     return table.sort_values("severity", ascending=False, kind="stable").reset_index(drop=True)
@@ -732,6 +748,9 @@ def _report(
     both = spread.items is not None and spread.annotators is not None
     method = "V_I + V_A - V_IA" if both else "V_I" if spread.items is not None else "V_A"
     n_doubled = int(pairs["doubled"].sum()) // 2
+    effects = ["system", *["item"] * (not judged.nested), *["annotator"] * (not judged.once)]
+    left = ["each item is of one system"] * judged.nested
+    left += ["each annotator judged one output, so severities are noise"] * judged.once
     if both and n_doubled:
         method += f" (V_I + V_A in {n_doubled} pairs, where that is not positive)"
     test = "Student's t"
@@ -748,9 +767,7 @@ def _report(
         "items": f"{judged.item.max() + 1} ({spread.n_items:.1f} effective)",
         "annotators": f"{len(judged.people)} ({spread.n_annotators:.1f} effective)",
         "judgments": f"{len(frame)} of {frame['output_id'].nunique()} outputs",
-        "model": "least squares of system + annotator: each item is of one system"
-        if judged.nested
-        else "least squares of system + item + annotator",
+        "model": f"least squares of {' + '.join(effects)}{'; '.join(['', *left])}",
         "intervals": spread.missing
         or f"{100 * level:g}%, {method}, each a delete-one-cluster jackknife, t with "
         f"{spread.df:.1f} degrees of freedom"

@@ -100,7 +100,7 @@ def test_what_is_undefined_has_a_reason():
 
 def test_wrong_input_is_refused():
     good = table("e", [1.0, 2.0])
-    with pytest.raises(ValueError, match="Did you mean 'kendall_c'"):
+    with pytest.raises(ValueError, match="Did you mean 'kendall_b'"):
         correlate(alone(good), against=good, statistics=["kendall"])
     with pytest.raises(ValueError, match="against must be a table of systems' scores"):
         correlate(alone(good), against=good.drop(columns="score"))

@@ -333,7 +333,7 @@ def test_missing_outputs_have_a_worst_and_a_best_case():
 
 def test_a_declared_scale_goes_before_the_observed_one():
     study = nb.simulate("judgments", n_items=5, scale="ordinal", seed=1)
-    scales = {"scales": {"quality": [0, 10]}}
+    scales = {"scales": {"quality": {"min": 0, "max": 10}}}
     frame = rows_of(study)
     assert comparing.scale_of(study, "quality", frame) == (1, 5)
     for settings, ends in (({}, (0, 10)), ({"lower_is_better": ["quality"]}, (-10, 0))):
@@ -423,3 +423,27 @@ def test_intervals_and_ranks_hold_as_often_as_they_say(world):
         assert 0.93 - error < found[name], name
     assert found["ranks"] > 0.95 - error and found["level"] < 0.05 + error
     assert 0.8 < found["width"] < 1.3, "half width over 1.96 standard deviations"
+
+
+def test_people_who_judged_once_are_noise():
+    """Then it is the mean of items' means, compared by a t test over items."""
+    rng = np.random.default_rng(4)
+    rows = [
+        (s, f"i{i}", f"{s}{i}{n}", level + i % 4 + rng.normal())
+        for s, level in (("a", 0.6), ("b", 0.0))
+        for i in range(20)
+        for n in range(3)
+    ]
+    found = nb.compare_systems(made(rows))
+    frame = pd.DataFrame(rows, columns=["system", "item", "who", "value"])
+    means = frame.groupby(["item", "system"])["value"].mean().unstack()
+    usual = stats.ttest_rel(means["a"], means["b"])
+    pair = found.pairs.iloc[0]
+    assert pair["difference"] == pytest.approx((means["a"] - means["b"]).mean())
+    assert pair["p"] == pytest.approx(usual.pvalue) and pair["reason"] == ""
+    assert found.annotators["severity"].isna().all() and found.systems["centered"].isna().all()
+    assert "judged one output" in found.annotators["reason"].iloc[0]
+    model = found.report.set_index("what").loc["model", "value"]
+    assert model.startswith("least squares of system + item; each annotator judged one output")
+    flipped = nb.compare_systems(made(rows), test="permutation", n_resamples=2000)
+    assert flipped.pairs["p"].iloc[0] == pytest.approx(pair["p"], abs=0.03)
