@@ -18,6 +18,7 @@ WORLDS = {
     "huse": ("reviews", {"systems": ["leaky_t1.0", "leaky_t0.7"], "n_outputs": 50, "n_truth": 0}),
     "judge-the-judges": ("crowd", {"n_outputs": 10, "n_truth": 0}),
     "comm-eval": ("colors", {"n_contexts": 30, "n_rounds": {"train": 20}}),
+    "webnlg-2020": ("judgments", {"n_items": 20}),
 }
 
 
@@ -37,7 +38,11 @@ def run(code: str) -> list[object]:
 def test_an_example_runs_on_a_simulated_study(code, monkeypatch):
     def load(name):
         world, size = WORLDS[name]
-        return nb.simulate(world, seed=1, **size)
+        study = nb.simulate(world, seed=1, **size)
+        if world != "judgments":
+            return study
+        fluency = study.judgments.assign(dimension="fluency")
+        return study.replace(judgments=fluency, settings={"quality": "fluency"})
 
     monkeypatch.setitem(vars(nb), "load", load)
     check(run(code))
