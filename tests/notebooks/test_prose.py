@@ -125,6 +125,9 @@ ALLOWED = {
         "mean score (1 to 5)": "print",
         "The two scales": "definition",
     },
+    "08": {
+        "differences squared: 1 is full agreement, 0 what chance gives": "definition",
+    },
 }
 WORDS = "two three four five six seven eight nine ten eleven twelve twenty fifty sixty hundred"
 WORDS += " thousand dozen third quarter eighth tenth"
