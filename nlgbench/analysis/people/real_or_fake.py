@@ -6,6 +6,8 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm
 
 from nlgbench.checks import checked
@@ -239,7 +241,10 @@ def outputs_needed(
 
 
 def judged(study: Study, dimension: str | None) -> pd.DataFrame:
-    """Give a row per judgment with its output; ``cluster``: its HIT, or the output without one."""
+    """Give a row per judgment with its output; ``cluster``: its HIT, or the output without one.
+
+    HITs that share outputs are one cluster.
+    """
     dimension = study.dimension(dimension)
     judgments = study.judgments
     assert judgments is not None
@@ -252,12 +257,19 @@ def judged(study: Study, dimension: str | None) -> pd.DataFrame:
     frame["cluster"] = frame["group_id"].mask(own, "output " + frame["output_id"])
     several = frame.groupby("output_id")["cluster"].transform("nunique") > 1
     if several.any():
-        raise ValueError(
-            f"output {frame.loc[several, 'output_id'].iloc[0]!r} has judgments of several group_id "
-            f"(outputs like it: {frame.loc[several, 'output_id'].nunique()}): give one group to "
-            "the groups that share outputs, or empty group_id to take outputs for clusters."
-        )
+        joined = _joined(frame["output_id"], frame["cluster"])
+        frame = frame.assign(cluster=joined, group_id=joined)
     return frame
+
+
+def _joined(output: pd.Series, group: pd.Series) -> "pd.Series[str]":
+    """Make one cluster of all groups that share outputs, directly or by others."""
+    outputs, groups = pd.factorize(output)[0], pd.factorize(group)[0]
+    n = int(outputs.max()) + 1
+    edges = (np.ones(len(output)), (outputs, n + groups))
+    size = n + int(groups.max()) + 1
+    label = connected_components(coo_array(edges, shape=(size, size)), directed=False)[1]
+    return pd.Series(label[outputs], output.index).astype(str)
 
 
 def rows_of(frame: pd.DataFrame) -> dict[str, pd.Series]:

@@ -483,11 +483,38 @@ def test_votes_that_are_all_alike_have_no_interval():
     assert (agreement(data)["reason"] != "").all()
 
 
+def test_groups_that_share_outputs_are_one_cluster():
+    data = made({f"{s}{n}": (s, [1.0, 0.0]) for s in ["human", "a", "b"] for n in range(4)})
+    # Of each system two outputs were judged on pages that overlap, one page after another.
+    number = data.judgments["output_id"].str[-1].astype(int)
+    page = "p" + (number + (data.judgments["annotator_id"] == "w1") * (number < 2)).astype(str)
+    shared = data.replace(judgments=data.judgments.assign(group_id=page))
+    found = accuracy(shared).set_index("row")
+    # Pages 0, 1 and 2 hang together by outputs 0 and 1; page 3 stands alone.
+    assert found.loc["all", "n_clusters"] == 2
+    assert found.loc["all", "estimate"] == accuracy(data).set_index("row").loc["all", "estimate"]
+    again = data.judgments.head(1).assign(group_id="later")
+    twice = data.replace(judgments=pd.concat([data.judgments, again]))
+    assert agreement(twice)["n_judgments"].iloc[0] == len(data.judgments) + 1
+    # A page of each annotator's own: halves are of all who judged these outputs.
+    own = data.replace(judgments=data.judgments.assign(group_id=data.judgments["annotator_id"]))
+    assert agreement(own)["n_clusters"].eq(1).all()
+    three = made({f"{s}{n}": (s, [n % 2, 0.0, 1.0, n % 3]) for s in "abc" for n in range(9)})
+    pages = three.judgments.assign(group_id=three.judgments["annotator_id"])
+    halves = [
+        split_half(one, n_splits=20, n_resamples=10)["estimate"]
+        for one in (
+            three.replace(judgments=three.judgments.assign(group_id="all")),
+            three.replace(judgments=pages),
+        )
+    ]
+    assert np.isfinite(halves[0]).any() and halves[0].equals(halves[1])
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda o, j: (o.assign(system=o["system"].replace("a", "fake")), j), "'fake' is called"),
-        (lambda o, j: (o, j.assign(group_id=j["annotator_id"])), "'h1' has judgments of several"),
         (lambda o, j: (o, j.assign(value=j["value"] + 1)), r"must be 1 \(real\).*'w0' gave output"),
         (lambda o, j: (o, None), "has no judgments"),
     ],
