@@ -457,7 +457,9 @@ def _spearman(of_x: list[csr_array], of_y: csr_array, w: Weights) -> Floats:
             # A rank is in the middle of its group; the total's half falls out, as ranks sum to 0.
             above, over = _dot(upto, products) - own / 2, untied
         else:
-            tied, of_groups = groups @ w, groups @ weighted_ranks
+            # Sums over thousands of ties are beyond what single precision holds exactly.
+            tied = (groups @ w).astype(np.float64)
+            of_groups = groups.astype(np.float64) @ weighted_ranks
             over = cubes - _dot(tied * tied, tied)
             above = _dot(_cumulated(tied), of_groups) - _dot(tied, of_groups) / 2
         below = np.sqrt(over / 12 * over_y)
@@ -473,8 +475,8 @@ def _weighted_ranks(groups: csr_array, w: Weights) -> tuple[Weights, Floats]:
     middle = _cumulated(tied) - tied / 2 - total / 2
     group = np.empty(len(w), dtype=np.int64)
     group[groups.indices] = np.repeat(np.arange(groups.shape[0]), np.diff(groups.indptr))
-    ranks = middle[group]
-    return ranks, (total.astype(np.float64) ** 3 - _dot(tied * tied, tied)) / 12
+    ranks, exact = middle[group], tied.astype(np.float64)
+    return ranks, (total.astype(np.float64) ** 3 - _dot(exact * exact, exact)) / 12
 
 
 def _groups(values: Floats) -> csr_array:
