@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pandas as pd
 
+from nlgbench.inference import FEWEST, linked
 from nlgbench.study import Study
 
-#: Below this, an interval by clusters rests on a variance that is hardly known.
-_FEW = 10
 #: Of a correlation, in standard errors: what is said of its sign is then hardly chance.
 _CLEAR = 3.29
 
@@ -136,7 +134,7 @@ def doubts(study: Study) -> list[str]:
         items = study.preferences["output_a"].map(study.outputs.set_index("output_id")["item_id"])
         votes = {"annotators": study.preferences["annotator_id"], "items": items}
         for words, column in votes.items():
-            if column.nunique() < _FEW:
+            if column.nunique() < FEWEST:
                 found.append(f"votes: {_few(column.nunique(), words)}")
     if len(study.dimensions) > 1 and "quality" not in (study.settings or {}):
         found.append(
@@ -161,7 +159,7 @@ def _doubts_of(study: Study, part: pd.DataFrame) -> list[str]:
         "item_id": "items",
         **({clusters: f"clusters ({clusters})"} if clusters else {}),
     }.items():
-        if part[column].nunique() < _FEW:
+        if part[column].nunique() < FEWEST:
             found.append(_few(part[column].nunique(), words))
     machines = study.outputs.loc[~study.outputs["is_human"], "output_id"]
     lacking = int((~machines.isin(part["output_id"])).sum())
@@ -182,24 +180,17 @@ def _doubts_of(study: Study, part: pd.DataFrame) -> list[str]:
 
 
 def _few(n: int, words: str) -> str:
-    return f"{n} {words}: intervals that take them as a sample are not to be trusted below {_FEW}."
+    return (
+        f"{n} {words}: intervals that take them as a sample are not to be trusted below {FEWEST}."
+    )
 
 
 def _connected(part: pd.DataFrame, column: str) -> list[list[str]]:
     """Group systems that are linked by annotators, or items, which they share."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     pairs = part[["system", column]].drop_duplicates()
-    system, systems = pd.factorize(pairs["system"])
-    other, others = pd.factorize(pairs[column])
-    size = len(systems) + len(others)
-    links = coo_array((np.ones(len(pairs)), (system, other + len(systems))), shape=(size, size))
-    _, label = connected_components(links, directed=False)
-    return [
-        [str(name) for name in group]
-        for _, group in pd.Series(systems).groupby(label[: len(systems)])
-    ]
+    label = linked(pairs["system"], pairs[column])
+    systems = pairs.assign(label=label).drop_duplicates("system")
+    return [[str(name) for name in group] for _, group in systems.groupby("label")["system"]]
 
 
 def reversed_evaluators(study: Study) -> list[str]:
@@ -226,7 +217,7 @@ def reversed_evaluators(study: Study) -> list[str]:
             ).dropna(subset="mean")
             # Outputs on one item are no independent samples.
             n = both[key].map(of).nunique() if key == "output_id" else len(both)
-            if n < _FEW or both["mean"].nunique() < 2 or both["score"].nunique() < 2:
+            if n < FEWEST or both["mean"].nunique() < 2 or both["score"].nunique() < 2:
                 continue
             r = float(both["mean"].corr(both["score"], method="spearman"))
             if math.atanh(max(r, -1 + 1e-12)) * math.sqrt(n - 3) < -_CLEAR:

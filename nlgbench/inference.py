@@ -9,6 +9,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
@@ -231,6 +233,15 @@ def few_clusters(n: int) -> str:
     """Say that an interval rests on too few clusters to be trusted, or nothing."""
     few = f"{n} clusters: an interval from fewer than {FEWEST} cannot be trusted"
     return few if n < FEWEST else ""
+
+
+def linked(one: ArrayLike, other: ArrayLike) -> NDArray[np.int64]:
+    """Give each meeting of two things the number of the part that hangs together with it."""
+    left, right = pd.factorize(np.asarray(one))[0], pd.factorize(np.asarray(other))[0]
+    n = int(left.max(initial=-1)) + 1
+    size = n + int(right.max(initial=-1)) + 1
+    graph = coo_array((np.ones(len(left)), (left, n + right)), shape=(size, size))
+    return np.asarray(connected_components(graph, directed=False)[1][left], dtype=np.int64)
 
 
 def jackknife_error(replicates: Floats, strata: NDArray[np.int64]) -> Floats:

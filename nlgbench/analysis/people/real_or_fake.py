@@ -6,12 +6,10 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm
 
 from nlgbench.checks import checked
-from nlgbench.inference import cluster_jackknife
+from nlgbench.inference import cluster_jackknife, linked
 from nlgbench.study import Study
 
 TESTS = ("non-inferiority", "equivalence", "difference")
@@ -257,19 +255,9 @@ def judged(study: Study, dimension: str | None) -> pd.DataFrame:
     frame["cluster"] = frame["group_id"].mask(own, "output " + frame["output_id"])
     several = frame.groupby("output_id")["cluster"].transform("nunique") > 1
     if several.any():
-        joined = _joined(frame["output_id"], frame["cluster"])
+        joined = pd.Series(linked(frame["output_id"], frame["cluster"]), frame.index).astype(str)
         frame = frame.assign(cluster=joined, group_id=joined)
     return frame
-
-
-def _joined(output: pd.Series, group: pd.Series) -> "pd.Series[str]":
-    """Make one cluster of all groups that share outputs, directly or by others."""
-    outputs, groups = pd.factorize(output)[0], pd.factorize(group)[0]
-    n = int(outputs.max()) + 1
-    edges = (np.ones(len(output)), (outputs, n + groups))
-    size = n + int(groups.max()) + 1
-    label = connected_components(coo_array(edges, shape=(size, size)), directed=False)[1]
-    return pd.Series(label[outputs], output.index).astype(str)
 
 
 def rows_of(frame: pd.DataFrame) -> dict[str, pd.Series]:
