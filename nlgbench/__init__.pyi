@@ -65,6 +65,10 @@ from nlgbench.analysis.ratings.rating import rate as rate
 from nlgbench.analysis.ratings.rating import rating_differences as rating_differences
 from nlgbench.analysis.ratings.rating import tournament as tournament
 
+# Evaluators in people's place
+
+# How many judgments
+
 # One's own claims
 from nlgbench.runner.own_claims import check_claims as check_claims
 from nlgbench.runner.own_claims import read_claims as read_claims
