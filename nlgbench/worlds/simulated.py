@@ -12,7 +12,7 @@ from nlgbench.checks import checked
 from nlgbench.datasets.public import load
 from nlgbench.names import known
 from nlgbench.study import Study, read_study, straight_from
-from nlgbench.worlds import colors, crowd, gaussian, judgments, own, reviews, votes
+from nlgbench.worlds import colors, crowd, gaussian, judges, judgments, own, reviews, votes
 
 _WORLDS: dict[str, Callable[..., Study]] = {
     "reviews": reviews.review_world,
@@ -22,6 +22,7 @@ _WORLDS: dict[str, Callable[..., Study]] = {
     "judgments": judgments.judgment_world,
     "votes": votes.vote_world,
     "own": own.own_world,
+    "judges": judges.judge_world,
 }
 
 #: Public study -> the world that is laid out as it is.
@@ -41,7 +42,7 @@ def simulate(
 
     Parameters
     ----------
-    name : {"reviews", "crowd", "colors", "gaussian", "judgments", "votes", "own"}
+    name : {"reviews", "crowd", "colors", "gaussian", "judgments", "votes", "own", "judges"}
         ``reviews``: short product reviews whose every probability is known, rated by annotators.
         ``crowd``: such reviews taken for real or fake, laid out as Judge the Judges.
         ``colors``: captions of colors, their listeners, and rounds to learn from.
@@ -49,6 +50,7 @@ def simulate(
         ``judgments``: judgments of systems by annotators who differ in severity and in taste.
         ``votes``: votes of people on pairs of outputs, whose every chance is known.
         ``own``: judgments, votes and evaluators' scores of the same outputs.
+        ``judges``: people's votes and judgments, and machine judges whose biases are known.
     seed : int or Generator
         Where the random numbers come from.
     n_truth : int
@@ -69,13 +71,18 @@ def simulate(
         a system does on an item, .6, and of an annotator's taste for a system, .3), of_first (what
         being first adds, 0), careless (share of annotators who choose blindly, .1). ``own``: what
         ``judgments`` takes, n_pairs (of an item that are voted on, 2), errors (evaluator ->
-        standard deviation of its error, where an output's own quality has 1).
+        standard deviation of its error, where an output's own quality has 1). ``judges``: means (of
+        the systems, in nats), n_items (100), n_annotators (20), n_pairs (of an item, voted on and
+        compared in both orders, 3), n_votes (of a pair, 3), n_judgments (of an output that is
+        judged, 3), judged (share of outputs that people judge, drawn at random, 1), people_length
+        (what a text twice as long gains with people, in nats, .4), judges (name -> any of error,
+        noise, first, length, own, stretch; the first wrote the first system, and so on).
 
     Returns
     -------
     Study
         Of source ``simulated``. ``truth["systems"]`` has a row per system (reviews, crowd,
-        gaussian, judgments, votes, own), ``truth["pairs"]`` one per two systems (votes: the
+        gaussian, judgments, votes, own, judges), ``truth["pairs"]`` one per two systems (votes: the
         chances, as `rate` takes games), ``truth["states"]`` one per output and state (colors),
         whose rounds are ``related``.
 

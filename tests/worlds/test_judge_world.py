@@ -1,0 +1,109 @@
+"""The world of judges: people and machines answer for the same outputs, and biases are planted."""
+
+import numpy as np
+import pytest
+
+import nlgbench as nb
+
+
+@pytest.fixture(scope="module")
+def study():
+    return nb.simulate("judges", n_items=1_500, n_annotators=30, judged=0.3, seed=2)
+
+
+def by_pair(study):
+    """A row per comparison, with the share of people's votes for its a, a tie as half."""
+    votes = study.preferences
+    share = votes["choice"].map({"a": 1, "tie": 0.5, "b": 0})
+    share = share.groupby([votes["output_a"], votes["output_b"]]).mean().rename("share")
+    turned = (1 - share).rename_axis(["output_b", "output_a"]).reset_index()
+    rows = study.comparisons.merge(share.reset_index(), on=["output_a", "output_b"], how="left")
+    rows = rows.merge(turned, on=["output_a", "output_b"], how="left", suffixes=("", "_turned"))
+    return rows.assign(share=rows["share"].fillna(rows["share_turned"]))
+
+
+def test_people_and_judges_answer_for_the_same_outputs(study):
+    n_votes = study.preferences.groupby(["output_a", "output_b"])["annotator_id"].nunique()
+    assert (n_votes == 3).all() and len(n_votes) == 4_500
+    assert len(study.comparisons) == 5 * 2 * 4_500
+    swapped = study.comparisons.rename(columns={"output_a": "output_b", "output_b": "output_a"})
+    keys = ["output_a", "output_b", "comparator"]
+    assert len(swapped.merge(study.comparisons, on=keys)) == len(swapped)
+    assert study.judgments["output_id"].nunique() == 0.3 * 7_500
+    assert study.judgments.groupby("output_id")["annotator_id"].nunique().eq(3).all()
+    assert study.scores.groupby("evaluator").size().eq(7_500).all()
+    # What a study of one's own would be checked for holds here, too.
+    tables = ("judgments", "preferences", "scores", "comparisons")
+    nb.Study(study.outputs, **{name: getattr(study, name) for name in tables})
+
+
+def test_a_text_is_as_long_as_the_truth_says(study):
+    true = study.truth["outputs"]["doublings"]
+    assert np.allclose(np.log2(study.outputs["text"].str.len() / 180), true)
+    middling = true.groupby(study.outputs["system"].to_numpy()).mean()
+    said = study.truth["systems"].set_index("system")["doublings"]
+    assert (middling - said).abs().max() < 4 * 0.6 / np.sqrt(1_500)
+
+
+def test_only_the_overconfident_judge_is_not_calibrated(study):
+    rows = by_pair(study)
+    said = rows["prob_a"] + rows["prob_tie"] / 2
+    sure = np.maximum(said, 1 - said)
+    right = rows["share"].where(said > 0.5, 1 - rows["share"])
+    over = (sure - right).groupby(rows["comparator"]).mean()
+    # 9,000 answers of 4,500 pairs with three votes each: a standard error of about .005.
+    assert abs(over["fair"]) < 0.015 and over["certain"] > 0.1
+
+
+def test_of_the_hasty_judges_flips_seventy_in_a_hundred_go_to_the_first(study):
+    table = nb.vote_position(study).query("quantity == 'changed'").set_index("voter")
+    assert table.loc["hasty", "estimate"] == pytest.approx(0.70, abs=0.04)
+    assert table.loc["fair", "estimate"] == pytest.approx(0.50, abs=0.05)
+
+
+def test_biases_move_the_log_odds_by_what_was_planted(study):
+    """Between equal texts, the log odds are those of the planted bias, but for the error."""
+    rows = by_pair(study)
+    place = study.truth["outputs"].set_index("output_id")
+    system = study.outputs.set_index("output_id")["system"]
+    gap, longer = (
+        place.loc[rows["output_a"], name].to_numpy() - place.loc[rows["output_b"], name].to_numpy()
+        for name in ("value", "doublings")
+    )
+    own = np.subtract(
+        *((system[rows[f"output_{side}"]] == "s04").to_numpy().astype(float) for side in "ab")
+    )
+    odds = np.log((rows["prob_a"] / rows["prob_b"]).to_numpy())
+    design = np.column_stack([np.ones(len(rows)), gap, longer, own])
+    found = {}
+    for name in ("fair", "hasty", "wordy", "vain"):
+        of = (rows["comparator"] == name).to_numpy()
+        found[name] = np.linalg.lstsq(design[of], odds[of], rcond=None)[0]
+    # Chances averaged over what a judge cannot see have smaller log odds than their mean.
+    shrunk = found["wordy"][2] / 0.6
+    assert 0.6 < shrunk < 1
+    assert found["hasty"][0] == pytest.approx(0.13 * shrunk, abs=0.02)
+    assert found["vain"][3] == pytest.approx(0.8 * shrunk, abs=0.08)
+    assert np.abs(found["fair"][[0, 2, 3]]).max() < 0.06
+
+
+def test_the_expected_judgment_is_what_many_give():
+    study = nb.simulate("judges", n_items=800, n_annotators=400, seed=5)
+    value = study.judgments.merge(study.outputs[["output_id", "system"]], on="output_id")
+    mean = value.groupby("system")["value"].mean()
+    true = study.truth["systems"].set_index("system")["value"]
+    # 800 items of 3 judgments by 400 annotators: a standard error of about .04.
+    assert (mean - true).abs().max() < 0.15
+
+
+@pytest.mark.parametrize(
+    ("world", "said"),
+    [
+        ({"judges": {"x": {"lenght": 1.0}}}, "'length'"),
+        ({"n_pairs": 11}, "n_pairs must be at most 10"),
+        ({"judged": 1.5}, "judged must be a share"),
+    ],
+)
+def test_a_world_that_cannot_be_is_refused(world, said):
+    with pytest.raises(ValueError, match=said):
+        nb.simulate("judges", **world)
