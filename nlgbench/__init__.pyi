@@ -66,6 +66,8 @@ from nlgbench.analysis.ratings.rating import rating_differences as rating_differ
 from nlgbench.analysis.ratings.rating import tournament as tournament
 
 # Evaluators in people's place
+from nlgbench.analysis.judges import Audit as Audit
+from nlgbench.analysis.judges import audit as audit
 
 # How many judgments
 

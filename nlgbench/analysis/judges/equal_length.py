@@ -1,0 +1,93 @@
+"""Bradley and Terry's model with texts' lengths as a covariate: systems as if all wrote alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.stats import t as student
+
+from nlgbench.analysis.judges.verdicts import Clusters, Floats, around
+from nlgbench.analysis.ratings.glicko import POINTS, START
+
+#: Abilities beyond this, in nats, mean that the likelihood has no maximum.
+_ENDLESS = 15.0
+
+
+def rate_at_equal_length(
+    share: Floats,
+    systems: NDArray[np.object_],
+    doublings: Floats,
+    weight: Floats,
+    clusters: Clusters,
+    confidence: float,
+) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Fit log odds of systems' abilities plus a slope times the difference in doublings.
+
+    `share` (n,): what went to the first of `systems` (n, 2), a tie as half. Rows that are not to be
+    looked at weigh 0. Gives the slope, and a row per system with its rating without and with it.
+    """
+    codes, names = pd.factorize(systems.ravel(), sort=True)
+    index = codes.reshape(-1, 2)
+    k, n = len(names), len(share)
+    weight = np.where(index[:, 0] != index[:, 1], weight, 0.0)
+    if not np.isnan(doublings[weight > 0]).all():
+        weight = np.where(np.isnan(doublings), 0.0, weight)
+    who = np.zeros((n, k))
+    who[np.arange(n), index[:, 0]] += 1
+    who[np.arange(n), index[:, 1]] -= 1
+    there = np.abs(who[weight > 0]).any(axis=0)
+    who, names = who[:, there], names[there]
+    table = pd.DataFrame({"system": names})
+    whole = np.column_stack([who, np.nan_to_num(doublings)])
+    center = np.eye(len(names)) - 1 / max(1, len(names))
+    slope = {"estimate": float("nan"), "se": float("nan")}
+    why = ""
+    for name, design in (("rating", whole[:, :-1]), ("equal_length", whole)):
+        if name == "equal_length" and not design[weight > 0, -1].any():
+            table[[name, f"{name}_low", f"{name}_high"]] = np.nan
+            why = "there are no texts, or they do not differ in length"
+            continue
+        found = _fit(design, share, weight)
+        value, se = np.full(len(names), np.nan), np.full(len(names), np.nan)
+        if found is None:
+            why = "some systems, or lengths, never lose: there is no finite fit"
+        else:
+            theta, bread = found
+            residual = weight * (share - expit(design @ theta))
+            spread = bread @ clusters.variance(design * residual[:, None]) @ bread
+            value = START + POINTS * (center @ theta[: len(names)])
+            of_systems = center @ spread[: len(names), : len(names)] @ center
+            se = POINTS * np.sqrt(np.maximum(0, np.diag(of_systems)))
+            if se.max(initial=0) < 1e-9:
+                se, why = np.full(len(names), np.nan), "all clusters give the same: no spread"
+            if name == "equal_length":
+                slope = {"estimate": float(theta[-1]), "se": float(np.sqrt(spread[-1, -1]))}
+        half = student.ppf(0.5 + confidence / 2, clusters.df) * se
+        table[name] = value
+        table[f"{name}_low"], table[f"{name}_high"] = value - half, value + half
+    return around(slope["estimate"], slope["se"], clusters, confidence, why), table.assign(
+        reason=why or clusters.reason
+    )
+
+
+def _fit(design: Floats, share: Floats, weight: Floats) -> tuple[Floats, Floats] | None:
+    """Maximize the likelihood by Newton's steps: coefficients, and the inverse of information."""
+    if not weight.sum():
+        return None
+    theta = np.zeros(design.shape[1])
+    for _ in range(40):
+        chance = expit(design @ theta)
+        information = (design * (weight * chance * (1 - chance))[:, None]).T @ design
+        # Equal abilities are no difference: the inverse leaves that direction out.
+        bread = np.linalg.pinv(information, hermitian=True)
+        step = bread @ (design.T @ (weight * (share - chance)))
+        theta = theta + step
+        if np.abs(theta).max() > _ENDLESS:
+            return None
+        if np.abs(step).max() < 1e-9:
+            return theta, bread
+    return None

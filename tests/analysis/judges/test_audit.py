@@ -1,0 +1,295 @@
+"""Judges audited: planted biases are found, fair judges are left alone, released counts follow."""
+
+import os
+from math import comb
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench.datasets import cache
+from nlgbench.datasets.llmbar import RAW_FILES
+
+RELEASED = pytest.mark.skipif(
+    not os.environ.get("NLGBENCH_DATA") or not cache.available(RAW_FILES["llmbar-natural"]),
+    reason="NLGBENCH_DATA names no folder with the LLMBar release",
+)
+BIASES = ["position", "length", "own"]
+
+
+@pytest.fixture(scope="module")
+def study():
+    return nb.simulate("judges", n_items=400, seed=5)
+
+
+@pytest.fixture(scope="module")
+def wrote(study):
+    return study.truth["judges"].set_index("judge")["system"].to_dict()
+
+
+@pytest.fixture(scope="module")
+def found(study, wrote):
+    return nb.audit(study, authors=wrote)
+
+
+@pytest.fixture(scope="module")
+def rows(found):
+    return found.findings.set_index(["evaluator", "test"])
+
+
+def test_what_was_planted_is_found_and_nothing_else(found):
+    tests = found.findings[found.findings["test"].isin(BIASES) & ~found.findings["is_sentinel"]]
+    said = tests[tests["verdict"] == "found"][["evaluator", "test"]].to_numpy().tolist()
+    assert said == [["hasty", "position"], ["wordy", "length"], ["vain", "own"]]
+    assert tests["verdict"].isin(["found", "acquitted", "not shown"]).all()
+    # Acquitted is who lies within the margin, not who was not found.
+    inside = tests[["inner_low", "inner_high"]].abs().max(axis=1) < 0.05
+    assert ((tests["verdict"] == "acquitted") == (inside & (tests["p_adjusted"] >= 0.05))).all()
+
+
+def test_flips_are_counted_and_tested_exactly(found, rows):
+    counts = found.orders.set_index("evaluator").loc["hasty"]
+    most = int(counts["n_first"])
+    n = most + int(counts["n_second"])
+    exact = 2 * sum(comb(n, k) for k in range(most, n + 1)) / 2**n
+    assert rows.loc[("hasty", "position"), "p"] == pytest.approx(exact)
+    assert rows.loc[("hasty", "flips"), "estimate"] == most / n
+    assert counts["n_same"] + n + counts["n_tied"] == counts["n_both"] == 1_200
+    # What is shown first gains as a share of all verdicts: half of what flips differ by.
+    gain = (counts["n_first"] - counts["n_second"]) / counts["n_both"] / 2
+    assert rows.loc[("hasty", "position"), "estimate"] == pytest.approx(gain)
+
+
+def test_holm_is_over_a_judges_three_tests(rows):
+    p = [rows.loc[("vain", test), "p"] for test in BIASES]
+    order = np.argsort(p)
+    steps = np.maximum.accumulate(np.array([3, 2, 1]) * np.array(p)[order])
+    adjusted = [rows.loc[("vain", test), "p_adjusted"] for test in np.array(BIASES)[order]]
+    assert adjusted == pytest.approx(np.minimum(steps, 1))
+
+
+def test_sentinels_show_what_a_bias_at_its_worst_looks_like(rows):
+    assert rows.loc[("longest", "consistency"), "estimate"] == 1
+    assert rows.loc[("longest", "length"), "verdict"] == "found"
+    assert rows.loc[("first", "position"), ["estimate", "verdict"]].tolist() == [0.5, "found"]
+    assert rows.loc[("first", "consistency"), "estimate"] == 0
+    assert rows.loc[("constant", "ties"), "estimate"] > 0.7
+    assert rows.loc[("constant", "agreement"), "estimate"] == 0.5
+    assert rows.loc[("random", "agreement"), "estimate"] == pytest.approx(0.5, abs=0.06)
+    assert rows.loc[("random", "own"), "reason"] == "a sentinel wrote no system"
+
+
+def test_the_overconfident_judge_is_told_from_the_calibrated(found, rows):
+    low, high = rows.loc[("certain", "calibration_error"), ["ci_low", "ci_high"]]
+    assert 0.1 < low < high < 0.25
+    assert rows.loc[("fair", "calibration_error"), "ci_low"] == 0
+    assert rows.loc[("certain", "overconfidence"), "ci_low"] > 0.1
+    bins = found.calibration[found.calibration["evaluator"] == "certain"]
+    assert bins["said"].is_monotonic_increasing and len(bins) == 10
+    assert bins["said"].iloc[-1] > bins["ci_high"].iloc[-1]
+    assert rows.loc[("longest", "calibration_error"), "reason"] == (
+        "verdicts alone, no probabilities"
+    )
+
+
+def test_calibration_is_that_of_the_formula():
+    """Bins' squared gaps less their variances, each pair an item of its own, one vote each."""
+    rng = np.random.default_rng(0)
+    n = 400
+    said = rng.choice([0.55, 0.75, 0.95], n)
+    vote = np.where(rng.random(n) < said - 0.1, "a", "b")
+    found = nb.audit(of_pairs(said, vote, [f"w{k}" for k in rng.integers(40, size=n)]))
+    bins = found.calibration
+    assert bins["said"].tolist() == pytest.approx([0.55, 0.75, 0.95])
+    right = pd.Series(vote == "a").groupby(said)
+    assert bins["people"].tolist() == pytest.approx(right.mean().tolist())
+    share, var = right.size() / n, right.var() / right.size()
+    plain = (share * ((right.mean() - [0.55, 0.75, 0.95]) ** 2 - var)).sum()
+    row = found.findings.set_index(["evaluator", "test"]).loc[("judge", "calibration_error")]
+    # Kumar et al.'s variance, of independent votes, is near that over items and annotators.
+    assert row["estimate"] == pytest.approx(np.sqrt(plain), abs=0.01)
+    over = found.findings.set_index(["evaluator", "test"]).loc[("judge", "overconfidence")]
+    assert over["estimate"] == pytest.approx(np.mean(said - (vote == "a")))
+
+
+def of_pairs(said, vote, people, lengths=None):
+    """A study of pairs, each an item of its own, whose first output was shown first."""
+    n = len(said)
+    lengths = lengths if lengths is not None else [(5, 5)] * n
+    outputs = pd.DataFrame(
+        {
+            "output_id": [f"{k}{side}" for k in range(n) for side in "ab"],
+            "item_id": [str(k) for k in range(n) for _ in "ab"],
+            "system": ["x", "y"] * n,
+            "text": ["o" * one for both in lengths for one in both],
+        }
+    )
+    pairs = pd.DataFrame(
+        {"output_a": [f"{k}a" for k in range(n)], "output_b": [f"{k}b" for k in range(n)]}
+    )
+    return nb.Study(
+        outputs,
+        preferences=pairs.assign(annotator_id=people, choice=vote),
+        comparisons=pairs.assign(comparator="judge", prob_a=said, prob_tie=0.0, prob_b=1 - said),
+    )
+
+
+def test_length_is_what_people_do_not_explain():
+    """One annotator: least squares of the verdict on the vote and the doublings."""
+    rng = np.random.default_rng(1)
+    n = 60
+    lengths = [(int(a), int(b)) for a, b in rng.integers(2, 40, (n, 2))]
+    doublings = np.log2([a / b for a, b in lengths])
+    vote = rng.choice([-0.5, 0.5], n)
+    said = np.where(vote + 0.4 * doublings + rng.normal(0, 1, n) > 0, 1.0, 0.0)
+    choice = np.where(vote > 0, "a", "b")
+    found = nb.audit(of_pairs(said, choice, ["w1"] * n, lengths)).findings
+    row = found.set_index(["evaluator", "test"]).loc[("judge", "length")]
+    design = np.column_stack([vote, doublings])
+    by_hand = np.linalg.lstsq(design, said - 0.5, rcond=None)[0]
+    assert row["estimate"] == pytest.approx(by_hand[1])
+    # What length adds to the vote, times what is left of the verdict, item by item.
+    alone = doublings - vote * (vote @ doublings) / (vote @ vote)
+    rows = alone * (said - 0.5 - design @ by_hand)
+    se = np.sqrt(n / (n - 1) * (rows**2).sum()) / (alone**2).sum()
+    assert row["se"] == pytest.approx(se)
+    assert row["reason"] == "one annotator, whose word is taken for the truth"
+
+
+def test_peoples_own_taste_for_length_is_not_the_judges(study):
+    """A judge that copies one annotator's vote leans to length as people do, and no further."""
+    study = nb.simulate("judges", n_items=600, n_votes=4, people_length=1.5, judges={}, seed=8)
+    votes = study.preferences
+    copied = votes.groupby(["output_a", "output_b"], sort=False).head(1)
+    others = votes.drop(copied.index)
+    chance = {"a": (1.0, 0.0, 0.0), "tie": (0.0, 1.0, 0.0), "b": (0.0, 0.0, 1.0)}
+    rows = copied[["output_a", "output_b"]].assign(comparator="copy")
+    rows[["prob_a", "prob_tie", "prob_b"]] = [chance[one] for one in copied["choice"]]
+    found = nb.audit(study.replace(preferences=others, comparisons=rows)).findings
+    row = found.set_index(["evaluator", "test"]).loc[("copy", "length")]
+    assert row["ci_low"] < 0 < row["ci_high"] and row["se"] < 0.03
+    plain = found.set_index(["evaluator", "test"]).loc[("copy", "length_in_ratings")]
+    assert plain["ci_low"] > 0.8  # which does not look at people
+
+
+def test_people_are_held_against_the_others_as_judges_are():
+    """Three votes of a pair: who dissents alone is wrong, who is with the majority is not asked."""
+    people = ["w1", "w2", "w3"] * 4
+    votes = ["a", "a", "a", "a", "a", "b", "b", "b", "b", "a", "b", "b"]
+    single = of_pairs(np.full(4, 1.0), ["a"] * 4, ["w1"] * 4)
+    ids = single.comparisons[["output_a", "output_b"]]
+    preferences = ids.loc[ids.index.repeat(3)].reset_index(drop=True)
+    preferences = preferences.assign(annotator_id=people, choice=votes)
+    found = nb.audit(single.replace(preferences=preferences)).findings
+    rows = found.set_index(["evaluator", "test"])["estimate"]
+    # Unanimous pairs have three votes that can be held against others, split ones only one.
+    assert rows[("judge", "agreement_of_people")] == pytest.approx(6 / 8)
+    assert rows[("judge", "agreement")] == pytest.approx((3 + 1 + 0 + 0) / 8)
+
+
+def test_ratings_at_equal_length_undo_a_wordy_systems_lead(found):
+    table = found.ratings.set_index(["evaluator", "system"])
+    gain = table["rating"] - table["equal_length"]
+    # s03 writes most; with the wordy judge that is worth more than with people.
+    assert gain[("wordy", "s03")] > 20 > gain[("people", "s03")] > 0
+    assert table["rating"].groupby("evaluator").mean().tolist() == pytest.approx([1500.0] * 10)
+
+
+def test_power_grows_with_pairs_and_names_a_size(found, rows):
+    for _, table in found.power.groupby(["evaluator", "test"]):
+        assert table["power"].is_monotonic_increasing and table["n"].is_monotonic_increasing
+        enough = table["n"] >= table["needed"]
+        assert (table.loc[enough, "power"] >= 0.949).all()
+        assert (table.loc[~enough, "power"] < 0.951).all()
+    at_size = found.power.query("evaluator == 'fair' and test == 'length' and times == 1")
+    assert at_size["n"].tolist() == [rows.loc[("fair", "length"), "n"]]
+
+
+@RELEASED
+@pytest.mark.parametrize("name", ["natural", "neighbor", "gptinst", "gptout", "manual"])
+def test_llmbars_counts_follow(name):
+    # Pairs, and right, right swapped, same output, right in both, as the release prints them.
+    from tests.datasets.test_llmbar import PRINTED
+
+    n, printed = PRINTED[f"llmbar-{name}"]
+    found = nb.audit(nb.load(f"llmbar-{name}"))
+    counts = found.orders.set_index("evaluator")
+    for judge, said in printed.items():
+        row = counts.loc[judge]
+        # The release counts two answers that could not be read as the same.
+        unread = n - row["n_pairs"]
+        same = row["n_same"] + unread
+        names = ["n_right", "n_right_swapped"]
+        assert (*row[names], same, row["n_right_both"]) == said, judge
+    if name == "natural":
+        row = found.findings.set_index(["evaluator", "test"]).loc[("ChatGPT", "position")]
+        assert counts.loc["ChatGPT", ["n_first", "n_second"]].tolist() == [25, 4]
+        assert row["p"] == pytest.approx(2 * sum(comb(29, k) for k in range(5)) / 2**29)
+        assert row["verdict"] == "found"
+
+
+def test_our_own_comparator_is_audited_by_judgments_of_the_same_annotators():
+    study = nb.simulate("crowd", n_outputs=40, n_truth=0, seed=0)
+    train, test = nb.split(study, by="text", test_size=0.5)
+    test = test.only(is_human=False)
+    pairs = nb.supervise(train, kinds=["strong"], held_out=test, n=200, seed=0)
+    comparator = nb.train_comparator(pairs, backend="tfidf")
+    drawn = nb.compare_texts(test, comparator, n_per_pair=10).comparisons
+    ids = drawn[["output_a", "output_b"]]
+    both = pd.concat([ids, ids.set_axis(["output_b", "output_a"], axis=1)])
+    found = nb.audit(nb.compare_texts(test, comparator, pairs=both))
+    rows = found.findings.set_index(["evaluator", "test"])
+    # It averages both orders, so that it cannot prefer either place.
+    assert rows.loc[(comparator.name, "consistency"), "estimate"] == 1
+    assert rows.loc[(comparator.name, "position"), ["estimate", "verdict"]].tolist() == [
+        0,
+        "acquitted",
+    ]
+    assert "annotators who judged both" in found.report.set_index("what").loc["people", "value"]
+    assert len(found.calibration)
+
+
+def test_what_cannot_be_said_has_a_reason(study):
+    kept = study.comparisons["comparator"] == "fair"
+    straight = study.comparisons[kept].iloc[: kept.sum() // 2]
+    bare = study.replace(preferences=None, judgments=None, settings={}, comparisons=straight)
+    found = nb.audit(bare.replace(outputs=bare.outputs.assign(text="")))
+    rows = found.findings.set_index(["evaluator", "test"]).loc["fair"]
+    assert rows["reason"].to_dict() == {
+        "consistency": "no pair was judged in both orders",
+        "flips": "no pair was judged in both orders",
+        "position": "no pair was judged in both orders",
+        "length": "people did not vote on pairs that were judged",
+        "own": "no author is known",
+        "ties": "the judge's alone: people did not vote",
+        "calibration_error": "people did not vote on pairs that were judged",
+        "overconfidence": "people did not vote on pairs that were judged",
+        "agreement": "people did not vote on pairs that were judged",
+        "agreement_of_people": "people did not vote on pairs that were judged",
+        "agreement_less_people": "people did not vote on pairs that were judged",
+        "length_in_ratings": "there are no texts, or they do not differ in length",
+    }
+    assert rows["p"].isna().all() and (rows["verdict"] == "").all()
+
+
+@pytest.mark.parametrize(
+    ("change", "asked", "said"),
+    [
+        ({"comparisons": None}, {}, "has no comparisons"),
+        ({}, {"authors": {"faire": "s01"}}, "'fair'"),
+        ({}, {"authors": {"fair": "s1"}}, "'s01'"),
+        ({}, {"margin": 0.0}, "margin must be above 0"),
+        ({}, {"stated": {"place": 0.7}}, "position"),
+        ({}, {"stated": {"position": 0.3}}, "share of flips above .5"),
+    ],
+)
+def test_what_is_wrong_is_named(study, change, asked, said):
+    with pytest.raises(ValueError, match=said):
+        nb.audit(study.replace(**change), **asked)
+
+
+def test_a_judge_cannot_be_called_as_a_sentinel_is(study):
+    renamed = study.comparisons.replace({"comparator": {"fair": "first"}})
+    with pytest.raises(ValueError, match="is called 'first'"):
+        nb.audit(study.replace(comparisons=renamed))
