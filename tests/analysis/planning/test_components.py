@@ -1,0 +1,206 @@
+"""Variance components: other people's answers, and what designs cannot tell."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+from statsmodels.stats.anova import anova_lm
+
+import nlgbench as nb
+from nlgbench.analysis.planning import components, reml
+
+ALL = ["item", "annotator", "system x item", "system x annotator", "rest"]
+
+
+def crossed(seed, *, k=3, n=5, m=4, r=1, spread=(1.0, 1.0, 1.0, 1.0)):
+    """Judgments of every output by every annotator, as numbers."""
+    rng = np.random.default_rng(seed)
+    system, item, annotator, _ = (one.ravel() for one in np.indices((k, n, m, r)))
+    y = rng.normal(size=len(system)) + system
+    y += spread[0] * rng.normal(size=n)[item] + spread[1] * rng.normal(size=m)[annotator]
+    y += spread[2] * rng.normal(size=(k, n))[system, item]
+    y += spread[3] * rng.normal(size=(k, m))[system, annotator]
+    return y, system, item, annotator
+
+
+def by_likelihood(y, system, item, annotator):
+    """Fit by restricted likelihood, whatever the design."""
+    kept, _ = reml.identified(system, item, annotator)
+    size = np.bincount(system)
+    y = y - (np.bincount(system, y) / size)[system]
+    return reml.fit(reml.layout(y, system, item, annotator, kept))
+
+
+@pytest.mark.parametrize(("r", "seed"), [(1, 0), (2, 1)])
+def test_balanced_estimates_are_those_of_an_analysis_of_variance(r, seed):
+    y, system, item, annotator = crossed(seed, r=r, spread=(2.0, 2.0, 1.5, 1.5))
+    frame = pd.DataFrame({"y": y, "s": system, "i": item, "a": annotator}).astype(
+        {"s": str, "i": str, "a": str}
+    )
+    found = anova_lm(smf.ols("y ~ s + i + a + s:i + s:a", frame).fit())["mean_sq"]
+    k, n, m = 3, 5, 4
+    expected = [
+        (found["i"] - found["s:i"]) / (k * m * r),
+        (found["a"] - found["s:a"]) / (k * n * r),
+        (found["s:i"] - found["Residual"]) / (m * r),
+        (found["s:a"] - found["Residual"]) / (n * r),
+        found["Residual"],
+    ]
+    assert min(expected) > 0
+    table = components.components_of(y, system, item, annotator)
+    np.testing.assert_allclose(table["variance"], expected, rtol=1e-9)
+    np.testing.assert_allclose(by_likelihood(y, system, item, annotator)[0], expected, rtol=1e-6)
+
+
+def test_pooled_mean_squares_are_the_restricted_likelihood_at_its_border():
+    at_border = 0
+    for seed in range(30):
+        judged = crossed(seed, spread=(0.3, 0.3, 0.0, 0.3))
+        table = components.components_of(*judged)
+        np.testing.assert_allclose(by_likelihood(*judged)[0], table["variance"], atol=2e-6)
+        zero = table["variance"] == 0
+        at_border += zero.sum()
+        assert table.loc[zero, "reason"].str.startswith("0: at the border").all()
+    assert at_border > 30
+
+
+def test_unbalanced_estimates_are_those_of_statsmodels():
+    study = nb.simulate(
+        "judgments",
+        n_items=12,
+        n_annotators=8,
+        design="scattered",
+        means=[0.5, 0.0, -0.5],
+        seed=3,
+    )
+    frame = study.judgments.merge(study.outputs[["output_id", "item_id", "system"]])
+    frame["si"] = frame["system"] + frame["item_id"]
+    frame["sa"] = frame["system"] + frame["annotator_id"]
+    columns = {"item": "item_id", "annotator": "annotator_id", "si": "si", "sa": "sa"}
+    model = smf.mixedlm(
+        "value ~ 0 + system",
+        frame,
+        groups=np.ones(len(frame)),
+        vc_formula={name: f"0 + C({column})" for name, column in columns.items()},
+    )
+    fitted = model.fit(reml=True)
+    theirs = dict(zip(model.exog_vc.names, fitted.vcomp, strict=True))
+    expected = [*(theirs[name] for name in columns), fitted.scale]
+    table = nb.variance_components(study)
+    np.testing.assert_allclose(table["variance"], expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize("by", ["system", "item", "annotator"])
+def test_forms_are_those_of_whole_matrices(by, monkeypatch):
+    """Each way to eliminate gives y'PVPy, tr(PV) and tr(PVPV) of the textbook's P."""
+    rng = np.random.default_rng(4)
+    y, system, item, annotator = crossed(5)
+    rows = np.sort(rng.choice(len(y), 35, replace=False))
+    y, system, item, annotator = y[rows], system[rows], item[rows], annotator[rows]
+    monkeypatch.setattr(reml, "_LOCAL", {by: reml._LOCAL[by]})
+    variances = np.array([0.7, 0.0, 1.3, 0.4, 0.9])
+    point = reml.evaluate(reml.layout(y, system, item, annotator, (0, 1, 2, 3)), variances)
+    covariances = [
+        (one[:, None] == one).astype(float) for one in reml.levels(system, item, annotator)
+    ]
+    covariances.append(np.eye(len(y)))
+    whole = sum(v * one for v, one in zip(variances, covariances, strict=True))
+    x, inverse = np.eye(3)[system], np.linalg.inv(whole)
+    inner = x.T @ inverse @ x
+    p = inverse - inverse @ x @ np.linalg.inv(inner) @ x.T @ inverse
+    loglik = -0.5 * (np.linalg.slogdet(whole)[1] + np.linalg.slogdet(inner)[1] + y @ p @ y)
+    assert point.loglik == pytest.approx(loglik)
+    np.testing.assert_allclose(point.forms, [y @ p @ v @ p @ y for v in covariances])
+    np.testing.assert_allclose(point.traces, [np.trace(p @ v) for v in covariances])
+    expected = [[np.trace(p @ v @ p @ w) for w in covariances] for v in covariances]
+    np.testing.assert_allclose(point.information, expected)
+
+
+def test_modified_large_sample_limits_are_exact_where_one_mean_square_is_known():
+    """With no degrees of freedom to lose below, it is the chi-square interval, shifted."""
+    low, high = components._modified_large_sample(5.0, 1.0, 9, 10**8, 0.025)
+    assert low == pytest.approx(5 * 9 / 19.0228 - 1, abs=1e-3)
+    assert high == pytest.approx(5 * 9 / 2.70039 - 1, abs=1e-3)
+
+
+def layouts():
+    """Who judged what, and what that design cannot tell apart."""
+    system, item, annotator = (one.ravel() for one in np.indices((3, 8, 4)))
+    alike = "confounded with rest, where it is counted"
+    yield "crossed", (system, item, annotator), {}
+    yield (
+        "one annotator",
+        (system, item, 0 * annotator),
+        {
+            "annotator": "one level",
+            "system x annotator": "one level",
+        },
+    )
+    own = annotator == (item + system) % 4
+    yield (
+        "one judgment of an output",
+        tuple(one[own] for one in (system, item, annotator)),
+        {"system x item": alike},
+    )
+    yield (
+        "items of one system each",
+        (system, item + 8 * system, annotator),
+        {"item": "confounded with system x item"},
+    )
+    yield (
+        "annotators of one system each",
+        (system, item, annotator + 4 * system),
+        {"annotator": "confounded with system x annotator"},
+    )
+    yield (
+        "annotators of one item each",
+        (system, item, annotator + 4 * item),
+        {"system x annotator": alike},
+    )
+    yield (
+        "annotators who judge once",
+        (system, item, np.arange(96)),
+        {
+            "annotator": alike,
+            "system x annotator": alike,
+        },
+    )
+
+
+LAYOUTS = {name: rest for name, *rest in layouts()}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_what_a_design_cannot_tell_is_named(name):
+    judged, unknown = LAYOUTS[name]
+    y = np.random.default_rng(0).normal(size=len(judged[0]))
+    table = components.components_of(y, *judged).set_index("component")
+    assert list(table.index[table["variance"].isna()]) == [one for one in ALL if one in unknown]
+    for component, why in unknown.items():
+        assert table.loc[component, "reason"].startswith(why)
+        if why == "confounded with rest, where it is counted":
+            assert "holds" in table.loc["rest", "reason"]
+            assert component in table.loc["rest", "reason"]
+    assert table["share"].sum() == pytest.approx(1)
+
+
+def test_intervals_are_claimed_for_many_levels_and_a_tenth_of_the_variance():
+    few = nb.variance_components(nb.simulate("judgments", n_annotators=12, seed=2))
+    few = few.set_index("component")
+    assert few.loc["annotator", "reason"] == "12 levels: no interval below 20"
+    small = few.loc["system x annotator"]
+    assert small["share"] < 0.1 and np.isnan(small["ci_low"])
+    assert small["reason"] == "less than a tenth of the variance: no interval"
+    big = few.loc["system x item"]
+    assert big["ci_low"] < big["variance"] < big["ci_high"] and big["reason"] == ""
+
+
+def test_units_do_not_matter_and_no_variation_is_said():
+    y, system, item, annotator = crossed(6, n=30, m=20)
+    one = components.components_of(y, system, item, annotator)
+    ten = components.components_of(10 * y + 3, system, item, annotator)
+    for name in ("variance", "ci_low", "ci_high"):
+        np.testing.assert_allclose(ten[name], 100 * one[name])
+    flat = components.components_of(0.1 * system, system, item, annotator)
+    assert flat["variance"].isna().all()
+    assert set(flat["reason"]) == {"judgments do not vary within systems"}
