@@ -70,6 +70,7 @@ from nlgbench.analysis.judges import Audit as Audit
 from nlgbench.analysis.judges import audit as audit
 
 # How many judgments
+from nlgbench.analysis.planning import coverage as coverage
 from nlgbench.analysis.planning import variance_components as variance_components
 
 # One's own claims
