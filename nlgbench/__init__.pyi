@@ -68,6 +68,9 @@ from nlgbench.analysis.ratings.rating import tournament as tournament
 # Evaluators in people's place
 from nlgbench.analysis.judges import Audit as Audit
 from nlgbench.analysis.judges import audit as audit
+from nlgbench.analysis.judges import CorrectedQuality as CorrectedQuality
+from nlgbench.analysis.judges import corrected_quality as corrected_quality
+from nlgbench.analysis.judges import prevalence as prevalence
 
 # How many judgments
 from nlgbench.analysis.planning import coverage as coverage
@@ -81,6 +84,7 @@ from nlgbench.runner.own_claims import read_claims as read_claims
 from nlgbench.plots.atlas import plot_atlas as plot_atlas
 from nlgbench.plots.bars import plot_accuracy as plot_accuracy
 from nlgbench.plots.bars import plot_evaluator_bars as plot_evaluator_bars
+from nlgbench.plots.corrected import plot_corrected as plot_corrected
 from nlgbench.plots.figures import Drawing as Drawing
 from nlgbench.plots.figures import drawing as drawing
 from nlgbench.plots.forest import plot_flip as plot_flip

@@ -3,3 +3,7 @@
 from nlgbench.analysis.judges.auditing import Audit, audit
 
 __all__ = ["Audit", "audit"]
+from nlgbench.analysis.judges.corrected import CorrectedQuality, corrected_quality
+from nlgbench.analysis.judges.shares import prevalence
+
+__all__ = ["CorrectedQuality", "corrected_quality", "prevalence"]

@@ -634,17 +634,37 @@ def _rank_ranges(
     t = (pairs["difference"] / pairs["se"]).to_numpy()
     if spread.missing or not np.isfinite(t).all():
         return dict.fromkeys(("rank_low", "rank_high"), np.full(k, np.nan)), float("nan")
-    covariance = spread.covariance()
+    return simultaneous_ranks(
+        t, one, other, spread.covariance(), spread.df, confidence, n_resamples, rng
+    )
+
+
+def simultaneous_ranks(
+    t: Floats,
+    one: Ints,
+    other: Ints,
+    covariance: Floats,
+    df: float,
+    confidence: float,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> tuple[dict[str, Floats], float]:
+    """Give ranges of ranks at once, and the first critical t.
+
+    `t` is of each pair, `one` against `other`, first from one side and then from the other;
+    `covariance` is that of the levels.
+    """
+    k = len(covariance)
     value, vector = np.linalg.eigh(covariance)
-    half = len(pairs) // 2
+    half = len(t) // 2
     drawn = rng.normal(size=(n_resamples, k)) @ (vector * np.sqrt(np.maximum(value, 0))).T
     gap = drawn[:, one[:half]] - drawn[:, other[:half]]
     width = np.sqrt(np.diag(covariance)[one] + np.diag(covariance)[other])
     width = np.sqrt(np.maximum(width**2 - 2 * covariance[one, other], 0))[:half]
     gap /= np.where(width > 0, width, np.inf)
-    gap /= np.sqrt(rng.chisquare(spread.df, size=(n_resamples, 1)) / spread.df)
+    gap /= np.sqrt(rng.chisquare(df, size=(n_resamples, 1)) / df)
     gap = np.hstack([gap, -gap])
-    open_, first = np.ones(len(pairs), dtype=bool), float("nan")
+    open_, first = np.ones(len(t), dtype=bool), float("nan")
     while open_.any():
         critical = float(np.quantile(gap[:, open_].max(axis=1), confidence))
         first = critical if np.isnan(first) else first

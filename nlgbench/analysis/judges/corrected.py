@@ -1,0 +1,864 @@
+"""Corrected means: an evaluator scored all outputs, people judged a random part of them."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.stats import rankdata
+from scipy.stats import t as student
+
+from nlgbench.analysis.people.comparing import simultaneous_ranks
+from nlgbench.checks import checked
+from nlgbench.inference import FEWEST, Floats, adjust, few_clusters, linked
+from nlgbench.names import brief, known
+from nlgbench.study import Study
+from nlgbench.text import check_n
+
+Ints = NDArray[np.int64]
+Target = Literal["population", "outputs"]
+RANDOM = "random"
+LABELS, EVALUATOR, CORRECTED = "labels alone", "evaluator alone", "corrected"
+
+#: Fewer labels than these in all do not say how far to lean on an evaluator.
+FEWEST_LABELS = 20
+#: Systems with fewer labels than these share one lambda.
+FEWEST_OWN = 30
+#: With fewer effective clusters than these, lambda of each is fitted on the others.
+FEWEST_FOLDS = 30
+_FLAT = 1e-12
+BIASED = "biased: the evaluator's own mean, and an interval of that, not of people's"
+
+
+@dataclass(frozen=True, eq=False)
+class CorrectedQuality:
+    """What people would say of systems, by few labels and an evaluator's scores, as tables.
+
+    Parameters
+    ----------
+    systems, pairs : DataFrame
+        As `corrected_quality` says.
+    report : DataFrame
+        ``what`` and ``value``: what was estimated of what, and how, in words.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> found = corrected_quality(nb.simulate("own", seed=1), evaluator="close", sampling="random")
+    >>> isinstance(found, CorrectedQuality), len(found.systems)
+    (True, 15)
+    """
+
+    systems: pd.DataFrame
+    pairs: pd.DataFrame
+    report: pd.DataFrame
+
+    def __str__(self) -> str:
+        lines = [f"{what}: {value}" for what, value in self.report.itertuples(index=False)]
+        return "\n".join([self._shown().to_string(index=False), "", *lines])
+
+    def _repr_html_(self) -> str:
+        shown = self._shown().to_html(index=False, escape=True, na_rep="", border=0)
+        rows = "".join(
+            f"<dt>{html.escape(what)}</dt><dd>{html.escape(value)}</dd>"
+            for what, value in self.report.itertuples(index=False)
+        )
+        return f"{shown}<dl>{rows}</dl>"
+
+    def _shown(self) -> pd.DataFrame:
+        """Shorten the table of systems for reading."""
+        table = self.systems
+        ranks = [
+            f"{low:.0f} to {high:.0f}" if low == low else ""
+            for low, high in zip(table["rank_low"], table["rank_high"], strict=True)
+        ]
+        shown = table[["label", "method", "estimate", "ci_low", "ci_high"]].round(3)
+        shown = shown.assign(ranks=ranks, n_labels=table["n_labels"])
+        shown["labels_saved"] = table["labels_saved"].round(1)
+        return shown.rename(columns={"label": "system"}).assign(reason=table["reason"])
+
+
+@checked
+def corrected_quality(
+    study: Study,
+    *,
+    evaluator: str,
+    sampling: str | None = None,
+    dimension: str | None = None,
+    target: Target = "population",
+    include_human: bool = False,
+    confidence: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int | np.random.Generator = 0,
+) -> CorrectedQuality:
+    """Say how good systems are from an evaluator's scores of all and people's word on a part.
+
+    Parameters
+    ----------
+    study : Study
+        With scores of outputs, and judgments of some of them. An output's label is the mean of its
+        judgments.
+    evaluator : str
+        Whose scores. Those whose signature says ``direction:lower`` are turned.
+    sampling : str
+        How outputs were chosen for people, which must be said. ``"random"``: each system's with
+        equal chances. Or the name of a column of outputs (``settings["extra"]``) with each output's
+        inclusion probability, above 0 and at most 1, where chances were not equal.
+    dimension : str, optional
+        Which judgments. Default: the quality dimension. One in which lower is better has its signs
+        turned, and the report says so.
+    target : {"population", "outputs"}
+        ``"population"``: further items and annotators of the kind. ``"outputs"``: these outputs,
+        had all been judged as the labelled ones were; only which were drawn is then chance.
+    include_human : bool
+        Whether human outputs are a system here. Default: they are left out.
+    confidence : float
+        Coverage asked for, between 0 and 1; 1 - confidence is the level of tests.
+    n_resamples : int
+        Draws for the rank ranges.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    CorrectedQuality
+        ``systems``, three rows for each, the best first: system, label, method (``labels alone``,
+        ``evaluator alone``, ``corrected``), estimate, ci_low, ci_high, se, df, rank, rank_low,
+        rank_high (simultaneous), n_labels (labelled outputs), n_outputs, n_clusters (effective
+        clusters of labels), lambda (PPI++'s), correlation (of labels and scores), effective_labels
+        (how many labels alone would be as sure), labels_saved (those less n_labels), saved_low,
+        saved_high, saved_reason, reason.
+
+        ``pairs``, two rows for each two systems and of ``labels alone`` and ``corrected``: method,
+        system, opponent, difference (above 0: system is better), ci_low, ci_high (one at a time),
+        se, df, p, p_adjusted (Holm over all pairs), verdict (``better``, ``worse``,
+        ``undecided``), n_items (that both answered), reason.
+
+        ``report``: what, value.
+
+    Raises
+    ------
+    ValueError
+        When `sampling` is not said or is no column, an inclusion probability is not above 0 and at
+        most 1, the study has no such scores or judgments, or no output has both.
+
+    Notes
+    -----
+    ``estimate = mean label + beta (mean score of all - mean score of the labelled)``, which with
+    ``beta = lambda (1 + n / N)``, N without a label, is PPI++ (Angelopoulos, Duchi and Zrnic 2023,
+    doi:10.48550/arXiv.2311.01453), and the regression estimator of survey sampling. beta is the
+    slope of labels on scores over labelled outputs; systems with fewer than 30 labels share one.
+    With fewer than 30 effective clusters each cluster is corrected by the slope of the others. With
+    unequal chances means of labelled outputs are weighted by 1 / chance (Hajek).
+
+    Clusters are items (or ``settings["clusters"]``, a column of outputs) and, with ten effective
+    annotators or more, annotators: ``V_I + V_A - V_IA``, as in `compare_systems`; residuals are
+    from slopes without their cluster. t has ``G - 1`` degrees of freedom, G the smaller effective
+    number. With ``target="outputs"`` labels are fixed, and outputs drawn (whole clusters, where
+    labels come so), with the finite population correction. docs/judges.md has the coverage that
+    was measured.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("own", n_items=200, design="scattered", n_annotators=40, seed=1)
+    >>> drawn = study.outputs["output_id"].sample(300, random_state=1)
+    >>> judged = study.replace(judgments=study.judgments.query("output_id in @drawn"))
+    >>> found = corrected_quality(judged, evaluator="close", sampling="random")
+    >>> best = found.systems.query("system == 's01'")
+    >>> best[["method", "estimate", "ci_low", "ci_high", "labels_saved"]].round(2)
+                method  estimate  ci_low  ci_high  labels_saved
+    0     labels alone      0.41    0.01     0.80          0.00
+    1  evaluator alone      0.55    0.38     0.71           NaN
+    2        corrected      0.46    0.11     0.82         15.38
+    """
+    if sampling is None:
+        raise ValueError(
+            "sampling must be said: a correction holds only for outputs that were drawn for people "
+            "by chance, and the tables do not show it. sampling='random' says that each system's "
+            "outputs had equal chances; sampling=COLUMN names a column of outputs (declared in "
+            "settings['extra']) with their inclusion probabilities, as in stratified or active "
+            "designs. Outputs that people chose cannot be corrected: draw some at random."
+        )
+    check_n(n_resamples, "n_resamples")
+    rng = np.random.default_rng(seed)
+    dimension = study.dimension(dimension)
+    given, counts = _read(study, evaluator, sampling, dimension, include_human, target)
+    n_labels = int((given.weight > 0).sum())
+    crossed = is_crossed(given)
+    over_annotators = target == "population" and crossed and counts["n_annotators"] >= FEWEST
+    fits = {
+        method: fitted(given, method, over_annotators, target)
+        for method in (LABELS, EVALUATOR, CORRECTED)
+    }
+    missing = ""
+    if n_labels < FEWEST_LABELS:
+        missing = (
+            f"{n_labels} labels in all: fewer than {FEWEST_LABELS} do not say how far to lean on "
+            "an evaluator"
+        )
+        fits[CORRECTED] = replace(fits[CORRECTED], level=np.full(len(given.names), np.nan))
+    doubt = ""
+    if target == "population" and crossed and not over_annotators:
+        doubt = (
+            f"{counts['n_annotators']:.1f} effective annotators: fewer than {FEWEST} do not speak "
+            "for others; the interval is for other items and these annotators"
+        )
+    shown, paired, critical = [], [], np.nan
+    for method, fit in fits.items():
+        why = {EVALUATOR: BIASED, CORRECTED: missing or doubt, LABELS: doubt}[method]
+        table = _systems(study, given, fit, method, why, confidence)
+        ranks = dict.fromkeys(("rank_low", "rank_high"), np.full(len(table), np.nan))
+        if method != EVALUATOR and len(table) > 1:
+            pairs = _pairs(given, fit, method, why, (over_annotators, target), confidence)
+            paired.append(pairs)
+            t = (pairs["difference"] / pairs["se"]).to_numpy()
+            if np.isfinite(t).all():
+                one, other = (pairs[name].to_numpy() for name in ("system", "opponent"))
+                ranks, critical = simultaneous_ranks(
+                    t, one, other, fit.covariance(), fit.df.min(), confidence, n_resamples, rng
+                )
+        shown.append(table.assign(**ranks))
+    saved = labels_saved(given, fits[LABELS], fits[CORRECTED], over_annotators, target, confidence)
+    systems = [shown[0].assign(effective_labels=shown[0]["n_labels"], labels_saved=0.0)]
+    systems += [shown[1], shown[2].assign(**saved)]
+    first = fits[LABELS if missing else CORRECTED].level
+    place = np.argsort(np.argsort(-np.nan_to_num(first, nan=-np.inf), kind="stable"))
+    whole = pd.concat(systems, ignore_index=True)
+    whole = whole.iloc[np.argsort(place[whole["number"]], kind="stable")].reset_index(drop=True)
+    names = np.array(given.names, dtype=object)
+    if paired:
+        both = pd.concat(paired, ignore_index=True)
+        order = np.lexsort([place[both["opponent"]], place[both["system"]]])
+        both = both.iloc[order].sort_values("method", kind="stable").reset_index(drop=True)
+        both = both.assign(system=names[both["system"]], opponent=names[both["opponent"]])
+    else:
+        both = pd.DataFrame(columns=list(_PAIRS))
+    asked = {"evaluator": evaluator, "sampling": sampling, "target": target}
+    asked |= {"dimension": dimension, "confidence": confidence, "critical": critical}
+    asked |= {"over_annotators": over_annotators, "missing": missing}
+    report = _report(study, given, fits[CORRECTED], counts, asked)
+    return CorrectedQuality(
+        whole.reindex(columns=list(_SYSTEMS)).fillna({"saved_reason": ""}),
+        both[list(_PAIRS)],
+        report,
+    )
+
+
+_SYSTEMS = (
+    *("system", "label", "method", "estimate", "ci_low", "ci_high", "se", "df", "rank"),
+    *("rank_low", "rank_high", "n_labels", "n_outputs", "n_clusters", "lambda", "correlation"),
+    *("effective_labels", "labels_saved", "saved_low", "saved_high", "saved_reason", "reason"),
+)
+_PAIRS = (
+    *("method", "system", "opponent", "difference", "ci_low", "ci_high", "se", "df", "p"),
+    *("p_adjusted", "verdict", "n_items", "reason"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Outputs that have a score, in numbers, and the judgments of those that are labelled."""
+
+    names: list[str]
+    system: Ints
+    item: Ints
+    cluster: Ints
+    #: What lambda is fitted without, and what is drawn at once where outputs are the target.
+    fold: Ints
+    unit: Ints
+    score: Floats
+    #: 1 / chance of being labelled; 0 of what is not.
+    weight: Floats
+    #: The output of each judgment, its annotator, and its value.
+    output: Ints
+    annotator: Ints
+    value: Floats
+
+    def only(self, kept: NDArray[np.bool_]) -> Scored:
+        """Keep some outputs."""
+        place = np.cumsum(kept) - 1
+        judged = kept[self.output]
+        columns = ("system", "item", "cluster", "fold", "unit", "score", "weight")
+        changed = {name: getattr(self, name)[kept] for name in columns}
+        changed |= {name: getattr(self, name)[judged] for name in ("annotator", "value")}
+        return replace(self, **changed, output=place[self.output[judged]])
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Levels of systems by one method, and what each cluster adds to them."""
+
+    level: Floats
+    #: The slope of labels on scores, over all labels of a system.
+    slope: Floats
+    #: What items (or units), annotators, and pairs of both add: each of shape (clusters, systems).
+    ways: list[csr_array]
+    df: Floats
+    n_clusters: Floats
+
+    def variance(self, contrasts: Floats) -> Floats:
+        """Give the variance of each contrast; V_I + V_A where V_I + V_A - V_IA is not positive."""
+        each = [np.einsum("ps,st,pt->p", contrasts, one, contrasts) for one in self._grams]
+        if len(each) == 1:
+            return each[0]
+        both = each[0] + each[1]
+        less = both - each[2]
+        return np.where(less > 1e-9 * both, less, both)
+
+    def covariance(self) -> Floats:
+        """Give the joint covariance of the levels, with negative eigenvalues at 0."""
+        grams = self._grams
+        whole = grams[0] if len(grams) == 1 else grams[0] + grams[1] - grams[2]
+        value, vector = np.linalg.eigh(whole)
+        return np.asarray((vector * np.maximum(value, 0)) @ vector.T)
+
+    @cached_property
+    def _grams(self) -> list[Floats]:
+        return [np.asarray((way.T @ way).toarray()) for way in self.ways]
+
+
+def _read(
+    study: Study,
+    evaluator: str,
+    sampling: str,
+    dimension: str,
+    include_human: bool,
+    target: Target,
+) -> tuple[Scored, dict[str, float]]:
+    """Lay scores, labels and chances beside each other, and count what is left out."""
+    settings, outputs = study.settings or {}, study.outputs
+    scores = scores_of(study, evaluator)
+    used = outputs if include_human else outputs[~outputs["is_human"]]
+    chance = None if sampling == RANDOM else _chances(study, used, sampling)
+    score = used["output_id"].map(scores).to_numpy(dtype=np.float64)
+    there = np.isfinite(score)
+    judgments = study.judgments
+    assert judgments is not None
+    judged = judgments[judgments["dimension"] == dimension]
+    place = pd.Index(used["output_id"][there]).get_indexer(judged["output_id"])
+    n_unscored = judged.loc[(place < 0), "output_id"].isin(used["output_id"]).sum()
+    judged, place = judged[place >= 0], place[place >= 0]
+    if judged.empty:
+        raise ValueError(
+            f"{study.name} has no output with a score of {evaluator!r} and a judgment of "
+            f"{dimension!r}: score the outputs that people judged, or have some judged."
+        )
+    used, score = used[there], score[there]
+    system, names = pd.factorize(used["system"])
+    by = settings.get("clusters")
+    cluster = pd.factorize(used[by if by in used else "item_id"])[0]
+    labelled = np.zeros(len(used), dtype=bool)
+    labelled[place] = True
+    weight = np.where(labelled, 1.0 if chance is None else 1 / chance[there], 0.0)
+    annotator = pd.factorize(judged["annotator_id"])[0]
+    turn = -1.0 if dimension in settings.get("lower_is_better", ()) else 1.0
+    given = laid_out(
+        *(list(map(str, names)), system, pd.factorize(used["item_id"])[0], cluster, score, weight),
+        *(place, annotator, turn * judged["value"].to_numpy(dtype=np.float64)),
+    )
+    counts = {
+        "n_judgments": len(judged),
+        "n_people": int(annotator.max()) + 1,
+        "n_annotators": float(_effective(annotator, annotator * 0, _share(given), 1)[0]),
+        "n_without_score": int((~there).sum()),
+        "n_unscored": int(n_unscored),
+        "n_human": int(len(outputs) - len(used) - (~there).sum()),
+        "whole": given.unit is given.cluster,
+        "p": _p_of_draw(given),
+        "expected": np.nan if chance is None else float(chance[there].sum()),
+        "expected_sd": np.nan
+        if chance is None
+        else float(np.sqrt((chance[there] * (1 - chance[there])).sum())),
+        "turned": turn < 0,
+    }
+    return given, counts
+
+
+def laid_out(
+    names: list[str],
+    system: Ints,
+    item: Ints,
+    cluster: Ints,
+    score: Floats,
+    weight: Floats,
+    output: Ints,
+    annotator: Ints,
+    value: Floats,
+) -> Scored:
+    """Say of outputs and judgments what lambda is fitted without, and what was drawn at once."""
+    unit = cluster if _drawn_whole(cluster, weight > 0) else np.arange(len(system))
+    fold = _folds(cluster, output, annotator)
+    return Scored(
+        *(names, system, item, cluster, fold, unit, score, weight, output, annotator, value)
+    )
+
+
+def is_crossed(given: Scored) -> bool:
+    """Say whether annotators met several clusters; else they are in those clusters' part."""
+    n_people = int(given.annotator.max()) + 1
+    cells = given.cluster[given.output] * n_people + given.annotator
+    return len(np.unique(cells)) > len(np.unique(given.annotator))
+
+
+def scores_of(study: Study, evaluator: str) -> pd.Series:
+    """Give an evaluator's scores by output, the better the higher."""
+    if study.scores is None:
+        raise ValueError(f"{study.name} has no scores of outputs: give Study(scores=...).")
+    there = [str(name) for name in study.scores["evaluator"].unique()]
+    own = study.scores[study.scores["evaluator"] == known(evaluator, there, "evaluator")]
+    lower = own["signature"].str.contains("direction:lower", regex=False)
+    return own["score"].where(~lower, -own["score"]).set_axis(own["output_id"])
+
+
+def _chances(study: Study, used: pd.DataFrame, sampling: str) -> Floats:
+    """Read inclusion probabilities from a further column of outputs."""
+    settings: Mapping = study.settings or {}
+    extra = [str(name) for name in settings.get("extra", ())]
+    if sampling not in extra:
+        raise ValueError(
+            f"sampling must be 'random', or a column of outputs with inclusion probabilities that "
+            f"settings['extra'] declares ({', '.join(extra) or 'none is declared'}). "
+            f"Got {sampling!r}."
+        )
+    chance = pd.to_numeric(used[sampling], errors="coerce").to_numpy(dtype=np.float64)
+    bad = np.flatnonzero(~((chance > 0) & (chance <= 1)))
+    if len(bad):
+        row = used.iloc[bad[0]]
+        raise ValueError(
+            f"Study(outputs=...), output {row['output_id']!r}: {sampling} must be an inclusion "
+            f"probability, above 0 and at most 1, of every output that could have been drawn "
+            f"({len(bad):,} are not). Got {brief(row[sampling])}. Of outputs that could not be "
+            "drawn nothing is known: leave them out."
+        )
+    return chance
+
+
+def _drawn_whole(cluster: Ints, labelled: NDArray[np.bool_]) -> bool:
+    """Say whether whole clusters of several outputs were labelled, as if these had been drawn."""
+    n = np.bincount(cluster)
+    n_labelled = np.bincount(cluster, labelled)
+    several = n > 1
+    whole = (n_labelled == n) | (n_labelled == 0)
+    return bool(several.any() and whole[several].all() and (n_labelled[several] > 0).any())
+
+
+def _folds(cluster: Ints, output: Ints, annotator: Ints) -> Ints:
+    """Put together what shares annotators, where that leaves ten parts; else clusters alone."""
+    part = linked(cluster[output], annotator)
+    if part.max() + 1 < FEWEST:
+        return cluster
+    fold = part.max() + 1 + cluster
+    of_cluster = np.full(cluster.max() + 1, -1)
+    of_cluster[cluster[output]] = part
+    return np.where(of_cluster[cluster] >= 0, of_cluster[cluster], fold)
+
+
+def _share(given: Scored) -> Floats:
+    """Give each judgment's share of its output's label, times the output's weight."""
+    n = np.bincount(given.output, minlength=len(given.system))
+    return given.weight[given.output] / n[given.output]
+
+
+def _sums(label: Ints, system: Ints, value: Floats, k: int) -> csr_array:
+    """Sum by cluster and system."""
+    n = int(label.max(initial=-1)) + 1
+    return csr_array(csr_array((value, (label, system)), shape=(n, k)))
+
+
+def _effective(label: Ints, system: Ints, weight: Floats, k: int) -> Floats:
+    """Count clusters of each system as if they were of one size: ``(sum n)^2 / sum n^2``."""
+    n = int(label.max(initial=-1)) + 1
+    sums = np.bincount(label * k + system, weight, n * k).reshape(n, k)
+    squares = (sums**2).sum(axis=0)
+    return np.asarray(sums.sum(axis=0) ** 2 / np.where(squares > 0, squares, np.nan))
+
+
+def _scaled(n: Floats) -> Floats:
+    """Give the root of G / (G - 1); NaN of one cluster."""
+    return np.sqrt(n / np.where(n > 1 + 1e-9, n - 1, np.nan))
+
+
+def fitted(given: Scored, method: str, over_annotators: bool, target: Target) -> Fit:
+    """Estimate each system's level, and say what each cluster adds to it."""
+    k, system = len(given.names), given.system
+    n_outputs = np.bincount(system, minlength=k)
+    mean = np.bincount(system, given.score, k) / n_outputs
+    apart = given.score - mean[system]
+    clusters = given.cluster if target == "population" else given.unit
+    leaning = apart / n_outputs[system]
+    leaning *= _scaled(_effective(clusters, system, np.ones(len(system)), k))[system]
+    if method == EVALUATOR:
+        n = _effective(clusters, system, np.ones(len(system)), k)
+        ways = [_sums(clusters, system, leaning * (target == "population"), k)]
+        return Fit(mean, np.full(k, np.nan), ways, n - 1, n)
+    rows = np.flatnonzero(given.weight > 0)
+    of, f = system[rows], apart[rows]
+    total = np.bincount(of, given.weight[rows], k)
+    part = given.weight[rows] / total[of]
+    label = np.bincount(given.output, _share(given) * given.value, len(system))[rows]
+    label /= given.weight[rows]
+    slope, without = np.zeros(k), np.zeros(len(rows))
+    used = without
+    if method == CORRECTED:
+        slope, without, n_folds = _slopes(given, rows, label, f)
+        used = np.where(n_folds < FEWEST_FOLDS, without, slope[of])
+    level = np.bincount(of, part * (label - used * f), k)
+    level[total == 0] = np.nan
+    rest = np.bincount(of, part * (label - without * f), k)
+    # What each judgment adds: its share of the label, less the score's, less the mean of these.
+    back = np.zeros(len(system), dtype=np.int64)
+    back[rows] = np.arange(len(rows))
+    row = back[given.output]
+    share = _share(given) / total[of[row]]
+    added = share * (given.value - (without * f)[row] - rest[of[row]])
+    whose = of[row]
+    shares = [(clusters[given.output], added)]
+    if over_annotators:
+        cell = np.unique(
+            clusters[given.output] * (given.annotator.max() + 1) + given.annotator,
+            return_inverse=True,
+        )[1]
+        shares += [(given.annotator, added), (cell, added)]
+    if target == "outputs":
+        rate = np.bincount(of, minlength=k) / n_outputs
+        drawn = 1 / given.weight[given.output]
+        # Chances that are all alike are the shares that were drawn.
+        drawn = rate[whose] if (given.weight[rows] == 1).all() else drawn
+        shares = [(clusters[given.output], added * np.sqrt(1 - drawn))]
+    ways, sizes = [], []
+    for number, (of_way, value) in enumerate(shares):
+        n = _effective(of_way, whose, share, k)
+        sizes.append(n)
+        value = value * _scaled(n)[whose]
+        if number == 0 and target == "population":
+            of_way = np.concatenate([of_way, clusters])
+            value = np.concatenate([value, slope[system] * leaning])
+            ways.append(_sums(of_way, np.concatenate([whose, system]), value, k))
+        else:
+            ways.append(_sums(of_way, whose, value, k))
+    n = np.minimum(*sizes[:2]) if over_annotators else sizes[0]
+    return Fit(level, slope, ways, n - 1, n)
+
+
+def _slopes(given: Scored, rows: Ints, label: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+    """Give slopes of labels on scores: by system, and for each output without its fold.
+
+    And the effective number of folds that each output's slope was fitted on.
+    """
+    k, of, weight = len(given.names), given.system[rows], given.weight[rows]
+    _, fold = np.unique(given.fold[rows], return_inverse=True)
+    total = np.bincount(of, weight, k)
+    own = np.bincount(of, minlength=k) >= FEWEST_OWN
+    # Moments around the system's mean of labels, so that their differences keep their digits.
+    mean = np.bincount(of, weight * label, k) / np.where(total > 0, total, 1)
+    y = label - mean[of]
+    flat, n = fold * k + of, (int(fold.max()) + 1) * k
+    parts = np.array(
+        [np.bincount(flat, weight * one, n) for one in (np.ones(len(y)), y, f, y * f, f * f)]
+    ).reshape(5, -1, k)
+    whole = parts.sum(axis=1)
+    slope = _slope(whole, own)
+    without = _slope(whole[:, None] - parts, own)[fold, of]
+    n_own = _effective(fold, of, weight, k)
+    n_all = _effective(fold, of * 0, weight, 1)
+    return slope, without, np.where(own, n_own, n_all)[of]
+
+
+def _slope(sums: Floats, own: NDArray[np.bool_]) -> Floats:
+    """Give each system's slope, or of those with few labels their common one; 0 if undefined."""
+    weight, y, f, yf, ff = sums
+    # What is left without a system's only fold is rounding.
+    size = np.where(weight > 1e-9, weight, np.inf)
+    both, alone = yf - y * f / size, ff - f**2 / size
+    alone = np.where(alone > 1e-12 * np.abs(ff), alone, 0)
+    common = (both.sum(axis=-1) / np.where(alone.sum(axis=-1) > 0, alone.sum(axis=-1), np.inf))[
+        ..., None
+    ]
+    return np.where(own, both / np.where(alone > 0, alone, np.inf), common)
+
+
+def _systems(
+    study: Study, given: Scored, fit: Fit, method: str, why: str, confidence: float
+) -> pd.DataFrame:
+    """Give a row per system, by number."""
+    k = len(given.names)
+    labelled = given.weight > 0
+    n_labels = np.bincount(given.system, labelled, k).astype(int)
+    n_outputs = np.bincount(given.system, minlength=k)
+    se, reason = _errors(fit.variance(np.eye(k)), fit.level, fit.n_clusters)
+    if method == EVALUATOR:
+        reason = np.where(reason == "", why, f"{why}; these outputs' scores are all known")
+    else:
+        few = [few_clusters(int(n + 1e-9)) if n == n else "" for n in fit.n_clusters]
+        few = [one.replace("clusters", "effective clusters", 1) for one in few]
+        reason = np.where(reason == "", _joined(why, few), reason)
+        reason = np.where(n_labels == 0, "no label of this system", reason)
+    unknown = np.isnan(fit.level)
+    if unknown.all():
+        reason, se = np.full(k, why), np.full(k, np.nan)
+    half = student.ppf(0.5 + confidence / 2, fit.df) * se
+    rank = np.full(k, np.nan)
+    rank[~unknown] = rankdata(-fit.level[~unknown], method="min")
+    slope = fit.slope * (1 - n_labels / n_outputs)  # beta = lambda (1 + n / N)
+    return pd.DataFrame(
+        {
+            "number": np.arange(k),
+            "system": given.names,
+            "label": [*map(study.label, given.names)],
+            "method": method,
+            "estimate": fit.level,
+            "ci_low": fit.level - half,
+            "ci_high": fit.level + half,
+            "se": se,
+            "df": np.where(np.isnan(se), np.nan, fit.df),
+            "rank": rank,
+            "n_labels": 0 if method == EVALUATOR else n_labels,
+            "n_outputs": n_outputs,
+            "n_clusters": fit.n_clusters,
+            "lambda": np.where(unknown, np.nan, slope),
+            "correlation": _correlation(given) if method == CORRECTED else np.nan,
+            "reason": reason,
+        }
+    )
+
+
+def _errors(variance: Floats, level: Floats, n: Floats) -> tuple[Floats, NDArray]:
+    """Give standard errors, and why there are none."""
+    se = np.sqrt(np.where(variance > 0, variance, 0))
+    flat = ~(se > _FLAT * np.maximum(1, np.abs(np.nan_to_num(level))))
+    reason = np.where(flat, "no spread to learn from: labels are all alike, or are the scores", "")
+    reason = np.where(~(n > 1 + 1e-9), "one cluster of labels: its spread is unknown", reason)
+    return np.where(reason != "", np.nan, se), reason.astype(object)
+
+
+def _joined(one: str, others: list[str]) -> list[str]:
+    return ["; ".join(filter(None, [one, other])) for other in others]
+
+
+def _correlation(given: Scored) -> Floats:
+    """Correlate labels and scores within each system, weighted."""
+    k = len(given.names)
+    label = np.bincount(given.output, _share(given) * given.value, len(given.system))
+    found = np.full(k, np.nan)
+    for number in range(k):
+        rows = np.flatnonzero((given.system == number) & (given.weight > 0))
+        if len(rows) < 3:
+            continue
+        weight = given.weight[rows]
+        both = np.cov(label[rows] / weight, given.score[rows], aweights=weight, ddof=0)
+        product = both[0, 0] * both[1, 1]
+        if product > _FLAT * np.abs(given.score[rows]).max() ** 2:
+            found[number] = both[0, 1] / np.sqrt(product)
+    return found
+
+
+def _pairs(
+    given: Scored,
+    fit: Fit,
+    method: str,
+    why: str,
+    asked: tuple[bool, Target],
+    confidence: float,
+) -> pd.DataFrame:
+    """Compare each two systems, from either side; systems by number."""
+    k = len(given.names)
+    one, other = np.triu_indices(k, 1)
+    contrasts = np.eye(k)[one] - np.eye(k)[other]
+    difference, variance = contrasts @ fit.level, fit.variance(contrasts)
+    n = np.minimum(fit.n_clusters[one], fit.n_clusters[other])
+    present = np.zeros((given.item.max() + 1, k), dtype=np.float64)
+    present[given.item, given.system] = 1
+    shared = (present.T @ present).astype(int)
+    n_items, most = shared[one, other], np.maximum(np.diag(shared)[one], np.diag(shared)[other])
+    # Systems that answered other items, too, are compared over those that both did.
+    for pair in np.flatnonzero((n_items > 0) & (n_items < most) & np.isfinite(difference)):
+        sides = [one[pair], other[pair]]
+        both = present[:, sides].all(axis=1)[given.item] & np.isin(given.system, sides)
+        part = fitted(given.only(both), method, *asked)
+        apart = np.eye(k)[sides[:1]] - np.eye(k)[sides[1:]]
+        difference[pair] = (apart @ part.level)[0]
+        variance[pair], n[pair] = part.variance(apart)[0], part.n_clusters[sides].min()
+    se, reason = _errors(variance, difference, n)
+    few = [few_clusters(int(size + 1e-9)) if size == size else "" for size in n]
+    few = [text.replace("clusters", "effective clusters", 1) for text in few]
+    reason = np.where(reason == "", _joined(why, few), reason)
+    if np.isnan(fit.level).all():
+        reason, se = np.full(len(one), why), np.full(len(one), np.nan)
+    half = student.ppf(0.5 + confidence / 2, n - 1) * se
+    p = 2 * student.sf(np.abs(difference) / se, n - 1)
+    adjusted = adjust(p)
+    shown = np.where(np.isnan(adjusted), "", "undecided").astype(object)
+    better = (adjusted < 1 - confidence) & (difference > 0)
+    worse = (adjusted < 1 - confidence) & (difference < 0)
+    table = pd.DataFrame({"method": method, "system": one, "opponent": other})
+    table = table.assign(difference=difference, ci_low=difference - half, ci_high=difference + half)
+    table = table.assign(se=se, df=np.where(np.isnan(se), np.nan, n - 1), p=p, p_adjusted=adjusted)
+    table = table.assign(n_items=n_items, reason=reason)
+    turned = table.rename(columns={"system": "opponent", "opponent": "system"})[list(table)]
+    turned = turned.assign(
+        difference=-difference, ci_low=-table["ci_high"], ci_high=-table["ci_low"]
+    )
+    verdicts = [np.where(better, "better", np.where(worse, "worse", shown))]
+    verdicts += [np.where(better, "worse", np.where(worse, "better", shown))]
+    whole = pd.concat([table, turned], ignore_index=True)
+    return whole.assign(verdict=np.concatenate(verdicts))
+
+
+def labels_saved(
+    given: Scored,
+    alone: Fit,
+    corrected: Fit,
+    over_annotators: bool,
+    target: Target,
+    confidence: float,
+) -> dict[str, Floats | NDArray]:
+    """Say how many labels alone would be as sure as the corrected mean.
+
+    The ratio of variances is one of two sums of squares over clusters; its log has the error of
+    that (delta method). lambda makes the variance least, so that its own error does not count.
+    """
+    k = len(given.names)
+    n_labels = np.bincount(given.system, given.weight > 0, k)
+    n_outputs = np.bincount(given.system, minlength=k)
+    unknown = np.isnan(corrected.level)
+    squares = [np.asarray(fit.ways[0].power(2).toarray()) for fit in (corrected, alone)]
+    variances = [fit.variance(np.eye(k)) for fit in (corrected, alone)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = variances[0] / variances[1]
+        parts = [one / one.sum(axis=0) for one in squares]
+        error = np.sqrt(((parts[0] - parts[1]) ** 2).sum(axis=0)) * _scaled(corrected.n_clusters)
+        step = np.exp(student.ppf(0.5 + confidence / 2, corrected.df) * error)
+        none = unknown | ~np.isfinite(ratio) | (ratio <= 0)
+
+        def labels(ratio: Floats) -> Floats:
+            if target == "population":
+                found = n_labels / ratio
+            else:
+                found = 1 / (1 / n_outputs + ratio * (1 / n_labels - 1 / n_outputs))
+            return np.where(none, np.nan, found)
+
+        effective = labels(ratio)
+        ends = [labels(ratio * step) - n_labels, labels(ratio / step) - n_labels]
+    few = corrected.n_clusters < FEWEST_FOLDS
+    even = len(np.unique(given.weight[given.weight > 0])) == 1
+    reason = np.where(few, f"fewer than {FEWEST_FOLDS} effective clusters: such intervals fail", "")
+    reason = np.where(even, reason, "chances were not alike: such intervals fail")
+    reason = np.where(
+        over_annotators, "annotators are a sample, too: no interval of the ratio is known", reason
+    )
+    reason = np.where(none, "undefined", reason)
+    ends = [np.where(reason == "", end, np.nan) for end in ends]
+    return {
+        "effective_labels": effective,
+        "labels_saved": effective - n_labels,
+        "saved_low": ends[0],
+        "saved_high": ends[1],
+        "saved_reason": reason,
+    }
+
+
+def _p_of_draw(given: Scored) -> float:
+    """Test that labelled outputs' scores are as those of all, in mean and in spread.
+
+    Within systems, by clusters; two t tests, Bonferroni.
+    """
+    k, system = len(given.names), given.system
+    n_outputs = np.bincount(system, minlength=k)
+    apart = given.score - (np.bincount(system, given.score, k) / n_outputs)[system]
+    spread = np.sqrt(np.bincount(system, apart**2, k) / n_outputs)
+    z = apart / np.where(spread > 0, spread, np.inf)[system]
+    labelled = given.weight > 0
+    share = np.bincount(system, labelled, k) / labelled.sum()
+    total = np.bincount(system, given.weight, k)
+    weight = given.weight / np.where(total > 0, total, 1)[system] - (1 / n_outputs)[system]
+    weight *= share[system]
+    n = _effective(given.cluster[labelled], system[labelled] * 0, given.weight[labelled], 1)[0]
+    found = []
+    for value in (z, z**2 - 1):
+        sums = np.bincount(given.cluster, weight * value)
+        error = np.sqrt((sums**2).sum()) * _scaled(np.array(n))
+        if error > _FLAT:
+            found.append(2 * student.sf(abs(sums.sum()) / error, n - 1))
+    return float(min(1, 2 * min(found))) if found else np.nan
+
+
+def _report(
+    study: Study, given: Scored, fit: Fit, counts: dict[str, float], asked: dict
+) -> pd.DataFrame:
+    """Say in words what was estimated, of what, and how."""
+    dimension, level = asked["dimension"], asked["confidence"]
+    k, labelled = len(given.names), given.weight > 0
+    whole, both = asked["target"] == "population", asked["over_annotators"]
+    n_people, n_annotators = counts["n_people"], counts["n_annotators"]
+    binary = set(np.unique(given.score)) | set(np.unique(np.abs(given.value))) <= {0.0, 1.0}
+    if whole:
+        others = both or not is_crossed(given)
+        of = f"further items and {'' if others else 'these '}annotators"
+        method = "V_I + V_A - V_IA (items and annotators)" if both else "V_I (items)"
+    else:
+        of = "these outputs, had all been judged as the labelled ones were"
+        drawn = "clusters" if counts["whole"] else "outputs"
+        method = f"of drawing {drawn}, with the finite population correction"
+    few = np.bincount(given.system, labelled, k) < FEWEST_OWN
+    folds = np.unique(given.fold[labelled])
+    p = counts["p"]
+    chance = f"stated: {asked['sampling']}"
+    if asked["sampling"] == RANDOM:
+        chance = "stated: at random within systems"
+    elif counts["expected_sd"] > 0:
+        away = (labelled.sum() - counts["expected"]) / counts["expected_sd"]
+        chance += f", which sum to {counts['expected']:.1f} of {labelled.sum()} labels"
+        chance += " (doubtful: too far apart for chance)" if abs(away) > 3 else ""
+    check = "all outputs are labelled, or scores do not vary: nothing to test"
+    if p == p:
+        check = f"scores of labelled outputs against all, in mean and spread: p = {p:.2g}"
+        if p < 0.05:
+            check += "; this is a doubt: were outputs chosen by what they are like?"
+    entries = {
+        "estimand": f"mean {dimension} of each system over {of}",
+        "direction": f"signs are turned: a lower {dimension} is better"
+        if counts["turned"]
+        else f"a higher {dimension} is better",
+        "evaluator": asked["evaluator"],
+        "sampling": chance,
+        "check of sampling": check,
+        "outputs": f"{len(given.system)} of {k} systems, {labelled.sum()} of them labelled",
+        "judgments": f"{counts['n_judgments']} by {n_people} annotators "
+        f"({n_annotators:.1f} effective)",
+        "lambda": asked["missing"]
+        or (
+            f"tuned (PPI++): {int((~few).sum())} systems have their own, {int(few.sum())} with "
+            f"fewer than {FEWEST_OWN} labels share one"
+            + (
+                "; fitted without each cluster, which it corrects"
+                if len(folds) < FEWEST_FOLDS
+                else ""
+            )
+        ),
+        "intervals": f"{100 * level:g}%, {method}, t with {np.nanmin(fit.df):.1f} degrees of "
+        "freedom or more",
+        "tests": f"one family of {k * (k - 1) // 2} pairs, Holm, at {1 - level:.2g}"
+        if k > 1
+        else "none: one system",
+        "ranks": "none"
+        if np.isnan(asked["critical"])
+        else f"simultaneous {100 * level:g}%: greatest absolute t over all pairs, stepwise from "
+        f"{asked['critical']:.2f}",
+        "left out": f"{counts['n_without_score']} outputs without a score, with "
+        f"{counts['n_unscored']} judgments; {counts['n_human']} human outputs",
+        "source": study.origin or study.source,
+    }
+    if binary:
+        entries["values"] = (
+            "0 and 1: means are shares of positives, corrected by how often each verdict is right "
+            "(predictive values)"
+        )
+    return pd.DataFrame(list(entries.items()), columns=["what", "value"])

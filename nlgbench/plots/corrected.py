@@ -1,0 +1,110 @@
+"""Corrected means of systems beside what they are made of: labels, and an evaluator's scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from nlgbench.analysis.judges import CorrectedQuality
+from nlgbench.checks import read_table
+from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
+from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
+
+#: Method -> how far from its system's line it stands, marker, color, and what the legend says.
+_LOOKS = {
+    "labels alone": (-0.24, "s", HUMAN, "labels alone"),
+    "evaluator alone": (0.0, "D", "#999999", "evaluator alone (biased)"),
+    "corrected": (0.24, "o", SYSTEM, "corrected"),
+}
+
+
+@in_paper_style
+def plot_corrected(
+    corrected: pd.DataFrame | CorrectedQuality, *, ax: Axes | None = None
+) -> Drawing:
+    """Draw systems' means by labels alone, by the evaluator alone, and corrected.
+
+    Parameters
+    ----------
+    corrected : CorrectedQuality or DataFrame
+        From `nlgbench.corrected_quality`, or its ``systems``: ``system``, ``method``,
+        ``estimate``, ``ci_low``, ``ci_high``; optional ``label``, ``labels_saved``.
+    ax : Axes, optional
+        Where to draw; a figure of its own by default, as high as the systems need.
+
+    Returns
+    -------
+    Drawing
+        Systems in the order of the table. The evaluator's own means are gray, and the legend calls
+        them biased. At the right the labels saved, below 0 where correction costs some.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, a method is unknown, or a system has one twice.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"system": "a", "method": ["labels alone", "corrected"]})
+    >>> table = table.assign(estimate=[3.5, 3.6], ci_low=[3.0, 3.3], ci_high=[4.0, 3.9])
+    >>> plot_corrected(table).alt
+    'Mean judgments of 1 systems, by labels alone and corrected with intervals: a 3.50, 3.60.'
+    """
+    table = corrected.systems if isinstance(corrected, CorrectedQuality) else corrected
+    needed = "system method estimate:float ci_low:float ci_high:float label? labels_saved:float?"
+    table = read_table(table, needed, "table has")
+    unknown = table.loc[~table["method"].isin(list(_LOOKS)), "method"]
+    if len(unknown):
+        raise ValueError(
+            f"table has method {unknown.iloc[0]!r}, which is unknown. There are: "
+            f"{', '.join(_LOOKS)}."
+        )
+    twice = table[table.duplicated(["system", "method"])]
+    if len(twice):
+        raise ValueError(
+            f"table has {twice['method'].iloc[0]!r} of system {twice['system'].iloc[0]!r} twice: "
+            "select one evaluator."
+        )
+    systems = table.drop_duplicates("system")
+    lane = {name: place for place, name in enumerate(systems["system"])}
+    (ax,) = axes_for(ax, TWO_COLUMN * 0.75, 0.95 + 0.36 * len(lane))
+    for method, (away, marker, color, words) in _LOOKS.items():
+        rows = table[(table["method"] == method) & table["estimate"].notna()]
+        if rows.empty:
+            continue
+        at = rows["system"].map(lane).to_numpy(dtype=float) + away
+        draw_intervals(ax, at, rows["ci_low"], rows["ci_high"], upright=False, color=color)
+        look: dict[str, Any] = {"color": color, "markersize": 3.6, "zorder": 3, "label": words}
+        ax.plot(rows["estimate"], at, marker, **look)
+    names = systems["label"] if "label" in systems else systems["system"].str.replace("_", " ")
+    ax.set_yticks(list(lane.values()), names.tolist())
+    ax.set_ylim(len(lane) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    for place in range(1, len(lane)):
+        ax.axhline(place - 0.5, color="#dddddd", linewidth=0.5, zorder=0)
+    ax.set_xlabel("Mean judgment")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, borderaxespad=0.2)
+    saved = table[table["method"] == "corrected"]
+    if "labels_saved" in saved and saved["labels_saved"].notna().any():
+        _write_saved(ax, saved, lane)
+    shown = [method for method in _LOOKS if (table["method"] == method).any()]
+    said = [
+        f"{label} "
+        + ", ".join(f"{value:.2f}" for value in table.loc[table["system"] == name, "estimate"])
+        for name, label in zip(systems["system"], names, strict=True)
+    ]
+    listed = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
+    alt = f"Mean judgments of {len(lane)} systems, by {listed} with intervals: {'; '.join(said)}."
+    return drawn_on(ax, table, alt)
+
+
+def _write_saved(ax: Axes, rows: pd.DataFrame, lane: dict[str, int]) -> None:
+    """Write at the right how many labels the evaluator saved."""
+    place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "fontsize": 6.5, "ha": "center"}
+    ax.text(1.09, -0.75, "labels\nsaved", va="bottom", **place)
+    for name, saved in zip(rows["system"], rows["labels_saved"], strict=True):
+        if np.isfinite(saved):
+            ax.text(1.09, lane[name], f"{saved:.0f}".replace("-", "\u2212"), va="center", **place)
