@@ -39,11 +39,13 @@ def load_alttest(name: str) -> Study:
 
     What was annotated is an output of the one system ``annotated``, without a text: ``output_id``
     and ``item_id`` are the release's item, which names an aspect or a question, too, where a thing
-    was annotated in several. Judgments are people's (``w001``, ... in order of first appearance in
-    the set: equal names in two sets need not be one person), dimension ``label``; scores are the
-    models', of the same outputs. Labels that are numbers are these numbers; others are the places,
-    from 0, in the list of all labels of people and models in alphabetical order, so that only
-    their equality means something (`labels` lists them).
+    was annotated in several. ``text_id``, by which outputs are clustered, is what the item's name
+    begins with, up to "__": the article, post, picture, review, question or cue. Judgments are
+    people's (``w001``, ... in order of first appearance in the set: equal names in two sets need
+    not be one person), dimension ``label``; scores are the models', of the same outputs. Labels
+    that are numbers are these numbers; others are the places, from 0, in the list of all labels of
+    people and models in alphabetical order, so that only their equality means something (`labels`
+    lists them).
     """
     return read_alttest(*map(cache.path, files(name)))
 
@@ -65,10 +67,12 @@ def read_alttest(people: Path, models: Path) -> Study:
         for model, own in scored.items()
         for item, label in own.items()
     ]
+    texts = [item.partition("__")[0] for item in items]
     return trusted(
-        outputs=schema.typed(outputs, "outputs"),
+        outputs=schema.typed(outputs, "outputs").assign(text_id=texts),
         judgments=schema.typed(judgments, "judgments"),
         scores=schema.typed(scores, "scores"),
+        settings={"clusters": "text_id", "extra": ["text_id"]},
     )
 
 

@@ -229,10 +229,12 @@ def load(name: str, **options: Any) -> Study:
     one = _STUDIES[known(name, list(_STUDIES), "study")]
     for option in options:
         known(option, list(one.options), f"options of {name}")
+    loaded = one.load(**options)
+    settings = dict(loaded.settings or {})
     study = _named(
-        one.load(**options),
+        loaded,
         name,
-        settings={} if one.quality is None else {"quality": one.quality},
+        settings=settings if one.quality is None else settings | {"quality": one.quality},
         related=_Related(name, one.related),
     )
     return straight_from(study, f"released:{name}")

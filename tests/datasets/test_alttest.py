@@ -27,6 +27,7 @@ def test_numbers_stay_and_other_labels_are_places_in_the_alphabet(tmp_path):
         ["i1", "w001", "label", 3.0],
         ["i1", "w002", "label", 2.0],
     ]
+    assert study.outputs["text_id"].tolist() == ["i2", "i1"]
     assert study.scores[["output_id", "evaluator", "score"]].to_numpy().tolist() == [
         ["i1", "gpt", 4.0],
         ["i2", "gpt", 1.0],
@@ -39,18 +40,28 @@ def test_numbers_stay_and_other_labels_are_places_in_the_alphabet(tmp_path):
     assert study.scores["score"].tolist() == [0, 2]
 
 
-#: People, items, annotations, models.
+def test_items_of_one_text_are_a_cluster(tmp_path):
+    people = {"zed": {"t1__a": 1, "t1__b": 2, "t2__a__1": 1}, "amy": {"t1__a": 1}}
+    study = read_alttest(*saved(tmp_path, people, {"gpt": {"t1__a": 1}}))
+    assert study.outputs["text_id"].tolist() == ["t1", "t1", "t2"]
+    study.write(tmp_path / "kept")
+    kept = nb.read_study(tmp_path / "kept")
+    assert kept.outputs["text_id"].tolist() == ["t1", "t1", "t2"]
+    assert kept.settings["clusters"] == "text_id"
+
+
+#: People, items, texts, annotations, models.
 SIZES = {
-    "summeval": (3, 6400, 19200, 6),
-    "mtbench": (3, 120, 246, 6),
-    "lgbteen": (4, 880, 2560, 6),
-    "framing": (4, 2552, 7656, 6),
-    "10k_prompts": (13, 1698, 3844, 6),
-    "lesion": (6, 500, 2980, 4),
-    "kilogram": (50, 993, 7215, 4),
-    "cebab_aspects": (10, 1008, 4032, 6),
-    "cebab_stars": (10, 711, 2193, 6),
-    "wax": (8, 246, 1380, 6),
+    "summeval": (3, 6400, 100, 19200, 6),
+    "mtbench": (3, 120, 42, 246, 6),
+    "lgbteen": (4, 880, 22, 2560, 6),
+    "framing": (4, 2552, 116, 7656, 6),
+    "10k_prompts": (13, 1698, 1698, 3844, 6),
+    "lesion": (6, 500, 100, 2980, 4),
+    "kilogram": (50, 993, 993, 7215, 4),
+    "cebab_aspects": (10, 1008, 940, 4032, 6),
+    "cebab_stars": (10, 711, 711, 2193, 6),
+    "wax": (8, 246, 159, 1380, 6),
 }
 
 
@@ -59,9 +70,11 @@ SIZES = {
 def test_the_release(name):
     study = nb.load(f"alttest-{name}")
     judgments, scores = study.judgments, study.scores
+    assert study.settings["clusters"] == "text_id"
     assert SIZES[name] == (
         judgments["annotator_id"].nunique(),
         len(study.outputs),
+        study.outputs["text_id"].nunique(),
         len(judgments),
         scores["evaluator"].nunique(),
     )
