@@ -7,3 +7,6 @@ from nlgbench.analysis.judges.corrected import CorrectedQuality, corrected_quali
 from nlgbench.analysis.judges.shares import prevalence
 
 __all__ = ["CorrectedQuality", "corrected_quality", "prevalence"]
+from nlgbench.analysis.judges.replacing import Replacement, replaces_annotators
+
+__all__ = ["Replacement", "replaces_annotators"]

@@ -1,0 +1,385 @@
+"""May an evaluator replace an annotator: rules, others' numbers, and what is left out."""
+
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.stats import norm, ttest_1samp
+
+import nlgbench as nb
+from nlgbench.analysis.judges import replacing
+from nlgbench.datasets import cache
+
+RELEASED = pytest.mark.skipif(
+    not os.environ.get("NLGBENCH_DATA") or not cache.available("alttest"),
+    reason="NLGBENCH_DATA names no folder with the AltTest release",
+)
+
+#: Set, epsilon, agreement; then evaluator, omega and rho as the release's notebook prints them.
+PRINTED = """
+wax .1 accuracy; gemini_flash .38 .69; gemini_pro .50 .74; gpt-4o .50 .73; llama-31 .00 .57;
+    gpt-4o-mini .00 .59; mistral-v03 .00 .50
+lgbteen .2 accuracy; gemini_flash .25 .71; gemini_pro .00 .67; gpt-4o .75 .77; llama-31 .00 .72;
+    gpt-4o-mini .75 .76; mistral-v03 .25 .75
+mtbench .2 accuracy; gemini_flash .00 .72; gemini_pro .00 .76; gpt-4o .00 .77; llama-31 .00 .69;
+    gpt-4o-mini .00 .74; mistral-v03 .00 .68
+framing .15 accuracy; gemini_flash 1.00 .83; gemini_pro 1.00 .91; gpt-4o 1.00 .92;
+    llama-31 .50 .80; gpt-4o-mini 1.00 .87; mistral-v03 .25 .80
+cebab_aspects .1 accuracy; gemini_flash .70 .91; gemini_pro .90 .94; gpt-4o .90 .93;
+    llama-31 .60 .89; gpt-4o-mini .50 .90; mistral-v03 .10 .81
+summeval .2 rmse; gemini_flash .00 .46; gemini_pro .00 .44; gpt-4o .00 .48; llama-31 .00 .58;
+    gpt-4o-mini .00 .54; mistral-v03 .00 .62
+10k_prompts .15 rmse; gemini_flash .31 .67; gemini_pro .08 .63; gpt-4o .69 .76; llama-31 .15 .67;
+    gpt-4o-mini .92 .80; mistral-v03 .15 .67
+cebab_stars .1 rmse; gemini_flash .60 .82; gemini_pro .80 .87; gpt-4o .90 .90; llama-31 .60 .85;
+    gpt-4o-mini .90 .89; mistral-v03 .50 .83
+lesion .15 rmse; gemini_flash .17 .71; gemini_pro 1.00 .81; gpt-4o .00 .62; gpt-4o-mini .67 .73
+"""
+PAIRS = [
+    [part.split() for part in one.split(";")] for one in PRINTED.replace(";\n", ";").splitlines()
+][1:]
+
+
+def made(judgments, scores, texts=None, **settings):
+    """Make a study: annotator -> values of outputs in a row (None: not judged), likewise scores."""
+    n = max(len(own) for own in judgments.values())
+    outputs = pd.DataFrame({"output_id": [f"o{k:03d}" for k in range(n)], "system": "annotated"})
+    outputs["item_id"] = outputs["output_id"] if texts is None else [str(one) for one in texts]
+
+    def long(given, who, what):
+        rows = [
+            (f"o{k:03d}", name, value)
+            for name, own in given.items()
+            for k, value in enumerate(own)
+            if value is not None
+        ]
+        return pd.DataFrame(rows, columns=["output_id", who, what])
+
+    return nb.Study(
+        outputs,
+        long(judgments, "annotator_id", "value"),
+        scores=long(scores, "evaluator", "score"),
+        settings=settings,
+    )
+
+
+def crowd(n=60, m=4, seed=0, wrong=0.3, judge=0.3, labels=3):
+    """Simulate annotators, and a judge, who give another label than the right one now and then."""
+    rng = np.random.default_rng(seed)
+    true = rng.integers(0, labels, n)
+
+    def given(share):
+        return np.where(rng.random(n) < share, rng.integers(0, labels, n), true).tolist()
+
+    people = {f"w{k}": given(wrong) for k in range(m)}
+    return people, {"judge": given(judge)}
+
+
+@RELEASED
+def test_all_pairs_that_the_release_prints_are_there():
+    assert len(PAIRS) == 9 and sum(len(pairs) - 1 for pairs in PAIRS) == 52
+
+
+@RELEASED
+@pytest.mark.parametrize("printed", PAIRS, ids=lambda printed: printed[0][0])
+def test_omega_and_rho_follow_to_the_printed_digits(printed):
+    (name, epsilon, agreement), *pairs = printed
+    study = nb.load(f"alttest-{name}")
+    found = nb.replaces_annotators(study, epsilon=float(epsilon), agreement=agreement)
+    table = found.evaluators.set_index("evaluator")[["omega_paper", "rho"]]
+    assert {
+        evaluator: tuple(f"{value:.2f}" for value in table.loc[evaluator])
+        for evaluator, *_ in pairs
+    } == {e: (f"{float(omega):.2f}", f"{float(rho):.2f}") for e, omega, rho in pairs}
+
+
+@RELEASED
+def test_880_labels_of_22_posts_show_less_than_880_independent_ones():
+    found = nb.replaces_annotators(nb.load("alttest-lgbteen"), epsilon=0.2, agreement="accuracy")
+    table = found.evaluators.set_index("evaluator").loc["gpt-4o-mini"]
+    assert (table["omega_paper"], table["omega"], table["verdict"]) == (0.75, 0, "not shown")
+    assert found.annotators["design_effect"].max() > 3
+
+
+# Of each judgment: is it (1), or the score (-1), nearer to the others' of the output? Ties are 0.
+NEARER = {
+    "one label right, the score's wrong": ("accuracy", [1, 1], 2, [1, 1]),
+    "all alike": ("accuracy", [1, 1, 1], 1, [0, 0, 0]),
+    "who is alone gains nothing by the score being wrong, too": (
+        "accuracy",
+        [1, 1, 3],
+        2,
+        [1, 1, 0],
+    ),
+    "the score agrees with as many others": ("accuracy", [1, 1, 2, 2], 1, [0, 0, -1, -1]),
+    "a label that nobody gave": ("accuracy", [0, 0], 7, [1, 1]),
+    "as far on either side": ("rmse", [2, 4], 6, [0, 1]),
+    "means of the others decide": ("rmse", [1, 3, 6], 2, [-1, 1, -1]),
+    "equal but for the last bits": ("rmse", [0.1 + 0.2, 0.3], 0.3, [0, 0]),
+    "as far but for the last bits": ("rmse", [0.1, 0.2, 0.3], 0.4, [0, 1, 1]),
+}
+
+
+@pytest.mark.parametrize("case", NEARER, ids=list(NEARER))
+def test_who_is_nearer_to_the_others(case):
+    kind, values, score, expected = NEARER[case]
+    given = np.zeros(len(values), int), np.array(values, float), np.full(len(values), score, float)
+    brute = []
+    for k, value in enumerate(np.array(values, dtype=float)):
+        others = np.delete(np.array(values, dtype=float), k)
+        if kind == "accuracy":
+            apart = np.mean(others == value) - np.mean(others == score)
+        else:
+            apart = np.sqrt(np.mean((others - score) ** 2)) - np.sqrt(
+                np.mean((others - value) ** 2)
+            )
+        brute.append(np.sign(np.round(apart, 9)))
+    assert brute == expected
+    assert replacing.differences(*given, kind).tolist() == expected
+
+
+def test_the_score_test_is_tangos():
+    # Tango (1998), section 4: 43 of 44 pairs alike, one is worse; margin .1: Z = 1.709.
+    counts = replacing.Counts(*(np.array([one]) for one in (44.0, 1.0, 0.0, 1.0, 1e9)))
+    p = replacing.score_p(counts, np.array([0.1]))
+    assert norm.isf(p[0, 0]) == pytest.approx(1.709, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    "better, worse", [(0.0, 0.0), (0.3, 0.0), (0.0, 0.2), (0.25, 0.1), (0.4, 0.6)]
+)
+@pytest.mark.parametrize("epsilon", [-0.3, 0.0, 0.15])
+def test_its_variance_is_that_of_the_likeliest_shares_at_the_border(better, worse, epsilon):
+    def unlikely(share):
+        pairs = (
+            (better, share + epsilon),
+            (worse, share),
+            (1 - better - worse, 1 - epsilon - 2 * share),
+        )
+        return -sum(a * np.log(max(b, 1e-300)) for a, b in pairs if a > 0)
+
+    low, high = max(0, -epsilon), (1 - epsilon) / 2
+    best = minimize_scalar(unlikely, bounds=(low, high), method="bounded", options={"xatol": 1e-12})
+    expected = np.sqrt(max(2 * best.x + epsilon - epsilon**2, 0))
+    found = replacing.null_error(np.array([better]), np.array([worse]), np.array([epsilon]))
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_papers_p_is_students_t():
+    people, scores = crowd()
+    found = nb.replaces_annotators(made(people, scores), epsilon=0.1, agreement="accuracy")
+    for row in found.annotators.itertuples():
+        others = [own for name, own in people.items() if name != row.annotator_id]
+        own = np.mean(np.array(others) == people[row.annotator_id], axis=0)
+        judge = np.mean(np.array(others) == scores["judge"], axis=0)
+        d = (own >= judge).astype(int) - (judge >= own)
+        assert row.p_paper == pytest.approx(ttest_1samp(d, 0.1, alternative="less").pvalue)
+        assert row.advantage == pytest.approx(np.mean(judge >= own))
+        assert row.difference == pytest.approx(d.mean())
+
+
+def test_the_same_said_four_times_is_said_once():
+    people, scores = crowd(n=60, seed=3)
+    once = nb.replaces_annotators(made(people, scores), epsilon=0.2, agreement="accuracy")
+    again = [{name: own * 4 for name, own in given.items()} for given in (people, scores)]
+    four = nb.replaces_annotators(
+        made(*again, texts=[*range(60)] * 4), epsilon=0.2, agreement="accuracy"
+    )
+    p, p_four = once.annotators["p"].to_numpy(), four.annotators["p"].to_numpy()
+    assert np.abs(norm.isf(p) - norm.isf(p_four)).max() < 0.1
+    assert (four.annotators["p_paper"] < once.annotators["p_paper"] / 5).all()
+    width, width_four = (
+        (one["ci_high"] - one["ci_low"])[0] for one in (once.evaluators, four.evaluators)
+    )
+    assert width_four == pytest.approx(width, rel=1e-9)
+
+
+@pytest.mark.parametrize("m", [4, 12])
+def test_rhos_interval_is_a_jackknife_over_texts_and_over_annotators_from_ten_on(m):
+    people, scores = crowd(n=36, m=m, seed=5)
+    texts = [k // 3 for k in range(36)]
+    study = made(people, scores, texts)
+
+    def rho(people, texts_kept=range(12)):
+        kept = [k for k in range(36) if texts[k] in texts_kept]
+        part = [
+            {n: [own[k] for k in kept] for n, own in given.items()} for given in (people, scores)
+        ]
+        one = made(*part, [texts[k] for k in kept])
+        found = nb.replaces_annotators(one, epsilon=0.1, agreement="accuracy")
+        return found.evaluators["rho"][0], found.annotators["advantage"]
+
+    def spread(values):
+        values = np.array(values)
+        return (len(values) - 1) * np.mean((values - values.mean(axis=0)) ** 2, axis=0).sum()
+
+    without = [rho(people, set(range(12)) - {k}) for k in range(12)]
+    variance = spread([one for one, _ in without])
+    if m >= 10:
+        variance += spread(
+            [rho({n: o for n, o in people.items() if n != name})[0] for name in people]
+        )
+        variance -= spread([each for _, each in without]) / m**2
+    found = nb.replaces_annotators(study, epsilon=0.1, agreement="accuracy").evaluators.iloc[0]
+    assert found["se"] == pytest.approx(np.sqrt(variance))
+    assert found["covers"] == ("items and annotators" if m >= 10 else "items")
+    assert ("these annotators only" in found["reason"]) == (m < 10)
+
+
+def test_the_curve_never_falls_and_goes_through_omega():
+    people, scores = crowd(n=90, m=5, seed=2, judge=0.35)
+    for epsilon in (0.0, 0.1, 0.3):
+        found = nb.replaces_annotators(made(people, scores), epsilon=epsilon, agreement="accuracy")
+        curve = found.curve.set_index(found.curve["epsilon"].round(2))["omega"]
+        row = found.evaluators.iloc[0]
+        assert curve.is_monotonic_increasing and curve[epsilon] == row["omega"]
+        assert (curve >= 0.5).equals(curve.index.to_series() >= row["least_epsilon"])
+        assert (row["verdict"] == "replaces") == (row["omega"] >= 0.5)
+
+
+def test_who_knows_what_most_would_say_replaces_and_who_guesses_does_not():
+    people, scores = crowd(n=100, m=5, seed=1, wrong=0.35, judge=0.0)
+    scores["guess"] = np.random.default_rng(9).integers(0, 3, 100).tolist()
+    scores["copy"] = people["w0"]
+    found = nb.replaces_annotators(made(people, scores), epsilon=0.1, agreement="accuracy")
+    table = found.evaluators.set_index("evaluator")
+    assert table.loc["judge", ["omega", "verdict"]].tolist() == [1, "replaces"]
+    assert table.loc["guess", ["omega", "verdict"]].tolist() == [0, "not shown"]
+    own = found.annotators.query("evaluator == 'copy' and annotator_id == 'w0'").iloc[0]
+    assert (own["difference"], own["advantage"], own["n_ties"]) == (0, 1, 100)
+
+
+def test_an_interval_of_a_difference_is_where_the_test_is_silent():
+    people, scores = crowd(seed=4)
+    found = nb.replaces_annotators(made(people, scores), epsilon=0.1, agreement="accuracy")
+    for row in found.annotators.itertuples():
+        assert row.ci_low < row.difference < row.ci_high
+    again = nb.replaces_annotators(
+        made(people, scores), epsilon=float(found.annotators["ci_high"][0]), agreement="accuracy"
+    )
+    assert again.annotators["p"][0] == pytest.approx(0.025, abs=1e-3)
+
+
+def test_power_by_the_formula_is_that_of_simulation():
+    rng, n, worlds = np.random.default_rng(0), 100, 3_000
+    d = rng.choice([-1, 0, 1], p=[0.25, 0.5, 0.25], size=(worlds, n)).astype(np.int8)
+    who = np.repeat(np.arange(worlds), n)
+    counts = replacing.count(d.ravel(), who, np.arange(worlds * n))
+    for level in (0.05, 0.012):
+        share = np.mean(replacing.score_p(counts, np.array([0.15]))[:, 0] <= level)
+        formula = replacing.power(counts, 0.15, np.zeros((1, 1)), level).mean()
+        assert formula == pytest.approx(share, abs=0.03)
+
+
+def test_what_is_detectable_has_a_power_of_eighty_percent():
+    people, scores = crowd(n=150, m=3, seed=6)
+    found = nb.replaces_annotators(made(people, scores), epsilon=0.2, agreement="accuracy")
+    rows = found.annotators
+    # Of three, two must reject: their p must be at most .05 * 2 / 3 over 1 + 1/2 + 1/3.
+    assert replacing.level_of_half(3, 0.05) == pytest.approx(0.05 * 2 / 3 / (11 / 6))
+    assert ((rows["power"] >= 0.8) == (rows["detectable"] >= 0)).all()
+
+
+def test_what_is_left_out_is_counted():
+    people, scores = crowd(n=70, m=3)
+    people["few"] = [0] * 29 + [None] * 41
+    people["w0"] = [*people["w0"], 1, 1]  # two outputs with one annotator
+    scores["judge"] = [None] * 5 + scores["judge"][5:] + [1, 1]
+    scores["other"] = [9] * 70
+    study = made(people, scores)
+    twice = study.judgments.iloc[:10].assign(group_id="again", value=2.0)
+    study = study.replace(judgments=pd.concat([study.judgments, twice]))
+    found = nb.replaces_annotators(study, epsilon=0.1, agreement="accuracy")
+    row = found.evaluators.set_index("evaluator").loc["judge"]
+    counted = ["n_annotators", "n_left_out", "n_outputs", "n_missing", "n_outside"]
+    assert row[counted].tolist() == [3, 1, 65, 5, 0]
+    assert found.annotators["n_outputs"].tolist() == [65] * 3
+    said = found.report.set_index("what")["value"]
+    assert "2 outputs with one annotator, and 10 judgments by who had judged" in said["left out"]
+    other = found.evaluators.set_index("evaluator").loc["other"]
+    assert np.isnan(other["omega"]) and np.isnan(other["rho"]) and other["verdict"] == ""
+    assert other["reason"] == "no score is a value that people gave: other labels"
+    assert found.curve.query("evaluator == 'other'")["omega"].isna().all()
+    few = made({"a": [1, 2] * 10, "b": [2, 1] * 10}, {"judge": [1, 2] * 10})
+    (reason,) = nb.replaces_annotators(few, epsilon=0.1).evaluators["reason"]
+    assert reason == "no annotator has 30 outputs that were scored"
+
+
+def test_one_cluster_says_nothing_and_nothing_is_rejected():
+    people, scores = crowd(n=60, judge=0.0)
+    study = made(people, scores, texts=["all"] * 60)
+    found = nb.replaces_annotators(study, epsilon=0.9, agreement="accuracy")
+    assert found.annotators[["p", "p_adjusted", "ci_low", "ci_high"]].isna().all(axis=None)
+    assert not found.annotators["rejected"].any() and found.evaluators["omega"][0] == 0
+    assert set(found.annotators["reason"]) == {"one cluster: its spread is unknown"}
+    assert np.isnan(found.evaluators["ci_low"][0]) and found.evaluators["reason"][0]
+
+
+def test_no_interval_where_all_hangs_on_one_annotator():
+    rng = np.random.default_rng(0)
+    people = {"hub": rng.integers(0, 2, 300).tolist()}
+    for k in range(10):
+        own = [None] * 300
+        own[30 * k : 30 * k + 30] = rng.integers(0, 2, 30).tolist()
+        people[f"w{k}"] = own
+    scores = {"judge": rng.integers(0, 2, 300).tolist()}
+    row = nb.replaces_annotators(made(people, scores), epsilon=0.1).evaluators.iloc[0]
+    assert row["n_annotators"] == 11 and np.isfinite(row["rho"]) and np.isnan(row["ci_low"])
+    assert row["reason"] == "without one of them rho is always the same, or undefined: no interval"
+
+
+def test_the_order_of_rows_does_not_matter():
+    people, scores = crowd(seed=8)
+    study = made(people, scores, texts=[k // 3 for k in range(60)])
+    mixed = study.replace(
+        outputs=study.outputs.sample(frac=1, random_state=1),
+        judgments=study.judgments.sample(frac=1, random_state=2),
+        scores=study.scores.sample(frac=1, random_state=3),
+    )
+    one, other = (
+        nb.replaces_annotators(each, epsilon=0.1, agreement="accuracy").annotators
+        for each in (study, mixed)
+    )
+    other = other.set_index("annotator_id").loc[one["annotator_id"]].reset_index()
+    pd.testing.assert_frame_equal(one, other[one.columns])
+
+
+@pytest.mark.parametrize(
+    "people, settings, expected",
+    [
+        ({"a": [0, 1] * 20, "b": [1, 0] * 20}, {}, "people gave 2 different values"),
+        (
+            {"a": [1, 5] * 20, "b": [2, 4] * 20},
+            {"scales": {"quality": {"min": 1, "max": 5}}},
+            "the study declares a scale",
+        ),
+    ],
+)
+def test_agreement_follows_a_stated_rule(people, settings, expected):
+    study = made(people, {"judge": people["a"]}, **settings)
+    found = nb.replaces_annotators(study, epsilon=0.1)
+    assert expected in found.report.set_index("what").loc["agreement", "value"]
+    assert expected in str(found) and expected in found._repr_html_()
+
+
+def test_what_cannot_be_asked_is_refused_with_a_way_out():
+    people, scores = crowd()
+    study = made(people, scores)
+    refused = [
+        ({"epsilon": -0.1}, "epsilon must be 0 or more, and below 1.*Got -0.1"),
+        ({"epsilon": 1.0}, "epsilon must be 0 or more"),
+        ({}, "3 different values, which may be labels or numbers: say agreement="),
+        ({"agreement": "acuracy"}, "Did you mean 'accuracy'"),
+        ({"clusters": "item"}, "clusters: 'item' is unknown. Did you mean 'item_id'"),
+        ({"dimension": "fluency"}, "dimension: 'fluency' is unknown"),
+    ]
+    for asked, said in refused:
+        with pytest.raises(ValueError, match=said):
+            nb.replaces_annotators(study, **{"epsilon": 0.1} | asked)
+    with pytest.raises(ValueError, match="has no scores"):
+        nb.replaces_annotators(study.replace(scores=None), epsilon=0.1)
+    alone = made({"a": [1, 0] * 20}, {"judge": [1, 0] * 20})
+    with pytest.raises(ValueError, match="no output of study has judgments of 'quality' by two"):
+        nb.replaces_annotators(alone, epsilon=0.1)
