@@ -125,7 +125,7 @@ def scores_of(logprob: np.ndarray, judgments: np.ndarray, n_human: int) -> list[
 def gaussian_studies(cell: Cell, rng: np.random.Generator) -> Iterator[Drawn]:
     n_human, n_machine = cell.n
     sd, noise, r = gaussian._JUDGMENT_SD, gaussian._NOISE_SD, gaussian._CORRELATION
-    limits = {name: gaussian._true_scores(*by, cell.n_annotators) for name, by in SYSTEMS.items()}
+    limits = {name: gaussian.true_scores(*by, cell.n_annotators) for name, by in SYSTEMS.items()}
 
     def qualities(n: int, item: np.ndarray) -> np.ndarray:
         return np.sqrt(1 - cell.shared) * rng.normal(size=n) + np.sqrt(cell.shared) * item[:n]

@@ -76,6 +76,10 @@ from nlgbench.analysis.judges import replaces_annotators as replaces_annotators
 
 # How many judgments
 from nlgbench.analysis.planning import coverage as coverage
+from nlgbench.analysis.planning import StudyPlan as StudyPlan
+from nlgbench.analysis.planning import plan_correlations as plan_correlations
+from nlgbench.analysis.planning import plan_huse as plan_huse
+from nlgbench.analysis.planning import plan_study as plan_study
 from nlgbench.analysis.planning import variance_components as variance_components
 
 # One's own claims
@@ -102,6 +106,7 @@ from nlgbench.plots.boundary import plot_boundary as plot_boundary
 from nlgbench.plots.multiverse import plot_multiverse as plot_multiverse
 from nlgbench.plots.stability import plot_stability as plot_stability
 from nlgbench.plots.sweep import plot_sweep as plot_sweep
+from nlgbench.plots.plan import plot_plan as plot_plan
 from nlgbench.plots.tradeoff import plot_tradeoff as plot_tradeoff
 from nlgbench.plots.typicality import plot_typicality as plot_typicality
 from nlgbench.plots.choosing import plot_choices as plot_choices

@@ -107,7 +107,7 @@ def gaussian_world(
                 }
             )
         )
-        truth.append({"system": name} | _true_scores(quality_shift, likelihood_shift, n_annotators))
+        truth.append({"system": name} | true_scores(quality_shift, likelihood_shift, n_annotators))
     return trusted(
         outputs=schema.typed(pd.concat(outputs), "outputs"),
         judgments=schema.typed(pd.concat(judgments), "judgments"),
@@ -126,9 +126,10 @@ def _logprob_per_token(quality: np.ndarray, shift: float, rng: np.random.Generat
     return _LOGPROB_MEAN + shift + _LOGPROB_SD * mixed
 
 
-def _true_scores(
+def true_scores(
     quality_shift: float, likelihood_shift: float, n_annotators: int
 ) -> dict[str, float]:
+    """Give HUSE, HUSE-Q and HUSE-D of a system of such shifts, in closed form."""
     variance = _JUDGMENT_SD**2 + _NOISE_SD**2 / n_annotators
     common = _CORRELATION * _LOGPROB_SD * _JUDGMENT_SD
     covariance = np.array([[_LOGPROB_SD**2, common], [common, variance]])

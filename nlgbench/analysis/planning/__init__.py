@@ -4,3 +4,13 @@ from nlgbench.analysis.planning.components import variance_components
 from nlgbench.analysis.planning.own_design import coverage
 
 __all__ = ["coverage", "variance_components"]
+from nlgbench.analysis.planning.plans import StudyPlan, plan_study
+from nlgbench.analysis.planning.plans_of_scores import plan_correlations, plan_huse
+
+__all__ = [
+    "StudyPlan",
+    "plan_correlations",
+    "plan_huse",
+    "plan_study",
+    "variance_components",
+]

@@ -1,0 +1,267 @@
+"""Studies that are only planned, simulated: how often the test that will be asked finds it.
+
+The tests are those of `compare_systems`, of votes, of `compare_evaluators` and `huse_difference`,
+written so that hundreds of worlds are tested at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq, least_squares
+from scipy.sparse import csr_array
+from scipy.stats import t as student
+
+from nlgbench.analysis.correlation.comparing import swap_p, swapped_statistics, ways_to_swap
+from nlgbench.analysis.huse.score import compare, difference
+from nlgbench.analysis.people.additive import effective_size
+from nlgbench.analysis.planning.power import Design, Spread
+from nlgbench.inference import Floats
+from nlgbench.worlds.gaussian import gaussian_world, true_scores
+from nlgbench.worlds.votes import chances
+
+Ints = NDArray[np.int64]
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+#: Up to so many systems all swaps are gone through, of more some are drawn.
+_ALL_SWAPS, _N_SWAPS = 12, 999
+#: How much likelier than people's its own texts are to a model, in nats per token; and the least
+#: HUSE of two systems that differ in quality alone.
+LIKELIHOOD_SHIFT, _LEAST_HUSE = 0.1, 0.05
+_N_HALVES = 100
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Who judges what: the items and annotators of one planned study."""
+
+    design: Design
+    n_items: int
+    n_annotators: int
+    #: Annotators of one output (one pair, of votes).
+    n_votes: int
+    n_repetitions: int = 1
+
+    def cells(self, rng: np.random.Generator) -> tuple[Ints, Ints]:
+        """Give item and annotator of each output of one system."""
+        item = np.repeat(np.arange(self.n_items), self.n_votes)
+        if self.design == "distinct":
+            return item, np.arange(len(item))
+        drawn = np.argsort(rng.random((self.n_items, self.n_annotators)), axis=1)
+        return item, drawn[:, : self.n_votes].ravel()
+
+
+def rejections_of_means(
+    layout: Layout,
+    difference: float,
+    spread: Spread,
+    alpha: float,
+    n: int,
+    rng: np.random.Generator,
+) -> int:
+    """Count worlds in which `compare_systems` would tell two systems apart."""
+    item, annotator = layout.cells(rng)
+    rest = spread.rest / layout.n_repetitions
+    if layout.design == "scattered":
+        second = np.repeat([False, True], len(item))
+        other = layout.cells(rng)
+        item, annotator = np.append(item, other[0]), np.append(annotator, other[1])
+        # What systems, items and annotators have in common drops out of the difference.
+        y = np.where(second, -difference / 2, difference / 2)
+        y = y + rng.normal(0, np.sqrt(rest / 2), (n, len(item)))
+        for cluster, variance in ((item, spread.item), (annotator, spread.annotator)):
+            size = int(cluster.max()) + 1
+            y += rng.normal(0, np.sqrt(variance / 2), (n, 2 * size))[:, cluster + size * second]
+        return _beyond(*refitted(y, second, item, annotator), alpha)
+    d = difference + rng.normal(0, np.sqrt(spread.item), (n, layout.n_items))[:, item]
+    size = int(annotator.max()) + 1
+    d += rng.normal(0, np.sqrt(spread.annotator), (n, size))[:, annotator]
+    d += rng.normal(0, np.sqrt(rest), d.shape)
+    return _beyond(*paired(d, item, annotator), alpha)
+
+
+def rejections_of_votes(
+    layout: Layout,
+    gap: float,
+    nu: float,
+    sds: Floats,
+    alpha: float,
+    n: int,
+    rng: np.random.Generator,
+) -> int:
+    """Count worlds in which the share of wins less that of losses is off 0, votes on each pair."""
+    item, annotator = layout.cells(rng)
+    latent = gap + rng.normal(0, sds[0], (n, layout.n_items))[:, item]
+    latent += rng.normal(0, sds[1], (n, int(annotator.max()) + 1))[:, annotator]
+    win, _, loss = np.moveaxis(chances(latent, nu), -1, 0)
+    drawn = rng.random(latent.shape)
+    scores = (drawn < win) * 1.0 - (drawn > 1 - loss)
+    return _beyond(*paired(scores, item, annotator), alpha)
+
+
+def _beyond(difference: Floats, se: Floats, df: float, alpha: float) -> int:
+    return int((np.abs(difference) > student.isf(alpha / 2, df) * se).sum())
+
+
+def paired(d: Floats, item: Ints, annotator: Ints) -> tuple[Floats, Floats, float]:
+    """Give mean, standard error and degrees of freedom of differences (worlds, cells).
+
+    The variance is ``V_I + V_A - V_IA``, each a jackknife; no two cells share item and annotator.
+    """
+    mean = d.mean(axis=1)
+    off = d - mean[:, None]
+    n = d.shape[1]
+    parts = []
+    for cluster in (item, annotator, np.arange(n)):
+        size = np.bincount(cluster)
+        of = csr_array((np.ones(n), (cluster, np.arange(n))), shape=(len(size), n))
+        without = -(of @ off.T).T / (n - size)
+        parts.append((len(size) - 1) / len(size) * (without**2).sum(axis=1))
+    return mean, _both_ways(*parts), _df(item, annotator)
+
+
+def refitted(
+    y: Floats, second: NDArray[np.bool_], item: Ints, annotator: Ints
+) -> tuple[Floats, Floats, float]:
+    """Give the same of judgments (worlds, n) by least squares of system + item + annotator.
+
+    Every estimate, and every one without a cluster, is linear in the judgments: their weights are
+    found once for all worlds.
+    """
+    n_items, rows = int(item.max()) + 1, np.arange(len(item))
+    x = np.zeros((len(item), 1 + n_items + int(annotator.max()) + 1))
+    x[:, 0] = 0.5 - second
+    x[rows, 1 + item] = 1
+    x[rows, 1 + n_items + annotator] = 1
+    weights = np.linalg.pinv(x.T @ x, hermitian=True) @ x.T
+    residual = y - (y @ weights.T) @ x.T
+    parts = []
+    cell = np.unique(item * (annotator.max() + 1) + annotator, return_inverse=True)[1]
+    for cluster in (item, annotator, cell):
+        order = np.argsort(cluster, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(cluster[order])) + 1)
+        total = np.zeros(len(y))
+        for own in groups:
+            kept = np.eye(len(own)) - x[own] @ weights[:, own]
+            total += (
+                residual[:, own]
+                @ (weights[0, own] @ np.linalg.pinv(kept, rcond=1e-9, hermitian=True))
+            ) ** 2
+        parts.append((len(groups) - 1) / len(groups) * total)
+    return y @ weights[0], _both_ways(*parts), _df(item, annotator)
+
+
+def _both_ways(items: Floats, annotators: Floats, cells: Floats) -> Floats:
+    both = items + annotators
+    return np.sqrt(np.where(both - cells > 1e-9 * both, both - cells, both))
+
+
+def _df(item: Ints, annotator: Ints) -> float:
+    return min(effective_size(item), effective_size(annotator)) - 1
+
+
+# Votes -----------------------------------------------------------------------------------------
+
+
+def latent_votes(difference: float, ties: float, spread: Spread) -> tuple[float, float, Floats]:
+    """Find the gap, Davidson's nu, and the deviations of gaps over items and annotators, in nats.
+
+    So that wins less losses are `difference` on average, ties their share, and variances over
+    items and annotators those of `spread`.
+    """
+    wanted = np.array([difference, ties, np.sqrt(spread.item), np.sqrt(spread.annotator)])
+
+    def off(at: Floats) -> Floats:
+        latent = at[0] + at[2] * _NODES[:, None] + at[3] * _NODES
+        win, tie, loss = np.moveaxis(chances(latent, np.exp(at[1])), -1, 0)
+        score = win - loss
+        mean = _WEIGHTS @ score @ _WEIGHTS
+        by_item, by_annotator = score @ _WEIGHTS, _WEIGHTS @ score
+        of = [np.sqrt(_WEIGHTS @ (one - mean) ** 2) for one in (by_item, by_annotator)]
+        return np.array([mean, _WEIGHTS @ tie @ _WEIGHTS, *of]) - wanted
+
+    start = np.array([2 * difference, np.log(max(ties, 1e-6)), *4 * wanted[2:]])
+    found = least_squares(off, start, bounds=([-30, -30, 0, 0], [30, 30, 30, 30]))
+    if np.abs(found.fun).max() > 1e-3:
+        raise ValueError(
+            "no votes have this difference, this share of ties and these variances at once: wins, "
+            "ties and losses are shares, and what items or annotators make of them cannot vary "
+            f"more. Got a difference of {difference:g}, ties {ties:g}, item {spread.item:g}, "
+            f"annotator {spread.annotator:g}."
+        )
+    return float(found.x[0]), float(np.exp(found.x[1])), found.x[2:]
+
+
+# Evaluators ------------------------------------------------------------------------------------
+
+
+def rejections_of_correlations(
+    correlations: Floats, n_systems: int, alpha: float, n: int, rng: np.random.Generator
+) -> int:
+    """Count worlds in which `compare_evaluators` tells two evaluators apart, by swapping systems.
+
+    `correlations`: of both with people, and with each other, over systems.
+    """
+    a, b, both = correlations
+    whole = np.array([[1, both, a], [both, 1, b], [a, b, 1]])
+    root = np.linalg.cholesky(whole)
+    swaps, _ = ways_to_swap(n_systems, 0, rng) if n_systems <= _ALL_SWAPS else (None, False)
+    found = 0
+    for _ in range(n):
+        scores = root @ rng.normal(size=(3, n_systems))
+        drawn = swaps if swaps is not None else rng.random((_N_SWAPS + 1, n_systems)) < 0.5
+        if swaps is None:
+            drawn[0] = False
+        _, statistics = swapped_statistics(scores[:2, None], scores[2], "pearson", drawn)
+        found += int(swap_p(statistics, named=True)[0][0] <= alpha)
+    return found
+
+
+# HUSE ------------------------------------------------------------------------------------------
+
+
+def shift_of(huse: float, n_annotators: int) -> float:
+    """Find how far below the human the judgments of a system of this HUSE lie."""
+    most = true_scores(0.0, LIKELIHOOD_SHIFT, n_annotators)["huse"]
+    if not _LEAST_HUSE <= huse < most:
+        raise ValueError(
+            f"huse must be two scores from {_LEAST_HUSE} to {most:.2f}, what a system judged like "
+            f"people reaches here. Got {huse:g}."
+        )
+
+    def off(shift: float) -> float:
+        return true_scores(shift, LIKELIHOOD_SHIFT, n_annotators)["huse"] - huse
+
+    return float(brentq(off, 0.0, 10.0))
+
+
+def huse_gaps(
+    scores: tuple[float, float],
+    n_outputs: int,
+    n_annotators: int,
+    confidence: float,
+    n: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, int]:
+    """Estimate the gap in worlds, and count those in which `huse_difference` finds one."""
+    systems = {
+        name: (shift_of(score, n_annotators), LIKELIHOOD_SHIFT)
+        for name, score in zip("ab", scores, strict=True)
+    }
+    gaps, found = np.empty(n), 0
+    for number in range(n):
+        study = gaussian_world(
+            n_outputs=n_outputs, n_annotators=n_annotators, systems=systems, seed=rng
+        )
+        table = difference(
+            [compare(study, name) for name in systems],
+            n_resamples=_N_HALVES,
+            confidence=confidence,
+            seed=rng,
+        )
+        row = table[table["score"] == "huse"].iloc[0]
+        gaps[number] = row["estimate"]
+        found += int(not row["ci_low"] <= 0 <= row["ci_high"])
+    return gaps, found

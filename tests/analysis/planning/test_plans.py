@@ -1,0 +1,305 @@
+"""Plans: formulas against rules and others' answers, simulated tests against the real ones."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+from statsmodels.stats.power import TTestPower
+
+import nlgbench as nb
+from nlgbench.analysis.planning import power, rehearsing
+from nlgbench.analysis.planning.power import Spread
+from nlgbench.analysis.planning.rehearsing import Layout
+from nlgbench.analysis.planning.votes import vote_components
+
+STATED = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
+VOTES = {"item": 0.1, "annotator": 0.02, "ties": 0.25}
+
+
+def judged(study: nb.Study):
+    """Lay a study of two systems out in numbers."""
+    frame = study.judgments.merge(study.outputs, on="output_id")
+    item, annotator = (pd.factorize(frame[name])[0] for name in ("item_id", "annotator_id"))
+    return frame, (frame["system"] == study.systems[1]).to_numpy(), item, annotator
+
+
+@pytest.mark.parametrize("design", ["crossed", "scattered", "distinct"])
+def test_the_simulated_test_is_that_of_compare_systems(design):
+    study = nb.simulate(
+        "judgments", means=[0.3, 0], n_items=30, n_annotators=12, design=design, seed=3
+    )
+    frame, second, item, annotator = judged(study)
+    wanted = nb.compare_systems(study, n_resamples=1).pairs.loc[0, ["difference", "se", "df"]]
+    value = frame["value"].to_numpy()[None]
+    found = [rehearsing.refitted(value, second, item, annotator)]
+    if design != "scattered":
+        wide = frame.pivot_table(
+            index=["item_id", "annotator_id"], columns="system", values="value"
+        ).reset_index()
+        d = (wide[study.systems[0]] - wide[study.systems[1]]).to_numpy()[None]
+        cells = [pd.factorize(wide[name])[0] for name in ("item_id", "annotator_id")]
+        found.append(rehearsing.paired(d, *cells))
+    for one in found:
+        assert np.ravel(np.hstack([np.ravel(part) for part in one])) == pytest.approx(
+            wanted.to_numpy(dtype=float) * [1 if one[0][0] * wanted.iloc[0] > 0 else -1, 1, 1]
+        )
+
+
+@pytest.mark.parametrize("design", ["crossed", "blocked", "scattered", "distinct"])
+def test_the_formula_is_the_error_of_simulated_studies(design):
+    spread, rng = Spread(1.0, 0.3, 2.0), np.random.default_rng(0)
+    layout = Layout(design, 40, 12, 12 if design == "crossed" else 3)
+    se = power.standard_error(design, spread, 40, 12, layout.n_votes, 1)
+    df = power.degrees_of_freedom(design, 40, 12)
+    n = 2000
+    for difference in (0.0, float(2.5 * se)):
+        rejected = rehearsing.rejections_of_means(layout, difference, spread, 0.05, n, rng)
+        expected = power.power_of(difference, se, df, 0.05) if difference else 0.05
+        # The formula is for normal judgments and a variance that is known up to a chi-square.
+        assert abs(rejected / n - expected) < 0.025 + 2 * np.sqrt(expected * (1 - expected) / n)
+
+
+def test_power_and_its_inverse_agree_with_statsmodels():
+    theirs = TTestPower()
+    for n, effect, alpha in [(10, 0.5, 0.05), (30, 0.2, 0.01), (200, 0.4, 0.05)]:
+        wanted = theirs.power(effect, n, alpha)
+        assert power.power_of(effect, 1 / np.sqrt(n), n - 1, alpha) == pytest.approx(wanted)
+    away = power.noncentrality(0.8, 29, 0.05)
+    assert theirs.solve_power(nobs=30, alpha=0.05, power=0.8) == pytest.approx(away / np.sqrt(30))
+    assert power.power_of(1.0, 0.001, 9, 0.05) == 1  # where SciPy's distribution has no value
+
+
+def test_a_crossed_design_has_the_error_of_the_two_way_mixed_model():
+    # Card et al. 2020, appendix: slopes in units of half the difference; variances doubled twice.
+    spread = Spread(*(4 * sd**2 for sd in (0.14, 0.11, 0.26 / np.sqrt(2))))
+    se = power.standard_error("crossed", spread, 100, 10, 10, 1)
+    assert se**2 / 4 == pytest.approx(0.14**2 / 100 + 0.11**2 / 10 + 0.26**2 / 2000)
+
+
+def test_blocked_is_crossed_where_all_vote_and_repetitions_divide_the_rest_alone():
+    spread = Spread(1.0, 0.5, 2.0)
+    at = (spread, 30, 10, 10)
+    assert power.standard_error("blocked", *at, 1) == power.standard_error("crossed", *at, 1)
+    assert power.standard_error("crossed", *at, 4) ** 2 == pytest.approx(
+        1 / 30 + 0.5 / 10 + 2 / (30 * 10 * 4)
+    )
+
+
+def test_scattered_annotators_who_hardly_meet_have_no_error():
+    assert np.isnan(power.standard_error("scattered", Spread(1, 1, 1), 10, 40, 1, 1))
+    plan = nb.plan_study(
+        STATED, difference=0.5, design="scattered", n_items=[10], n_annotators=[40], n_votes=1
+    )
+    assert plan.curve[["power", "simulated", "mdd"]].isna().all(axis=None)
+    assert "share too few items" in plan.curve["reason"][0]
+    assert (plan.designs["power"] >= 0.8).all()
+
+
+def test_more_of_anything_finds_smaller_differences():
+    plan = nb.plan_study(STATED, difference=0.3, n_simulations=0)
+    wide = plan.curve.pivot(index="n_items", columns="n_annotators", values="mdd")
+    assert (wide.diff().iloc[1:] < 0).all(axis=None)
+    assert (wide.diff(axis=1).iloc[:, 1:] < 0).all(axis=None)
+    assert plan.curve["simulated"].isna().all()
+    many = nb.plan_study(STATED, difference=0.3, n_systems=5, n_simulations=0)
+    assert (many.curve["power"] < plan.curve["power"]).all()
+
+
+def test_the_difference_that_is_detectable_is_found_with_the_power_asked_for():
+    first = nb.plan_study(STATED, difference=0.3, n_items=[80], n_annotators=[20], power=0.9)
+    again = nb.plan_study(
+        STATED, difference=first.curve["mdd"][0], n_items=[80], n_annotators=[20], seed=1
+    )
+    assert again.curve["power"][0] == pytest.approx(0.9)
+    assert binomtest(round(500 * again.curve["simulated"][0]), 500, 0.9).pvalue > 0.001
+
+
+def test_designs_are_the_cheapest_of_that_power():
+    prices = {"judgment": 0.1, "item": 1, "annotator": 5}
+    plan = nb.plan_study(
+        STATED, difference=0.3, design="blocked", prices=prices, n_simulations=0, n_systems=3
+    )
+    table = plan.designs
+    assert table["price"].is_monotonic_increasing and table["n_annotators"].is_unique
+    assert (table["power"] >= 0.8).all() and (table["mdd"] <= 0.3).all()
+    judgments = table["n_items"] * table["n_votes"] * 3
+    assert table["n_judgments"].tolist() == judgments.tolist()
+    total = 0.1 * judgments + table["n_items"] + 5 * table["n_annotators"]
+    assert table["price"].to_numpy() == pytest.approx(total.to_numpy())
+    # No design of the grid is cheaper: tried one by one.
+    best = table.iloc[0]
+    for items in range(20, int(best["n_items"]), 20):
+        for votes in (1, 2, 3, 5):
+            for people in (10, 20, 30, 50):
+                cost = 0.1 * items * votes * 3 + items + 5 * people
+                spread = Spread(1.0, 0.1, 2.0)
+                se = power.standard_error("blocked", spread, items, people, votes, 1)
+                df = min(items, people) - 1
+                found = power.power_of(0.3, se, df, 0.05 / 3)
+                assert cost > best["price"] - 30 or found < 0.8
+
+
+def test_a_budget_that_is_too_small_is_spent_on_the_most_power():
+    plan = nb.plan_study(STATED, difference=0.3, budget=1000, n_simulations=0)
+    table = plan.designs
+    assert (table["price"] <= 1000).all() and (table["power"] < 0.8).all()
+    assert table["power"].is_monotonic_decreasing
+    assert set(table["reason"]) == {"no design within the budget has a power of 0.8"}
+    with pytest.raises(ValueError, match="the cheapest costs 200"):
+        nb.plan_study(STATED, difference=0.3, budget=50, n_simulations=0)
+
+
+def test_votes_have_the_difference_ties_and_variances_that_are_stated():
+    spread = Spread(0.1, 0.02, 0.0)
+    gap, nu, sds = rehearsing.latent_votes(0.15, 0.25, spread)
+    study = nb.simulate(
+        "votes",
+        systems={"x": gap, "y": 0.0},
+        n_items=2000,
+        n_annotators=200,
+        n_pairs=1,
+        nu=nu,
+        of_items=sds[0] / np.sqrt(2),
+        of_taste=sds[1] / np.sqrt(2),
+        careless=0.0,
+        seed=1,
+    )
+    share = study.preferences.merge(study.outputs, left_on="output_a", right_on="output_id")
+    score = share["choice"].map({"a": 1, "tie": 0, "b": -1}) * np.where(
+        share["system"] == "x", 1, -1
+    )
+    assert score.mean() == pytest.approx(0.15, abs=0.05)
+    found = vote_components(study).set_index("component")
+    for name, wanted in VOTES.items():
+        # Four standard errors of so many items, annotators and votes.
+        assert found.loc[name, "variance"] == pytest.approx(wanted, abs=0.025)
+
+
+def test_a_plan_for_votes_agrees_with_simulated_votes():
+    plan = nb.plan_study(
+        VOTES, question="preferences", difference=0.15, design="blocked", n_items=[50, 200]
+    )
+    curve = plan.curve
+    assert (curve["simulated"] - curve["power"]).abs().max() < 0.08
+    # One row per pair of systems, not per system.
+    assert plan.designs["n_judgments"].eq(plan.designs.eval("n_items * n_votes")).all()
+
+
+def test_pilots_are_measured_and_their_uncertainty_goes_on():
+    pilot = nb.simulate("judgments", n_items=60, n_annotators=25, seed=1)
+    plan = nb.plan_study(pilot, difference=0.3, n_items=[50], n_annotators=[20], n_simulations=0)
+    pd.testing.assert_frame_equal(
+        plan.components[["component", "variance"]],
+        nb.variance_components(pilot)[["component", "variance"]],
+    )
+    row = plan.curve.iloc[0]
+    assert row["power_low"] < row["power"] < row["power_high"]
+    assert set(plan.components["source"]) == {"measured"}
+    again = nb.plan_study(
+        nb.variance_components(pilot), difference=0.3, n_items=[50], n_annotators=[20]
+    )
+    assert again.curve["power"][0] == row["power"]
+    report = plan.report.set_index("what")["value"]
+    assert report["components"].startswith("measured") and "system x item" in report["uncertain"]
+
+
+def test_what_a_pilot_cannot_tell_apart_is_said():
+    table = pd.DataFrame({"component": list(STATED), "variance": [np.nan, 0.05, 1.5]})
+    plan = nb.plan_study(table, difference=0.3, n_items=[50], n_annotators=[20], n_simulations=0)
+    spread = Spread(0.0, 0.1, 3.0)
+    assert plan.curve["se"][0] == power.standard_error("crossed", spread, 50, 20, 20, 1)
+    assert "system x item" in plan.report.set_index("what")["value"]["not told apart"]
+    assert "system x item nan" not in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"pilot": {"rest": 1.0}}, "pilot lacks 'system x item', 'system x annotator'"),
+        ({"pilot": STATED | {"residual": 1.0}}, "pilot: 'residual' is unknown"),
+        ({"pilot": STATED | {"rest": -1.0}}, "'rest' must be 0 or more. Got -1"),
+        ({"difference": 0.0}, "difference must be above 0"),
+        ({"prices": {"judgement": 1.0}}, "Did you mean 'judgment'"),
+        ({"prices": {"item": -1.0}}, "prices must be 0 or more. Got -1 for 'item'"),
+        ({"design": "blocked", "n_votes": 11}, "n_votes must be at most n_annotators"),
+        ({"n_systems": 1}, "n_systems must be at least 2"),
+        ({"n_items": [1]}, "n_items must each be at least 2"),
+        ({"pilot": VOTES | {"item": 0.8}, "question": "preferences"}, "state less of them"),
+        (
+            {"pilot": {"item": 0.5, "annotator": 0.2, "ties": 0.2}, "question": "preferences"},
+            "no votes have this difference",
+        ),
+    ],
+)
+def test_errors_say_what_to_do(changes, message):
+    asked = {"pilot": STATED, "difference": 0.3, "n_items": [50], "n_annotators": [10]} | changes
+    with pytest.raises(ValueError, match=message):
+        nb.plan_study(asked.pop("pilot"), **asked)
+
+
+def test_few_annotators_are_marked_and_never_bought():
+    plan = nb.plan_study(STATED, difference=0.3, n_items=[5, 50], n_annotators=[3, 20])
+    reason = plan.curve.set_index(["n_items", "n_annotators"])["reason"]
+    assert "fewer than 10 do not speak for others" in reason[50, 3]
+    assert "5 items" in reason[5, 20] and reason[50, 20] == ""
+    assert (plan.designs[["n_annotators", "n_items"]] >= 10).all(axis=None)
+
+
+def test_systems_needed_to_tell_evaluators_apart():
+    plan = nb.plan_correlations((0.9, 0.6, 0.6), n_systems=[12, 40], n_simulations=100)
+    curve = plan.curve.set_index("n_systems")
+    # Williams' t at 12 systems is 2.21, with nine degrees of freedom.
+    t = 0.3 / curve["se"]
+    assert t[12] == pytest.approx(2.21, abs=0.01) and curve["df"].tolist() == [9, 37]
+    assert curve["simulated"][12] < curve["simulated"][40]
+    assert (curve["simulated"] - curve["power"]).abs().max() < 0.2
+    least = plan.designs["n_systems"][0]
+    fewer = nb.plan_correlations((0.9, 0.6, 0.6), n_systems=[least - 1, least], n_simulations=1)
+    assert fewer.curve["power"][0] < 0.8 <= fewer.curve["power"][1]
+    better = 0.6 + fewer.curve["mdd"][1]
+    again = nb.plan_correlations((better, 0.6, 0.6), n_systems=[least], n_simulations=1)
+    assert again.curve["power"][0] == pytest.approx(0.8, abs=1e-3)
+
+
+def test_two_evaluators_that_are_equal_are_told_apart_at_the_level():
+    found = rehearsing.rejections_of_correlations(
+        np.array([0.7, 0.7, 0.5]), 10, 0.05, 300, np.random.default_rng(1)
+    )
+    assert binomtest(found, 300, 0.05).pvalue > 0.001
+
+
+def test_outputs_needed_to_tell_huse_scores_apart():
+    plan = nb.plan_huse((0.8, 0.3), n_outputs=[30, 60], n_simulations=10)
+    shifts = plan.components["quality_shift"]
+    truth = nb.simulate(
+        "gaussian", n_outputs=5, systems={"a": (shifts[0], 0.1), "b": (shifts[1], 0.1)}
+    ).truth["systems"]
+    assert truth["huse"].tolist() == pytest.approx([0.8, 0.3])
+    curve = plan.curve
+    assert curve["se"][0] == pytest.approx(np.sqrt(2) * curve["se"][1])
+    assert (curve["simulated_low"] <= curve["power"] + 0.1).all()
+    assert (curve["simulated_high"] >= curve["power"] - 0.1).all()
+    assert 20 <= plan.designs["n_items"][0] < 200
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        (lambda: nb.plan_correlations((0.5, 0.6, 0.6)), "the first must be above the second"),
+        (lambda: nb.plan_correlations((0.95, 0.1, 0.9)), "no three variables correlate"),
+        (lambda: nb.plan_correlations((1.0, 0.1, 0.9)), "between -1 and 1"),
+        (lambda: nb.plan_correlations((0.9, 0.6, 0.6), n_systems=[4]), "at least 5. Got 4"),
+        (lambda: nb.plan_huse((0.5, 0.5)), "two that differ"),
+        (lambda: nb.plan_huse((0.99, 0.5)), "what a system judged like people reaches"),
+        (lambda: nb.plan_huse((0.8, 0.5), n_simulations=2), "at least 10"),
+    ],
+)
+def test_errors_of_plans_of_scores(plan, message):
+    with pytest.raises(ValueError, match=message):
+        plan()
+
+
+def test_a_plan_is_shown_in_notebooks_and_on_terminals():
+    plan = nb.plan_study(STATED, difference=0.3, n_items=[50], n_annotators=[20], n_simulations=0)
+    assert "question: a difference of 0.3" in str(plan)
+    assert "<dt>design</dt>" in plan._repr_html_()

@@ -1,0 +1,59 @@
+"""Planned studies: what is on the axes."""
+
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+
+CURVE = pd.DataFrame(
+    {
+        "n_items": [100, 50, 50, 100],
+        "n_annotators": [10, 10, 20, 20],
+        "power": [0.4, 0.3, 0.5, 0.9],
+        "simulated": [0.45, 0.25, 0.5, 0.9],
+        "simulated_low": [0.4, 0.2, 0.45, 0.85],
+        "simulated_high": [0.5, 0.3, 0.55, 0.95],
+    }
+)
+
+
+def test_lines_are_the_formula_and_marks_the_simulated():
+    drawn = nb.plot_plan(CURVE)
+    (ax,) = drawn.axes
+    wanted, *lines = ax.lines
+    assert wanted.get_ydata() == [0.8, 0.8]
+    assert lines[0].get_xydata().tolist() == [[50, 0.3], [100, 0.4]]
+    assert lines[1].get_ydata().tolist() == [0.25, 0.45] and lines[1].get_marker() == "o"
+    assert lines[3].get_ydata().tolist() == [0.5, 0.9] and lines[3].get_marker() == "s"
+    spans = [one.get_segments() for one in ax.collections]
+    assert [one[:, 1].tolist() for one in spans[0]] == [[0.2, 0.3], [0.4, 0.5]]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "10 annotators",
+        "20 annotators",
+    ]
+    assert "with 20 annotators 0.50 at 50 and 0.90 at 100" in drawn.alt
+    assert drawn.alt.endswith("Marks are shares of simulated studies.")
+
+
+def test_systems_are_an_axis_without_annotators():
+    curve = pd.DataFrame({"n_systems": [10, 40], "n_items": None, "power": [0.4, 0.9]})
+    drawn = nb.plot_plan(curve, power=0.9)
+    (ax,) = drawn.axes
+    assert ax.get_xlabel() == "Number of systems" and ax.get_legend() is None
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["10", "40"]
+    assert drawn.alt == "Power against the number of systems: 0.40 at 10 and 0.90 at 40."
+
+
+def test_distinct_annotators_are_one_line():
+    curve = CURVE.iloc[:2].assign(n_annotators=[300, 150])
+    (ax,) = nb.plot_plan(curve).axes
+    assert ax.lines[1].get_xydata().tolist() == [[50, 0.3], [100, 0.4]]
+
+
+def test_plans_are_drawn_as_they_come():
+    stated = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
+    plan = nb.plan_study(stated, difference=0.3, n_simulations=20)
+    drawn = nb.plot_plan(plan)
+    assert len(drawn.data) == 12
+    with pytest.raises(ValueError, match="neither n_items nor n_systems"):
+        nb.plot_plan(CURVE[["power"]])
