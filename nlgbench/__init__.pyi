@@ -81,6 +81,9 @@ from nlgbench.analysis.planning import plan_correlations as plan_correlations
 from nlgbench.analysis.planning import plan_huse as plan_huse
 from nlgbench.analysis.planning import plan_study as plan_study
 from nlgbench.analysis.planning import variance_components as variance_components
+from nlgbench.analysis.planning import Sequential as Sequential
+from nlgbench.analysis.planning import blocks_needed as blocks_needed
+from nlgbench.analysis.planning import sequential as sequential
 
 # One's own claims
 from nlgbench.runner.own_claims import check_claims as check_claims

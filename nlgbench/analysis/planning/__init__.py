@@ -14,3 +14,6 @@ __all__ = [
     "plan_study",
     "variance_components",
 ]
+from nlgbench.analysis.planning.stopping import Sequential, blocks_needed, sequential
+
+__all__ = ["Sequential", "blocks_needed", "sequential"]

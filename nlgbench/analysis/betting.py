@@ -1,0 +1,128 @@
+"""Testing by betting: e-values and confidence sequences of bounded means, and many at once.
+
+A stream's values lie in [-1, 1]. Against the mean m one bets a share c of what can be lost without
+ruin, on a higher mean (c > 0) or a lower one (c < 0): wealth grows by ``1 + c (d - m) / (1 + m)``
+or ``1 + c (d - m) / (1 - m)``, and does not on average where m is the mean of every value given
+those before (Waudby-Smith and Ramdas 2024, doi:10.1093/jrsssb/qkad009). The e-value is the mean
+wealth over shares: nobody need know which is good. It is convex in m, even its logarithm, so the
+means that it does not refute form an interval.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import betaln, logsumexp
+
+from nlgbench.inference import Floats
+
+#: Shares and their weights: a uniform mixture over (-1, 1), by Gauss and Legendre's rule. Votes
+#: without ties so have Laplace's e-value ``2^n B(wins + 1, losses + 1)``, exactly up to 79 of them.
+_nodes = np.polynomial.legendre.leggauss(40)
+SHARES: Floats = _nodes[0]
+LOG_WEIGHTS: Floats = np.log(_nodes[1] / 2)
+#: Means that are tried for confidence sequences; their ends are rounded outward to these.
+MEANS: Floats = np.linspace(-1, 1, 401)[1:-1]
+_AT_ONCE = 64
+
+
+def log_e_values(values: Floats, mean: float = 0.0) -> Floats:
+    """Give log e-values against a mean after each value of streams (..., n); NaN is no value."""
+    found = np.full(values.shape, -np.inf)
+    for share, log_weight in zip(SHARES, LOG_WEIGHTS, strict=True):
+        steps = np.log1p(share * (values - mean) / (1 + np.sign(share) * mean))
+        wealth = np.nan_to_num(steps, copy=False, nan=0.0).cumsum(axis=-1)
+        np.logaddexp(found, wealth + log_weight, out=found)
+    return found
+
+
+def greatest_log_e_value(n: int, mean: float = 0.0) -> float:
+    """Give the greatest log e-value that n values can have."""
+    ends = np.log1p(SHARES * (np.sign(SHARES) - mean) / (1 + np.sign(SHARES) * mean))
+    sides = (SHARES > 0, SHARES < 0)
+    worst = np.log1p(-np.abs(SHARES))
+    return float(max(logsumexp(LOG_WEIGHTS + n * np.where(one, ends, worst)) for one in sides))
+
+
+def least_n(log_threshold: float, mean: float = 0.0) -> int:
+    """Give the fewest values that can reach a log e-value."""
+    n = 1
+    while greatest_log_e_value(n, mean) < log_threshold:
+        n += 1
+    return n
+
+
+def confidence_sequence(values: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """Give the ends of the means that no e-value so far refutes, after each of n values."""
+    refuted = np.ones((len(values), len(MEANS)), dtype=bool)
+    left = np.arange(len(MEANS))
+    wealth = np.zeros((len(SHARES), 1, len(left)))
+    for start in range(0, len(values), _AT_ONCE):
+        part = values[start : start + _AT_ONCE, None] - MEANS[left]
+        room = 1 + np.sign(SHARES)[:, None, None] * MEANS[left]
+        wealth = wealth + np.log1p(SHARES[:, None, None] * part / room).cumsum(axis=1)
+        reached = np.tensordot(np.exp(LOG_WEIGHTS), e_values(wealth), axes=1) >= 1 / (
+            1 - confidence
+        )
+        refuted[start : start + _AT_ONCE, left] = np.logical_or.accumulate(reached, axis=0)
+        # What is refuted stays so, and need not be followed.
+        kept = ~reached.any(axis=0)
+        left, wealth = left[kept], wealth[:, -1:, kept]
+    # Beyond the last mean refuted on either side; where all are, the two ends cross.
+    none = refuted.all(axis=1)
+    n_low = np.where(none, len(MEANS), refuted.argmin(axis=1))
+    n_high = np.where(none, len(MEANS), refuted[:, ::-1].argmin(axis=1))
+    ends = np.concatenate([[-1.0], MEANS, [1.0]])
+    return ends[n_low], ends[len(ends) - 1 - n_high]
+
+
+def e_holm(e_values: Floats) -> Floats:
+    """Adjust e-values (..., K) for their number: the least mean of a set that each belongs to.
+
+    The closure of the arithmetic mean (Vovk and Wang 2021, doi:10.1214/20-AOS2020; as "e-Holm",
+    Hartog and Lei 2025, arXiv:2501.09015): whatever the dependence, at any time. The least mean
+    with the r-th smallest is found by adding the smallest of all, one after another.
+    """
+    order = np.argsort(e_values, axis=-1)
+    ranked = np.take_along_axis(e_values, order, axis=-1)
+    found = ranked.copy()
+    smaller = np.zeros(ranked.shape[:-1])
+    for n in range(1, ranked.shape[-1]):
+        smaller = smaller + ranked[..., n - 1]
+        means = (ranked[..., n:] + smaller[..., None]) / (n + 1)
+        found[..., n:] = np.minimum(found[..., n:], means)
+    adjusted = np.empty_like(found)
+    np.put_along_axis(adjusted, order, found, axis=-1)
+    return adjusted
+
+
+def e_values(logs: Floats) -> Floats:
+    """Take logs back, without overflow."""
+    return np.exp(np.minimum(logs, 700.0))
+
+
+def stopping_distribution(p: float, log_threshold: float) -> tuple[Floats, float]:
+    """Give the chance to stop after each vote, each won with chance p, and what is then left over.
+
+    Exact: a walk over numbers of wins, between the numbers at which the uniform mixture's e-value
+    reaches the threshold.
+    """
+    stops: list[float] = []
+    chances, low, left = np.ones(1), 0, 1.0
+    while left > 1e-7 and len(stops) < 1_000_000:
+        n = len(stops) + 1
+        after = np.zeros(len(chances) + 1)
+        after[1:] = p * chances
+        after[:-1] += (1 - p) * chances
+        first, last = 0, len(after)
+        while first < last and _log_laplace(low + first, n) >= log_threshold:
+            first += 1
+        while first < last and _log_laplace(low + last - 1, n) >= log_threshold:
+            last -= 1
+        chances, low = after[first:last], low + first
+        stops.append(float(after[:first].sum() + after[last:].sum()))
+        left = float(chances.sum())
+    return np.array(stops), left
+
+
+def _log_laplace(wins: int, n: int) -> float:
+    return float(betaln(wins + 1, n - wins + 1) + n * np.log(2))

@@ -1,0 +1,268 @@
+"""Stop early: e-values and confidence sequences against others' formulas, and what is refused."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import betaln
+
+import nlgbench as nb
+from nlgbench.analysis import betting
+
+
+def votes_by(choices, annotators=None):
+    """Give a table of votes between x and y, each by another annotator."""
+    who = [f"w{n}" for n in range(len(choices))] if annotators is None else annotators
+    table = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": list(choices)})
+    return table.assign(annotator_id=who)
+
+
+def judged(values, **settings):
+    """Give a study in which each annotator judged one output of each system; a row each."""
+    values = np.asarray(values, dtype=float)
+    systems = [f"s{n}" for n in range(values.shape[1])]
+    outputs = pd.DataFrame({"output_id": systems, "item_id": "i", "system": systems})
+    judgments = pd.DataFrame(
+        {
+            "output_id": np.tile(systems, len(values)),
+            "annotator_id": np.repeat([f"w{n}" for n in range(len(values))], len(systems)),
+            "value": values.ravel(),
+        }
+    )
+    return nb.Study(outputs, judgments, settings=settings)
+
+
+@pytest.mark.parametrize(
+    ("n", "wins", "off"), [(8, 8, 0), (79, 50, 0), (79, 3, 0), (900, 520, 0.1)]
+)
+def test_votes_without_ties_have_the_beta_mixture(n, wins, off):
+    """Laplace: the mean of (1 + c)^wins (1 - c)^losses over c is 2^n B(wins + 1, losses + 1)."""
+    values = np.repeat([1.0, -1.0], [wins, n - wins])
+    expected = betaln(wins + 1, n - wins + 1) + n * np.log(2)
+    assert betting.log_e_values(values)[-1] == pytest.approx(expected, abs=1e-9 + off)
+
+
+def test_false_stops_and_votes_to_stop_follow_the_beta_mixture_measured_elsewhere():
+    """4,000 streams of 1,000: .035 false stops, .446 by looking at z; 243 votes at p = .6."""
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random((1000, 1000)) < 0.5, 1.0, -1.0)
+    n = np.arange(1, 1001)
+    z = values.cumsum(axis=1) / np.sqrt(n)
+    ours = betting.log_e_values(values).max(axis=1) >= np.log(20)
+    se = np.sqrt(0.035 * 0.965 * (1 / 1000 + 1 / 4000))
+    assert abs(ours.mean() - 0.035) < 3 * se
+    looked = (abs(z[:, 14:]) > 1.96).any(axis=1).mean()  # from 15 votes on: z needs some
+    assert abs(looked - 0.446) < 3 * np.sqrt(0.25 * (1 / 1000 + 1 / 4000))
+    stops, left = betting.stopping_distribution(0.6, np.log(20))
+    mean = stops @ np.arange(1, len(stops) + 1)
+    assert left < 1e-6 and abs(mean - 243) < 3 * 170 / np.sqrt(4000)
+
+
+def test_an_e_value_that_ends_elsewhere_is_worth_one_on_average():
+    """Under the null, over all 3^7 outcomes of win, tie and loss: E has the mean 1."""
+    outcomes = np.array(np.meshgrid(*[[1.0, 0.0, -1.0]] * 7)).reshape(7, -1).T
+    chance = np.array([0.2, 0.6, 0.2])[(1 - outcomes).astype(int)].prod(axis=1)
+    assert chance @ np.exp(betting.log_e_values(outcomes)[:, -1]) == pytest.approx(1)
+    # And against a mean that is not 0, with values of that mean.
+    chance = np.array([0.5, 0.4, 0.1])[(1 - outcomes).astype(int)].prod(axis=1)
+    assert chance @ np.exp(betting.log_e_values(outcomes, 0.4)[:, -1]) == pytest.approx(1)
+
+
+def test_e_holm_is_the_closure_of_the_mean():
+    rng = np.random.default_rng(1)
+    for k in (1, 2, 5, 7):
+        e = np.exp(rng.normal(1, 2, k))
+        sets = [set(one) for size in range(1, k + 1) for one in combinations(range(k), size)]
+        expected = [min(e[list(one)].mean() for one in sets if n in one) for n in range(k)]
+        assert betting.e_holm(e) == pytest.approx(expected)
+    assert betting.e_holm(np.array([1e304, np.exp(700), 1.0]))[1] > 1e300
+
+
+def test_a_confidence_sequence_holds_what_no_e_value_so_far_refutes():
+    values = np.random.default_rng(2).uniform(-0.4, 1, 150)
+    low, high = betting.confidence_sequence(values, 0.95)
+    each = np.array([betting.log_e_values(values, m) for m in betting.MEANS])
+    ever = np.maximum.accumulate(each, axis=1) >= np.log(20)
+    for n in (0, 5, 63, 64, 149):
+        kept = betting.MEANS[~ever[:, n]]
+        assert low[n] == pytest.approx(max(-1, kept.min() - 0.005))
+        assert high[n] == pytest.approx(min(1, kept.max() + 0.005))
+    assert (np.diff(low) >= 0).all() and (np.diff(high) <= 0).all()
+    # At every time the test of 0 and the sequence say the same.
+    refuted = np.maximum.accumulate(betting.log_e_values(values)) >= np.log(20)
+    assert (refuted == (low >= 0)).all() and refuted.any()
+
+
+def test_where_no_mean_fits_the_ends_cross():
+    low, high = betting.confidence_sequence(np.repeat([1.0, -1.0], 60), 0.95)
+    assert low[-1] > high[-1]
+    found = nb.sequential(votes_by("a" * 60 + "b" * 60), block="annotator").stops.iloc[0]
+    assert found["verdict"] == "better" and found["stopped_at"] == 8  # it stood, and stands
+    assert np.isnan(found["ci_low"]) and "no mean fits" in found["reason"]
+
+
+def test_a_stop_is_where_the_e_value_reaches_the_level():
+    found = nb.sequential(votes_by("a" * 30), block="annotator")
+    row = found.stops.iloc[0]
+    assert (row["system"], row["opponent"], row["verdict"]) == ("x", "y", "better")
+    assert row["stopped_at"] == 8 and row["n_blocks"] == 30  # 2^8 / 9 is the first above 20
+    assert row["e_value"] == pytest.approx(2**30 / 31)
+    assert [row["p"], row["p_adjusted"]] == pytest.approx([31 / 2**30] * 2)
+    assert (row["estimate"], row["reason"]) == (1, "")
+    path = found.path
+    assert path["log_e"].tolist() == pytest.approx(
+        [n * np.log(2) - np.log(n + 1) for n in range(1, 31)]
+    )
+    assert (path["lower"].iloc[-1], path["upper"].iloc[-1]) == (row["ci_low"], row["ci_high"])
+    worse = nb.sequential(votes_by("b" * 30), block="annotator").stops.iloc[0]
+    assert (worse["verdict"], worse["ci_high"]) == ("worse", -row["ci_low"])
+
+
+def test_who_is_first_changes_nothing():
+    plain = nb.sequential(votes_by("aabaaabaaa"), block="annotator").stops
+    turned = votes_by("bbabbbabbb").rename(columns={"system_a": "system_b", "system_b": "system_a"})
+    pd.testing.assert_frame_equal(plain, nb.sequential(turned, block="annotator").stops)
+
+
+def test_ties_are_blocks_that_move_nothing():
+    plain = nb.sequential(votes_by(["a"] * 12), block="annotator").stops.iloc[0]
+    tied = nb.sequential(votes_by(["a"] * 12 + ["tie"] * 12), block="annotator").stops.iloc[0]
+    assert tied["e_value"] == pytest.approx(plain["e_value"])
+    assert (tied["n_blocks"], tied["estimate"]) == (24, 0.5) and tied["ci_high"] < 1
+
+
+def test_a_block_is_one_value_however_many_votes_it_has():
+    """What hangs together within blocks cannot add up."""
+    once = nb.sequential(votes_by("aabab"), block="annotator")
+    again = votes_by("aabab" * 40, [f"w{n}" for n in range(5)] * 40)
+    many = nb.sequential(again, block="annotator")
+    pd.testing.assert_frame_equal(once.stops, many.stops)
+    mixed = nb.sequential(votes_by("aaab", ["w1", "w1", "w2", "w2"]), block="annotator")
+    assert mixed.path["log_e"].tolist() == pytest.approx(betting.log_e_values(np.array([1.0, 0.0])))
+
+
+def test_too_few_blocks_say_so():
+    row = nb.sequential(votes_by("aaaaaaa"), block="annotator").stops.iloc[0]
+    assert row["verdict"] == "undecided" and np.isnan(row["stopped_at"])
+    assert row["reason"] == "7 blocks cannot tell: their e-value is at most 16, below 20; 8 could"
+
+
+def test_the_order_of_blocks_changes_the_path_and_not_its_end():
+    table = votes_by("ab" * 3 + "a" * 20)
+    given = nb.sequential(table, block="annotator")
+    other = nb.sequential(table, block="annotator", order="random", seed=1)
+    assert given.stops["e_value"].iloc[0] == pytest.approx(other.stops["e_value"].iloc[0])
+    assert given.path["name"].tolist() == table["annotator_id"].tolist()
+    assert other.path["name"].tolist() != given.path["name"].tolist()
+    assert "drawn at random" in set(other.report["value"])
+
+
+def test_pairs_meet_at_one_block_and_are_adjusted_there():
+    study = nb.simulate("votes", systems={"x": 2.0, "y": 0.0, "z": 0.0}, seed=0)
+    found = nb.sequential(study, block="item")
+    logs = found.path.pivot(index="block", columns=["system", "opponent"], values="log_e")
+    expected = betting.e_holm(np.exp(logs.to_numpy()))
+    wide = found.path.pivot(index="block", columns=["system", "opponent"], values="log_e_adjusted")
+    assert np.exp(wide.to_numpy()) == pytest.approx(expected)
+    stops = found.stops.set_index(["system", "opponent"])
+    assert stops["verdict"].tolist() == ["better", "better", "undecided"]
+    for n, name in enumerate(stops.index):
+        assert stops.loc[name, "p_adjusted"] == pytest.approx(min(1, 1 / expected[:, n].max()))
+        assert stops.loc[name, "p"] <= stops.loc[name, "p_adjusted"]
+        if stops.loc[name, "verdict"] == "better":
+            assert stops.loc[name, "stopped_at"] == (expected[:, n] >= 20).argmax() + 1
+
+
+def test_shared_items_are_said():
+    study = nb.simulate("votes", seed=0, n_items=30)
+    said = nb.sequential(study, block="annotator").report.set_index("what")["value"]
+    assert said["speaks of"].startswith("30 of 30 items are in several blocks")
+    apart = votes_by("ab" * 5).assign(item_id=range(10))
+    said = nb.sequential(apart, block="annotator").report.set_index("what")["value"]
+    assert said["speaks of"] == "other annotators, as far as these are independent draws"
+
+
+def test_judgments_are_differences_over_the_range():
+    rng = np.random.default_rng(3)
+    values = np.column_stack([rng.integers(2, 6, 60), rng.integers(1, 5, 60)])
+    found = nb.sequential(
+        judged(values, scales={"quality": {"min": 1, "max": 5}}), block="annotator"
+    )
+    row, d = found.stops.iloc[0], values[:, 0] - values[:, 1]
+    assert found.path["log_e"].to_numpy() == pytest.approx(betting.log_e_values(d / 4.0))
+    assert row["estimate"] == pytest.approx(d.mean())
+    low, high = betting.confidence_sequence(d / 4.0, 0.95)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((4 * low[-1], 4 * high[-1]))
+    settings = {"scales": {"quality": {"min": 100, "max": 500}}, "lower_is_better": ["quality"]}
+    turned = nb.sequential(judged(100 * values, **settings), block="annotator").stops.iloc[0]
+    assert turned["e_value"] == pytest.approx(row["e_value"])
+    assert turned["estimate"] == pytest.approx(-100 * row["estimate"])
+    assert (row["verdict"], turned["verdict"]) == ("better", "worse")
+
+
+def test_a_system_is_set_against_a_mean():
+    values = np.random.default_rng(4).choice([3.0, 4.0, 5.0], (80, 1), p=[0.2, 0.3, 0.5])
+    study = judged(values, scales={"quality": {"min": 1, "max": 5}})
+    found = nb.sequential(study, block="annotator", mean=3.5)
+    row = found.stops.iloc[0]
+    assert (row["system"], row["opponent"], row["verdict"]) == ("s0", "mean 3.5", "above")
+    scaled = (values[:, 0] - 3) / 2
+    assert found.path["log_e"].to_numpy() == pytest.approx(betting.log_e_values(scaled, 0.25))
+    assert row["estimate"] == pytest.approx(values.mean()) and 3.5 < row["ci_low"] < 4.3
+    below = nb.sequential(study, block="annotator", mean=4.9).stops.iloc[0]
+    assert below["verdict"] == "below" and below["ci_high"] < 4.9
+
+
+VOTES = votes_by("ab")
+SCALE = {"scales": {"quality": {"min": 1, "max": 5}}}
+
+
+@pytest.mark.parametrize(
+    ("study", "options", "message"),
+    [
+        (VOTES, {"block": "item"}, "needs to know the item"),
+        (VOTES, {"block": "annotators"}, "Did you mean 'annotator'"),
+        (VOTES, {"block": "annotator", "of": "judgments"}, "judgments are a study's"),
+        (VOTES, {"block": "annotator", "mean": 3.0, "of": "preferences"}, "mean is of judgments"),
+        (VOTES.drop(columns="annotator_id"), {"block": "annotator"}, "column annotator_id"),
+        (VOTES.assign(item_a=1, item_b=2), {"block": "item"}, "both outputs to be of one item"),
+        (VOTES.assign(comparator=["p", "q"]), {"block": "annotator"}, "2 comparators"),
+        (judged([[1, 2]]), {"block": "annotator"}, "settings={'scales'"),
+        (judged([[1], [2]], **SCALE), {"block": "annotator"}, "of 1 systems"),
+        (judged([[1, 2]], **SCALE), {"block": "annotator", "mean": 5.0}, "inside the scale"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(study, options, message):
+    with pytest.raises(ValueError, match=message):
+        nb.sequential(study, **options)
+
+
+@pytest.mark.parametrize(("win", "tie", "n_pairs"), [(0.65, 0.0, 1), (0.3, 0.4, 1), (0.65, 0.2, 6)])
+def test_blocks_needed_are_those_of_a_simulation(win, tie, n_pairs):
+    row = nb.blocks_needed(win, tie=tie, n_pairs=n_pairs).iloc[0]
+    rng = np.random.default_rng(5)
+    n, length = 500, 800
+    values = np.where(rng.random((n, length)) < win, 1.0, -1.0)
+    values[rng.random((n, length)) < tie] = 0
+    reached = betting.log_e_values(values) >= np.log(20 * n_pairs)
+    stops = reached.argmax(axis=1) + 1
+    assert reached.any(axis=1).all() and stops.min() >= row["least"]
+    assert abs(stops.mean() - row["mean"]) < 4 * stops.std() / np.sqrt(n)
+    for chance, name in ((0.5, "median"), (0.8, "n_power")):
+        assert abs((stops <= row[name]).mean() - chance) < 4 * np.sqrt(0.25 / n)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"win": 0.5}, "never told apart"),
+        ({"win": 1.2}, "between 0 and 1"),
+        ({"win": 0.6, "tie": 1.0}, "tie must be a share"),
+        ({"win": 0.6, "power": 1.0}, "power must be between"),
+        ({"win": 0.6, "n_pairs": 0}, "n_pairs"),
+    ],
+)
+def test_blocks_needed_refuse(options, message):
+    with pytest.raises(ValueError, match=message):
+        nb.blocks_needed(**options)
