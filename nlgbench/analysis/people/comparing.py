@@ -13,7 +13,7 @@ from scipy.special import expit
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
-from nlgbench.analysis.people import additive
+from nlgbench.analysis.people import additive, wins
 from nlgbench.analysis.people.additive import Fit, Ints, Judgments
 from nlgbench.checks import checked
 from nlgbench.inference import FEWEST, Floats, adjust, few_clusters, permutation_p
@@ -441,62 +441,32 @@ def _superiority(
 ) -> dict[str, Floats]:
     """Say how often a judgment of one system is higher than one of the other on the same item.
 
-    Pairs of judgments are averaged within an item, then items; in a nested design all judgments are
-    one item. Scores of judgments are their shares of lower ones, less the mean: the projections of
-    a two-sample U statistic (Hoeffding 1948, doi:10.1214/aoms/1177730196), summed by cluster.
+    In a nested design all judgments are one item. The variance is as that of a difference: the
+    share is taken again without each item, annotator, and pair of both.
     """
-    k = len(judged.names)
-    item = np.zeros_like(judged.item) if judged.nested else judged.item
-    _, rank = np.unique(judged.data.value, return_inverse=True)
-    key = item * (rank.max() + 1) + rank
-    count = np.zeros((item.max() + 1, k))
-    np.add.at(count, (item, judged.system), 1)
-    lower = np.empty((len(key), k))
-    for system in range(k):
-        own = np.sort(key[judged.system == system])
-        before = np.append(0, np.cumsum(count[:, system]))[item]
-        lower[:, system] = (np.searchsorted(own, key) + np.searchsorted(own, key, "right")) / 2
-        lower[:, system] -= before
-    quantile = student.ppf(0.5 + confidence / 2, spread.df)
-    covers_both = spread.items is not None and spread.annotators is not None
-    found = []
-    rows_of = [np.flatnonzero(judged.system == system) for system in range(k)]
-    for a, b in zip(one, other, strict=True):
-        both = (count[:, a] > 0) & (count[:, b] > 0)
-        n = int(both.sum())
-        rows = [rows_of[side][both[item[rows_of[side]]]] for side in (a, b)]
-        shares = [
-            lower[rows[0], b] / count[item[rows[0]], b],
-            1 - lower[rows[1], a] / count[item[rows[1]], a],
-        ]
-        weights = [1 / (count[item[rows[0]], a] * n), 1 / (count[item[rows[1]], b] * n)]
-        mean = float((shares[0] * weights[0]).sum()) if n else np.nan
-        score = np.concatenate([(shares[side] - mean) * weights[side] for side in (0, 1)])
-        at = np.concatenate(rows)
-        parts = [
-            _squares(judged.item[at], score if judged.nested else score / 2, spread.items),
-            _squares(judged.annotator[at], score, spread.annotators),
-            _squares(judged.cell[at], score, spread.annotators if covers_both else None),
-        ]
-        variance = parts[0] + parts[1] - parts[2]
-        variance = variance if variance > 0 else parts[0] + parts[1]
-        low = high = np.nan
-        if 0 < mean < 1 and variance > _ALIKE and not spread.missing:
-            # On the logit, so that ends stay between 0 and 1.
-            middle, step = np.log(mean / (1 - mean)), np.sqrt(variance) / (mean * (1 - mean))
-            low, high = expit(middle - quantile * step), expit(middle + quantile * step)
-        found.append((mean, low, high))
-    names = ("superiority", "superiority_low", "superiority_high")
-    return dict(zip(names, np.array(found).T, strict=True))
-
-
-def _squares(cluster: Ints, score: Floats, covered: Floats | None) -> float:
-    """Sum squares of clusters' sums, with the usual G / (G - 1); 0 of what is not covered."""
-    if covered is None or not len(cluster):
-        return 0.0
-    of = np.unique(cluster, return_inverse=True)[1]
-    sums = np.bincount(of, score)
-    return float(len(sums) / max(len(sums) - 1, 1) * (sums**2).sum())
+    block = np.zeros_like(judged.item) if judged.nested else judged.item
+    counted = wins.tabulate(judged.data.value, judged.system, block)
+    mean = wins.share(counted)
+    variance = np.zeros_like(mean)
+    if spread.items is not None:
+        variance = variance + wins.spread(counted, judged.item)
+    if spread.annotators is not None:
+        variance = variance + wins.spread(counted, judged.annotator)
+    if spread.items is not None and spread.annotators is not None:
+        less = variance - wins.spread(counted, judged.cell)
+        variance = np.where(less > 0, less, variance)
+    mean, variance = mean[one, other], variance[one, other]
+    bounded = (mean > 0) & (mean < 1) & (variance > _ALIKE) & (not spread.missing)
+    inner = np.where(bounded, mean, np.nan)
+    # On the logit, so that ends stay between 0 and 1.
+    step = np.sqrt(np.where(bounded, variance, np.nan)) / (inner * (1 - inner))
+    step *= student.ppf(0.5 + confidence / 2, spread.df)
+    middle = np.log(inner / (1 - inner))
+    return {
+        "superiority": mean,
+        "superiority_low": expit(middle - step),
+        "superiority_high": expit(middle + step),
+    }
 
 
 def _sign_flips(

@@ -1,0 +1,118 @@
+"""How often a judgment of one system is higher than one of another, and the same without a cluster.
+
+Pairs of judgments are compared within a block, such as an item, and averaged; then blocks are. Of
+tables by system and opponent, all pairs of systems are answered at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgbench.inference import Floats
+
+Ints = NDArray[np.int64]
+#: Numbers in a table of clusters by systems by systems that is held at once.
+_MOST_CELLS = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Wins:
+    """Judgments as numbers, and who beat whom in each block."""
+
+    system: Ints
+    block: Ints
+    rank: Ints
+    #: By judgment and system: how many of the system's in the block are lower, ties half.
+    lower: Floats
+    #: By block: judgments of each system, and their pairs that each won from each other.
+    count: Floats
+    won: Floats
+
+
+def tabulate(value: Floats, system: Ints, block: Ints) -> Wins:
+    """Count who beat whom."""
+    rank = np.unique(value, return_inverse=True)[1].astype(np.int64)
+    k, n = int(system.max()) + 1, int(block.max()) + 1
+    lower = _lower(system, block, rank)
+    flat = block * k + system
+    count = np.bincount(flat, minlength=n * k).reshape(n, k).astype(np.float64)
+    return Wins(system, block, rank, lower, count, _sums(flat, lower, n * k).reshape(n, k, k))
+
+
+def share(wins: Wins) -> Floats:
+    """Give the mean share over blocks of both (system, opponent); NaN where there are none."""
+    of_block = _shares(wins.won, wins.count)
+    there = np.isfinite(of_block)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(there, of_block, 0).sum(axis=0) / there.sum(axis=0))
+
+
+def spread(wins: Wins, cluster: Ints) -> Floats:
+    """Give the jackknife's variance of `share`, without each cluster; NaN if one holds all."""
+    k = wins.count.shape[1]
+    whole, of_block = share(wins), _shares(wins.won, wins.count)
+    there = np.isfinite(of_block)
+    of_block = np.where(there, of_block, 0)
+    # A cell is what one cluster has in one block.
+    number, cell = np.unique(cluster * len(wins.count) + wins.block, return_inverse=True)
+    of_cluster, at_block = np.divmod(number, len(wins.count))
+    own = _lower(wins.system, cell, wins.rank)
+    order = np.argsort(cell, kind="stable")
+    row_end = np.cumsum(np.bincount(cell))
+    n = int(of_cluster.max()) + 1
+    cell_end = np.searchsorted(of_cluster, np.arange(n), side="right")
+    squares = np.zeros((k, k))
+    done = 0
+    while done < n:
+        start = cell_end[done - 1] if done else 0
+        upto = int(np.searchsorted(cell_end, start + _MOST_CELLS // k**2, side="right"))
+        upto = max(upto, done + 1)
+        stop = cell_end[upto - 1]
+        rows = order[row_end[start - 1] if start else 0 : row_end[stop - 1]]
+        flat = (cell[rows] - start) * k + wins.system[rows]
+        gone = np.bincount(flat, minlength=(stop - start) * k).reshape(-1, k)
+        lost = _sums(flat, wins.lower[rows], gone.size).reshape(-1, k, k)
+        twice = _sums(flat, own[rows], gone.size).reshape(-1, k, k)
+        at = at_block[start:stop]
+        # What the cell won of the block, and the block of the cell; its own pairs are in both.
+        beaten = wins.count[at][:, :, None] * gone[:, None, :] - lost.transpose(0, 2, 1)
+        now = _shares(wins.won[at] - lost - beaten + twice, wins.count[at] - gone)
+        left = np.isfinite(now)
+        first = np.append(start, cell_end[done : upto - 1]) - start
+        change = np.add.reduceat(np.where(left, now, 0) - of_block[at], first, axis=0)
+        fewer = np.add.reduceat(there[at] * 1.0 - left, first, axis=0)
+        n_left = there.sum(axis=0) - fewer
+        with np.errstate(invalid="ignore", divide="ignore"):
+            without = (of_block.sum(axis=0) + change) / n_left
+        squares += ((np.where(n_left > 0, without, np.nan) - whole) ** 2).sum(axis=0)
+        done = upto
+    return (n - 1) / n * squares
+
+
+def _lower(system: Ints, group: Ints, rank: Ints) -> Floats:
+    """Count by judgment how many of each system's in its group are lower, ties half."""
+    key = group * (int(rank.max()) + 1) + rank
+    k, n = int(system.max()) + 1, int(group.max()) + 1
+    lower = np.empty((len(key), k))
+    for one in range(k):
+        own = system == one
+        place = np.sort(key[own])
+        before = np.append(0, np.cumsum(np.bincount(group[own], minlength=n)))
+        # The middle of both ends: a tie counts half.
+        lower[:, one] = np.searchsorted(place, key) + np.searchsorted(place, key, "right")
+        lower[:, one] = lower[:, one] / 2 - before[group]
+    return lower
+
+
+def _sums(flat: Ints, rows: Floats, n: int) -> Floats:
+    """Sum rows by number."""
+    return np.stack([np.bincount(flat, column, n) for column in rows.T], axis=1)
+
+
+def _shares(won: Floats, count: Floats) -> Floats:
+    """Give the share of pairs that were won; NaN where there are no pairs."""
+    pairs = count[:, :, None] * count[:, None, :]
+    return np.where(pairs > 0, won / np.where(pairs > 0, pairs, 1), np.nan)

@@ -1,0 +1,55 @@
+"""Who beats whom: shares and their jackknife, against pairs counted one by one."""
+
+import numpy as np
+import pytest
+
+from nlgbench.analysis.people import wins
+
+
+def counted(value, system, block, k):
+    """Compare all pairs of judgments of two systems in each block."""
+    found = np.full((k, k), np.nan)
+    for one in range(k):
+        for other in range(k):
+            shares = []
+            for number in np.unique(block):
+                x, y = (value[(system == s) & (block == number)] for s in (one, other))
+                if len(x) and len(y):
+                    gap = x[:, None] - y
+                    shares.append(((gap > 0) + (gap == 0) / 2).mean())
+            found[one, other] = np.mean(shares) if shares else np.nan
+    return found
+
+
+@pytest.mark.parametrize("most", [1_000_000, 30], ids=["at once", "a few at a time"])
+@pytest.mark.parametrize("clusters", ["blocks", "people", "pairs of both", "documents", "one each"])
+def test_the_jackknife_is_that_of_counting_again(clusters, most, monkeypatch):
+    monkeypatch.setattr(wins, "_MOST_CELLS", most)
+    rng = np.random.default_rng(0)
+    n, k = 90, 3
+    system, block, person = (rng.integers(0, size, n) for size in (k, 10, 8))
+    value = rng.integers(1, 6, n) * 1.0
+    cluster = {
+        "blocks": block,
+        "people": person,
+        "pairs of both": np.unique(block * 8 + person, return_inverse=True)[1],
+        "documents": block // 3,
+        "one each": np.arange(n),
+    }[clusters]
+    table = wins.tabulate(value, system, block)
+    whole = counted(value, system, block, k)
+    np.testing.assert_allclose(wins.share(table), whole, atol=1e-12)
+    without = [
+        counted(value[cluster != one], system[cluster != one], block[cluster != one], k)
+        for one in range(cluster.max() + 1)
+    ]
+    expected = (len(without) - 1) / len(without) * np.square(without - whole).sum(axis=0)
+    np.testing.assert_allclose(wins.spread(table, cluster), expected, atol=1e-12)
+
+
+def test_systems_without_a_block_in_common_have_no_share_nor_do_those_that_lose_all_of_theirs():
+    value, system = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 1, 1, 2])
+    table = wins.tabulate(value, system, np.array([0, 0, 1, 2]))
+    assert wins.share(table)[0, 1] == 0 and np.isnan(wins.share(table)[1, 2])
+    spread = wins.spread(table, np.array([0, 1, 2, 2]))
+    assert np.isnan(spread[0, 1]) and np.isnan(spread[1, 2])
