@@ -11,13 +11,16 @@ half). Of two of the five systems the truth is the same. For each layout:
 - ``mean``, ``superiority``, ``severity``: as ``difference``, of systems' means, of P(A > B) (truth:
   the mean over worlds) and of annotators' severities (those drawn).
 
-Standard errors count worlds, as pairs of a world go together.
+Standard errors count worlds, as pairs of a world go together. Rounds go through all layouts, those
+that matter most first and with most worlds; ``--into FILE`` keeps each cell of each round, so that
+a run that was stopped goes on where it was.
 """
 
 import argparse
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -34,18 +37,27 @@ class Cell:
 
     name: str
     world: dict
+    part: float = 1.0
 
 
-CELLS = tuple(
-    Cell(f"{design}, {size}, {scale}", {**world, "design": design, "scale": scale, "missing": lost})
-    for size, world in (("20 x 100", SMALL), ("88 x 178", LARGE))
-    for design in ("crossed", "scattered", "distinct")
-    for scale in ("continuous", "ordinal")
-    for lost in (0.0, 0.1)
-    if lost == 0.0 or scale == "continuous"
+#: Layouts, what matters most first, and each how many of a round's worlds it has.
+LAYOUTS = (
+    ("scattered", "20 x 100", SMALL, 1.0),
+    ("scattered", "88 x 178", LARGE, 0.5),
+    ("crossed", "20 x 100", SMALL, 0.5),
+    ("distinct", "20 x 100", SMALL, 0.5),
+    ("distinct", "88 x 178", LARGE, 0.25),
+    ("crossed", "88 x 178", LARGE, 0.125),
 )
+VALUES = (("continuous", 0.0), ("ordinal", 0.0), ("continuous", 0.1))
 CELLS = tuple(
-    Cell(cell.name + ", 10% missing" * bool(cell.world["missing"]), cell.world) for cell in CELLS
+    Cell(
+        f"{design}, {size}, {scale}" + ", 10% missing" * bool(lost),
+        {**world, "design": design, "scale": scale, "missing": lost},
+        part,
+    )
+    for design, size, world, part in LAYOUTS
+    for scale, lost in VALUES
 )
 
 
@@ -98,27 +110,52 @@ def measure(cell: Cell, n_worlds: int, seed: int, n_resamples: int = 2_000) -> p
         found[name] = table[name].mean()
         found[name + "_se"] = table[name].std() / np.sqrt(n)
     found["span"] = table["span"].mean()
-    spread = np.stack(table["estimate"].tolist()).std(axis=0)
+    spread = np.stack(table["estimate"].tolist()).std(axis=0, ddof=1)
     found["width"] = float((np.stack(table["half"].tolist()).mean(axis=0) / spread).mean() / 1.96)
     found["doubled"] = table["doubled"].mean()
     found["reason"] = table["reason"].iloc[0]
     return pd.Series(found, name=cell.name)
 
 
+def pooled(rounds: pd.DataFrame) -> pd.DataFrame:
+    """Put the rounds of each cell together."""
+    rows = {}
+    for name, part in rounds.groupby("cell", sort=False):
+        weight = part["n"] / part["n"].sum()
+        row = {"n": part["n"].sum()}
+        for column in rounds.columns.drop(["cell", "seed", "n", "reason", "seconds"]):
+            known = weight * part[column]
+            row[column] = np.sqrt((known**2).sum()) if column.endswith("_se") else known.sum()
+            row[column] = np.nan if part[column].isna().any() else row[column]
+        rows[name] = row
+    return pd.DataFrame(rows).T
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--worlds", type=int, default=500)
+    parser.add_argument("--worlds", type=int, default=200, help="of a round, in the first layout")
+    parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--cell", default="", help="those whose name starts so")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--into", type=Path, help="a CSV file to keep rounds in, and go on from")
     args = parser.parse_args()
-    found = []
-    for cell in CELLS:
-        if cell.name.startswith(args.cell):
+    kept = [pd.read_csv(args.into)] if args.into and args.into.exists() else []
+    done = {(row.cell, row.seed) for table in kept for row in table.itertuples()}
+    cells = [cell for cell in CELLS if cell.name.startswith(args.cell)]
+    for number in range(args.rounds):
+        seed = args.seed + number * args.worlds
+        for cell in cells:
+            if (cell.name, seed) in done:
+                continue
+            n = max(round(args.worlds * cell.part), 2)
             start = time.process_time()
-            found.append(measure(cell, args.worlds, args.seed))
-            seconds = (time.process_time() - start) / args.worlds
-            print(f"{found[-1].to_string()}\n{cell.name}: {seconds:.2f} s a world\n", flush=True)
-    table = pd.DataFrame(found)
+            row = measure(cell, n, seed).to_frame().T
+            row = row.assign(cell=cell.name, seed=seed, seconds=(time.process_time() - start) / n)
+            kept.append(row.infer_objects())
+            print(f"{cell.name}: {n} worlds, {row['seconds'].iloc[0]:.2f} s each", flush=True)
+            if args.into:
+                row.to_csv(args.into, mode="a", header=not args.into.exists(), index=False)
+    table = pooled(pd.concat(kept, ignore_index=True))
     print(table.round(3).to_string())
     few = Cell("crossed, 5 x 100", {**SMALL, "n_annotators": 5, "scale": "continuous"})
     print(f"\n{few.name}: {one_world(few, args.seed, 100)['reason']}")

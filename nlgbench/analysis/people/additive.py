@@ -7,6 +7,7 @@ eliminated, so that what is solved has a row per system and per level of the oth
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ from nlgbench.inference import Floats
 
 Ints = NDArray[np.int64]
 _TINY = 1e-9
+#: Numbers that are held at once in refits without clusters.
+_MOST_CELLS = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,7 @@ def tabulate(value: Floats, system: Ints, item: Ints, annotator: Ints) -> tuple[
     k, q = int(system.max()) + 1, int(system.max() + narrow.max()) + 2
     n = int(wide.max()) + 1
     cross = _counts(wide, system, k + narrow, n, q)
-    gram = _gram(system, k + narrow, q)
+    gram = _grams(np.zeros_like(system), system, k + narrow, 1, q)[0]
     total = _sums(system, value, q) + _sums(k + narrow, value, q)
     found = Judgments(value, system, wide, narrow, cross, gram, total, _sums(wide, value, n))
     return found, bool(by_annotator)
@@ -63,20 +66,22 @@ def tabulate(value: Floats, system: Ints, item: Ints, annotator: Ints) -> tuple[
 def fit(data: Judgments) -> Fit | None:
     """Fit all judgments; None where systems cannot be compared (`parts`)."""
     normal, right = _normal(data)
-    solved = _solve(normal, right, data.n_systems)
-    if solved is None:
+    k = data.n_systems
+    solved, estimable = _solve(normal[None], right[None], k)
+    if not estimable[0]:
         return None
-    system, narrow = solved
-    rest = data.wide_total - data.cross @ np.append(system, narrow)
+    effects = solved[0]
+    rest = data.wide_total - data.cross @ effects
     share = np.bincount(data.system) / len(data.value)
-    level = data.value.mean() + system - share @ system
-    return Fit(level, system, narrow, rest / data.cross[:, : data.n_systems].sum(axis=1))
+    level = data.value.mean() + effects[:k] - share @ effects[:k]
+    return Fit(level, effects[:k], effects[k:], rest / data.cross[:, :k].sum(axis=1))
 
 
 def parts(data: Judgments) -> Ints:
     """Give each system the number of its part: those of one can be compared with each other."""
     k = data.n_systems
-    eigenvalue, vector = np.linalg.eigh(_reduced(_normal(data)[0], np.zeros(len(data.gram)), k)[0])
+    normal, right = _normal(data)
+    eigenvalue, vector = np.linalg.eigh(_reduced(normal[None], right[None], k)[0][0])
     null = vector[:, eigenvalue <= _TINY * data.gram.max()]
     # A difference is estimable where no direction of the null space changes it.
     rows = np.round(null @ null.T, 6) + 0.0  # -0.0 is another row to `unique`
@@ -91,43 +96,60 @@ def components(data: Judgments) -> int:
 
 def without_clusters(data: Judgments, cluster: Ints) -> tuple[Floats, Floats, Floats]:
     """Refit without each cluster: levels, narrow and wide effects, a row for each; NaN if not."""
-    k, q = data.n_systems, len(data.gram)
+    k, q, n_wide = data.n_systems, len(data.gram), len(data.cross)
     n = int(cluster.max()) + 1
     level = np.full((n, k), np.nan)
     narrow = np.full((n, q - k), np.nan)
-    wide = np.full((n, len(data.cross)), np.nan)
+    wide = np.full((n, n_wide), np.nan)
     normal, right = _normal(data)
     size = data.cross[:, :k].sum(axis=1)
     mean = data.wide_total / size
-    order = np.argsort(cluster, kind="stable")
-    n_total, sum_total = len(data.value), data.value.sum()
     by_system = np.bincount(data.system)
-    for number, rows in enumerate(np.split(order, np.cumsum(np.bincount(cluster))[:-1])):
+    # What a cluster has of one wide level is a cell; rows are sorted by cells.
+    code, cell = np.unique(cluster * n_wide + data.wide, return_inverse=True)
+    of, touched = np.divmod(code, n_wide)
+    order = np.argsort(cell, kind="stable")
+    row_end, cell_end = np.cumsum(np.bincount(cell)), np.cumsum(np.bincount(of))
+    step = max(1, _MOST_CELLS // max(q * q, q * -(-len(code) // n)))
+    for first in range(0, n, step):
+        last = min(first + step, n)
+        m = last - first
+        start, stop = (cell_end[first - 1] if first else 0), cell_end[last - 1]
+        rows = order[(row_end[start - 1] if start else 0) : row_end[stop - 1]]
+        at, one = cell[rows] - start, cluster[rows] - first
         system, inner, value = data.system[rows], k + data.narrow[rows], data.value[rows]
-        touched, at = np.unique(data.wide[rows], return_inverse=True)
-        before, after_size = data.cross[touched], size[touched] - np.bincount(at)
-        after = before - _counts(at, system, inner, len(touched), q)
-        after_sum = data.wide_total[touched] - np.bincount(at, value)
+        met, ends = touched[start:stop], np.append(0, cell_end[first:last] - start)
+        before, after_size = data.cross[met], size[met] - np.bincount(at)
+        after = before - _counts(at, system, inner, stop - start, q)
+        after_sum = data.wide_total[met] - np.bincount(at, value)
         weight = np.where(after_size > 0, 1 / np.maximum(after_size, 1), 0.0)
-        now = normal - _gram(system, inner, q)
-        now += before.T @ (before / size[touched, None]) - after.T @ (after * weight[:, None])
-        now_right = right - np.bincount(system, value, q) - np.bincount(inner, value, q)
-        now_right += before.T @ mean[touched] - after.T @ (after_sum * weight)
-        solved = _solve(now, now_right, k)
-        left = by_system - np.bincount(system, minlength=k)
-        if solved is None or not left.all():
-            continue
-        n_left = n_total - len(rows)
-        share = left / n_left
-        level[number] = (sum_total - value.sum()) / n_left + solved[0] - share @ solved[0]
-        gone = np.diag(data.gram)[k:] <= np.bincount(inner - k, minlength=q - k)
-        narrow[number] = np.where(gone, np.nan, solved[1])
-        found = np.append(*solved)
-        wide[number] = mean - data.cross @ found / size
-        with np.errstate(invalid="ignore"):
-            wide[number, touched] = np.where(
-                after_size > 0, (after_sum - after @ found) * weight, np.nan
-            )
+        now = normal - _grams(one, system, inner, m, q)
+        for number, (low, high) in enumerate(pairwise(ends)):
+            was, is_ = before[low:high], after[low:high]
+            now[number] += was.T @ (was / size[met[low:high], None])
+            now[number] -= is_.T @ (is_ * weight[low:high, None])
+        changed = before * mean[met, None] - after * (after_sum * weight)[:, None]
+        now_right = right + np.add.reduceat(changed, ends[:-1], axis=0)
+        for column in (system, inner):
+            now_right -= np.bincount(one * q + column, value, m * q).reshape(m, q)
+        solved, estimable = _solve(now, now_right, k)
+        left = by_system - np.bincount(one * k + system, minlength=m * k).reshape(m, k)
+        estimable &= left.all(axis=1)
+        n_left = left.sum(axis=1)
+        sums = data.value.sum() - np.bincount(one, value, m)
+        share = left / np.maximum(n_left, 1)[:, None]
+        own = solved[:, :k]
+        found = (sums / np.maximum(n_left, 1) - (share * own).sum(axis=1))[:, None] + own
+        level[first:last] = np.where(estimable[:, None], found, np.nan)
+        gone = np.bincount(one * q + inner, minlength=m * q).reshape(m, q)[:, k:]
+        kept = estimable[:, None] & (np.diag(data.gram)[k:] > gone)
+        narrow[first:last] = np.where(kept, solved[:, k:], np.nan)
+        rest = mean - solved @ (data.cross / size[:, None]).T
+        which = of[start:stop] - first
+        rest[which, met] = np.where(
+            after_size > 0, (after_sum - (after * solved[which]).sum(axis=1)) * weight, np.nan
+        )
+        wide[first:last] = np.where(estimable[:, None], rest, np.nan)
     return level, narrow, wide
 
 
@@ -142,7 +164,7 @@ def without_cells(data: Judgments, whole: Fit, cell: Ints) -> Floats:
     normal, _ = _normal(data)
     grounded = normal.copy()
     grounded[:k, :k] += 1
-    grounded[k:, k:] += _same_component(normal[k:, k:])
+    grounded[k:, k:] += _same_component(normal[None, k:, k:])[0]
     inverse = np.linalg.inv(grounded)
     size = data.cross[:, :k].sum(axis=1)
     first = np.unique(cell, return_index=True)[1]
@@ -199,11 +221,12 @@ def _sums(row: Ints, value: Floats, n: int) -> Floats:
     return np.bincount(row, value, n).astype(np.float64)
 
 
-def _gram(system: Ints, inner: Ints, q: int) -> Floats:
-    """Count pairs of dummies that are 1 in the same judgment."""
+def _grams(cluster: Ints, system: Ints, inner: Ints, n: int, q: int) -> Floats:
+    """Count pairs of dummies that are 1 in the same judgment, by cluster."""
     pairs = [(system, system), (inner, inner), (system, inner), (inner, system)]
-    flat = sum(np.bincount(one * q + other, minlength=q * q) for one, other in pairs)
-    return np.asarray(flat, dtype=np.float64).reshape(q, q)
+    row = cluster * q
+    flat = sum(np.bincount((row + one) * q + other, minlength=n * q * q) for one, other in pairs)
+    return np.asarray(flat, dtype=np.float64).reshape(n, q, q)
 
 
 def _normal(data: Judgments) -> tuple[Floats, Floats]:
@@ -218,8 +241,20 @@ def _normal(data: Judgments) -> tuple[Floats, Floats]:
 
 def _same_component(laplacian: Floats) -> Floats:
     """Say which narrow levels are connected: what fixes each component's mean effect at 0."""
-    label = _components(laplacian)
-    return (label[:, None] == label).astype(np.float64)
+    linked = np.abs(laplacian) > _TINY
+    alone = linked.sum(axis=-1) - np.diagonal(linked, axis1=1, axis2=2) == 0
+    # All that are not alone mostly hang together: look from the first one of them.
+    reached = np.zeros_like(alone)
+    reached[np.arange(len(alone)), np.argmax(~alone, axis=1)] = True
+    steps, before = linked.astype(np.float32), 0  # a product of truth values is no library's
+    while before < (before := int(reached.sum())):
+        reached |= (reached[:, None, :].astype(np.float32) @ steps)[:, 0] > 0
+    same = (~alone[:, :, None] & ~alone[:, None, :]) * 1.0
+    same[:, np.arange(same.shape[1]), np.arange(same.shape[1])] = 1.0
+    for apart in np.flatnonzero(~(reached | alone).all(axis=1)):
+        label = _components(laplacian[apart])
+        same[apart] = label[:, None] == label
+    return same
 
 
 def _components(laplacian: Floats) -> Ints:
@@ -238,23 +273,29 @@ def _components(laplacian: Floats) -> Ints:
 
 
 def _reduced(normal: Floats, right: Floats, k: int) -> tuple[Floats, Floats, Floats]:
-    """Eliminate the narrow factor, too."""
+    """Eliminate the narrow factor, too, from each of several normal equations."""
     inner = np.linalg.solve(
-        normal[k:, k:] + _same_component(normal[k:, k:]),
-        np.column_stack([normal[k:, :k], right[k:]]),
+        normal[:, k:, k:] + _same_component(normal[:, k:, k:]),
+        np.concatenate([normal[:, k:, :k], right[:, k:, None]], axis=2),
     )
-    lead = np.asarray(normal[:k, k:] @ inner, dtype=np.float64)
-    return normal[:k, :k] - lead[:, :k], right[:k] - lead[:, k], np.asarray(inner, np.float64)
+    lead = np.asarray(normal[:, :k, k:] @ inner, dtype=np.float64)
+    rest = right[:, :k] - lead[:, :, k]
+    return normal[:, :k, :k] - lead[:, :, :k], rest, np.asarray(inner, np.float64)
 
 
-def _solve(normal: Floats, right: Floats, k: int) -> tuple[Floats, Floats] | None:
-    """Solve for systems, whose effects have mean 0, and narrow levels; None if not estimable."""
+def _solve(normal: Floats, right: Floats, k: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """Solve for systems, whose effects have mean 0, and narrow levels; and say which can be."""
     reduced, rest, inner = _reduced(normal, right, k)
     eigenvalue, vector = np.linalg.eigh(reduced)
-    if k < 2 or eigenvalue[1] <= _TINY * np.abs(np.diag(normal)).max():
-        return None
-    system = vector[:, 1:] @ (vector[:, 1:].T @ rest / eigenvalue[1:])
-    return system, inner[:, k] - inner[:, :k] @ system
+    scale = np.abs(np.diagonal(normal, axis1=1, axis2=2)).max(axis=1)
+    if k < 2:
+        return np.zeros_like(right), np.zeros(len(right), dtype=bool)
+    estimable = eigenvalue[:, 1] > _TINY * scale
+    value = np.where(estimable[:, None], eigenvalue[:, 1:], 1.0)
+    turned = (vector[:, :, 1:].transpose(0, 2, 1) @ rest[:, :, None])[:, :, 0] / value
+    system = (vector[:, :, 1:] @ turned[:, :, None])[:, :, 0]
+    effects = inner[:, :, k] - (inner[:, :, :k] @ system[:, :, None])[:, :, 0]
+    return np.concatenate([system, effects], axis=1), estimable
 
 
 def _solve_semidefinite(matrices: Floats, right: Floats) -> Floats:

@@ -94,16 +94,14 @@ def spread(wins: Wins, cluster: Ints) -> Floats:
 
 def _lower(system: Ints, group: Ints, rank: Ints) -> Floats:
     """Count by judgment how many of each system's in its group are lower, ties half."""
-    key = group * (int(rank.max()) + 1) + rank
     k, n = int(system.max()) + 1, int(group.max()) + 1
-    lower = np.empty((len(key), k))
+    value, place = np.unique(group * (int(rank.max()) + 1) + rank, return_inverse=True)
+    lower = np.empty((len(place), k))
     for one in range(k):
         own = system == one
-        place = np.sort(key[own])
+        count = np.bincount(place[own], minlength=len(value))
         before = np.append(0, np.cumsum(np.bincount(group[own], minlength=n)))
-        # The middle of both ends: a tie counts half.
-        lower[:, one] = np.searchsorted(place, key) + np.searchsorted(place, key, "right")
-        lower[:, one] = lower[:, one] / 2 - before[group]
+        lower[:, one] = (np.cumsum(count) - count / 2)[place] - before[group]
     return lower
 
 
