@@ -39,7 +39,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     Raises
     ------
     ValueError
-        If a column is missing, or a system stands twice.
+        If a column is missing, there are several dimensions, or a system stands twice.
 
     Examples
     --------
@@ -50,6 +50,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     table = compared.systems if isinstance(compared, SystemComparison) else compared
     needed = "system estimate:float ci_low:float ci_high:float label? rank_low:float? "
     table = read_table(table, needed + "rank_high:float? cluster:float? reason:text?", "table has")
+    _check_one_dimension(table)
     twice = table.loc[table["system"].duplicated(), "system"]
     if len(twice):
         raise ValueError(f"table has system {twice.iloc[0]!r} twice: select one dimension.")
@@ -104,7 +105,7 @@ def plot_superiority(
     Raises
     ------
     ValueError
-        If a column is missing, or a pair stands twice.
+        If a column is missing, there are several dimensions, or a pair stands twice.
 
     Examples
     --------
@@ -114,6 +115,7 @@ def plot_superiority(
     """
     table = compared.pairs if isinstance(compared, SystemComparison) else compared
     table = read_table(table, "system opponent superiority:float verdict:text?", "table has")
+    _check_one_dimension(table)
     if table.duplicated(["system", "opponent"]).any():
         raise ValueError("table has a pair of systems twice: select one dimension.")
     names = list(dict.fromkeys([*table["system"], *table["opponent"]]))
@@ -163,7 +165,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     Raises
     ------
     ValueError
-        If a column is missing, or no annotator's severity is known.
+        If a column is missing, there are several dimensions, or no annotator's severity is known.
 
     Examples
     --------
@@ -174,6 +176,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     table = compared.annotators if isinstance(compared, SystemComparison) else compared
     needed = "annotator_id severity:float ci_low:float ci_high:float n_judgments:int?"
     table = read_table(table, needed, "table has")
+    _check_one_dimension(table)
     rows = table.dropna(subset="severity").sort_values("severity", ascending=False, kind="stable")
     if rows.empty:
         raise ValueError(
@@ -206,6 +209,16 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
         f"to {rows['severity'].max():.2f}; of {off.sum()} the interval is off 0."
     )
     return drawn_on(ax, table, alt)
+
+
+def _check_one_dimension(table: pd.DataFrame) -> None:
+    """Refuse the tables of `compare_systems` over several dimensions, of which a figure has one."""
+    names = [str(name) for name in table["dimension"].unique()] if "dimension" in table else []
+    if len(names) > 1:
+        raise ValueError(
+            f"table has {len(names)} dimensions, {', '.join(names)}, and a figure has one: pass "
+            f"table[table['dimension'] == {names[0]!r}]."
+        )
 
 
 def _written(name: object) -> str:

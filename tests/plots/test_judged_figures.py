@@ -145,3 +145,19 @@ def test_nothing_overlaps_at_print_size(n_systems):
         assert frame.x0 <= box.x0 and box.x1 <= frame.x1 and not box.overlaps(bracket)
         assert not any(box.overlaps(other) for other in boxes[n + 1 :])
     assert bracket.x1 <= frame.x1
+
+
+@pytest.mark.parametrize(
+    ("plot", "name"),
+    [
+        (nb.plot_systems, "systems"),
+        (nb.plot_superiority, "pairs"),
+        (nb.plot_severity, "annotators"),
+    ],
+)
+def test_of_several_dimensions_a_figure_has_one(compared, plot, name):
+    table = getattr(compared, name)
+    both = pd.concat([table.assign(dimension=one) for one in ("fluency", "charm")])
+    with pytest.raises(ValueError, match=r"2 dimensions, fluency, charm, .* == 'fluency'\]"):
+        plot(both)
+    assert plot(both[both["dimension"] == "charm"]).alt == plot(table).alt

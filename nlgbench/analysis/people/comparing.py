@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -62,7 +63,8 @@ class SystemComparison:
     def _shown(self) -> pd.DataFrame:
         """Shorten the table of systems for reading."""
         table = self.systems
-        rounded = table[["label", "estimate", "ci_low", "ci_high"]].round(3)
+        first = ["dimension"] if "dimension" in table else []
+        rounded = table[[*first, "label", "estimate", "ci_low", "ci_high"]].round(3)
         ranks = [
             f"{low:.0f} to {high:.0f}" if low == low else ""
             for low, high in zip(table["rank_low"], table["rank_high"], strict=True)
@@ -76,7 +78,7 @@ class SystemComparison:
 def compare_systems(
     study: Study,
     *,
-    dimension: str | None = None,
+    dimension: str | Sequence[str] | None = None,
     include_human: bool = False,
     test: Test = "t",
     margin: float | None = None,
@@ -90,9 +92,11 @@ def compare_systems(
     ----------
     study : Study
         With judgments of at least two systems.
-    dimension : str, optional
+    dimension : str, or sequence of str, optional
         Which judgments. Default: the study's quality dimension. One in which lower is better
-        (``settings["lower_is_better"]``) has its signs turned, and the report says so.
+        (``settings["lower_is_better"]``) has its signs turned, and the report says so. Several are
+        one family of tests: p are adjusted over all pairs of all dimensions, and rank ranges hold
+        in all dimensions at once.
     include_human : bool
         Whether human outputs are systems here. Default: they are left out, and counted.
     test : {"t", "permutation"}
@@ -133,6 +137,9 @@ def compare_systems(
 
         ``report``: what, value.
 
+        Where `dimension` is a sequence, the first column of ``systems``, ``pairs`` and
+        ``annotators`` is dimension.
+
     Raises
     ------
     ValueError
@@ -171,35 +178,27 @@ def compare_systems(
         )
     check_n(n_resamples, "n_resamples")
     rng = np.random.default_rng(seed)
-    dimension = study.dimension(dimension)
-    judged = _fitted(study, dimension, include_human)
-    if test == "permutation" and judged.nested:
-        raise ValueError(
-            "test='permutation' flips signs of items' differences, and here each item is of one "
-            "system: take test='t', or let systems answer the same items."
-        )
-    spread, without_item = _spread(judged, test)
-    pairs = _pairs(judged, spread, confidence)
-    if test == "permutation":
-        pairs["p"] = _sign_flips(judged, pairs, n_resamples, rng)
-    pairs = _verdicts(pairs, spread, margin, confidence)
-    systems = _systems(study, judged, spread, pairs, dimension, confidence)
-    ranks, critical = _rank_ranges(judged.whole.level, spread, pairs, confidence, n_resamples, rng)
-    systems = systems.assign(**ranks, cluster=_clusters(judged.whole.level, pairs, confidence))
-    systems["rank_changes"] = systems["rank"] != systems["rank_superiority"]
-    asked = {"test": test, "margin": margin, "confidence": confidence, "critical": critical}
-    report = _report(study, judged, spread, systems, pairs, dimension, include_human, asked)
-    order = np.argsort(-judged.whole.level, kind="stable")
-    names = np.array(judged.names, dtype=object)
-    both = pairs.assign(system=names[pairs["system"]], opponent=names[pairs["opponent"]])
-    return SystemComparison(
-        systems.iloc[order].reset_index(drop=True)[list(_SYSTEMS)],
-        both.iloc[
-            np.lexsort([_place(order, pairs["opponent"]), _place(order, pairs["system"])])
-        ].reset_index(drop=True)[list(_PAIRS)],
-        _annotators(judged, without_item, confidence),
-        report,
-    )
+    several = dimension is not None and not isinstance(dimension, str)
+    given = dimension if several else [dimension]
+    names = list(dict.fromkeys(study.dimension(one) for one in given))  # type: ignore[union-attr]
+    found = [
+        _found(study, name, include_human, test, confidence, len(names), n_resamples, rng)
+        for name in names
+    ]
+    asked = {"test": test, "margin": margin, "confidence": confidence}
+    tables: dict[str, list[pd.DataFrame]] = {
+        name: [] for name in ("systems", "pairs", "annotators")
+    }
+    reports = []
+    for one, pairs in zip(found, _verdicts(found, margin, confidence), strict=True):
+        made = _tables(study, one, pairs, confidence)
+        for name, table in zip(tables, made, strict=True):
+            if several:
+                table.insert(0, "dimension", one.dimension)
+            tables[name].append(table)
+        reports.append(_report(study, one, found, made[0], pairs, include_human, asked))
+    whole = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
+    return SystemComparison(**whole, report=_joined(reports, names))
 
 
 _SYSTEMS = (
@@ -236,6 +235,20 @@ class _Judged:
     data: Judgments
     by_annotator: bool
     whole: Fit
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """One dimension, before its tests are adjusted together with those of others."""
+
+    dimension: str
+    judged: _Judged
+    spread: _Spread
+    #: Effects without each item (`additive.without_clusters`).
+    without_item: tuple[Floats, Floats, Floats]
+    pairs: pd.DataFrame
+    ranks: dict[str, Floats]
+    critical: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,6 +310,52 @@ def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.Data
             f"a comparison needs two{more}."
         )
     return frame
+
+
+def _found(
+    study: Study,
+    dimension: str,
+    include_human: bool,
+    test: Test,
+    confidence: float,
+    n_dimensions: int,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> _Found:
+    """Compare systems on one dimension of several."""
+    judged = _fitted(study, dimension, include_human)
+    if test == "permutation" and judged.nested:
+        raise ValueError(
+            "test='permutation' flips signs of items' differences, and here each item is of one "
+            "system: take test='t', or let systems answer the same items."
+        )
+    spread, without_item = _spread(judged, test)
+    pairs = _pairs(judged, spread, confidence)
+    if test == "permutation":
+        pairs["p"] = _sign_flips(judged, pairs, n_resamples, rng)
+    # Ranges hold in all dimensions at once: Bonferroni.
+    each = 1 - (1 - confidence) / n_dimensions
+    ranks, critical = _rank_ranges(judged.whole.level, spread, pairs, each, n_resamples, rng)
+    return _Found(dimension, judged, spread, without_item, pairs, ranks, critical)
+
+
+def _tables(
+    study: Study, found: _Found, pairs: pd.DataFrame, confidence: float
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Lay out systems, pairs and annotators of one dimension, the best first."""
+    judged, level = found.judged, found.judged.whole.level
+    systems = _systems(study, judged, found.spread, pairs, found.dimension, confidence)
+    systems = systems.assign(**found.ranks, cluster=_clusters(level, pairs, confidence))
+    systems["rank_changes"] = systems["rank"] != systems["rank_superiority"]
+    order = np.argsort(-level, kind="stable")
+    names = np.array(judged.names, dtype=object)
+    both = pairs.assign(system=names[pairs["system"]], opponent=names[pairs["opponent"]])
+    sides = [_place(order, pairs["opponent"]), _place(order, pairs["system"])]
+    return (
+        systems.iloc[order].reset_index(drop=True)[list(_SYSTEMS)],
+        both.iloc[np.lexsort(sides)].reset_index(drop=True)[list(_PAIRS)],
+        _annotators(judged, found.without_item, confidence),
+    )
 
 
 def _fitted(study: Study, dimension: str, include_human: bool) -> _Judged:
@@ -496,17 +555,17 @@ def _sign_flips(
     return np.tile(p, 2)
 
 
-def _verdicts(
-    pairs: pd.DataFrame, spread: _Spread, margin: float | None, confidence: float
-) -> pd.DataFrame:
-    """Adjust for the number of pairs, and say what was shown: never that two are equal."""
-    half = len(pairs) // 2
-    adjusted = np.tile(adjust(pairs["p"][:half]), 2)
+def _verdicts(found: list[_Found], margin: float | None, confidence: float) -> list[pd.DataFrame]:
+    """Adjust for the number of all pairs, and say what was shown: never that two are equal."""
+    pairs = pd.concat([one.pairs for one in found], ignore_index=True)
+    tested = np.repeat([not one.spread.missing for one in found], [len(one.pairs) for one in found])
+    adjusted = _over_pairs(pairs, pairs["p"].to_numpy())
     same = worse = np.full(len(pairs), np.nan)
-    if margin is not None and not spread.missing:
-        below = student.sf((pairs["difference"] + margin) / pairs["se"], spread.df)
-        above = student.sf((margin - pairs["difference"]) / pairs["se"], spread.df)
-        same = np.tile(adjust(np.maximum(below, above)[:half]), 2)
+    if margin is not None:
+        below = student.sf((pairs["difference"] + margin) / pairs["se"], pairs["df"])
+        above = student.sf((margin - pairs["difference"]) / pairs["se"], pairs["df"])
+        below, above = np.where(tested, below, np.nan), np.where(tested, above, np.nan)
+        same = _over_pairs(pairs, np.maximum(below, above))
         worse = adjust(below)
     alpha = 1 - confidence
     verdicts = []
@@ -518,9 +577,19 @@ def _verdicts(
         shown += ["not inferior"] if p_worse < alpha and not shown else []
         untested = np.isnan(p) and np.isnan(p_same)
         verdicts.append(", ".join(shown) or ("" if untested else "undecided"))
-    return pairs.assign(
+    pairs = pairs.assign(
         p_adjusted=adjusted, p_equivalent=same, p_not_inferior=worse, verdict=verdicts
     )
+    ends = np.cumsum([len(one.pairs) for one in found])
+    return [pairs.iloc[end - len(one.pairs) : end] for end, one in zip(ends, found, strict=True)]
+
+
+def _over_pairs(pairs: pd.DataFrame, p: Floats) -> Floats:
+    """Adjust over pairs, of which each stands here twice, in the same order from either side."""
+    first = (pairs["system"] < pairs["opponent"]).to_numpy()
+    adjusted = np.empty(len(p))
+    adjusted[first] = adjusted[~first] = adjust(p[first])
+    return adjusted
 
 
 def _systems(
@@ -714,15 +783,15 @@ def _place(order: Ints, system: pd.Series) -> Ints:
 
 def _report(
     study: Study,
-    judged: _Judged,
-    spread: _Spread,
+    found: _Found,
+    family: list[_Found],
     systems: pd.DataFrame,
     pairs: pd.DataFrame,
-    dimension: str,
     include_human: bool,
     asked: dict,
-) -> pd.DataFrame:
+) -> dict[str, str]:
     """Say in words what was estimated, of what, and how."""
+    dimension, judged, spread = found.dimension, found.judged, found.spread
     settings = study.settings or {}
     turned = dimension in settings.get("lower_is_better", ())
     k, frame = len(judged.names), judged.frame
@@ -746,7 +815,13 @@ def _report(
     test = "Student's t"
     if asked["test"] == "permutation":
         test = "sign flips over items, which speak of these annotators only"
-    entries = {
+    n_pairs, n_dimensions = sum(len(one.pairs) // 2 for one in family), len(family)
+    of_all, all_ranks = "pairs", f"simultaneous {100 * level:g}%"
+    if n_dimensions > 1:
+        of_all = f"pairs, all of {n_dimensions} dimensions ({', '.join(_names(family))})"
+        each = 100 * (1 - (1 - level) / n_dimensions)
+        all_ranks += f" in all {n_dimensions} dimensions (Bonferroni: {each:.4g}% in each)"
+    return {
         "estimand": f"mean {dimension} of each system, as if each had been judged in every "
         f"judgment's place, over other items and "
         f"{'these annotators only' if these else 'other annotators'}",
@@ -762,11 +837,10 @@ def _report(
         or f"{100 * level:g}%, {method}, each a delete-one-cluster jackknife, t with "
         f"{spread.df:.1f} degrees of freedom"
         + (f"; {spread.doubt}" if spread.doubt else ""),
-        "tests": f"one family of {k * (k - 1) // 2} pairs, Holm, at {1 - level:.2g}; {test}",
+        "tests": f"one family of {n_pairs} {of_all}, Holm, at {1 - level:.2g}; {test}",
         "ranks": "none"
-        if np.isnan(asked["critical"])
-        else f"simultaneous {100 * level:g}%: greatest absolute t over all pairs, "
-        f"stepwise from {asked['critical']:.2f}",
+        if np.isnan(found.critical)
+        else f"{all_ranks}: greatest absolute t over all pairs, stepwise from {found.critical:.2f}",
         "margin": "none declared: nothing is called equivalent"
         if asked["margin"] is None
         else f"{asked['margin']:g} points; two one-sided tests, Holm",
@@ -776,4 +850,21 @@ def _report(
         + (f"; {constant} judgments of annotators who gave one value, from z" if constant else ""),
         "source": study.origin or study.source,
     }
-    return pd.DataFrame(list(entries.items()), columns=["what", "value"])
+
+
+def _names(family: list[_Found]) -> list[str]:
+    return [one.dimension for one in family]
+
+
+def _joined(reports: list[dict[str, str]], names: list[str]) -> pd.DataFrame:
+    """Say once what is so in all dimensions, and the rest of each."""
+    rows = []
+    for what in reports[0]:
+        said = [report[what] for report in reports]
+        alike = len(set(said)) == 1
+        rows += (
+            [(what, said[0])]
+            if alike
+            else [(f"{what} ({name})", one) for name, one in zip(names, said, strict=True)]
+        )
+    return pd.DataFrame(rows, columns=["what", "value"])

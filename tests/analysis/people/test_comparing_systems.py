@@ -12,6 +12,7 @@ from scipy import stats
 
 import nlgbench as nb
 from nlgbench.analysis.people import additive, comparing
+from nlgbench.inference import adjust
 from nlgbench.study import Study, trusted
 
 sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
@@ -447,3 +448,70 @@ def test_people_who_judged_once_are_noise():
     assert model.startswith("least squares of system + item; each annotator judged one output")
     flipped = nb.compare_systems(made(rows), test="permutation", n_resamples=2000)
     assert flipped.pairs["p"].iloc[0] == pytest.approx(pair["p"], abs=0.03)
+
+
+@pytest.fixture(scope="module")
+def three():
+    """Judgments of three dimensions, the third of few annotators."""
+    study = nb.simulate("judgments", n_items=20, n_annotators=12, means=[0.9, 0.2, 0.0], seed=2)
+    table = study.judgments
+    noise = np.random.default_rng(0).normal(size=len(table))
+    few = table["annotator_id"].isin(["w001", "w002", "w003"])
+    parts = [
+        table,
+        table.assign(dimension="fluency", value=table["value"] / 2 + noise),
+        table[few].assign(dimension="charm"),
+    ]
+    return study.replace(judgments=pd.concat(parts, ignore_index=True))
+
+
+def test_a_list_of_one_dimension_is_that_dimension(three):
+    one = nb.compare_systems(three, n_resamples=100, margin=0.5)
+    listed = nb.compare_systems(three, dimension=["quality"], n_resamples=100, margin=0.5)
+    for name in ("systems", "pairs", "annotators"):
+        table = getattr(listed, name)
+        assert table.columns[0] == "dimension" and set(table["dimension"]) == {"quality"}
+        pd.testing.assert_frame_equal(table.drop(columns="dimension"), getattr(one, name))
+    pd.testing.assert_frame_equal(listed.report, one.report)
+    assert "quality" in str(listed).splitlines()[1]
+
+
+def test_dimensions_are_one_family_of_tests(three):
+    names = ["quality", "fluency", "charm"]
+    both = nb.compare_systems(three, dimension=names, n_resamples=2000, margin=0.5, seed=0)
+    alone = [
+        nb.compare_systems(three, dimension=name, n_resamples=10, margin=0.5) for name in names
+    ]
+    assert both.pairs["dimension"].drop_duplicates().tolist() == names
+    same = ["difference", "ci_low", "ci_high", "p", "superiority_low", "standardized"]
+    whole = pd.concat([one.pairs for one in alone], ignore_index=True)
+    pd.testing.assert_frame_equal(both.pairs[same], whole[same])
+    left = whole["system"] < whole["opponent"]
+    expected = adjust(whole.loc[left, "p"])
+    np.testing.assert_allclose(both.pairs.loc[left, "p_adjusted"], expected)
+    turned = both.pairs[~left].merge(
+        both.pairs[left],
+        left_on=["dimension", "system", "opponent"],
+        right_on=["dimension", "opponent", "system"],
+    )
+    for name in ("p_adjusted", "p_equivalent"):
+        np.testing.assert_array_equal(turned[name + "_x"], turned[name + "_y"])
+    assert both.pairs["p_not_inferior"].notna().sum() == 12, "of few annotators there is none"
+    assert (both.pairs["verdict"] == "").sum() == 6
+    # Rank ranges hold in all dimensions at once.
+    strict = nb.compare_systems(three, n_resamples=2000, confidence=1 - 0.05 / 3, seed=0)
+    ranges = ["system", "rank_low", "rank_high"]
+    first = both.systems[both.systems["dimension"] == "quality"]
+    pd.testing.assert_frame_equal(first[ranges], strict.systems[ranges])
+    report = both.report.set_index("what")["value"]
+    family = "one family of 9 pairs, all of 3 dimensions (quality, fluency, charm), Holm, at 0.05"
+    assert report["tests"].startswith(family)
+    assert "in all 3 dimensions (Bonferroni: 98.33% in each)" in report["ranks (quality)"]
+    assert report["ranks (charm)"] == "none" and report["systems"] == "3"
+
+
+def test_a_dimension_that_is_not_there_is_named(three):
+    with pytest.raises(ValueError, match="Did you mean 'fluency'"):
+        nb.compare_systems(three, dimension=["quality", "fluencey"])
+    with pytest.raises(ValueError, match="dimension must be"):
+        nb.compare_systems(three, dimension=[])
