@@ -6,6 +6,7 @@ eliminated, so that what is solved has a row per system and per level of the oth
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -153,12 +154,12 @@ def without_clusters(data: Judgments, cluster: Ints) -> tuple[Floats, Floats, Fl
     return level, narrow, wide
 
 
-def without_cells(data: Judgments, whole: Fit, cell: Ints) -> Floats:
-    """Refit without each cell of one item and one annotator, by leverage: levels, a row for each.
+def without_few(data: Judgments, whole: Fit, cluster: Ints) -> Floats:
+    """Refit without each of many small clusters, by leverage: levels, a row for each.
 
     Without judgments c the effects change by ``-P X_c' (I - H_c)^+ e_c`` (Bell and McCaffrey 2002;
-    MacKinnon, Nielsen and Webb 2023, doi:10.1002/jae.2969). All of a cell share item and annotator,
-    so rows of its H differ in systems alone.
+    MacKinnon, Nielsen and Webb 2023, doi:10.1002/jae.2969). Judgments of one item and annotator
+    share a cell, and their rows of H differ in systems alone.
     """
     k = data.n_systems
     normal, _ = _normal(data)
@@ -167,29 +168,35 @@ def without_cells(data: Judgments, whole: Fit, cell: Ints) -> Floats:
     grounded[k:, k:] += _same_component(normal[None, k:, k:])[0]
     inverse = np.linalg.inv(grounded)
     size = data.cross[:, :k].sum(axis=1)
-    first = np.unique(cell, return_index=True)[1]
+    met = data.wide * (int(data.narrow.max()) + 1) + data.narrow
+    _, first, cell = np.unique(met, return_index=True, return_inverse=True)
     spot = -data.cross[data.wide[first]] / size[data.wide[first], None]
     spot[np.arange(len(first)), k + data.narrow[first]] += 1
     lead = spot @ inverse
     own = np.einsum("cq,cq->c", spot, lead) + 1 / size[data.wide[first]]
+    alone = len(np.unique(cluster * len(first) + cell)) == cluster.max() + 1
     residual = data.value - whole.system[data.system] - whole.narrow[data.narrow]
     residual -= whole.wide[data.wide]
     n_total, sum_total = len(data.value), data.value.sum()
     by_system = np.bincount(data.system)
-    level = np.empty((len(first), k))
-    order = np.argsort(cell, kind="stable")
-    count = np.bincount(cell)
+    level = np.empty((int(cluster.max()) + 1, k))
+    order = np.argsort(cluster, kind="stable")
+    count = np.bincount(cluster)
     start = np.cumsum(count) - count
-    for n in np.unique(count):
-        chosen = np.flatnonzero(count == n)
+    for n, chosen in _of_a_size(count, _MOST_CELLS // len(normal)):
         rows = order[start[chosen, None] + np.arange(n)]
-        system = data.system[rows]
-        by = np.take_along_axis(lead[chosen], system, axis=1)
+        system, at, wide = data.system[rows], cell[rows], data.wide[rows]
         leverage = inverse[system[:, :, None], system[:, None, :]]
-        leverage = leverage + by[:, :, None] + by[:, None, :] + own[chosen, None, None]
+        by = lead[at[:, :, None], system[:, None, :]]
+        leverage = leverage + by + by.transpose(0, 2, 1)
+        if alone:
+            leverage += own[at[:, 0], None, None]
+        else:
+            leverage += lead[at] @ spot[at].transpose(0, 2, 1)
+            leverage += (wide[:, :, None] == wide[:, None, :]) / size[wide][:, :, None]
         pull = _solve_semidefinite(np.eye(n) - leverage, residual[rows])
         moved = np.einsum("scn,cn->cs", inverse[:k][:, system], pull)
-        moved += lead[chosen, :k] * pull.sum(axis=1)[:, None]
+        moved += np.einsum("cns,cn->cs", lead[at, :k], pull)
         effect = whole.system - moved
         left = np.tile(by_system, (len(chosen), 1))
         np.subtract.at(left, (np.repeat(np.arange(len(chosen)), n), system.ravel()), 1)
@@ -198,6 +205,15 @@ def without_cells(data: Judgments, whole: Fit, cell: Ints) -> Floats:
             mean[:, None] + effect - (left * effect).sum(axis=1)[:, None] / (n_total - n)
         )
     return level
+
+
+def _of_a_size(count: Ints, most: int) -> Iterator[tuple[int, Ints]]:
+    """Go through clusters of one size each, of at most so many judgments at once."""
+    for n in np.unique(count):
+        chosen = np.flatnonzero(count == n)
+        step = max(1, most // n)
+        for first in range(0, len(chosen), step):
+            yield int(n), chosen[first : first + step]
 
 
 def spread(without: Floats, estimate: Floats) -> Floats:

@@ -17,7 +17,7 @@ from scipy.stats import t as student
 from nlgbench.analysis.people import additive, wins
 from nlgbench.analysis.people.additive import Fit, Ints, Judgments
 from nlgbench.checks import checked
-from nlgbench.inference import FEWEST, Floats, adjust, few_clusters, permutation_p
+from nlgbench.inference import FEWEST, Floats, adjust, few_clusters, linked, permutation_p
 from nlgbench.study import Study
 from nlgbench.text import check_n
 
@@ -91,7 +91,9 @@ def compare_systems(
     Parameters
     ----------
     study : Study
-        With judgments of at least two systems.
+        With judgments of at least two systems. A column of outputs in ``settings["clusters"]``,
+        such as document, says which items go together: clusters of items are then the sample, those
+        that share items joined. (``group_id`` does not: who judged a group is a cluster already.)
     dimension : str, or sequence of str, optional
         Which judgments. Default: the study's quality dimension. One in which lower is better
         (``settings["lower_is_better"]``) has its signs turned, and the report says so. Several are
@@ -155,11 +157,13 @@ def compare_systems(
     doi:10.1198/jbes.2010.07136), ``V_I + V_A`` where that is not positive; each is a
     delete-one-cluster jackknife: items, annotators, and pairs of both (MacKinnon, Nielsen and Webb
     2023, doi:10.1002/jae.2969). t has ``min(G) - 1`` degrees of freedom, G the effective number of
-    clusters of a factor, ``(sum n)^2 / sum n^2``. With fewer than ten effective annotators there
-    are no intervals for other annotators, and ``reason`` says so. Rank ranges hold all ranks at
-    once: the greatest absolute t over all pairs, stepwise (Mogstad, Romano, Shaikh and Wilhelm
-    2024, doi:10.1093/restud/rdad006). What is not significant is undecided, never equal.
-    docs/comparing-systems.md has the coverage that was measured.
+    clusters of a factor, ``(sum n)^2 / sum n^2``. Where ``settings["clusters"]`` is a column of
+    outputs, its clusters take the items' place in variance and degrees of freedom; items keep their
+    effects. With fewer than ten effective annotators there are no intervals for other annotators,
+    and ``reason`` says so. Rank ranges hold all ranks at once: the greatest absolute t over all
+    pairs, stepwise (Mogstad, Romano, Shaikh and Wilhelm 2024, doi:10.1093/restud/rdad006). What is
+    not significant is undecided, never equal. docs/comparing-systems.md has the coverage that was
+    measured.
 
     Examples
     --------
@@ -224,7 +228,10 @@ class _Judged:
     system: Ints
     item: Ints
     annotator: Ints
-    #: Which item and annotator, as one number.
+    #: Items that were drawn together, such as those of a document; and the column that says so.
+    group: Ints
+    grouped_by: str
+    #: Which group and annotator, as one number.
     cell: Ints
     #: Whether each item is of one system alone, so that items have no effects in the model.
     nested: bool
@@ -299,6 +306,11 @@ def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.Data
     frame = judgments[["output_id", "annotator_id", "value"]].reset_index(drop=True)
     for name in ("item_id", "system", "is_human"):
         frame[name] = outputs[name].to_numpy()[place]
+    column = (study.settings or {}).get("clusters", "item_id")
+    if column in outputs and column != "item_id":
+        named = outputs[column].astype(str).where(outputs[column].notna(), "").to_numpy()[place]
+        # Who is in no cluster is one of their own.
+        frame["cluster"] = np.where(named == "", "item " + frame["item_id"], named)
     if dimension in (study.settings or {}).get("lower_is_better", ()):
         frame["value"] = -frame["value"]
     if not include_human:
@@ -363,13 +375,19 @@ def _fitted(study: Study, dimension: str, include_human: bool) -> _Judged:
     system, names = pd.factorize(frame["system"])
     item, _ = pd.factorize(frame["item_id"])
     annotator, people = pd.factorize(frame["annotator_id"])
-    cell = np.unique(item * len(people) + annotator, return_inverse=True)[1]
+    met = np.unique(item * len(people) + annotator, return_inverse=True)[1]
+    group, grouped_by, cell = item, "", met
+    if "cluster" in frame:
+        group = linked(item, frame["cluster"])
+        if group.max() < item.max():
+            grouped_by = str((study.settings or {})["clusters"])
+            cell = np.unique(group * len(people) + annotator, return_inverse=True)[1]
     nested = bool(len(np.unique(item * len(names) + system)) == item.max() + 1)
     # An item of one system alone does not say how hard it is: it is a sample, and has no effect.
     # Where annotators have one item each, their effects hold its own.
     # But somebody who judged once does not say how severe they are, and has none.
     once = len(people) > 1 and bool(np.bincount(annotator).max() == 1)
-    absorbed = cell.max() == annotator.max() and not once
+    absorbed = met.max() == annotator.max() and not once
     effect = np.zeros_like(item) if nested or absorbed else item
     data, by_annotator = additive.tabulate(
         frame["value"].to_numpy(dtype=np.float64),
@@ -382,8 +400,8 @@ def _fitted(study: Study, dimension: str, include_human: bool) -> _Judged:
         raise ValueError(_disconnected(frame, list(names), additive.parts(data)))
     n_parts = int(item.max()) + 1 if absorbed and not nested else additive.components(data)
     return _Judged(
-        *(frame, list(names), list(people), system, item, annotator, cell, nested, n_parts),
-        *(once, data, by_annotator, whole),
+        *(frame, list(names), list(people), system, item, annotator, group, grouped_by, cell),
+        *(nested, n_parts, once, data, by_annotator, whole),
     )
 
 
@@ -405,17 +423,19 @@ def _disconnected(frame: pd.DataFrame, names: list[str], part: Ints) -> str:
 
 
 def _spread(judged: _Judged, test: Test) -> tuple[_Spread, tuple[Floats, Floats, Floats]]:
-    """Refit without each item, annotator, and pair of both."""
-    n_items = additive.effective_size(judged.item)
+    """Refit without each item (or group of items), annotator, and pair of both."""
+    n_items = additive.effective_size(judged.group)
+    kind = judged.grouped_by or "item"
     n_annotators = additive.effective_size(judged.annotator)
-    several = [judged.item.max() > 0, judged.annotator.max() > 0 and test == "t"]
+    several = [judged.group.max() > 0, judged.annotator.max() > 0 and test == "t"]
     level = judged.whole.level
-    without_item = additive.without_clusters(judged.data, judged.item)
+    without_item = additive.without_clusters(judged.data, judged.group)
     over: list[Floats | None] = [None, None]
     lost = []
     if several[0]:
         over[0] = additive.spread(without_item[0], level)
-        lost += _lost(without_item[0], judged.frame["item_id"], judged.item, "item")
+        names = judged.frame["cluster" if judged.grouped_by else "item_id"]
+        lost += _lost(without_item[0], names, judged.group, kind)
     if several[1]:
         without_annotator = additive.without_clusters(judged.data, judged.annotator)[0]
         over[1] = additive.spread(without_annotator, level)
@@ -427,11 +447,11 @@ def _spread(judged: _Judged, test: Test) -> tuple[_Spread, tuple[Floats, Floats,
         if lost:
             cells[:] = np.nan
         else:
-            without_cell = additive.without_cells(judged.data, judged.whole, judged.cell)
-            cells = additive.spread(without_cell, level)
+            without_pair = additive.without_few(judged.data, judged.whole, judged.cell)
+            cells = additive.spread(without_pair, level)
     missing, doubt = "", ""
     if not any(several):
-        missing = "one item, or one item and one annotator: no spread to learn from"
+        missing = f"one {kind}, or one {kind} and one annotator: no spread to learn from"
     elif lost:
         missing = f"without {lost[0]} some systems cannot be compared, so there is no interval"
         missing += f" (such clusters: {len(lost)})" if len(lost) > 1 else ""
@@ -443,9 +463,10 @@ def _spread(judged: _Judged, test: Test) -> tuple[_Spread, tuple[Floats, Floats,
     elif judged.annotator.max() == 0:
         doubt = "one annotator: intervals are for other items and this annotator alone"
     elif not several[0]:
-        doubt = "one item: intervals are for other annotators and this item alone"
+        doubt = f"one {kind}: intervals are for other annotators and this {kind} alone"
     if several[0] and n_items < FEWEST and not missing:
-        doubt = few_clusters(int(n_items)).replace("clusters", "effective items", 1)
+        what = f"effective clusters ({kind})" if judged.grouped_by else "effective items"
+        doubt = few_clusters(int(n_items)).replace("clusters", what, 1)
     sizes = [n for n, covered in zip((n_items, n_annotators), several, strict=True) if covered]
     df = max(min(sizes, default=0.0) - 1, 0.0)
     made = _Spread(over[0], over[1], cells, df, n_items, n_annotators, missing, doubt)
@@ -508,7 +529,7 @@ def _superiority(
     mean = wins.share(counted)
     variance = np.zeros_like(mean)
     if spread.items is not None:
-        variance = variance + wins.spread(counted, judged.item)
+        variance = variance + wins.spread(counted, judged.group)
     if spread.annotators is not None:
         variance = variance + wins.spread(counted, judged.annotator)
     if spread.items is not None and spread.annotators is not None:
@@ -531,7 +552,10 @@ def _superiority(
 def _sign_flips(
     judged: _Judged, pairs: pd.DataFrame, n_resamples: int, rng: np.random.Generator
 ) -> Floats:
-    """Test each pair by flipping signs of items' differences, less the annotators' severities."""
+    """Test each pair by flipping signs of items' differences, less the annotators' severities.
+
+    Items of a group are flipped together.
+    """
     half = len(pairs) // 2
     effect, of = judged.whole.narrow, judged.data.narrow
     if judged.by_annotator:
@@ -546,6 +570,11 @@ def _sign_flips(
     gap = mean[:, one] - mean[:, other]
     shared = np.isfinite(gap).sum(axis=0)
     gap = np.nan_to_num(gap) / np.where(shared > 0, shared, np.nan)
+    if judged.grouped_by:
+        of = np.zeros(n, dtype=np.int64)
+        of[judged.item] = judged.group
+        n = int(of.max()) + 1
+        gap = np.stack([np.bincount(of, column, n) for column in gap.T], axis=1)
     exact = 2**n <= n_resamples
     if exact:
         signs = 1.0 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
@@ -754,6 +783,11 @@ def _annotators(
         }
     ).reindex(judged.people)
     n_items = counts["n_items"].to_numpy()
+    what = "items"
+    if judged.grouped_by:
+        first = np.unique(judged.cell, return_index=True)[1]
+        n_items = np.bincount(judged.annotator[first])
+        what = f"clusters ({judged.grouped_by})"
     if judged.once:
         effect, without = np.full(len(counts), np.nan), np.full((1, len(counts)), np.nan)
     severity = effect.mean() - effect
@@ -762,7 +796,7 @@ def _annotators(
     se = np.sqrt(np.diag(additive.spread(mean[:, None] - without, severity)))
     se = np.where(se > _ALIKE, se, np.nan)
     half = student.ppf(0.5 + confidence / 2, np.maximum(n_items - 1, 1)) * se
-    few = [few_clusters(int(n)).replace("clusters", "items", 1) for n in n_items]
+    few = [few_clusters(int(n)).replace("clusters", what, 1) for n in n_items]
     why = f"annotators are in {judged.n_parts} parts that share no item: none is known severer"
     unknown = "one item, or all items alike: its spread is unknown"
     table = pd.DataFrame({"annotator_id": judged.people, "severity": severity})
@@ -807,6 +841,11 @@ def _report(
     both = spread.items is not None and spread.annotators is not None
     method = "V_I + V_A - V_IA" if both else "V_I" if spread.items is not None else "V_A"
     n_doubled = int(pairs["doubled"].sum()) // 2
+    items, others = f"{judged.item.max() + 1} ({spread.n_items:.1f} effective)", "items"
+    if judged.grouped_by:
+        items = f"{judged.item.max() + 1} in {judged.group.max() + 1} clusters by "
+        items += f"{judged.grouped_by} ({spread.n_items:.1f} effective)"
+        others = f"clusters of items ({judged.grouped_by})"
     effects = ["system", *["item"] * (not judged.nested), *["annotator"] * (not judged.once)]
     left = ["each item is of one system"] * judged.nested
     left += ["each annotator judged one output, so severities are noise"] * judged.once
@@ -814,7 +853,7 @@ def _report(
         method += f" (V_I + V_A in {n_doubled} pairs, where that is not positive)"
     test = "Student's t"
     if asked["test"] == "permutation":
-        test = "sign flips over items, which speak of these annotators only"
+        test = f"sign flips over {others}, which speak of these annotators only"
     n_pairs, n_dimensions = sum(len(one.pairs) // 2 for one in family), len(family)
     of_all, all_ranks = "pairs", f"simultaneous {100 * level:g}%"
     if n_dimensions > 1:
@@ -823,13 +862,13 @@ def _report(
         all_ranks += f" in all {n_dimensions} dimensions (Bonferroni: {each:.4g}% in each)"
     return {
         "estimand": f"mean {dimension} of each system, as if each had been judged in every "
-        f"judgment's place, over other items and "
+        f"judgment's place, over other {others} and "
         f"{'these annotators only' if these else 'other annotators'}",
         "direction": f"signs are turned: a lower {dimension} is better"
         if turned
         else f"a higher {dimension} is better",
         "systems": f"{k}",
-        "items": f"{judged.item.max() + 1} ({spread.n_items:.1f} effective)",
+        "items": items,
         "annotators": f"{len(judged.people)} ({spread.n_annotators:.1f} effective)",
         "judgments": f"{len(frame)} of {frame['output_id'].nunique()} outputs",
         "model": f"least squares of {' + '.join(effects)}{'; '.join(['', *left])}",

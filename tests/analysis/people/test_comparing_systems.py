@@ -27,6 +27,22 @@ DESIGNS = {
 }
 
 
+def in_documents(study, n_documents, sd=0.0, seed=0):
+    """Let items go by document, with an effect of each document on each system."""
+    item = study.outputs["item_id"].str[1:].astype(int)
+    document = item % n_documents
+    systems = study.outputs["system"].unique()
+    effect = np.random.default_rng(seed).normal(0, sd, (n_documents, len(systems)))
+    system = pd.Index(systems).get_indexer(study.outputs["system"])
+    more = pd.Series(effect[document, system], study.outputs["output_id"])
+    values = study.judgments["value"] + more.loc[study.judgments["output_id"]].to_numpy()
+    return study.replace(
+        outputs=study.outputs.assign(document="d" + document.astype(str)),
+        judgments=study.judgments.assign(value=values),
+        settings={"quality": "quality", "extra": ["document"], "clusters": "document"},
+    )
+
+
 def made(rows, **settings):
     """Make a study of (system, item, annotator, value)."""
     table = pd.DataFrame(rows, columns=["system", "item_id", "annotator_id", "value"])
@@ -79,8 +95,10 @@ def test_the_jackknife_is_that_of_refits(study):
     for cluster in (judged.item, judged.annotator):
         found = additive.without_clusters(judged.data, cluster)[0]
         np.testing.assert_allclose(found, brute_force(study, cluster), atol=1e-9, rtol=0)
-    cells = additive.without_cells(judged.data, judged.whole, judged.cell)
-    np.testing.assert_allclose(cells, brute_force(study, judged.cell), atol=1e-9, rtol=0)
+    for cluster in (judged.cell, judged.item % 4 * len(judged.people) + judged.annotator):
+        few = np.unique(cluster, return_inverse=True)[1]
+        found = additive.without_few(judged.data, judged.whole, few)
+        np.testing.assert_allclose(found, brute_force(study, few), atol=1e-9, rtol=0)
 
 
 @pytest.mark.parametrize("design", [name for name in DESIGNS if name != "distinct"])
@@ -515,3 +533,77 @@ def test_a_dimension_that_is_not_there_is_named(three):
         nb.compare_systems(three, dimension=["quality", "fluencey"])
     with pytest.raises(ValueError, match="dimension must be"):
         nb.compare_systems(three, dimension=[])
+
+
+def test_items_of_a_document_are_one_cluster():
+    """The closed form of a crossed design, over documents; and what is said of it."""
+    study = nb.simulate("judgments", n_items=60, n_annotators=20, means=[0.5, 0.0], seed=1)
+    study = in_documents(study, 15, 0.5)
+    frame = rows_of(study).assign(document=lambda rows: rows["cluster"])
+    cube = frame.pivot_table(
+        index=["document", "annotator_id"], columns="system", values="value", aggfunc="mean"
+    )
+    gap = (cube["s01"] - cube["s02"]).unstack()
+    variance = gap.mean(axis=1).var() / 15 + gap.mean(axis=0).var() / 20
+    variance -= gap.stack().var() / 300
+    found = nb.compare_systems(study, n_resamples=100)
+    pair, report = found.pairs.iloc[0], found.report.set_index("what")["value"]
+    assert pair["difference"] == pytest.approx(gap.to_numpy().mean())
+    assert pair["se"] == pytest.approx(np.sqrt(variance)) and pair["df"] == pytest.approx(14)
+    assert report["items"] == "60 in 15 clusters by document (15.0 effective)"
+    assert "over other clusters of items (document) and other annotators" in report["estimand"]
+    flipped = nb.compare_systems(study, test="permutation", n_resamples=40_000)
+    means = gap.mean(axis=1).to_numpy()
+    expected = stats.permutation_test(
+        (means,), np.mean, permutation_type="samples", n_resamples=np.inf
+    )
+    assert flipped.pairs["p"].iloc[0] == pytest.approx(expected.pvalue)
+    assert "sign flips over clusters of items (document)" in str(flipped)
+
+
+def test_standard_errors_count_what_documents_do_to_systems():
+    """The known variance: documents, outputs, tastes, and noise; items alone miss the first."""
+    n_documents, n_items, n_annotators, sd = 20, 80, 12, 0.8
+    world = {"n_items": n_items, "n_annotators": n_annotators, "means": [0.3, 0.0, 0.0]}
+    known = 2 * (sd**2 / n_documents + 1 / n_items + 0.25**2 / n_annotators)
+    known += 2 / (n_items * n_annotators)
+    found = {True: [], False: []}
+    for seed in range(12):
+        study = in_documents(nb.simulate("judgments", seed=seed, **world), n_documents, sd, seed)
+        for grouped in found:
+            own = study if grouped else study.replace(settings={"extra": ["document"]})
+            judged = comparing._fitted(own, "quality", False)
+            spread, _ = comparing._spread(judged, "t")
+            found[grouped].append(comparing._pairs(judged, spread, 0.95)["se"].mean())
+    assert np.mean(np.square(found[True])) == pytest.approx(known, rel=0.2)
+    assert np.mean(np.square(found[False])) < 0.6 * known
+
+
+def test_documents_that_share_items_are_joined_and_an_item_without_one_is_alone():
+    study = nb.simulate("judgments", n_items=30, n_annotators=12, means=[1.0, 0.0], seed=0)
+    number = study.outputs["item_id"].str[1:].astype(int)
+    document = ("d" + (number // 2).astype(str)).where(number > 3, "")
+    # One output of item 5, of d2, stands in d3 too.
+    document = document.mask(study.outputs["output_id"] == "i0005-s01", "d3")
+    settings = {"extra": ["document"], "clusters": "document"}
+    grouped = study.replace(outputs=study.outputs.assign(document=document), settings=settings)
+    judged = comparing._fitted(grouped, "quality", False)
+    size = np.bincount(judged.group) // 24
+    # Items 1 to 3 alone; d2 and d3, of items 4 to 7; d4 to d14 of two each; d15 of item 30.
+    assert sorted(size) == [1] * 4 + [2] * 11 + [4]
+    alone = study.replace(
+        outputs=study.outputs.assign(document=study.outputs["item_id"]), settings=settings
+    )
+    for name in ("systems", "pairs", "annotators", "report"):
+        left, right = (getattr(nb.compare_systems(s, n_resamples=50), name) for s in (alone, study))
+        pd.testing.assert_frame_equal(left, right)
+
+
+def test_few_documents_are_doubted_and_one_that_holds_all_is_named():
+    study = nb.simulate("judgments", n_items=40, n_annotators=12, means=[1.0, 0.0], seed=0)
+    found = nb.compare_systems(in_documents(study, 8), n_resamples=50)
+    assert found.pairs["reason"][0].startswith("8 effective clusters (document): an interval from")
+    assert found.annotators["reason"][0].startswith("8 clusters (document): an interval from")
+    one = nb.compare_systems(in_documents(study, 1), n_resamples=50)
+    said = "one document: intervals are for other annotators and this document alone"
+    assert one.pairs["reason"].tolist() == [said] * 2
