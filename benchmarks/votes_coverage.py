@@ -39,7 +39,7 @@ class Cell:
 
     name: str
     world: dict[str, Any]
-    rated: bool = True  # else agreement and accuracy are counted
+    what: str = "ratings"  # or agreement, or accuracy
     beside: bool = False  # other ways of rating, too
 
 
@@ -56,15 +56,35 @@ CELLS = (
     Cell("8 annotators, 100 items", {"n_annotators": 8}),
     Cell("7 items, 40 annotators", {"n_annotators": 40, "n_items": 7, "n_pairs": 15}),
     Cell("5 annotators, 100 items", {"n_annotators": 5}),
-    Cell("agreement, 20, 100", {}, rated=False),
-    Cell("agreement, 20, 100, strong taste", {"of_taste": 0.8}, rated=False),
-    Cell("agreement, 12, 50", {"n_annotators": 12, "n_items": 50}, rated=False),
+    *(
+        Cell(f"{what}, {name}", world, what)
+        for what in ("agreement", "accuracy")
+        for name, world in (
+            ("20, 100", {}),
+            ("20, 100, strong taste", {"of_taste": 0.8}),
+            ("88, 178", {"n_annotators": 88, "n_items": 178}),
+            ("12, 50", {"n_annotators": 12, "n_items": 50}),
+            ("20, 100, no taste, no say of items", {"of_taste": 0.0, "of_items": 0.0}),
+            ("12 systems, 20, 150", {"systems": TWELVE, "n_items": 150, "n_pairs": 6}),
+            ("two systems, 20, 100", {"systems": {"x": 0.3, "y": 0.0}, "n_pairs": 1}),
+        )
+    ),
 )
 CLUSTERS = ("items and annotators", "items", "annotators")
 
 
+def table_of(cell: Cell, study: nb.Study) -> pd.DataFrame:
+    """Say how people agree, or how well evaluators do."""
+    if cell.what == "agreement":
+        return nb.vote_agreement(study).set_index(["row", "coefficient"]).loc[["all"]]
+    return nb.vote_accuracy(study).set_index(["evaluator", "against", "measure"]).loc[WANTED]
+
+
 def truth_of(cell: Cell) -> dict[str, pd.Series]:
     """Give what intervals should hold."""
+    if cell.what != "ratings":
+        large = {**cell.world, "n_items": 20_000, "n_annotators": 2_000}
+        return {cell.what: table_of(cell, nb.simulate("votes", **large, seed=12345))["estimate"]}
     study = nb.simulate("votes", **cell.world)
     pairs = study.truth["pairs"]
     turned = pairs.set_axis([*pairs.columns[[1, 0, 4, 3, 2]]], axis=1)
@@ -75,13 +95,6 @@ def truth_of(cell: Cell) -> dict[str, pd.Series]:
         found[f"rating, {ties}"] = rated.set_index("system")["rating"]
     apart = nb.rating_differences(pairs, outcome="expected")
     found["difference, davidson"] = apart.set_index(["system", "other"])["difference"]
-    if not cell.rated:
-        large = {**cell.world, "n_items": 20_000, "n_annotators": 2_000}
-        whole = nb.simulate("votes", **large, seed=12345)
-        votes = nb.vote_agreement(whole).set_index(["row", "coefficient"])["estimate"]
-        found["agreement"] = votes.loc[["all"]]
-        accuracy = nb.vote_accuracy(whole).set_index(["evaluator", "against", "measure"])
-        found["accuracy"] = accuracy["estimate"].loc[WANTED]
     return found
 
 
@@ -89,10 +102,8 @@ def estimates(cell: Cell, study: nb.Study) -> dict[tuple[str, str], pd.DataFrame
     """Make every interval of one world."""
     both, *others = CLUSTERS
     found = {}
-    if not cell.rated:
-        votes = nb.vote_agreement(study).set_index(["row", "coefficient"])
-        accuracy = nb.vote_accuracy(study).set_index(["evaluator", "against", "measure"])
-        return {("agreement", both): votes.loc[["all"]], ("accuracy", both): accuracy.loc[WANTED]}
+    if cell.what != "ratings":
+        return {(cell.what, both): table_of(cell, study)}
     ways = [("half", both), *(("davidson", clusters) for clusters in others)]
     for ties, clusters in [("davidson", both), *(ways if cell.beside else [])]:
         rated = nb.rate(study, clusters=clusters, ties=ties).set_index("system")
@@ -117,7 +128,7 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> pd.DataFrame:
     for (what, clusters), tables in found.items():
         whole = pd.concat(tables)
         each = list(whole.groupby(level=[*range(whole.index.nlevels)]))
-        apart = what in ("agreement", "accuracy")
+        apart = cell.what != "ratings"
         for name, parts in [(k, [v]) for k, v in each] if apart else [("", [v for _, v in each])]:
             rows.append(
                 {"cell": cell.name, "what": f"{what} {' '.join(name)}".strip(), "over": clusters}

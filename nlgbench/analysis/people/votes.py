@@ -406,8 +406,11 @@ def _two_votes(votes: pd.DataFrame) -> tuple[Ints, Ints, Floats]:
     """List each two votes of each pair, and their share of those of the pair."""
     place = pd.Series(np.arange(len(votes))).groupby(votes["pair"].to_numpy())
     found = [np.empty((0, 3))]
+    places: dict[int, tuple[Ints, Ints]] = {}  # for each number of votes
     for rows in place.indices.values():
-        one, other = np.triu_indices(len(rows), 1)
+        if len(rows) not in places:
+            places[len(rows)] = np.triu_indices(len(rows), 1)
+        one, other = places[len(rows)]
         weight = np.full(len(one), 1 / max(1, len(one)))
         found.append(np.column_stack([rows[one], rows[other], weight]))
     table = np.concatenate(found)
@@ -485,7 +488,7 @@ def _intervals(
     statistics: Statistics,
     confidence: float,
 ) -> dict[str, dict[str, Any]]:
-    """Leave out each item, annotator, and what shares both: V_I + V_A - V_IA, or V_I + V_A.
+    """Leave out each item, annotator, and what shares both: V_I + V_A - V_IA, at least V_I.
 
     Where there is one annotator, intervals are over items.
     """
@@ -499,10 +502,8 @@ def _intervals(
             _jackknifed(statistic(total - sums)) for sums in lost
         )
         variance = over_items
-        if not alone:
-            sum_of_both = over_items + over_annotators
-            less = sum_of_both - over_both
-            variance = less if less > 0 else sum_of_both
+        if not alone:  # of two large numbers: often below 0 where annotators add little
+            variance += float(np.maximum(over_annotators - over_both, 0))
         reason, se = str(few[0]), float("nan")
         if np.isnan(estimate):
             reason = "undefined: nothing to compare, or no variation"

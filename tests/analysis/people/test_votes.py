@@ -63,6 +63,40 @@ def test_agreement_is_that_of_tables_of_counts():
     np.testing.assert_allclose(again[numbers], table[numbers].to_numpy())
 
 
+@pytest.mark.parametrize(("seed", "annotators_add"), [(0, True), (6, False)])
+def test_variance_of_agreement_is_never_less_than_over_items_alone(seed, annotators_add):
+    """V_items + V_annotators - V_both of plain refits, where the last two add anything."""
+    # With two votes on a pair, a pair without one of them has none that agree.
+    world = {"n_items": 8, "n_pairs": 3, "n_votes": 2, "n_annotators": 7, "of_taste": 0.8}
+    study = nb.simulate("votes", **world, seed=seed)
+    votes = study.preferences
+    item = votes["output_a"].str.split("-").str[0]
+    swapped = (votes["output_a"] > votes["output_b"]).to_numpy()
+    answer = votes["choice"].map({"a": 0, "tie": 1, "b": 2}).to_numpy()
+    answer = np.where(swapped, 2 - answer, answer)
+    pair = votes[["output_a", "output_b"]].agg(lambda row: "".join(sorted(row)), axis=1)
+    place = pd.factorize(pair)[0]
+
+    def kappa(kept):
+        counts = np.zeros((place.max() + 1, 3))
+        np.add.at(counts, (place[kept], answer[kept]), 1)
+        return fleiss_kappa(counts[counts.sum(axis=1) > 1])
+
+    variance = {}
+    for name, of in (
+        ("items", item),
+        ("annotators", votes["annotator_id"]),
+        ("both", item + votes["annotator_id"]),
+    ):
+        found = np.array([kappa(of != one) for one in of.unique()])
+        variance[name] = found.var() * (len(found) - 1)
+    more = variance["annotators"] - variance["both"]
+    assert (more > 0) == annotators_add
+    table = nb.vote_agreement(study).set_index(["row", "coefficient"])
+    found = table.loc[("all", "fleiss_kappa"), "se"]
+    assert found**2 == pytest.approx(variance["items"] + max(0, more))
+
+
 def test_a_second_vote_of_an_annotator_on_a_page_of_its_own_counts():
     rows = [
         ("x1", "y1", "w1", "a", "h1"),
