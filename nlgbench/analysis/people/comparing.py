@@ -125,7 +125,9 @@ def compare_systems(
         n_outputs (judged), n_judgments, n_missing (items judged for others, not for it), rank,
         rank_low, rank_high (simultaneous), cluster (1 is best: all of a cluster are significantly
         better than all of the next), superiority (mean over opponents), rank_superiority,
-        rank_changes (whether the two ranks differ), reason.
+        rank_changes (whether difference and superiority disagree who is ahead of some opponent, and
+        an interval of the two leaves no difference out; ranks that differ by chance alone do not
+        count), reason.
 
         ``pairs``, two rows for each, one from either side: system, opponent, difference (above 0:
         system is better), ci_low, ci_high (one at a time), se, df, p, p_adjusted (Holm over all
@@ -358,7 +360,7 @@ def _tables(
     judged, level = found.judged, found.judged.whole.level
     systems = _systems(study, judged, found.spread, pairs, found.dimension, confidence)
     systems = systems.assign(**found.ranks, cluster=_clusters(level, pairs, confidence))
-    systems["rank_changes"] = systems["rank"] != systems["rank_superiority"]
+    systems["rank_changes"] = _rank_changes(pairs, len(level))
     order = np.argsort(-level, kind="stable")
     names = np.array(judged.names, dtype=object)
     both = pairs.assign(system=names[pairs["system"]], opponent=names[pairs["opponent"]])
@@ -746,6 +748,14 @@ def simultaneous_ranks(
     )
     ends = {"rank_low": 1 + n_better, "rank_high": k - n_worse}
     return {name: end.astype(np.float64) for name, end in ends.items()}, first
+
+
+def _rank_changes(pairs: pd.DataFrame, k: int) -> NDArray[np.bool_]:
+    """Say whose order with an opponent turns with the measure, where an interval supports it."""
+    supported = (pairs["ci_low"] > 0) | (pairs["ci_high"] < 0)
+    supported |= (pairs["superiority_low"] > 0.5) | (pairs["superiority_high"] < 0.5)
+    turned = pairs["difference"] * (pairs["superiority"] - 0.5) < 0
+    return np.bincount(pairs["system"], (turned & supported).astype(float), k) > 0
 
 
 def _clusters(level: Floats, pairs: pd.DataFrame, confidence: float) -> Floats:

@@ -607,3 +607,42 @@ def test_few_documents_are_doubted_and_one_that_holds_all_is_named():
     one = nb.compare_systems(in_documents(study, 1), n_resamples=50)
     said = "one document: intervals are for other annotators and this document alone"
     assert one.pairs["reason"].tolist() == [said] * 2
+
+
+def test_ranks_change_where_an_interval_supports_it():
+    """A wins on most items by little, and loses the others by much."""
+    rng = np.random.default_rng(0)
+
+    def won(n_lost, n_items):
+        loss = rng.permutation(np.where(np.arange(n_items) < n_lost, -9.0, 1.0))
+        rows = [
+            (s, f"i{i}", "w", x)
+            for s, gap in (("a", loss), ("b", 0 * loss))
+            for i, x in enumerate(i % 3 + gap[i] for i in range(n_items))
+        ]
+        return nb.compare_systems(made(rows), n_resamples=50).systems
+
+    clear, by_chance = won(20, 100), won(1, 8)
+    assert clear["rank_superiority"].tolist() == [2, 1] and clear["rank_changes"].all()
+    assert by_chance["rank_superiority"].tolist() == [2, 1]
+    assert not by_chance["rank_changes"].any(), "neither interval says who is better"
+
+
+@pytest.mark.parametrize(
+    ("difference", "share", "expected"),
+    [
+        ((0.5, 0.1, 0.9), (0.4, 0.3, 0.6), True),
+        ((0.5, -0.1, 0.9), (0.4, 0.3, 0.49), True),
+        ((0.5, -0.1, 0.9), (0.4, 0.3, 0.6), False),
+        ((0.5, 0.1, 0.9), (0.6, 0.51, 0.7), False),
+        ((0.5, 0.1, 0.9), (0.5, 0.4, 0.6), False),
+        ((0.5, np.nan, np.nan), (0.4, np.nan, np.nan), False),
+    ],
+)
+def test_a_rank_change_is_a_turned_pair_with_an_interval_off_no_difference(
+    difference, share, expected
+):
+    ends = [("", "ci_low", "ci_high"), ("superiority", "superiority_low", "superiority_high")]
+    row = dict(zip(("difference", *ends[0][1:], *ends[1]), difference + share, strict=True))
+    pairs = pd.DataFrame([{"system": 0, "opponent": 1, **row}])
+    assert comparing._rank_changes(pairs, 2).tolist() == [expected, False]
