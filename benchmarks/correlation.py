@@ -6,7 +6,8 @@ of several repeats counts. The loop runs over some of the resamples, and is extr
 ``python benchmarks/correlation.py scores`` times `correlate` and `compare_evaluators` on 600,000
 scores (15 systems, 2,000 items, 20 evaluators), each granularity and resampling in a process of its
 own, beside nlpstats where that is installed: it asserts equal estimates, and a bootstrap of 1,000
-is extrapolated from a few resamples of one evaluator.
+is extrapolated from a few resamples of one evaluator. Then it says how the cost grows with the
+items, which ``growth`` in place of ``scores`` does alone.
 """
 
 import importlib.util
@@ -243,7 +244,7 @@ def peers() -> dict[tuple[str, str], float]:
 
 
 def scores() -> None:
-    """Print a row for each granularity and resampling, and how cost grows."""
+    """Print a row for each granularity and resampling."""
     theirs = peers()
     print("15 systems x 2,000 items x 20 evaluators, three statistics; compare: Kendall's alone")
     print(f"{'':18} {'correlate':>19} {'percentile':>19} {'compare':>19} {'nlpstats':>10} ratio")
@@ -258,12 +259,17 @@ def scores() -> None:
             f"{granularity:8} {resample:9} {parts} {peer:8.0f} s {peer / row[1][0]:5.0f}",
             flush=True,
         )
+
+
+def growth_of_scores() -> None:
+    """Print how the cost of `correlate` grows with the items."""
     sizes = (500, 1_000, 2_000)
     print("\nseconds of correlate, both, by items:", *(f"{n:,}" for n in sizes))
     for granularity in LEVELS:
         cost = [in_its_own_process(granularity, "both", "default", n)[0] for n in sizes]
         slope = np.polyfit(np.log(sizes), np.log(cost), 1)[0]
-        print(f"  {granularity:8}", *(f"{one:8.1f}" for one in cost), f"  grows as n^{slope:.2f}")
+        shown = " ".join(f"{one:8.1f}" for one in cost)
+        print(f"  {granularity:8} {shown}  grows as n^{slope:.2f}", flush=True)
 
 
 if __name__ == "__main__":
@@ -272,6 +278,10 @@ if __name__ == "__main__":
         sys.exit()
     if sys.argv[1:] == ["scores"]:
         scores()
+        growth_of_scores()
+        sys.exit()
+    if sys.argv[1:] == ["growth"]:
+        growth_of_scores()
         sys.exit()
     print(f"{'':58} {'ours':>10} {'SciPy loop':>11} {'ratio':>8}")
     results = [few_systems(), many_outputs(), swaps()]

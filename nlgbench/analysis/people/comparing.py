@@ -184,9 +184,11 @@ def compare_systems(
         )
     check_n(n_resamples, "n_resamples")
     rng = np.random.default_rng(seed)
-    several = dimension is not None and not isinstance(dimension, str)
-    given = dimension if several else [dimension]
-    names = list(dict.fromkeys(study.dimension(one) for one in given))  # type: ignore[union-attr]
+    listed = not (dimension is None or isinstance(dimension, str))
+    if dimension is None or isinstance(dimension, str):
+        names = [study.dimension(dimension)]
+    else:
+        names = list(dict.fromkeys(map(study.dimension, dimension)))
     found = [
         _found(study, name, include_human, test, confidence, len(names), n_resamples, rng)
         for name in names
@@ -199,7 +201,7 @@ def compare_systems(
     for one, pairs in zip(found, _verdicts(found, margin, confidence), strict=True):
         made = _tables(study, one, pairs, confidence)
         for name, table in zip(tables, made, strict=True):
-            if several:
+            if listed:
                 table.insert(0, "dimension", one.dimension)
             tables[name].append(table)
         reports.append(_report(study, one, found, made[0], pairs, include_human, asked))
