@@ -157,7 +157,8 @@ def list_(form: str | None) -> None:
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A file to be read; several by several --from. It stays where it is.",
+    help="A file to be read, or a pattern in quotes, such as 'raw/*.json'. Give several by several "
+    "--from. Files stay where they are.",
 )
 @click.option(
     "--as",

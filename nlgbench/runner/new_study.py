@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
@@ -9,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from nlgbench import csv_files, files, formats, reading
@@ -30,7 +32,7 @@ _CALLED = {
     "text": "text output system_output response hypothesis generation story target translation "
     "summary caption",
     "annotator_id": "annotator_id annotator worker_id worker rater rater_id judge judge_id "
-    "participant_id prolific_pid user user_id coder",
+    "participant_id prolific_pid user user_id coder annotators raters workers judges",
     "dimension": "dimension criterion aspect",
     "value": "value rating judgment judgement score answer label",
     "evaluator": "evaluator metric",
@@ -39,6 +41,15 @@ _CALLED = {
     "category": "category",
 }
 _PARTS = re.compile(r"[^a-z0-9]+")
+#: How a column that people filled in, and a system of human texts, is called.
+_WHO = {"human", "annotator", "rater", "worker", "judge", "expert", "participant", "crowd"}
+_HUMAN = {"human", "humans", "reference", "references", "gold"}
+#: What people are asked, and few metrics are called.
+_ASKED = {
+    *("fluency", "adequacy", "coherence", "consistency", "relevance", "naturalness", "quality"),
+    *("informativeness", "overall", "understandability", "engagingness", "grammaticality"),
+    *("correctness", "groundedness", "faithfulness", "helpfulness", "empathy", "surprise"),
+}
 #: What tools write beside what people said.
 _OTHER = {
     *("id", "annotation_id", "created_at", "updated_at", "lead_time", "work_time_in_seconds"),
@@ -77,13 +88,14 @@ def new(place: Path, sources: Sequence[Path], layout: str | None) -> str:
 
 
 class _Guess:
-    """What a file seems to hold."""
+    """What a file, or all files of a pattern, seem to hold."""
 
     def __init__(self, path: Path, place: Path, options: dict[str, Any], frame: pd.DataFrame):
         self.file = _relative(path, place)
         self.options = options  # how the file is opened
         self.columns = list(map(str, frame.columns))
         self.tables: Specs = {}
+        self.stems: list[str] = []
 
 
 def _relative(path: Path, place: Path) -> str:
@@ -95,14 +107,20 @@ def _relative(path: Path, place: Path) -> str:
 
 def _guess(path: Path, place: Path, layout: str | None) -> _Guess:
     kind = formats.guess(path)
-    if not path.is_file():
+    there = [path]
+    if not path.exists() and glob.has_magic(str(path)):
+        there = sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207
+    there = [one for one in there if one.is_file()]
+    if not there:
         raise FileNotFoundError(f"no file {path}: name one with --from.")
     if not kind:
         known = ", ".join(ending for endings in formats.ENDINGS.values() for ending in endings)
         raise TableError(f"{path} is of no known format: name it as {known} (or these with .gz).")
-    options = _levels(path) if kind == "json" else {}
-    frame, _ = formats.read(path, kind, problems=[], **options)
+    options = _levels(there[0]) if kind == "json" else {}
+    frames = [formats.read(one, kind, problems=[], **options)[0] for one in there]
+    frame = pd.concat(frames, ignore_index=True).fillna("")
     made = _Guess(path, place, options, frame)
+    made.stems = [formats.stem(one) for one in there]
     made.tables = (ADAPTERS[layout] if layout else guess)(frame)
     return made
 
@@ -184,7 +202,93 @@ def guess(frame: pd.DataFrame) -> Specs:
         return mqm(frame)
     if any(re.match(r"(Input|Answer)\.", name) for name in frame.columns):
         return mturk(frame)
-    return _ratings(frame, known) or _scores(frame, known) or _outputs(known)
+    if (
+        there & {"system"}
+        and not there & {"item_id", "output_id"}
+        and (item := _item(frame, known))
+    ):
+        known["item_id"] = item
+    tables = _slotted(frame, known) or _ratings(frame, known) or _scores(frame, known)
+    tables = tables or _outputs(known)
+    if "system" in known and (human := _human(list(frame[known["system"]].unique()))):
+        for spec in tables.values():
+            if "system" in spec["columns"]:
+                spec["values"] = {"system": human}
+    return tables
+
+
+def _item(frame: pd.DataFrame, known: dict[str, str]) -> str:
+    """Find the column whose values each system, and annotator, meets once, and several systems."""
+    by = [known[one] for one in ("system", "annotator_id", "dimension") if one in known]
+    of_values = {*known.values(), *_measured(frame, known)}
+    fits = {
+        name: frame[name].nunique()
+        for name in frame.columns
+        if name not in of_values and not personal([name]) and _plain(name) not in _OTHER
+        if not frame.duplicated([*by, name]).any() and frame[name].str.strip().ne("").all()
+    }
+    n_systems = {name: frame.groupby(name)[known["system"]].nunique().mean() for name in fits}
+    fits = {name: n for name, n in fits.items() if n > 1 and n_systems[name] > 1.5}
+    return max(fits, key=lambda name: fits[name], default="")
+
+
+def _human(systems: Sequence[str]) -> dict[str, str]:
+    """Name as `human` the one system that seems to be people's texts."""
+    found = [
+        one
+        for one in systems
+        if (words := set(_plain(one).split("_"))) & _HUMAN or {"ground", "truth"} <= words
+    ]
+    return {found[0]: "human"} if len(found) == 1 and found[0] != "human" else {}
+
+
+def _slotted(frame: pd.DataFrame, known: dict[str, str]) -> Specs:
+    """Map columns such as `Human 1 fluency`: a number tells who judged, the rest what."""
+    measured = _measured(frame, known)
+    by_people = [name for name in measured if set(re.findall("[a-z]+", _plain(name))) & _WHO]
+    grids: dict[str, dict[str, dict[str, str]]] = {}  # what is before the number, number, rest
+    for name in by_people:
+        if fit := re.fullmatch(r"(\D+)(\d+)(\D*)", name):
+            grids.setdefault(fit[1], {}).setdefault(fit[2], {})[fit[3]] = name
+    whole = [
+        before
+        for before, slots in grids.items()
+        if len(slots) > 1 and len({frozenset(rests) for rests in slots.values()}) == 1
+    ]
+    if "annotator_id" in known or not {"system", "output_id"} & set(known) or not whole:
+        return {}
+    before = min(whole, key=len)
+    slots = grids[before]
+    rests = list(next(iter(slots.values())))
+    before_words = {re.sub(r"[^\W_].*", "", rest) for rest in rests}
+    between = before_words.pop() if len(before_words) == 1 else ""
+    names = [one for one in ("output_id", "item_id", "system") if one in known]
+    columns: dict[str, Any] = {one: known[one] for one in names}
+    columns["value"] = f"{before}{{slot}}" + (f"{between}{{dimension}}" if any(rests) else "")
+    spec: dict[str, Any] = {"columns": columns, "only": {"slot": list(slots)}}
+    spec = _with_lists(frame, spec, slots[next(iter(slots))][rests[0]])
+    of = "{output_id}" if "output_id" in columns else "{item_id}/{system}"
+    spec["constants"] = spec.get("constants", {}) | {"annotator_id": f"{of}/{{slot}}"}
+    means = [
+        np.mean([_numbers(frame[own[rest]]) for own in slots.values()], axis=0) for rest in rests
+    ]
+    said = [
+        name
+        for name in measured
+        if name in by_people or any(_same(_numbers(frame[name]), mean) for mean in means)
+    ]
+    texts = _outputs(known) if "text" in known else {}
+    return {**texts, "judgments": spec, **_scores(frame.drop(columns=said), known)}
+
+
+def _numbers(cells: pd.Series) -> np.ndarray:
+    """Give the numbers of a column, of all its lists in turn."""
+    flat = [one for cell in cells for one in formats.as_list(cell, "") or [cell]]
+    return pd.to_numeric(pd.Series(flat), errors="coerce").to_numpy(dtype=np.float64)
+
+
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.shape == other.shape and np.allclose(one, other, atol=1e-6, equal_nan=True)
 
 
 def _outputs(known: dict[str, str]) -> Specs:
@@ -241,6 +345,9 @@ def _with_lists(
     if len(cells) and all(formats.as_list(cell, "") is not None for cell in cells):
         ours = "score" if "score" in spec["columns"] else "value"
         spec["lists"] = [ours]
+        who = spec["columns"].get("annotator_id")
+        if who and all(formats.as_list(cell, "") is not None for cell in frame[who]):
+            spec["lists"].append("annotator_id")
         if "item_id" not in spec["columns"] and "output_id" not in spec["columns"]:
             spec["constants"] = {"item_id": "{position}"}
         elif "annotator_id" not in spec["columns"]:
@@ -417,8 +524,9 @@ def _written(found: Sequence[_Guess]) -> str:
         for table, spec in one.tables.items():
             if table not in tables:
                 tables[table] = (one, spec, [one.file])
-            elif tables[table][0].columns == one.columns:
+            elif tables[table][0].columns == one.columns or tables[table][1] == spec:
                 tables[table][2].append(one.file)
+                tables[table][0].stems.extend(one.stems)
             else:
                 others.append(f"# {one.file} seems to hold {table}, too: which of the two is it?")
         if not one.tables:
@@ -432,6 +540,8 @@ def _written(found: Sequence[_Guess]) -> str:
         needs = {"judgments", "scores"} & {table} and "outputs" not in tables
         if needs and not {"system", "output_id"} & {*spec["columns"], *spec.get("constants", {})}:
             spec = {**spec, "constants": {**spec.get("constants", {}), "system": "{file}"}}
+            if human := _human(one.stems):
+                spec["values"] = {"system": human}
         spec = {"file": names if several else names[0], **one.options, **spec}
         lines.append(f"  {table}:")
         for key, value in spec.items():
@@ -440,10 +550,9 @@ def _written(found: Sequence[_Guess]) -> str:
             )
             if isinstance(value, dict):
                 lines += [f"      {_yaml(name)}: {_yaml(inner)}" for name, inner in value.items()]
-        used = json.dumps(spec, ensure_ascii=False)
-        rest = [
-            name for name in one.columns if json.dumps(name, ensure_ascii=False)[1:-1] not in used
-        ]
+        lines += [f"    # {line}" for line in _hints(table, spec)]
+        used = _used(one)
+        rest = [name for name in one.columns if name not in used]
         private = [name for name in rest if personal([name])]
         rest = [name for name in rest if name not in private]
         if private:
@@ -453,6 +562,51 @@ def _written(found: Sequence[_Guess]) -> str:
     return "\n".join([*lines, *others, ""])
 
 
+def _hints(table: str, spec: dict[str, Any]) -> list[str]:
+    """Say what only the study's own people know, and which line to change for it."""
+    lines = []
+    columns, constants = spec["columns"], spec.get("constants", {})
+    if constants.get("annotator_id", "").endswith("/{slot}"):
+        value = columns["value"].replace("{slot}", "{annotator_id}")
+        lines += [
+            "Each rating is an annotator of its own, as nothing tells who gave it. If a number is",
+            f"the same person everywhere: value: {_yaml(value)}, annotator_id for slot in `only`,",
+            "and no line annotator_id.",
+        ]
+    if table == "scores" and len(columns["score"]) > 30 and isinstance(columns["score"], list):
+        lines.append(f"score: {len(columns['score'])} evaluators: keep those that you ask about.")
+    asked = [name for name in columns.get("score", ()) if _plain(name).split("_")[-1] in _ASKED]
+    if asked and isinstance(columns["score"], list):
+        lines.append(f"Do people say {', '.join(asked)}? Then these are `value` of `judgments`,")
+        lines.append("under constants: {annotator_id: all} where no column tells who.")
+    if _plain(columns.get("item_id", "item_id")) not in _CALLED["item_id"].split():
+        lines.append("item_id: guessed, as each system has one row of each of its values.")
+    ids = {"item_id", "output_id"} & {*columns, *constants}
+    if "system" in columns and not ids and table != "system_scores":
+        lines.append("No column was seen to be the item, the input that systems share: name it")
+        lines.append('as item_id; or, if each row has its own, constants: {item_id: "{row}"}.')
+    return lines
+
+
+def _used(one: _Guess) -> set[str]:
+    """List the columns of a file that its tables read."""
+    found: set[str] = set()
+    for spec in one.tables.values():
+        named = [
+            *spec["columns"].values(),
+            *spec.get("only", {}),
+            *spec.get("constants", {}).values(),
+        ]
+        for their in named:
+            for name in [their] if isinstance(their, str) else their:
+                found.add(name)
+                found |= set(re.findall(r"\{([^{}]+)\}", name))
+                if "{" in name:
+                    pattern = re.sub(r"\\\{\w+\\\}", "(.+)", re.escape(name))
+                    found |= {column for column in one.columns if re.fullmatch(pattern, column)}
+    return found
+
+
 def _commented(names: Sequence[str]) -> str:
     shown = ", ".join(listing.visible(name) for name in names[:40])
     return shown + (f" and {len(names) - 40} more" if len(names) > 40 else "")
@@ -460,14 +614,25 @@ def _commented(names: Sequence[str]) -> str:
 
 def _settings(tables: dict[str, Any]) -> list[str]:
     lines = ["settings:"]
-    value = tables["judgments"][1]["columns"].get("value") if "judgments" in tables else None
-    constants = tables["judgments"][1].get("constants", {}) if "judgments" in tables else {}
+    constants: dict[str, str] = {}
+    dimensions: list[str] = []
+    if "judgments" in tables:
+        one, spec, _ = tables["judgments"]
+        constants, value = spec.get("constants", {}), spec["columns"].get("value", "")
+        dimensions = value if isinstance(value, list) else []
+        if "{slot}" in value and "{dimension}" in value:
+            pattern = (
+                re.escape(value).replace(r"\{slot\}", r"\d+").replace(r"\{dimension\}", "(.+)")
+            )
+            fits = [re.fullmatch(pattern, name) for name in one.columns]
+            dimensions = list(dict.fromkeys(fit[1] for fit in fits if fit))
     if constants.get("dimension") == "mqm":
         lines += ["  quality: mqm", "  lower_is_better: [mqm]  # errors"]
-    elif isinstance(value, list) and len(value) > 1:
-        lines.append(f"  quality: {_yaml(value[0])}  # the dimension that is meant by quality")
+    elif len(dimensions) > 1:
+        others = f"; else one of {', '.join(dimensions[1:])}" if len(dimensions) < 9 else ""
+        lines.append(f"  quality: {_yaml(dimensions[0])}  # the dimension meant by quality{others}")
         lines.append(
-            f"  # scales: {{{_yaml(value[0])}: {{min: 1, max: 5}}}}  # no value may leave it"
+            f"  # scales: {{{_yaml(dimensions[0])}: {{min: 1, max: 5}}}}  # no value may leave it"
         )
     else:
         lines.append("  # quality: fluency  # of several dimensions, the one meant by quality")

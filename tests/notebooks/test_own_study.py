@@ -1,8 +1,6 @@
 """A notebook on a folder of one's own gives what it gives on the study that it was made of."""
 
 import ast
-import os
-import re
 from pathlib import Path
 
 import nbformat
@@ -10,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from test_own_study_docs import drafted
 
 import nlgbench as nb
 from nlgbench.runner import execute
@@ -78,17 +77,10 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_published_study_goes_from_raw_files_to_figures(name, tmp_path):
-    """As docs/own-study.md has it: `check` finds nothing to repair, `run` draws what it can."""
-    home = Path(os.environ.get("NLGBENCH_DATA", ""), name)
-    if not os.environ.get("NLGBENCH_DATA") or not home.is_dir():
-        pytest.skip(f"NLGBENCH_DATA names no folder with {name}")
-    page = (Path(__file__).parents[2] / "docs" / "own-study.md").read_text(encoding="utf-8")
-    (described,) = re.findall(rf"^```yaml {name}/study.yml\n(.*?)^```$", page, re.DOTALL | re.M)
-    own = tmp_path / name
-    own.mkdir()
-    (own / "study.yml").write_text(described, encoding="utf-8")
-    (own / "raw").symlink_to(home.resolve())
+def test_a_published_study_goes_from_raw_files_to_figures(name, tmp_path, monkeypatch):
+    """By `new`, the lines that docs/own-study.md changes, `check` and `run`."""
+    monkeypatch.chdir(tmp_path)
+    own = drafted(name, tmp_path)
     assert CliRunner().invoke(main, ["check", str(own)]).exit_code == 0
     out = tmp_path / "out"
     done = execute.run(["08"], {"study": str(own)}, out=out, source="auto", timeout=900, say=str)

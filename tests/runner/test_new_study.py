@@ -91,9 +91,6 @@ def test_files_are_read_as_they_are_guessed(name, tmp_path):
     layout, file, content, wanted = FILES[name]
     said = started(tmp_path, layout, file, content)
     assert said.exit_code == 0 and "To be mended" not in said.stdout, said.output
-    if name == "guessed lists":  # annotators stand in step, which no header says
-        about = tmp_path / "s" / "study.yml"
-        about.write_text(about.read_text().replace("[value]", "[value, annotator_id]"))
     study = nb.read_study(tmp_path / "s")
     rows = study.judgments[["output_id", "dimension", "value"]]
     assert sorted(rows.itertuples(index=False, name=None)) == sorted(wanted)
@@ -138,6 +135,92 @@ def test_files_of_one_layout_are_one_table_and_name_their_systems(tmp_path):
         files += ["--from", tmp_path / f"{system}.csv"]
     assert call("new", tmp_path / "s", *files).exit_code == 0
     assert nb.read_study(tmp_path / "s").systems == ["a", "b"]
+
+
+NUMBERED = (
+    "Model,Human 1 flow,Human 1 wit,Human 2 flow,Human 2 wit,Human Avg 1 wit,Flow,chrf\n"
+    'Human,"[1, 2]","[5, 5]","[2, 4]","[4, 4]","[4, 4]","[1.5, 3]","[0.1, 0.2]"\n'
+    'a,"[3, 3]","[1, 1]","[3, 1]","[2, 2]","[2, 2]","[3.0, 2]","[0.3, 0.4]"\n'
+)
+
+
+def test_numbered_columns_are_ratings_and_their_means_are_no_evaluators(tmp_path):
+    assert started(tmp_path, None, "n.csv", NUMBERED).exit_code == 0
+    text = (tmp_path / "s" / "study.yml").read_text()
+    assert "quality: flow  # the dimension meant by quality; else one of wit" in text
+    assert 'value: "Human {annotator_id} {dimension}"' in text  # what to write else
+    study = nb.read_study(tmp_path / "s")
+    flow = study.judgments[study.judgments["dimension"] == "flow"]
+    rows = sorted(flow[["output_id", "value"]].itertuples(index=False, name=None))
+    assert rows == [
+        *(("1/a", 3.0), ("1/a", 3.0), ("1/human", 1.0), ("1/human", 2.0)),
+        *(("2/a", 1.0), ("2/a", 3.0), ("2/human", 2.0), ("2/human", 4.0)),
+    ]
+    assert len(study.judgments) == 16 and study.judgments["annotator_id"].nunique() == 8
+    assert study.scores["evaluator"].unique().tolist() == ["chrf"]
+    assert call("check", tmp_path / "s").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "found"),
+    [
+        ("left 1 flow,left 2 flow", set()),  # nothing says that somebody rated
+        ("rater 1 flow,rater 2 wit", set()),  # not all of them rate the same
+        ("rater 1 flow,rater 2 flow", {"flow"}),
+        ("rater1,rater2", {"quality"}),
+        ("Annotator1_flow,Annotator1_wit,Annotator2_flow,Annotator2_wit", {"flow", "wit"}),
+    ],
+)
+def test_only_whole_grids_of_people_are_ratings(columns, found, tmp_path):
+    n = columns.count(",") + 1
+    lines = [f"item,model,{columns}", "1,a" + ",3" * n, "2,a" + ",4" * n]
+    assert started(tmp_path, None, "n.csv", "\n".join(lines)).exit_code == 0
+    study = nb.read_study(tmp_path / "s")
+    judged = study.judgments
+    assert (set() if judged is None else set(judged["dimension"])) == found
+
+
+def test_a_pattern_is_one_table_of_systems_that_its_files_name(tmp_path):
+    for name, more in (("a", ""), ("b", ', "note": "so so"'), ("x-reference", "")):
+        about = f'{{"1": {{"w": {{"flow": 3{more}}}}}, "2": {{"v": {{"flow": 4}}}}}}'
+        (tmp_path / "raw").mkdir(exist_ok=True)
+        (tmp_path / "raw" / f"{name}.json").write_text(about)
+    assert call("new", tmp_path / "s", "--from", tmp_path / "raw" / "*.json").exit_code == 0
+    text = (tmp_path / "s" / "study.yml").read_text()
+    assert 'file: "../raw/*.json"' in text and "# not read: note" in text
+    study = nb.read_study(tmp_path / "s")
+    assert sorted(study.outputs["system"].unique()) == ["a", "b", "human"]
+    assert study.outputs["is_human"].sum() == 2 and len(study.judgments) == 6
+    lacking = call("new", tmp_path / "t", "--from", tmp_path / "*.json")
+    assert lacking.exit_code == 1 and "no file" in lacking.stderr and "*.json" in lacking.stderr
+
+
+ITEMS = "source,fact,model,text,overall\nx,f,{0},so,3\ny,f,{0},and,4\nx,f,{1},no,1\ny,f,{1},o,2\n"
+
+
+@pytest.mark.parametrize(
+    ("systems", "human"),
+    [(("gold", "b"), True), (("human", "b"), True), (("gold", "Ground Truth"), False)],
+)
+def test_items_are_what_systems_share_and_people_one_system(systems, human, tmp_path):
+    assert started(tmp_path, None, "o.csv", ITEMS.format(*systems)).exit_code == 0
+    text = (tmp_path / "s" / "study.yml").read_text()
+    assert "item_id: source" in text and "# item_id: guessed" in text
+    assert "Do people say overall?" in text
+    study = nb.read_study(tmp_path / "s")
+    assert study.outputs["item_id"].nunique() == 2 and len(study.outputs) == 4
+    assert study.outputs["is_human"].any() == human
+
+
+def test_where_no_item_is_seen_the_file_says_what_to_write(tmp_path):
+    assert started(tmp_path, None, "o.csv", "model,bleu\na,1\na,2\nb,2\n").exit_code == 0
+    about = tmp_path / "s" / "study.yml"
+    assert call("check", tmp_path / "s").exit_code == 1
+    assert '# as item_id; or, if each row has its own, constants: {item_id: "{row}"}' in (
+        about.read_text()
+    )
+    about.write_text(about.read_text() + '    constants: {item_id: "{row}"}\n')
+    assert len(nb.read_study(tmp_path / "s").scores) == 3
 
 
 def test_personal_columns_are_named_and_not_read(tmp_path):
