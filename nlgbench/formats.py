@@ -72,9 +72,24 @@ def read(
         places += [", ".join(filter(None, [where, at if several else ""])) for at, _ in found]
     if not records:
         raise TableError(f"{path} holds no record: name the path to the rows with `rows`.")
-    # Once: what a record lacks is an empty cell, which columns' rules then judge.
-    frame = pd.json_normalize(records).map(_text)
-    return frame.astype("str"), places
+    return _framed(records), places
+
+
+def _framed(records: list[dict[str, Any]]) -> pd.DataFrame:
+    """Lay records out as texts, nested fields by path; what one lacks is an empty cell.
+
+    Texts first: in a frame of numbers, an id beside an empty cell would become 1.0.
+    """
+    frame = pd.DataFrame([dict(_flat(one)) for one in records], dtype=object)
+    return frame.fillna("").astype("str")
+
+
+def _flat(record: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for name, one in record.items():
+        if isinstance(one, Mapping):
+            yield from _flat(one, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", _text(one)
 
 
 def _separated(path: Path, delimiter: str, problems: list[str]) -> tuple[pd.DataFrame, list[str]]:
@@ -101,13 +116,20 @@ def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
         )
     if not path.is_file():
         raise FileNotFoundError(f"no file {path}.")
+    import pyarrow.parquet  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
     try:
-        frame = pd.read_parquet(path, engine="pyarrow")
-    except (OSError, ValueError) as error:
+        # Not through a frame, whose integers beside an empty cell are floats: an id 1.0, not 1.
+        table = pyarrow.parquet.ParquetFile(path).read()
+        records = table.to_pylist() if len(set(table.column_names)) == table.num_columns else []
+    except (OSError, ValueError, NotImplementedError) as error:
         raise TableError(f"{path} is no Parquet that can be read ({error}): get it anew.") from None
-    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    lists = frame.map(lambda cell: cell.tolist() if hasattr(cell, "tolist") else cell)
-    return lists.map(_text).astype("str"), [f"record {n}" for n in range(1, len(frame) + 1)]
+    for field in table.schema:
+        if "binary" in str(field.type):
+            raise TableError(f"{path}, column {field.name!r} holds bytes: save it as text.")
+    if not records:
+        return pd.DataFrame(columns=table.column_names, dtype="str"), []
+    return _framed(records), [f"record {n}" for n in range(1, len(records) + 1)]
 
 
 def load_json(text: str, where: str) -> Any:
@@ -198,10 +220,12 @@ def _text(cell: Any) -> str:
     if isinstance(cell, str):
         return cell
     if isinstance(cell, list | Mapping):
-        return json.dumps(cell, ensure_ascii=False)
+        return json.dumps(cell, ensure_ascii=False, default=str)
     if isinstance(cell, bool) or cell is None:
         return "" if cell is None else str(cell).lower()
-    return "" if pd.isna(cell) else repr(cell.item() if hasattr(cell, "item") else cell)
+    if pd.isna(cell):
+        return ""
+    return repr(cell) if isinstance(cell, int | float) else str(cell)
 
 
 def as_list(cell: str, separator: str) -> list[str] | None:

@@ -2,13 +2,17 @@
 
 import gzip
 import json
+from datetime import date
+from decimal import Decimal
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import nlgbench as nb
 from nlgbench import formats
 from nlgbench.csv_files import TableError
+from nlgbench.runner.cli import main
 
 LONG = "item,model,who,how,score\n1,a,ann,flow,3\n1,b,bob,flow,4\n2,a,ann,flow,5\n"
 #: What each of the layouts below says: output, annotator, dimension, value.
@@ -240,6 +244,81 @@ def test_a_plain_folder_with_study_yml_has_its_settings(tmp_path):
     assert study.outputs["topic"].tolist() == ["x"] and list(study.contexts)[3:] == ["red", "blue"]
     study.write(tmp_path / "again")
     assert nb.read_study(tmp_path / "again").settings == study.settings
+
+
+def test_integers_beside_an_empty_cell_stay_integers(tmp_path):
+    lines = '{"item": 1, "meta": {"n": 9007199254740993}}\n{"item": null, "meta": {}}\n{"x": [1]}\n'
+    (tmp_path / "r.jsonl").write_text(lines)
+    frame, _ = formats.read(tmp_path / "r.jsonl", "jsonl", problems=[])
+    assert frame.to_dict("list") == {
+        "item": ["1", "", ""],
+        "meta.n": ["9007199254740993", "", ""],
+        "x": ["", "", "[1]"],
+    }
+
+
+#: What a column of Parquet holds -> how its cells are read.
+CELLS = {
+    "ids that are texts": (["001", "1", None], ["001", "1", ""]),
+    "ids that are integers": ([1, None, 2**53 + 1], ["1", "", "9007199254740993"]),
+    "numbers": ([0.1, float("nan"), None], ["0.1", "", ""]),
+    "truth": ([True, None, False], ["true", "", "false"]),
+    "lists": ([[1, None], [], None], ["[1, null]", "[]", ""]),
+    "lists of texts": ([["a b", "é"], ["c"], []], ['["a b", "é"]', '["c"]', "[]"]),
+    "decimals": ([Decimal("1.50"), None, Decimal("2")], ["1.50", "", "2.00"]),
+    "days": ([date(2020, 1, 2), None, None], ["2020-01-02", "", ""]),
+}
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+@pytest.mark.parametrize("name", CELLS)
+def test_cells_of_parquet_are_read_as_those_of_other_formats(name, encoded, tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    values, expected = CELLS[name]
+    column = pa.array(values)
+    if encoded:
+        if isinstance(values[0], list):
+            pytest.skip("lists have no dictionary")
+        column = column.dictionary_encode()
+    pytest.importorskip("pyarrow.parquet").write_table(
+        pa.table({"c": column, "d": [{"x": 1}, {"x": None}, None]}), tmp_path / "r.parquet"
+    )
+    frame, places = formats.read(tmp_path / "r.parquet", "parquet", problems=[])
+    assert frame["c"].tolist() == expected and frame["d.x"].tolist() == ["1", "", ""]
+    assert places == ["record 1", "record 2", "record 3"]
+
+
+def test_a_study_of_parquet_is_that_of_csv(tmp_path):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    rows = pd.DataFrame({"item": ["001", "1"], "who": pd.Categorical(["x", "x"])})
+    rows = rows.assign(ann=[[4, 5], [3, 2]]).set_index("item")
+    columns = "{item_id: item, system: who, value: ann}"
+    more = "lists: [value]\n    constants: {annotator_id: '{position}'}"
+    about = described("r.parquet", columns, more)
+    place = folder(tmp_path / "p", {}, about)
+    rows.to_parquet(place / "r.parquet")
+    other = folder(tmp_path / "c", {}, about.replace(".parquet", ".csv"))
+    rows.to_csv(other / "r.csv")
+    one, two = nb.read_study(place), nb.read_study(other)
+    pd.testing.assert_frame_equal(one.judgments, two.judgments)
+    pd.testing.assert_frame_equal(one.outputs, two.outputs)
+    assert one.judgments["value"].tolist() == [4, 5, 3, 2]
+    assert CliRunner().invoke(main, ["check", str(place)]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"PAR1 and no more", "is no Parquet that can be read"), (None, "'c' holds bytes")],
+)
+def test_parquet_that_cannot_be_read_says_so(content, message, tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    path = tmp_path / "r.parquet"
+    if content is None:
+        pytest.importorskip("pyarrow.parquet").write_table(pa.table({"c": [b"x"]}), path)
+    else:
+        path.write_bytes(content)
+    with pytest.raises(TableError, match=message):
+        formats.read(path, "parquet", problems=[])
 
 
 def test_parquet_needs_what_reads_it(tmp_path, monkeypatch):
