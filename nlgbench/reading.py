@@ -547,7 +547,8 @@ class _OneFile:
         separator = self.spec.get("separator", "")
         listed = {
             name: pd.Series(
-                [formats.as_list(cell, separator) for cell in frame[name]], dtype=object
+                [formats.as_list(cell, separator) if cell.strip() else [] for cell in frame[name]],
+                dtype=object,
             )
             for name in asked
         }

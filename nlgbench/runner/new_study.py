@@ -153,7 +153,8 @@ def _levels(path: Path) -> dict[str, Any]:
 
 
 def _is_table(one: Any) -> bool:
-    return isinstance(one, list) and bool(one) and isinstance(one[0], dict)
+    # An object with one field is a value in a wrapping.
+    return isinstance(one, list) and bool(one) and isinstance(one[0], dict) and len(one[0]) > 1
 
 
 def _plain(name: str) -> str:
@@ -437,17 +438,54 @@ def prolific(frame: pd.DataFrame) -> Specs:
 
 
 def label_studio(frame: pd.DataFrame) -> Specs:
-    """Map Label Studio's export as CSV or JSON-MIN: a row per task and annotator."""
-    return _ratings(frame, _recognized(list(frame.columns)))
+    """Map Label Studio's export as CSV or JSON-MIN: a row per task and annotator.
+
+    Single choices are written as texts, but ratings and numbers as `[{"rating": 4}]`.
+    """
+    listed = re.compile(r'\[\{"(?:rating|number)": *(-?[\d.]+)\}\]')
+    cells = {name: frame[name][frame[name].str.strip() != ""] for name in frame.columns}
+    rated = [
+        name for name, own in cells.items() if len(own) and own.map(listed.fullmatch).notna().all()
+    ]
+    if not rated:
+        return _ratings(frame, _recognized(list(frame.columns)))
+    plain = frame.assign(
+        **{name: frame[name].str.replace(listed, r"\1", regex=True) for name in rated}
+    )
+    known = _recognized([name for name in frame.columns if name not in rated])
+    tables = _ratings(plain, known)
+    if "judgments" in tables:
+        said = sorted({one for name in rated for one in cells[name]})
+        spec = tables["judgments"]
+        spec["columns"]["value"] = rated
+        spec["lists"] = ["value"]
+        spec["values"] = {"value": {one[1:-1]: listed.sub(r"\1", one) for one in said}}
+    return tables
 
 
 def potato(frame: pd.DataFrame) -> Specs:
-    """Map Potato's annotated_instances.jsonl, in a folder for each annotator, or its CSV."""
-    columns: dict[str, Any] = {"output_id": "id", "value": "label_annotations.{dimension}.{answer}"}
+    """Map Potato's annotated_instances.jsonl, in a folder for each annotator, or its tables."""
+    if {"instance_id", "user_id"} <= set(frame):  # from version 2 on
+        known = {"output_id": "instance_id", "annotator_id": "user_id"}
+        measured = _measured(frame, known)
+        value: Any = measured
+        if any(name.startswith("labels.") for name in frame):
+            value = "labels.{dimension}.{answer}"
+        elif _are_choices(frame[measured]):
+            value = "{dimension}.{answer}"
+        return {"judgments": {"columns": {**known, "value": value}}}
     if "instance_id" in frame:
         user = {"output_id": "instance_id", "annotator_id": "user"}
         return {"judgments": {"columns": {**user, "value": "{dimension}:::{answer}"}}}
+    columns: dict[str, Any] = {"output_id": "id", "value": "label_annotations.{dimension}.{answer}"}
     return {"judgments": {"columns": columns, "constants": {"annotator_id": "{folder}"}}}
+
+
+def _are_choices(frame: pd.DataFrame) -> bool:
+    """Say whether columns such as flow.3 and flow.4 are one question's answers."""
+    questions = frame.ne("").T.groupby([name.split(".")[0] for name in frame.columns]).sum()
+    several = len(questions) < len(frame.columns) and all("." in name for name in frame.columns)
+    return several and bool((questions <= 1).to_numpy().all())
 
 
 def mqm(frame: pd.DataFrame) -> Specs:

@@ -35,6 +35,16 @@ TASKS = [
         "lead_time": 2,
     },
 ]
+#: As its converter writes them: a rating is an object in a list, a single choice a text.
+RATED = [
+    {"item": 1, "system": "a", "annotator": 7, "fluency": [{"rating": 3}], "ok": "yes"},
+    {"item": 2, "system": "b", "annotator": 7, "fluency": [{"rating": 4}], "ok": "no"},
+    {"item": 2, "system": "b", "annotator": 8, "ok": "no"},
+]
+STUDIO = (
+    "annotation_id,annotator,created_at,fluency,id,item,lead_time,system,updated_at\n"
+    '1,7,now,"[{""rating"": 3}]",4,1,2.5,a,now\n2,7,now,"[{""rating"": 4}]",5,2,2.5,b,now\n'
+)
 MQM = (
     "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
     'a\td\t1\t1\tr1\t"x\ty\tAccuracy/Omission\tMajor\n'
@@ -57,6 +67,8 @@ ERRORS = [("d/1/a", "mqm", 5.1), ("d/2/b", "mqm", 0.0), ("d/1/b", "mqm", 25.0)]
 FILES = {
     "mturk": ("mturk", "batch.csv", MTURK, ONE),
     "label studio": ("label-studio", "tasks.json", json.dumps(TASKS), FLUENT),
+    "label studio, ratings": ("label-studio", "tasks.json", json.dumps(RATED), FLUENT),
+    "label studio, csv": ("label-studio", "tasks.csv", STUDIO, FLUENT),
     "mqm": ("mqm", "errors.tsv", MQM, ERRORS),
     "prolific": ("prolific", "survey.csv", PROLIFIC, ONE),
     "guessed batch": (None, "batch.csv", MTURK, ONE),
@@ -115,6 +127,34 @@ def test_potato_names_annotators_by_folder(tmp_path):
     study = nb.read_study(tmp_path / "s")
     assert study.judgments["value"].tolist() == [3.0, 4.0]
     assert study.dimensions == ["flow"] and study.judgments["annotator_id"].eq("w001").all()
+
+
+@pytest.mark.parametrize(
+    ("content", "values"),
+    [
+        ("instance_id,user_id,flow,wit.dry,why\no1,eve,3,1,so\no2,eve,,2,\n", [1, 2, 3]),
+        ("instance_id,user_id,flow.3,flow.4\no1,eve,3,\no2,eve,,4\n", [3, 4]),
+        ("user,instance_id,displayed_text,flow:::scale_3\neve,o1,so,3\neve,o2,and,\n", [3]),
+    ],
+)
+def test_potatos_tables_have_a_column_for_what_is_asked(content, values, tmp_path):
+    assert started(tmp_path, "potato", "annotations.csv", content).exit_code == 0
+    about = tmp_path / "s" / "study.yml"
+    (tmp_path / "s" / "texts.csv").write_text("output_id,item_id,system\no1,1,a\no2,1,b\n")
+    about.write_text(f"{about.read_text()}  outputs: {{file: texts.csv}}\n")
+    study = nb.read_study(tmp_path / "s")
+    assert sorted(study.judgments["value"]) == values
+    assert set(study.judgments["annotator_id"]) == {"w001"} and "flow" in study.dimensions
+
+
+def test_potatos_json_lines_have_labels_by_question(tmp_path):
+    line = '{"instance_id": "o1", "user_id": "eve", "labels": {"flow": {"3": "3"}}}'
+    assert started(tmp_path, "potato", "annotations.jsonl", line).exit_code == 0
+    about = tmp_path / "s" / "study.yml"
+    (tmp_path / "s" / "texts.csv").write_text("output_id,item_id,system\no1,1,a\n")
+    about.write_text(f"{about.read_text()}  outputs: {{file: texts.csv}}\n")
+    study = nb.read_study(tmp_path / "s")
+    assert study.dimensions == ["flow"] and study.judgments["value"].tolist() == [3]
 
 
 def test_scores_of_systems_and_of_outputs_are_guessed(tmp_path):
