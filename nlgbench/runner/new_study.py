@@ -469,7 +469,7 @@ def potato(frame: pd.DataFrame) -> Specs:
         known = {"output_id": "instance_id", "annotator_id": "user_id"}
         measured = _measured(frame, known)
         value: Any = measured
-        if any(name.startswith("labels.") for name in frame):
+        if any(str(name).startswith("labels.") for name in frame):
             value = "labels.{dimension}.{answer}"
         elif _are_choices(frame[measured]):
             value = "{dimension}.{answer}"
@@ -483,7 +483,7 @@ def potato(frame: pd.DataFrame) -> Specs:
 
 def _are_choices(frame: pd.DataFrame) -> bool:
     """Say whether columns such as flow.3 and flow.4 are one question's answers."""
-    questions = frame.ne("").T.groupby([name.split(".")[0] for name in frame.columns]).sum()
+    questions = (frame != "").T.groupby([name.split(".")[0] for name in frame.columns]).sum()
     several = len(questions) < len(frame.columns) and all("." in name for name in frame.columns)
     return several and bool((questions <= 1).to_numpy().all())
 
