@@ -101,6 +101,7 @@ from nlgbench.plots.forest import plot_forest as plot_forest
 from nlgbench.plots.judged import plot_severity as plot_severity
 from nlgbench.plots.judged import plot_superiority as plot_superiority
 from nlgbench.plots.judged import plot_systems as plot_systems
+from nlgbench.plots.replacing import plot_replacement as plot_replacement
 from nlgbench.plots.reliability import plot_reliability as plot_reliability
 from nlgbench.plots.swatches import plot_contexts as plot_contexts
 from nlgbench.plots.violins import plot_violins as plot_violins

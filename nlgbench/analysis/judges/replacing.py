@@ -26,7 +26,7 @@ FEWEST_ITEMS = 30
 POWER = 0.8
 #: Where the test is asked, for curves and by inversion: every thousandth.
 _GRID = np.arange(-999, 1000) / 1000
-_CURVE = np.arange(0, 51) / 100
+_CURVE = np.arange(0, 501) / 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,15 +114,15 @@ def replaces_annotators(
     Returns
     -------
     Replacement
-        ``evaluators``, the greatest rho first: evaluator, label, omega (share of annotators for
-        whom the test rejects), verdict ("replaces" where that is one half or more, else "not
-        shown"), omega_paper (by the paper's own t test, which takes outputs for independent),
-        least_epsilon (from which on omega is one half or more, in thousandths; NaN: nowhere below
-        1), rho (the chance that the evaluator agrees at least as well as an annotator, mean over
-        annotators), ci_low, ci_high, se, covers (what the interval of rho is over), power (mean of
-        the annotators'), n_rejected, n_annotators (tested), n_left_out (annotators with fewer than
-        30 outputs), n_outputs, n_clusters, n_missing (outputs without a score), n_outside (scores
-        that are no label, or out of the range, of people's), reason.
+        ``evaluators``, the greatest rho first: evaluator, label, epsilon, omega (share of
+        annotators for whom the test rejects), verdict ("replaces" where that is one half or more,
+        else "not shown"), omega_paper (by the paper's own t test, which takes outputs for
+        independent), least_epsilon (from which on omega is one half or more, in thousandths; NaN:
+        nowhere below 1), rho (the chance that the evaluator agrees at least as well as an
+        annotator, mean over annotators), ci_low, ci_high, se, covers (what the interval of rho is
+        over), power (mean of the annotators'), n_rejected, n_annotators (tested), n_left_out
+        (annotators with fewer than 30 outputs), n_outputs, n_clusters, n_missing (outputs without a
+        score), n_outside (scores that are no label, or out of the range, of people's), reason.
 
         ``annotators``, a row for each evaluator and annotator: evaluator, annotator_id, difference
         (share of outputs where the annotator agrees better, less that where the evaluator does),
@@ -132,7 +132,7 @@ def replaces_annotators(
         difference 0), detectable (the greatest difference at which that power is .8; NaN: none),
         n_outputs, n_ties, n_clusters (effective), design_effect, reason.
 
-        ``curve``: evaluator, epsilon (0 to .5), omega.
+        ``curve``: evaluator, epsilon (thousandths, 0 to .5), omega.
 
         ``report``: what, value.
 
@@ -184,7 +184,7 @@ def replaces_annotators(
         against = judged.assign(score=judged["output_id"].map(own).to_numpy(dtype=np.float64))
         row, tested, curve = _tested(against, kind, epsilon, level)
         of = {"evaluator": name}
-        rows.append(of | {"label": study.label(name)} | row)
+        rows.append(of | {"label": study.label(name), "epsilon": epsilon} | row)
         people.append(tested.assign(evaluator=name))
         curves.append(pd.DataFrame(of | {"epsilon": _CURVE, "omega": curve}))
     evaluators = pd.DataFrame(rows)[list(_EVALUATORS)]
@@ -198,8 +198,8 @@ def replaces_annotators(
 
 
 _EVALUATORS = (
-    *("evaluator", "label", "omega", "verdict", "omega_paper", "least_epsilon", "rho", "ci_low"),
-    *("ci_high", "se", "covers", "power", "n_rejected", "n_annotators", "n_left_out"),
+    *("evaluator", "label", "epsilon", "omega", "verdict", "omega_paper", "least_epsilon", "rho"),
+    *("ci_low", "ci_high", "se", "covers", "power", "n_rejected", "n_annotators", "n_left_out"),
     *("n_outputs", "n_clusters", "n_missing", "n_outside", "reason"),
 )
 _ANNOTATORS = (

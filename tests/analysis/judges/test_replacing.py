@@ -232,7 +232,7 @@ def test_the_curve_never_falls_and_goes_through_omega():
     people, scores = crowd(n=90, m=5, seed=2, judge=0.35)
     for epsilon in (0.0, 0.1, 0.3):
         found = nb.replaces_annotators(made(people, scores), epsilon=epsilon, agreement="accuracy")
-        curve = found.curve.set_index(found.curve["epsilon"].round(2))["omega"]
+        curve = found.curve.set_index(found.curve["epsilon"].round(3))["omega"]
         row = found.evaluators.iloc[0]
         assert curve.is_monotonic_increasing and curve[epsilon] == row["omega"]
         assert (curve >= 0.5).equals(curve.index.to_series() >= row["least_epsilon"])
