@@ -91,6 +91,7 @@ from nlgbench.runner.own_claims import read_claims as read_claims
 
 # Plots
 from nlgbench.plots.atlas import plot_atlas as plot_atlas
+from nlgbench.plots.audit import plot_audit as plot_audit
 from nlgbench.plots.bars import plot_accuracy as plot_accuracy
 from nlgbench.plots.bars import plot_evaluator_bars as plot_evaluator_bars
 from nlgbench.plots.corrected import plot_corrected as plot_corrected

@@ -55,6 +55,8 @@ class Audit:
         As `audit` says.
     report : DataFrame
         ``what`` and ``value``: what was asked of what, and how, in words.
+    margin : float
+        What may be overlooked, as a share of verdicts.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class Audit:
     ratings: pd.DataFrame
     power: pd.DataFrame
     report: pd.DataFrame
+    margin: float
 
     def __str__(self) -> str:
         lines = [f"{what}: {value}" for what, value in self.report.itertuples(index=False)]
@@ -240,6 +243,7 @@ def audit(
         _first(pd.concat(ratings, ignore_index=True)),
         pd.DataFrame(power),
         _report(study, data, judges, authors or {}, margin, confidence),
+        margin,
     )
 
 
