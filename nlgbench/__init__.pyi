@@ -121,3 +121,5 @@ from nlgbench.plots.ratings import plot_ratings as plot_ratings
 from nlgbench.plots.ratings import plot_win_rates as plot_win_rates
 from nlgbench.plots.trials import plot_single_outputs as plot_single_outputs
 from nlgbench.plots.trials import plot_supervision as plot_supervision
+from nlgbench.plots.planned import plot_components as plot_components
+from nlgbench.plots.planned import plot_coverage as plot_coverage

@@ -23,7 +23,7 @@ from nlgbench.analysis.planning.reml import Ints, levels
 from nlgbench.inference import Floats
 from nlgbench.study import Study, with_tables
 
-_STEP = 0.005
+_STEP = 0.01
 _NODES = np.arange(-6, 6 + _STEP / 2, _STEP)
 _WEIGHTS = norm.pdf(_NODES) * _STEP
 #: Hermite polynomials that covariances are made of.
@@ -70,12 +70,12 @@ def scale_of(value: Floats, system: Ints, means: Floats) -> Scale:
     else:
         upto = (np.arange(512) + 0.5) / 512
         reached = np.quantile(value, upto)
-    for _ in range(100):
+    for _ in range(20):
         mixture = norm.cdf(grid[:, None] - latent) @ share
         made = Scale(latent, means, reached, np.interp(upto, mixture, grid), is_cut)
         expected = made.cut(latent[:, None] + _NODES) @ _WEIGHTS
         off = (means - expected) / sd
-        if np.abs(off).max() < 1e-6:
+        if np.abs(off).max() < 1e-4:
             break
         # Where a mean lies at the end of the scale, no latent one reaches it.
         latent = np.clip(latent + off, grid[0] + 4, grid[-1] - 4)

@@ -87,16 +87,16 @@ def coverage(
     Examples
     --------
     >>> import nlgbench as nb
-    >>> study = nb.simulate("judgments", means=[0.5, 0.0], n_items=30, seed=1)
-    >>> table = coverage(study, n_worlds=40)
+    >>> study = nb.simulate("judgments", means=[0.5, 0.0], n_items=20, seed=1)
+    >>> table = coverage(study, n_worlds=10)
     >>> table[["quantity", "name", "opponent", "truth", "coverage", "n_worlds"]].round(2)
          quantity name opponent  truth  coverage  n_worlds
-    0        mean  s01            0.29      0.90        40
-    1        mean  s02           -0.15      0.95        40
-    2  difference  s01      s02   0.45      0.92        40
-    3        rank  s01            1.00      1.00        40
-    4        rank  s02            2.00      1.00        40
-    5   all ranks                  NaN      1.00        40
+    0        mean  s01            0.35       0.9        10
+    1        mean  s02           -0.14       1.0        10
+    2  difference  s01      s02   0.49       1.0        10
+    3        rank  s01            1.00       1.0        10
+    4        rank  s02            2.00       1.0        10
+    5   all ranks                  NaN       1.0        10
     """
     check_n(n_worlds, "n_worlds")
     rng = np.random.default_rng(seed)

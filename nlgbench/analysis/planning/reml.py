@@ -264,10 +264,10 @@ def identified(system: Ints, item: Ints, annotator: Ints) -> tuple[tuple[int, ..
     squares = [one.T @ one / np.sqrt(np.outer(size, size)) for one in share]
     for k in range(5):
         for other in range(k + 1):
-            cell, count = np.unique(
-                np.stack([numbers[k], numbers[other]]), axis=1, return_counts=True
-            )
-            mean = (share[k][cell[0]] / size * share[other][cell[1]]).sum(axis=1)
+            flat = numbers[k] * (numbers[other].max() + 1) + numbers[other]
+            cell, count = np.unique(flat, return_counts=True)
+            one, two = np.divmod(cell, numbers[other].max() + 1)
+            mean = (share[k][one] / size * share[other][two]).sum(axis=1)
             inner = (count * (count - 2 * mean)).sum()
             gram[k, other] = gram[other, k] = inner + (squares[k] * squares[other]).sum()
     names = [*FACTORS, "rest"]

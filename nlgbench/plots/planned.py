@@ -1,0 +1,148 @@
+"""What a design tells: where judgments' variance lies, and how often intervals hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from nlgbench.checks import read_table
+from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
+from nlgbench.plots.style import HUMAN, ONE_COLUMN, SYSTEM, TWO_COLUMN
+
+#: Where coverage is as it should be.
+_LOW, _HIGH = 0.93, 0.97
+
+
+@in_paper_style
+def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
+    """Draw variance components with intervals, and their shares.
+
+    Parameters
+    ----------
+    components : DataFrame
+        From `nlgbench.variance_components`: ``component``, ``variance``, ``ci_low``, ``ci_high``,
+        ``share``.
+    ax : Axes, optional
+        Where to draw; a figure of its own by default.
+
+    Returns
+    -------
+    Drawing
+        A bar for each component, with its share in percent at the right. One without an interval
+        has none; what the design does not tell apart is said in words.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, a component stands twice, or no variance is known.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"component": ["item", "rest"], "variance": [1.0, 3.0]})
+    >>> plot_components(table.assign(ci_low=[0.5, 2.0], ci_high=[2, 5], share=[0.25, 0.75])).alt
+    'Share of the variance of judgments in each component: item 25%, rest 75%.'
+    """
+    needed = "component variance:float ci_low:float ci_high:float share:float"
+    table = read_table(components, needed, "table has")
+    twice = table.loc[table["component"].duplicated(), "component"]
+    if len(twice):
+        raise ValueError(f"table has component {twice.iloc[0]!r} twice: select one dimension.")
+    if table["variance"].isna().all():
+        raise ValueError("no variance is known, so there is nothing to draw: see the reasons.")
+    (ax,) = axes_for(ax, ONE_COLUMN, 0.6 + 0.22 * len(table))
+    lanes = np.arange(len(table))
+    known = table["variance"].notna().to_numpy()
+    ax.barh(lanes[known], table["variance"][known], height=0.62, color=SYSTEM, alpha=0.45)
+    ends = table["ci_low"], table["ci_high"]
+    draw_intervals(ax, lanes, *ends, upright=False, color="black", linewidth=1.0)
+    place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "right", "fontsize": 6.5}
+    for lane, share in enumerate(table["share"]):
+        if np.isfinite(share):
+            ax.text(1.12, lane, f"{share:.0%}", va="center", **place)
+        else:
+            ax.text(0, lane, " not told apart", va="center", fontsize=6.5, color="#555555")
+    ax.set_yticks(lanes, table["component"].tolist())
+    ax.set_ylim(len(table) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlim(left=0)
+    ax.set_xlabel("Variance (squared points)")
+    said = ", ".join(
+        f"{name} {share:.0%}" if np.isfinite(share) else f"{name} not told apart"
+        for name, share in zip(table["component"], table["share"], strict=True)
+    )
+    alt = f"Share of the variance of judgments in each component: {said}."
+    return drawn_on(ax, table, alt)
+
+
+@in_paper_style
+def plot_coverage(coverage: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
+    """Draw how often intervals held in simulated studies, against the share that was asked for.
+
+    Parameters
+    ----------
+    coverage : DataFrame
+        From `nlgbench.coverage`, for 95% intervals: ``quantity``, ``name``, ``coverage``,
+        ``n_worlds``; optional ``opponent``, ``granularity``.
+    ax : Axes, optional
+        Where to draw; a figure of its own by default, as high as the rows need: select rows of
+        a long table.
+
+    Returns
+    -------
+    Drawing
+        A point per row with its Monte Carlo interval (Wilson 1927, 95%), the line at .95, and a
+        band from .93 to .97. A point whose interval lies off the band is filled. Rows without
+        intervals are left out, and counted in words.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or no row has a coverage.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"quantity": "mean", "name": ["a", "b"], "n_worlds": 200})
+    >>> plot_coverage(table.assign(coverage=[0.95, 0.8])).alt
+    'Share of 95% intervals that hold, of 2 intervals: 0.80 to 0.95; clearly below .93: 1.'
+    """
+    needed = "quantity:text name:text coverage:float n_worlds:number opponent:text? "
+    table = read_table(coverage, needed + "granularity:text?", "table has")
+    rows = table.dropna(subset="coverage").reset_index(drop=True)
+    if rows.empty:
+        raise ValueError("no row has a coverage, so there is nothing to draw: see the reasons.")
+    (ax,) = axes_for(ax, TWO_COLUMN * 0.6, 0.75 + 0.16 * len(rows))
+    lanes = np.arange(len(rows))
+    share, n = rows["coverage"].to_numpy(dtype=float), rows["n_worlds"].to_numpy(dtype=float)
+    z = 1.96
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    low, high = middle - half, middle + half
+    ax.axvspan(_LOW, _HIGH, color="#e6e6e6", linewidth=0, zorder=0)
+    ax.axvline(0.95, color="#555555", linewidth=0.6, zorder=1)
+    draw_intervals(ax, lanes, low, high, upright=False, color=HUMAN)
+    off = (high < _LOW) | (low > _HIGH)
+    ax.plot(share[~off], lanes[~off], "o", color=HUMAN, markersize=3.5, mfc="white", zorder=3)
+    ax.plot(share[off], lanes[off], "o", color=HUMAN, markersize=3.5, zorder=3)
+    ax.set_yticks(lanes, [_named(one) for one in rows.to_dict("records")])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlim(min(0.85, float(low.min()) - 0.01), 1.005)
+    ax.set_xlabel("Share of intervals that hold")
+    n_below = int((high < _LOW).sum())
+    alt = (
+        f"Share of 95% intervals that hold, of {len(rows)} intervals: {share.min():.2f} to "
+        f"{share.max():.2f}; clearly below .93: {n_below}."
+    )
+    lost = len(table) - len(rows)
+    alt += f" {lost} without intervals are left out." if lost else ""
+    return drawn_on(ax, table, alt)
+
+
+def _named(row: dict) -> str:
+    """Write what a row is about."""
+    about = " \u2212 ".join(str(row[one]) for one in ("name", "opponent") if row.get(one))
+    of = f" ({row['granularity']})" if row.get("granularity") else ""
+    return f"{row['quantity']}{of} {about}".replace("_", " ").strip()
