@@ -16,7 +16,6 @@ from nlgbench.plots.figures import (
     axes_for,
     draw_intervals,
     drawn_on,
-    in_legend,
     in_paper_style,
 )
 from nlgbench.plots.style import GROUPS, ONE_COLUMN
@@ -76,20 +75,23 @@ def plot_plan(
         marker, color = GROUPS[n % len(GROUPS)]
         look: dict[str, Any] = {"color": color, "linestyle": _LINES[n % len(_LINES)]}
         name = f"{people:g} annotators" if people else ""
-        ax.plot(rows[x], rows["power"], label=in_legend(name) if name else None, **look)
+        ax.plot(rows[x], rows["power"], **look)
         ends = rows.iloc[[0, -1]]
         text = " and ".join(
             f"{p:.2f} at {at:g}" for at, p in zip(ends[x], ends["power"], strict=True)
         )
         said.append(f"with {name} {text}" if name else text)
-        if "simulated" not in rows or rows["simulated"].isna().all():
+        simulated = "simulated" in rows and rows["simulated"].notna().any()
+        mark: dict[str, Any] = {"marker": marker, "markersize": 3.5, "mfc": "white", "zorder": 3}
+        if people:
+            ax.plot([], [], label=f"{people:g}", **look, **(mark if simulated else {}))
+        if not simulated:
             continue
         at = rows[x] * 1.03 ** (n - (len(groups) - 1) / 2)
         if {"simulated_low", "simulated_high"} <= set(rows):
             low, high = rows["simulated_low"], rows["simulated_high"]
             draw_intervals(ax, at, low, high, upright=True, color=color)
-        mark: dict[str, Any] = {"color": color, "markersize": 3.5, "mfc": "white", "zorder": 3}
-        ax.plot(at, rows["simulated"], linestyle="none", marker=marker, **mark)
+        ax.plot(at, rows["simulated"], linestyle="none", color=color, **mark)
     ax.set_xscale("log")
     numbers = np.unique(curve[x].dropna())
     ax.set_xticks(numbers, [f"{n:g}" for n in numbers])
@@ -99,7 +101,8 @@ def plot_plan(
     ax.set_xlabel(f"Number of {what}")
     ax.set_ylabel("Power")
     if any(people for people, _ in groups):
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
+        legend = {"title": "Annotators", "title_fontsize": 7, "ncols": 4, "borderaxespad": 0.2}
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), alignment="left", **legend)
     alt = f"Power against the number of {what}: {'; '.join(said)}."
     if "simulated" in curve and curve["simulated"].notna().any():
         alt += " Marks are shares of simulated studies."
