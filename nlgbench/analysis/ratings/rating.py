@@ -9,9 +9,10 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 from scipy.stats import rankdata
 
+from nlgbench.analysis import betting
 from nlgbench.analysis.ratings.bradley_terry import (
     Clusters,
     Ties,
@@ -328,6 +329,7 @@ def tournament(
     *,
     of: Of | None = None,
     pairing: Literal["random", "adaptive"] = "random",
+    stopping: Literal["ratings", "e_values"] = "ratings",
     n_unchanged: int = 50,
     confidence: float = 0.95,
     max_games: int = 50_000,
@@ -347,10 +349,15 @@ def tournament(
         ``"random"``: two systems at random, each pair alike; stops when every system has played
         `n_unchanged` games since the order of ratings last changed. ``"adaptive"``: the two
         whose order is least certain; stops when the order of all is held with `confidence`.
+    stopping : {"ratings", "e_values"}
+        ``"ratings"``: as `pairing` says. ``"e_values"``: when in the order of ratings every two
+        neighbors are told apart by their own games (see Notes); adaptive pairing then draws from
+        neighbors that are not.
     n_unchanged : int
         For random pairing; 50 in the paper.
     confidence : float
-        For adaptive pairing: of the whole order at once, and however often one looks (see Notes).
+        For adaptive pairing, and e-values: of the whole order at once, and however often one looks
+        (see Notes).
     max_games : int
         When to stop in any case; two systems that are equal never settle.
     seed : int or Generator
@@ -391,6 +398,14 @@ def tournament(
     stopped after 338 to 1,104 games, with the true order in .84 of them; the adaptive one, at
     .95, after 3,036 to 11,840, with the true order in all.
 
+    With ``stopping="e_values"`` no rating need be right. Each two systems have an e-value against
+    P(win) = P(loss) in their own games, as in `nlgbench.sequential`: a game is a block, a tie
+    counts 0. Two are told apart once theirs, adjusted over all pairs after every game (e-Holm),
+    reaches 1 / (1 - confidence). Who plays next may depend on all games before, so that with
+    adaptive pairing, too, equal systems are ever told apart with a chance of at most 1 -
+    confidence. Games are drawn with replacement: all of this is said of the pool of comparisons,
+    not of other outputs.
+
     Comparisons are a finite pool: with many more games than comparisons, ratings settle on the
     pool's own order, and deviations, which know nothing of it, become too small.
 
@@ -425,10 +440,16 @@ def tournament(
     order: list[int] = []
     mu, covariance = np.zeros(n), np.eye(n) * (350.0 / POINTS) ** 2
     apart, at_start = np.zeros(len(first)), math.sqrt(2) * 350.0 / POINTS
+    wealth, lead = np.zeros((len(first), len(betting.SHARES))), np.zeros(len(first))
+    told = np.zeros(len(first), dtype=bool)
+    playing = np.arange(len(first))  # pairs that adaptive pairing draws from
     history: list[tuple[int, str, float, float]] = []
     converged = False
     while not converged and len(history) < 2 * max_games:
-        pair = int(rng.integers(len(rows_of)) if pairing == "random" else np.argmin(apart))
+        if pairing == "random":
+            pair = int(rng.integers(len(rows_of)))
+        else:
+            pair = int(playing[np.argmin(apart[playing])])
         row = rows_of[pair][int(rng.integers(len(rows_of[pair])))]
         result = results[row]
         if sampled:
@@ -456,10 +477,27 @@ def tournament(
             apart = np.abs(mu[first] - mu[second]) / spread
             evidence = np.log(spread / at_start) + apart**2 / 2
             converged = bool(evidence.min() >= math.log(len(first) / (1 - confidence)))
+        if stopping == "e_values":
+            won = float(result[0] - result[2]) * (1 if both[0] == first[pair] else -1)
+            wealth[pair] += np.log1p(betting.SHARES * won)
+            lead[pair] += won
+            logs = logsumexp(wealth + betting.LOG_WEIGHTS, axis=1)
+            told |= betting.e_holm(betting.e_values(logs)) >= 1 / (1 - confidence)
+            neighbors, upward = _neighbors(np.array(state[0]), n)
+            settled = told[neighbors] & (np.sign(lead[neighbors]) == upward)
+            playing, converged = neighbors[~settled], bool(settled.all())
     steps = pd.DataFrame(history, columns=["game", "system", "rating", "deviation"])
     steps["rating"] = START + POINTS * steps["rating"]
     steps["deviation"] = POINTS * steps["deviation"]
     return Tournament(as_table(systems, state, n_games), steps, len(history) // 2, converged)
+
+
+def _neighbors(rating: Floats, n: int) -> tuple[Ints, Ints]:
+    """Give pairs that follow each other in the order of ratings; 1 where the first is higher."""
+    order = np.argsort(-rating, kind="stable")
+    low, high = np.minimum(order[:-1], order[1:]), np.maximum(order[:-1], order[1:])
+    pair = low * n - low * (low + 1) // 2 + high - low - 1  # its place in triu_indices
+    return pair, np.where(order[:-1] < order[1:], 1, -1)
 
 
 def _rows_by_pair(a: Ints, b: Ints, systems: list[str], first: Ints, second: Ints) -> list[Ints]:
