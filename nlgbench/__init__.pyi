@@ -109,6 +109,7 @@ from nlgbench.plots.violins import plot_violins as plot_violins
 from nlgbench.plots.systems import plot_scatter_systems as plot_scatter_systems
 from nlgbench.plots.boundary import plot_boundary as plot_boundary
 from nlgbench.plots.multiverse import plot_multiverse as plot_multiverse
+from nlgbench.plots.sequential import plot_sequential as plot_sequential
 from nlgbench.plots.stability import plot_stability as plot_stability
 from nlgbench.plots.sweep import plot_sweep as plot_sweep
 from nlgbench.plots.plan import plot_plan as plot_plan

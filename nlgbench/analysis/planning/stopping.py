@@ -104,10 +104,10 @@ def sequential(
         `mean` ``above``, ``below``; else ``undecided``), stopped_at (the block, from 1, after which
         the verdict stood; NaN while undecided), estimate (mean over blocks: P(win) - P(loss), or
         points; above 0 the system is better), ci_low, ci_high (confidence sequence: holds at all
-        times at once, of one row), reason.
+        times at once, of one row), confidence, null (0, or `mean`), reason.
 
         ``path``, a row per two systems and block: system, opponent, block, name (of the annotator
-        or item), n_blocks, log_e, log_e_adjusted, lower, upper.
+        or item), n_blocks, log_e, log_e_adjusted, estimate (so far), lower, upper.
 
         ``report``: what, value.
 
@@ -158,7 +158,8 @@ def sequential(
         low, high = _sequence(d[:, k], confidence)
         crossed = low[-1] > high[-1]
         low, high = (about.center + about.unit * one for one in (low, high))
-        estimate = about.center + about.unit * d[own, k].mean()
+        with np.errstate(invalid="ignore"):
+            so_far = about.center + about.unit * np.nancumsum(d[:, k]) / own.cumsum()
         reached = adjusted[:, k] >= threshold
         stop = int(reached.argmax()) if reached.any() else None
         verdict, reason = "undecided", ""
@@ -184,15 +185,18 @@ def sequential(
                 "p_adjusted": min(1.0, float(1 / adjusted[:, k].max())),
                 "verdict": verdict,
                 "stopped_at": float("nan") if stop is None else float(stop + 1),
-                "estimate": float(estimate),
+                "estimate": float(so_far[-1]),
                 "ci_low": float("nan") if crossed else float(low[-1]),
                 "ci_high": float("nan") if crossed else float(high[-1]),
+                "confidence": confidence,
+                "null": about.center + about.unit * about.null,
                 "reason": reason,
             }
         )
         path = {"block": np.arange(1, len(d) + 1), "name": values.index, "n_blocks": counts[:, k]}
         path |= {"log_e": logs[:, k], "log_e_adjusted": np.log(adjusted[:, k])}
-        paths.append(pd.DataFrame(names | path | {"lower": low, "upper": high}))
+        path |= {"estimate": so_far, "lower": low, "upper": high}
+        paths.append(pd.DataFrame(names | path))
     stops = pd.DataFrame(rows)
     report = _report(about, block, order, len(d), stops, confidence)
     return Sequential(stops, pd.concat(paths, ignore_index=True), report)

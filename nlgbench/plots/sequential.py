@@ -1,0 +1,124 @@
+"""Stopping early: e-values block by block, and the confidence sequence that narrows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from nlgbench.analysis.betting import e_values
+from nlgbench.analysis.planning import Sequential
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
+from nlgbench.plots.style import HUMAN, ONE_COLUMN, SYSTEM
+
+
+@in_paper_style
+def plot_sequential(
+    result: Sequential, *, pair: tuple[str, str] | None = None, ax: Sequence[Axes] | None = None
+) -> Drawing:
+    """Draw e-values after each block, and below them one pair's confidence sequence.
+
+    Parameters
+    ----------
+    result : Sequential
+        From `nlgbench.sequential`.
+    pair : (str, str), optional
+        A system and its opponent, as a row of ``stops`` has them: whose confidence sequence is
+        drawn. Default: those told apart first, else those with the smallest p.
+    ax : sequence of two Axes, optional
+        Where to draw; a figure of its own by default.
+
+    Returns
+    -------
+    Drawing
+        Above, for each two systems the e-value after e-Holm (on a log scale), and the line at
+        which they are told apart, 1 / (1 - confidence); the pair drawn below is heavy, pairs that
+        are never told apart are dotted. Below, the pair's mean so far within its confidence
+        sequence, which holds at all times at once.
+
+    Raises
+    ------
+    ValueError
+        When no row of ``stops`` is that pair, or there are not two Axes.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> table = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": [*"aaaaaaaaaa"]})
+    >>> found = nb.sequential(table.assign(annotator_id=range(10)), block="annotator")
+    >>> plot_sequential(found).alt
+    'E-values of 1 pair after each of 10 blocks; 1 told apart. x against y: better, after block 8.'
+    """
+    stops, path = result.stops, result.path
+    if pair is None:
+        row = stops.sort_values(["stopped_at", "p"], kind="stable").iloc[0]
+    else:
+        chosen = stops[(stops["system"] == pair[0]) & (stops["opponent"] == pair[1])]
+        if chosen.empty:
+            raise ValueError(
+                f"no row of stops is of {pair[0]!r} against {pair[1]!r}: take a system and its "
+                "opponent as they stand there."
+            )
+        row = chosen.iloc[0]
+    axes = axes_for(ax, ONE_COLUMN, 3.6, rows=2, sharex=True, height_ratios=[3, 2])
+    if len(axes) != 2:
+        raise ValueError(f"ax must be two Axes, one above the other. Got {len(axes)}.")
+    above, below = axes
+    name = f"{row['system']} against {row['opponent']}".replace("_", " ")
+    labels = {"told": "told apart", "not": "undecided"}
+    paths = path.groupby(["system", "opponent"], sort=False)
+    for system, opponent, stopped_at in zip(
+        stops["system"], stops["opponent"], stops["stopped_at"], strict=True
+    ):
+        one = paths.get_group((system, opponent))
+        e = np.concatenate([[1.0], e_values(one["log_e_adjusted"].to_numpy())])
+        at = np.arange(len(e))
+        told = np.isfinite(stopped_at)
+        if (system, opponent) == (row["system"], row["opponent"]):
+            look: dict[str, Any] = {"color": HUMAN, "linewidth": 1.6, "zorder": 4}
+            look["label"] = in_legend(name)
+        elif told:
+            look = {"color": SYSTEM, "linewidth": 0.8, "label": labels.pop("told", None)}
+        else:
+            look = {"color": "#777777", "linewidth": 0.7, "linestyle": ":", "zorder": 1}
+            look["label"] = labels.pop("not", None)
+        above.plot(at, e, **look)
+        if told:
+            n = int(stopped_at)
+            above.plot(n, e[n], "o", color=look["color"], markersize=3.5, zorder=5)
+    line = 1 / (1 - row["confidence"])
+    above.axhline(line, color="black", linewidth=0.7, linestyle="--", zorder=2)
+    above.set_yscale("log")
+    above.annotate(
+        f"{line:.3g}",
+        (1, line),
+        xycoords=("axes fraction", "data"),
+        xytext=(2, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=6.5,
+    )
+    above.set_ylabel("e-value" if len(stops) == 1 else "e-value (e-Holm)")
+    above.legend(loc="upper left", frameon=False, fontsize=6.5)
+    own = paths.get_group((row["system"], row["opponent"]))
+    band: dict[str, Any] = {"color": HUMAN, "alpha": 0.2, "linewidth": 0, "step": "post"}
+    there = own["lower"] <= own["upper"]
+    below.fill_between(own["block"], own["lower"], own["upper"], where=there, **band)
+    below.plot(own["block"], own["estimate"], color=HUMAN, linewidth=1)
+    below.axhline(row["null"], color="black", linewidth=0.7, zorder=1)
+    if np.isfinite(row["stopped_at"]):
+        below.axvline(row["stopped_at"], color="black", linewidth=0.6, linestyle=":", zorder=1)
+    below.set_ylabel("Mean so far")
+    below.set_xlabel("Blocks")
+    below.set_xlim(0, own["block"].max())
+    n_told = int(stops["stopped_at"].notna().sum())
+    verdict = str(row["verdict"])
+    if np.isfinite(row["stopped_at"]):
+        verdict += f", after block {row['stopped_at']:.0f}"
+    alt = (
+        f"E-values of {len(stops)} pair{'s' if len(stops) > 1 else ''} after each of "
+        f"{own['block'].max()} blocks; {n_told} told apart. {name}: {verdict}."
+    )
+    return drawn_on(axes, path, alt)

@@ -1,0 +1,43 @@
+"""E-values and confidence sequences: what is on the axes."""
+
+import numpy as np
+import pytest
+
+import nlgbench as nb
+from nlgbench.plots.figures import canvas
+
+
+@pytest.fixture(scope="module")
+def found():
+    study = nb.simulate("votes", systems={"x": 2.0, "y": 0.0, "z": 0.0}, seed=0)
+    return nb.sequential(study, block="item")
+
+
+def test_paths_cross_the_line_where_the_verdict_stands(found):
+    drawn = nb.plot_sequential(found)
+    above, below = drawn.axes
+    stops = found.stops.set_index(["system", "opponent"])
+    dots = [line for line in above.lines if line.get_marker() == "o"]
+    assert [dot.get_xdata()[0] for dot in dots] == stops["stopped_at"].dropna().tolist()
+    assert all(dot.get_ydata()[0] >= 20 for dot in dots)
+    dashed = [line for line in above.lines if line.get_linestyle() == "--"]
+    assert dashed[0].get_ydata()[0] == pytest.approx(20) and above.get_yscale() == "log"
+    first = stops["stopped_at"].idxmin()
+    own = found.path[(found.path["system"] == first[0]) & (found.path["opponent"] == first[1])]
+    assert below.lines[0].get_ydata() == pytest.approx(own["estimate"].to_numpy(), nan_ok=True)
+    assert f"2 told apart. {first[0]} against {first[1]}: better, after block" in drawn.alt
+    texts = [text.get_text() for text in above.get_legend().get_texts()]
+    assert texts == [f"{first[0]} against {first[1]}", "told apart", "undecided"]
+
+
+def test_a_pair_and_axes_may_be_chosen(found):
+    figure, axes = canvas(4, 4, rows=2)
+    drawn = nb.plot_sequential(found, pair=("y", "z"), ax=axes)
+    assert drawn.figure is figure and drawn.alt.endswith("y against z: undecided.")
+    band = drawn.axes[1].collections[0].get_paths()[0].vertices[:, 1]
+    own = found.path[(found.path["system"] == "y") & (found.path["opponent"] == "z")]
+    assert np.isclose(band.min(), own["lower"].min()) and np.isclose(band.max(), own["upper"].max())
+    with pytest.raises(ValueError, match="no row of stops is of 'z' against 'y'"):
+        nb.plot_sequential(found, pair=("z", "y"))
+    with pytest.raises(ValueError, match="two Axes"):
+        nb.plot_sequential(found, ax=axes[:1])
