@@ -241,7 +241,7 @@ def corrected_quality(
         both = both.assign(system=names[both["system"]], opponent=names[both["opponent"]])
     else:
         both = pd.DataFrame(columns=list(_PAIRS))
-    asked = {"evaluator": evaluator, "sampling": sampling, "target": target}
+    asked: dict = {"evaluator": evaluator, "sampling": sampling, "target": target}
     asked |= {"dimension": dimension, "confidence": confidence, "critical": critical}
     asked |= {"over_annotators": over_annotators, "missing": missing}
     report = _report(study, given, fits[CORRECTED], counts, asked)
@@ -282,14 +282,20 @@ class Scored:
     annotator: Ints
     value: Floats
 
-    def only(self, kept: NDArray[np.bool_]) -> Scored:
-        """Keep some outputs."""
+    def only(self, kept: NDArray[np.bool_], systems: list[int]) -> Scored:
+        """Keep some outputs of some systems, which are numbered anew."""
         place = np.cumsum(kept) - 1
         judged = kept[self.output]
-        columns = ("system", "item", "cluster", "fold", "unit", "score", "weight")
+        columns = ("item", "cluster", "fold", "unit", "score", "weight")
         changed = {name: getattr(self, name)[kept] for name in columns}
         changed |= {name: getattr(self, name)[judged] for name in ("annotator", "value")}
-        return replace(self, **changed, output=place[self.output[judged]])
+        return replace(
+            self,
+            names=[self.names[system] for system in systems],
+            system=np.searchsorted(systems, self.system[kept]),
+            output=place[self.output[judged]],
+            **changed,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,12 +312,17 @@ class Fit:
 
     def variance(self, contrasts: Floats) -> Floats:
         """Give the variance of each contrast; V_I + V_A where V_I + V_A - V_IA is not positive."""
-        each = [np.einsum("ps,st,pt->p", contrasts, one, contrasts) for one in self._grams]
-        if len(each) == 1:
-            return each[0]
-        both = each[0] + each[1]
-        less = both - each[2]
-        return np.where(less > 1e-9 * both, less, both)
+        unknown = np.isnan(np.diag(self._grams[0]))
+        each = [
+            np.einsum("ps,st,pt->p", contrasts, np.nan_to_num(one), contrasts)
+            for one in self._grams
+        ]
+        found = each[0]
+        if len(each) > 1:
+            both = each[0] + each[1]
+            less = both - each[2]
+            found = np.where(less > 1e-9 * both, less, both)
+        return np.where((contrasts[:, unknown] != 0).any(axis=1), np.nan, found)
 
     def covariance(self) -> Floats:
         """Give the joint covariance of the levels, with negative eigenvalues at 0."""
@@ -490,11 +501,14 @@ def fitted(given: Scored, method: str, over_annotators: bool, target: Target) ->
     """Estimate each system's level, and say what each cluster adds to it."""
     k, system = len(given.names), given.system
     n_outputs = np.bincount(system, minlength=k)
-    mean = np.bincount(system, given.score, k) / n_outputs
-    apart = given.score - mean[system]
+    mean: Floats = np.bincount(system, given.score, k) / n_outputs
+    apart: Floats = given.score - mean[system]
     clusters = given.cluster if target == "population" else given.unit
-    leaning = apart / n_outputs[system]
-    leaning *= _scaled(_effective(clusters, system, np.ones(len(system)), k))[system]
+    leaning = (
+        apart
+        / n_outputs[system]
+        * _scaled(_effective(clusters, system, np.ones(len(system)), k))[system]
+    )
     if method == EVALUATOR:
         n = _effective(clusters, system, np.ones(len(system)), k)
         ways = [_sums(clusters, system, leaning * (target == "population"), k)]
@@ -565,24 +579,34 @@ def _slopes(given: Scored, rows: Ints, label: Floats, f: Floats) -> tuple[Floats
         [np.bincount(flat, weight * one, n) for one in (np.ones(len(y)), y, f, y * f, f * f)]
     ).reshape(5, -1, k)
     whole = parts.sum(axis=1)
-    slope = _slope(whole, own)
-    without = _slope(whole[:, None] - parts, own)[fold, of]
+    slope, without = _slope(whole), _slope(whole[:, of] - parts[:, fold, of])
+    if not own.all():
+        slope = np.where(own, slope, _common(whole))
+        without = np.where(own[of], without, _common(whole[:, None] - parts)[fold])
     n_own = _effective(fold, of, weight, k)
     n_all = _effective(fold, of * 0, weight, 1)
     return slope, without, np.where(own, n_own, n_all)[of]
 
 
-def _slope(sums: Floats, own: NDArray[np.bool_]) -> Floats:
-    """Give each system's slope, or of those with few labels their common one; 0 if undefined."""
+def _moments(sums: Floats) -> tuple[Floats, Floats]:
+    """Give sums of products around the means, of labels with scores, and of scores."""
     weight, y, f, yf, ff = sums
     # What is left without a system's only fold is rounding.
     size = np.where(weight > 1e-9, weight, np.inf)
-    both, alone = yf - y * f / size, ff - f**2 / size
-    alone = np.where(alone > 1e-12 * np.abs(ff), alone, 0)
-    common = (both.sum(axis=-1) / np.where(alone.sum(axis=-1) > 0, alone.sum(axis=-1), np.inf))[
-        ..., None
-    ]
-    return np.where(own, both / np.where(alone > 0, alone, np.inf), common)
+    alone = ff - f**2 / size
+    return yf - y * f / size, np.where(alone > 1e-12 * np.abs(ff), alone, 0)
+
+
+def _slope(sums: Floats) -> Floats:
+    """Give slopes; 0 where scores do not vary."""
+    both, alone = _moments(sums)
+    return np.asarray(both / np.where(alone > 0, alone, np.inf))
+
+
+def _common(sums: Floats) -> Floats:
+    """Give the slope that all systems, in the last axis, have in common."""
+    both, alone = (one.sum(axis=-1) for one in _moments(sums))
+    return np.asarray(both / np.where(alone > 0, alone, np.inf))
 
 
 def _systems(
@@ -680,12 +704,14 @@ def _pairs(
     n_items, most = shared[one, other], np.maximum(np.diag(shared)[one], np.diag(shared)[other])
     # Systems that answered other items, too, are compared over those that both did.
     for pair in np.flatnonzero((n_items > 0) & (n_items < most) & np.isfinite(difference)):
-        sides = [one[pair], other[pair]]
+        sides = [int(one[pair]), int(other[pair])]
         both = present[:, sides].all(axis=1)[given.item] & np.isin(given.system, sides)
-        part = fitted(given.only(both), method, *asked)
-        apart = np.eye(k)[sides[:1]] - np.eye(k)[sides[1:]]
+        if len(np.unique(given.system[both & (given.weight > 0)])) < 2:
+            difference[pair] = variance[pair] = n[pair] = np.nan
+            continue
+        part, apart = fitted(given.only(both, sides), method, *asked), np.array([[1.0, -1.0]])
         difference[pair] = (apart @ part.level)[0]
-        variance[pair], n[pair] = part.variance(apart)[0], part.n_clusters[sides].min()
+        variance[pair], n[pair] = part.variance(apart)[0], part.n_clusters.min()
     se, reason = _errors(variance, difference, n)
     few = [few_clusters(int(size + 1e-9)) if size == size else "" for size in n]
     few = [text.replace("clusters", "effective clusters", 1) for text in few]

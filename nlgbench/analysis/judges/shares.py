@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.stats import norm
 
 from nlgbench.analysis.judges.corrected import scores_of
 from nlgbench.checks import checked
+from nlgbench.inference import Floats
 from nlgbench.study import Study
 
 
@@ -65,21 +67,23 @@ def prevalence(
     >>> outputs = pd.DataFrame({"output_id": list("abcdefghij"), "item_id": list("abcdefghij")})
     >>> scores = outputs[["output_id"]].assign(evaluator="judge", score=[1.0] * 4 + [0.0] * 6)
     >>> study = Study(outputs.assign(system="s"), scores=scores)
-    >>> prevalence(study, evaluator="judge", sensitivity=(45, 50), specificity=(40, 50)).round(2)
-      system  n_outputs  n_positive  apparent  estimate  ci_low  ci_high reason
-    0      s         10           4       0.4      0.29     0.0     0.74
+    >>> asked = {"sensitivity": (45, 50), "specificity": (40, 50)}
+    >>> found = prevalence(study, evaluator="judge", **asked)
+    >>> found[["system", "n_positive", "apparent", "estimate", "ci_low", "ci_high"]].round(2)
+      system  n_positive  apparent  estimate  ci_low  ci_high
+    0      s           4       0.4      0.29     0.0     0.71
     """
-    for name, (k, n) in {"sensitivity": sensitivity, "specificity": specificity}.items():
-        if not 0 <= k <= n or n == 0:
+    for name, (right, of) in {"sensitivity": sensitivity, "specificity": specificity}.items():
+        if not 0 <= right <= of or of == 0:
             raise ValueError(
                 f"{name} must be how many of how many were called right, such as (45, 50). "
-                f"Got {(k, n)}."
+                f"Got {(right, of)}."
             )
     outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
     score = outputs["output_id"].map(scores_of(study, evaluator))
     bad = score.notna() & ~score.isin([0, 1])
     if bad.any():
-        row = outputs.loc[bad.idxmax(), "output_id"]
+        row = outputs["output_id"][bad].iloc[0]
         raise ValueError(
             f"scores of {evaluator!r} must be 0 or 1: output {row!r} has {score[bad].iloc[0]:g} "
             f"({int(bad.sum()):,} such outputs). Cut them at a value chosen beforehand, or use "
@@ -88,24 +92,30 @@ def prevalence(
     by = score.dropna().groupby(outputs["system"], sort=False)
     table = pd.DataFrame({"n_outputs": by.size(), "n_positive": by.sum().astype(int)}).reset_index()
     n, positive = table["n_outputs"].to_numpy(), table["n_positive"].to_numpy()
-    z = float(norm.ppf(0.5 + confidence / 2))
+    table["apparent"] = positive / n
+    low, high, lowest = _interval(positive, n, sensitivity, specificity, confidence)
+    if lowest <= 0:
+        reason = f"Se + Sp - 1 may be 0 (its interval begins at {lowest:.2f}): no estimate"
+        return table.assign(estimate=np.nan, ci_low=np.nan, ci_high=np.nan, reason=reason)
     se, sp = sensitivity[0] / sensitivity[1], specificity[0] / specificity[1]
+    estimate = (positive / n + sp - 1) / (se + sp - 1)
+    return table.assign(estimate=estimate, ci_low=low, ci_high=high, reason="")
+
+
+def _interval(
+    positive: NDArray, n: NDArray, sensitivity: tuple, specificity: tuple, confidence: float
+) -> tuple[Floats, Floats, float]:
+    """Give Lang and Reiczigel's interval, and the low end of one of Se + Sp - 1."""
+    z = float(norm.ppf(0.5 + confidence / 2))
     # Two outcomes more of each sample, one of either kind, and z^2 more outputs (Agresti, Coull).
     n_se, n_sp, n_more = sensitivity[1] + 2, specificity[1] + 2, n + z**2
-    se_more, sp_more = (sensitivity[0] + 1) / n_se, (specificity[0] + 1) / n_sp
+    se, sp = (sensitivity[0] + 1) / n_se, (specificity[0] + 1) / n_sp
     share = (positive + z**2 / 2) / n_more
-    noise_se, noise_sp = se_more * (1 - se_more) / n_se, sp_more * (1 - sp_more) / n_sp
-    known = se_more + sp_more - 1
-    unsure = known - z * np.sqrt(noise_se + noise_sp) <= 0
-    table["apparent"] = positive / n
-    if unsure:
-        low = known - z * np.sqrt(noise_se + noise_sp)
-        reason = f"Se + Sp - 1 may be 0 (its interval begins at {low:.2f}): no estimate"
-        return table.assign(estimate=np.nan, ci_low=np.nan, ci_high=np.nan, reason=reason)
-    middle = (share + sp_more - 1) / known
+    noise_se, noise_sp = se * (1 - se) / n_se, sp * (1 - sp) / n_sp
+    known = se + sp - 1
+    middle = (share + sp - 1) / known if known else np.full(len(share), np.nan)
     shift = 2 * z**2 * (middle * noise_se - (1 - middle) * noise_sp)
     noise = share * (1 - share) / n_more + middle**2 * noise_se + (1 - middle) ** 2 * noise_sp
-    half = z * np.sqrt(noise) / known
-    estimate = (positive / n + sp - 1) / (se + sp - 1)
-    ends = [np.clip(middle + shift + sign * half, 0, 1) for sign in (-1, 1)]
-    return table.assign(estimate=estimate, ci_low=ends[0], ci_high=ends[1], reason="")
+    half = z * np.sqrt(noise) / abs(known) if known else middle
+    low, high = (np.clip(middle + shift + sign * half, 0, 1) for sign in (-1, 1))
+    return low, high, float(known - z * np.sqrt(noise_se + noise_sp))

@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 import nlgbench as nb
 from nlgbench.analysis.judges import corrected
+from nlgbench.analysis.judges import shares as shares_module
 from nlgbench.datasets import cache
 from nlgbench.study import Study
 
@@ -68,7 +70,7 @@ def test_it_is_ppi_plus_plus_as_published():
     # Residuals are from slopes without their output, which the published error leaves out.
     assert np.sqrt(error) * 0.99 < found["se"] < np.sqrt(error) * 1.06
     assert found["correlation"] == pytest.approx(np.corrcoef(y, f)[0, 1])
-    assert (found["n_labels"], found["n_outputs"], found["df"]) == (100, 600, 99)
+    assert found[["n_labels", "n_outputs", "df"]].tolist() == pytest.approx([100, 600, 99])
 
 
 def test_labels_alone_are_a_t_interval_and_the_evaluator_is_named_biased():
@@ -96,13 +98,13 @@ def loop(score, value, labels, cluster, finite=False):
     without = {
         g: slope([u for u in labels if cluster[u] != g]) for g in {cluster[u] for u in labels}
     }
-    few = len(without) < 30
+    sizes = pd.Series([cluster[u] for u in labels]).value_counts()
+    g = sizes.sum() ** 2 / (sizes**2).sum()
+    few = g < 30
     used = {u: without[cluster[u]] if few else b for u in labels}
     estimate = np.mean([value[u] - used[u] * apart[u] for u in labels])
     left = {u: value[u] - without[cluster[u]] * apart[u] for u in labels}
     middle = np.mean(list(left.values()))
-    sizes = pd.Series([cluster[u] for u in labels]).value_counts()
-    g = sizes.sum() ** 2 / (sizes**2).sum()
     sizes = pd.Series(cluster).value_counts()
     g_all = sizes.sum() ** 2 / (sizes**2).sum()
     added = dict.fromkeys(cluster, 0.0)
@@ -114,13 +116,12 @@ def loop(score, value, labels, cluster, finite=False):
     return estimate, np.sqrt(sum(one**2 for one in added.values())), g - 1
 
 
-@pytest.mark.parametrize("n_clusters", [12, 60])
+@pytest.mark.parametrize("n_clusters", [12, 90])
 @pytest.mark.parametrize("target", ["population", "outputs"])
 def test_clusters_errors_and_cross_fitting_are_those_of_a_loop(n_clusters, target):
     """Lambda of few clusters is fitted without each; the error always is."""
     score, value, _ = drawn_world(n=180, seed=1)
     cluster = np.arange(180) % n_clusters
-    size = 180 // n_clusters
     chosen = np.random.default_rng(2).permutation(n_clusters)[: n_clusters // 2]
     # Clusters are drawn whole; of the first a label is missing where the target is a population.
     labels = [u for u in range(180) if cluster[u] in chosen][target == "population" :]
@@ -128,7 +129,6 @@ def test_clusters_errors_and_cross_fitting_are_those_of_a_loop(n_clusters, targe
     found = row(ask(study, target=target))
     expected = loop(score, value, labels, cluster, finite=target == "outputs")
     assert (found["estimate"], found["se"], found["df"]) == pytest.approx(expected, rel=1e-9)
-    assert size > 1
 
 
 def test_annotators_are_a_second_way():
@@ -138,8 +138,11 @@ def test_annotators_are_a_second_way():
     score = rng.normal(size=k * n)
     item, system = np.tile(np.arange(n), k), np.repeat(["a", "b"], n)
     chosen = np.flatnonzero(rng.random(k * n) < 0.8)
-    labels = [(u, w, score[u] + w / 6 + rng.normal()) for u in chosen
-              for w in rng.permutation(n_people)[:2]]
+    labels = [
+        (u, w, score[u] + w / 6 + rng.normal())
+        for u in chosen
+        for w in rng.permutation(n_people)[:2]
+    ]
     asked = {"system": system, "item": [f"i{one}" for one in item]}
     found = ask(made(score, labels, **asked))
     table = pd.DataFrame(labels, columns=["u", "w", "y"]).assign(i=item[[u for u, *_ in labels]])
@@ -157,7 +160,7 @@ def test_annotators_are_a_second_way():
         without = {u: slope(label.drop(u)) for u in label.index}
         left = label - pd.Series(without) * apart[label.index]
         means[name] = (label - slope(label) * apart[label.index]).mean()
-        added = (own["y"] - own["u"].map(without) * apart[own["u"]].to_numpy() - left.mean())
+        added = own["y"] - own["u"].map(without) * apart[own["u"]].to_numpy() - left.mean()
         added = added / own.groupby("u")["y"].transform("size") / len(label)
         lean = slope(label) * apart[here] / n * np.sqrt(n / (n - 1))
         parts.append(own.assign(q=added * (1 if name == "a" else -1), lean=0.0))
@@ -166,7 +169,6 @@ def test_annotators_are_a_second_way():
     whole = pd.concat(parts)
     variance, sizes = 0.0, []
     for keys, sign in (["i"], 1), (["w"], 1), (["i", "w"], -1):
-        total = 0.0
         judged = whole[whole["w"].notna()]
         judged = judged.assign(share=1 / judged.groupby("u")["y"].transform("size"))
         scaled = {}
@@ -185,7 +187,7 @@ def test_annotators_are_a_second_way():
     assert pair["se"] == pytest.approx(np.sqrt(variance), rel=1e-9)
     assert pair["df"] == pytest.approx(min(sizes[:4]) - 1)
     assert row(found, system="a")["saved_reason"].startswith("annotators are a sample")
-    few = ask(made(score, [(u, w % 5, y) for u, w, y in labels], **asked))
+    few = ask(made(score, [(u, u % 5, y) for u, _, y in labels[::2]], **asked))
     assert "fewer than 10 do not speak for others" in row(few, system="a")["reason"]
     assert "these annotators" in few.report.set_index("what").loc["estimand", "value"]
 
@@ -266,8 +268,10 @@ def test_labels_that_were_chosen_by_score_raise_a_doubt():
         for rows in (labelled, np.argsort(score)[-100:], np.argsort(abs(score - 3))[:100])
     ]
     assert "doubt" not in said[0]
-    assert all(one.endswith("this is a doubt: were outputs chosen by what they are like?")
-               for one in said[1:])
+    assert all(
+        one.endswith("this is a doubt: were outputs chosen by what they are like?")
+        for one in said[1:]
+    )
 
 
 def test_few_labels_are_refused_and_given_alone():
@@ -281,7 +285,7 @@ def test_few_labels_are_refused_and_given_alone():
 def test_systems_with_few_labels_share_lambda():
     score, value, _ = drawn_world(n=400, seed=6)
     system = np.repeat(["a", "b"], 200)
-    labelled = np.r_[np.arange(15), np.arange(200, 217)]
+    labelled = np.r_[0:15, 200:217]
     found = ask(alone(score, value, labelled, system=system))
     apart = pd.DataFrame({"y": value, "f": score, "s": system}).iloc[labelled]
     apart = apart[["y", "f"]] - apart.groupby("s")[["y", "f"]].transform("mean")
@@ -316,18 +320,24 @@ def test_what_has_no_score_is_counted():
 
 def test_pairs_are_over_items_that_both_answered():
     rng = np.random.default_rng(8)
-    item = np.r_[np.arange(150), np.arange(100), np.arange(150)]
+    item = np.r_[0:150, 0:100, 0:150]
     system = np.repeat(["a", "b", "c"], [150, 100, 150])
     score = rng.normal(size=400) + (item > 99)
     labelled = np.flatnonzero(rng.random(400) < 0.5)
-    whole = made(score, [(u, u, score[u] + rng.normal()) for u in labelled], system=system,
-                 item=[f"i{n}" for n in item])
+    whole = made(
+        score,
+        [(u, u, score[u] + rng.normal()) for u in labelled],
+        system=system,
+        item=[f"i{n}" for n in item],
+    )
     part = whole.replace(
         outputs=whole.outputs[item < 100],
-        judgments=whole.judgments[whole.judgments["output_id"].isin(whole.outputs["output_id"][item < 100])],
+        judgments=whole.judgments[np.isin(labelled, np.flatnonzero(item < 100))],
         scores=whole.scores[item < 100],
     )
-    found = [ask(study).pairs.set_index(["method", "system", "opponent"]) for study in (whole, part)]
+    found = [
+        ask(study).pairs.set_index(["method", "system", "opponent"]) for study in (whole, part)
+    ]
     columns = ["difference", "se", "ci_low", "n_items"]
     key = ("corrected", "a", "b")
     np.testing.assert_allclose(*(table.loc[key, columns].astype(float) for table in found))
@@ -386,13 +396,17 @@ def test_labels_saved_are_those_of_the_correlation():
 
 @pytest.mark.skipif(not cache.available(["alttest"]), reason="AltTest was not fetched")
 def test_labels_of_summeval_are_covered():
-    """1,600 expert means, 100 of them drawn: .95 hold, as wide as the correlation says."""
+    """1,600 expert means, 100 of them drawn: .95 hold, as wide as the correlation says.
+
+    Measured before by other code: coverage .946 to .955, widths .84 (r = .55) and .98 (r = .19).
+    """
     study = nb.load("alttest-summeval")
-    mean = study.judgments.groupby("output_id")["value"].mean()
+    mean = study.judgments.groupby("output_id")["value"].mean().filter(like="__coherence")
+    assert len(mean) == 1600
     scores = study.scores.pivot(index="output_id", columns="evaluator", values="score")
-    rng, draws = np.random.default_rng(0), 400
+    rng, draws = np.random.default_rng(0), 300
     shown = {}
-    for name in scores:
+    for name in ("gpt-4o", "mistral-v03"):
         both = pd.concat([mean, scores[name]], axis=1, keys=["y", "f"]).dropna()
         y, f, m = both["y"].to_numpy(), both["f"].to_numpy(), len(both)
         held, widths, biased = 0, np.zeros(2), abs(y.mean() - f.mean())
@@ -409,10 +423,57 @@ def test_labels_of_summeval_are_covered():
                 half = stats.t.ppf(0.975, fit.df[0]) * np.sqrt(fit.variance(np.eye(1))[0])
                 widths[side] += half / draws
             held += abs(fit.level[0] - y.mean()) <= half
-        assert 0.925 <= held / draws <= 0.975
+        assert 0.91 <= held / draws <= 0.985
         assert biased > widths[1]  # the judge's own mean never holds
         r = np.corrcoef(y, f)[0, 1]
         assert widths[1] / widths[0] == pytest.approx(np.sqrt(1 - r**2 * (m - 100) / m), abs=0.012)
         shown[round(float(r), 2)] = round(widths[1] / widths[0], 2)
     assert shown[0.55] == pytest.approx(0.84, abs=0.011)
     assert shown[0.19] == pytest.approx(0.98, abs=0.011)
+
+
+def shares(n_positive, n, sensitivity, specificity):
+    score = np.r_[np.ones(n_positive), np.zeros(n - n_positive)]
+    outputs = pd.DataFrame({"output_id": [f"o{i}" for i in range(n)], "system": "s"})
+    outputs["item_id"] = outputs["output_id"]
+    scores = outputs[["output_id"]].assign(evaluator="judge", score=score)
+    asked = {"sensitivity": sensitivity, "specificity": specificity}
+    return nb.prevalence(Study(outputs, scores=scores), evaluator="judge", **asked).iloc[0]
+
+
+def test_prevalence_without_errors_is_a_share_with_agresti_and_coulls_interval():
+    found = shares(30, 100, (10**9, 10**9), (10**9, 10**9))
+    low, high = proportion_confint(30, 100, method="agresti_coull")
+    assert found["estimate"] == pytest.approx(0.3)
+    assert (found["ci_low"], found["ci_high"]) == pytest.approx((low, high), abs=1e-6)
+
+
+def test_prevalence_holds_as_lang_and_reiczigel_say():
+    """Exact coverage over all outcomes of 100 outputs and two samples of 40: near .95."""
+    n, n_se, n_sp, share, se, sp = 100, 40, 40, 0.2, 0.85, 0.9
+    k = np.arange(n + 1)
+    by_outputs = stats.binom.pmf(k, n, share * se + (1 - share) * (1 - sp))
+    held = whole = 0.0
+    for k_se in range(20, n_se + 1):
+        for k_sp in range(24, n_sp + 1):
+            low, high, _ = shares_module._interval(k, n, (k_se, n_se), (k_sp, n_sp), 0.95)
+            chance = stats.binom.pmf(k_se, n_se, se) * stats.binom.pmf(k_sp, n_sp, sp) * by_outputs
+            held += chance[(low <= share) & (share <= high)].sum()
+            whole += chance.sum()
+    assert whole > 0.999
+    assert 0.94 < held < 0.975
+
+
+def test_prevalence_of_a_judge_that_may_know_nothing_is_not_given():
+    found = shares(30, 100, (6, 10), (6, 10))
+    assert np.isnan(found["estimate"]) and found["reason"].startswith("Se + Sp - 1 may be 0")
+    with pytest.raises(ValueError, match="sensitivity must be how many of how many"):
+        shares(30, 100, (11, 10), (6, 10))
+    score, value, labelled = drawn_world(n=50)
+    with pytest.raises(ValueError, match="must be 0 or 1: output 'o0000' has"):
+        nb.prevalence(
+            alone(score, value, labelled[:5] % 50),
+            evaluator="judge",
+            sensitivity=(9, 10),
+            specificity=(9, 10),
+        )
