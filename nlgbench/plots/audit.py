@@ -81,9 +81,8 @@ def plot_audit(audited: Audit) -> Drawing:
     grid = figure.add_gridspec(2, 4)
     axes = [figure.add_subplot(grid[n // 4, n % 4]) for n in range(len(_PANELS))]
     wide = figure.add_subplot(grid[1, 2:])
-    rows = table.set_index(["evaluator", "test"])
     for number, (ax, (test, (title, unit))) in enumerate(zip(axes, _PANELS.items(), strict=False)):
-        _draw_lanes(ax, rows.xs(test, level="test"), lane, audited.margin, test)
+        _draw_lanes(ax, table[table["test"] == test], lane, audited.margin, test)
         ax.set_title(title, fontsize=7)
         ax.set_xlabel(unit, fontsize=7)
         ax.set_yticks(
@@ -92,8 +91,8 @@ def plot_audit(audited: Audit) -> Drawing:
         ax.set_ylim(max(lane.values()) + 0.6, -0.6)
         ax.axhline(n_judges - 0.2, color="#bbbbbb", linewidth=0.5)
         ax.tick_params(axis="y", length=0)
-    own = rows.xs("agreement_of_people", level="test")["estimate"]
-    for name, value in own.items():
+    own = table[table["test"] == "agreement_of_people"]
+    for name, value in zip(own["evaluator"], own["estimate"], strict=True):
         if np.isfinite(value):
             at = lane[str(name)]
             axes[4].plot([value, value], [at - 0.4, at + 0.4], color=HUMAN, linewidth=1.6)
@@ -130,6 +129,7 @@ def _draw_lanes(
         ax.axvline(0.5, color="#999999", linewidth=0.6, zorder=1)
         ax.set_xlim(-0.03, 1.03)
         ax.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
+    rows = rows.set_index("evaluator")
     there = rows[np.isfinite(rows["estimate"])]
     for verdict, (color, marker, full) in _LOOKS.items():
         part = there[there["verdict"] == verdict]
