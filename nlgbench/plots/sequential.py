@@ -46,10 +46,9 @@ def plot_sequential(
     Examples
     --------
     >>> import nlgbench as nb
-    >>> table = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": [*"aaaaaaaaaa"]})
-    >>> found = nb.sequential(table.assign(annotator_id=range(10)), block="annotator")
-    >>> plot_sequential(found).alt
-    'E-values of 1 pair after each of 10 blocks; 1 told apart. x against y: better, after block 8.'
+    >>> study = nb.simulate("votes", systems={"x": 1.5, "y": 0.0}, n_pairs=1, seed=0)
+    >>> print(plot_sequential(nb.sequential(study, block="item")).alt)
+    E-values of 1 pair after each of 100 blocks; 1 told apart. x against y: better, after block 12.
     """
     stops, path = result.stops, result.path
     if pair is None:

@@ -266,3 +266,19 @@ def test_blocks_needed_are_those_of_a_simulation(win, tie, n_pairs):
 def test_blocks_needed_refuse(options, message):
     with pytest.raises(ValueError, match=message):
         nb.blocks_needed(**options)
+
+
+def test_a_comparator_is_asked_by_items():
+    """Its likeliest answer on each item: x over y on 9 of 12 items, a tie on one."""
+    items = [f"i{n}" for n in range(12)]
+    outputs = pd.DataFrame({"output_id": [f"{s}-{i}" for s in "xy" for i in items]})
+    outputs = outputs.assign(item_id=items * 2, system=["x"] * 12 + ["y"] * 12)
+    rows = {"output_a": outputs["output_id"][:12], "output_b": outputs["output_id"][12:].to_list()}
+    table = pd.DataFrame(rows).assign(comparator="c", prob_tie=0.1)
+    table["prob_a"] = [0.7] * 9 + [0.45, 0.1, 0.1]
+    table["prob_b"] = 0.9 - table["prob_a"]
+    study = nb.Study(outputs, comparisons=table)
+    found = nb.sequential(study, of="comparisons", block="item")
+    values = np.array([1.0] * 9 + [0, -1, -1])
+    assert found.path["log_e"].to_numpy() == pytest.approx(betting.log_e_values(values))
+    assert found.stops["stopped_at"].tolist() == [8]
