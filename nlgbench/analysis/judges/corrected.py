@@ -517,15 +517,14 @@ def fitted(given: Scored, method: str, over_annotators: bool, target: Target) ->
     of, f = system[rows], apart[rows]
     total = np.bincount(of, given.weight[rows], k)
     part = given.weight[rows] / total[of]
-    label = np.bincount(given.output, _share(given) * given.value, len(system))[rows]
-    label /= given.weight[rows]
+    added_up = np.bincount(given.output, _share(given) * given.value, len(system))
+    label: Floats = added_up[rows] / given.weight[rows]
     slope, without = np.zeros(k), np.zeros(len(rows))
     used = without
     if method == CORRECTED:
         slope, without, n_folds = _slopes(given, rows, label, f)
         used = np.where(n_folds < FEWEST_FOLDS, without, slope[of])
-    level = np.bincount(of, part * (label - used * f), k)
-    level[total == 0] = np.nan
+    level = np.where(total > 0, np.bincount(of, part * (label - used * f), k), np.nan)
     rest = np.bincount(of, part * (label - without * f), k)
     # What each judgment adds: its share of the label, less the score's, less the mean of these.
     back = np.zeros(len(system), dtype=np.int64)
@@ -696,7 +695,7 @@ def _pairs(
     k = len(given.names)
     one, other = np.triu_indices(k, 1)
     contrasts = np.eye(k)[one] - np.eye(k)[other]
-    difference, variance = contrasts @ fit.level, fit.variance(contrasts)
+    difference, variance = fit.level[one] - fit.level[other], fit.variance(contrasts)
     n = np.minimum(fit.n_clusters[one], fit.n_clusters[other])
     present = np.zeros((given.item.max() + 1, k), dtype=np.float64)
     present[given.item, given.system] = 1
@@ -705,7 +704,8 @@ def _pairs(
     # Systems that answered other items, too, are compared over those that both did.
     for pair in np.flatnonzero((n_items > 0) & (n_items < most) & np.isfinite(difference)):
         sides = [int(one[pair]), int(other[pair])]
-        both = present[:, sides].all(axis=1)[given.item] & np.isin(given.system, sides)
+        answered = present[:, sides[0]] * present[:, sides[1]] > 0
+        both = answered[given.item] & np.isin(given.system, sides)
         if len(np.unique(given.system[both & (given.weight > 0)])) < 2:
             difference[pair] = variance[pair] = n[pair] = np.nan
             continue

@@ -381,6 +381,9 @@ def test_what_cannot_be_known_says_why():
         row(found, "labels alone", "d")[columns].tolist()
     )
     assert found.systems["rank_low"].isna().all()
+    # Only pairs with what is not known are not.
+    pairs = found.pairs[found.pairs["method"] == "corrected"].set_index(["system", "opponent"])
+    assert np.isfinite(pairs.loc[("a", "d"), "ci_low"]) and np.isnan(pairs.loc[("c", "d"), "p"])
 
 
 def test_labels_saved_are_those_of_the_correlation():
