@@ -15,7 +15,7 @@ LAYERS = {
     name: layer
     for layer, names in enumerate(
         [
-            "names hashing files csv_files formats checks schema reading text inference",
+            "names hashing files csv_files formats checks schema reading reported text inference",
             "study counts",
             "datasets training",
             "evaluators generators",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +33,7 @@ from nlgbench.analysis.ratings.games import PEOPLE
 from nlgbench.checks import checked
 from nlgbench.inference import adjust
 from nlgbench.names import known
+from nlgbench.reported import Reported
 from nlgbench.study import Study
 
 #: The three tests of bias, over which p-values are adjusted.
@@ -46,7 +46,7 @@ _SIZES = (0.25, 0.5, 1, 2, 4, 8)
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Reported):
     """What `audit` found of judges, as tables.
 
     Parameters
@@ -73,18 +73,6 @@ class Audit:
     power: pd.DataFrame
     report: pd.DataFrame
     margin: float
-
-    def __str__(self) -> str:
-        lines = [f"{what}: {value}" for what, value in self.report.itertuples(index=False)]
-        return "\n".join([self._shown().to_string(index=False), "", *lines])
-
-    def _repr_html_(self) -> str:
-        shown = self._shown().to_html(index=False, escape=True, na_rep="", border=0)
-        rows = "".join(
-            f"<dt>{html.escape(what)}</dt><dd>{html.escape(value)}</dd>"
-            for what, value in self.report.itertuples(index=False)
-        )
-        return f"{shown}<dl>{rows}</dl>"
 
     def _shown(self) -> pd.DataFrame:
         """Shorten the findings for reading: the tests of bias."""

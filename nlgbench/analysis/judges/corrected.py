@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +18,7 @@ from nlgbench.analysis.people.comparing import simultaneous_ranks
 from nlgbench.checks import checked
 from nlgbench.inference import FEWEST, Floats, adjust, few_clusters, linked
 from nlgbench.names import brief, known
+from nlgbench.reported import Reported
 from nlgbench.study import Study
 from nlgbench.text import check_n
 
@@ -38,7 +38,7 @@ BIASED = "biased: the evaluator's own mean, and an interval of that, not of peop
 
 
 @dataclass(frozen=True, eq=False)
-class CorrectedQuality:
+class CorrectedQuality(Reported):
     """What people would say of systems, by few labels and an evaluator's scores, as tables.
 
     Parameters
@@ -59,18 +59,6 @@ class CorrectedQuality:
     systems: pd.DataFrame
     pairs: pd.DataFrame
     report: pd.DataFrame
-
-    def __str__(self) -> str:
-        lines = [f"{what}: {value}" for what, value in self.report.itertuples(index=False)]
-        return "\n".join([self._shown().to_string(index=False), "", *lines])
-
-    def _repr_html_(self) -> str:
-        shown = self._shown().to_html(index=False, escape=True, na_rep="", border=0)
-        rows = "".join(
-            f"<dt>{html.escape(what)}</dt><dd>{html.escape(value)}</dd>"
-            for what, value in self.report.itertuples(index=False)
-        )
-        return f"{shown}<dl>{rows}</dl>"
 
     def _shown(self) -> pd.DataFrame:
         """Shorten the table of systems for reading."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +14,7 @@ from scipy.stats import t as student
 from nlgbench.checks import checked
 from nlgbench.inference import FEWEST, Floats, few_clusters
 from nlgbench.names import known
+from nlgbench.reported import Reported
 from nlgbench.study import Study
 
 Ints = NDArray[np.int64]
@@ -30,7 +30,7 @@ _CURVE = np.arange(0, 501) / 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Replacement:
+class Replacement(Reported):
     """Whether evaluators may replace annotators: what `replaces_annotators` found, as tables.
 
     Parameters
@@ -53,18 +53,6 @@ class Replacement:
     annotators: pd.DataFrame
     curve: pd.DataFrame
     report: pd.DataFrame
-
-    def __str__(self) -> str:
-        lines = [f"{what}: {value}" for what, value in self.report.itertuples(index=False)]
-        return "\n".join([self._shown().to_string(index=False), "", *lines])
-
-    def _repr_html_(self) -> str:
-        shown = self._shown().to_html(index=False, escape=True, na_rep="", border=0)
-        rows = "".join(
-            f"<dt>{html.escape(what)}</dt><dd>{html.escape(value)}</dd>"
-            for what, value in self.report.itertuples(index=False)
-        )
-        return f"{shown}<dl>{rows}</dl>"
 
     def _shown(self) -> pd.DataFrame:
         """Shorten the table of evaluators for reading."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,6 +17,7 @@ from nlgbench.analysis.people import additive, wins
 from nlgbench.analysis.people.additive import Fit, Ints, Judgments
 from nlgbench.checks import checked
 from nlgbench.inference import FEWEST, Floats, adjust, few_clusters, linked, permutation_p
+from nlgbench.reported import Reported
 from nlgbench.study import Study
 from nlgbench.text import check_n
 
@@ -25,7 +25,7 @@ Test = Literal["t", "permutation"]
 
 
 @dataclass(frozen=True, eq=False)
-class SystemComparison:
+class SystemComparison(Reported):
     """Which system is better: what `compare_systems` found, as tables.
 
     Parameters
@@ -47,18 +47,6 @@ class SystemComparison:
     pairs: pd.DataFrame
     annotators: pd.DataFrame
     report: pd.DataFrame
-
-    def __str__(self) -> str:
-        lines = [f"{what}: {value}" for what, value in self.report.itertuples(index=False)]
-        return "\n".join([self._shown().to_string(index=False), "", *lines])
-
-    def _repr_html_(self) -> str:
-        shown = self._shown().to_html(index=False, escape=True, na_rep="", border=0)
-        rows = "".join(
-            f"<dt>{html.escape(what)}</dt><dd>{html.escape(value)}</dd>"
-            for what, value in self.report.itertuples(index=False)
-        )
-        return f"{shown}<dl>{rows}</dl>"
 
     def _shown(self) -> pd.DataFrame:
         """Shorten the table of systems for reading."""

@@ -7,7 +7,6 @@ studies of that layout.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -31,6 +30,7 @@ from nlgbench.analysis.planning.votes import vote_components
 from nlgbench.checks import checked, read_table
 from nlgbench.inference import FEWEST, few_clusters
 from nlgbench.names import known
+from nlgbench.reported import Reported
 from nlgbench.study import Study
 from nlgbench.text import check_n
 
@@ -54,7 +54,7 @@ CURVE = (
 
 
 @dataclass(frozen=True, eq=False)
-class StudyPlan:
+class StudyPlan(Reported):
     """How many judgments a question needs: what `plan_study` and its like found, as tables.
 
     Parameters
@@ -77,17 +77,8 @@ class StudyPlan:
     components: pd.DataFrame
     report: pd.DataFrame
 
-    def __str__(self) -> str:
-        lines = [f"{what}: {value}" for what, value in self.report.itertuples(index=False)]
-        return "\n".join([self.designs.round(3).to_string(index=False), "", *lines])
-
-    def _repr_html_(self) -> str:
-        shown = self.designs.round(3).to_html(index=False, escape=True, na_rep="", border=0)
-        rows = "".join(
-            f"<dt>{html.escape(what)}</dt><dd>{html.escape(value)}</dd>"
-            for what, value in self.report.itertuples(index=False)
-        )
-        return f"{shown}<dl>{rows}</dl>"
+    def _shown(self) -> pd.DataFrame:
+        return self.designs.round(3)
 
 
 @checked

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -16,6 +15,7 @@ from nlgbench.analysis import betting
 from nlgbench.analysis.ratings.games import as_arrays, read_games
 from nlgbench.checks import checked
 from nlgbench.inference import Floats
+from nlgbench.reported import Reported
 from nlgbench.study import Study
 from nlgbench.text import check_n
 
@@ -24,7 +24,7 @@ _OTHER = {"annotator": "item", "item": "annotator"}
 
 
 @dataclass(frozen=True, eq=False)
-class Sequential:
+class Sequential(Reported):
     """Which pairs of systems are told apart, and when: what `sequential` found, as tables.
 
     Parameters
@@ -46,17 +46,8 @@ class Sequential:
     path: pd.DataFrame
     report: pd.DataFrame
 
-    def __str__(self) -> str:
-        lines = [f"{what}: {value}" for what, value in self.report.itertuples(index=False)]
-        return "\n".join([self.stops.round(3).to_string(index=False), "", *lines])
-
-    def _repr_html_(self) -> str:
-        shown = self.stops.round(3).to_html(index=False, escape=True, na_rep="", border=0)
-        rows = "".join(
-            f"<dt>{html.escape(what)}</dt><dd>{html.escape(value)}</dd>"
-            for what, value in self.report.itertuples(index=False)
-        )
-        return f"{shown}<dl>{rows}</dl>"
+    def _shown(self) -> pd.DataFrame:
+        return self.stops.round(3)
 
 
 @checked

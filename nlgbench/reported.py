@@ -1,0 +1,29 @@
+"""How results that hold tables and a report are shown."""
+
+from __future__ import annotations
+
+import html
+
+import pandas as pd
+
+
+class Reported:
+    """A result with a table to show and a report below it: ``what`` and ``value``, in words."""
+
+    report: pd.DataFrame
+
+    def _shown(self) -> pd.DataFrame:
+        """Shorten its main table for reading."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        lines = [f"{what}: {value}" for what, value in self.report.itertuples(index=False)]
+        return "\n".join([self._shown().to_string(index=False), "", *lines])
+
+    def _repr_html_(self) -> str:
+        shown = self._shown().to_html(index=False, escape=True, na_rep="", border=0)
+        rows = "".join(
+            f"<dt>{html.escape(what)}</dt><dd>{html.escape(value)}</dd>"
+            for what, value in self.report.itertuples(index=False)
+        )
+        return f"{shown}<dl>{rows}</dl>"
