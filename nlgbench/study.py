@@ -297,6 +297,12 @@ class Study:
             "logprobs (of every output, under its system)": self.logprobs is not None,
             "references": self.references is not None,
             "contexts": self.contexts is not None,
+            "scores": self.scores is not None,
+            "comparisons": self.comparisons is not None,
+            "preferences, comparisons, or judgments on a scale in settings": self.preferences
+            is not None
+            or self.comparisons is not None
+            or (judgments is not None and bool((self.settings or {}).get("scales"))),
             "scores or system_scores": self.scores is not None or self.system_scores is not None,
             "comparisons or preferences": self.comparisons is not None
             or self.preferences is not None,
@@ -317,6 +323,14 @@ class Study:
             "rate": ["comparisons or preferences", "outputs of two systems"],
             "vote_agreement": ["preferences"],
             "vote_accuracy": ["preferences", "scores or comparisons"],
+            "corrected_quality": ["scores", "judgments"],
+            "replaces_annotators": ["scores", "judgments", "two judgments of an output"],
+            "audit": ["comparisons"],
+            "variance_components": ["judgments", "outputs of two systems"],
+            "sequential": [
+                "preferences, comparisons, or judgments on a scale in settings",
+                "outputs of two systems",
+            ],
         }
         rows = [(name, [one for one in wanted if not has[one]]) for name, wanted in needs.items()]
         return pd.DataFrame(
