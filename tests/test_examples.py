@@ -19,6 +19,7 @@ WORLDS = {
     "judge-the-judges": ("crowd", {"n_outputs": 10, "n_truth": 0}),
     "comm-eval": ("colors", {"n_contexts": 30, "n_rounds": {"train": 20}}),
     "webnlg-2020": ("judgments", {"n_items": 20}),
+    "llmbar-natural": ("judges", {"n_items": 30}),
 }
 
 
