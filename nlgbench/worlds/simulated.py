@@ -31,6 +31,8 @@ _AS = {
     "comm-eval": "colors",
     "judge-the-judges": "crowd",
     "webnlg-2020": "own",
+    "alttest-cebab_stars": "judges",
+    "llmbar-natural": "judges",
 }
 
 

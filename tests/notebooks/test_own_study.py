@@ -25,6 +25,7 @@ SMALL = {
     "06": {"n_outputs": 40, "n_splits": 2},
     "06b": {"n_outputs": 40},
     "08": {"n_items": 20},
+    "09": {"n_items": 40, "n_labels": 60},
 }
 
 

@@ -128,6 +128,9 @@ ALLOWED = {
     "08": {
         "differences squared: 1 is full agreement, 0 what chance gives": "definition",
     },
+    "09": {
+        "which of the two agrees better": "definition",
+    },
 }
 WORDS = "two three four five six seven eight nine ten eleven twelve twenty fifty sixty hundred"
 WORDS += " thousand dozen third quarter eighth tenth"
