@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 
-PAPERS = ("huse", "comm-eval", "judge-the-judges", "learning-to-compare")
+PAPERS = ("huse", "comm-eval", "judge-the-judges", "learning-to-compare", "power")
 VERDICTS = ("matches", "differs", "same direction", "undecided", "not recomputable", "new")
 SOURCES = ("published", "released", "simulated", "study")
 

@@ -1,4 +1,4 @@
-"""Numbers printed in the four papers: the claims, and the tables that they come from."""
+"""Numbers printed in the five papers: the claims, and the tables that they come from."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def published_dir() -> Path:
 
 
 def load_claims(paper: str | None = None) -> pd.DataFrame:
-    """Load the numbers printed in the four papers, or one of them: the ``claims`` table.
+    """Load the numbers printed in the five papers, or one of them: the ``claims`` table.
 
     In printed order: ``claim_id`` (``paper/where/row/column``), ``paper``, ``where`` (``table1``,
     ``section5.2``, ...), ``quantity`` (in words), ``unit``, ``published`` (in the paper's own
@@ -39,7 +39,8 @@ def load_claims(paper: str | None = None) -> pd.DataFrame:
     HUSE (Hashimoto, Zhang, Liang 2019, doi:10.18653/v1/N19-1169); Communication-based Evaluation
     (Newman, Cohn-Gordon, Potts 2020, Proceedings of SCiL 3, article 24); Judge the Judges
     (Garbacea, Carton, Yan, Mei 2019, doi:10.18653/v1/D19-1409); Learning to Compare (Zhou, Xu 2020,
-    doi:10.1609/aaai.v34i05.6521).
+    doi:10.1609/aaai.v34i05.6521); With Little Power Comes Great Responsibility (Card, Henderson,
+    Khandelwal, Jia, Mahowald, Jurafsky 2020, doi:10.18653/v1/2020.emnlp-main.745).
     """
     from nlgbench import schema
 

@@ -32,6 +32,7 @@ def test_claims_of_one_paper():
         "judge-the-judges/table3/word_lstm_temp_1.0/h1",
         "judge-the-judges/table9/svm_meta_discriminator/h2_kendall",
         "learning-to-compare/table2/with_skill_rating/dialogue_spearman",
+        "power/figure6/high_variance_50_items_3_workers/difference_0.05",
     ],
 )
 def test_ids_of_the_design_page_are_claims(claim_id):

@@ -1,0 +1,153 @@
+"""Card et al. (2020), doi:10.18653/v1/2020.emnlp-main.745: what answers its claims.
+
+Figure 6 shows the power of comparing two systems by Likert judgments, for settings of high and of
+low variance; the numbers are in the authors' repository (dallascard/NLP-power-analysis). All
+follows from the variances that they print: data are simulated there, and here.
+
+Their systems are coded -1 and 1, so what they call the difference is half of it; deviations of
+items' and workers' slopes are on that scale, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from nlgbench.analysis.planning.power import Spread, power_of, standard_error
+from nlgbench.datasets.published import load_claims
+from nlgbench.inference import Floats
+from nlgbench.papers.claim_rows import claim_rows
+
+#: Setting -> standard deviations over items and over workers of the slope, and of the rest.
+SETTINGS = {"high_variance": (0.14, 0.11, 0.26), "low_variance": (0.13, 0.04, 0.16)}
+#: From so many simulated studies is each printed share.
+N_PRINTED = 200
+#: What they count t against, whatever the number of workers.
+LIMIT = 1.96
+
+COUNTED = "t > 1.96 of maximum likelihood"
+KNOWN = "known variances, z > 1.96"
+PLANNED = "planned, t with min(items, workers) - 1"
+
+
+@dataclass(frozen=True)
+class _Cell:
+    setting: str
+    n_items: int
+    n_workers: int
+
+    @property
+    def spread(self) -> Spread:
+        """Of the difference, which is twice the coefficient."""
+        item, worker, rest = (4 * sd**2 for sd in SETTINGS[self.setting])
+        return Spread(item, worker, rest / 2)
+
+    @property
+    def se(self) -> float:
+        """The standard error of the coefficient, were its variances known."""
+        numbers = self.n_items, self.n_workers, self.n_workers
+        return float(standard_error("crossed", self.spread, *numbers, 1)) / 2
+
+
+def figure6(*, n_worlds: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """Compute the power of each printed cell, and how often the same test errs at no difference.
+
+    ``claim_id``, ``setting``, ``n_items``, ``n_workers``, ``difference`` (as printed),
+    ``published``, ``known`` (z of known variances), ``counted`` (as they count), ``planned`` (as `plan_study`),
+    ``level`` (|t| > 1.96 where there is no difference, as they count).
+    """
+    claims = load_claims("power")
+    parts = claims["claim_id"].str.extract(
+        r"/(?P<setting>\w+_variance)_(?P<n_items>\d+)_items_(?P<n_workers>\d+)_workers/"
+        r"difference_(?P<difference>[\d.]+)"
+    )
+    table = claims[["claim_id", "published"]].join(parts)
+    kinds = {"n_items": int, "n_workers": int, "difference": float}
+    table = table.astype(kinds)
+    rng = np.random.default_rng(seed)
+    for _, rows in table.groupby(["setting", "n_items", "n_workers"], sort=False):
+        first = rows.iloc[0]
+        cell = _Cell(str(first["setting"]), int(first["n_items"]), int(first["n_workers"]))
+        off, se = _studies(cell, n_worlds, rng)
+        beta = rows["difference"].to_numpy()
+        t = (beta[:, None] + off) / se
+        table.loc[rows.index, "counted"] = (t > LIMIT).mean(axis=1)
+        table.loc[rows.index, "level"] = (np.abs(off / se) > LIMIT).mean()
+        table.loc[rows.index, "known"] = norm.sf(LIMIT - beta / cell.se)
+        df = min(cell.n_items, cell.n_workers) - 1
+        table.loc[rows.index, "planned"] = power_of(beta, cell.se, df, 0.05)
+    return table
+
+
+def answers(table: pd.DataFrame) -> pd.DataFrame:
+    """Turn `figure6` into rows for the ledger: three ways to count, and the level of theirs."""
+    workers = table["n_workers"].astype(str)
+    counted = (
+        "Mixed model by maximum likelihood; at no difference |t| passes 1.96 in "
+        + table["level"].map("{:.3f}".format)
+        + " of studies, where .05 is meant. The coefficient is half the systems' difference."
+    )
+    few = (
+        "With " + workers + " workers likelihood finds their variance too small, and t passes 1.96 "
+        "too often, whether systems differ or not: this is the power were the variances known."
+    )
+    few = few.where(table["n_workers"] < 10, "As if the variances were known.")
+    planned = "A test of level .05, as compare_systems would be with so few workers."
+    rows = [
+        claim_rows(table, table["claim_id"], value=value, variant=variant, reason=reason, **kinds)
+        for value, variant, reason, kinds in (
+            ("counted", COUNTED, counted, {"source": "published"}),
+            ("known", KNOWN, few, {"source": "published"}),
+            ("planned", PLANNED, planned, {"source": "published", "comparable": False}),
+        )
+    ]
+    first = table.drop_duplicates(["setting", "n_items", "n_workers"])
+    ids = "power/finding/level/" + first["claim_id"].str.split("/").str[2]
+    note = "How often |t| passes 1.96 where the systems do not differ."
+    rows.append(
+        claim_rows(first, ids, value="level", variant=COUNTED, reason=note, source="published")
+    )
+    return pd.concat(rows, ignore_index=True)
+
+
+def _studies(cell: _Cell, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Draw studies' sufficient statistics: errors of the coefficient, and its standard errors.
+
+    In a crossed design the slopes' sums of squares over workers, items and the rest are independent
+    chi-squares, whose scales are the expected mean squares; the rest's come from intercepts, too.
+    """
+    i, a = cell.n_items, cell.n_workers
+    item, worker, rest = (sd**2 for sd in SETTINGS[cell.setting])
+    e = rest / 2
+    expected = np.array([e + i * worker, e + a * item, e])
+    degrees = np.array([a - 1, i - 1, 2 * (a - 1) * (i - 1)])
+    sums = expected[:, None] * rng.chisquare(degrees[:, None], (3, n))
+    off = rng.normal(0, np.sqrt((expected[0] + expected[1] - e) / (i * a)), n)
+    of_mean = _likeliest(sums, degrees)
+    return off, np.sqrt(of_mean / (i * a))
+
+
+def _likeliest(sums: Floats, degrees: Floats) -> Floats:
+    """Find the expected square of the mean by maximum likelihood, workers' variance 0 or more.
+
+    In turn, as each mean square's equation is quadratic given the other: ``(d + 1) l^2 + (d c - S)
+    l - S c = 0``, c being what the other adds to the mean's.
+    """
+    (of_workers, of_items, of_rest), (d_workers, d_items, d_rest) = sums, degrees
+    rest = of_rest / d_rest
+    workers, items = of_workers / (d_workers + 1), of_items / (d_items + 1)
+    for _ in range(50):
+        workers = _root(of_workers, d_workers, items - rest)
+        items = _root(of_items, d_items, workers - rest)
+    pooled = (of_rest + of_workers) / (d_rest + d_workers)
+    without = np.maximum(of_items / (d_items + 1), pooled)
+    return np.where(workers > rest, workers + items - rest, without)
+
+
+def _root(total: Floats, degrees: float, other: Floats) -> Floats:
+    b = degrees * other - total
+    inside = np.maximum(b**2 + 4 * (degrees + 1) * total * other, 0)
+    return np.asarray((np.sqrt(inside) - b) / (2 * (degrees + 1)))
