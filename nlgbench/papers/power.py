@@ -56,8 +56,8 @@ def figure6(*, n_worlds: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """Compute the power of each printed cell, and how often the same test errs at no difference.
 
     ``claim_id``, ``setting``, ``n_items``, ``n_workers``, ``difference`` (as printed),
-    ``published``, ``known`` (z of known variances), ``counted`` (as they count), ``planned`` (as `plan_study`),
-    ``level`` (|t| > 1.96 where there is no difference, as they count).
+    ``published``, ``known`` (z of known variances), ``counted`` (as they count), ``planned`` (as
+    `plan_study`), ``level`` (|t| > 1.96 where there is no difference, as they count).
     """
     claims = load_claims("power")
     parts = claims["claim_id"].str.extract(

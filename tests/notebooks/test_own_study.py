@@ -26,6 +26,7 @@ SMALL = {
     "06b": {"n_outputs": 40},
     "08": {"n_items": 20},
     "09": {"n_items": 40, "n_labels": 60},
+    "10": {"n_items": 20},
 }
 
 

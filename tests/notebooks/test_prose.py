@@ -131,6 +131,11 @@ ALLOWED = {
     "09": {
         "which of the two agrees better": "definition",
     },
+    "10": {
+        "how many systems tell two apart": "definition",
+        "how many outputs tell two systems apart": "definition",
+        "Two systems of stated HUSE": "definition",
+    },
 }
 WORDS = "two three four five six seven eight nine ten eleven twelve twenty fifty sixty hundred"
 WORDS += " thousand dozen third quarter eighth tenth"
