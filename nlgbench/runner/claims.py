@@ -48,6 +48,7 @@ KINDS = (
     "coefficients from print",
     "stars",
     "identities",
+    "power from stated variances",
     "not recomputable",
     "one's own claims",
     "our own results",
@@ -66,6 +67,8 @@ def kinds(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.Series:
     found = found.mask(direction, "directions").mask(printed, "identities")
     found = found.mask(printed & computed, "coefficients from print")
     found = found.mask(printed & unit.str.contains("printed with a star"), "stars")
+    power = unit.str.contains("simulated studies")
+    found = found.mask(printed & power, "power from stated variances")
     found = found.mask(ledger["verdict"] == "not recomputable", "not recomputable")
     own = ledger["claim_id"].map(is_own).astype(bool)
     return found.mask(own, "our own results").mask(own & (ledger["verdict"] != "new"), KINDS[-2])

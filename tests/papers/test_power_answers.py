@@ -1,11 +1,13 @@
 """What answers the claims of With Little Power: as they count, and what that does at no effect."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
 from nlgbench.datasets.published import load_claims
 from nlgbench.papers import power as paper
+from nlgbench.runner.claims import kinds
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +73,13 @@ def test_every_claim_is_answered_in_three_ways(table):
     assert set(rows["source"]) == {"published"}
     findings = rows[~rows["claim_id"].isin(ids)]
     assert findings["claim_id"].str.startswith("power/finding/level/").all() and len(findings) == 12
+
+
+def test_they_are_counted_apart_from_identities():
+    published = load_claims()
+    ids = published.loc[published["paper"].isin(["power", "huse"]), "claim_id"]
+    ledger = pd.DataFrame({"claim_id": ids, "source": "published", "ci_low": np.nan})
+    found = kinds(ledger.assign(verdict="matches"), published)
+    power = ids.str.startswith("power/")
+    assert set(found[power]) == {"power from stated variances"}
+    assert "identities" in set(found[~power])

@@ -223,9 +223,10 @@ def vote_accuracy(
 
     No evaluator can be held to more than people reach: ``people`` is that ceiling. There each vote
     is set against those of the other annotators, or against their majority, which is of one
-    annotator fewer, so that this ceiling is a little low. Votes of the same annotator are never set
-    against each other. Intervals are over items and annotators at once (docs/preferences.md);
-    compare evaluators by them with care, as their errors are not independent.
+    annotator fewer, so that this ceiling is a little low, and votes whose others have no majority
+    are left out. Votes of the same annotator are never set against each other. Intervals are over
+    items and annotators at once (docs/preferences.md); compare evaluators by them with care, as
+    their errors are not independent.
 
     Examples
     --------
@@ -297,8 +298,9 @@ def _people(votes: pd.DataFrame, confidence: float) -> list[dict]:
     np.add.at(by_own, own, chosen)
     others = _majority(counts[votes["pair"]] - by_own[own])
     has = others.sum(axis=1) > 0
-    size = votes[has].groupby("pair")["pair"].transform("size").to_numpy()
-    parts = _confusion(chosen[has], others[has]) / size[:, None]  # pairs weigh alike
+    # A pair weighs by its votes that others' majority answers: of 2 to 1 that is the one alone.
+    size = votes.groupby("pair")["pair"].transform("size")[has].to_numpy()
+    parts = _confusion(chosen[has], others[has]) / size[:, None]
     found = _over_both(parts, votes[has], _MEASURES, confidence)
     n = votes.loc[has, "pair"].nunique()
     return rows + _rows(PEOPLE, "majority", found, parts, n, votes["pair"].nunique() - n)

@@ -195,10 +195,24 @@ def test_the_majority_is_of_all_and_without_oneself():
     # on item 2 two disagree; on item 3 each sees the other's tie.
     people = measures(table, "people", "majority").loc["accuracy"]
     assert people["n"] == 2
-    assert people["estimate"] == pytest.approx((0 + 1) / 2)
+    assert people["estimate"] == pytest.approx((0 / 3 + 1) / (1 / 3 + 1))
     lower = study.scores.assign(signature="x|direction:lower")
     found = measures(nb.vote_accuracy(study.replace(scores=lower)), "e")
     assert found.loc["accuracy_decided", "estimate"] == pytest.approx(2 / 5)
+
+
+def test_people_go_along_with_the_majority_as_often_as_chance_has_it():
+    """Three votes for a with .7 each: the others agree in .58, and all three in .37."""
+    rng = np.random.default_rng(0)
+    said = np.where(rng.random((2_000, 3)) < 0.7, "a", "b")
+    rows = [
+        (f"x{n}", f"y{n}", f"w{(n + k) % 40}", one)
+        for n, row in enumerate(said)
+        for k, one in enumerate(row)
+    ]
+    found = measures(nb.vote_accuracy(voted(rows)), "people", "majority").loc["accuracy"]
+    assert found["estimate"] == pytest.approx(0.37 / 0.58, abs=0.025)
+    assert found["ci_low"] < 0.37 / 0.58 < found["ci_high"]
 
 
 def test_a_judge_asked_in_both_orders_counts_half_for_each():
