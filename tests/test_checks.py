@@ -30,6 +30,7 @@ WRONG = {
 
 
 FOLDERS = "analysis.huse analysis.correlation analysis.people analysis.ratings analysis.trials "
+FOLDERS += "analysis.judges analysis.planning "
 FOLDERS += "evaluators.comparator evaluators.listeners"
 
 
@@ -51,8 +52,11 @@ def required(function, study):
     kinds = {"str": "t0.7", "pd.DataFrame": pd.DataFrame(), "Study": study}
     kinds |= {"Sequence[str | Fitted]": ["rouge_l"], "pd.Series": pd.Series([1.0])}
     kinds |= {"Comparator": nb.Comparator("c", print, (), frozenset(), True, True, "")}
+    kinds |= {"tuple[float, float]": (0.5, 0.4)}
     kinds |= {"Listeners": HumanListener(), "Kind": "likert", "Rule": "wmt"}
-    given = {"study": study, "studies": {"x": study}}
+    given = {"study": study, "studies": {"x": study}, "pilot": {"rest": 1.0}, "block": "item"}
+    given |= {"difference": 0.3, "epsilon": 0.1, "win": 0.6}
+    given |= {"correlations": (0.5, 0.5, 0.5), "sensitivity": (9, 10), "specificity": (9, 10)}
     return {
         name: given[name] if name in given else kinds.get(str(one.annotation), "t0.7")
         for name, one in inspect.signature(function).parameters.items()
@@ -71,6 +75,8 @@ def test_a_parameter_of_another_kind_is_named(parameter, study):
             allowed = inspect.signature(function).parameters[parameter].annotation
             if isinstance(value, dict) and "Mapping" in str(allowed):
                 continue  # studies by name, of which there are none
+            if isinstance(value, list) and "Sequence" in str(allowed):
+                continue  # several dimensions
             n_tried += 1
             try:
                 function(**{**required(function, study), parameter: value})
