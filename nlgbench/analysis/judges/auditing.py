@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import bdtr, nctdtr, stdtrit
+from scipy.special import bdtr
 from scipy.stats import binomtest
 from scipy.stats import t as student
 
 from nlgbench.analysis.judges.calibrating import calibrate
 from nlgbench.analysis.judges.equal_length import rate_at_equal_length
-from nlgbench.analysis.judges.slopes import inverted, scores
+from nlgbench.analysis.judges.slopes import inverted, power_of_slope, scores
 from nlgbench.analysis.judges.verdicts import (
     SENTINELS,
     Clusters,
@@ -513,9 +513,9 @@ def _power(
         if test == "position" and counts["n_first"] + counts["n_second"]:
             flips = (counts["n_first"] + counts["n_second"]) / n
             power_of = partial(_mcnemar, flips=flips, share=bias, level=level)
-        elif test != "position" and row["se"] > 0:
+        elif "score" in row:
             power_of = partial(
-                _wald, bias=bias, spread=row["se"] ** 2 * n, df=row["df"], level=level
+                _of_slope, score=row["score"], n=n, bias=bias, df=row["df"], level=level
             )
         needed = _needed(power_of) if power_of else float("nan")
         for times in _SIZES:
@@ -533,13 +533,9 @@ def _mcnemar(n_pairs: float, *, flips: float, share: float, level: float) -> flo
     return float(bdtr(most, n, share) + bdtr(most, n, 1 - share)) if most >= 0 else 0.0
 
 
-def _wald(n_pairs: float, *, bias: float, spread: float, df: float, level: float) -> float:
-    """Give the power of a two-sided t test whose squared standard error is spread over pairs."""
-    away = bias / np.sqrt(spread / n_pairs)
-    if away > 8:  # where it is 1, and the noncentral t's series may not converge
-        return 1.0
-    critical = stdtrit(df, 1 - level / 2)
-    return float(1 - nctdtr(df, away, critical) + nctdtr(df, away, -critical))
+def _of_slope(n_pairs: float, *, n: int, **tested: Any) -> float:
+    """Give the power of a slope's test at another number of pairs than n."""
+    return power_of_slope(times=n_pairs / n, **tested)
 
 
 def _needed(power_of: Callable[[float], float]) -> float:

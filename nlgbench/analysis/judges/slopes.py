@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import nctdtr, ndtr
 from scipy.stats import t as student
 
 from nlgbench.analysis.judges.verdicts import Clusters, Floats
@@ -24,7 +25,10 @@ WEAK = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Of each coefficient, its score and slope of the score, and their covariance (q, 2, 2)."""
+    """Of each coefficient, its score and slope of the score, and their covariance (q, 2, 2, 2).
+
+    The covariance is what items make of it, and what annotators add.
+    """
 
     sums: Floats
     covariance: Floats
@@ -36,7 +40,7 @@ def scores(left: Floats, right: Floats, weight: Floats, clusters: Clusters) -> S
     left, right = left * weight[:, None, None], right * weight[:, None]
     a, b = left.sum(axis=0), right.sum(axis=0)
     q = len(b)
-    sums, covariance = np.full((q, 2), np.nan), np.full((q, 2, 2), np.nan)
+    sums, covariance = np.full((q, 2), np.nan), np.full((q, 2, 2, 2), np.nan)
     for place in range(q):
         rest = [other for other in range(q) if other != place]
         inner = a[np.ix_(rest, rest)]
@@ -53,16 +57,16 @@ def scores(left: Floats, right: Floats, weight: Floats, clusters: Clusters) -> S
         # An annotator is in many rows: what rows have on average would pass for spread.
         rows -= np.outer(weight / weight.sum(), sums[place])
         if clusters.df + 1 >= FEW:
-            covariance[place] = clusters.variance(rows)
+            covariance[place] = clusters.parts(rows)
     # How much of the expected vote is seen at all: its square, less what the others explain.
     seen = -sums[0, 1]
-    weak = not (seen > 0 and seen**2 > WEAK * covariance[0, 1, 1])
+    weak = not (seen > 0 and seen**2 > WEAK * covariance[0, :, 1, 1].sum())
     return Scores(sums, covariance, weak)
 
 
 def inverted(found: Scores, place: int, clusters: Clusters, confidence: float) -> dict[str, Any]:
-    """Give a coefficient, its p-value and intervals."""
-    (score, slope), spread = found.sums[place], found.covariance[place]
+    """Give a coefficient, its p-value and intervals, and its ``score`` for `power_of_slope`."""
+    (score, slope), spread = found.sums[place], found.covariance[place].sum(axis=0)
     estimate = float(-score / slope) if slope else float("nan")
     reason = clusters.reason
     none = ("se", "ci_low", "ci_high", "inner_low", "inner_high", "p")
@@ -80,6 +84,7 @@ def inverted(found: Scores, place: int, clusters: Clusters, confidence: float) -
     if variance < 1e-18 * slope**2 or spread[0, 0] <= 0:
         return row | {"reason": "all clusters give the same: their spread is unknown"}
     row["se"] = float(np.sqrt(variance) / abs(slope))
+    row["score"] = found.sums[place], found.covariance[place]
     row["p"] = float(2 * student.sf(abs(score) / np.sqrt(spread[0, 0]), clusters.df))
     for kind, level in (("ci", 0.5 + confidence / 2), ("inner", confidence)):
         t2 = student.ppf(level, clusters.df) ** 2
@@ -95,3 +100,25 @@ def inverted(found: Scores, place: int, clusters: Clusters, confidence: float) -
         row[f"{kind}_low"] = float((-linear - half) / square)
         row[f"{kind}_high"] = float((-linear + half) / square)
     return row | {"reason": reason}
+
+
+def power_of_slope(
+    score: tuple[Floats, Floats], times: float, bias: float, df: float, level: float
+) -> float:
+    """Give the power of the two-sided test of 0 on so many times the items, where `bias` is true.
+
+    Under the bias the score of 0 has the spread that it has now that far from the estimate: more
+    than at the truth, as what the bias moves is part of it. What annotators add does not average
+    out with more items.
+    """
+    (value, slope), parts = score
+    spread = parts[0] / times + parts[1]
+    at = np.array([[1.0, -value / slope], [1.0, -value / slope - bias]])
+    true, tested = np.sqrt(np.einsum("ki,ij,kj->k", at, spread, at))
+    if not tested > 0:
+        return float("nan")
+    away = abs(slope) * bias / true
+    critical = student.ppf(1 - level / 2, df) * tested / true
+    if away > 8:  # where the noncentral t's series may not converge
+        return float(ndtr(away - critical))
+    return float(1 - nctdtr(df, away, critical) + nctdtr(df, away, -critical))

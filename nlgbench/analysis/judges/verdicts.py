@@ -163,6 +163,11 @@ class Clusters:
         """Give the covariance matrix of sums of rows (n, m) whose expectation is 0."""
         return _together(self._each(rows))
 
+    def parts(self, rows: Floats) -> Floats:
+        """Give what items make of that matrix, and what annotators add: (2, m, m)."""
+        whole, items = self.variance(rows), self._each(rows)[0]
+        return np.stack([items, whole - items])
+
     def unbiased(self, rows: Floats) -> Floats:
         """Give the variances likewise, where what is expected of them matters, not their least."""
         items, *others = (np.diag(one) for one in self._each(rows))
