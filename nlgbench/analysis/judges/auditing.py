@@ -157,7 +157,8 @@ def audit(
         one length), each with its interval, reason.
 
         ``power``: evaluator, test, bias, n (pairs, as many times more or fewer as ``times``),
-        power (at the level over three), needed (pairs for a power of .95).
+        power (at the level over three; of slopes, whose spread is then at its upper 80% limit),
+        needed (pairs for a power of .95).
 
         ``report``: what, value.
 

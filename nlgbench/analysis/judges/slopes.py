@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import nctdtr, ndtr
+from scipy.special import chdtri, nctdtr, ndtr
 from scipy.stats import t as student
 
 from nlgbench.analysis.judges.verdicts import Clusters, Floats
@@ -109,16 +109,17 @@ def power_of_slope(
 
     Under the bias the score of 0 has the spread that it has now that far from the estimate: more
     than at the truth, as what the bias moves is part of it. What annotators add does not average
-    out with more items.
+    out with more items. The spread is at its upper 80% limit, as a pilot's own is too small half of
+    the time (Browne 1995, doi:10.1002/sim.4780141709).
     """
     (value, slope), parts = score
-    spread = parts[0] / times + parts[1]
+    spread = (parts[0] / times + parts[1]) * df / chdtri(df, 0.8)
     at = np.array([[1.0, -value / slope], [1.0, -value / slope - bias]])
     true, tested = np.sqrt(np.einsum("ki,ij,kj->k", at, spread, at))
     if not tested > 0:
         return float("nan")
     away = abs(slope) * bias / true
     critical = student.ppf(1 - level / 2, df) * tested / true
-    if away > 8:  # where the noncentral t's series may not converge
-        return float(ndtr(away - critical))
-    return float(1 - nctdtr(df, away, critical) + nctdtr(df, away, -critical))
+    found = float(1 - nctdtr(df, away, critical) + nctdtr(df, away, -critical))
+    # The noncentral t's series may not converge where little is left to miss.
+    return float(ndtr(away - critical)) if np.isnan(found) or away > 8 else found
