@@ -4,14 +4,14 @@ import math
 from collections.abc import Callable
 from itertools import permutations
 from numbers import Integral
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.stats import false_discovery_control
+from scipy.stats import false_discovery_control, nct, norm
 from scipy.stats import t as student
 
 from nlgbench.names import known
@@ -242,6 +242,39 @@ def linked(one: ArrayLike, other: ArrayLike) -> NDArray[np.int64]:
     size = n + int(right.max(initial=-1)) + 1
     graph = coo_array((np.ones(len(left)), (left, n + right)), shape=(size, size))
     return np.asarray(connected_components(graph, directed=False)[1][left], dtype=np.int64)
+
+
+def jackknife_variance(without: Floats) -> Any:
+    """Give the variance of an estimate from its values without one each, in the first axis."""
+    n = len(without)
+    if not n:
+        return np.nan
+    return (n - 1) / n * ((without - without.mean(axis=0)) ** 2).sum(axis=0)
+
+
+def two_way_variance(one: Floats, other: Floats, both: Floats) -> tuple[Floats, Bools]:
+    """Put variances over two factors together: ``V_1 + V_2 - V_12`` (Cameron and others 2011).
+
+    ``V_1 + V_2`` where that is not positive, and where this is so. doi:10.1198/jbes.2010.07136.
+    """
+    whole = one + other
+    positive = whole - both > 1e-9 * whole
+    return np.where(positive, whole - both, whole), ~positive
+
+
+def positive_part(matrix: Floats) -> Floats:
+    """Give a symmetric matrix with its negative eigenvalues at 0."""
+    value, vector = np.linalg.eigh(matrix)
+    return np.asarray((vector * np.maximum(value, 0)) @ vector.T)
+
+
+def beyond(limit: Any, away: Any, df: Any) -> Floats:
+    """Give the chance that a noncentral t lies beyond a limit, on either side: a test's power."""
+    with np.errstate(all="ignore"):
+        found = nct.sf(limit, df, away) + nct.cdf(-limit, df, away)
+    # SciPy has no value far out.
+    far = np.isnan(found) & np.isfinite(away)
+    return np.clip(np.where(far, norm.sf(limit - away), found), 0, 1)
 
 
 def jackknife_error(replicates: Floats, strata: NDArray[np.int64]) -> Floats:

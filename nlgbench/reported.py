@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterable
 
 import pandas as pd
 
@@ -27,3 +28,8 @@ class Reported:
             for what, value in self.report.itertuples(index=False)
         )
         return f"{shown}<dl>{rows}</dl>"
+
+
+def in_words(entries: Iterable[tuple[str, str]]) -> pd.DataFrame:
+    """Lay out a report."""
+    return pd.DataFrame(list(entries), columns=["what", "value"])

@@ -33,7 +33,7 @@ from nlgbench.analysis.ratings.games import PEOPLE
 from nlgbench.checks import checked
 from nlgbench.inference import adjust
 from nlgbench.names import known
-from nlgbench.reported import Reported
+from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
 
 #: The three tests of bias, over which p-values are adjusted.
@@ -583,4 +583,4 @@ def _report(
         ("acquitted", f"the {level:.3g}% interval lies within {margin:g} of verdicts around 0"),
         ("calibration", "squared error, debiased by bins' variances, as a root; ten bins at most"),
     ]
-    return pd.DataFrame(lines, columns=["what", "value"])
+    return in_words(lines)

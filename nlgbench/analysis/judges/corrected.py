@@ -16,9 +16,17 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.people.comparing import simultaneous_ranks
 from nlgbench.checks import checked
-from nlgbench.inference import FEWEST, Floats, adjust, few_clusters, linked
+from nlgbench.inference import (
+    FEWEST,
+    Floats,
+    adjust,
+    few_clusters,
+    linked,
+    positive_part,
+    two_way_variance,
+)
 from nlgbench.names import brief, known
-from nlgbench.reported import Reported
+from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
 from nlgbench.text import check_n
 
@@ -307,17 +315,14 @@ class Fit:
         ]
         found = each[0]
         if len(each) > 1:
-            both = each[0] + each[1]
-            less = both - each[2]
-            found = np.where(less > 1e-9 * both, less, both)
+            found = two_way_variance(*each)[0]
         return np.where((contrasts[:, unknown] != 0).any(axis=1), np.nan, found)
 
     def covariance(self) -> Floats:
         """Give the joint covariance of the levels, with negative eigenvalues at 0."""
         grams = self._grams
         whole = grams[0] if len(grams) == 1 else grams[0] + grams[1] - grams[2]
-        value, vector = np.linalg.eigh(whole)
-        return np.asarray((vector * np.maximum(value, 0)) @ vector.T)
+        return positive_part(whole)
 
     @cached_property
     def _grams(self) -> list[Floats]:
@@ -608,9 +613,7 @@ def _systems(
     if method == EVALUATOR:
         reason = np.where(reason == "", why, f"{why}; these outputs' scores are all known")
     else:
-        few = [few_clusters(int(n + 1e-9)) if n == n else "" for n in fit.n_clusters]
-        few = [one.replace("clusters", "effective clusters", 1) for one in few]
-        reason = np.where(reason == "", _joined(why, few), reason)
+        reason = np.where(reason == "", _doubted(why, fit.n_clusters), reason)
         reason = np.where(n_labels == 0, "no label of this system", reason)
     unknown = np.isnan(fit.level)
     if unknown.all():
@@ -650,8 +653,11 @@ def _errors(variance: Floats, level: Floats, n: Floats) -> tuple[Floats, NDArray
     return np.where(reason != "", np.nan, se), reason.astype(object)
 
 
-def _joined(one: str, others: list[str]) -> list[str]:
-    return ["; ".join(filter(None, [one, other])) for other in others]
+def _doubted(why: str, n_clusters: Floats) -> list[str]:
+    """Add to a doubt that effective clusters are few."""
+    few = [few_clusters(int(n + 1e-9)) if n == n else "" for n in n_clusters]
+    few = [one.replace("clusters", "effective clusters", 1) for one in few]
+    return ["; ".join(filter(None, [why, one])) for one in few]
 
 
 def _correlation(given: Scored) -> Floats:
@@ -701,9 +707,7 @@ def _pairs(
         difference[pair] = (apart @ part.level)[0]
         variance[pair], n[pair] = part.variance(apart)[0], part.n_clusters.min()
     se, reason = _errors(variance, difference, n)
-    few = [few_clusters(int(size + 1e-9)) if size == size else "" for size in n]
-    few = [text.replace("clusters", "effective clusters", 1) for text in few]
-    reason = np.where(reason == "", _joined(why, few), reason)
+    reason = np.where(reason == "", _doubted(why, n), reason)
     if np.isnan(fit.level).all():
         reason, se = np.full(len(one), why), np.full(len(one), np.nan)
     half = student.ppf(0.5 + confidence / 2, n - 1) * se
@@ -875,4 +879,4 @@ def _report(
             "0 and 1: means are shares of positives, corrected by how often each verdict is right "
             "(predictive values)"
         )
-    return pd.DataFrame(list(entries.items()), columns=["what", "value"])
+    return in_words(entries.items())

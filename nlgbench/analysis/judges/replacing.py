@@ -12,9 +12,9 @@ from scipy.stats import false_discovery_control, norm
 from scipy.stats import t as student
 
 from nlgbench.checks import checked
-from nlgbench.inference import FEWEST, Floats, few_clusters
+from nlgbench.inference import FEWEST, Floats, few_clusters, jackknife_variance
 from nlgbench.names import known
-from nlgbench.reported import Reported
+from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
 
 Ints = NDArray[np.int64]
@@ -515,12 +515,12 @@ def _rho(
     rho = float(each.mean())
     size = n.sum(axis=0)
     effective = float(size.sum() ** 2 / (size**2).sum())
-    v_items = _spread(without.mean(axis=0))
+    v_items = jackknife_variance(without.mean(axis=0))
     variance, df, reasons = v_items, effective - 1, [few_clusters(int(effective + 1e-9))]
     if m >= FEWEST:
         left_out = np.array([_without(given, one, m) for one in range(m)])
-        v_people = _spread(left_out)
-        of_cells = [_spread(own[seen > 0]) for own, seen in zip(without, n, strict=True)]
+        v_people = jackknife_variance(left_out)
+        of_cells = [jackknife_variance(own[seen > 0]) for own, seen in zip(without, n, strict=True)]
         v_both = float(np.sum(of_cells)) / m**2
         variance = v_items + v_people - v_both
         variance = variance if variance > 0 else v_items + v_people
@@ -555,12 +555,6 @@ def _without(given: _Given, one: int, m: int) -> float:
     return float((won[n > 0] / n[n > 0]).mean())
 
 
-def _spread(without: Floats) -> float:
-    """Give the jackknife's variance of values without one each."""
-    n = len(without)
-    return float((n - 1) / n * ((without - without.mean()) ** 2).sum())
-
-
 def _report(
     study: Study,
     evaluators: pd.DataFrame,
@@ -591,4 +585,4 @@ def _report(
         f"{evaluators['n_outside'].sum()} that nobody's judgments hold",
         "source": study.origin or study.source,
     }
-    return pd.DataFrame(list(entries.items()), columns=["what", "value"])
+    return in_words(entries.items())

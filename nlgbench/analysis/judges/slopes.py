@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtri, nctdtr, ndtr
+from scipy.special import chdtri
 from scipy.stats import t as student
 
-from nlgbench.analysis.judges.verdicts import Clusters, Floats
+from nlgbench.analysis.judges.verdicts import Clusters
 from nlgbench.analysis.ratings.bradley_terry import FEW
+from nlgbench.inference import Floats, beyond
 
 #: An instrument whose F is below this is weak, by the usual rule of thumb (Staiger and Stock 1997).
 WEAK = 10.0
@@ -120,6 +121,4 @@ def power_of_slope(
         return float("nan")
     away = abs(slope) * bias / true
     critical = student.ppf(1 - level / 2, df) * tested / true
-    found = float(1 - nctdtr(df, away, critical) + nctdtr(df, away, -critical))
-    # The noncentral t's series may not converge where little is left to miss.
-    return float(ndtr(away - critical)) if np.isnan(found) or away > 8 else found
+    return float(beyond(critical, away, df))

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import t as student
 
+from nlgbench.analysis.people.votes import crossed, incidence
 from nlgbench.analysis.ratings.bradley_terry import FEW, effective_number, fewest
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, votes_of
 from nlgbench.evaluators.comparator.comparators import decided
-from nlgbench.inference import Floats
+from nlgbench.inference import Floats, jackknife_variance, positive_part
 from nlgbench.study import Study
 
 Ints = NDArray[np.int64]
@@ -165,8 +166,8 @@ class Clusters:
 
     def parts(self, rows: Floats) -> Floats:
         """Give what items make of that matrix, and what annotators add: (2, m, m)."""
-        whole, items = self.variance(rows), self._each(rows)[0]
-        return np.stack([items, whole - items])
+        each = self._each(rows)
+        return np.stack([each[0], _together(each) - each[0]])
 
     def unbiased(self, rows: Floats) -> Floats:
         """Give the variances likewise, where what is expected of them matters, not their least."""
@@ -191,10 +192,7 @@ def clusters_of(item: Ints, annotator: Ints | None = None) -> Clusters:
         who = annotator.ravel()
         people = effective_number(np.zeros_like(who), who)
         if people[0] >= FEW:
-            size = annotator.max() + 1
-            code = (item[:, :, None] * size + annotator[:, None, :]).reshape(len(item), -1)
-            code = np.unique(code, return_inverse=True)[1].reshape(code.shape)
-            kinds += [_incidence(annotator), _incidence(code)]
+            kinds += [_incidence(annotator), _incidence(crossed(item, annotator))]
             covers = "items and annotators"
         else:
             n = len(np.unique(who))
@@ -206,10 +204,7 @@ def clusters_of(item: Ints, annotator: Ints | None = None) -> Clusters:
 
 
 def _incidence(label: Ints) -> csr_array:
-    at = np.repeat(np.arange(len(label)), label.shape[1])
-    shape = (int(label.max()) + 1, len(label))
-    found = csr_array((np.ones(label.size), (label.ravel(), at)), shape=shape)
-    found.data[:] = 1  # a row is in a cluster once
+    found = incidence(label)
     return found[np.diff(found.indptr) > 0]
 
 
@@ -225,8 +220,7 @@ def _together(whole: list[Floats]) -> Floats:
     more = annotators - both
     if more.ndim < 2:
         return items + np.maximum(more, 0)
-    value, vector = np.linalg.eigh(more)
-    return np.asarray(items + (vector * np.maximum(value, 0)) @ vector.T)
+    return items + positive_part(more)
 
 
 def jackknifed(
@@ -243,8 +237,7 @@ def jackknifed(
     whole = []
     for each in clusters.kinds:
         without = statistic(total - each @ parts).reshape(each.shape[0], -1)
-        n = len(without)
-        whole.append((n - 1) / n * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+        whole.append(jackknife_variance(without))
     return estimate, np.sqrt(_together(whole))
 
 

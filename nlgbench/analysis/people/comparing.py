@@ -16,8 +16,17 @@ from scipy.stats import t as student
 from nlgbench.analysis.people import additive, wins
 from nlgbench.analysis.people.additive import Fit, Ints, Judgments
 from nlgbench.checks import checked
-from nlgbench.inference import FEWEST, Floats, adjust, few_clusters, linked, permutation_p
-from nlgbench.reported import Reported
+from nlgbench.inference import (
+    FEWEST,
+    Floats,
+    adjust,
+    few_clusters,
+    linked,
+    permutation_p,
+    positive_part,
+    two_way_variance,
+)
+from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
 from nlgbench.text import check_n
 
@@ -264,7 +273,7 @@ class _Spread:
     missing: str
     doubt: str
 
-    def variance(self, contrasts: Floats) -> tuple[Floats, Floats]:
+    def variance(self, contrasts: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """Give the variance of each contrast (n, systems), and whether V_IA was left out of it."""
         each = {
             name: np.einsum("ps,st,pt->p", contrasts, one, contrasts)
@@ -274,10 +283,7 @@ class _Spread:
         if len(each) < 3:
             alone = each.get("i", each.get("a", np.full(len(contrasts), np.nan)))
             return alone, np.zeros(len(alone), dtype=bool)
-        both = each["i"] + each["a"]
-        less = both - each["c"]
-        kept = less > 1e-9 * both
-        return np.where(kept, less, both), ~kept
+        return two_way_variance(each["i"], each["a"], each["c"])
 
     def covariance(self) -> Floats:
         """Give the joint covariance, with negative eigenvalues at 0."""
@@ -285,8 +291,7 @@ class _Spread:
         assert whole is not None
         if self.items is not None and self.annotators is not None:
             whole = self.items + self.annotators - self.cells
-        value, vector = np.linalg.eigh(whole)
-        return (vector * np.maximum(value, 0)) @ vector.T
+        return positive_part(whole)
 
 
 def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.DataFrame:
@@ -906,4 +911,4 @@ def _joined(reports: list[dict[str, str]], names: list[str]) -> pd.DataFrame:
             if alike
             else [(f"{what} ({name})", one) for name, one in zip(names, said, strict=True)]
         )
-    return pd.DataFrame(rows, columns=["what", "value"])
+    return in_words(rows)

@@ -20,7 +20,7 @@ from nlgbench.analysis.ratings.bradley_terry import FEW, effective_number, fewes
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, votes_of
 from nlgbench.checks import checked
 from nlgbench.evaluators.comparator.comparators import decided
-from nlgbench.inference import Floats
+from nlgbench.inference import Floats, jackknife_variance
 from nlgbench.study import Study
 
 Ints = NDArray[np.int64]
@@ -272,7 +272,7 @@ def _against_majority(
     changed = parts[pair] - _confusion(said[pair], _majority(counts[pair] - own))
     item = _items(pairs)
     annotator = pd.factorize(each["annotator_id"])[0][:, None]
-    both = _crossed(item[pair], annotator)
+    both = crossed(item[pair], annotator)
     lost = [_lost(parts, item), _lost(changed, annotator), _lost(changed, both)]
     found = _intervals(parts.sum(axis=0), lost, _effective(votes), _MEASURES, confidence)
     return _rows(name, "majority", found, parts, n, len(pairs) - n)
@@ -451,7 +451,7 @@ def _effective(votes: pd.DataFrame) -> tuple[Floats, Floats]:
     )
 
 
-def _crossed(item: Ints, annotator: Ints) -> Ints:
+def crossed(item: Ints, annotator: Ints) -> Ints:
     """Give numbers to what shares an item and an annotator: a column for each of both's."""
     size = annotator.max(initial=0) + 1
     code = item[:, :, None].astype(np.int64) * size + annotator[:, None, :]
@@ -460,12 +460,17 @@ def _crossed(item: Ints, annotator: Ints) -> Ints:
 
 
 def _lost(parts: Floats, label: Ints) -> Floats:
-    """Sum the parts of each cluster; a part with several labels is in each cluster once."""
-    at = np.repeat(np.arange(len(parts)), label.shape[1])
-    shape = (int(label.max(initial=-1)) + 1, len(parts))
-    of = csr_array((np.ones(label.size), (label.ravel(), at)), shape=shape)
-    of.data[:] = 1
-    return np.asarray(of @ parts)
+    """Sum the parts of each cluster."""
+    return np.asarray(incidence(label) @ parts)
+
+
+def incidence(label: Ints) -> csr_array:
+    """Say which rows are in which cluster; one with several labels is in each cluster once."""
+    at = np.repeat(np.arange(len(label)), label.shape[1])
+    shape = (int(label.max(initial=-1)) + 1, len(label))
+    found = csr_array((np.ones(label.size), (label.ravel(), at)), shape=shape)
+    found.data[:] = 1
+    return found
 
 
 def _over_both(
@@ -479,7 +484,7 @@ def _over_both(
     item, annotator = _items(votes), pd.factorize(votes["annotator_id"])[0]
     rows = rows or (np.arange(len(votes)),)
     item, annotator = item[rows[0]], np.column_stack([annotator[one] for one in rows])
-    lost = [_lost(parts, item), _lost(parts, annotator), _lost(parts, _crossed(item, annotator))]
+    lost = [_lost(parts, item), _lost(parts, annotator), _lost(parts, crossed(item, annotator))]
     return _intervals(parts.sum(axis=0), lost, _effective(votes), statistics, confidence)
 
 
@@ -501,7 +506,7 @@ def _intervals(
     for name, statistic in statistics.items():
         estimate = float(statistic(total))
         over_items, over_annotators, over_both = (
-            _jackknifed(statistic(total - sums)) for sums in lost
+            jackknife_variance(statistic(total - sums)) for sums in lost
         )
         variance = over_items
         if not alone:  # of two large numbers: often below 0 where annotators add little
@@ -527,11 +532,6 @@ def _intervals(
             "reason": reason,
         }
     return found
-
-
-def _jackknifed(without: Floats) -> float:
-    n = len(without)
-    return float((n - 1) / n * ((without - without.mean()) ** 2).sum()) if n else float("nan")
 
 
 def _ratio(part: Any, whole: Any) -> Any:

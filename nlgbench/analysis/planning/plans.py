@@ -30,7 +30,7 @@ from nlgbench.analysis.planning.votes import vote_components
 from nlgbench.checks import checked, read_table
 from nlgbench.inference import FEWEST, few_clusters
 from nlgbench.names import known
-from nlgbench.reported import Reported
+from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
 from nlgbench.text import check_n
 
@@ -515,4 +515,4 @@ def _report(
             else f"{_PEOPLE.min()} to {_PEOPLE.max()} annotators"
         ),
     }
-    return pd.DataFrame(list(entries.items()), columns=["what", "value"])
+    return in_words(entries.items())

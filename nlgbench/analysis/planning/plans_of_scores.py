@@ -17,6 +17,7 @@ from nlgbench.analysis.planning.plans import (
 )
 from nlgbench.analysis.planning.power import noncentrality, power_of
 from nlgbench.checks import checked
+from nlgbench.reported import in_words
 from nlgbench.text import check_n
 
 #: More systems, or outputs, than these are not looked for.
@@ -131,7 +132,7 @@ def plan_correlations(
         "simulated": f"{n_simulations} studies of normal scores for each number of systems",
         "assumed": "systems are a sample, and their scores have no error of their own",
     }
-    return StudyPlan(_in_full(curve), designs, components, _reported(entries))
+    return StudyPlan(_in_full(curve), designs, components, in_words(entries.items()))
 
 
 @checked
@@ -229,12 +230,8 @@ def plan_huse(
         "test": f"huse_difference, {100 * confidence:g}% interval, k = 16",
         "simulated": f"{n_simulations} studies for each number of outputs",
     }
-    return StudyPlan(_in_full(curve), designs, components, _reported(entries))
+    return StudyPlan(_in_full(curve), designs, components, in_words(entries.items()))
 
 
 def _in_full(curve: pd.DataFrame) -> pd.DataFrame:
     return curve.reindex(columns=list(CURVE))
-
-
-def _reported(entries: dict[str, str]) -> pd.DataFrame:
-    return pd.DataFrame(list(entries.items()), columns=["what", "value"])

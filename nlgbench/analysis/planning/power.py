@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import nct, norm
 from scipy.stats import t as student
 
-from nlgbench.inference import Floats
+from nlgbench.inference import Floats, beyond
 
 Design = Literal["crossed", "blocked", "scattered", "distinct"]
 
@@ -55,12 +54,7 @@ def degrees_of_freedom(design: Design, n_items: Any, n_annotators: Any) -> Float
 
 def power_of(difference: Any, se: Any, df: Any, alpha: float) -> Floats:
     """Give the power of a two-sided t test; its statistic is noncentral t."""
-    limit, away = student.isf(alpha / 2, df), np.asarray(difference / se)
-    with np.errstate(all="ignore"):
-        found = nct.sf(limit, df, away) + nct.cdf(-limit, df, away)
-    # SciPy has no value far out.
-    far = np.isnan(found) & np.isfinite(away)
-    return np.clip(np.where(far, norm.sf(limit - away), found), 0, 1)
+    return beyond(student.isf(alpha / 2, df), np.asarray(difference / se), df)
 
 
 def noncentrality(power: float, df: float, alpha: float) -> float:

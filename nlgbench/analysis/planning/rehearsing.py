@@ -18,7 +18,7 @@ from nlgbench.analysis.correlation.comparing import swap_p, swapped_statistics, 
 from nlgbench.analysis.huse.score import compare, difference
 from nlgbench.analysis.people.additive import effective_size
 from nlgbench.analysis.planning.power import Design, Spread
-from nlgbench.inference import Floats
+from nlgbench.inference import Floats, two_way_variance
 from nlgbench.worlds.gaussian import gaussian_world, true_scores
 from nlgbench.worlds.votes import chances
 
@@ -154,8 +154,7 @@ def refitted(
 
 
 def _both_ways(items: Floats, annotators: Floats, cells: Floats) -> Floats:
-    both = items + annotators
-    return np.sqrt(np.where(both - cells > 1e-9 * both, both - cells, both))
+    return np.sqrt(two_way_variance(items, annotators, cells)[0])
 
 
 def _df(item: Ints, annotator: Ints) -> float:

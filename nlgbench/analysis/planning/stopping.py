@@ -15,7 +15,7 @@ from nlgbench.analysis import betting
 from nlgbench.analysis.ratings.games import as_arrays, read_games
 from nlgbench.checks import checked
 from nlgbench.inference import Floats
-from nlgbench.reported import Reported
+from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
 from nlgbench.text import check_n
 
@@ -474,4 +474,4 @@ def _report(
     ]
     if len(told):
         rows.insert(7, ("last verdict", f"after block {told.max():.0f}"))
-    return pd.DataFrame(rows, columns=["what", "value"])
+    return in_words(rows)
