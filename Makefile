@@ -77,7 +77,7 @@ COMPILE = uv pip compile --universal --generate-hashes --python-version 3.11 --e
 	  pyproject.toml lock/torch-dependencies.in
 
 lock: ## resolve the locks anew (needs uv)
-	$(COMPILE) --extra encoder -o lock/requirements.txt
+	$(COMPILE) --extra app --extra browser --extra docs --extra encoder --extra oracles -o lock/requirements.txt
 	$(COMPILE) --resolution lowest-direct -o lock/lowest.txt
 
 clean: ## remove the environments and the latest figures
