@@ -44,10 +44,13 @@ figures: $(SETUP) ## run every notebook headlessly: figures, tables and ledger i
 paper: $(SETUP) ## the same at full effort, in figures/paper
 	@$(BIN)/nlgbench run --effort full --jobs $(JOBS) --out figures/paper
 
+# What runs notebooks, in kernels and on workers; all else is a unit test.
+RUNNING = tests/notebooks $(patsubst %,tests/runner/test_%.py,cluster execute grid)
+
 test: $(SETUP) ## lint, types, tests, and every notebook through nbval
 	@$(MAKE) --no-print-directory lint
-	@MPLBACKEND=agg $(BIN)/python -m pytest -q -n 2 --dist worksteal --ignore tests/notebooks
-	@MPLBACKEND=agg $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/notebooks
+	@MPLBACKEND=agg $(BIN)/python -m pytest -q -n 2 --dist worksteal $(RUNNING:%=--ignore %)
+	@MPLBACKEND=agg $(BIN)/python -m pytest -q -n 2 --dist worksteal $(RUNNING)
 	@PYTHONWARNINGS=error $(BIN)/python -m pytest -q -n 2 --dist loadfile -p no:cacheprovider \
 	  --override-ini addopts= --override-ini testpaths= --nbval-lax notebooks/*.ipynb
 

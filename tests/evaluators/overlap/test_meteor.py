@@ -21,24 +21,17 @@ REFERENCES = [["the lid leaks", "it drips a lot"], ["the zipper broke"], ["a goo
 
 @NEEDS_JAVA
 def test_scores_are_pycocoevalcaps_and_oddities_do_not_break_a_long_batch():
-    from pycocoevalcap.meteor.meteor import Meteor
-
-    theirs = Meteor()  # starts while ours runs
-    theirs.meteor_p.stderr.close()
     odd = ["it\nbroke", "the ||| lid", "caf\u00e9", "", "no reference", "EVAL ||| 1"]
     odd_references = [["it broke"], ["the\r\nlid |||"], ["caf\u00e9"], ["a lid"], [" "], ["a"]]
     # More input in one line, and more answers, than pipes hold (64 KiB).
-    long = [" ".join(f"{n:030}" for n in range(2_500)), *["a lid"] * 1500]
+    long = [" ".join(f"{n:0200}" for n in range(350)), *["a lid"] * 1500]
     texts, references = TEXTS + odd + long, REFERENCES + odd_references + [[text] for text in long]
     group = ["plain"] * len(TEXTS) + ["odd"] * len(odd) + ["long"] * len(long)
     found, totals = module._evaluate(texts, references, group)
-    total, each = theirs.compute_score(
-        dict(enumerate(REFERENCES)), {at: [text] for at, text in enumerate(TEXTS)}
-    )
-    theirs.meteor_p.kill()
-    theirs.meteor_p.communicate()
+    # Of pycocoevalcap 1.2, Meteor().compute_score on these texts and references.
+    each = [0.48704502558483637, 0.18320610687022898, 0.3565754573117009, 0.0]
     assert found[:4].tolist() == each
-    assert totals["plain"] == total
+    assert totals["plain"] == 0.32001360295749154
     assert found[4:7].tolist() == pytest.approx([1, 1, 1])
     assert found[7] == 0
     assert np.isnan(found[8])
