@@ -40,8 +40,8 @@ HEAD = """\
 # Performance
 
 What `benchmarks/performance.py` printed: ratios against a named peer, in one run that first asserts
-equal results. How cost grows with a study's size is in [scaling.md](scaling.md); how often intervals
-hold, and tests reject, in [benchmarks/README.md](../benchmarks/README.md).
+equal results. How cost grows with a study's size is in [scaling.md](scaling.md); how often
+intervals hold, and tests reject, in [benchmarks/README.md](../benchmarks/README.md).
 
 Machine: {machine}
 """
