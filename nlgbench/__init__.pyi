@@ -31,7 +31,9 @@ from nlgbench.analysis.correlation import compare_evaluators as compare_evaluato
 from nlgbench.analysis.correlation import correlate as correlate
 from nlgbench.analysis.disagreement import disagreements as disagreements
 from nlgbench.analysis.diversity import diversity as diversity
+from nlgbench.analysis.people import AggregatedJudgments as AggregatedJudgments
 from nlgbench.analysis.people import accuracy as accuracy
+from nlgbench.analysis.people import aggregate_judgments as aggregate_judgments
 from nlgbench.analysis.people import agreement as agreement
 from nlgbench.analysis.people import vote_accuracy as vote_accuracy
 from nlgbench.analysis.people import vote_agreement as vote_agreement

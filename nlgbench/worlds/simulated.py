@@ -12,7 +12,17 @@ from nlgbench.checks import checked
 from nlgbench.datasets.public import load
 from nlgbench.names import known
 from nlgbench.study import Study, read_study, straight_from
-from nlgbench.worlds import colors, crowd, gaussian, judges, judgments, own, reviews, votes
+from nlgbench.worlds import (
+    colors,
+    crowd,
+    gaussian,
+    judges,
+    judgments,
+    labels,
+    own,
+    reviews,
+    votes,
+)
 
 _WORLDS: dict[str, Callable[..., Study]] = {
     "reviews": reviews.review_world,
@@ -23,6 +33,7 @@ _WORLDS: dict[str, Callable[..., Study]] = {
     "votes": votes.vote_world,
     "own": own.own_world,
     "judges": judges.judge_world,
+    "labels": labels.label_world,
 }
 
 #: Public study -> the world that is laid out as it is.
@@ -44,7 +55,8 @@ def simulate(
 
     Parameters
     ----------
-    name : {"reviews", "crowd", "colors", "gaussian", "judgments", "votes", "own", "judges"}
+    name : {"reviews", "crowd", "colors", "gaussian", "judgments", "votes", "own", "judges",
+        "labels"}
         ``reviews``: short product reviews whose every probability is known, rated by annotators.
         ``crowd``: such reviews taken for real or fake, laid out as Judge the Judges.
         ``colors``: captions of colors, their listeners, and rounds to learn from.
@@ -53,6 +65,7 @@ def simulate(
         ``votes``: votes of people on pairs of outputs, whose every chance is known.
         ``own``: judgments, votes and evaluators' scores of the same outputs.
         ``judges``: people's votes and judgments, and machine judges whose biases are known.
+        ``labels``: votes on the class of outputs, by annotators whose accuracy is known.
     seed : int or Generator
         Where the random numbers come from.
     n_truth : int
@@ -79,14 +92,20 @@ def simulate(
         judged, 3), judged (share of outputs that people judge, drawn at random, 1), people_length
         (what a text twice as long gains with people, in nats, .4), judges (name -> any of error,
         noise, first, length, own, stretch; the first wrote the first system, and so on).
+        ``labels``: systems (name -> chances of its outputs' classes), n_items (100), n_annotators
+        (30), n_votes (of an output, 5), per_hit (outputs that the same annotators judge, who judge
+        no other; 0: none), accuracy (between which careful annotators' lies, (.6, .95)), spammers
+        (share of annotators who look at no output, .2), misleading (share of outputs that show
+        everybody the same wrong class, 0).
 
     Returns
     -------
     Study
         Of source ``simulated``. ``truth["systems"]`` has a row per system (reviews, crowd,
-        gaussian, judgments, votes, own, judges), ``truth["pairs"]`` one per two systems (votes: the
-        chances, as `rate` takes games), ``truth["states"]`` one per output and state (colors),
-        whose rounds are ``related``.
+        gaussian, judgments, votes, own, judges, labels), ``truth["pairs"]`` one per two systems
+        (votes: the chances, as `rate` takes games), ``truth["states"]`` one per output and state
+        (colors), whose rounds are ``related``, ``truth["outputs"]`` and ``truth["annotators"]`` one
+        per output and annotator (labels).
 
     Raises
     ------

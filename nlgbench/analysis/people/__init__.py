@@ -1,5 +1,6 @@
 """People: what they are asked, how far they agree, which system they find better, and votes."""
 
+from nlgbench.analysis.people.annotator_models import AggregatedJudgments, aggregate_judgments
 from nlgbench.analysis.people.comparing import SystemComparison, compare_systems
 from nlgbench.analysis.people.real_or_fake import (
     TESTS,
@@ -14,9 +15,11 @@ from nlgbench.analysis.people.votes import vote_accuracy, vote_agreement, vote_p
 
 __all__ = [
     "TESTS",
+    "AggregatedJudgments",
     "Answers",
     "SystemComparison",
     "accuracy",
+    "aggregate_judgments",
     "agreement",
     "annotator_accuracy",
     "compare_systems",

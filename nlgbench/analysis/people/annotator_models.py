@@ -1,0 +1,698 @@
+"""One label from several annotators: majority, mean, and models of who can be trusted.
+
+`aggregate_judgments` from top to bottom, then the two models. Both alternate between the outputs'
+classes and the annotators' chances to give each label (EM). All that either needs of the judgments
+are sums over an annotator's labels, weighted by the classes' probabilities: one sparse product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import digamma, gammaln
+from scipy.stats import norm
+from scipy.stats import t as student
+
+from nlgbench.checks import checked
+from nlgbench.inference import Floats, bootstrap_counts, few_clusters, linked
+from nlgbench.names import brief
+from nlgbench.reported import Reported, in_words
+from nlgbench.study import Study
+
+Ints = NDArray[np.int64]
+Method = Literal["majority", "mean", "dawid_skene", "mace"]
+
+#: More different values than these are no classes.
+MOST_CLASSES = 30
+#: An annotator's accuracy from fewer judgments is marked.
+FEWEST_JUDGMENTS = 20
+#: Of the chances that a model holds for impossible.
+_TINY = 1e-10
+_CLOSE, _MOST_STEPS = 1e-6, 1000
+#: Refits are for a spread: nearer costs many steps and moves it little.
+_CLOSE_AGAIN = 1e-4
+#: Cells of posteriors that are held in memory at once.
+_AT_ONCE = 1 << 20
+#: Optima whose objectives are within this share of the best are one.
+_SAME = 1e-5
+#: Hovy and others' priors: Beta(.5, .5) of competence, Dirichlet(10) of what spammers answer.
+_COMPETENCE, _STRATEGY = 0.5, 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class AggregatedJudgments(Reported):
+    """One label for each output, and how far annotators agree with it, as tables.
+
+    Parameters
+    ----------
+    outputs, systems, annotators, confusion, convergence, judgments : DataFrame
+        As `aggregate_judgments` says.
+    report : DataFrame
+        ``what`` and ``value``: what was done with how many judgments, in words.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("labels", n_items=20, seed=1)
+    >>> found = aggregate_judgments(study, method="mean", n_resamples=0)
+    >>> isinstance(found, AggregatedJudgments), len(found.outputs)
+    (True, 80)
+    """
+
+    outputs: pd.DataFrame
+    systems: pd.DataFrame
+    annotators: pd.DataFrame
+    confusion: pd.DataFrame
+    convergence: pd.DataFrame
+    judgments: pd.DataFrame
+    report: pd.DataFrame
+
+    def _shown(self) -> pd.DataFrame:
+        """Shorten the table of systems for reading."""
+        return self.systems.drop(columns=["se", "confidence", "n_clusters"]).round(3)
+
+
+@checked
+def aggregate_judgments(
+    study: Study,
+    *,
+    method: Method = "majority",
+    dimension: str | None = None,
+    n_restarts: int = 10,
+    n_resamples: int = 200,
+    confidence: float = 0.95,
+    seed: int | np.random.Generator = 0,
+) -> AggregatedJudgments:
+    """Make one label of each output's judgments, by counting or by a model of the annotators.
+
+    Parameters
+    ----------
+    study : Study
+        With judgments.
+    method : {"majority", "mean", "dawid_skene", "mace"}
+        ``"majority"``: the commonest value. ``"mean"``: the mean value. ``"dawid_skene"``: every
+        annotator has chances to say each value of each true class (Dawid and Skene 1979).
+        ``"mace"``: every annotator either knows, or answers by a habit that looks at no output
+        (Hovy and others 2013), by variational Bayes.
+    dimension : str, optional
+        Which judgments. Default: the study's quality dimension.
+    n_restarts : int
+        Starts of the models, at least 1: the majority, and random ones.
+    n_resamples : int
+        Bootstrap samples for intervals, each of which is fitted anew; 0 leaves intervals out.
+    confidence : float
+        Coverage asked for, between 0 and 1.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    AggregatedJudgments
+        ``outputs``, a row per judged output: output_id, system, label (a value; the mean for
+        "mean"; NaN where two classes are equally likely), probability (of the label, by the model;
+        for "majority" the share of votes), n_judgments, and for each value ``p_<value>``.
+
+        ``systems``, a row per system and value (for "mean" one, value NaN): system, value, estimate
+        (the expected share of its outputs in that class, 0 to 1, where equally likely classes have
+        equal parts; or the mean), se, ci_low, ci_high, confidence, n_outputs, n_clusters, reason.
+
+        ``annotators``, in order of first appearance: annotator_id, accuracy (expected share of
+        their judgments that are the output's class), ci_low, ci_high, competence ("mace": how often
+        they know, mean of its posterior; else NaN), n_judgments, reason.
+
+        ``confusion`` (models): annotator_id, true_value, value, probability (NaN where the
+        annotator judged nothing of that class). ``convergence`` (models), a row per start: start,
+        n_iterations, log_likelihood ("mace": the lower bound of it that is maximized), converged,
+        chosen. ``judgments``: the labels as judgments of one annotator, called as the method:
+        ``study.replace(judgments=found.judgments)`` is the study as this annotator judged it, which
+        every analysis takes. ``report``: what, value.
+
+    Raises
+    ------
+    ValueError
+        When there are no judgments, the dimension is unknown, `n_restarts` is 0, or there are more
+        than 30 different values, or one, and the method wants classes.
+
+    Notes
+    -----
+    **Values are nominal classes** for all but the mean: of 1 to 5, a 4 is as wrong for a 5 as a 1
+    is. An annotator who judged an output twice counts twice. Nothing is known of true classes:
+    where most annotators err alike, accuracy is agreement with an error.
+
+    **Dawid-Skene.** ``P(votes, class k of output i) = pi_k prod_j C_j[k, v_ij]``, maximum
+    likelihood (doi:10.2307/2346806). The fit that starts at the shares of votes is taken, as
+    another maximum may have the classes' names exchanged; random starts count how many end higher.
+    Chances of 0 are held at 1e-10.
+
+    **MACE.** ``C_j[k, v] = theta_j [v = k] + (1 - theta_j) xi_j[v]``, all classes equally likely;
+    theta has the prior Beta(.5, .5), xi Dirichlet(10) (https://aclanthology.org/N13-1132, section
+    3). Of all starts the one with the greatest bound is taken.
+
+    Intervals of systems: a bootstrap over clusters (HITs, which are linked where they share
+    outputs; items where there are none) of which each is fitted anew, t with G - 1 degrees of
+    freedom times the standard error, cut at 0 and 1. Of annotators: Wilson's
+    (doi:10.1080/01621459.1927.10502953) with the number of judgments that gives the variance of a
+    bootstrap over outputs, at most the true one. Refits start where the fit ended. They say what
+    other outputs would give, if the model holds; docs/annotator-models.md has how often they do.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("labels", n_items=50, seed=1)
+    >>> found = aggregate_judgments(study, method="dawid_skene", n_resamples=50)
+    >>> found.outputs[["output_id", "label", "probability"]].head(2).round(2)
+        output_id  label  probability
+    0  i001-sys_a    0.0         0.77
+    1  i001-sys_b    1.0         1.00
+    >>> judged = study.replace(judgments=found.judgments)
+    >>> judged.judgments["annotator_id"].unique().tolist()
+    ['dawid_skene']
+    """
+    if n_restarts < 1:
+        raise ValueError(f"n_restarts must be at least 1. Got {n_restarts}.")
+    rng = np.random.default_rng(seed)
+    dimension = study.dimension(dimension)
+    votes = _votes(study, dimension)
+    if method != "mean":
+        _check_classes(votes, study, dimension, method)
+    fit = _fitted(votes, method, n_restarts, rng)
+    again = _bootstrapped(votes, fit, method, n_resamples, rng)
+    outputs = _outputs_of(votes, fit, method)
+    annotators = _annotators_of(votes, fit, again, confidence)
+    systems = _systems_of(votes, fit, again, confidence)
+    labelled = outputs[outputs["label"].notna()]
+    judgments = pd.DataFrame(
+        {
+            "output_id": labelled["output_id"],
+            "annotator_id": method,
+            "dimension": dimension,
+            "group_id": votes.page[labelled.index],
+            "value": labelled["label"],
+        }
+    ).reset_index(drop=True)
+    return AggregatedJudgments(
+        outputs=outputs,
+        systems=systems,
+        annotators=annotators,
+        confusion=_confusion_of(votes, fit),
+        convergence=fit.convergence,
+        judgments=judgments,
+        report=_report(votes, fit, method, outputs, again),
+    )
+
+
+# What is given -------------------------------------------------------------------------------
+
+
+class _Votes(NamedTuple):
+    """Judgments as numbers: outputs x (annotator, value) counts, and what each output is."""
+
+    said: csr_array
+    mean: Floats
+    classes: Floats
+    annotators: NDArray
+    outputs: pd.DataFrame
+    page: NDArray
+    cluster: Ints
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Outputs, annotators, values."""
+        n_classes = len(self.classes)
+        return self.said.shape[0], self.said.shape[1] // n_classes, n_classes
+
+    def by_value(self) -> Floats:
+        """Count each output's votes by value."""
+        _, n_annotators, n_classes = self.shape
+        into = csr_array(np.tile(np.eye(n_classes), (n_annotators, 1)))
+        return np.asarray((self.said @ into).toarray())
+
+
+def _votes(study: Study, dimension: str) -> _Votes:
+    assert study.judgments is not None
+    rows = study.judgments[study.judgments["dimension"] == dimension]
+    frame = rows.merge(study.outputs, on="output_id", validate="many_to_one")
+    task, ids = pd.factorize(frame["output_id"])
+    who, annotators = pd.factorize(frame["annotator_id"])
+    values, label = np.unique(frame["value"].to_numpy(dtype=float), return_inverse=True)
+    n_cells = len(annotators) * len(values)
+    said = csr_array((np.ones(len(frame)), (task, who * len(values) + label)), (len(ids), n_cells))
+    unit = frame["group_id"].mask(frame["group_id"] == "", "item " + frame["item_id"])
+    part = linked(frame["output_id"], unit)
+    whole = frame.drop_duplicates("output_id")
+    several = frame.groupby("output_id", sort=False)["group_id"].nunique().to_numpy() > 1
+    return _Votes(
+        said=said,
+        mean=frame.groupby("output_id", sort=False)["value"].mean().to_numpy(),
+        classes=values,
+        annotators=np.asarray(annotators),
+        outputs=whole[["output_id", "system"]].reset_index(drop=True),
+        page=np.where(several, "", whole["group_id"].to_numpy()),
+        cluster=pd.factorize(part[whole.index])[0],
+    )
+
+
+def _check_classes(votes: _Votes, study: Study, dimension: str, method: str) -> None:
+    n = len(votes.classes)
+    if n > MOST_CLASSES:
+        raise ValueError(
+            f"method={method!r} takes values for classes, and {dimension!r} of {study.name} has "
+            f"{n} different ones ({brief(votes.classes[:3].tolist())}, ...), more than "
+            f"{MOST_CLASSES}: use method='mean', or put values into a few bins first."
+        )
+    if n < 2:
+        raise ValueError(
+            f"all judgments of {dimension!r} of {study.name} are {votes.classes[0]:g}: there is "
+            "nothing to tell apart. Use method='mean', or another dimension."
+        )
+
+
+# The models ----------------------------------------------------------------------------------
+
+
+class _Fit(NamedTuple):
+    """Classes' probabilities (outputs, k), what annotators say (annotators, value, k), the rest."""
+
+    posterior: Floats
+    chances: Floats | None
+    competence: Floats | None
+    convergence: pd.DataFrame
+    state: tuple[Floats, ...] = ()
+
+
+#: Sums over annotators' judgments (annotators, value, fits, k) and the last parameters -> the next
+#: ones, log chances (annotators, value, fits, k), and what each fit's objective loses to priors.
+Step = Callable[[Floats, tuple[Floats, ...]], tuple[tuple[Floats, ...], Floats, Any]]
+
+
+def _fitted(votes: _Votes, method: str, n_restarts: int, rng: np.random.Generator) -> _Fit:
+    """Fit by the method, from all starts."""
+    none = pd.DataFrame(columns=["start", "n_iterations", "log_likelihood", "converged", "chosen"])
+    if method == "mean":
+        return _Fit(votes.mean[:, None], None, None, none)
+    counts = votes.by_value()
+    if method == "majority":
+        return _Fit(_hardest(counts), None, None, none)
+    n, n_annotators, n_classes = votes.shape
+    first = rng.dirichlet(np.ones(n_classes), (n, n_restarts))
+    first[:, 0] = counts / counts.sum(axis=1, keepdims=True)
+    state: tuple[Floats, ...] = ()
+    if method == "mace":
+        knows = rng.uniform(0.2, 0.8, (n_annotators, n_restarts))
+        habit = rng.dirichlet(np.full(n_classes, 5.0), (n_annotators, n_restarts))
+        knows[:, 0], habit[:, 0] = 0.5, 1 / n_classes
+        state = (knows, (1 - knows)[:, None] * habit.transpose(0, 2, 1))
+    runs = converge(votes.said, method, first, np.ones((n, n_restarts)), state)
+    chosen = 0 if method == "dawid_skene" else int(runs.objective.argmax())
+    convergence = pd.DataFrame(
+        {
+            "start": ["majority", *["random"] * (n_restarts - 1)],
+            "n_iterations": runs.n_iterations,
+            "log_likelihood": runs.objective,
+            "converged": runs.converged,
+            "chosen": np.arange(n_restarts) == chosen,
+        }
+    )
+    posterior = runs.posterior[:, chosen]
+    best = tuple(part[..., [chosen]] for part in runs.state)
+    if method == "mace":
+        knows, habit = best[2][:, 0], best[3][..., 0]
+        chances = (1 - knows)[:, None, None] * habit[:, :, None]
+        chances = chances + knows[:, None, None] * np.eye(n_classes)
+        return _Fit(posterior, chances, knows, convergence, best)
+    sums = (votes.said.T @ posterior).reshape(n_annotators, n_classes, n_classes)
+    total = sums.sum(axis=1, keepdims=True)
+    total = np.broadcast_to(np.where(total > 1e-9, total, np.nan), sums.shape)
+    return _Fit(posterior, sums / total, None, convergence)
+
+
+@dataclass
+class Runs:
+    """Where EM ended, from each start or with each weights: posterior (outputs, fits, k)."""
+
+    posterior: Floats
+    state: tuple[Floats, ...]
+    objective: Floats
+    n_iterations: Ints
+    converged: NDArray[np.bool_]
+
+
+def converge(
+    said: csr_array,
+    method: str,
+    posterior: Floats,
+    weight: Floats,
+    state: tuple[Floats, ...],
+    *,
+    close: float = _CLOSE,
+) -> Runs:
+    """Alternate between annotators' chances and outputs' classes until these stay, fit by fit.
+
+    `said` counts outputs x (annotator, value); `posterior` is (outputs, fits, k); `weight`
+    (outputs, fits) says how often each output is drawn. Fits that are at their end are left alone.
+    """
+    step: Step = {
+        "dawid_skene": _confusions,
+        "mace": _mace_by_bayes,
+        "mace_em": _mace_by_em,
+    }[method]
+    n, n_fits, n_classes = posterior.shape
+    to_annotators = said.T.tocsr()
+    done = Runs(
+        posterior.copy(), (), np.zeros(n_fits), np.zeros(n_fits, int), np.zeros(n_fits, bool)
+    )
+    left = np.arange(n_fits)
+    for n_iterations in range(1, _MOST_STEPS + 1):
+        drawn = (weight[:, :, None] * posterior).reshape(n, -1)
+        sums = (to_annotators @ drawn).reshape(-1, n_classes, len(left), n_classes)
+        state, log_chances, lost = step(sums, state)
+        if not done.state:
+            done.state = tuple(np.zeros((*part.shape[:-1], n_fits)) for part in state)
+        joint = (said @ log_chances.reshape(len(log_chances) * n_classes, -1)).reshape(
+            n, len(left), n_classes
+        )
+        share = np.full((len(left), n_classes), 1 / n_classes)
+        if method == "dawid_skene":
+            share = drawn.sum(axis=0).reshape(-1, n_classes) / weight.sum(axis=0)[:, None]
+        joint += np.log(np.maximum(share, _TINY))
+        most = joint.max(axis=2, keepdims=True)
+        moved = np.exp(joint - most)
+        total = moved.sum(axis=2, keepdims=True)
+        moved /= total
+        stays = np.abs(moved - posterior).max(axis=(0, 2)) < close
+        ended = stays | (n_iterations == _MOST_STEPS)
+        posterior = moved
+        if ended.any():
+            at = left[ended]
+            of_output = (np.log(total) + most)[:, :, 0]
+            done.posterior[:, at] = posterior[:, ended]
+            done.objective[at] = ((weight * of_output).sum(axis=0) - lost)[ended]
+            done.n_iterations[at], done.converged[at] = n_iterations, stays[ended]
+            for whole, part in zip(done.state, state, strict=True):
+                whole[..., at] = part[..., ended]
+            left = left[~ended]
+            if not len(left):
+                break
+            posterior, weight = posterior[:, ~ended], weight[:, ~ended]
+            state = tuple(part[..., ~ended] for part in state)
+    return done
+
+
+def _confusions(
+    sums: Floats, state: tuple[Floats, ...]
+) -> tuple[tuple[Floats, ...], Floats, float]:
+    """Give Dawid and Skene's chances: shares of each value among an annotator's of a class."""
+    sums = np.maximum(sums, _TINY)
+    return state, np.log(sums / sums.sum(axis=1, keepdims=True)), 0.0
+
+
+def _split(sums: Floats, state: tuple[Floats, ...]) -> tuple[Floats, Floats]:
+    """Count how often each annotator knew, and how often they gave each value by habit."""
+    knows, habit = state[:2]
+    known = np.einsum("avbv->avb", sums) * knows[:, None]
+    known /= np.maximum(knows[:, None] + habit, np.finfo(float).tiny)
+    return known.sum(axis=1), np.maximum(sums.sum(axis=3) - known, 0)
+
+
+def _mixed(knows: Floats, habit: Floats) -> Floats:
+    """Give log chances (annotators, value, fits, k) of weights of knowing and of habit."""
+    n_classes = habit.shape[1]
+    same = np.eye(n_classes)[None, :, None]
+    return np.log(np.maximum(habit[..., None] + knows[:, None, :, None] * same, _TINY))
+
+
+def _mace_by_em(
+    sums: Floats, state: tuple[Floats, ...]
+) -> tuple[tuple[Floats, ...], Floats, float]:
+    """Maximize MACE's likelihood, with .01 / K added to counts as its authors' program does."""
+    knew, answered = _split(sums, state)
+    more = 0.01 / answered.shape[1]
+    guessed = answered.sum(axis=1)
+    knows = (knew + more) / (knew + guessed + 2 * more)
+    habit = (answered + more) / (guessed + 0.01)[:, None]
+    made = (knows, (1 - knows)[:, None] * habit, knows, habit)
+    return made, _mixed(*made[:2]), 0.0
+
+
+def _mace_by_bayes(
+    sums: Floats, state: tuple[Floats, ...]
+) -> tuple[tuple[Floats, ...], Floats, Floats]:
+    """Update MACE's posteriors of competence and habit, and their distance from the priors."""
+    knew, answered = _split(sums, state)
+    of_knowing = np.stack([knew, answered.sum(axis=1)], axis=1) + _COMPETENCE
+    of_habit = answered + _STRATEGY
+    logs = _expected_logs(of_knowing)
+    knows, habit = np.exp(logs[:, 0]), np.exp(logs[:, [1]] + _expected_logs(of_habit))
+    lost = _from_prior(of_knowing, _COMPETENCE) + _from_prior(of_habit, _STRATEGY)
+    mean = of_knowing[:, 0] / of_knowing.sum(axis=1)
+    means = mean, of_habit / of_habit.sum(axis=1, keepdims=True)
+    return (knows, habit, *means), _mixed(knows, habit), lost
+
+
+def _expected_logs(parameters: Floats) -> Floats:
+    """Give the expected logarithms of shares that are Dirichlet over axis 1."""
+    return np.asarray(digamma(parameters) - digamma(parameters.sum(axis=1, keepdims=True)))
+
+
+def _from_prior(parameters: Floats, prior: float) -> Floats:
+    """Sum the Kullback-Leibler divergences of Dirichlet posteriors from a symmetric prior."""
+    n = parameters.shape[1]
+    of_posterior = gammaln(parameters.sum(axis=1)) - gammaln(parameters).sum(axis=1)
+    of_prior = gammaln(n * prior) - n * gammaln(prior)
+    moved = ((parameters - prior) * _expected_logs(parameters)).sum(axis=1)
+    return np.asarray((of_posterior - of_prior + moved).sum(axis=0))
+
+
+def _hardest(weights: Floats) -> Floats:
+    """Put all of a row on its greatest, in equal parts where several are."""
+    greatest = weights >= weights.max(axis=1, keepdims=True) - 1e-9
+    return greatest / greatest.sum(axis=1, keepdims=True)
+
+
+# Intervals, and tables -----------------------------------------------------------------------
+
+
+class _Resampled(NamedTuple):
+    """Systems' shares (resamples, systems, k) over clusters, accuracies (resamples, annotators)."""
+
+    shares: Floats
+    accuracies: Floats
+    n_unfinished: int
+
+
+def _bootstrapped(
+    votes: _Votes, fit: _Fit, method: str, n_resamples: int, rng: np.random.Generator
+) -> _Resampled:
+    """Fit to clusters drawn with replacement, and to outputs."""
+    n, n_annotators, _ = votes.shape
+    n_classes = fit.posterior.shape[1]
+    n_clusters = int(votes.cluster.max()) + 1
+    shares = np.zeros((0, votes.outputs["system"].nunique(), n_classes))
+    if n_resamples < 1:
+        return _Resampled(shares, np.zeros((0, n_annotators)), 0)
+    drawn = bootstrap_counts(np.zeros(n_clusters), n_resamples, rng)[:, votes.cluster]
+    posteriors, n_unfinished = _refitted(votes, fit, method, drawn)
+    shares = np.array(list(map(_shares, repeat(votes), posteriors, drawn)))
+    if n_clusters < n:
+        drawn = bootstrap_counts(np.zeros(n), n_resamples, rng)
+        posteriors, more = _refitted(votes, fit, method, drawn)
+        n_unfinished += more
+    accuracies = np.full((n_resamples, n_annotators), np.nan)
+    if method != "mean":
+        accuracies = np.array(list(map(_accuracies, repeat(votes), posteriors, drawn)))
+    return _Resampled(shares, accuracies, n_unfinished)
+
+
+def _refitted(votes: _Votes, fit: _Fit, method: str, drawn: Floats) -> tuple[Sequence[Floats], int]:
+    """Fit again to outputs that are drawn so often; give posteriors, and how many have no end."""
+    if fit.chances is None:
+        return [fit.posterior] * len(drawn), 0
+    n, n_classes = fit.posterior.shape
+    at_once = max(1, _AT_ONCE // (n * n_classes))
+    found, n_unfinished = [], 0
+    for start in range(0, len(drawn), at_once):
+        weight = drawn[start : start + at_once].T
+        many = weight.shape[1]
+        first = np.repeat(fit.posterior[:, None], many, axis=1)
+        state = tuple(np.repeat(part, many, axis=-1) for part in fit.state)
+        runs = converge(votes.said, method, first, weight, state, close=_CLOSE_AGAIN)
+        n_unfinished += int((~runs.converged).sum())
+        found.extend(np.moveaxis(runs.posterior, 1, 0))
+    return found, n_unfinished
+
+
+def _shares(votes: _Votes, posterior: Floats, weight: Floats) -> Floats:
+    """Average classes' probabilities by system: (systems, k); NaN where none is drawn."""
+    place, names = pd.factorize(votes.outputs["system"])
+    sums = np.zeros((len(names), posterior.shape[1]))
+    np.add.at(sums, place, weight[:, None] * posterior)
+    total = np.bincount(place, weight, minlength=len(names))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums / np.where(total > 0, total, np.nan)[:, None])
+
+
+def _accuracies(votes: _Votes, posterior: Floats, weight: Floats) -> Floats:
+    """Say which share of each annotator's judgments is the output's class."""
+    _, n_annotators, n_classes = votes.shape
+    sums = (votes.said.T @ (weight[:, None] * posterior)).reshape(-1, n_classes, n_classes)
+    total = sums.sum(axis=(1, 2))
+    right = np.einsum("avv->a", sums)
+    return np.divide(right, total, out=np.full(n_annotators, np.nan), where=total > 1e-9)
+
+
+def _outputs_of(votes: _Votes, fit: _Fit, method: str) -> pd.DataFrame:
+    table = votes.outputs.copy()
+    n_judgments = np.asarray(votes.said.sum(axis=1)).astype(int)
+    if method == "mean":
+        return table.assign(label=votes.mean, probability=np.nan, n_judgments=n_judgments)
+    shown = votes.by_value() / n_judgments[:, None] if method == "majority" else fit.posterior
+    best = shown.max(axis=1)
+    tied = (shown >= best[:, None] - 1e-9).sum(axis=1) > 1
+    label = np.where(tied, np.nan, votes.classes[shown.argmax(axis=1)])
+    table = table.assign(label=label, probability=best, n_judgments=n_judgments)
+    return table.assign(**{f"p_{one:g}": shown[:, at] for at, one in enumerate(votes.classes)})
+
+
+def _systems_of(votes: _Votes, fit: _Fit, again: _Resampled, confidence: float) -> pd.DataFrame:
+    estimates = _shares(votes, fit.posterior, np.ones(len(votes.outputs)))
+    names = votes.outputs["system"].unique()
+    of_mean = fit.posterior.shape[1] == 1
+    values = [np.nan] if of_mean else votes.classes
+    rows = []
+    for at, name in enumerate(names):
+        inside = (votes.outputs["system"] == name).to_numpy()
+        n_clusters = len(np.unique(votes.cluster[inside]))
+        for k, value in enumerate(values):
+            drawn = again.shares[:, at, k]
+            drawn = drawn[np.isfinite(drawn)]
+            se, reason = np.nan, few_clusters(n_clusters)
+            if n_clusters < 2:
+                reason = "one cluster: its spread is unknown"
+            elif len(drawn) < 2:
+                reason = "nothing was resampled"
+            else:
+                se = float(drawn.std(ddof=1) * np.sqrt(n_clusters / (n_clusters - 1)))
+                if se < 1e-12:
+                    se, reason = np.nan, "all clusters give the same: their spread is unknown"
+            half = student.ppf(0.5 + confidence / 2, max(n_clusters - 1, 1)) * se
+            low, high = estimates[at, k] - half, estimates[at, k] + half
+            if not of_mean:
+                low, high = max(low, 0.0), min(high, 1.0)
+            row = {"system": name, "value": value, "estimate": estimates[at, k], "se": se}
+            row |= {"ci_low": low, "ci_high": high, "confidence": confidence}
+            row |= {"n_outputs": int(inside.sum()), "n_clusters": n_clusters, "reason": reason}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _annotators_of(votes: _Votes, fit: _Fit, again: _Resampled, confidence: float) -> pd.DataFrame:
+    _, n_annotators, n_classes = votes.shape
+    n = np.asarray(votes.said.sum(axis=0)).reshape(n_annotators, n_classes).sum(axis=1)
+    table = pd.DataFrame({"annotator_id": votes.annotators})
+    none = np.full(n_annotators, np.nan)
+    competence = none if fit.competence is None else fit.competence
+    if fit.posterior.shape[1] == 1:
+        reason = "a mean has no classes that an annotator could name"
+        parts = {"accuracy": none, "ci_low": none, "ci_high": none, "competence": none}
+        return table.assign(**parts, n_judgments=n.astype(int), reason=reason)
+    accuracy = _accuracies(votes, fit.posterior, np.ones(len(votes.outputs)))
+    low, high, reason = none.copy(), none.copy(), np.full(n_annotators, "", dtype=object)
+    if len(again.accuracies) < 2:
+        reason[:] = "nothing was resampled"
+    else:
+        variance = np.nanvar(again.accuracies, axis=0, ddof=1)
+        size = np.divide(accuracy * (1 - accuracy), variance, out=n.copy(), where=variance > 1e-12)
+        low, high = wilson(accuracy, np.clip(size, 1.0, n), confidence)
+        few = f"fewer than {FEWEST_JUDGMENTS} judgments: an interval of them cannot be trusted"
+        reason[n < FEWEST_JUDGMENTS] = few
+    table = table.assign(accuracy=accuracy, ci_low=low, ci_high=high, competence=competence)
+    return table.assign(n_judgments=n.astype(int), reason=reason)
+
+
+def wilson(share: Floats, n: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """Give Wilson's interval of shares of `n`, which may be no whole numbers."""
+    z = norm.ppf(0.5 + confidence / 2)
+    center = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return np.maximum(center - half, 0), np.minimum(center + half, 1)
+
+
+def _confusion_of(votes: _Votes, fit: _Fit) -> pd.DataFrame:
+    if fit.chances is None:
+        return pd.DataFrame(columns=["annotator_id", "true_value", "value", "probability"])
+    _, n_annotators, n_classes = votes.shape
+    return pd.DataFrame(
+        {
+            "annotator_id": np.repeat(votes.annotators, n_classes**2),
+            "true_value": np.tile(np.repeat(votes.classes, n_classes), n_annotators),
+            "value": np.tile(votes.classes, n_annotators * n_classes),
+            "probability": fit.chances.transpose(0, 2, 1).ravel(),
+        }
+    )
+
+
+_WORDS = {
+    "majority": "the commonest value; values are nominal classes",
+    "mean": "the mean value",
+    "dawid_skene": "Dawid-Skene, maximum likelihood; values are nominal classes, in no order",
+    "mace": "MACE, variational Bayes; values are nominal classes, in no order",
+}
+
+
+def _report(
+    votes: _Votes, fit: _Fit, method: str, outputs: pd.DataFrame, again: _Resampled
+) -> pd.DataFrame:
+    n_judgments = int(votes.said.sum())
+    n, n_annotators, _ = votes.shape
+    each = pd.Series(np.asarray(votes.said.sum(axis=1)))
+    words = [
+        ("aggregated by", _WORDS[method]),
+        (
+            "judgments",
+            f"{n_judgments:,} by {n_annotators:,} annotators on {n:,} outputs; "
+            f"{each.median():g} on an output, {n_judgments / n_annotators:.1f} by an annotator",
+        ),
+    ]
+    n_tied = int(outputs["label"].isna().sum())
+    if n_tied:
+        words.append(("no label", f"{n_tied} outputs, of two classes that are equally likely"))
+    if len(fit.convergence):
+        words.append(("convergence", _of_starts(fit.convergence, method)))
+        pattern = csr_array(votes.said)
+        cells = linked(pattern.nonzero()[0], pattern.nonzero()[1] // len(votes.classes))
+        n_parts = len(np.unique(cells))
+        if n_parts > 1:
+            words.append(
+                (
+                    "design",
+                    f"annotators and outputs fall into {n_parts} parts that share nothing: within "
+                    f"each, {n_judgments / n_parts:.0f} judgments say who can be trusted",
+                )
+            )
+        if n_judgments / n_annotators < FEWEST_JUDGMENTS or n_parts > 1:
+            words.append(("doubt", "so few judgments may leave the labels worse than a majority's"))
+    if again.n_unfinished:
+        words.append(("resamples", f"{again.n_unfinished} fits did not converge"))
+    return in_words(words)
+
+
+def _of_starts(convergence: pd.DataFrame, method: str) -> str:
+    """Say where the starts ended."""
+    chosen = convergence[convergence["chosen"]].iloc[0]
+    best, ends = chosen["log_likelihood"], np.sort(convergence["log_likelihood"])
+    limit = _SAME * abs(best)
+    n_optima = 1 + int((np.diff(ends) > limit).sum())
+    n_higher = int((ends > best + limit).sum())
+    what = "lower bound" if method == "mace" else "log-likelihood"
+    state = "" if chosen["converged"] else f", not converged after {_MOST_STEPS:,}"
+    return (
+        f"{chosen['n_iterations']} iterations, {what} {best:.2f}{state}; {len(ends)} starts end in "
+        f"{n_optima} different optima, {n_higher} of them higher"
+    )

@@ -1,0 +1,106 @@
+"""Outputs that have a true class, and annotators whose chances of naming it are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.study import Study, trusted
+from nlgbench.text import check_n
+
+#: System -> chances of its outputs' classes 0, 1.
+SHARES = {"sys_a": (0.8, 0.2), "sys_b": (0.65, 0.35), "sys_c": (0.5, 0.5), "sys_d": (0.35, 0.65)}
+
+
+def label_world(
+    *,
+    systems: Mapping[str, Sequence[float]] = SHARES,
+    n_items: int = 100,
+    n_annotators: int = 30,
+    n_votes: int = 5,
+    per_hit: int = 0,
+    accuracy: tuple[float, float] = (0.6, 0.95),
+    spammers: float = 0.2,
+    misleading: float = 0.0,
+    seed: int | np.random.Generator = 0,
+) -> Study:
+    """Draw true classes and votes: of every output by `n_votes` annotators.
+
+    A careful annotator names the true class with a probability drawn evenly from `accuracy`, and
+    else any other alike; a spammer draws from chances of their own that look at no output. Of the
+    outputs a share `misleading` shows everybody the same wrong class, so that errors are not
+    independent. With `per_hit` outputs are dealt into HITs of so many, each with `n_votes`
+    annotators who do no other; else any of `n_annotators` may judge any output.
+
+    ``truth["outputs"]``: the true class. ``truth["annotators"]``: the chance of a right vote on an
+    output drawn at random, and who is a spammer. ``truth["systems"]``: the share of each class.
+    """
+    check_n(n_items, "n_items")
+    check_n(n_votes, "n_votes")
+    names, shares = list(systems), np.array([list(one) for one in systems.values()], dtype=float)
+    n, n_classes = n_items * len(names), shares.shape[1]
+    if n_classes < 2 or (shares < 0).any() or not np.allclose(shares.sum(axis=1), 1):
+        raise ValueError(
+            f"each system has the chances of at least 2 classes, which sum to 1. Got {systems}."
+        )
+    if per_hit:
+        if per_hit < 0 or n % per_hit:
+            raise ValueError(f"per_hit must divide the {n} outputs. Got {per_hit}.")
+        n_annotators = n_votes * (n // per_hit)
+    elif n_votes > n_annotators:
+        raise ValueError(f"n_votes must be at most n_annotators, {n_annotators}. Got {n_votes}.")
+    rng = np.random.default_rng(seed)
+    system = np.tile(np.arange(len(names)), n_items)
+    truth = (rng.random((n, 1)) > np.cumsum(shares[system], axis=1)[:, :-1]).sum(axis=1)
+    careful = rng.random(n_annotators) >= spammers
+    skill = rng.uniform(*accuracy, n_annotators)
+    whims = rng.dirichlet(np.ones(n_classes), n_annotators)
+    # annotators x shown class x vote
+    right = np.eye(n_classes)
+    confusion = skill[:, None, None] * right
+    confusion = confusion + (1 - skill)[:, None, None] * (1 - right) / (n_classes - 1)
+    confusion = np.where(careful[:, None, None], confusion, whims[:, None, :])
+    misled = rng.random(n) < misleading
+    wrong = (truth + rng.integers(1, n_classes, n)) % n_classes
+    seen = np.where(misled, wrong, truth)
+    if per_hit:
+        hit = rng.permutation(np.arange(n) // per_hit)
+        voters = hit[:, None] * n_votes + np.arange(n_votes)
+        page = np.array([f"hit{one:03d}" for one in range(1, n // per_hit + 1)])[hit]
+    else:
+        voters = np.argsort(rng.random((n, n_annotators)), axis=1)[:, :n_votes]
+        page = np.full(n, "")
+    who, which = voters.ravel(), np.repeat(np.arange(n), n_votes)
+    chances = np.cumsum(confusion[who, seen[which]], axis=1)[:, :-1]
+    vote = (rng.random((len(who), 1)) > chances).sum(axis=1)
+
+    items = np.repeat([f"i{one:03d}" for one in range(1, n_items + 1)], len(names))
+    ids = np.array([f"{item}-{names[one]}" for item, one in zip(items, system, strict=True)])
+    people = np.array([f"w{one:03d}" for one in range(1, n_annotators + 1)])
+    outputs = pd.DataFrame({"output_id": ids, "item_id": items, "system": np.array(names)[system]})
+    judgments = pd.DataFrame({"output_id": ids[which], "annotator_id": people[who]})
+    judgments = judgments.assign(dimension="label", group_id=page[which], value=vote * 1.0)
+    of_all = shares.mean(axis=0)
+    hits = np.einsum("k,akk->a", of_all, confusion)
+    misses = np.einsum("k,ajk->a", of_all, confusion * (1 - right)) / (n_classes - 1)
+    return trusted(
+        outputs=outputs.assign(text="", is_human=False, context=""),
+        judgments=judgments[["output_id", "annotator_id", "dimension", "group_id", "value"]],
+        name="labels",
+        source="simulated",
+        truth={
+            "outputs": pd.DataFrame({"output_id": ids, "label": truth * 1.0}),
+            "annotators": pd.DataFrame(
+                {
+                    "annotator_id": people,
+                    "accuracy": (1 - misleading) * hits + misleading * misses,
+                    "spammer": ~careful,
+                }
+            ),
+            "systems": pd.DataFrame(shares, columns=[str(one) for one in range(n_classes)]).assign(
+                system=names
+            ),
+        },
+    )
