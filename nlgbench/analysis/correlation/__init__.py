@@ -3,6 +3,7 @@
 `meta_evaluation` is `correlate` from top to bottom; `comparing` holds tests between evaluators.
 """
 
+from nlgbench.analysis.correlation.aggregations import compare_aggregations
 from nlgbench.analysis.correlation.comparing import (
     compare_evaluators,
     partial_correlations,
@@ -14,6 +15,7 @@ from nlgbench.analysis.correlation.comparing import (
 from nlgbench.analysis.correlation.meta_evaluation import correlate
 
 __all__ = [
+    "compare_aggregations",
     "compare_evaluators",
     "correlate",
     "partial_correlations",
