@@ -121,7 +121,7 @@ def compare_aggregations(
 
 
 def _swapped(study: Study, names: list[str], dimension: str, labels: pd.DataFrame) -> Study:
-    """Let labels stand as scores and evaluators' scores as judgments: a correlation has no sides."""
+    """Let labels stand as scores, and evaluators' scores as judgments."""
     settings = dict(study.settings or {})
     lower = dimension in settings.get("lower_is_better", ())
     scores = labels.rename(columns={"annotator_id": "evaluator", "value": "score"})

@@ -1,0 +1,211 @@
+"""Models of annotators: crowd-kit's values, what must hold of any votes, and known worlds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nlgbench as nb
+from nlgbench import Study
+from nlgbench.analysis.people import annotator_models as models
+
+MODELS = ("dawid_skene", "mace")
+
+
+def study_of(rows: pd.DataFrame) -> Study:
+    outputs = pd.DataFrame({"output_id": rows["output_id"].unique(), "system": "a"})
+    return Study(outputs.assign(item_id=outputs["output_id"]), rows)
+
+
+def drawn(seed: int, n: int, k: int) -> pd.DataFrame:
+    """Four of six annotators of falling skill on each of n outputs."""
+    rng = np.random.default_rng(seed)
+    true, skill = rng.integers(k, size=n), [0.95, 0.85, 0.75, 0.6, 0.5, 0.33]
+    rows = []
+    for at in range(n):
+        for who in sorted(rng.permutation(6)[:4]):
+            value = true[at] if rng.random() < skill[who] else rng.integers(k)
+            rows.append((f"t{at:02d}", f"w{who}", float(value)))
+    return pd.DataFrame(rows, columns=["output_id", "annotator_id", "value"])
+
+
+def test_dawid_and_skene_is_crowd_kits():
+    """crowd-kit 1.4.2, DawidSkene(n_iter=250, tol=-1), on these votes."""
+    found = nb.aggregate_judgments(study_of(drawn(11, 30, 2)), method="dawid_skene", n_resamples=0)
+    of = found.outputs.set_index("output_id")["p_1"]
+    known = {"t02": 0.827816, "t17": 0.999604, "t25": 0.990281, "t00": 0.0, "t28": 1.0}
+    assert of[list(known)].to_numpy() == pytest.approx(list(known.values()), abs=5e-6)
+    assert of.mean() == pytest.approx(0.527257, abs=5e-6)  # its prior of class 1
+    chances = found.confusion.set_index(["annotator_id", "true_value", "value"])["probability"]
+    known = {("w3", 0, 1): 0.077641, ("w4", 1, 0): 0.546887, ("w5", 0, 1): 0.196458}
+    known |= {("w1", 1, 1): 1.0, ("w2", 1, 0): 0.169238}
+    assert chances[list(known)].to_numpy() == pytest.approx(list(known.values()), abs=5e-6)
+
+
+@pytest.mark.parametrize(
+    ("method", "knows", "posterior"),
+    [
+        (
+            "mace_em",
+            [0.999749, 0.750131, 0.799767, 0.679198, 0.843662, 0.473376],
+            [[0.000071, 0.000070, 0.999859], [0.000073, 0.999912, 0.000015]],
+        ),
+        (
+            "mace",
+            [0.974224, 0.736651, 0.749755, 0.649717, 0.835560, 0.483558],
+            [[0.001581, 0.000766, 0.997654], [0.015579, 0.982646, 0.001775]],
+        ),
+    ],
+)
+def test_mace_is_crowd_kits(method, knows, posterior):
+    """crowd-kit 1.4.2, MACE(method="em" or "vb", n_iter=2000, n_restarts=1), ids as they appear.
+
+    Annotators appear as w0, w2, w3, w4, w1, w5; posteriors are those of t02 and t04.
+    """
+    votes = models._votes(study_of(drawn(7, 40, 3)), "quality")
+    assert list(votes.annotators) == ["w0", "w2", "w3", "w4", "w1", "w5"]
+    counts = votes.by_value()
+    first = (counts / counts.sum(axis=1, keepdims=True))[:, None]
+    state = (np.full((6, 1), 0.5), np.full((6, 3, 1), 0.5 / 3))
+    run = models.converge(votes.said, method, first, np.ones((40, 1)), state, close=1e-10)
+    assert run.state[0][:, 0] == pytest.approx(knows, abs=1e-6)
+    assert run.posterior[[2, 4], 0] == pytest.approx(np.array(posterior), abs=1e-6)
+
+
+def test_em_never_goes_down_and_fits_side_by_side_are_those_alone(monkeypatch):
+    votes = models._votes(study_of(drawn(5, 40, 3)), "quality")
+    rng = np.random.default_rng(0)
+    first = rng.dirichlet(np.ones(3), (40, 4))
+    habit = np.repeat(np.full((6, 3, 1), 0.5 / 3), 4, axis=2)
+    weight = rng.integers(0, 3, (40, 4)).astype(float)
+    for method in MODELS:
+        state = () if method == "dawid_skene" else (np.full((6, 4), 0.5), habit)
+        together = models.converge(votes.said, method, first, weight, state)
+        for at in range(4):
+            one = [at]
+            alone = models.converge(
+                votes.said,
+                method,
+                first[:, one],
+                weight[:, one],
+                tuple(part[..., one] for part in state),
+            )
+            assert alone.posterior[:, 0] == pytest.approx(together.posterior[:, at], abs=1e-12)
+            assert alone.n_iterations[0] == together.n_iterations[at]
+            assert alone.objective[0] == pytest.approx(together.objective[at])
+        ends = []
+        for most in range(2, 30):
+            monkeypatch.setattr(models, "_MOST_STEPS", most)
+            ends.append(models.converge(votes.said, method, first, weight, state).objective)
+        monkeypatch.undo()
+        assert (np.diff(ends, axis=0) > -1e-7).all()
+
+
+VOTES = st.lists(
+    st.tuples(st.integers(0, 7), st.integers(0, 4), st.sampled_from([1.0, 2.0, 5.0])),
+    min_size=4,
+    max_size=40,
+    unique_by=lambda one: one[:2],
+).filter(lambda votes: len({value for _, _, value in votes}) > 1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(votes=VOTES, method=st.sampled_from(["majority", *MODELS]))
+def test_what_holds_of_any_votes(votes, method):
+    rows = pd.DataFrame(votes, columns=["output_id", "annotator_id", "value"])
+    rows = rows.astype({"output_id": str, "annotator_id": str})
+    found = nb.aggregate_judgments(study_of(rows), method=method, n_resamples=3, n_restarts=2)
+    shares = found.outputs.filter(regex="^p_").to_numpy()
+    assert shares.sum(axis=1) == pytest.approx(1)
+    assert set(found.outputs["label"].dropna()) <= set(rows["value"])
+    assert found.systems["estimate"].sum() == pytest.approx(1)
+    people = found.annotators
+    assert people["accuracy"].between(-1e-9, 1 + 1e-9).all()
+    inside = people["accuracy"].between(people["ci_low"] - 1e-9, people["ci_high"] + 1e-9)
+    assert inside.all()
+    # Other names and another order of values change nothing.
+    swap = {1.0: 7.0, 2.0: 3.0, 5.0: 4.0}
+    if method == "majority":
+        again = nb.aggregate_judgments(
+            study_of(rows.assign(value=rows["value"].map(swap))), method=method, n_resamples=0
+        )
+        pd.testing.assert_series_equal(again.outputs["label"], found.outputs["label"].map(swap))
+
+
+def test_a_majority_is_the_commonest_value_and_a_tie_has_none():
+    rows = pd.DataFrame(
+        {
+            "output_id": list("xxxyyz"),
+            "annotator_id": list("abcaba"),
+            "value": [1.0, 1.0, 0.0, 0.0, 1.0, 0.0],
+        }
+    )
+    found = nb.aggregate_judgments(study_of(rows), n_resamples=0)
+    assert found.outputs["label"].tolist()[::2] == [1.0, 0.0]
+    assert np.isnan(found.outputs["label"][1]) and found.outputs["probability"][1] == 0.5
+    assert found.judgments["output_id"].tolist() == ["x", "z"]
+    assert found.systems["estimate"].tolist() == [0.5, 0.5]
+    assert found.annotators["reason"].eq("nothing was resampled").all()
+    assert "1 outputs" in str(found) and "nominal" in str(found)
+    by_mean = nb.aggregate_judgments(study_of(rows), method="mean", n_resamples=0)
+    assert by_mean.outputs["label"].tolist() == pytest.approx([2 / 3, 0.5, 0])
+    assert by_mean.annotators["reason"].str.contains("no classes").all()
+
+
+def test_ratings_without_classes_are_refused_with_a_way_out():
+    rows = drawn(1, 30, 2)
+    rows["value"] = np.arange(len(rows)) / 7
+    with pytest.raises(ValueError, match=r"120 different ones .* use method='mean'"):
+        nb.aggregate_judgments(study_of(rows), method="mace")
+    with pytest.raises(ValueError, match=r"are 3: there is nothing to tell apart"):
+        nb.aggregate_judgments(study_of(rows.assign(value=3)), method="majority")
+    with pytest.raises(ValueError, match=r"n_restarts must be at least 1\. Got 0"):
+        nb.aggregate_judgments(study_of(rows), n_restarts=0)
+
+
+def test_models_beat_the_majority_among_spammers_and_lose_with_few_votes_each():
+    def gain(method, **world):
+        gains = []
+        for seed in range(6):
+            study = nb.simulate("labels", seed=seed, **world)
+            truth = study.truth["outputs"].set_index("output_id")["label"]
+            right = {}
+            for one in ("majority", method):
+                found = nb.aggregate_judgments(study, method=one, n_resamples=0, n_restarts=2)
+                outputs = found.outputs
+                right[one] = (outputs["label"] == outputs["output_id"].map(truth)).mean()
+            gains.append(right[method] - right["majority"])
+        return np.mean(gains)
+
+    assert gain("dawid_skene", spammers=0.5) > 0.03
+    assert gain("mace", spammers=0.5) > 0.03
+    assert gain("dawid_skene", n_annotators=400) < -0.01
+    # All classes are equally likely to MACE, which is wrong here.
+    skewed = {"a": (0.95, 0.05), "b": (0.9, 0.1)}
+    assert gain("mace", systems=skewed, n_items=200) < -0.05
+
+
+def test_intervals_hold_the_truth_of_most_annotators():
+    inside = []
+    for seed in range(5):
+        study = nb.simulate("labels", seed=seed)
+        found = nb.aggregate_judgments(
+            study, method="dawid_skene", n_resamples=40, n_restarts=1, seed=seed
+        )
+        both = found.annotators.merge(study.truth["annotators"], on="annotator_id")
+        inside += list(both["accuracy_y"].between(both["ci_low"], both["ci_high"]))
+    assert len(inside) == 150 and 0.88 < np.mean(inside) <= 1
+
+
+def test_the_labels_are_judgments_that_every_analysis_takes():
+    study = nb.simulate("crowd", n_outputs=10, n_truth=0, seed=1)
+    found = nb.aggregate_judgments(study, method="mace", n_resamples=5, seed=1)
+    judged = study.replace(judgments=found.judgments)
+    table = nb.accuracy(judged, rule="majority", n_votes=1)
+    assert table["n_outputs"][0] == len(found.judgments)
+    assert found.judgments["group_id"].str.startswith("hit").all()
+    assert "12 parts that share nothing" in str(found) and "worse than" in str(found)
+    again = nb.aggregate_judgments(study, method="mace", n_resamples=5, seed=1)
+    pd.testing.assert_frame_equal(found.systems, again.systems)
+    assert (found.systems["n_clusters"] <= 12).all()
