@@ -87,10 +87,10 @@ def compare_aggregations(
     --------
     >>> import nlgbench as nb
     >>> study = nb.simulate("crowd", n_outputs=10, n_truth=0, seed=1)
-    >>> study = nb.score(study, ["length"])
+    >>> study = nb.score(study, ["minus_self_bleu_4"])
     >>> found = compare_aggregations(study, methods=["majority"], n_resamples=50)
     >>> found[["evaluator", "method", "n", "n_clusters"]].values.tolist()
-    [['length', 'majority', 12, 12]]
+    [['minus_self_bleu_4', 'majority', 12, 12]]
     """
     seed = np.random.default_rng(seed)
     dimension = study.dimension(dimension)

@@ -171,8 +171,8 @@ def aggregate_judgments(
     >>> found = aggregate_judgments(study, method="dawid_skene", n_resamples=50)
     >>> found.outputs[["output_id", "label", "probability"]].head(2).round(2)
         output_id  label  probability
-    0  i001-sys_a    0.0         0.77
-    1  i001-sys_b    1.0         1.00
+    0  i001-sys_a    0.0         1.00
+    1  i001-sys_b    1.0         0.99
     >>> judged = study.replace(judgments=found.judgments)
     >>> judged.judgments["annotator_id"].unique().tolist()
     ['dawid_skene']
