@@ -23,6 +23,7 @@ from scipy.stats import t as student
 from nlgbench.analysis.correlation import correlate, permutation_tests, significance_clusters
 from nlgbench.analysis.correlation.intervals import interval_of_systems
 from nlgbench.analysis.people import aggregate_judgments
+from nlgbench.analysis.people.annotator_models import Method
 from nlgbench.analysis.people.real_or_fake import judged, rows_of
 from nlgbench.datasets.published import load_claims, load_lists, load_printed
 from nlgbench.evaluators.discriminators import discriminator_accuracy
@@ -579,7 +580,7 @@ def table3_by_method(study: Study, *, seed: int) -> tuple[pd.DataFrame, dict[str
     majority), difference_low, difference_high, reason. A review whose classes are equally likely
     is half right. Jackknives over HITs, of labels as they are: models are not fitted again.
     """
-    methods = ("majority", "dawid_skene", "mace")
+    methods: tuple[Method, ...] = ("majority", "dawid_skene", "mace")
     found = {
         method: aggregate_judgments(study, method=method, n_resamples=0, seed=seed).outputs
         for method in methods
@@ -592,11 +593,12 @@ def table3_by_method(study: Study, *, seed: int) -> tuple[pd.DataFrame, dict[str
     for row, chosen in rows_of(frame).items():
         part = frame[chosen]
         for method in methods:
-            sums = [part[method], part[method] - part["majority"]]
-            sums = np.column_stack([*sums, np.ones(len(part))])
+            right, one = part[method], np.ones(len(part))
             value, change = (
-                cluster_jackknife(sums, part["cluster"], lambda s, at=at: s[..., at] / s[..., 2])
-                for at in (0, 1)
+                cluster_jackknife(
+                    np.column_stack([rate, one]), part["cluster"], lambda s: s[..., 0] / s[..., 1]
+                )
+                for rate in (right, right - part["majority"])
             )
             ends = {end: 100 * float(value[end]) for end in ("estimate", "ci_low", "ci_high")}
             ends |= {"difference": 100 * float(change["estimate"])}

@@ -10,12 +10,12 @@ import pandas as pd
 
 from nlgbench.analysis.correlation.comparing import compare_evaluators
 from nlgbench.analysis.correlation.meta_evaluation import chosen_evaluators
-from nlgbench.analysis.people.annotator_models import aggregate_judgments
+from nlgbench.analysis.people.annotator_models import Method, aggregate_judgments
 from nlgbench.checks import checked
 from nlgbench.inference import adjust
 from nlgbench.study import Study
 
-_MEAN = "mean"
+_MEAN: Method = "mean"
 _COLUMNS = {
     "dimension": "evaluator",
     "evaluator_a": "method",
@@ -94,12 +94,13 @@ def compare_aggregations(
     """
     seed = np.random.default_rng(seed)
     dimension = study.dimension(dimension)
+    every: dict[Method, None] = dict.fromkeys([_MEAN, *methods])
     names = list(chosen_evaluators(study, evaluators, "system", needs_outputs=True))
     labels = [
         aggregate_judgments(
             study, method=method, dimension=dimension, n_resamples=0, seed=seed
         ).judgments
-        for method in dict.fromkeys([_MEAN, *methods])
+        for method in every
     ]
     swapped = _swapped(study, names, dimension, pd.concat(labels))
     assert swapped.judgments is not None

@@ -518,7 +518,8 @@ def _refitted(votes: _Votes, fit: _Fit, method: str, drawn: Floats) -> tuple[Seq
         return [fit.posterior] * len(drawn), 0
     n, n_classes = fit.posterior.shape
     at_once = max(1, _AT_ONCE // (n * n_classes))
-    found, n_unfinished = [], 0
+    found: list[Floats] = []
+    n_unfinished = 0
     for start in range(0, len(drawn), at_once):
         weight = drawn[start : start + at_once].T
         many = weight.shape[1]
@@ -583,6 +584,8 @@ def _systems_of(votes: _Votes, fit: _Fit, again: _Resampled, confidence: float) 
                 se = float(drawn.std(ddof=1) * np.sqrt(n_clusters / (n_clusters - 1)))
                 if se < 1e-12:
                     se, reason = np.nan, "all clusters give the same: their spread is unknown"
+                elif fit.chances is not None:
+                    reason = reason or "too narrow: how far labels are off is not in it"
             half = student.ppf(0.5 + confidence / 2, max(n_clusters - 1, 1)) * se
             low, high = estimates[at, k] - half, estimates[at, k] + half
             if not of_mean:
@@ -601,15 +604,15 @@ def _annotators_of(votes: _Votes, fit: _Fit, again: _Resampled, confidence: floa
     none = np.full(n_annotators, np.nan)
     competence = none if fit.competence is None else fit.competence
     if fit.posterior.shape[1] == 1:
-        reason = "a mean has no classes that an annotator could name"
+        why = "a mean has no classes that an annotator could name"
         parts = {"accuracy": none, "ci_low": none, "ci_high": none, "competence": none}
-        return table.assign(**parts, n_judgments=n.astype(int), reason=reason)
+        return table.assign(**parts, n_judgments=n.astype(int), reason=why)
     accuracy = _accuracies(votes, fit.posterior, np.ones(len(votes.outputs)))
     low, high, reason = none.copy(), none.copy(), np.full(n_annotators, "", dtype=object)
     if len(again.accuracies) < 2:
         reason[:] = "nothing was resampled"
     else:
-        variance = np.nanvar(again.accuracies, axis=0, ddof=1)
+        variance = pd.DataFrame(again.accuracies).var(axis=0, ddof=1).to_numpy()
         size = np.divide(accuracy * (1 - accuracy), variance, out=n.copy(), where=variance > 1e-12)
         low, high = wilson(accuracy, np.clip(size, 1.0, n), confidence)
         few = f"fewer than {FEWEST_JUDGMENTS} judgments: an interval of them cannot be trusted"
