@@ -30,6 +30,9 @@ from nlgbench.analysis.huse.uncertainty import stability as stability
 from nlgbench.analysis.correlation import compare_aggregations as compare_aggregations
 from nlgbench.analysis.correlation import compare_evaluators as compare_evaluators
 from nlgbench.analysis.correlation import correlate as correlate
+from nlgbench.analysis.correlation import correlate_studies as correlate_studies
+from nlgbench.analysis.correlation import pool_correlations as pool_correlations
+from nlgbench.analysis.correlation import PooledCorrelations as PooledCorrelations
 from nlgbench.analysis.disagreement import disagreements as disagreements
 from nlgbench.analysis.diversity import diversity as diversity
 from nlgbench.analysis.people import AggregatedJudgments as AggregatedJudgments
@@ -106,6 +109,7 @@ from nlgbench.plots.judged import plot_severity as plot_severity
 from nlgbench.plots.judged import plot_superiority as plot_superiority
 from nlgbench.plots.judged import plot_systems as plot_systems
 from nlgbench.plots.replacing import plot_replacement as plot_replacement
+from nlgbench.plots.pooled import plot_pooled as plot_pooled
 from nlgbench.plots.reliability import plot_reliability as plot_reliability
 from nlgbench.plots.swatches import plot_contexts as plot_contexts
 from nlgbench.plots.violins import plot_violins as plot_violins

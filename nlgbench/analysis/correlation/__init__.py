@@ -1,6 +1,7 @@
 """Meta-evaluation: how well evaluators agree with people, and which one agrees better.
 
-`meta_evaluation` is `correlate` from top to bottom; `comparing` holds tests between evaluators.
+`meta_evaluation` is `correlate` from top to bottom; `comparing` holds tests between evaluators;
+`pooling` asks many studies at once.
 """
 
 from nlgbench.analysis.correlation.aggregations import compare_aggregations
@@ -13,13 +14,21 @@ from nlgbench.analysis.correlation.comparing import (
     williams_tests,
 )
 from nlgbench.analysis.correlation.meta_evaluation import correlate
+from nlgbench.analysis.correlation.pooling import (
+    PooledCorrelations,
+    correlate_studies,
+    pool_correlations,
+)
 
 __all__ = [
+    "PooledCorrelations",
     "compare_aggregations",
     "compare_evaluators",
     "correlate",
+    "correlate_studies",
     "partial_correlations",
     "permutation_tests",
+    "pool_correlations",
     "significance_clusters",
     "williams",
     "williams_tests",

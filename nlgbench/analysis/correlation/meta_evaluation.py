@@ -519,13 +519,17 @@ def sentinel_scores(study: Study, people: People) -> Judged:
     rows = people.rows
     texts = rows["output_id"].map(study.outputs.set_index("output_id")["text"])
     of_system = rows.groupby("system")["judgment"]
+    # Of one system alone, the mean of the others is the judgment itself, turned around.
+    several = len(rows["system"].unique()) > 1
     of_item = rows.groupby(["system", "item_id"])["judgment"]
     above = of_system.transform("sum") - of_item.transform("sum")
     n_others = of_system.transform("size") - of_item.transform("size")
     values: dict[str, Floats] = {
         "length": np.array([len(tokenize(text)) for text in texts], dtype=np.float64),
         "constant": np.zeros(len(rows)),
-        "system_mean": divide(above.to_numpy(np.float64), n_others.to_numpy(np.float64)),
+        "system_mean": divide(above.to_numpy(np.float64), n_others.to_numpy(np.float64))
+        if several
+        else np.full(len(rows), np.nan),
     }
     scores = pd.DataFrame({f"{name}@sentinel": equalized(one) for name, one in values.items()})
     scores = scores.dropna(axis=1, how="all")

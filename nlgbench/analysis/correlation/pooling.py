@@ -1,0 +1,476 @@
+"""Many studies at once: every evaluator on each of them, and one random-effects mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+from scipy.stats import chi2, norm
+from scipy.stats import t as student
+
+from nlgbench.analysis.correlation.meta_evaluation import correlate, gathered
+from nlgbench.checks import checked, convert_columns, read_table
+from nlgbench.evaluators.references import nearest_references
+from nlgbench.evaluators.score import score
+from nlgbench.inference import Floats
+from nlgbench.reported import Reported, in_words
+from nlgbench.study import Study
+
+#: A mean over fewer studies has no interval worth its name, and fewer say nothing of a new study.
+FEWEST_STUDIES = 5
+FEWEST_PREDICTED = 8
+#: What Fisher's z is of.
+CORRELATIONS = ("pearson", "spearman", "kendall_b", "kendall_c")
+#: Evaluators that need no training, of whatever text and references a study has.
+UNTRAINED = (
+    *("bleu_1", "bleu_4", "rouge_1", "rouge_2", "rouge_l", "chrf", "cider"),
+    *("minus_self_bleu_4", "perplexity"),
+)
+#: Where items share no human text, so many of the most similar ones are references.
+N_NEAREST = 10
+_NEEDS_REFERENCES = re.compile(r"(bleu|rouge|chrf|cider|meteor)")
+_ITSELF = "one system: its mean on the other items is the judgment itself, turned around"
+
+_KEYS = ["evaluator", "statistic", "granularity"]
+_NUMBERS = (
+    *("estimate", "ci_low", "ci_high", "p", "prediction_low", "prediction_high"),
+    *("tau", "tau_low", "tau_high", "i2", "i2_low", "i2_high", "q", "q_p"),
+)
+
+
+class _Mean(NamedTuple):
+    """A random-effects mean on Fisher's scale."""
+
+    mean: float
+    se: float
+    tau2: float
+    tau2_low: float
+    tau2_high: float
+    typical: float  # variance of a typical study, as I^2 takes it
+    q: float
+
+
+@dataclass(frozen=True, eq=False)
+class PooledCorrelations(Reported):
+    """What many studies say of evaluators, as tables.
+
+    Parameters
+    ----------
+    summary, studies : DataFrame
+        As `pool_correlations` says.
+    report : DataFrame
+        ``what`` and ``value``: how it was pooled, in words.
+
+    Examples
+    --------
+    >>> row = {"evaluator": "chrf", "dimension": "quality", "statistic": "pearson"}
+    >>> row |= {"granularity": "output", "estimate": 0.5, "ci_low": 0.3, "ci_high": 0.6}
+    >>> table = pd.DataFrame([row | {"study": one, "confidence": 0.95} for one in "ab"])
+    >>> isinstance(pool_correlations(table), PooledCorrelations)
+    True
+    """
+
+    summary: pd.DataFrame
+    studies: pd.DataFrame
+    report: pd.DataFrame
+
+    def _shown(self) -> pd.DataFrame:
+        """Shorten the table of means for reading."""
+        names = [*self.summary.columns[: self.summary.columns.get_loc("estimate")]]
+        shown = ["estimate", "ci_low", "ci_high", "prediction_low", "prediction_high", "i2"]
+        return self.summary[[*names, *shown, "n_studies", "reason"]].round(3)
+
+
+@checked
+def pool_correlations(
+    correlations: pd.DataFrame, *, by: str | None = None, confidence: float = 0.95
+) -> PooledCorrelations:
+    """Pool evaluators' correlations over studies: a random-effects mean, and how studies differ.
+
+    Parameters
+    ----------
+    correlations : DataFrame
+        As `nlgbench.correlate` gives it for a mapping of studies, or `correlate_studies`: ``study,
+        evaluator, dimension, statistic, granularity, estimate, ci_low, ci_high, confidence``, and
+        ``reason`` and ``task`` (of the study). One row for each of a study's dimensions.
+    by : str, optional
+        A column, such as the studies' task, in each of whose values studies are pooled apart.
+    confidence : float
+        Coverage asked for, between 0 and 1.
+
+    Returns
+    -------
+    PooledCorrelations
+        ``summary``: a row per evaluator, statistic, granularity (and value of `by`): estimate,
+        ci_low, ci_high (the mean over studies), p (of t, against 0), prediction_low,
+        prediction_high (where the correlation of a further such study would lie), tau (standard
+        deviation between studies, of Fisher's z), tau_low, tau_high, i2, i2_low, i2_high (share of
+        the effects' variance that is between studies), q, q_p (test that they do not differ),
+        n_studies, n_left_out (studies without an effect), reason and prediction_reason (why there
+        is none, or "").
+        ``studies``: a row per study and the same keys: task (if given), estimate, ci_low, ci_high,
+        z, se (of z), n_dimensions, n_left_out (dimensions without one), reason (why any is left
+        out, or to doubt it).
+
+    Raises
+    ------
+    ValueError
+        When a column is missing, or a study has two rows of one dimension.
+
+    Notes
+    -----
+    **One effect per study.** A study's dimensions are judged on the same outputs. Its effect is the
+    mean of their Fisher's z, and its standard error the mean of theirs, which is that of perfectly
+    correlated dimensions and never too small. A z's standard error is that which the interval
+    implies: the distance of its ends on that scale over twice the normal quantile, so that
+    intervals by Student's t keep their width. What is no correlation (an accuracy), and what is or
+    reaches -1 or 1, has no finite z: it is left out, and says so.
+
+    **The mean.** With weights w = 1 / (v + tau^2), tau^2 by Paule and Mandel (1982,
+    doi:10.6028/jres.087.022), the mean has standard error ``sqrt(max(1, q) / sum(w))``, q = ``sum(w
+    (z - mean)^2) / (k - 1)``, and Student's t with k - 1 degrees of freedom: Hartung and Knapp
+    (2001, doi:10.1002/sim.1009), Sidik and Jonkman (2002, doi:10.1002/sim.1262), with the
+    modification of Knapp and Hartung (2003, doi:10.1002/sim.1482) that studies which happen to
+    agree better than by chance gain nothing. benchmarks/README.md has its coverage with and
+    without it. No mean of fewer than five studies: `tau`, `i2` and `q` are given from two on.
+
+    **A further study.** ``mean +- t(k - 2) sqrt(tau^2 + se^2)`` (Higgins, Thompson and
+    Spiegelhalter 2009, doi:10.1111/j.1467-985X.2008.00552.x), from eight studies on. It takes
+    studies' true effects as normal, and the studies at hand as a sample of those one may meet,
+    which public data are not.
+
+    **Heterogeneity.** Ends of tau are those of the Q-profile (Viechtbauer 2007,
+    doi:10.1002/sim.2514); I^2 is ``tau^2 / (tau^2 + s^2)``, s^2 the typical variance of Higgins and
+    Thompson (2002, doi:10.1002/sim.1186).
+
+    Means and ends are turned back by tanh: the mean is that of z, and so the correlation of a
+    study in the middle, not the mean of correlations.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"study": list("abcde"), "estimate": [0.3, 0.4, 0.5, 0.4, 0.3]})
+    >>> table = table.assign(evaluator="chrf", dimension="quality", statistic="spearman",
+    ...     granularity="output", confidence=0.95)
+    >>> table = table.assign(ci_low=table["estimate"] - 0.1, ci_high=table["estimate"] + 0.1)
+    >>> pooled = pool_correlations(table)
+    >>> pooled.summary[["estimate", "ci_low", "ci_high"]].round(2).values.tolist()
+    [[0.38, 0.27, 0.48]]
+    >>> pooled.summary["prediction_reason"].tolist()
+    ['5 studies: a prediction needs 8']
+    """
+    table = read_table(
+        correlations,
+        "study evaluator dimension statistic granularity estimate:number ci_low:number "
+        "ci_high:number confidence:float reason:text? task?",
+        "correlations have",
+    )
+    if by is not None:
+        table = convert_columns(table, {by: "name"}, [by], "correlations have")
+    keys = [*([] if by is None else [by]), *_KEYS]
+    _check(table, keys)
+    studies = _effects(table, keys, confidence)
+    if "task" in table and "task" not in studies:
+        task = table.drop_duplicates("study").set_index("study")["task"]
+        studies.insert(1, "task", studies["study"].map(task))
+    rows = []
+    for names, part in studies.groupby(keys, sort=False):
+        rows.append(dict(zip(keys, names, strict=True)) | _pooled(part, confidence))
+    report = in_words(
+        [
+            ("studies", f"{table['study'].nunique()}, each with one effect per evaluator"),
+            ("dimensions", "averaged within a study, as if perfectly correlated"),
+            ("mean", f"Paule-Mandel, modified Hartung-Knapp, from {FEWEST_STUDIES} studies"),
+            ("prediction", f"of a further study, t(k - 2), from {FEWEST_PREDICTED} studies"),
+            ("left out", f"{studies['z'].isna().sum()} effects, each with its reason"),
+        ]
+    )
+    return PooledCorrelations(pd.DataFrame(rows), studies, report)
+
+
+def _check(table: pd.DataFrame, keys: Sequence[str]) -> None:
+    twice = table[table.duplicated(["study", *keys, "dimension"])]
+    if len(twice):
+        row = twice.iloc[0]
+        raise ValueError(
+            f"correlations have two rows of study {row['study']!r}, evaluator "
+            f"{row['evaluator']!r}, dimension {row['dimension']!r} ({row['statistic']}, "
+            f"{row['granularity']}): keep one, such as those of one way to resample."
+        )
+
+
+def _effects(table: pd.DataFrame, keys: list[str], confidence: float) -> pd.DataFrame:
+    """Make one effect of each study's dimensions."""
+    ends = table[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=np.float64)
+    is_one = table["statistic"].isin(CORRELATIONS).to_numpy()
+    said = table["reason"].fillna("") if "reason" in table else pd.Series("", table.index)
+    with np.errstate(invalid="ignore"):
+        inside = (np.abs(ends) < 1).all(axis=1)
+        empty = ends[:, 1] >= ends[:, 2]
+    why = np.select(
+        [
+            ~is_one,
+            np.isnan(ends[:, 0]),
+            np.abs(ends[:, 0]) >= 1,
+            np.isnan(ends).any(axis=1),
+            ~inside,
+            empty,
+        ],
+        [
+            table["statistic"] + " is no correlation from -1 to 1",
+            said.where(said != "", "undefined"),
+            "a correlation of -1 or 1 has no finite z",
+            ("no interval: " + said).where(said != "", "no interval"),
+            "its interval reaches -1 or 1, which have no finite z",
+            "its interval has no width",
+        ],
+        "",
+    )
+    table = table.assign(why=why, said=said)
+    good = table["why"].eq("")
+    width = 2 * norm.isf((1 - table.loc[good, "confidence"]) / 2)
+    z = np.arctanh(table.loc[good, ["estimate", "ci_low", "ci_high"]].astype(np.float64))
+    table["z"] = z["estimate"].reindex(table.index)
+    table["se"] = ((z["ci_high"] - z["ci_low"]) / width).reindex(table.index)
+    by_study = table.groupby(["study", *keys], sort=False, dropna=False)
+    found = by_study[["z", "se"]].mean()
+    found["n_dimensions"] = by_study["z"].count()
+    found["n_left_out"] = by_study["z"].size() - found["n_dimensions"]
+    words = (table["why"] + "\n" + table["said"].where(good, "")).groupby(
+        [table[name] for name in ["study", *keys]], sort=False, dropna=False
+    )
+    found["reason"] = words.agg(lambda all_: "; ".join(_each_once(all_)))
+    reach = norm.isf((1 - confidence) / 2) * found["se"]
+    turned = {"estimate": found["z"], "ci_low": found["z"] - reach, "ci_high": found["z"] + reach}
+    found = found.assign(**{name: np.tanh(values) for name, values in turned.items()})
+    order = [*turned, "z", "se", "n_dimensions", "n_left_out", "reason"]
+    return found[order].reset_index()
+
+
+def _each_once(reasons: pd.Series) -> list[str]:
+    lines = [line for one in reasons for line in str(one).split("\n") if line]
+    return list(dict.fromkeys(lines))
+
+
+def _pooled(part: pd.DataFrame, confidence: float) -> dict[str, Any]:
+    """Pool one evaluator's effects: a row of the summary."""
+    there = part.dropna(subset=["z", "se"])
+    k = len(there)
+    row: dict[str, Any] = dict.fromkeys(_NUMBERS, float("nan"))
+    row |= {"n_studies": k, "n_left_out": len(part) - k, "reason": "", "prediction_reason": ""}
+    if k > 1:
+        found = random_effects(there["z"].to_numpy(), there["se"].to_numpy() ** 2, confidence)
+        tau2 = np.array([found.tau2, found.tau2_low, found.tau2_high])
+        row |= dict(zip(("tau", "tau_low", "tau_high"), np.sqrt(tau2), strict=True))
+        shares = tau2 / (tau2 + found.typical)
+        row |= dict(zip(("i2", "i2_low", "i2_high"), shares, strict=True))
+        row |= {"q": found.q, "q_p": float(chi2.sf(found.q, k - 1))}
+    studies = "1 study" if k == 1 else f"{k} studies"
+    if k < FEWEST_STUDIES:
+        row["reason"] = f"{studies}: a mean needs {FEWEST_STUDIES}"
+    else:
+        ends = found.mean + interval_of_mean(found, k, confidence)
+        row |= dict(zip(("ci_low", "ci_high"), np.tanh(ends), strict=True))
+        row["estimate"] = float(np.tanh(found.mean))
+        row["p"] = 2 * float(student.sf(abs(found.mean) / found.se, k - 1))
+    if k < FEWEST_PREDICTED:
+        row["prediction_reason"] = f"{studies}: a prediction needs {FEWEST_PREDICTED}"
+    else:
+        ends = found.mean + interval_of_prediction(found, k, confidence)
+        row |= dict(zip(("prediction_low", "prediction_high"), np.tanh(ends), strict=True))
+    return row
+
+
+def random_effects(z: Floats, variance: Floats, confidence: float, modified: bool = True) -> _Mean:
+    """Find the mean of effects with known variances, and the variance of the true ones."""
+    k = len(z)
+    weights = 1 / variance
+    total = weights.sum()
+
+    def excess(tau2: float, quantile: float) -> float:
+        w = 1 / (variance + tau2)
+        return float((w * (z - w @ z / w.sum()) ** 2).sum()) - quantile
+
+    def profiled(quantile: float) -> float:
+        if excess(0, quantile) <= 0:
+            return 0.0
+        high = float(np.var(z) + variance.max())
+        while excess(high, quantile) > 0:
+            high *= 2
+        return float(brentq(excess, 0, high, args=(quantile,), xtol=1e-14))
+
+    tail = (1 - confidence) / 2
+    # Paule and Mandel's. Not statsmodels' (`combine_effects`): where rounding takes its steps a
+    # last digit too far, it gives 0.
+    tau2 = profiled(k - 1)
+    w = 1 / (variance + tau2)
+    scale = excess(tau2, 0) / (k - 1)
+    return _Mean(
+        float(w @ z / w.sum()),
+        float(np.sqrt((max(1.0, scale) if modified else scale) / w.sum())),
+        tau2,
+        profiled(float(chi2.isf(tail, k - 1))),
+        profiled(float(chi2.ppf(tail, k - 1))),
+        float((k - 1) * total / (total**2 - (weights**2).sum())),
+        excess(0, 0),
+    )
+
+
+def interval_of_mean(found: _Mean, k: int, confidence: float) -> Floats:
+    """Give what is to be added to the mean for the ends of its interval."""
+    return np.array([-1, 1]) * student.isf((1 - confidence) / 2, k - 1) * found.se
+
+
+def interval_of_prediction(found: _Mean, k: int, confidence: float) -> Floats:
+    """Give what is to be added to the mean for the ends of a further study's true effect."""
+    reach = student.isf((1 - confidence) / 2, k - 2) * np.sqrt(found.tau2 + found.se**2)
+    return np.array([-1, 1]) * reach
+
+
+# Every evaluator on every study ----------------------------------------------------------------
+
+
+@checked
+def correlate_studies(
+    studies: Mapping[str, Study],
+    *,
+    evaluators: Sequence[str] = UNTRAINED,
+    called: Mapping[str, str] | None = None,
+    granularity: Literal["system", "output", "item"] = "output",
+    statistic: Literal["pearson", "spearman", "kendall_b", "kendall_c"] = "spearman",
+    resample: Literal["items", "systems", "both"] = "items",
+    confidence: float = 0.95,
+    seed: int | np.random.Generator = 0,
+) -> pd.DataFrame:
+    """Score the outputs of many studies, and correlate all evaluators of each with its people.
+
+    Parameters
+    ----------
+    studies : mapping of str to Study
+        With judgments. Each is scored by what its texts and references allow, and keeps the scores
+        it has.
+    evaluators : sequence of str
+        What `nlgbench.score` is asked for. Default: what needs no training.
+    called : mapping of str to str, optional
+        A study's own name of an evaluator -> what it is called here, so that one evaluator has one
+        name in all studies. What a study's authors scored comes before what is scored here.
+    granularity : {"system", "output", "item"}
+        As in `nlgbench.correlate`.
+    statistic : {"pearson", "spearman", "kendall_b", "kendall_c"}
+        One, as one effect per study is pooled.
+    resample : {"items", "systems", "both"}
+        What intervals are about.
+    confidence : float
+        Coverage asked for, between 0 and 1.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    DataFrame
+        As `nlgbench.correlate` gives it, with a column ``study`` and rows of three sentinels: the
+        text's ``length``, a ``constant`` and the ``system_mean``. An evaluator that was asked for
+        and could not score a study, has a row for each dimension without an estimate and with a
+        ``reason``.
+
+    Raises
+    ------
+    ValueError
+        When a study has no judgments, or nothing to correlate with them.
+
+    Notes
+    -----
+    References are the study's own; where there are none, the human texts of the same item; where
+    no item has both, the ten most similar human texts (`nearest_references`, in lower case). A
+    human text is never its own reference.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> worlds = {f"own {n}": nb.simulate("own", n_items=20, seed=n) for n in (1, 2)}
+    >>> found = correlate_studies(worlds, evaluators=["rouge_l"])
+    >>> found.loc[found["evaluator"] == "rouge_l", "reason"].tolist()[:1]
+    ['no texts']
+    """
+    if not studies:
+        raise ValueError("studies must name at least one.")
+    tables = {}
+    for name, study in studies.items():
+        scored, missing = _scored(_renamed(study, called or {}), evaluators)
+        tables[name] = _correlated(
+            scored,
+            missing,
+            granularity=granularity,
+            statistics=[statistic],
+            resample=resample,
+            confidence=confidence,
+            seed=seed,
+        )
+    return gathered(tables)
+
+
+def _renamed(study: Study, called: Mapping[str, str]) -> Study:
+    """Call a study's own evaluators as others do."""
+    if study.scores is None or not called:
+        return study
+    names = study.scores["evaluator"].map(lambda name: called.get(name, name))
+    twice = pd.DataFrame({"was": study.scores["evaluator"], "is": names}).drop_duplicates()
+    if twice["is"].duplicated().any():
+        one = twice.loc[twice["is"].duplicated(), "is"].iloc[0]
+        raise ValueError(f"called= gives two evaluators of {study.name} the name {one!r}.")
+    return study.replace(scores=study.scores.assign(evaluator=names))
+
+
+def _scored(study: Study, evaluators: Sequence[str]) -> tuple[Study, dict[str, str]]:
+    """Score what can be scored; say of the others why not."""
+    has = set() if study.scores is None else set(study.scores["evaluator"])
+    missing: dict[str, str] = {}
+    texts = study.outputs["text"].fillna("").ne("")
+    references = references_of(study) if texts.any() else None
+    chosen = []
+    for name in evaluators:
+        if name in has:
+            continue
+        if not texts.any():
+            missing[name] = "no texts"
+        elif _NEEDS_REFERENCES.match(name) and references is None:
+            missing[name] = "no references, and no human texts"
+        elif name == "perplexity" and study.logprobs is None:
+            missing[name] = "no log-probabilities"
+        elif name == "perplexity" and len(study.logprobs["model"].unique()) > 1:
+            missing[name] = "log-probabilities of several models: name one, perplexity@model"
+        else:
+            chosen.append(name)
+    return (score(study, chosen, references=references) if chosen else study), missing
+
+
+def references_of(study: Study) -> pd.DataFrame | None:
+    """Find what outputs may be compared with: references, people's texts of the item, or others."""
+    if study.references is not None:
+        return study.references
+    outputs = study.outputs[study.outputs["text"].fillna("").ne("")]
+    human = outputs[outputs["is_human"]]
+    if human.empty:
+        return None
+    if not human["item_id"].isin(outputs.loc[~outputs["is_human"], "item_id"]).any():
+        return nearest_references(study, n=N_NEAREST, lower=True)
+    columns = {"item_id": "item_id", "output_id": "reference_id", "text": "text"}
+    return human[list(columns)].rename(columns=columns).reset_index(drop=True)
+
+
+def _correlated(study: Study, missing: Mapping[str, str], **asked: Any) -> pd.DataFrame:
+    """Correlate one study's evaluators and sentinels, with rows of what is missing."""
+    table = correlate(study, sentinels=True, **asked)
+    lengths = study.scores is not None and "length@sentinel" in set(study.scores["evaluator"])
+    made_here = table["evaluator"].eq("length@sentinel") & table["estimate"].isna()
+    table = table[~made_here] if lengths else table
+    if len(study.systems) == 1:
+        missing = {"system_mean@sentinel": _ITSELF, **missing}
+    first = table.drop_duplicates("dimension")
+    empty = dict.fromkeys(("estimate", "ci_low", "ci_high", "p", "epsilon"), np.nan)
+    rows = [first.assign(evaluator=name, reason=why, **empty) for name, why in missing.items()]
+    return pd.concat([table, *rows], ignore_index=True)
