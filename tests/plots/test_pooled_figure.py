@@ -1,0 +1,62 @@
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+
+import nlgbench as nb
+
+
+def table(evaluators=("chrf", "length@sentinel"), studies="abcdefgh"):
+    rng = np.random.default_rng(0)
+    rows = [
+        {"study": study, "evaluator": name, "estimate": z, "task": "first" if study < "d" else "x"}
+        for name in evaluators
+        for study, z in zip(studies, rng.uniform(0.1, 0.6, len(studies)), strict=True)
+    ]
+    frame = pd.DataFrame(rows).assign(dimension="quality", statistic="spearman")
+    ends = {"ci_low": frame["estimate"] - 0.1, "ci_high": frame["estimate"] + 0.1}
+    return frame.assign(granularity="output", confidence=0.95, **ends)
+
+
+def test_a_panel_for_each_evaluator_with_sentinels_last_and_on_gray():
+    given = table(("length@sentinel", "chrf", "bleu_4"))
+    drawn = nb.plot_pooled(nb.pool_correlations(given))
+    titles = [ax.get_title().split("\n")[0] for ax in drawn.axes]
+    assert titles == ["BLEU-4", "chrF", "Length"]
+    colors = [to_hex(ax.get_facecolor()) for ax in drawn.axes]
+    assert colors[:2] == ["#ffffff"] * 2 and colors[2] == "#eeeeee"
+
+
+def test_what_is_drawn_is_the_effects_and_their_mean():
+    pooled = nb.pool_correlations(table())
+    drawn = nb.plot_pooled(pooled)
+    data = drawn.data.set_index(["evaluator", "study"])
+    mean = pooled.summary.set_index("evaluator").loc["chrf"]
+    assert data.loc[("chrf", "Mean"), "estimate"] == mean["estimate"]
+    assert data.loc[("chrf", "Further study"), "ci_low"] == mean["prediction_low"]
+    effects = pooled.studies.set_index(["evaluator", "study"])
+    ax = drawn.axes[0]
+    words = [text.get_text() for text in ax.get_yticklabels()]
+    at = dict(zip(words, ax.get_yticks(), strict=True))
+    marks = {pair for line in ax.lines for pair in zip(*line.get_data(), strict=True)}
+    for study in "abcdefgh":
+        assert (effects.loc[("chrf", study), "estimate"], at[study]) in marks
+    (diamond,) = ax.patches
+    assert diamond.get_xy()[:, 0].min() == mean["ci_low"]
+    assert words == ["first", *"abc", "x", *"defgh", "Mean", "Further study"]
+
+
+def test_few_studies_are_drawn_without_a_mean():
+    drawn = nb.plot_pooled(nb.pool_correlations(table(studies="abc")))
+    assert drawn.axes[0].get_title() == "chrF\nno mean: 3 studies"
+    assert not drawn.axes[0].patches and "no mean" in drawn.alt
+
+
+def test_what_cannot_be_drawn_is_refused():
+    pooled = nb.pool_correlations(table())
+    with pytest.raises(ValueError, match=r"evaluators: 'chf' is unknown\. Did you mean 'chrf'"):
+        nb.plot_pooled(pooled, evaluators=["chf"])
+    with pytest.raises(ValueError, match="two rows of 'chrf'"):
+        nb.plot_pooled(nb.pool_correlations(table(), by="task"), evaluators=["chrf"])
+    with pytest.raises(ValueError, match="no evaluator has effects in several"):
+        nb.plot_pooled(nb.pool_correlations(table(studies="a")))
