@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 
-PAPERS = ("huse", "comm-eval", "judge-the-judges", "learning-to-compare", "power")
+PAPERS = (
+    *("huse", "comm-eval", "judge-the-judges", "learning-to-compare", "power"),
+    *("hanna", "usr"),
+)
 VERDICTS = ("matches", "differs", "same direction", "undecided", "not recomputable", "new")
 SOURCES = ("published", "released", "simulated", "study")
 

@@ -34,6 +34,7 @@ class _Public(NamedTuple):
     load: Callable[..., Study]
     files: list[str]
     quality: str | None
+    task: str
     holds: str
     options: dict[str, str] = {}  # noqa: RUF012
     related: dict[str, Callable[[], Study]] = {}  # noqa: RUF012
@@ -48,12 +49,14 @@ _STUDIES = {
         huse.load_huse,
         [huse.RAW_FILE],
         "typicality",
+        "summaries",
         "headlines of a summarization model and of people, log-probabilities, 20 judgments each",
     ),
     "comm-eval": _Public(
         comm_eval.load_comm_eval,
         [comm_eval.RAW_FILE],
         "listener_success",
+        "captions",
         "captions of colors of three qualities, and who understood them; related: rounds of the "
         "color game (train, dev, test)",
         options={"filtered": "False: captions that the paper left out, too"},
@@ -63,12 +66,14 @@ _STUDIES = {
         judge_the_judges.load_judge_the_judges,
         [judge_the_judges.RAW_FILE],
         "real_or_fake",
+        "reviews",
         "reviews of twelve generators and of people, taken for real or fake",
     ),
     "llmfao": _Public(
         llmfao.load_llmfao,
         [llmfao.RAW_FILE],
         None,
+        "instructions",
         "votes of 124 people on pairs of outputs of 59 language models, without texts; 13 prompts, "
         "so over items only single contrasts have intervals, by t(12)",
     ),
@@ -77,6 +82,7 @@ _STUDIES = {
             functools.partial(llmbar.load_llmbar, name),
             files,
             None,
+            "instructions",
             "pairs of outputs, which of the two is better, and what five judges say in both orders",
         )
         for name, files in llmbar.RAW_FILES.items()
@@ -85,6 +91,7 @@ _STUDIES = {
         dailydialog.load_dailydialog,
         [dailydialog.RAW_FILE],
         "appropriateness",
+        "dialogue",
         "rated responses of four systems and of people, four references each; related: turns "
         "(human responses to 6,740 contexts)",
         related={"turns": _turns},
@@ -94,6 +101,7 @@ _STUDIES = {
             functools.partial(usr.load_usr, name),
             [file],
             "overall",
+            "dialogue",
             "responses of three or four systems and of people, rated in six dimensions",
             options={"fact": "True: the fact or persona stands before the context"},
         )
@@ -103,6 +111,7 @@ _STUDIES = {
         webnlg.load_webnlg,
         [webnlg.DATASET],
         None,
+        "data-to-text",
         "texts of 16 systems from 178 sets of triples, and people's (without texts), rated 0 to "
         "100 by 88 annotators in five dimensions",
     ),
@@ -110,6 +119,7 @@ _STUDIES = {
         hanna.load_hanna,
         [hanna.RAW_FILE],
         None,
+        "stories",
         "mean ratings of stories (without texts) of ten systems and of people on 96 prompts in "
         "six dimensions, scores of 72 metrics",
         options={
@@ -122,6 +132,7 @@ _STUDIES = {
             functools.partial(emnlp17.load_emnlp17, name),
             [emnlp17.RAW_FILE],
             "quality",
+            "data-to-text",
             "utterances of two systems, medians of three judges in three dimensions, 23 scores",
         )
         for name in emnlp17.DATA
@@ -131,6 +142,7 @@ _STUDIES = {
             functools.partial(alttest.load_alttest, name),
             alttest.files(name),
             "label",
+            "summaries" if name == "summeval" else "labels",
             f"labels of people, and of language models as scores; {holds}",
         )
         for name, holds in alttest.SETS.items()
@@ -171,8 +183,8 @@ def studies() -> pd.DataFrame:
     DataFrame
         ``name`` (what `load` takes), ``available`` (are its files in the cache?), ``quality`` (the
         dimension of its judgments that is meant by quality; empty where there are several),
-        ``holds``, ``options`` (keywords
-        that `load` takes).
+        ``task`` (what its systems do: reviews, dialogue, data-to-text, ...; labels where what was
+        judged is not generated text), ``holds``, ``options`` (keywords that `load` takes).
 
     Examples
     --------
@@ -185,6 +197,7 @@ def studies() -> pd.DataFrame:
                 "name": name,
                 "available": cache.available(one.files),
                 "quality": one.quality or "",
+                "task": one.task,
                 "holds": one.holds,
                 "options": "; ".join(f"{key}={text}" for key, text in one.options.items()),
             }

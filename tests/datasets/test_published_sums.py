@@ -48,6 +48,10 @@ COUNTS = {
     "learning-to-compare/section4.1": 2,
     "learning-to-compare/direction": 4 + 6 + 5,  # sample level, model level, ablations
     "power/figure6": 2 * 3 * 2 * 4,  # settings, items, workers, differences
+    "hanna/system_kendall": 10 * 6,  # metrics, criteria
+    "hanna/story_kendall": 10 * 6,
+    "usr/table1": 2 * 2,  # data sets, coefficients
+    "usr/abstract": 2 * 2,  # data sets, levels
 }
 
 
@@ -68,7 +72,7 @@ def test_counts_per_paper_and_place_in_printed_order(claims):
     place = claims["paper"] + "/" + claims["where"]
     assert place.value_counts(sort=False).to_dict() == COUNTS
     assert list(place.unique()) == list(COUNTS)
-    assert len(claims) == sum(COUNTS.values()) == 1183
+    assert len(claims) == sum(COUNTS.values()) == 1311
 
 
 def test_258_stars_two_for_each_row_and_statistic(claims):
@@ -87,7 +91,8 @@ def test_ids_are_unique_and_well_formed(claims):
     assert claims["claim_id"].is_unique
     name = r"[a-z0-9.]+(?:_[a-z0-9.]+)*"
     papers = "|".join(claims["paper"].unique())
-    form = rf"(?:{papers})/(?:(?:table|section|figure)[0-9.]+/{name}/{name}|direction/{name})"
+    where = "(?:table|section|figure)[0-9.]+|system_kendall|story_kendall|abstract"
+    form = rf"(?:{papers})/(?:(?:{where})/{name}/{name}|direction/{name})"
     assert claims["claim_id"].str.fullmatch(form).all()
     prefix = claims["paper"] + "/" + claims["where"] + "/"
     assert all(c.startswith(p) for c, p in zip(claims["claim_id"], prefix, strict=True))
@@ -102,6 +107,8 @@ def test_every_claim_has_its_one_owner(claims):
             JTJ: "05-judges-in-print",
             "learning-to-compare": "06-learning-to-compare",
             "power": "10-how-many-judgments",
+            "hanna": "11-atlas",
+            "usr": "11-atlas",
         }
     )
     owner = owner.mask(place == "huse/table2", "02-huse-boundary")

@@ -1,0 +1,181 @@
+"""The atlas: which public studies evaluators can be held against, and what their authors printed.
+
+HANNA (Chhun et al. 2022, 2024): Kendall's correlations of their repository's tables
+(dig-team/hanna-benchmark-asg, rankings/system_kendall.csv and story_kendall.csv), for ten metrics.
+USR (Mehri and Eskenazi 2020, doi:10.18653/v1/2020.acl-main.64): the agreement of Table 1, and the
+correlations of its abstract, which need its models.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.analysis.correlation import PooledCorrelations, correlate
+from nlgbench.analysis.people import agreement
+from nlgbench.datasets.public import load, studies
+from nlgbench.datasets.published import load_claims
+from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, slugs_of
+from nlgbench.study import Study, read_study
+from nlgbench.worlds.simulated import simulate
+
+#: A study's own name of an evaluator -> that of `nlgbench.score`, where both mean the same metric.
+#: Tokens, smoothing and references are the authors', and differ from study to study.
+CALLED = {
+    **{f"Bleu_{n}": f"bleu_{n}" for n in range(1, 5)},
+    **{"ROUGE_L": "rouge_l", "CIDEr": "cider", "METEOR": "meteor"},
+    **{"bleu": "bleu_4", "text_length": "length@sentinel"},
+    **{f"rouge_{n}_f_score": f"rouge_{n}" for n in ("1", "2", "l")},
+}
+
+_VOTES = "preferences between outputs, and no judgment of a single one"
+_NAMES = "labels are names and not amounts, so that nothing rises with them"
+#: Public studies that are not in the atlas, and why.
+LEFT_OUT = {
+    "comm-eval": "every caption is by people, so that there is no system to judge",
+    "llmfao": _VOTES,
+    **{f"llmbar-{one}": _VOTES for one in ("natural", "neighbor", "gptinst", "gptout", "manual")},
+    **{
+        f"alttest-{one}": _NAMES
+        for one in ("mtbench", "lgbteen", "framing", "kilogram", "cebab_aspects", "wax")
+    },
+}
+
+#: HANNA's tables -> granularity.
+_TABLES: dict[str, Literal["system", "output"]] = {
+    "system_kendall": "system",
+    "story_kendall": "output",
+}
+_TIES = (
+    "Two pairs of systems have the same sum of ratings; in the authors' means rounding unties one."
+)
+#: Simulated studies of scores alone, and of texts: sizes on a log scale, as public ones have.
+_N_OWN, _N_REVIEWS = 8, 2
+
+
+def open_studies(
+    *,
+    source: Literal["simulated", "released"] = "simulated",
+    folder: str | os.PathLike | None = None,
+    n_items: int = 60,
+    seed: int = 0,
+) -> dict[str, Study]:
+    """Open the atlas' studies: worlds, public ones, or the one of one's own folder.
+
+    Worlds of scores have `n_items` items in the middle, a third of them in the smallest, three
+    times as many in the largest; evaluators' errors differ from world to world.
+    """
+    if folder is not None:
+        if source == "released":
+            raise ValueError(
+                f"source='released' and the folder {os.fspath(folder)!r} are two: leave one out."
+            )
+        own = read_study(folder)
+        return {own.name: own}
+    if source == "released":
+        names = studies().query("available")["name"]
+        return {name: load(name) for name in names if name not in LEFT_OUT}
+    rng = np.random.default_rng(seed)
+    sizes = np.geomspace(n_items / 3, 3 * n_items, _N_OWN).astype(int)
+    found = {}
+    for number, size in enumerate(sizes, 1):
+        scale = float(np.exp(rng.normal(0, 0.4)))
+        errors = {"close": 0.5 * scale, "coarse": 1.5 * scale, "blind": 8.0}
+        world = simulate("own", n_items=max(12, int(size)), errors=errors, seed=rng)
+        found[f"judgments {number}"] = world
+    systems = ["leaky_t1.0", "leaky_t0.7", "leaky_t0.5"]
+    for number in range(1, _N_REVIEWS + 1):
+        world = simulate("reviews", systems=systems, n_outputs=n_items, n_truth=0, seed=rng)
+        found[f"reviews {number}"] = world
+    return found
+
+
+def with_task(correlations: pd.DataFrame) -> pd.DataFrame:
+    """Say what each study's systems do: a public one's task, else the study's name without number.
+
+    Columns are those of `nlgbench.correlate_studies`, and ``task``.
+    """
+    public = studies().set_index("name")["task"].to_dict()
+    plain = correlations["study"].str.replace(r" \d+$", "", regex=True)
+    return correlations.assign(task=correlations["study"].map(public).fillna(plain))
+
+
+def members() -> pd.DataFrame:
+    """List the public studies with their task, and those left out of the atlas with the reason."""
+    table = studies()[["name", "task", "available"]]
+    return table.assign(left_out=table["name"].map(LEFT_OUT).fillna(""))
+
+
+def answers(opened: Mapping[str, Study], pooled: PooledCorrelations) -> pd.DataFrame:
+    """Turn results into rows for the ledger: means over studies, and what studies printed."""
+    parts = [_of_means(opened, pooled)]
+    released = {name: study for name, study in opened.items() if is_release(study)}
+    if "hanna" in released:
+        parts.append(_of_hanna(released["hanna"]))
+    parts += [
+        _of_usr(released[f"usr-{name}-chat"], f"{name}_chat")
+        for name in ("topical", "persona")
+        if f"usr-{name}-chat" in released
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _of_means(opened: Mapping[str, Study], pooled: PooledCorrelations) -> pd.DataFrame:
+    """Record means over studies as findings of our own."""
+    found = pooled.summary[pooled.summary["estimate"].notna()]
+    first = next(iter(opened.values()))
+    place = "atlas" if first.source == "released" else own_place(first, "11-atlas")
+    name = slugs_of(found["evaluator"].str.lower())
+    ids = f"{place}/finding/mean_over_studies/" + found["granularity"] + "/" + name
+    reason = found["n_studies"].astype(str) + " studies; " + found["prediction_reason"]
+    reason = reason.str.removesuffix("; ") + "."
+    return claim_rows(found, ids, variant=found["statistic"], reason=reason)
+
+
+def _of_hanna(study: Study) -> pd.DataFrame:
+    """Answer HANNA's tables: Kendall's tau-b without human stories, in absolute value."""
+    ids = load_claims("hanna")["claim_id"].str.split("/", expand=True)
+    parts = []
+    for where, granularity in _TABLES.items():
+        table = correlate(
+            study,
+            evaluators=list(dict.fromkeys(ids.loc[ids[1] == where, 2])),
+            granularity=granularity,
+            statistics=["kendall_b"],
+        )
+        turned = table["estimate"] < 0
+        columns = {
+            "estimate": table["estimate"].abs(),
+            "ci_low": table["ci_low"].mask(turned, -table["ci_high"]),
+            "ci_high": table["ci_high"].mask(turned, -table["ci_low"]),
+            "reason": table["reason"].mask(
+                table["dimension"].eq("complexity") & (granularity == "system"), _TIES
+            ),
+        }
+        table = table.assign(where=where, **columns)
+        claim = "hanna/{where}/{evaluator}/{dimension}"
+        parts.append(claim_rows(table, claim, variant="absolute value", reason=table["reason"]))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _of_usr(study: Study, name: str) -> pd.DataFrame:
+    """Answer USR's Table 1: agreement between places of ratings, whoever gave them."""
+    place = study.judgments.groupby(["output_id", "dimension"]).cumcount().astype(str)
+    names = ["spearman", "pearson"]
+    by_place = study.replace(judgments=study.judgments.assign(annotator_id="place " + place))
+    found = []
+    for one, variant, comparable in (
+        (by_place, "between places of ratings", True),
+        (study, "between people", False),
+    ):
+        table = agreement(one, coefficients=names)
+        table = table[table["row"].eq("all") & table["coefficient"].isin(names)]
+        claim = f"usr/table1/{name}/{{coefficient}}"
+        reason = table["reason"].fillna("") if "reason" in table else ""
+        rows = claim_rows(table, claim, variant=variant, reason=reason, comparable=comparable)
+        found.append(rows)
+    return pd.concat(found, ignore_index=True)
