@@ -131,8 +131,8 @@ def _of_means(opened: Mapping[str, Study], pooled: PooledCorrelations) -> pd.Dat
     place = "atlas" if first.source == "released" else own_place(first, "11-atlas")
     name = slugs_of(found["evaluator"].str.lower())
     ids = f"{place}/finding/mean_over_studies/" + found["granularity"] + "/" + name
-    reason = found["n_studies"].astype(str) + " studies; " + found["prediction_reason"]
-    reason = reason.str.removesuffix("; ") + "."
+    reason = found["n_studies"].astype(str) + " studies"
+    reason = found["prediction_reason"].where(found["prediction_reason"].ne(""), reason)
     return claim_rows(found, ids, variant=found["statistic"], reason=reason)
 
 

@@ -136,6 +136,7 @@ ALLOWED = {
         "how many outputs tell two systems apart": "definition",
         "Two systems of stated HUSE": "definition",
     },
+    "11": {},
 }
 WORDS = "two three four five six seven eight nine ten eleven twelve twenty fifty sixty hundred"
 WORDS += " thousand dozen third quarter eighth tenth"

@@ -1,0 +1,89 @@
+"""How often intervals of a mean correlation over studies hold, and predictions of a further study.
+
+    python benchmarks/pooled_coverage.py [--worlds 2000] [--seed 0]
+
+Studies of unequal size (40 to 1,200 outputs, or one of 20,000 among some of 30) have true
+Fisher's z around atanh(.4), normal or skewed (a shifted exponential of the same variance), whose
+variance is such a share I^2 of the whole; each study's z errs normally with variance 1 / (n - 3). A
+mean is held against the true mean, a prediction against the true effect of one more study. Written
+are shares of worlds with their standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.analysis.correlation.pooling import (
+    interval_of_mean,
+    interval_of_prediction,
+    random_effects,
+)
+
+MEAN = np.arctanh(0.4)
+#: Outputs of the smallest and of the largest study.
+SIZES = {"40 to 1,200": (40, 1_200), "one large": (30, 20_000)}
+
+
+def sizes_of(name: str, k: int) -> np.ndarray:
+    """Give studies' numbers of outputs: spread evenly on a log scale, or one large among small."""
+    low, high = SIZES[name]
+    if name == "one large":
+        return np.array([high, *[low] * (k - 1)], dtype=float)
+    return np.geomspace(low, high, k)
+
+
+def true_effects(truth: str, tau: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw studies' true z, of mean `MEAN` and standard deviation tau."""
+    if truth == "skewed":
+        return MEAN + tau * (rng.exponential(size=n) - 1)
+    return rng.normal(MEAN, tau, n)
+
+
+def cell(k: int, share: float, sizes: str, truth: str, worlds: int, seed: int) -> dict:
+    """Count in how many worlds of one kind each interval holds."""
+    rng = np.random.default_rng([seed, k, int(100 * share), len(sizes), len(truth)])
+    variance = 1 / (sizes_of(sizes, k) - 3)
+    w = 1 / variance
+    typical = (k - 1) * w.sum() / (w.sum() ** 2 - (w**2).sum())
+    tau = np.sqrt(typical * share / (1 - share))
+    held = {"plain": [], "modified": [], "normal": [], "prediction": []}
+    widths: dict[str, list[float]] = {"plain": [], "modified": []}
+    for _ in range(worlds):
+        true = true_effects(truth, tau, k + 1, rng)
+        z = rng.normal(true[:k], np.sqrt(variance))
+        for name in ("plain", "modified"):
+            found = random_effects(z, variance, 0.95, modified=name == "modified")
+            low, high = found.mean + interval_of_mean(found, k, 0.95)
+            held[name].append(low <= MEAN <= high)
+            widths[name].append(high - low)
+        reach = 1.96 / np.sqrt((1 / (variance + found.tau2)).sum())
+        held["normal"].append(abs(found.mean - MEAN) <= reach)
+        low, high = found.mean + interval_of_prediction(found, k, 0.95)
+        held["prediction"].append(low <= true[k] <= high)
+    row = {"k": k, "I2": share, "sizes": sizes, "truth": truth}
+    row |= {name: np.mean(one) for name, one in held.items()}
+    return row | {"width": np.median(widths["modified"]) / np.median(widths["plain"])}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worlds", type=int, default=2_000)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    start = time.process_time()
+    cells = [(k, share, "40 to 1,200", "normal") for k in (5, 8, 15) for share in (0.0, 0.3, 0.8)]
+    cells += [(k, 0.8, "40 to 1,200", "skewed") for k in (5, 8, 15)]
+    cells += [(k, share, "one large", "normal") for k in (5, 8) for share in (0.0, 0.3)]
+    rows = [cell(*one, args.worlds, args.seed) for one in cells]
+    print(pd.DataFrame(rows).round(3).to_string(index=False))
+    error = np.sqrt(0.95 * 0.05 / args.worlds)
+    print(f"{args.worlds} worlds a row, standard error of .95 is {error:.4f}")
+    print(f"{time.process_time() - start:.0f} processor seconds")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""The atlas' studies and what answers HANNA's and USR's printed correlations."""
+
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench.datasets import cache
+from nlgbench.datasets.published import load_claims
+from nlgbench.papers import atlas as paper
+
+RELEASED = pytest.mark.skipif(
+    not os.environ.get("NLGBENCH_DATA")
+    or not cache.available(["hanna/hanna_metric_scores_llm.csv", "usr"]),
+    reason="NLGBENCH_DATA names no folder with HANNA and USR",
+)
+
+
+def test_every_public_study_has_a_task_and_is_in_or_out():
+    table = paper.members()
+    assert table["task"].ne("").all()
+    assert set(paper.LEFT_OUT) <= set(table["name"])
+    assert table["left_out"].eq("").sum() == 14
+    assert (table["left_out"].ne("") == table["name"].isin(list(paper.LEFT_OUT))).all()
+
+
+def test_simulated_studies_are_pooled_and_recorded():
+    opened = paper.open_studies(n_items=20, seed=3)
+    found = paper.with_task(nb.correlate_studies(opened, called=paper.CALLED))
+    assert set(found["task"]) == {"judgments", "reviews"}
+    pooled = nb.pool_correlations(found)
+    rows = paper.answers(opened, pooled)
+    assert rows["claim_id"].str.startswith("simulated/11-atlas/finding/").all()
+    means = pooled.summary.dropna(subset=["estimate"])
+    assert rows["value"].tolist() == means["estimate"].tolist() and len(rows) >= 3
+    own = means.set_index("evaluator")
+    assert own.loc["close", "estimate"] > own.loc["coarse", "ci_high"]
+
+
+def test_a_folder_of_ones_own_is_one_study(tmp_path):
+    nb.simulate("own", n_items=12, seed=1).write(tmp_path / "mine")
+    opened = paper.open_studies(folder=tmp_path / "mine")
+    assert list(opened) == ["mine"]
+    pooled = nb.pool_correlations(nb.correlate_studies(opened))
+    assert pooled.summary["estimate"].isna().all()
+    assert set(pooled.summary["reason"]) <= {
+        "1 study: a mean needs 5",
+        "0 studies: a mean needs 5",
+    }
+    with pytest.raises(ValueError, match="leave one out"):
+        paper.open_studies(source="released", folder=tmp_path / "mine")
+
+
+@RELEASED
+def test_what_hanna_and_usr_printed():
+    """All but HANNA's system correlations with complexity follow, whose two ties rounding undid."""
+    names = ["hanna", "usr-topical-chat", "usr-persona-chat"]
+    opened = {name: nb.load(name) for name in names}
+    empty = pd.DataFrame({"evaluator": [], "granularity": [], "statistic": [], "estimate": []})
+    report = pd.DataFrame({"what": [], "value": []})
+    rows = paper.answers(
+        opened,
+        nb.PooledCorrelations(
+            empty.astype({"evaluator": str, "granularity": str}).assign(
+                n_studies=[], prediction_reason=[]
+            ),
+            empty,
+            report,
+        ),
+    )
+    claims = load_claims().set_index("claim_id")
+    printed = rows[rows["comparable"]].set_index("claim_id")
+    assert printed.index.is_unique
+    recomputable = claims["paper"].isin(["hanna", "usr"]) & claims["unavailable"].eq("")
+    assert set(printed.index) == set(claims.index[recomputable]) and len(printed) == 124
+    gap = (printed["value"] - claims.loc[printed.index, "published"]).abs()
+    off = gap > claims.loc[printed.index, "tolerance"] + 1e-9
+    ties = printed.index.str.fullmatch("hanna/system_kendall/.*/complexity")
+    assert (off == ties).all() and off.sum() == 10
+    assert printed.loc[ties, "reason"].eq(paper._TIES).all()
+    assert np.isfinite(printed.loc[~ties, ["ci_low", "ci_high"]].to_numpy()).mean() > 0.9
