@@ -58,7 +58,9 @@ def required(function, study):
     given |= {"difference": 0.3, "epsilon": 0.1, "win": 0.6}
     given |= {"correlations": (0.5, 0.5, 0.5), "sensitivity": (9, 10), "specificity": (9, 10)}
     return {
-        name: given[name] if name in given else kinds.get(str(one.annotation), "t0.7")
+        name: kinds.get(str(one.annotation), "t0.7")
+        if name not in given or str(one.annotation) == "pd.DataFrame"
+        else given[name]
         for name, one in inspect.signature(function).parameters.items()
         if one.default is one.empty and one.kind is not one.VAR_KEYWORD
     }

@@ -164,9 +164,11 @@ def _of_hanna(study: Study) -> pd.DataFrame:
 
 def _of_usr(study: Study, name: str) -> pd.DataFrame:
     """Answer USR's Table 1: agreement between places of ratings, whoever gave them."""
-    place = study.judgments.groupby(["output_id", "dimension"]).cumcount().astype(str)
-    names = ["spearman", "pearson"]
-    by_place = study.replace(judgments=study.judgments.assign(annotator_id="place " + place))
+    judgments = study.judgments
+    assert judgments is not None
+    place = judgments.groupby(["output_id", "dimension"]).cumcount().astype(str)
+    names: list[Literal["spearman", "pearson"]] = ["spearman", "pearson"]
+    by_place = study.replace(judgments=judgments.assign(annotator_id="place " + place))
     found = []
     for one, variant, comparable in (
         (by_place, "between places of ratings", True),

@@ -195,11 +195,12 @@ def _data(summary: pd.DataFrame, studies: pd.DataFrame) -> pd.DataFrame:
 
 def _alt(summary: pd.DataFrame, studies: pd.DataFrame) -> str:
     statistic = str(summary["statistic"].iloc[0]).replace("_", " ").capitalize()
-    said = "; ".join(
-        f"{label(name)} {mean.estimate:.2f} [{mean.ci_low:.2f}, {mean.ci_high:.2f}]"
-        if np.isfinite(mean.estimate)
-        else f"{label(name)} in {mean.n_studies} studies, no mean"
-        for name, mean in zip(summary.index, summary.itertuples(), strict=True)
-    )
+    said = []
+    for name, mean in summary.iterrows():
+        ends = [mean[end] for end in ("estimate", "ci_low", "ci_high")]
+        words = "{:.2f} [{:.2f}, {:.2f}]".format(*ends)
+        if not np.isfinite(mean["estimate"]):
+            words = f"in {mean['n_studies']} studies, no mean"
+        said.append(f"{label(str(name))} {words}")
     n = studies["study"].nunique()
-    return f"{statistic} in {n} studies, and the mean over studies: {said}."
+    return f"{statistic} in {n} studies, and the mean over studies: {'; '.join(said)}."

@@ -233,7 +233,7 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float) -> pd.Data
     table = table.assign(why=why, said=said)
     good = table["why"].eq("")
     width = 2 * norm.isf((1 - table.loc[good, "confidence"]) / 2)
-    z = np.arctanh(table.loc[good, ["estimate", "ci_low", "ci_high"]].astype(np.float64))
+    z = pd.DataFrame(np.arctanh(ends[good]), table.index[good], ["estimate", "ci_low", "ci_high"])
     table["z"] = z["estimate"].reindex(table.index)
     table["se"] = ((z["ci_high"] - z["ci_low"]) / width).reindex(table.index)
     by_study = table.groupby(["study", *keys], sort=False, dropna=False)
@@ -429,7 +429,7 @@ def _scored(study: Study, evaluators: Sequence[str]) -> tuple[Study, dict[str, s
     """Score what can be scored; say of the others why not."""
     has = set() if study.scores is None else set(study.scores["evaluator"])
     missing: dict[str, str] = {}
-    texts = study.outputs["text"].fillna("").ne("")
+    texts, logprobs = study.outputs["text"].fillna("").ne(""), study.logprobs
     references = references_of(study) if texts.any() else None
     chosen = []
     for name in evaluators:
@@ -439,13 +439,17 @@ def _scored(study: Study, evaluators: Sequence[str]) -> tuple[Study, dict[str, s
             missing[name] = "no texts"
         elif _NEEDS_REFERENCES.match(name) and references is None:
             missing[name] = "no references, and no human texts"
-        elif name == "perplexity" and study.logprobs is None:
+        elif name == "perplexity" and logprobs is None:
             missing[name] = "no log-probabilities"
-        elif name == "perplexity" and len(study.logprobs["model"].unique()) > 1:
+        elif name == "perplexity" and logprobs is not None and _several_models(logprobs):
             missing[name] = "log-probabilities of several models: name one, perplexity@model"
         else:
             chosen.append(name)
     return (score(study, chosen, references=references) if chosen else study), missing
+
+
+def _several_models(logprobs: pd.DataFrame) -> bool:
+    return len(logprobs["model"].unique()) > 1
 
 
 def references_of(study: Study) -> pd.DataFrame | None:
