@@ -1,4 +1,4 @@
-"""Numbers printed in the five papers: the claims, and the tables that they come from."""
+"""Numbers printed in papers: the claims, and the tables that they come from."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def published_dir() -> Path:
 
 
 def load_claims(paper: str | None = None) -> pd.DataFrame:
-    """Load the numbers printed in the five papers, or one of them: the ``claims`` table.
+    """Load the numbers printed in papers, or in one of them: the ``claims`` table.
 
     In printed order: ``claim_id`` (``paper/where/row/column``), ``paper``, ``where`` (``table1``,
     ``section5.2``, ...), ``quantity`` (in words), ``unit``, ``published`` (in the paper's own
