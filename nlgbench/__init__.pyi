@@ -17,6 +17,7 @@ from nlgbench.worlds.simulated import simulate as simulate
 from nlgbench.analysis.people import SystemComparison as SystemComparison
 from nlgbench.analysis.people import compare_systems as compare_systems
 from nlgbench.analysis.people import rank_systems as rank_systems
+from nlgbench.analysis.distributions import compare_distributions as compare_distributions
 from nlgbench.analysis.huse.diagnosis import boundary as boundary
 from nlgbench.analysis.huse.diagnosis import failures as failures
 from nlgbench.analysis.huse.diagnosis import multiverse as multiverse

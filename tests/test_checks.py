@@ -30,7 +30,7 @@ WRONG = {
 
 
 FOLDERS = "analysis.huse analysis.correlation analysis.people analysis.ratings analysis.trials "
-FOLDERS += "analysis.judges analysis.planning "
+FOLDERS += "analysis.judges analysis.planning analysis.distributions "
 FOLDERS += "evaluators.comparator evaluators.listeners"
 
 

@@ -1,0 +1,427 @@
+"""Where systems' texts lie beside people's: one call for all measures, with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from nlgbench.analysis.distributions import frontier, manifolds, mmd
+from nlgbench.analysis.distributions.features import (
+    Embed,
+    Features,
+    distances,
+    embedding,
+    similarities,
+)
+from nlgbench.analysis.distributions.vendi import vendi_of_subsets
+from nlgbench.checks import checked
+from nlgbench.inference import half_samples, interval, permutation_p
+from nlgbench.study import Study
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+Measure = Literal[
+    "mmd_gaussian",
+    "mmd_linear",
+    "precision",
+    "recall",
+    "density",
+    "coverage",
+    "vendi",
+    "frontier",
+]
+MEASURES: tuple[Measure, ...] = (
+    "mmd_gaussian",
+    "mmd_linear",
+    "precision",
+    "recall",
+    "density",
+    "coverage",
+    "vendi",
+    "frontier",
+)
+#: Of a subsample.
+_FRACTION = 2 / 3
+#: A test whose smallest p is above this is said to reject nothing.
+_LEVEL = 0.05
+
+
+@checked
+def compare_distributions(
+    study: Study,
+    *,
+    measures: Sequence[Measure] = MEASURES,
+    features: Features = "tfidf",
+    n_neighbors: int = 5,
+    n_permutations: int = 999,
+    n_resamples: int = 200,
+    confidence: float = 0.95,
+    seed: int | np.random.Generator = 0,
+) -> pd.DataFrame:
+    """Measure how near systems' texts lie to people's, and how diverse they are, without judgments.
+
+    Parameters
+    ----------
+    study : Study
+        With texts of people (``is_human``) and of systems.
+    measures : sequence of str
+        ``"mmd_gaussian"``, ``"mmd_linear"`` (lower is nearer to people, about 0 where there is no
+        difference), ``"precision"``, ``"density"`` (higher: the system's texts lie among people's),
+        ``"recall"``, ``"coverage"`` (higher: people's texts are covered by the system's),
+        ``"vendi"`` (higher is more diverse; from 1 to the number of texts), ``"frontier"`` (0 to 1,
+        higher is nearer to people).
+    features : {"tfidf", "embeddings"}
+        ``"tfidf"``: tokens at white space, as written, weighted by TF-IDF fitted on both sides'
+        texts together. ``"embeddings"``: of the extra ``encoder``. Either of length one.
+    n_neighbors : int
+        k of precision, recall, density and coverage.
+    n_permutations : int
+        Of the test of MMD; 0 leaves it out.
+    n_resamples : int
+        Subsamples for the intervals; 0 leaves them out.
+    confidence : float
+        Coverage asked for, between 0 and 1.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    DataFrame
+        A row per system and measure: system, measure, estimate, se, ci_low, ci_high (not clipped;
+        NaN with a reason), p_value (of no difference; NaN for what is no test), between_people,
+        n_human, n_system (texts compared, of either side), n_items, features, confidence,
+        n_resamples, n_undefined, reason, signature (how it is made, with the direction), method.
+        ``between_people`` is the same measure with people's other texts in the system's place,
+        where people wrote enough for as many (of each item, where items are shared), else NaN; for
+        Vendi it is the score of people's texts.
+
+    Raises
+    ------
+    ValueError
+        When there are no texts, or none of people or of a system, or a parameter is out of range.
+
+    Notes
+    -----
+    *What is compared.* For each system, as many texts of people as of the system, drawn with the
+    seed. Where items have texts of both, only these items are taken, and of each as many of either
+    side; else one text of each item. A column of outputs named by ``settings["clusters"]`` stands
+    in the place of items. All measures but MMD change with the number of texts, so that two systems
+    compare only where ``n_system`` is equal.
+
+    *MMD^2* (Gretton et al. 2012, JMLR 13, jmlr.org/papers/v13/gretton12a.html, lemma 6), unbiased,
+    so that it can be negative: the mean kernel of two texts of people, plus that of two of the
+    system, minus twice that of one of each. Pairs of one item are left out: they share a prompt.
+    Kernels are the cosine, and ``exp(-d^2 / (2 s^2))`` with the median distance s of all texts of
+    both sides that differ. ``p = (1 + b) / (1 + B)``, where b of B permutations are at least as
+    large: all texts of an item change sides together (where items are shared), or labels of texts
+    are permuted.
+
+    *Precision and recall* (Kynkäänniemi et al. 2019, arXiv:1904.06991, eq. 1), *density and
+    coverage* (Naeem et al. 2020, arXiv:2002.09797, section 3): the share of the system's texts
+    inside any ball around a text of people, of people's inside any ball of the system's, the number
+    of people's balls that a text of the system is in, over k, and the share of people's balls that
+    hold a text of the system. A ball reaches to the k-th nearest text of its own side. It is open,
+    but a text equal to its center is inside, whatever its radius.
+
+    *Vendi score* (Friedman and Dieng 2023, arXiv:2210.02410): ``exp(-sum l log l)`` over the
+    eigenvalues of the cosines over n. *Frontier* (after Pillutla et al. 2021, arXiv:2102.01454):
+    the area below ``(exp(-5 KL(Q | R)), exp(-5 KL(P | R)))`` over mixtures R of the two, P and Q
+    shares of k-means clusters (a tenth of n) of principal components of all texts, each count plus
+    one half. Their values are not those of the authors' program.
+
+    Texts without a token are equal to one another and share nothing with others. Intervals take
+    their width from subsamples of two thirds, without replacement, of items or of either side's
+    texts, and their center from all texts (`inference.interval`): they are for the expectation at
+    this number of texts. See docs/distributions.md for their coverage.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("reviews", systems=["grammar_t0.5"], n_outputs=50, n_truth=0)
+    >>> found = compare_distributions(study, n_resamples=20).set_index("measure")
+    >>> found.loc[["mmd_gaussian", "precision", "recall"], "estimate"].round(2).tolist()
+    [0.06, 1.0, 0.22]
+    >>> float(found.loc["mmd_gaussian", "p_value"])
+    0.001
+    """
+    if n_neighbors < 1:
+        raise ValueError(f"n_neighbors must be a whole number, at least 1. Got {n_neighbors}.")
+    outputs = study.outputs
+    if not outputs["is_human"].any() or outputs["is_human"].all():
+        raise ValueError(
+            f"{study.name} needs texts of people and of a system: mark people's by is_human."
+        )
+    if (outputs["text"] == "").all():
+        raise ValueError(f"{study.name} has no texts: give outputs a column text.")
+    clusters = (study.settings or {}).get("clusters")
+    unit = clusters if clusters in outputs else "item_id"
+    asked = tuple(dict.fromkeys(measures))
+    embed, made_of = embedding(features)
+    human, rows = outputs[outputs["is_human"]], []
+    rng = np.random.default_rng(seed)
+    for system in study.systems:
+        for_match, for_test, for_clusters, for_subsets = rng.spawn(4)
+        theirs = outputs[(outputs["system"] == system) & ~outputs["is_human"]]
+        sample, rest = _matched(human, theirs, str(unit), for_match)
+        task = _Task(asked, embed, n_neighbors, int(for_clusters.integers(2**31)))
+        rows += [
+            {"system": system} | row | {"features": features}
+            for row in _rows(
+                task,
+                sample,
+                rest,
+                made_of,
+                n_permutations,
+                n_resamples,
+                confidence,
+                for_test,
+                for_subsets,
+            )
+        ]
+    order = "system measure estimate se ci_low ci_high p_value between_people n_human n_system "
+    order += "n_items features confidence n_resamples n_undefined reason signature method"
+    return pd.DataFrame(rows)[order.split()]
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Equally many texts of people and of a system: people's first, and what goes together."""
+
+    texts: list[str]
+    is_human: Bools
+    item: Ints
+    paired: bool  # each item has as many texts of either; else each text its own item
+
+    @property
+    def n(self) -> int:
+        """Texts of each side."""
+        return int(self.is_human.sum())
+
+    @property
+    def n_items(self) -> int:
+        """Items, of both sides together."""
+        return int(self.item.max(initial=-1)) + 1
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is to be computed of a sample."""
+
+    measures: tuple[Measure, ...]
+    embed: Embed
+    n_neighbors: int
+    seed: int
+
+
+def _matched(
+    human: pd.DataFrame, theirs: pd.DataFrame, unit: str, rng: np.random.Generator
+) -> tuple[_Sample, _Sample | None]:
+    """Draw equally many texts of either side; and, where people wrote enough, of people and people.
+
+    Where an item has texts of both, only such items are taken, and of each item as many of either;
+    else one text of each item. The second sample has people's other texts in the system's place.
+    """
+    ours = human.iloc[rng.permutation(len(human))]
+    other = theirs.iloc[rng.permutation(len(theirs))]
+    # Numbered within items in random order, so that the first so many are a draw.
+    ours, other = (one.assign(place=one.groupby(unit).cumcount()) for one in (ours, other))
+    shared = sorted(set(ours[unit]) & set(other[unit]))
+    if not shared:
+        ours, other = ours[ours["place"] == 0], other[other["place"] == 0]
+        n = min(len(ours), len(other))
+        more = ours.iloc[n : 2 * n]
+        people = _sample(ours.iloc[:n], more, unit, False) if len(more) == n else None
+        return _sample(ours.iloc[:n], other.iloc[:n], unit, False), people
+    ours, other = ours[ours[unit].isin(shared)], other[other[unit].isin(shared)]
+    size = ours[unit].value_counts().combine(other[unit].value_counts(), min)
+    of_ours, of_other = ours[unit].map(size), other[unit].map(size)
+    drawn = ours[ours["place"] < of_ours]
+    more = ours[(ours["place"] >= of_ours) & (ours["place"] < 2 * of_ours)]
+    people = _sample(drawn, more, unit, True) if len(more) == len(drawn) else None
+    return _sample(drawn, other[other["place"] < of_other], unit, True), people
+
+
+def _sample(ours: pd.DataFrame, other: pd.DataFrame, unit: str, paired: bool) -> _Sample:
+    both = pd.concat([ours.sort_index(), other.sort_index()])
+    is_human = np.arange(len(both)) < len(ours)
+    item = pd.factorize(both[unit])[0] if paired else np.arange(len(both))
+    return _Sample(both["text"].tolist(), is_human, np.asarray(item, dtype=np.int64), paired)
+
+
+class _Measured:
+    """A sample's vectors, kernels and distances, each made once, and what subsets of it give."""
+
+    def __init__(self, task: _Task, sample: _Sample) -> None:
+        self.task, self.sample = task, sample
+        rows = task.embed(sample.texts)
+        self.similarity = similarities(rows)
+        self.bandwidth = float("nan")
+        self.kernels: dict[Measure, Floats] = {}
+        self.distance = distances(self.similarity)
+        if "mmd_linear" in task.measures:
+            self.kernels["mmd_linear"] = mmd.across_items(self.similarity, sample.item)
+        if "mmd_gaussian" in task.measures:
+            kernel, self.bandwidth = mmd.gaussian_kernel(self.distance)
+            self.kernels["mmd_gaussian"] = mmd.across_items(kernel, sample.item)
+        self.n_clusters = max(2, sample.n // frontier.PER_CLUSTER)
+        if "frontier" in task.measures:
+            self.cluster = frontier.clusters(rows, self.n_clusters, task.seed)
+
+    def of_subsets(self, members: Bools) -> dict[Measure, Floats]:
+        """Compute what is asked within subsets (n_subsets, n) of the texts."""
+        sample, asked = self.sample, self.task.measures
+        found: dict[Any, Floats] = {
+            name: mmd.mmd_of_subsets(kernel, sample.is_human, sample.item, members)
+            for name, kernel in self.kernels.items()
+        }
+        if set(asked) & set(manifolds.NAMES):
+            found |= manifolds.manifolds_of_subsets(
+                self.distance, sample.is_human, members, self.task.n_neighbors
+            )
+        if "vendi" in asked:
+            found["vendi"] = vendi_of_subsets(self.similarity, members & ~sample.is_human)
+        if "frontier" in asked:
+            found["frontier"] = frontier.frontier_of_subsets(self.cluster, sample.is_human, members)
+        return {name: found[name] for name in asked}
+
+    def whole(self) -> dict[Measure, float]:
+        """Compute what is asked of all texts."""
+        everything = np.ones((1, len(self.sample.texts)), dtype=bool)
+        return {name: float(value[0]) for name, value in self.of_subsets(everything).items()}
+
+
+def _rows(
+    task: _Task,
+    sample: _Sample,
+    rest: _Sample | None,
+    made_of: str,
+    n_permutations: int,
+    n_resamples: int,
+    confidence: float,
+    for_test: np.random.Generator,
+    for_subsets: np.random.Generator,
+) -> list[dict[str, object]]:
+    """Give a row per measure of one system."""
+    measured = _Measured(task, sample)
+    estimates = measured.whole()
+    people = {} if rest is None else _Measured(task, rest).whole()
+    if "vendi" in task.measures:
+        ours = sample.is_human[None]
+        people["vendi"] = float(vendi_of_subsets(measured.similarity, ours)[0])
+    n_units = sample.n_items
+    replicates = {name: np.empty(0) for name in task.measures}
+    if n_resamples and sample.n > 1:
+        members = half_samples(
+            sample.is_human,
+            clusters=sample.item if sample.paired else None,
+            fraction=_FRACTION,
+            n_resamples=n_resamples,
+            seed=for_subsets,
+        )
+        replicates = measured.of_subsets(members)
+    rows: list[dict[str, object]] = []
+    for name in task.measures:
+        found = interval(
+            replicates[name], estimates[name], fraction=_FRACTION, confidence=confidence
+        )
+        del found["center"]
+        found["reason"] = _reason(name, sample, task.n_neighbors, found)
+        p_value = float("nan")
+        if name in measured.kernels and n_permutations and math.isfinite(estimates[name]):
+            p_value = _p_value(measured, name, estimates[name], n_permutations, for_test)
+            found["reason"] = found["reason"] or _too_few(sample)
+        rows.append(
+            {
+                "measure": name,
+                **found,
+                "p_value": p_value,
+                "between_people": people.get(name, float("nan")),
+                "n_human": sample.n,
+                "n_system": sample.n,
+                "n_items": n_units,
+                "signature": _signature(measured, name, made_of),
+                "method": _method(sample, name, n_permutations),
+            }
+        )
+    return rows
+
+
+def _p_value(
+    measured: _Measured,
+    name: Measure,
+    estimate: float,
+    n_permutations: int,
+    rng: np.random.Generator,
+) -> float:
+    sample, kernel = measured.sample, measured.kernels[name]
+    if sample.paired:
+        values = mmd.swapped_mmd(kernel, sample.is_human, sample.item, n_permutations, rng)
+    else:
+        values = mmd.permuted_mmd(kernel, sample.is_human, n_permutations, rng)
+    return float(permutation_p(values, np.array([estimate]), exact=False, two_sided=False))
+
+
+def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> str:
+    """Say why there is no estimate, or no interval; nothing where there are both."""
+    undefined, of = found["n_undefined"], found["n_resamples"]
+    if not math.isfinite(found["estimate"]):
+        if name in manifolds.NAMES:
+            return f"undefined: {sample.n} texts of either side; n_neighbors = {k} takes more"
+        return (
+            f"undefined: {sample.n_items} item has texts of both sides, and two are needed: where "
+            "there is no prompt, give each text an item_id of its own"
+        )
+    if not of:
+        return "nothing was resampled"
+    return (
+        f"{undefined} of {of} subsamples are undefined: too few texts"
+        if undefined
+        else str(found["reason"])
+    )
+
+
+def _too_few(sample: _Sample) -> str:
+    """Say that so few items, or texts, cannot be permuted into a small p; nothing for more."""
+    n_orders = 2.0**sample.n_items if sample.paired else math.comb(2 * sample.n, sample.n)
+    least = 2 / n_orders  # MMD is the same with the sides exchanged
+    if least <= _LEVEL:
+        return ""
+    return f"p cannot be below {least:.3g} with {sample.n} texts of either side: it rejects nothing"
+
+
+def _signature(measured: _Measured, name: Measure, made_of: str) -> str:
+    """Say how a measure is made, of how many texts, and which way is better."""
+    k, n = measured.task.n_neighbors, measured.sample.n
+    how = {
+        "mmd_gaussian": f"unbiased|kernel:gaussian, bandwidth {measured.bandwidth:.4g} (median)",
+        "mmd_linear": "unbiased|kernel:linear",
+        "vendi": "kernel:cosine|q:1",
+        "frontier": f"clusters:{measured.n_clusters}|scale:{frontier.SCALE:g}|smooth:one half",
+    }.get(name, f"k:{k}|ball:open, equal texts inside")
+    way = {
+        "mmd_gaussian": "lower is nearer to people",
+        "mmd_linear": "lower is nearer to people",
+        "vendi": "higher is more diverse",
+        "recall": "higher covers more of people's texts",
+        "coverage": "higher covers more of people's texts",
+    }.get(name, "higher is nearer to people")
+    of = "items:shared" if measured.sample.paired else "items:not shared"
+    return f"{name}|{how}|features:{made_of}|texts:{n}|{of}|direction:{way}"
+
+
+def _method(sample: _Sample, name: Measure, n_permutations: int) -> str:
+    """Say where interval and p-value come from."""
+    of = "items" if sample.paired else "texts of either side"
+    test = "; no test"
+    if name.startswith("mmd") and n_permutations:
+        test = f"; {n_permutations} "
+        test += "swaps within items" if sample.paired else "permutations of texts"
+    return f"subsamples of 2/3 of {of}, normal{test}"

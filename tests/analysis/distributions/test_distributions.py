@@ -1,0 +1,183 @@
+"""Measures of distributions, against the packages of their authors, closed forms and properties."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+from scipy.special import beta
+
+import nlgbench as nb
+from nlgbench.analysis.distributions import frontier, mmd
+from nlgbench.analysis.distributions.features import distances, similarities, tfidf
+from nlgbench.analysis.distributions.manifolds import manifolds_of_subsets
+from nlgbench.analysis.distributions.vendi import vendi_of_subsets
+
+
+def words(rng, n_texts, n_words=40, at_least=3):
+    """Texts of Zipf's words; with many words no two are equal."""
+    share = 1 / np.arange(1, n_words + 1)
+    lengths = at_least + rng.poisson(6, size=n_texts)
+    return [" ".join(rng.choice(n_words, n, p=share / share.sum()).astype(str)) for n in lengths]
+
+
+def study_of(human, system, shared=True):
+    """Texts of people and of a system, of the same items or of others."""
+    rows = [(f"h{n}", f"i{n}", "human", text) for n, text in enumerate(human)]
+    other = "i" if shared else "j"
+    rows += [(f"s{n}", f"{other}{n}", "s", text) for n, text in enumerate(system)]
+    return nb.Study(pd.DataFrame(rows, columns=["output_id", "item_id", "system", "text"]))
+
+
+def compare(study, **options):
+    return nb.compare_distributions(study, **options).set_index("measure")
+
+
+@pytest.mark.parametrize(("n", "m", "k"), [(40, 40, 5), (30, 55, 3), (20, 16, 1)])
+def test_manifolds_are_those_of_their_authors_package(n, m, k, capsys):
+    prdc = pytest.importorskip("prdc")
+    rng = np.random.default_rng(n)
+    human, other = rng.normal(size=(n, 4)), rng.normal(0.3, 1.2, size=(m, 4))
+    rows = np.vstack([human, other])
+    is_human = np.arange(n + m) < n
+    # All texts, and subsets of them, whose radii are found from the whole's order.
+    members = np.vstack([np.ones((1, n + m), dtype=bool), rng.random((20, n + m)) < 0.7])
+    found = manifolds_of_subsets(cdist(rows, rows), is_human, members, k)
+    for row, held in enumerate(members):
+        theirs = prdc.compute_prdc(rows[held & is_human], rows[held & ~is_human], nearest_k=k)
+        for name, value in theirs.items():
+            assert found[name][row] == pytest.approx(value, abs=1e-9), name
+
+
+def test_vendi_is_that_of_its_authors_package():
+    package = pytest.importorskip("vendi_score.vendi")
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 8))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    members = np.vstack([np.ones((1, 60), dtype=bool), rng.random((10, 60)) < 0.6])
+    found = vendi_of_subsets(similarities(rows), members)
+    for value, held in zip(found, members, strict=True):
+        assert value == pytest.approx(package.score_dual(rows[held]), abs=1e-9)
+
+
+def test_the_public_call_gives_the_packages_values_of_texts(capsys):
+    prdc = pytest.importorskip("prdc")
+    package = pytest.importorskip("vendi_score.vendi")
+    rng = np.random.default_rng(3)
+    human, system = words(rng, 50, 3000), words(rng, 50, 3000)
+    found = compare(study_of(human, system), n_resamples=0, n_permutations=0)
+    rows = tfidf([*human, *system]).toarray()
+    theirs = prdc.compute_prdc(rows[:50], rows[50:], nearest_k=5)
+    for name, value in theirs.items():
+        assert found.loc[name, "estimate"] == pytest.approx(value, abs=1e-9), name
+    for column, part in (("estimate", rows[50:]), ("between_people", rows[:50])):
+        assert found.loc["vendi", column] == pytest.approx(package.score_dual(part), abs=1e-9)
+    assert found["reason"].eq("nothing was resampled").all()
+
+
+def plain_mmd(kernel, is_human, item):
+    """MMD^2 as it is written, pair by pair."""
+    sums, counts = np.zeros(3), np.zeros(3)
+    for a in range(len(item)):
+        for b in range(len(item)):
+            if item[a] != item[b]:
+                side = int(is_human[a]) + int(is_human[b])
+                sums[side] += kernel[a, b]
+                counts[side] += 1
+    other, between, human = sums / counts
+    return human + other - 2 * between
+
+
+@pytest.mark.parametrize("per_item", [1, 2])
+def test_mmd_and_its_swaps_are_the_plain_sums(per_item):
+    rng = np.random.default_rng(per_item)
+    n = 12
+    item = np.tile(np.arange(n) // per_item, 2)
+    is_human = np.arange(2 * n) < n
+    rows = rng.normal(size=(2 * n, 3))
+    kernel, bandwidth = mmd.gaussian_kernel(cdist(rows, rows))
+    apart = cdist(rows, rows)[np.triu_indices(2 * n, 1)]
+    assert bandwidth == np.median(apart)
+    kept = mmd.across_items(kernel, item)
+    found = mmd.mmd_of_subsets(kept, is_human, item, np.ones((1, 2 * n), dtype=bool))
+    assert found[0] == pytest.approx(plain_mmd(kernel, is_human, item), abs=1e-12)
+    swapped = mmd.swapped_mmd(kept, is_human, item, 30, np.random.default_rng(5))
+    sides = np.random.default_rng(5).choice([-1.0, 1.0], size=(30, item.max() + 1))
+    for value, side in zip(swapped, sides, strict=True):
+        labels = np.where(side[item] > 0, is_human, ~is_human)
+        assert value == pytest.approx(plain_mmd(kernel, labels, item), abs=1e-12)
+
+
+def test_permuted_mmd_is_the_plain_sum():
+    rng = np.random.default_rng(0)
+    is_human = np.arange(20) < 11
+    kernel, _ = mmd.gaussian_kernel(cdist(*[rng.normal(size=(20, 3))] * 2))
+    item = np.arange(20)
+    found = mmd.permuted_mmd(mmd.across_items(kernel, item), is_human, 20, np.random.default_rng(5))
+    labels = np.random.default_rng(5).permuted(np.tile(is_human, (20, 1)), axis=1)
+    for value, held in zip(found, labels, strict=True):
+        assert value == pytest.approx(plain_mmd(kernel, held, item), abs=1e-12)
+
+
+def test_mmd_is_unbiased_where_items_are_shared():
+    """Texts of an item are alike: a mean over all pairs would be below 0 where nothing differs."""
+    rng = np.random.default_rng(1)
+    n, found, naive = 20, [], []
+    item, is_human = np.tile(np.arange(n), 2), np.arange(2 * n) < n
+    for _ in range(400):
+        rows = rng.normal(size=(n, 2))[item] + rng.normal(size=(2 * n, 2)) / 2
+        kernel = rows @ rows.T
+        everything = np.ones((1, 2 * n), dtype=bool)
+        kept = mmd.across_items(kernel, item)
+        found.append(mmd.mmd_of_subsets(kept, is_human, item, everything)[0])
+        naive.append(plain_mmd(kernel, is_human, np.arange(2 * n)))
+    error = np.std(found) / np.sqrt(len(found))
+    assert abs(np.mean(found)) < 4 * error
+    assert np.mean(naive) < -10 * error
+
+
+@pytest.mark.parametrize("scale", [5.0])
+def test_the_frontier_has_its_closed_forms(scale):
+    same = np.array([0.2, 0.3, 0.5])
+    assert frontier.area(same, same) == pytest.approx(1, abs=1e-12)
+    # Apart: KL(q | r) = -log(1 - w), KL(p | r) = -log w: the integral of w^c d(1 - w)^c.
+    apart = frontier.area(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    assert frontier.SCALE == scale
+    assert apart == pytest.approx(scale * beta(scale + 1, scale), rel=2e-3)
+    one, two = np.array([0.6, 0.3, 0.1]), np.array([0.2, 0.3, 0.5])
+    assert frontier.area(one, two) == pytest.approx(frontier.area(two, one), abs=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(6, 25), st.booleans())
+def test_what_holds_for_any_texts(seed, n, shared):
+    rng = np.random.default_rng(seed)
+    human, system = words(rng, n, 8, at_least=0), words(rng, n, 8, at_least=0)
+    study = study_of(human, system, shared)
+    found = compare(study, n_permutations=19, n_resamples=3, n_neighbors=3, seed=seed)
+    estimate = found["estimate"]
+    assert estimate[["precision", "recall", "coverage"]].between(0, 1).all()
+    assert estimate["density"] >= 0 and 0 < estimate["frontier"] <= 1 + 1e-12
+    assert 1 - 1e-9 <= estimate["vendi"] <= n + 1e-9
+    p = found["p_value"].dropna()
+    assert list(p.index) == ["mmd_gaussian", "mmd_linear"] and p.between(1 / 20, 1).all()
+    # The other way round, with people's texts in the system's place.
+    back = compare(
+        study_of(system, human, shared),
+        n_permutations=0,
+        n_resamples=0,
+        n_neighbors=3,
+        measures=["mmd_gaussian", "mmd_linear", "precision", "recall", "vendi"],
+    )["estimate"]
+    for one, other in (("precision", "recall"), ("mmd_gaussian",) * 2, ("mmd_linear",) * 2):
+        assert estimate[one] == pytest.approx(back[other], abs=1e-12)
+    assert found.loc["vendi", "between_people"] == pytest.approx(back["vendi"], abs=1e-9)
+
+
+def test_one_and_the_same_texts_are_near_however_often_they_are_repeated():
+    texts = ["a b", "c d", "e f g", ""] * 10
+    found = compare(study_of(texts, texts, shared=False), n_resamples=0)["estimate"]
+    assert found[["precision", "recall", "coverage", "frontier"]].eq(1).all()
+    assert found["vendi"] == pytest.approx(4)  # four texts that share nothing
+    assert distances(similarities(tfidf(["a", "b", "", " "])))[3].tolist() == [2**0.5] * 2 + [0, 0]
