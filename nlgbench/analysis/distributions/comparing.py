@@ -50,6 +50,11 @@ MEASURES: tuple[Measure, ...] = (
 )
 #: Of a subsample.
 _FRACTION = 2 / 3
+#: Measures whose intervals hold too rarely where fewer of a side's texts than this are distinct.
+_HURT_BY_COPIES = ("precision", "coverage", "frontier")
+_DISTINCT = 0.75
+#: Intervals of the frontier hold too rarely with fewer texts of either side: ten clusters.
+_FEWEST_CLUSTERED = 100
 #: A test whose smallest p is above this is said to reject nothing.
 _LEVEL = 0.05
 
@@ -206,6 +211,12 @@ class _Sample:
         return int(self.is_human.sum())
 
     @property
+    def distinct(self) -> float:
+        """Share of texts that are distinct, of the side that has fewer such."""
+        texts = pd.Series(self.texts)
+        return min(texts[self.is_human].nunique(), texts[~self.is_human].nunique()) / self.n
+
+    @property
     def n_items(self) -> int:
         """Items, of both sides together."""
         return int(self.item.max(initial=-1)) + 1
@@ -329,11 +340,10 @@ def _rows(
         replicates = measured.of_subsets(members)
     rows: list[dict[str, object]] = []
     for name in task.measures:
-        found = interval(
-            replicates[name], estimates[name], fraction=_FRACTION, confidence=confidence
-        )
-        del found["center"]
-        found["reason"] = _reason(name, sample, task.n_neighbors, found)
+        found = _interval(name, replicates[name], estimates[name], confidence)
+        reason = _reason(name, sample, task.n_neighbors, found)
+        if reason:
+            found |= {"se": np.nan, "ci_low": np.nan, "ci_high": np.nan, "reason": reason}
         p_value = float("nan")
         if name in measured.kernels and n_permutations and math.isfinite(estimates[name]):
             p_value = _p_value(measured, name, estimates[name], n_permutations, for_test)
@@ -369,6 +379,23 @@ def _p_value(
     return float(permutation_p(values, np.array([estimate]), exact=False, two_sided=False))
 
 
+def _interval(
+    name: Measure, replicates: Floats, estimate: float, confidence: float
+) -> dict[str, Any]:
+    """Put an interval around an estimate from its values in subsamples; Vendi's on the log."""
+    if name != "vendi":
+        found = interval(replicates, estimate, fraction=_FRACTION, confidence=confidence)
+    else:
+        # It grows with the number of texts, so that its spread in subsamples is too small.
+        found = interval(
+            np.log(replicates), math.log(estimate), fraction=_FRACTION, confidence=confidence
+        )
+        found |= {one: np.exp(found[one]) for one in ("ci_low", "ci_high")}
+        found |= {"estimate": estimate, "se": estimate * float(found["se"])}
+    del found["center"]
+    return found
+
+
 def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> str:
     """Say why there is no estimate, or no interval; nothing where there are both."""
     undefined, of = found["n_undefined"], found["n_resamples"]
@@ -381,11 +408,16 @@ def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> st
         )
     if not of:
         return "nothing was resampled"
-    return (
-        f"{undefined} of {of} subsamples are undefined: too few texts"
-        if undefined
-        else str(found["reason"])
-    )
+    if undefined:
+        return f"{undefined} of {of} subsamples are undefined: too few texts"
+    if name == "frontier" and sample.n < _FEWEST_CLUSTERED:
+        return f"{sample.n} texts of either side: {_FEWEST_CLUSTERED} are needed for an interval"
+    if name in _HURT_BY_COPIES and sample.distinct < _DISTINCT:
+        return (
+            f"only {sample.distinct:.0%} of a side's texts are distinct: subsamples do not show "
+            "how this varies where texts are copies"
+        )
+    return str(found["reason"])
 
 
 def _too_few(sample: _Sample) -> str:
