@@ -35,7 +35,7 @@ N, K, RESAMPLES, PERMUTATIONS = 300, 5, 100, 999
 REQUIRED = {
     "prdc": 0.8,
     "prdc, in subsamples": 2,
-    "vendi_score": 0.8,
+    "vendi_score": 0.5,
     "vendi_score, in subsamples": 0.8,
     "plain loop of swaps": 10,
     "plain loop of permutations": 10,

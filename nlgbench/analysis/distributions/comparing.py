@@ -282,9 +282,10 @@ class _Measured:
         if "mmd_gaussian" in task.measures:
             kernel, self.bandwidth = mmd.gaussian_kernel(self.distance)
             self.kernels["mmd_gaussian"] = mmd.across_items(kernel, sample.item)
-        self.n_clusters = max(2, sample.n // frontier.PER_CLUSTER)
+        n_kinds = int((~np.triu(self.similarity >= 1, 1).any(axis=0)).sum())
+        self.n_clusters = min(max(2, sample.n // frontier.PER_CLUSTER), n_kinds)
         if "frontier" in task.measures:
-            self.cluster = frontier.clusters(rows, self.n_clusters, task.seed)
+            self.cluster = frontier.clusters(rows, self.n_clusters, n_kinds, task.seed)
 
     def of_subsets(self, members: Bools) -> dict[Measure, Floats]:
         """Compute what is asked within subsets (n_subsets, n) of the texts."""
@@ -327,7 +328,7 @@ def _rows(
     if "vendi" in task.measures:
         ours = sample.is_human[None]
         people["vendi"] = float(vendi_of_subsets(measured.similarity, ours)[0])
-    n_units = sample.n_items
+    test_seed = int(for_test.integers(2**63))  # the same permutations for every kernel
     replicates = {name: np.empty(0) for name in task.measures}
     if n_resamples and sample.n > 1:
         members = half_samples(
@@ -346,8 +347,11 @@ def _rows(
             found |= {"se": np.nan, "ci_low": np.nan, "ci_high": np.nan, "reason": reason}
         p_value = float("nan")
         if name in measured.kernels and n_permutations and math.isfinite(estimates[name]):
-            p_value = _p_value(measured, name, estimates[name], n_permutations, for_test)
-            found["reason"] = found["reason"] or _too_few(sample)
+            p_value = _p_value(
+                measured, name, estimates[name], n_permutations, np.random.default_rng(test_seed)
+            )
+            reasons = (str(found["reason"]), _too_few(sample, n_permutations))
+            found["reason"] = "; ".join(filter(None, reasons))
         rows.append(
             {
                 "measure": name,
@@ -356,7 +360,7 @@ def _rows(
                 "between_people": people.get(name, float("nan")),
                 "n_human": sample.n,
                 "n_system": sample.n,
-                "n_items": n_units,
+                "n_items": sample.n_items,
                 "signature": _signature(measured, name, made_of),
                 "method": _method(sample, name, n_permutations),
             }
@@ -402,6 +406,8 @@ def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> st
     if not math.isfinite(found["estimate"]):
         if name in manifolds.NAMES:
             return f"undefined: {sample.n} texts of either side; n_neighbors = {k} takes more"
+        if not sample.paired:
+            return f"undefined: {sample.n} text of either side, and two are needed"
         return (
             f"undefined: {sample.n_items} item has texts of both sides, and two are needed: where "
             "there is no prompt, give each text an item_id of its own"
@@ -420,13 +426,19 @@ def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> st
     return str(found["reason"])
 
 
-def _too_few(sample: _Sample) -> str:
-    """Say that so few items, or texts, cannot be permuted into a small p; nothing for more."""
-    n_orders = 2.0**sample.n_items if sample.paired else math.comb(2 * sample.n, sample.n)
-    least = 2 / n_orders  # MMD is the same with the sides exchanged
+def _too_few(sample: _Sample, n_permutations: int) -> str:
+    """Say that so few items, or permutations, cannot give a small p; nothing for more."""
+    # MMD is the same with the sides exchanged.
+    of_sides = (
+        2.0 ** (1 - sample.n_items) if sample.paired else 2 / math.comb(2 * sample.n, sample.n)
+    )
+    least = max(of_sides, 1 / (1 + n_permutations))
     if least <= _LEVEL:
         return ""
-    return f"p cannot be below {least:.3g} with {sample.n} texts of either side: it rejects nothing"
+    return (
+        f"p cannot be below {least:.3g} with {sample.n} texts of either side and {n_permutations} "
+        "permutations: it rejects nothing"
+    )
 
 
 def _signature(measured: _Measured, name: Measure, made_of: str) -> str:

@@ -22,9 +22,12 @@ _STARTS = 5
 _MIXTURES = np.linspace(0, 1, 201)
 
 
-def clusters(rows: Any, n_clusters: int, seed: int) -> Ints:
-    """Cut texts into clusters: k-means on the principal components of both sides together."""
-    n_components = min(_MOST, *(size - 1 for size in rows.shape))
+def clusters(rows: Any, n_clusters: int, n_kinds: int, seed: int) -> Ints:
+    """Cut texts into clusters: k-means on the principal components of both sides together.
+
+    `n_kinds` is the number of rows that differ.
+    """
+    n_components = min(_MOST, n_kinds - 1, *(size - 1 for size in rows.shape))
     if n_components < 1:
         return np.zeros(rows.shape[0], dtype=np.int64)
     pca = PCA(n_components, svd_solver="arpack", random_state=seed)
