@@ -53,8 +53,8 @@ _FRACTION = 2 / 3
 #: Measures whose intervals hold too rarely where fewer of a side's texts than this are distinct.
 _HURT_BY_COPIES = ("precision", "coverage", "frontier")
 _DISTINCT = 0.75
-#: Intervals of the frontier hold too rarely with fewer texts of either side: ten clusters.
-_FEWEST_CLUSTERED = 100
+#: With fewer texts of either side intervals hold too rarely; 100 are ten clusters.
+_FEWEST: dict[str, int] = {"frontier": 100} | dict.fromkeys(manifolds.NAMES, 50)
 #: A test whose smallest p is above this is said to reject nothing.
 _LEVEL = 0.05
 
@@ -416,8 +416,8 @@ def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> st
         return "nothing was resampled"
     if undefined:
         return f"{undefined} of {of} subsamples are undefined: too few texts"
-    if name == "frontier" and sample.n < _FEWEST_CLUSTERED:
-        return f"{sample.n} texts of either side: {_FEWEST_CLUSTERED} are needed for an interval"
+    if sample.n < _FEWEST.get(name, 0):
+        return f"{sample.n} texts of either side: {_FEWEST[name]} are needed for an interval"
     if name in _HURT_BY_COPIES and sample.distinct < _DISTINCT:
         return (
             f"only {sample.distinct:.0%} of a side's texts are distinct: subsamples do not show "
