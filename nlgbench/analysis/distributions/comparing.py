@@ -283,9 +283,9 @@ class _Measured:
             kernel, self.bandwidth = mmd.gaussian_kernel(self.distance)
             self.kernels["mmd_gaussian"] = mmd.across_items(kernel, sample.item)
         n_kinds = int((~np.triu(self.similarity >= 1, 1).any(axis=0)).sum())
-        self.n_clusters = min(max(2, sample.n // frontier.PER_CLUSTER), n_kinds)
         if "frontier" in task.measures:
-            self.cluster = frontier.clusters(rows, self.n_clusters, n_kinds, task.seed)
+            n_clusters = min(max(2, sample.n // frontier.PER_CLUSTER), n_kinds)
+            self.cluster = frontier.clusters(rows, n_clusters, n_kinds, task.seed)
 
     def of_subsets(self, members: Bools) -> dict[Measure, Floats]:
         """Compute what is asked within subsets (n_subsets, n) of the texts."""
@@ -444,11 +444,12 @@ def _too_few(sample: _Sample, n_permutations: int) -> str:
 def _signature(measured: _Measured, name: Measure, made_of: str) -> str:
     """Say how a measure is made, of how many texts, and which way is better."""
     k, n = measured.task.n_neighbors, measured.sample.n
+    n_clusters = int(measured.cluster.max()) + 1 if name == "frontier" else 0
     how = {
         "mmd_gaussian": f"unbiased|kernel:gaussian, bandwidth {measured.bandwidth:.4g} (median)",
         "mmd_linear": "unbiased|kernel:linear",
         "vendi": "kernel:cosine|q:1",
-        "frontier": f"clusters:{measured.n_clusters}|scale:{frontier.SCALE:g}|smooth:one half",
+        "frontier": f"clusters:{n_clusters}|scale:{frontier.SCALE:g}|smooth:one half",
     }.get(name, f"k:{k}|ball:open, equal texts inside")
     way = {
         "mmd_gaussian": "lower is nearer to people",

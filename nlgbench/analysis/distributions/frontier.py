@@ -33,8 +33,11 @@ def clusters(rows: Any, n_clusters: int, n_kinds: int, seed: int) -> Ints:
     pca = PCA(n_components, svd_solver="arpack", random_state=seed)
     placed = pca.fit_transform(rows)
     kept = int(np.searchsorted(np.cumsum(pca.explained_variance_ratio_), _KEPT)) + 1
-    means = KMeans(n_clusters, n_init=_STARTS, random_state=seed)
-    return np.asarray(means.fit_predict(placed[:, :kept]), dtype=np.int64)
+    placed = placed[:, :kept]
+    # Texts that differ may lie in one place, and there are no more clusters than places.
+    n_places = len(np.unique(placed.round(9), axis=0))
+    means = KMeans(min(n_clusters, n_places), n_init=_STARTS, random_state=seed)
+    return np.asarray(means.fit_predict(placed), dtype=np.int64)
 
 
 def frontier_of_subsets(cluster: Ints, is_human: Bools, members: Bools) -> Floats:

@@ -141,7 +141,9 @@ def test_what_has_no_answer_has_a_reason():
     )
     assert few.loc["frontier", "reason"].startswith("4 texts of either side: 100 are needed")
     assert "p cannot be below 0.125 with 4 texts of" in few.loc["mmd_linear", "reason"]
-    nine = compare(study(texts, texts[::-1], own, own), n_resamples=20, n_permutations=9)
+    nine = compare(
+        study(texts, texts[::-1], own, own), n_neighbors=2, n_resamples=20, n_permutations=9
+    )
     assert nine.loc["mmd_linear", "reason"].startswith("p cannot be below 0.1 with 8 texts")
     assert nine.loc["mmd_linear", ["ci_low", "ci_high"]].notna().all()
     assert nine.loc["recall", "reason"] == "8 texts of either side: 50 are needed for an interval"

@@ -179,3 +179,14 @@ def test_one_and_the_same_texts_are_near_however_often_they_are_repeated():
     assert found[["precision", "recall", "coverage", "frontier"]].eq(1).all()
     assert found["vendi"] == pytest.approx(4)  # four texts that share nothing
     assert distances(similarities(tfidf(["a", "b", "", " "])))[3].tolist() == [2**0.5] * 2 + [0, 0]
+
+
+def test_there_are_no_more_clusters_than_places():
+    """k-means would warn, which is an error here."""
+    texts = ["a b"] * 95 + [f"w{n}" for n in range(5)]
+    found = compare(study_of(texts, texts[::-1], shared=False), measures=["frontier"])
+    assert found.loc["frontier", "estimate"] == pytest.approx(1)
+    same = compare(study_of(["a"] * 30, ["a"] * 30), n_permutations=19, n_resamples=0)
+    assert same.loc["frontier", "estimate"] == 1
+    assert same.loc[["mmd_gaussian", "mmd_linear"], "p_value"].eq(1).all()
+    assert "clusters:1|" in same.loc["frontier", "signature"]
