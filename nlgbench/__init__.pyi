@@ -21,6 +21,8 @@ from nlgbench.analysis.distributions import compare_distributions as compare_dis
 from nlgbench.analysis.huse.diagnosis import boundary as boundary
 from nlgbench.analysis.huse.diagnosis import failures as failures
 from nlgbench.analysis.huse.diagnosis import multiverse as multiverse
+from nlgbench.analysis.huse.few_judgments import huse_with_predictions as huse_with_predictions
+from nlgbench.analysis.huse.few_judgments import optimal_error_bound as optimal_error_bound
 from nlgbench.analysis.huse.score import huse as huse
 from nlgbench.analysis.huse.score import huse_difference as huse_difference
 from nlgbench.analysis.huse.score import huse_outputs as huse_outputs

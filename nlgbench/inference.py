@@ -105,12 +105,19 @@ def interval(
 
 
 def split_interval(
-    halves: ArrayLike, others: ArrayLike, estimate: float, *, df: float, confidence: float = 0.95
+    halves: ArrayLike,
+    others: ArrayLike,
+    estimate: float,
+    *,
+    df: float,
+    added: float = 0.0,
+    confidence: float = 0.95,
 ) -> dict[str, float | int | str]:
     """Make an interval around the full estimate from splits into two halves.
 
     As `interval`; center is the mean of all halves, n_resamples counts splits, and n_undefined
-    those of which a half is undefined: if any is, reason says so. ``se^2`` is the mean over splits
+    those of which a half is undefined: if any is, reason says so. `added` is variance that comes
+    from elsewhere than what is split. ``se^2`` without it is the mean over splits
     of ``(half - other)^2 / 4``, the estimate of repeated half-samples and their complements
     (McCarthy 1969, *Review of the International Statistical Institute* 37, doi:10.2307/1402116;
     Wolter 2007, *Introduction to Variance Estimation*, chapter 3, doi:10.1007/978-0-387-35099-8).
@@ -127,7 +134,7 @@ def split_interval(
     n_undefined = n_resamples - n_defined
     se, center = float("nan"), float("nan")
     if n_defined:
-        se = float(np.sqrt(((defined[0] - defined[1]) ** 2).mean()) / 2)
+        se = float(np.sqrt(((defined[0] - defined[1]) ** 2).mean() / 4 + added))
         center = float(defined.mean())
     reason = _undefined(n_undefined, n_resamples, "splits") if n_undefined else ""
     counts = {"center": center, "n_resamples": n_resamples, "n_undefined": n_undefined}

@@ -342,7 +342,7 @@ def intervals(
         replicates = output_replicates(one, both_halves(members))
         n_units = int(clusters.groupby(is_human).nunique().min())
         table = of_halves(replicates, one.scores, n_units, confidence)
-        reasons = _few_outputs([one], n_units)
+        reasons = few_outputs([one], n_units)
         method = f"splits of {resample} into halves, k = {one.n_neighbors}, t"
     return _described(table, reasons, n_units, method)
 
@@ -369,7 +369,7 @@ def difference(
     n_units = int(rows["item_id"].groupby(kinds).nunique().min())
     table = of_halves(a - b, estimates, n_units, confidence)
     method = f"splits of items into halves, k = {pair[0].n_neighbors}, t"
-    return _described(table, _few_outputs(pair, n_units), n_units, method)
+    return _described(table, few_outputs(pair, n_units), n_units, method)
 
 
 def of_halves(
@@ -391,7 +391,7 @@ def _described(table: pd.DataFrame, reasons: list[str], n_units: int, method: st
     return table.assign(n_clusters=n_units, reason=stronger, method=method)
 
 
-def _few_outputs(compared: list[Compared], n_units: int) -> list[str]:
+def few_outputs(compared: list[Compared], n_units: int) -> list[str]:
     """Say for each score why not to trust its interval."""
     k = compared[0].n_neighbors
     n_half = min(len(one.rows) for one in compared) // 2

@@ -376,7 +376,7 @@ def _read(
         "n_unscored": int(n_unscored),
         "n_human": int(len(outputs) - len(used) - (~there).sum()),
         "whole": given.unit is given.cluster,
-        "p": _p_of_draw(given),
+        "p": p_of_draw(given),
         "expected": np.nan if chance is None else float(chance[there].sum()),
         "expected_sd": np.nan
         if chance is None
@@ -783,7 +783,7 @@ def labels_saved(
     }
 
 
-def _p_of_draw(given: Scored) -> float:
+def p_of_draw(given: Scored) -> float:
     """Test that labelled outputs' scores are as those of all, in mean and in spread.
 
     Within systems, by clusters; two t tests, Bonferroni.
