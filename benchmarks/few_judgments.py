@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
+from scipy.stats import t as student
 from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -30,6 +31,8 @@ from nlgbench.analysis.huse import few_judgments as few
 from nlgbench.analysis.huse.neighbors import leave_one_out, twice_error, votes
 from nlgbench.analysis.huse.score import Compared
 from nlgbench.generators.reviews import contexts, review_grammar
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
+from nlgbench.plots.style import GROUPS, TWO_COLUMN
 from nlgbench.study import trusted
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds import reviews as worlds
@@ -366,10 +369,18 @@ def gains(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def report_bounds(found: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
-    """Count how often bounds lie above the optimal error, HUSE's limit and their own error."""
-    found = found[found["score"] == "l_star"].merge(limits, on="system", validate="many_to_one")
+    """Count how often bounds lie above the optimal error, HUSE's limit and their own error.
+
+    Beside them one-sided limits of HUSE at L outputs, with and without predictions.
+    """
+    is_huse = (found["score"] == "huse") & (found["n_total"] == TOTALS[0])
+    limit = found[is_huse & found["method"].isin(["weight 0.0", "weight estimated"])]
+    step = student.ppf(0.95, limit["n_labels"] / 2) * limit["se"]
+    limit = limit[limit["what"] == "control"].assign(ci_high=limit["estimate"] + step)
+    found = pd.concat([found[found["score"] == "l_star"], limit])
+    found = found.merge(limits, on="system", validate="many_to_one")
     for name in ("l_star", "huse", "own"):
-        found[f"above_{name}"] = found["ci_high"] >= found[name]
+        found[f"above_{name}"] = (found["ci_high"] >= found[name]).where(found[name].notna())
     found["off"] = found["estimate"] - found["own"]
     table = found.groupby(["what", "system", "n_labels", "r", "method"], sort=False).agg(
         worlds=("off", "size"),
@@ -386,6 +397,48 @@ def report_bounds(found: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index()
 
 
+@in_paper_style
+def draw(table: pd.DataFrame) -> Drawing:
+    """Draw how many judgments are saved, and how often intervals hold, at 100 judged of 1,000."""
+    at = (table["system"] == "leaky_t0.7") & (table["n_labels"] == 100)
+    table = table[at & (table["n_total"] == 1000) & table["what"].isin(["control", "naive"])]
+    looks = {
+        "weight estimated": ("control variate, weight estimated", *GROUPS[0]),
+        "weight 1.0": ("control variate, weight 1", *GROUPS[2]),
+        "PPI++, among all": ("errors as labels, among all", *GROUPS[1]),
+        "PPI, own size": ("errors as labels, own size", *GROUPS[4]),
+    }
+    figure, axes = canvas(TWO_COLUMN, 2.9, columns=2)
+    shown = table[table["method"].isin(looks) & table["score"].isin(["huse", "huse_q"])]
+    for ax, (value, error), name, line in zip(
+        axes,
+        (("gain", "gain_se"), ("coverage", "coverage_se")),
+        ("Judgments alone that are as sure (times)", "Share of 95% intervals that hold"),
+        (1.0, 0.95),
+        strict=True,
+    ):
+        ax.axhline(line, color="#555555", linewidth=0.6)
+        for place, (method, (words, marker, color)) in enumerate(looks.items()):
+            for score, face in (("huse", color), ("huse_q", "white")):
+                part = shown[(shown["method"] == method) & (shown["score"] == score)]
+                x = part["r"] + 0.018 * (place - 1.5) + 0.006 * (score == "huse_q")
+                look = {"color": color, "marker": marker, "markersize": 4, "linewidth": 0.8}
+                look |= {"markerfacecolor": face, "linestyle": "-" if score == "huse" else ":"}
+                label = words if score == "huse" else None
+                ax.errorbar(x, part[value], yerr=part[error], elinewidth=0.6, label=label, **look)
+        ax.set_xlabel("Correlation of predictions with judgments")
+        ax.set_ylabel(name)
+        ax.set_xticks([0.3, 0.6, 0.9])
+    handles, words = axes[0].get_legend_handles_labels()
+    figure.legend(handles, words, loc="outside upper center", ncols=2)
+    alt = "HUSE (filled) and HUSE-Q (open) from 100 judged of 1,000 outputs of each class: "
+    alt += "; ".join(
+        f"{looks[row.method][0]}, {row.score}, r = {row.r}: {row.gain:.2f}, {row.coverage:.2f}"
+        for row in shown.itertuples()
+    )
+    return drawn_on(axes, shown, alt + ".")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--worlds", type=int, default=400)
@@ -395,6 +448,7 @@ def main() -> int:
     parser.add_argument(
         "--checkpoint", type=Path, required=True, nargs="+", help="CSV; the first is written"
     )
+    parser.add_argument("--figure", type=Path, help="PNG of what is saved and what holds")
     args = parser.parse_args()
     pools = {name: Pool(name, number) for number, name in enumerate(LAYOUTS)}
     path = args.checkpoint[0]
@@ -412,8 +466,13 @@ def main() -> int:
     print(target.round(4).to_string())
     table = report(found, target)
     print(table.round(3).to_string())
-    print(report_bounds(found, limits).round(3).to_string())
+    bounded = report_bounds(found, limits)
+    print(bounded.round(3).to_string())
+    bounded.to_csv(path.with_suffix(".bounds.csv"), index=False)
     table.to_csv(path.with_suffix(".report.csv"), index=False)
+    if args.figure:
+        args.figure.parent.mkdir(parents=True, exist_ok=True)
+        args.figure.write_bytes(draw(table).image("png"))
     return 0
 
 
