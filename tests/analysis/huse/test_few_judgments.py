@@ -232,10 +232,9 @@ def test_what_is_wrong_is_said(world, half, change, message):
     few, options = half[0], {"evaluator": "w001"}
     if "judged" in change:
         items = world.outputs["item_id"].drop_duplicates()[: change["judged"]]
-        ids = world.outputs.loc[world.outputs["item_id"].isin(items), "output_id"]
+        own = world.outputs["system"] == change.get("of", world.outputs["system"])
+        ids = world.outputs.loc[own & world.outputs["item_id"].isin(items), "output_id"]
         few = few.replace(judgments=world.judgments[world.judgments["output_id"].isin(ids)])
-        kept = few.judgments["output_id"].str.startswith(change.get("of", ""))
-        few = few.replace(judgments=few.judgments[kept])
     if "drop" in change:
         table = getattr(few, change["drop"])
         few = few.replace(**{change["drop"]: table[table["output_id"] != "human_i00001"]})
