@@ -254,7 +254,7 @@ def combined(
             *np.split(whole - used * (part - mean), 2),
             alone - used * (own - mean),
             # Other subsets are of the judged outputs' size: their scores vary as theirs do.
-            added=used**2 * share * float(np.nanmean(d_predicted**2)) / 4,
+            added=used**2 * share * _mean_square(d_predicted) / 4,
             **known,
         )
         rows.append(
@@ -278,6 +278,12 @@ def _least_variance(d: Floats, d_predicted: Floats, share: float) -> float:
     there = np.isfinite(d) & np.isfinite(d_predicted)
     square = float((d_predicted[there] ** 2).sum()) * (1 + share)
     return float((d[there] * d_predicted[there]).sum()) / square if square > 0 else 0.0
+
+
+def _mean_square(d: Floats) -> float:
+    """Average squares over the splits that are defined; 0 where none is."""
+    there = np.isfinite(d)
+    return float((d[there] ** 2).sum()) / max(1, int(there.sum()))
 
 
 def _read(study: Study, system: str, evaluator: str, dimension: str) -> pd.DataFrame:
