@@ -249,9 +249,12 @@ def combined(
         own, alone = predicted.scores[score], judged.scores[score]
         mean = float(np.mean([other[score] for other in others])) if others else own
         known = {"df": n_units / 2, "confidence": confidence}
+        # Moved by a constant, so that their center is the estimate's.
+        half, other = np.split(whole - used * (part - mean), 2)
+        half_alone, other_alone = np.split(whole, 2)
         row = split_interval(
-            # Moved by a constant, so that their center is the estimate's.
-            *np.split(whole - used * (part - mean), 2),
+            half,
+            other,
             alone - used * (own - mean),
             # Other subsets are of the judged outputs' size: their scores vary as theirs do.
             added=used**2 * share * _mean_square(d_predicted) / 4,
@@ -264,7 +267,7 @@ def combined(
                 "reason": row["reason"] or few,
                 "weight": used,
                 "alone": alone,
-                "se_alone": split_interval(*np.split(whole, 2), alone, **known)["se"],
+                "se_alone": split_interval(half_alone, other_alone, alone, **known)["se"],
                 "n_subsets": len(others),
                 "n_clusters": n_units,
                 "method": f"splits of {splits.resample} into halves, k = {judged.n_neighbors}, t",
@@ -388,10 +391,10 @@ def _compared(
 def _laid_out(table: pd.DataFrame, predicted: Floats, labels: Floats) -> Scored:
     """Lay out values that are known of all outputs, and of the judged ones, by class."""
     item = pd.factorize(table["item_id"])[0]
-    own = np.flatnonzero(table["judged"])
+    own = np.flatnonzero(table["judged"].to_numpy())
     return laid_out(
         ["human", "machine"],
-        (~table["is_human"]).to_numpy(dtype=np.int64),
+        1 - table["is_human"].to_numpy(dtype=np.int64),
         item,
         item,
         predicted,
