@@ -72,6 +72,16 @@ def _exact_l_star(system: System | Retrieval) -> float | None:
     return None
 
 
+def _entropy(system: System | Retrieval, texts: list[str], about: list[str]) -> dict[str, float]:
+    """Give how many nats a system's texts hold, by themselves: enumerated, or of texts it wrote."""
+    if isinstance(system, Memorizer):
+        nats = np.array(list(system.distribution.values()))
+        return {"entropy": float(-(np.exp(nats) * nats).sum()), "entropy_se": 0.0}
+    told = -_own_logprob(system, texts, about)
+    error = float(told.std(ddof=1) / np.sqrt(len(told)))
+    return {"entropy": float(told.mean()), "entropy_se": error}
+
+
 def review_world(
     *,
     systems: Sequence[str] | Mapping[str, System | Retrieval] | None = None,
@@ -93,7 +103,8 @@ def review_world(
     system's model, and of each system's outputs under its own.
 
     ``truth["systems"]`` has a row per system: l_star (1 - TV), l_star_limit, huse, huse_limit,
-    huse_q, huse_d, each with its Monte Carlo standard error in ``*_se`` (0 where enumerated); see
+    huse_q, huse_d, and entropy (nats per text, given its context where the system reads it), each
+    with its Monte Carlo standard error in ``*_se`` (0 where enumerated); see
     `truth.population_scores`. It is that of typicality, and of this study's annotators, of whom
     ``n_careless`` do not read. Beside it stands the truth over `N_CREWS` other samples of as many
     annotators: huse_crews (the mean), huse_crews_sd, huse_crews_min, huse_crews_max, and the same
@@ -158,6 +169,7 @@ def review_world(
             )
             scores = truth.population_scores(*draws, crew) | truth.over_crews(*draws, others)
             scores["n_careless"] = int(crew.careless.sum())
+            scores |= _entropy(system, drawn, true_about)
             exact = _exact_l_star(system)
             if exact is not None:
                 scores |= {"l_star": exact, "l_star_se": 0.0}

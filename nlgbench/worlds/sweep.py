@@ -1,10 +1,12 @@
-"""Reviewers at falling temperatures, and one that says likely things alone."""
+"""Series of reviewers: at falling temperatures, of smaller memories, of more corrupted texts."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from nlgbench.generators.retrieval import Retrieval
+from nlgbench.generators.grammar import Corrupted
+from nlgbench.generators.retrieval import Memorizer, Retrieval
 from nlgbench.generators.review_systems import System, review_systems
 from nlgbench.generators.reviews import review_grammar
 
@@ -12,6 +14,14 @@ TEMPERATURES = (1.0, 0.7, 0.5)
 #: What the models of `sweep_systems` learn from: so many sentences.
 N_LEARNED = 2_000
 NUCLEUS = 0.95
+#: Series -> its systems, from people's own grammar on, and the level of each. A memorizer's level is
+#: how many texts it repeats, that of the grammar ``new``: every text is. A corrupted grammar's is
+#: the share of texts that stutter.
+SERIES: dict[str, Mapping[str, float | str]] = {
+    "temperature": {f"grammar_t{t}": t for t in (1.0, 0.9, 0.7, 0.5, 0.3, 0.1)},
+    "memorized texts": {"grammar_t1.0": "new"} | {f"memorizer_{n}": n for n in (2_000, 200, 20)},
+    "corruption": {"grammar_t1.0": 0.0} | {f"corrupted_{q}": q for q in (0.1, 0.3, 0.9)},
+}
 _FAST: dict[str, Any] = {"epochs": 8, "units": 64, "batch_size": 64, "learning_rate": 8e-3}
 
 
@@ -39,3 +49,25 @@ def sweep_systems(seed: int) -> dict[str, System | Retrieval]:
 def greedy_systems(_: int | np.random.Generator = 0) -> dict[str, System | Retrieval]:
     """Give the grammar at t = .1, which says likely things alone, as a beam search does."""
     return {"grammar_t0.1": review_grammar().annealed(0.1)}
+
+
+def series_systems(seed: int) -> dict[str, System | Retrieval]:
+    """Give the systems of all `SERIES`, each of which leaves people's grammar in a way of its own.
+
+    A lower temperature says likely things more often, a memorizer repeats fewer texts of people's,
+    and a corrupted grammar stutters more. For ``simulate("reviews", systems=series_systems)``.
+    """
+    grammar = review_grammar()
+    texts = tuple(grammar.sample(N_LEARNED, seed=seed + 1))
+    made: dict[str, System | Retrieval] = {}
+    for series, levels in SERIES.items():
+        for name, level in levels.items():
+            if name in made or isinstance(level, str):
+                continue  # where another series begins, too
+            if series == "temperature":
+                made[name] = grammar.annealed(level)
+            elif series == "memorized texts":
+                made[name] = Memorizer(texts[: int(level)])
+            else:
+                made[name] = Corrupted(grammar, level)
+    return made

@@ -1,0 +1,68 @@
+"""Series of systems that leave people's grammar, and what is true of them."""
+
+import numpy as np
+import pytest
+
+import nlgbench as nb
+from nlgbench.generators.reviews import review_grammar
+from nlgbench.worlds.sweep import SERIES, series_systems
+
+
+@pytest.fixture(scope="module")
+def truth():
+    chosen = {
+        name: one
+        for name, one in series_systems(3).items()
+        if name in {"grammar_t1.0", "grammar_t0.5", "memorizer_20", "corrupted_0.3"}
+    }
+    study = nb.simulate("reviews", systems=chosen, n_outputs=5, n_truth=2_000, seed=4)
+    return study.truth["systems"].set_index("system")
+
+
+def test_each_series_begins_with_peoples_grammar_and_has_all_its_systems():
+    systems = series_systems(0)
+    assert {name for levels in SERIES.values() for name in levels} == set(systems)
+    for levels in SERIES.values():
+        assert next(iter(levels)) == "grammar_t1.0"
+    texts = review_grammar().sample(50, seed=1)
+    own = systems["grammar_t1.0"].logprob(texts)
+    np.testing.assert_allclose(own, review_grammar().logprob(texts), atol=1e-9)
+    assert len(systems["memorizer_200"].training) == 200
+    assert systems["corrupted_0.3"].q == 0.3
+
+
+def test_smaller_memories_are_parts_of_larger_ones():
+    systems = series_systems(0)
+    assert systems["memorizer_2000"].training[:20] == systems["memorizer_20"].training
+
+
+def test_entropy_is_that_of_the_slots(truth):
+    """By the chain rule over slots, the parents' joint chances enumerated."""
+    for name, t in (("grammar_t1.0", 1.0), ("grammar_t0.5", 0.5)):
+        slots = {slot.name: slot for slot in review_grammar().annealed(t).slots}
+        total = 0.0
+        for slot in slots.values():
+            chance = np.exp(slot.logprobs)
+            nats = -(chance * slot.logprobs).sum(axis=-1)
+            for parent in reversed(slot.parents):
+                nats = nats @ np.exp(slots[parent].logprobs)
+            total += float(nats)
+        row = truth.loc[name]
+        assert row["entropy"] == pytest.approx(total, abs=4 * row["entropy_se"])
+
+
+def test_entropy_of_what_is_enumerated_has_no_error(truth):
+    texts = series_systems(3)["memorizer_20"].training
+    share = np.unique(texts, return_counts=True)[1] / len(texts)
+    row = truth.loc["memorizer_20"]
+    assert row["entropy"] == pytest.approx(-(share * np.log(share)).sum(), abs=1e-9)
+    assert row["entropy_se"] == 0
+
+
+def test_every_series_leaves_people(truth):
+    assert truth.loc["grammar_t1.0", "l_star"] == pytest.approx(1)
+    row = truth.loc["corrupted_0.3"]  # a stuttered text is rarely one of people's
+    assert row["l_star"] == pytest.approx(0.7, abs=4 * row["l_star_se"] + 0.004)
+    assert truth.drop(index="grammar_t1.0")["l_star"].max() < 0.75
+    assert truth.loc["corrupted_0.3", "entropy"] > truth.loc["grammar_t1.0", "entropy"]
+    assert truth.loc["grammar_t0.5", "entropy"] < truth.loc["grammar_t1.0", "entropy"]
