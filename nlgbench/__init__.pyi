@@ -18,6 +18,7 @@ from nlgbench.analysis.people import SystemComparison as SystemComparison
 from nlgbench.analysis.people import compare_systems as compare_systems
 from nlgbench.analysis.people import rank_systems as rank_systems
 from nlgbench.analysis.distributions import compare_distributions as compare_distributions
+from nlgbench.analysis.distributions.trends import measure_trends as measure_trends
 from nlgbench.analysis.huse.diagnosis import boundary as boundary
 from nlgbench.analysis.huse.diagnosis import failures as failures
 from nlgbench.analysis.huse.diagnosis import multiverse as multiverse
@@ -104,6 +105,8 @@ from nlgbench.plots.audit import plot_audit as plot_audit
 from nlgbench.plots.bars import plot_accuracy as plot_accuracy
 from nlgbench.plots.bars import plot_evaluator_bars as plot_evaluator_bars
 from nlgbench.plots.corrected import plot_corrected as plot_corrected
+from nlgbench.plots.distributions import plot_distributions as plot_distributions
+from nlgbench.plots.distributions import plot_power as plot_power
 from nlgbench.plots.figures import Drawing as Drawing
 from nlgbench.plots.figures import drawing as drawing
 from nlgbench.plots.forest import plot_flip as plot_flip

@@ -14,9 +14,9 @@ TEMPERATURES = (1.0, 0.7, 0.5)
 #: What the models of `sweep_systems` learn from: so many sentences.
 N_LEARNED = 2_000
 NUCLEUS = 0.95
-#: Series -> its systems, from people's own grammar on, and the level of each. A memorizer's level is
-#: how many texts it repeats, that of the grammar ``new``: every text is. A corrupted grammar's is
-#: the share of texts that stutter.
+#: Series -> its systems, from people's own grammar on, and the level of each. A memorizer's is how
+#: many texts it repeats, the grammar's ``new``: every text is. A corrupted grammar's is the share
+#: of texts that stutter.
 SERIES: dict[str, Mapping[str, float | str]] = {
     "temperature": {f"grammar_t{t}": t for t in (1.0, 0.9, 0.7, 0.5, 0.3, 0.1)},
     "memorized texts": {"grammar_t1.0": "new"} | {f"memorizer_{n}": n for n in (2_000, 200, 20)},

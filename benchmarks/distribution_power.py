@@ -1,0 +1,136 @@
+"""Which measure sees what, from how many texts: ``python benchmarks/distribution_power.py``.
+
+Worlds of reviews with a system that writes as people do (the null), and systems that leave people's
+grammar in three ways (`nlgbench.worlds.sweep`), at n texts of either side. Two powers:
+
+- ``test``: the share of worlds where a test that a user has gives p <= .05: the permutation test of
+  MMD, and of HUSE and HUSE-Q (20 annotators). Of the null system it is the level.
+- ``calibrated``: the share where a measure is worse than in all but .05 of the null system's worlds
+  at the same n (``better``: where it is better than in all but .05 of them). A user has no such
+  limit; it sets measures that have no test beside those that have one, at one level.
+
+Worlds are appended to ``--rows`` as they are done, and are not made anew: a run that was stopped
+goes on. ``--draw FILE`` draws the figure.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import nlgbench as nb
+from nlgbench.worlds.sweep import SERIES, series_systems
+
+ALPHA = 0.05
+NULL = "grammar_t1.0"
+SYSTEMS = (NULL, "grammar_t0.9", "memorizer_200", "corrupted_0.3")
+STRONG = ("grammar_t0.7", "memorizer_20", "corrupted_0.9")
+SIZES = (50, 100, 200, 500, 1_000, 2_000)
+COLUMNS = ["n", "world", "system", "measure", "estimate", "p"]
+LOWER = ("mmd_gaussian", "mmd_linear")
+
+
+def one_world(n: int, world: int, names: list[str], n_permutations: int, seed: int) -> pd.DataFrame:
+    """Give a row per system and measure; each world has memorizers of their own."""
+    made = series_systems(seed + 7 * world)
+    made = {name: made[name] for name in names}
+    study = nb.simulate("reviews", systems=made, n_outputs=n, n_truth=0, seed=seed + 7 * world)
+    own = np.random.default_rng([seed, n, world])
+    texts = nb.compare_distributions(
+        study, n_permutations=n_permutations, n_resamples=0, seed=own
+    ).rename(columns={"p_value": "p"})
+    scores = nb.huse(study, n_resamples=0).rename(columns={"score": "measure"})
+    tests = nb.permutation_test(study, within="items", n_permutations=n_permutations, seed=own)
+    tests = tests.rename(columns={"score": "measure"})[["system", "measure", "p"]]
+    scores = scores.merge(tests, on=["system", "measure"], how="left", validate="one_to_one")
+    both = pd.concat([part[["system", "measure", "estimate", "p"]] for part in (texts, scores)])
+    return both.assign(n=n, world=world)[COLUMNS]
+
+
+def simulate(args: argparse.Namespace, names: list[str]) -> pd.DataFrame:
+    """Make the worlds that are not there yet, a round of all sizes at a time."""
+    path, start = Path(args.rows), time.perf_counter()
+    done: set[tuple[int, int]] = set()
+    if path.exists():
+        done = set(pd.read_csv(path)[["n", "world"]].itertuples(index=False, name=None))
+    for world in range(args.worlds):
+        for n in args.sizes:
+            if (n, world) in done or time.perf_counter() - start > args.seconds:
+                continue
+            rows = one_world(n, world, names, args.permutations, args.seed)
+            rows.to_csv(path, mode="a", header=not path.exists(), index=False)
+    return pd.read_csv(path)
+
+
+def powers(rows: pd.DataFrame) -> pd.DataFrame:
+    """Count: a row per system, measure and n."""
+    found = []
+    for (n, measure), part in rows.groupby(["n", "measure"], sort=False):
+        turned = part["estimate"] * (-1 if measure in LOWER else 1)
+        null = turned[part["system"] == NULL].dropna()
+        low, high = np.quantile(null, [ALPHA, 1 - ALPHA])
+        for system, of in part.groupby("system", sort=False):
+            values, p = turned[of.index].dropna(), of["p"].dropna()
+            shares = {
+                "test": (p <= ALPHA).mean() if len(p) else np.nan,
+                "calibrated": (values < low).mean(),
+                "better": (values > high).mean(),
+            }
+            counts = {"test": len(p), "calibrated": len(values), "better": len(values)}
+            for how, share in shares.items():
+                k = counts[how]
+                se = np.sqrt(share * (1 - share) / k) if k else np.nan
+                row = {"system": system, "measure": measure, "n": n, "how": how}
+                found.append(row | {"power": share, "se": se, "worlds": k})
+    return pd.DataFrame(found)
+
+
+def drawn(table: pd.DataFrame, path: str) -> None:
+    """Draw a test's power where there is one, else the calibrated one."""
+    wide = table.pivot_table(
+        index=["system", "measure", "n"], columns="how", values=["power", "se"], sort=False
+    )
+    power = wide["power", "test"].fillna(wide["power", "calibrated"])
+    se = wide["se", "test"].fillna(wide["se", "calibrated"])
+    curves = pd.DataFrame({"power": power, "se": se}).reset_index()
+    panel = {
+        name: f"{series}: {level}" if name != NULL else "null: people's own grammar"
+        for series, levels in SERIES.items()
+        for name, level in levels.items()
+    }
+    nb.plot_power(curves.assign(panel=curves["system"].map(panel))).save(path)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worlds", type=int, default=280)
+    parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
+    parser.add_argument("--permutations", type=int, default=199)
+    parser.add_argument("--seconds", type=float, default=np.inf, help="no new world after these")
+    parser.add_argument("--strong", action="store_true", help="a second level of each series")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rows", default="distribution_power.csv")
+    parser.add_argument("--draw", help="where to draw the power curves")
+    args = parser.parse_args()
+    names = [*SYSTEMS, *(STRONG if args.strong else ())]
+    table = powers(simulate(args, names))
+    with pd.option_context("display.width", 200):
+        for how, part in table.groupby("how", sort=False):
+            wide = part.pivot_table(
+                index=["system", "measure"], columns="n", values=["power", "se"], sort=False
+            )
+            print(f"\n{how}\n{wide.round(2).to_string()}")
+        print(table.groupby("n")["worlds"].max().to_string())
+    if args.draw:
+        drawn(table, args.draw)
+    # The level of the tests is held up to three standard errors.
+    level = table[(table["system"] == NULL) & (table["how"] == "test")].dropna()
+    limit = ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / level["worlds"])
+    return int((level["power"] > limit).any())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""Whether a measure follows the truth over a series of systems, the other way, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from nlgbench.checks import checked, read_table
+
+#: Measures of how far systems' texts are from people's, not how near.
+LOWER_IS_BETTER = ("mmd_gaussian", "mmd_linear")
+#: True values that a measure is held against by default.
+TRUTHS = ("l_star", "huse_q", "huse_d", "entropy")
+#: Fewer systems make no series.
+_FEWEST = 3
+#: A true value whose range is smaller, in its own unit, is taken for one that does not change: what
+#: is left may be its Monte Carlo error.
+_LEAST_RANGE = 0.1
+
+
+@checked
+def measure_trends(
+    table: pd.DataFrame,
+    truth: pd.DataFrame,
+    *,
+    systems: Sequence[str] | None = None,
+    against: Sequence[str] = TRUTHS,
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    """Say whether measures follow a known truth over a series of systems.
+
+    Parameters
+    ----------
+    table : DataFrame
+        system, measure, estimate and se, as `compare_distributions` gives them; `huse` does, too,
+        with its column ``score`` called ``measure``.
+    truth : DataFrame
+        system and a column for each true value, higher being better, such as
+        ``study.truth["systems"]``.
+    systems : sequence of str, optional
+        The systems of the series, at least three; all that `truth` has by default.
+    against : sequence of str
+        Columns of `truth`. ``l_star`` is 1 - TV, how well texts pass for people's; ``huse_q`` and
+        ``huse_d`` are its share of quality and of diversity; ``entropy`` is that of a text, in
+        nats.
+    confidence : float
+        Coverage asked for, between 0 and 1.
+
+    Returns
+    -------
+    DataFrame
+        A row per measure and true value: measure, truth (the column), slope (of the measure, turned
+        so that higher is better, per unit of the truth), se, ci_low, ci_high, confidence,
+        n_systems, verdict, reason, method. ``verdict`` is "sees" where the interval is above 0,
+        "sees the wrong way" where it is below, "does not see" where it holds 0, and empty where
+        there is none, with a reason: the truth differs by less than .1 over the series, or an
+        estimate or its error is undefined.
+
+    Raises
+    ------
+    ValueError
+        When a column is missing, a system is there twice or not at all, or there are fewer than
+        three.
+
+    Notes
+    -----
+    The slope is that of least squares, ``sum (t - mean t) e / sum (t - mean t)^2``, for estimates e
+    and true values t, and its variance ``sum (t - mean t)^2 se^2 / (sum (t - mean t)^2)^2``, as if
+    systems were estimated apart from one another. They are compared with the same texts of people,
+    so that their errors go together: what is common to all is no part of a slope, and the interval
+    is wider than it need be. It is one for the slope of the expectations at this number of texts,
+    and takes the truth as known. "Does not see" is so for this number of texts; verdicts
+    are not adjusted for the number of measures.
+
+    The sign alone is judged, of a straight line: a measure that falls and rises again may have any
+    verdict. Two true values that go together give the same verdict. `plot_distributions` draws the
+    estimates themselves.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame(
+    ...     {"system": [*"abc"] * 2, "measure": ["mmd_linear"] * 3 + ["vendi"] * 3, "se": 0.01,
+    ...      "estimate": [0.0, 0.1, 0.3, 50, 50.01, 50]}
+    ... )
+    >>> truth = pd.DataFrame({"system": [*"abc"], "l_star": [1.0, 0.7, 0.2]})
+    >>> measure_trends(table, truth, against=["l_star"])[["measure", "verdict"]]
+          measure       verdict
+    0  mmd_linear          sees
+    1       vendi  does not see
+    """
+    table = read_table(table, "system measure estimate:float se:float", "tables have")
+    values = " ".join(f"{name}:float?" for name in against)
+    truth = read_table(truth, f"system {values}", "truth has")
+    lost = [name for name in against if name not in truth]
+    if lost:
+        raise ValueError(f"truth has no column {lost[0]!r}: leave it out of against.")
+    for name, frame, key in (
+        ("truth has", truth, ["system"]),
+        ("tables have", table, ["measure", "system"]),
+    ):
+        if frame[key].duplicated().any():
+            twice = " of ".join(frame.loc[frame[key].duplicated(), key].iloc[0])
+            raise ValueError(f"{name} two rows for {twice}: keep one.")
+    chosen = truth["system"].tolist() if systems is None else list(dict.fromkeys(systems))
+    for name, frame in (("truth has", truth), ("tables have", table)):
+        missing = [one for one in chosen if one not in set(frame["system"])]
+        if missing:
+            raise ValueError(f"{name} no row of system {missing[0]!r}: leave it out of systems.")
+    if len(chosen) < _FEWEST:
+        raise ValueError(f"a series has at least {_FEWEST} systems. Got {len(chosen)}: {chosen}.")
+    true = truth.set_index("system").loc[chosen]
+    rows = []
+    for measure, part in table.groupby("measure", sort=False):
+        there = part.set_index("system").reindex(chosen)
+        turn = -1.0 if measure in LOWER_IS_BETTER else 1.0
+        for name in against:
+            found = _slope(
+                turn * there["estimate"].to_numpy(dtype=float),
+                there["se"].to_numpy(dtype=float),
+                true[name].to_numpy(dtype=float),
+                confidence,
+            )
+            rows.append({"measure": measure, "truth": name, **found})
+    return pd.DataFrame(rows).assign(
+        n_systems=len(chosen), method="least squares on the truth, systems as if apart, normal"
+    )
+
+
+def _slope(
+    estimate: np.ndarray, se: np.ndarray, true: np.ndarray, confidence: float
+) -> dict[str, float | str]:
+    """Fit one line, and read its sign."""
+    away = true - true.mean()
+    spread = float((away**2).sum())
+    slope = error = float("nan")
+    reason = ""
+    if not np.isfinite(true).all():
+        reason = "the truth is unknown for a system"
+    elif np.ptp(true) < _LEAST_RANGE:
+        reason = f"the truth differs by less than {_LEAST_RANGE:g} between systems"
+    elif not np.isfinite(estimate).all():
+        reason = f"the measure is undefined for {(~np.isfinite(estimate)).sum()} systems"
+    else:
+        slope = float(away @ estimate) / spread
+        if np.isfinite(se).all():
+            error = float(np.sqrt(away**2 @ se**2)) / spread
+        else:
+            reason = f"{(~np.isfinite(se)).sum()} systems have no standard error"
+    half = float(norm.ppf(0.5 + confidence / 2)) * error
+    verdict = ""
+    if np.isfinite(half):
+        verdict = "does not see"
+        if slope - half > 0:
+            verdict = "sees"
+        elif slope + half < 0:
+            verdict = "sees the wrong way"
+    return {
+        "slope": slope,
+        "se": error,
+        "ci_low": slope - half,
+        "ci_high": slope + half,
+        "confidence": confidence,
+        "verdict": verdict,
+        "reason": reason,
+    }

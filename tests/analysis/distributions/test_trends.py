@@ -1,0 +1,116 @@
+"""Whether a measure follows the truth: the line, its interval, and the verdict."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import linregress
+
+import nlgbench as nb
+from nlgbench.worlds.sweep import SERIES, series_systems
+
+TRUTH = pd.DataFrame({"system": [*"abcd"], "l_star": [1.0, 0.8, 0.5, 0.1]})
+
+
+def table(measure, estimates, se=0.01, systems="abcd"):
+    rows = {"system": [*systems], "measure": measure, "estimate": estimates, "se": se}
+    return pd.DataFrame(rows)
+
+
+def verdict(measure, estimates, **more):
+    found = nb.measure_trends(table(measure, estimates, **more), TRUTH, against=["l_star"])
+    return found["verdict"].item()
+
+
+def test_the_verdict_is_the_sign_of_the_slope_and_of_the_direction():
+    falling, rising = [0.9, 0.7, 0.5, 0.2], [0.1, 0.2, 0.5, 0.8]
+    assert verdict("vendi", falling) == "sees"
+    assert verdict("vendi", rising) == "sees the wrong way"
+    assert verdict("mmd_gaussian", rising) == "sees"
+    assert verdict("mmd_linear", falling) == "sees the wrong way"
+    assert verdict("vendi", falling, se=1.0) == "does not see"
+    assert verdict("vendi", [0.5, 0.51, 0.5, 0.5]) == "does not see"
+
+
+@given(
+    st.lists(st.floats(-5, 5), min_size=4, max_size=4),
+    st.lists(st.floats(0.01, 2), min_size=4, max_size=4),
+)
+def test_the_slope_is_that_of_least_squares_and_its_error_that_of_apart_systems(estimates, errors):
+    found = nb.measure_trends(table("vendi", estimates, errors), TRUTH, against=["l_star"]).iloc[0]
+    x = TRUTH["l_star"].to_numpy()
+    assert found["slope"] == pytest.approx(linregress(x, estimates).slope, abs=1e-9)
+    # The slope is linear in the estimates: errors of each go through it by themselves.
+    parts = [linregress(x, np.eye(4)[i]).slope * errors[i] for i in range(4)]
+    assert found["se"] == pytest.approx(np.linalg.norm(parts))
+    half = (found["ci_high"] - found["ci_low"]) / 2
+    assert half == pytest.approx(1.959964 * found["se"], rel=1e-6)
+
+
+@given(st.permutations([*"abcd"]), st.floats(-3, 3))
+def test_neither_order_nor_a_constant_matters(order, added):
+    right = table("vendi", [0.9, 0.7, 0.5, 0.2])
+    other = right.assign(estimate=right["estimate"] + added).set_index("system").loc[order]
+    found = [
+        nb.measure_trends(one, TRUTH, against=["l_star"])["slope"].item()
+        for one in (right, other.reset_index())
+    ]
+    assert found[0] == pytest.approx(found[1], abs=1e-9)
+
+
+def test_what_has_no_verdict_has_a_reason():
+    truth = TRUTH.assign(huse_d=[1.0, 1.02, 0.99, 1.0], entropy=[1.0, np.nan, 2.0, 3.0])
+    rows = pd.concat(
+        [
+            table("vendi", [3.0, 2.0, np.nan, 1.0]),
+            table("recall", [0.9, 0.8, 0.7, 0.6], [0.1, np.nan, 0.1, 0.1]),
+            table("coverage", [0.9, 0.8, 0.7, 0.6]),
+        ]
+    )
+    found = nb.measure_trends(rows, truth, against=["l_star", "huse_d", "entropy"])
+    found = found.set_index(["measure", "truth"])
+    assert found.loc[("vendi", "l_star"), "reason"] == "the measure is undefined for 1 systems"
+    assert found.loc[("recall", "l_star"), "reason"] == "1 systems have no standard error"
+    assert np.isfinite(found.loc[("recall", "l_star"), "slope"])
+    assert "less than 0.1" in found.loc[("coverage", "huse_d"), "reason"]
+    assert "unknown" in found.loc[("coverage", "entropy"), "reason"]
+    empty = found["verdict"] == ""
+    assert (empty == (found["reason"] != "")).all() and empty.sum() == 8
+    assert found.loc[empty, ["ci_low", "ci_high"]].isna().all(axis=None)
+
+
+def test_what_cannot_be_joined_is_named():
+    right = table("vendi", [0.9, 0.7, 0.5, 0.2])
+    with pytest.raises(ValueError, match="truth has no column 'huse_q'"):
+        nb.measure_trends(right, TRUTH)
+    with pytest.raises(ValueError, match="two rows for vendi of a"):
+        nb.measure_trends(pd.concat([right, right]), TRUTH, against=["l_star"])
+    with pytest.raises(ValueError, match="truth has two rows for a"):
+        nb.measure_trends(right, pd.concat([TRUTH, TRUTH]), against=["l_star"])
+    with pytest.raises(ValueError, match="no row of system 'e': leave it out of systems"):
+        nb.measure_trends(right, TRUTH, systems=[*"abe"], against=["l_star"])
+    with pytest.raises(ValueError, match=r"at least 3 systems. Got 2"):
+        nb.measure_trends(right, TRUTH, systems=[*"ab"], against=["l_star"])
+
+
+def test_in_the_world_diversity_sees_memory_and_judgments_see_corruption():
+    """Few texts suffice at the far ends: a memorizer of 20, and nine of ten texts that stutter."""
+    names = {"memorized texts": "memorizer_20", "corruption": "corrupted_0.9"}
+    made, truth = series_systems(5), []
+    kept = {name for series in names for name in SERIES[series]}
+    study = nb.simulate(
+        "reviews", systems={n: made[n] for n in sorted(kept)}, n_outputs=60, n_truth=300, seed=5
+    )
+    truth = study.truth["systems"]
+    texts = nb.compare_distributions(study, measures=["vendi"], n_resamples=40, n_permutations=0)
+    scores = nb.huse(study, n_resamples=100).rename(columns={"score": "measure"})
+    every = pd.concat([texts, scores])
+    found = {}
+    for series in names:
+        rows = nb.measure_trends(every, truth, systems=[*SERIES[series]], against=["l_star"])
+        found[series] = rows.set_index("measure")["verdict"]
+    assert found["memorized texts"]["vendi"] == found["memorized texts"]["huse"] == "sees"
+    assert found["memorized texts"]["huse_q"] == "does not see"
+    assert found["corruption"]["huse_q"] == found["corruption"]["huse"] == "sees"
+    assert found["corruption"]["vendi"] != "sees"
