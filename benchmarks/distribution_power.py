@@ -62,7 +62,7 @@ def simulate(args: argparse.Namespace, names: list[str]) -> pd.DataFrame:
                 continue
             rows = one_world(n, world, names, args.permutations, args.seed)
             rows.to_csv(path, mode="a", header=not path.exists(), index=False)
-    return pd.read_csv(path)
+    return pd.read_csv(path).drop_duplicates(COLUMNS[:4])  # two runs may have shared the file
 
 
 def powers(rows: pd.DataFrame) -> pd.DataFrame:

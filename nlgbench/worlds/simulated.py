@@ -39,6 +39,9 @@ _WORLDS: dict[str, Callable[..., Study]] = {
 #: Public study -> the world that is laid out as it is.
 _AS = {
     "huse": "reviews",
+    "dailydialog": "reviews",
+    "usr-topical-chat": "reviews",
+    "usr-persona-chat": "reviews",
     "comm-eval": "colors",
     "judge-the-judges": "crowd",
     "webnlg-2020": "own",

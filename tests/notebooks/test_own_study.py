@@ -27,6 +27,7 @@ SMALL = {
     "08": {"n_items": 20},
     "09": {"n_items": 40, "n_labels": 60},
     "10": {"n_items": 20},
+    "12": {"n_outputs": 30},
 }
 
 
