@@ -60,8 +60,8 @@ def plot_distributions(
         ``measure``). Optional p_value: a point is filled where it is at most .05, and half where
         there is none; and between_people, what the measure is between texts of people alone.
     levels : mapping, optional
-        The systems to draw, in their order, and the level of each, which is written below it:
-        ``{"lstm_t1.0": 1.0, "lstm_t0.7": 0.7}``. All systems by default, with their names.
+        The systems of a series, in its order, and the level of each, which is written below it:
+        ``{"lstm_t1.0": 1.0, "lstm_t0.7": 0.7}``. Without, all systems by name, below each other.
     xlabel : str
         What the levels are, such as "temperature".
     truth : DataFrame, optional
@@ -109,25 +109,28 @@ def plot_distributions(
     rows["x"] = rows["system"].map(order.index)
     rows = _with_truth(_with_verdicts(rows, trends), truth)
     measures = list(dict.fromkeys(rows["measure"]))
-    axes = _axes(ax, len(measures))
+    upright = levels is not None
+    axes = _axes(ax, len(measures), 1.35 if upright else 0.55 + 0.16 * len(order))
     for n, (place, measure) in enumerate(zip(axes, measures, strict=False)):
-        part = rows[rows["measure"] == measure].sort_values("x")
-        _draw_measure(place, measure, part)
-        below = n + _COLUMNS < len(measures) and ax is None
-        long = max(map(len, written)) > 5
-        place.set_xticks(range(len(order)), [""] * len(order) if below else written)
-        place.tick_params(axis="x", labelrotation=90 if long else 0)
-        place.set_xlim(-0.5, len(order) - 0.5)
-        place.set_xlabel("" if below else xlabel)
+        _draw_measure(place, measure, rows[rows["measure"] == measure].sort_values("x"), upright)
+        if upright:
+            below = n + _COLUMNS < len(measures) and ax is None
+            place.set_xticks(range(len(order)), [""] * len(order) if below else written)
+            place.set_xlim(-0.5, len(order) - 0.5)
+            place.set_xlabel("" if below else xlabel)
+        else:
+            beside = n % _COLUMNS > 0 and ax is None
+            place.set_yticks(range(len(order)), [""] * len(order) if beside else written)
+            place.set_ylim(len(order) - 0.5, -0.5)
     if ax is None:
         _draw_key(axes, len(measures), rows)
     return drawn_on(axes[: len(measures)], rows, _words(rows, written, xlabel, trends))
 
 
-def _axes(ax: Axes | Sequence[Axes] | None, n: int) -> tuple[Axes, ...]:
+def _axes(ax: Axes | Sequence[Axes] | None, n: int, height: float) -> tuple[Axes, ...]:
     columns = min(_COLUMNS, n)
     n_rows = -(-n // columns)
-    axes = axes_for(ax, TWO_COLUMN, 0.5 + 1.35 * n_rows, rows=n_rows, columns=columns)
+    axes = axes_for(ax, TWO_COLUMN, 0.5 + height * n_rows, rows=n_rows, columns=columns)
     if ax is not None and len(axes) != n:
         raise ValueError(f"ax must be {n} Axes, one for each measure. Got {len(axes)}.")
     return axes
@@ -157,19 +160,26 @@ def _with_truth(rows: pd.DataFrame, truth: pd.DataFrame | None) -> pd.DataFrame:
     return rows.merge(long, on=["system", "measure"], how="left", validate="one_to_one")
 
 
-def _draw_measure(ax: Axes, measure: str, part: pd.DataFrame) -> None:
+def _draw_measure(ax: Axes, measure: str, part: pd.DataFrame, upright: bool) -> None:
+    """Draw one measure: over levels, or of named systems below each other."""
     blue = GROUPS[0][1]
-    ax.plot(part["x"], part["estimate"], color=blue, linewidth=0.6, zorder=1)
-    draw_intervals(ax, part["x"], part["ci_low"], part["ci_high"], upright=True, color=blue)
+
+    def points(of: pd.DataFrame, values: str, **look: Any) -> None:
+        both = (of["x"], of[values]) if upright else (of[values], of["x"])
+        ax.scatter(*both, **look)
+
+    if upright:
+        ax.plot(part["x"], part["estimate"], color=blue, linewidth=0.6, zorder=1)
+    draw_intervals(ax, part["x"], part["ci_low"], part["ci_high"], upright=upright, color=blue)
     p = part["p_value"] if "p_value" in part else pd.Series(np.nan, part.index)
     for found, face in ((p <= _LEVEL, blue), (p > _LEVEL, "white"), (p.isna(), "#9CC4DE")):
-        of = part[found]
-        ax.scatter(of["x"], of["estimate"], s=13, facecolor=face, edgecolor=blue, zorder=3)
+        points(part[found], "estimate", s=13, facecolor=face, edgecolor=blue, zorder=3)
     if "true" in part and part["true"].notna().any():
-        ax.scatter(part["x"], part["true"], s=16, color="black", marker="x", lw=0.9, zorder=4)
+        points(part, "true", s=16, color="black", marker="x", linewidth=0.9, zorder=4)
     between = part["between_people"].dropna() if "between_people" in part else part["x"].iloc[:0]
     if len(between):
-        ax.axhline(between.median(), color="#555555", linewidth=0.7, linestyle=":", zorder=0)
+        line = ax.axhline if upright else ax.axvline
+        line(between.median(), color="#555555", linewidth=0.7, linestyle=":", zorder=0)
     arrow = "\N{DOWNWARDS ARROW}" if measure in LOWER_IS_BETTER else "\N{UPWARDS ARROW}"
     ax.set_title(f"{_NAMES.get(measure, measure)} {arrow}", pad=14 if "verdict" in part else 4)
     said = part["verdict"].dropna() if "verdict" in part else part["system"].iloc[:0]

@@ -72,7 +72,9 @@ def test_without_levels_systems_are_named_and_axes_may_be_given():
     figure, axes = canvas(4, 2, columns=2)
     drawn = nb.plot_distributions(TABLE, ax=axes)
     assert drawn.figure is figure and drawn.axes == axes
-    assert [one.get_text() for one in axes[0].get_xticklabels()] == ["t0.5", "t1.0"]
+    assert [one.get_text() for one in axes[0].get_yticklabels()] == ["t0.5", "t1.0"]
+    assert axes[0].collections[1].get_offsets().tolist() == [[0.3, 0]], "values go to the right"
+    assert axes[0].yaxis_inverted(), "the first system is on top"
     with pytest.raises(ValueError, match="ax must be 2 Axes"):
         nb.plot_distributions(TABLE, ax=axes[0])
 
