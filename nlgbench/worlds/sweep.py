@@ -19,7 +19,8 @@ NUCLEUS = 0.95
 #: of texts that stutter.
 SERIES: dict[str, Mapping[str, float | str]] = {
     "temperature": {f"grammar_t{t}": t for t in (1.0, 0.9, 0.7, 0.5, 0.3, 0.1)},
-    "memorized texts": {"grammar_t1.0": "new"} | {f"memorizer_{n}": n for n in (2_000, 200, 20)},
+    "memorized texts": {"grammar_t1.0": "new"}
+    | {f"memorizer_{n}": n for n in (2_000, 500, 200, 20)},
     "corruption": {"grammar_t1.0": 0.0} | {f"corrupted_{q}": q for q in (0.1, 0.3, 0.9)},
 }
 _FAST: dict[str, Any] = {"epochs": 8, "units": 64, "batch_size": 64, "learning_rate": 8e-3}

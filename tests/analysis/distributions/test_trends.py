@@ -59,25 +59,31 @@ def test_neither_order_nor_a_constant_matters(order, added):
     assert found[0] == pytest.approx(found[1], abs=1e-9)
 
 
-def test_what_has_no_verdict_has_a_reason():
-    truth = TRUTH.assign(huse_d=[1.0, 1.02, 0.99, 1.0], entropy=[1.0, np.nan, 2.0, 3.0])
-    rows = pd.concat(
-        [
-            table("vendi", [3.0, 2.0, np.nan, 1.0]),
-            table("recall", [0.9, 0.8, 0.7, 0.6], [0.1, np.nan, 0.1, 0.1]),
-            table("coverage", [0.9, 0.8, 0.7, 0.6]),
-        ]
-    )
-    found = nb.measure_trends(rows, truth, against=["l_star", "huse_d", "entropy"])
-    found = found.set_index(["measure", "truth"])
-    assert found.loc[("vendi", "l_star"), "reason"] == "the measure is undefined for 1 systems"
-    assert found.loc[("recall", "l_star"), "reason"] == "1 systems have no standard error"
-    assert np.isfinite(found.loc[("recall", "l_star"), "slope"])
-    assert "less than 0.1" in found.loc[("coverage", "huse_d"), "reason"]
-    assert "unknown" in found.loc[("coverage", "entropy"), "reason"]
-    empty = found["verdict"] == ""
-    assert (empty == (found["reason"] != "")).all() and empty.sum() == 8
-    assert found.loc[empty, ["ci_low", "ci_high"]].isna().all(axis=None)
+def test_what_is_missing_is_left_out_and_named():
+    found = nb.measure_trends(
+        table("recall", [0.9, 0.8, 0.2, 0.0], [0.01, 0.01, 0.01, np.nan]), TRUTH, against=["l_star"]
+    ).iloc[0]
+    assert (found["verdict"], found["n_systems"]) == ("sees", 3)
+    assert found["slope"] == pytest.approx(linregress([1.0, 0.8, 0.5], [0.9, 0.8, 0.2]).slope)
+    assert found["reason"] == "left out, as estimate, error or truth is missing: d"
+
+
+def test_what_is_left_out_may_be_what_would_have_been_seen():
+    flat, errors = [0.9, 0.9, 0.9, 0.0], [0.01, 0.01, 0.01, np.nan]
+    found = nb.measure_trends(table("recall", flat, errors), TRUTH, against=["l_star"]).iloc[0]
+    assert found["verdict"] == "" and found["reason"].endswith("missing: d")
+    assert found["ci_low"] < 0 < found["ci_high"]
+
+
+def test_what_has_no_line_has_a_reason():
+    truth = TRUTH.assign(huse_d=[1.0, 1.02, 0.99, 1.0], entropy=[1.0, np.nan, 2.0, np.nan])
+    rows = table("coverage", [0.9, 0.8, 0.7, 0.6])
+    found = nb.measure_trends(rows, truth, against=["huse_d", "entropy"])
+    assert found["reason"].tolist() == [
+        "the truth differs by less than 0.1 between systems",
+        "2 systems are left; left out, as estimate, error or truth is missing: b, d",
+    ]
+    assert (found["verdict"] == "").all() and found[["slope", "ci_low"]].isna().all(axis=None)
 
 
 def test_what_cannot_be_joined_is_named():
