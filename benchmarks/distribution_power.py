@@ -11,12 +11,18 @@ grammar in three ways (`nlgbench.worlds.sweep`), at n texts of either side. Two 
 
 Worlds are appended to ``--rows`` as they are done, and are not made anew: a run that was stopped
 goes on. ``--draw FILE`` draws the figure.
+
+``--trends N`` counts, in N worlds of 100 texts of either side, verdicts of `measure_trends` over
+the temperature series, how often its interval holds the mean slope, and the same where all six
+systems are people's grammar, set against the true values of the series: any verdict but "does
+not see" is false there.
 """
 
 import argparse
 import sys
 import time
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -27,20 +33,26 @@ from nlgbench.worlds.sweep import SERIES, series_systems
 ALPHA = 0.05
 NULL = "grammar_t1.0"
 SYSTEMS = (NULL, "grammar_t0.9", "memorizer_200", "corrupted_0.3")
-STRONG = ("grammar_t0.7", "memorizer_20", "corrupted_0.9")
 SIZES = (50, 100, 200, 500, 1_000, 2_000)
 COLUMNS = ["n", "world", "system", "measure", "estimate", "p"]
 LOWER = ("mmd_gaussian", "mmd_linear")
 
 
-def one_world(n: int, world: int, names: list[str], n_permutations: int, seed: int) -> pd.DataFrame:
-    """Give a row per system and measure; each world has memorizers of their own."""
+def one_world(
+    n: int,
+    world: int,
+    names: list[str],
+    n_permutations: int,
+    seed: int,
+    features: Literal["tfidf", "embeddings"] = "tfidf",
+) -> pd.DataFrame:
+    """Give a row per system and measure; each world has memorizers of its own."""
     made = series_systems(seed + 7 * world)
     made = {name: made[name] for name in names}
     study = nb.simulate("reviews", systems=made, n_outputs=n, n_truth=0, seed=seed + 7 * world)
     own = np.random.default_rng([seed, n, world])
     texts = nb.compare_distributions(
-        study, n_permutations=n_permutations, n_resamples=0, seed=own
+        study, features=features, n_permutations=n_permutations, n_resamples=0, seed=own
     ).rename(columns={"p_value": "p"})
     scores = nb.huse(study, n_resamples=0).rename(columns={"score": "measure"})
     tests = nb.permutation_test(study, within="items", n_permutations=n_permutations, seed=own)
@@ -60,7 +72,7 @@ def simulate(args: argparse.Namespace, names: list[str]) -> pd.DataFrame:
         for n in args.sizes:
             if (n, world) in done or time.perf_counter() - start > args.seconds:
                 continue
-            rows = one_world(n, world, names, args.permutations, args.seed)
+            rows = one_world(n, world, names, args.permutations, args.seed, args.features)
             rows.to_csv(path, mode="a", header=not path.exists(), index=False)
     return pd.read_csv(path).drop_duplicates(COLUMNS[:4])  # two runs may have shared the file
 
@@ -104,19 +116,49 @@ def drawn(table: pd.DataFrame, path: str) -> None:
     nb.plot_power(curves.assign(panel=curves["system"].map(panel))).save(path)
 
 
+def trends(n_worlds: int, seed: int) -> pd.DataFrame:
+    """Count verdicts over a series, and over one that is none."""
+    made, names = series_systems(seed), list(SERIES["temperature"])
+    truth = nb.simulate(
+        "reviews", systems={name: made[name] for name in names}, n_outputs=5, seed=seed
+    ).truth["systems"]
+    found = []
+    for world in range(n_worlds):
+        for kind in ("series", "none"):
+            systems = {name: made[name if kind == "series" else NULL] for name in names}
+            own = seed + 13 * world
+            study = nb.simulate("reviews", systems=systems, n_outputs=100, n_truth=0, seed=own)
+            texts = nb.compare_distributions(study, n_permutations=0, n_resamples=100, seed=own)
+            scores = nb.huse(study, n_resamples=200, seed=own).rename(columns={"score": "measure"})
+            every = pd.concat([texts, scores])
+            rows = nb.measure_trends(every, truth, against=["l_star"])
+            found.append(rows.assign(kind=kind))
+    whole = pd.concat(found, ignore_index=True)
+    mean = whole.groupby(["kind", "measure"])["slope"].transform("mean")
+    held = ((whole["ci_low"] <= mean) & (mean <= whole["ci_high"])).where(whole["ci_low"].notna())
+    whole = whole.assign(held=held.astype(float), verdict=whole["verdict"].replace("", "none"))
+    verdicts = pd.get_dummies(whole["verdict"]).astype(float)
+    columns = pd.concat([whole[["kind", "measure", "held"]], verdicts], axis=1)
+    return columns.groupby(["kind", "measure"], sort=False).mean()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worlds", type=int, default=280)
     parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
     parser.add_argument("--permutations", type=int, default=199)
     parser.add_argument("--seconds", type=float, default=np.inf, help="no new world after these")
-    parser.add_argument("--strong", action="store_true", help="a second level of each series")
+    parser.add_argument("--systems", nargs="*", default=list(SYSTEMS), help="the null among them")
+    parser.add_argument("--features", choices=("tfidf", "embeddings"), default="tfidf")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rows", default="distribution_power.csv")
     parser.add_argument("--draw", help="where to draw the power curves")
+    parser.add_argument("--trends", type=int, help="worlds of verdicts, and nothing else")
     args = parser.parse_args()
-    names = [*SYSTEMS, *(STRONG if args.strong else ())]
-    table = powers(simulate(args, names))
+    if args.trends:
+        print(trends(args.trends, args.seed).round(2).to_string())
+        return 0
+    table = powers(simulate(args, args.systems))
     with pd.option_context("display.width", 200):
         for how, part in table.groupby("how", sort=False):
             wide = part.pivot_table(
