@@ -126,6 +126,9 @@ TABLES = {
     "plot_convergence": pd.DataFrame(
         {"game": [1, 1], "system": ["a", "b"], "rating": [1600.0, 1400.0], "deviation": 200.0}
     ),
+    "plot_distributions": pd.DataFrame(
+        {"system": ["a", "b"], "measure": "vendi", "estimate": [0.5, 0.2]}
+    ).assign(**ENDS),
     "plot_evaluator_bars": pd.DataFrame(
         {"panel": "BLEU", "system": ["a", "b"], "score": [0.5, 0.2], "human_quality": [0.2, 0.3]}
     ).assign(**ENDS),
@@ -136,6 +139,7 @@ TABLES = {
     "plot_multiverse": pd.DataFrame(
         {"system": "a", "score": "huse", "estimate": [0.5, 0.2], "paper": [True, False]}
     ).assign(n_neighbors=[8, 16]),
+    "plot_power": pd.DataFrame({"measure": "vendi", "n": [50, 100], "power": [0.2, 0.5]}),
     "plot_ratings": pd.DataFrame({"system": ["a", "b"], "rating": [0.5, 0.2]}).assign(**ENDS),
     "plot_reliability": pd.DataFrame({"probability": [0.4, 0.8], "share": [0.5, 0.7]}),
     "plot_scatter_systems": pd.DataFrame(

@@ -74,10 +74,10 @@ def measure_trends(
     is an interval for the slope of the expectations at this number of texts, with the truth taken
     as known. In 100 worlds of 100 texts of either side it held the mean slope over temperatures in
     .83 to 1 of them, but in .59 for the Vendi score; MMD, recall, Vendi, the frontier, HUSE and
-    HUSE-Q had the right verdict in all, HUSE-D in .91. Of six systems that all write as people do, .00 to .03 had a
-    verdict other than "does not see", and .08 by HUSE-D (standard error .03). Read the verdict, and
-    not the width. "Does not see" is so for this number of texts; verdicts are not adjusted for the
-    number of measures.
+    HUSE-Q had the right verdict in all, HUSE-D in .91. Of six systems that all write as people do,
+    .00 to .03 had a verdict other than "does not see", and .08 by HUSE-D (standard error .03). Read
+    the verdict, and not the width. "Does not see" is so for this number of texts; verdicts are not
+    adjusted for the number of measures.
 
     An error is missing where intervals are withheld, as where many texts are copies. What the other
     systems show stands, but not what they do not show: the systems left out are often those that
