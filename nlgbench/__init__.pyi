@@ -95,9 +95,12 @@ from nlgbench.analysis.planning import Sequential as Sequential
 from nlgbench.analysis.planning import blocks_needed as blocks_needed
 from nlgbench.analysis.planning import sequential as sequential
 
-# One's own claims
+# Claims: one's own, and how near recomputed numbers come
 from nlgbench.runner.own_claims import check_claims as check_claims
 from nlgbench.runner.own_claims import read_claims as read_claims
+from nlgbench.analysis.reproduction import Reproduction as Reproduction
+from nlgbench.analysis.reproduction import cv_star as cv_star
+from nlgbench.analysis.reproduction import reproduction as reproduction
 
 # Plots
 from nlgbench.plots.atlas import plot_atlas as plot_atlas
@@ -116,6 +119,7 @@ from nlgbench.plots.judged import plot_superiority as plot_superiority
 from nlgbench.plots.judged import plot_systems as plot_systems
 from nlgbench.plots.replacing import plot_replacement as plot_replacement
 from nlgbench.plots.pooled import plot_pooled as plot_pooled
+from nlgbench.plots.reproduction import plot_reproduction as plot_reproduction
 from nlgbench.plots.reliability import plot_reliability as plot_reliability
 from nlgbench.plots.swatches import plot_contexts as plot_contexts
 from nlgbench.plots.violins import plot_violins as plot_violins
