@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 #: What an open record and a closed one leave for the runner, and what marks a failed run.
 OPEN, RECORD, FAILED = ".open", ".record.json", ".failed"
+#: The table and the folder that say how near recomputed numbers come, and the folder's mark.
+DEGREES, MADE_OF = "reproduction", "made-of.txt"
 #: Why a run is made where there is none.
 FIRST = "not run so far"
 
@@ -134,7 +136,7 @@ def _is_left_over(path: Path) -> bool:
         of_run = re.fullmatch(r"\.(partial-[0-9a-f]{64}|trash)-\d+-.+", path.name)
         former = re.fullmatch(r"\.old-\d+-.+", path.name)
         return bool(of_run or (former and any(path.iterdir()) and _is_ours(path)))
-    return re.fullmatch(r"\.(ledger|index)\.csv\.\d+", path.name) is not None
+    return re.fullmatch(rf"\.(ledger|index|{DEGREES})\.csv\.\d+", path.name) is not None
 
 
 def recover(out: Path) -> None:
@@ -179,12 +181,21 @@ def _is_ours(folder: Path) -> bool:
 
 def check_place(out: Path, notebooks: Iterable[str]) -> None:
     """Refuse to write where something lies that is not ours."""
+    degrees = out / DEGREES
+    foreign_degrees = degrees.exists() and not (degrees / MADE_OF).is_file()
     for name in notebooks:
+        if name == DEGREES:
+            raise OSError(
+                f"a notebook called {DEGREES} would be written where the figures of all papers "
+                "are: give it another name."
+            )
         place, failed = out / name, out / f"{name}.failed"
         foreign = [one for one in (place, failed) if one.exists() and not _is_ours(one)]
+        foreign += [degrees] if foreign_degrees else []
         for table, header in (
             ("ledger.csv", "claim_id,variant,"),
             ("index.csv", "notebook,source,"),
+            (f"{DEGREES}.csv", "paper,where,claim_id,"),
         ):
             path = out / table
             if path.exists() and not (
