@@ -109,7 +109,7 @@ def cv_star(
     Seven repeats of one system's BLEU (Belz, Popovic and Mille 2022, Table 4):
 
     >>> table = cv_star([84.51, 84.50, 87.46, 85.60, 84.20, 86.61, 86.20])
-    >>> table[["estimate", "ci_low", "ci_high"]].round(2).values.tolist()
+    >>> table[["estimate", "ci_low", "ci_high"]].round(2).to_numpy().tolist()
     [[1.56, 0.93, 3.2]]
     """
     try:
@@ -246,7 +246,7 @@ def reproduction(
     >>> found = reproduction(ledger)
     >>> found.claims["cv_star"].round(2).tolist()
     [0.38, 0.17, 4.11]
-    >>> found.papers[["n_matches", "n_differs"]].values.tolist()
+    >>> found.papers[["n_matches", "n_differs"]].to_numpy().tolist()
     [[2, 1]]
     """
     rows = _read(ledger)
@@ -326,6 +326,7 @@ def _of_claims(rows: pd.DataFrame, known: pd.DataFrame, confidence: float) -> pd
     found = _cv_star(pairs.astype(np.float64), confidence)
     table["cv_star"] = found["estimate"]
     table["cv_star_low"], table["cv_star_high"] = found["ci_low"], found["ci_high"]
+    table = table.astype({"where": "str", "kind": "str"})  # without a row they have no type
     number = table["kind"].eq("number")
     why = found["reason"].where(number, "a " + table["kind"] + " has no CV*")
     why = why.mask(number & table["unit"].str.contains("nats"), "log-probabilities have no zero")

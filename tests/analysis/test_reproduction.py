@@ -178,7 +178,7 @@ def test_ones_own_claims_have_degrees_too():
     claims = claims.assign(analysis="correlate", where=["evaluator=bleu", "evaluator=chrf"])
     table = pd.DataFrame({"evaluator": ["bleu", "chrf"], "estimate": [0.404, 0.55]})
     found = nb.reproduction(nb.check_claims(study, claims, {"correlate": table}))
-    assert found.papers[["paper", "n_matches", "n_differs"]].values.tolist() == [
+    assert found.papers[["paper", "n_matches", "n_differs"]].to_numpy().tolist() == [
         ["study/pilot", 1, 1]
     ]
     assert found.claims["where"].tolist() == ["table2", "table2"]
