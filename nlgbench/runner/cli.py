@@ -347,6 +347,9 @@ def run(
 
         click.echo(listing.outcomes(outcomes, out))
     elif not quiet and len(failed) < len(outcomes):
+        from nlgbench.runner import listing
+
+        _say(listing.ended(outcomes, out))
         _say(f"results are in {out}: index.csv lists the figures, ledger.csv the claims")
     if failed:
         raise click.ClickException(f"{len(failed)} of {len(outcomes)} failed: {', '.join(failed)}")
@@ -368,10 +371,23 @@ def run(
 )
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option("--all-runs", is_flag=True, help="Also runs with other parameters than the defaults.")
-def ledger(directory: Path, verdict: str | None, form: str, all_runs: bool) -> None:
+@click.option(
+    "--degrees",
+    is_flag=True,
+    help="How near recomputed numbers come to the printed ones, by paper and table.",
+)
+def ledger(directory: Path, verdict: str | None, form: str, all_runs: bool, degrees: bool) -> None:
     """Show the ledger of the runs in DIR: printed and recomputed values side by side."""
     from nlgbench.runner import listing
 
+    if degrees:
+        if verdict is not None or all_runs:
+            raise click.UsageError(
+                "--degrees are of all verdicts, of the runs with default parameters: leave "
+                "--verdict and --all-runs out."
+            )
+        click.echo(listing.degrees(directory, form=form), nl=False)
+        return
     click.echo(listing.ledger(directory, verdict=verdict, form=form, all_runs=all_runs), nl=False)
 
 

@@ -140,19 +140,35 @@ def settle_data_folder() -> None:
         os.environ["NLGBENCH_DATA"] = str(cache.cache_dir().absolute())
 
 
-def _estimate(out: Path, plans: Sequence[Plan], jobs: int, *, force: bool) -> str:
-    """Say how many runs there are to make, and how long those of the same notebooks took."""
+def _to_make(out: Path, plans: Sequence[Plan], *, force: bool) -> dict[str, float]:
+    """Give the runs there are to make, and how long those of the same notebooks took, or NaN.
+
+    Runs on the same source with the same effort count before others of the notebook.
+    """
     # Whether results are whole is looked at when it is their turn.
     there = {folder.name: manifest for folder, manifest in runs.finished(out)}
-    parts = {place: manifest.get("parts") for place, manifest in there.items()}
-    to_make = [one for one in plans if force or parts.get(one.place) != one.parts]
-    took: dict[str, list[float]] = {}
+    took: dict[tuple[str, ...], list[float]] = {}
     for manifest in there.values():
         if "seconds" in manifest:
-            took.setdefault(manifest["notebook"], []).append(manifest["seconds"])
-    text = f"{len(plans)} runs, {len(plans) - len(to_make)} of them there already"
-    if to_make and all(one.name in took for one in to_make):
-        seconds = sum(sum(took[one.name]) / len(took[one.name]) for one in to_make) / jobs
+            effort = str(manifest.get("parameters", {}).get("effort"))
+            alike = manifest["notebook"], str(manifest.get("source")), effort
+            for key in (alike, alike[:1]):
+                took.setdefault(key, []).append(manifest["seconds"])
+    found = {}
+    for one in plans:
+        if not force and there.get(one.place, {}).get("parts") == one.parts:
+            continue
+        alike = one.name, str(one.source), str(one.parameters.get("effort"))
+        seconds = took.get(alike) or took.get(alike[:1]) or [float("nan")]
+        found[one.place] = sum(seconds) / len(seconds)
+    return found
+
+
+def _estimate(to_make: Mapping[str, float], n_plans: int, jobs: int) -> str:
+    """Say how many runs there are to make, and how long they take as earlier ones took."""
+    text = f"{n_plans} runs, {n_plans - len(to_make)} of them there already"
+    seconds = sum(to_make.values()) / jobs
+    if to_make and seconds == seconds:
         text += f"; about {seconds / 60:.1f} min, as earlier runs took"
     return text
 
@@ -285,11 +301,12 @@ def run(
         runs.recover(out)
         runs.check_place(out, [plan.place for plan in plans])
         is_grid = len(plans) > len(notebooks)
+        to_make = _to_make(out, plans, force=force)
         if is_grid and say is not None:
-            say(_estimate(out, plans, by.n_at_once, force=force))
+            say(_estimate(to_make, len(plans), by.n_at_once))
         n_runs = len(plans) * is_grid
         stopped = threading.Event()
-        with Progress(say, complain, n_runs, by.n_at_once) as progress:
+        with Progress(say, complain, n_runs, by.n_at_once, to_make) as progress:
 
             def made(plan: Plan) -> Outcome:
                 why = why_run(plan)

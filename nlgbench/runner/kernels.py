@@ -177,4 +177,12 @@ class Kernels:
 
             start_kernel = _async_start_kernel
 
+            async def _async_interrupt_kernel(self) -> None:
+                # Before it asks a kernel to shut down, the manager interrupts it. What answered its
+                # last message may still be in that message's handler, and would log an error.
+                if not self.shutting_down:
+                    await super()._async_interrupt_kernel()
+
+            interrupt_kernel = _async_interrupt_kernel
+
         return Manager, Config({"KernelManager": settings}), groups

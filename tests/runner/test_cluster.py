@@ -238,7 +238,8 @@ def test_a_run_that_is_begun_again_says_so(make_notebook):
     said = []
     path = make_notebook("mine", CELLS[0])
     mine = plan(read_notebook(path), {}, source="auto", effort="quick", around={})
-    with Progress(said.append, said.append, 2, 1) as progress:
+    to_come = {"mine": float("nan"), "yours": float("nan")}
+    with Progress(said.append, said.append, 2, 1, to_come) as progress:
         progress.start(mine, runs.FIRST)
         progress.start(mine, runs.FIRST)
         progress.end(Outcome(mine, "done", 2.0))

@@ -487,3 +487,27 @@ def test_a_number_stands_for_all_notebooks_that_share_it(tmp_path, monkeypatch, 
     for wrong in ("6", "0", "5c"):  # 6 could be 06 and 006
         with pytest.raises(ValueError, match=f"no notebook '{wrong}'"):
             find_notebooks([wrong])
+
+
+SLOW = """
+import inspect, logging, time
+kernel = get_ipython().kernel
+said = logging.FileHandler(output_dir + "/kernel-says.txt")
+said.setLevel(logging.ERROR)
+kernel.log.addHandler(said)
+answer = kernel.shell_handlers["kernel_info_request"]
+async def slowly(*message):
+    answered = answer(*message)
+    if inspect.isawaitable(answered):
+        await answered
+    time.sleep(2)
+kernel.shell_handlers["kernel_info_request"] = slowly
+"""
+
+
+def test_a_kernel_that_has_answered_is_not_interrupted(make_notebook, tmp_path):
+    """It is asked to shut down while the handler of its last message may still run."""
+    path = make_notebook("mine", "output_dir: str | None = None", SLOW)
+    (outcome,) = execute.run([str(path)], {}, out=tmp_path / "out", say=None)
+    assert outcome.status == "done", outcome.message
+    assert (tmp_path / "out" / "mine" / "kernel-says.txt").read_text() == ""
