@@ -279,7 +279,7 @@ def _for_reading(rows: pd.DataFrame, columns: int = _WIDE) -> str:
     keys = [paper, where, rows["source"].to_numpy(), rows["run"].to_numpy()]
     lines = []
     for (name, table, source, run), part in shown.groupby(keys, sort=False):
-        head = ", ".join(filter(None, [name, table, source, run]))
+        head = ", ".join(filter(None, map(str, (name, table, source, run))))
         verdicts = _counted(part)
         lines.append(_filled(visible(f"{head}: {verdicts}"), columns, "    "))
         lines += [_fitted(part, columns, "claim"), ""]
@@ -292,7 +292,7 @@ def _for_reading(rows: pd.DataFrame, columns: int = _WIDE) -> str:
 
 def _fitted(frame: pd.DataFrame, columns: int, wide: str) -> str:
     """Lay out a table below a heading, without what is empty; break its widest cells to fit."""
-    kept = [name for name in frame if name == wide or frame[name].astype("str").any()]
+    kept = [str(name) for name in frame if name == wide or frame[name].astype("str").any()]
     cells = {name: [visible(str(cell)) for cell in frame[name]] for name in kept}
     if not any(cells[wide]):
         del cells[wide]

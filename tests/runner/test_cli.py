@@ -84,13 +84,14 @@ def test_ledger_in_every_format(ledger_dir):
     table = call("ledger", ledger_dir).output
     assert "0.98" in table
     assert "1 differs, 1 not recomputable" in table
-    counted = [line.split() for line in table.splitlines()[-4:]]
-    assert counted[0] == ["rests", "on", "claims", "rows", "differs", "not", "recomputable"]
-    assert counted[2:] == [
-        ["identities", "1", "1", "1", "0"],
-        ["not", "recomputable", "1", "1", "0", "1"],
-    ]
-    assert call("ledger", ledger_dir, "--verdict", "matches").output.startswith("claim")
+    assert table.startswith("2 rows, 2 claims and results: ")
+    lines = [" ".join(line.split()) for line in table.splitlines()]
+    assert "identities 1 claims, 1 rows: 1 differs" in lines
+    assert "not recomputable 1 claims, 1 rows: 1 not recomputable" in lines
+    assert "huse, table1, published: 1 differs" in lines
+    assert "lm_t1.0/huse_d (equation 9) 1.02 0.98 differs 1" in lines
+    none = call("ledger", ledger_dir, "--verdict", "matches").output
+    assert none.startswith("0 rows, 0 claims and results")
     shown = call("ledger", ledger_dir, "--verdict", "differs", "--format", "csv").output
     assert shown.count("\n") == 2
     for asked in (["--format", "json"], ["--json"]):
@@ -99,6 +100,52 @@ def test_ledger_in_every_format(ledger_dir):
     latex = call("ledger", ledger_dir, "--format", "latex").output
     assert r"lm\_t1.0" in latex
     assert r"\toprule" in latex
+
+
+def test_degrees_stand_by_paper_and_table(ledger_dir):
+    table = call("ledger", ledger_dir, "--degrees").output
+    assert "huse (published): 0 match, 1 differ" in table
+    assert "median CV* 3.99% of 1 numbers" in table
+    shown = call("ledger", ledger_dir, "--degrees", "--format", "csv").output
+    assert shown.startswith("paper,where,kind,") and shown.count("\n") == 2
+    (row,) = json.loads(call("ledger", ledger_dir, "--degrees", "--json").stdout)
+    assert row["where"] == "table1" and row["n_differs"] == 1 and row["pearson"] is None
+    wrong = call("ledger", ledger_dir, "--degrees", "--verdict", "differs")
+    assert wrong.exit_code == 2 and "leave --verdict" in wrong.output
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_a_ledger_fits_the_terminal(ledger_dir, monkeypatch, columns):
+    rows = schema.read(ledger_dir / "ledger.csv", "ledgers")
+    long = [f"{name}/{'a_long_name_' * 9}" for name in rows["claim_id"]]
+    rows = rows.assign(claim_id=long, ci_low=-0.123456, ci_high=0.98765, reason="why " * 60)
+    schema.write(rows, "ledgers", ledger_dir / "ledger.csv")
+    monkeypatch.setattr(listing, "width", lambda: columns)
+    for text in (
+        listing.ledger(ledger_dir),
+        listing.degrees(ledger_dir, form="table"),
+        listing.notebooks(form=None),
+    ):
+        assert max(map(len, text.splitlines())) <= columns
+    shown = "".join(listing.ledger(ledger_dir).split())
+    assert "a_long_name_" in shown and "[-0.123,0.988]" in shown
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no pseudo-terminals")
+@pytest.mark.parametrize("columns", [80, 100])
+def test_a_terminals_width_is_kept(ledger_dir, columns):
+    import fcntl
+    import struct
+    import termios
+
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    code = "from nlgbench.runner.listing import width; print(width())"
+    named = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    done = subprocess.run([sys.executable, "-c", code], stdout=theirs, env=named, check=False)
+    os.close(theirs)
+    assert done.returncode == 0 and os.read(ours, 1000).split()[0] == str(columns).encode()
+    os.close(ours)
 
 
 WRITE = "from pathlib import Path\nPath(output_dir, 'made.txt').write_text('made')\n"
