@@ -157,8 +157,8 @@ def ledger(
     by_kind = summary(rows, load_claims())
     for one in by_kind.to_dict("records"):
         of_kind = ", ".join(f"{one[name]} {name}" for name in schema.VERDICTS if one[name])
-        line = f"{one['rests on']:<27}{one['claims']} claims, {one['rows']} rows: {of_kind}"
-        first.append(_filled(line, columns, " " * 27))
+        line = f"{one['rests on']:<29}{one['claims']} claims, {one['rows']} rows: {of_kind}"
+        first.append(_filled(line, columns, " " * 29))
     return "\n".join([*first, "", _for_reading(rows, columns)])
 
 
@@ -320,7 +320,8 @@ def _broken(cell: str, n: int) -> list[str]:
         if lines[-1] and len(lines[-1]) + len(part.rstrip()) > n:
             lines.append("")
         lines[-1] += part
-    return [line[at : at + n].rstrip() for line in lines for at in range(0, len(line) or 1, n)]
+    whole = [line.rstrip() for line in lines]
+    return [line[at : at + n] for line in whole for at in range(0, len(line) or 1, n)]
 
 
 def visible(text: str) -> str:
