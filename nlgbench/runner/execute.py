@@ -55,7 +55,10 @@ def execute(
     began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     # It does not know `int | None`, and logs deaths of kernels that we explain.
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
-    options: dict[str, Any] = {"on_cell_start": lambda cell, cell_index: on_cell()}
+    options: dict[str, Any] = {
+        # Papermill tells of texts, too.
+        "on_cell_start": lambda cell, cell_index: on_cell() if cell.cell_type == "code" else None
+    }
     if timeout is not None:
         deadline = began + timeout
         options["timeout_func"] = lambda cell: max(0.1, deadline - time.monotonic())

@@ -43,7 +43,7 @@ class Progress:
             TextColumn("  {task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("cells"),
+            TextColumn("{task.fields[unit]}"),
             TimeElapsedColumn(),
         )
         self._bars = Bars(
@@ -65,7 +65,7 @@ class Progress:
     def __enter__(self) -> Progress:
         """Show the bars."""
         if self._n_all > 1:
-            self._whole = self._bars.add_task("in all", total=None)
+            self._whole = self._bars.add_task("in all", total=self._n_all, unit="runs")
         self._bars.start()
         return self
 
@@ -83,7 +83,9 @@ class Progress:
         note = ": " + "; ".join(filter(None, notes)) if any(notes) else ""
         self._say(f"{plan.place}{about}{note}")
         self._began[plan.place] = time.monotonic()
-        self._tasks[plan.place] = self._bars.add_task(_short(plan.place), total=plan.n_cells)
+        self._tasks[plan.place] = self._bars.add_task(
+            _short(plan.place), total=plan.n_cells, unit="cells"
+        )
         self._show_whole()
 
     def cell(self, plan: Plan) -> None:
