@@ -110,7 +110,7 @@ def cv_star(
 
     >>> table = cv_star([84.51, 84.50, 87.46, 85.60, 84.20, 86.61, 86.20])
     >>> table[["estimate", "ci_low", "ci_high"]].round(2).to_numpy().tolist()
-    [[1.56, 0.93, 3.2]]
+    [[1.56, 0.93, 3.19]]
     """
     try:
         sets = np.array(values, dtype=np.float64)
