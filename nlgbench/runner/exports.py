@@ -23,6 +23,9 @@ _LATEX = str.maketrans(
     }
 )
 
+#: What pdflatex prints of Unicode without further packages, and ends of lines.
+_PRINTABLE = frozenset("\n†‡–—‘’“”…•" + "".join(map(chr, range(0xA1, 0x100)))) - frozenset("\xad")
+
 
 class Layout(TypedDict, total=False):
     """What `to_latex` and `to_markdown` take, in one piece; what is missing has their defaults."""
@@ -48,34 +51,34 @@ def to_latex(
 ) -> str:
     """Write a table of numbers as LaTeX."""
     _check(table, marks, intervals)
-    lines = [r"\begin{table}", r"\centering", f"\\caption{{{_escape(caption)}}}"]
+    lines = [r"\begin{table}", r"\centering", f"\\caption{{{escape(caption)}}}"]
     lines += [f"\\label{{{label}}}"]
     kinds = ["r" if pd.api.types.is_numeric_dtype(kind) else "l" for kind in table.dtypes]
     lines += [f"\\begin{{tabular}}{{{'l' * table.index.nlevels}{''.join(kinds)}}}", r"\toprule"]
-    corner = " & ".join(_escape(name or "") for name in table.index.names)
+    corner = " & ".join(escape(name or "") for name in table.index.names)
     if table.columns.nlevels == 2:
         heads, rules, start = [" & " * (table.index.nlevels - 1)], [], table.index.nlevels + 1
         for name, group in groupby(table.columns, key=lambda column: column[0]):
             size = len(list(group))
-            heads.append(f"\\multicolumn{{{size}}}{{c}}{{{_escape(name)}}}")
+            heads.append(f"\\multicolumn{{{size}}}{{c}}{{{escape(name)}}}")
             rules.append(f"\\cmidrule(lr){{{start}-{start + size - 1}}}")
             start += size
         lines += [" & ".join(heads) + r" \\", " ".join(rules)]
     lower = table.columns.get_level_values(-1)
     lines += [
-        " & ".join([corner, *(f"\\multicolumn{{1}}{{c}}{{{_escape(name)}}}" for name in lower)])
+        " & ".join([corner, *(f"\\multicolumn{{1}}{{c}}{{{escape(name)}}}" for name in lower)])
         + r" \\",
         r"\midrule",
     ]
     numbers, raised, bounds = _cells(table, decimals, marks, intervals)
     for n, name in enumerate(table.index):
-        names = [_escape(part) for part in (name if isinstance(name, tuple) else [name])]
+        names = [escape(part) for part in (name if isinstance(name, tuple) else [name])]
         if names[0].startswith(("[", "*")):  # which the line break before would take for its own
             names[0] = f"{{}}{names[0]}"
         cells = []
         for number, mark, kind in zip(numbers[n], raised[n], kinds, strict=True):
-            cell = f"${number}$" if kind == "r" and number != "--" else _escape(number)
-            cells.append(cell + (f"\\rlap{{\\textsuperscript{{{_escape(mark)}}}}}" if mark else ""))
+            cell = f"${number}$" if kind == "r" and number != "--" else escape(number)
+            cells.append(cell + (f"\\rlap{{\\textsuperscript{{{escape(mark)}}}}}" if mark else ""))
         lines.append(" & ".join([*names, *cells]) + r" \\")
         if bounds is not None:
             below = [
@@ -84,7 +87,7 @@ def to_latex(
             ]
             lines.append(" & ".join(["" for _ in names] + below) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [f"\\par\\smallskip{{\\footnotesize {_escape(note)}}}"] if note else []
+    lines += [f"\\par\\smallskip{{\\footnotesize {escape(note)}}}"] if note else []
     return "\n".join([*lines, r"\end{table}", ""])
 
 
@@ -154,8 +157,16 @@ def _write(table: pd.DataFrame, decimals: int) -> list[list[str]]:
     return [[write(value) for value in row] for row in table.astype(object).to_numpy()]
 
 
-def _escape(text: object) -> str:
-    return str(text).translate(_LATEX)
+def escape(text: object) -> str:
+    """Write a text so that LaTeX prints it as it stands."""
+    return printable(str(text).translate(_LATEX))
+
+
+def printable(text: str) -> str:
+    """Write characters that pdflatex has no sign for by their number: it stops at such a one."""
+    return "".join(
+        one if "\x20" <= one < "\x7f" or one in _PRINTABLE else f"U+{ord(one):04X}" for one in text
+    )
 
 
 def _escape_markdown(text: str) -> str:
