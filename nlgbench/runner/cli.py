@@ -391,6 +391,20 @@ def ledger(directory: Path, verdict: str | None, form: str, all_runs: bool, degr
     click.echo(listing.ledger(directory, verdict=verdict, form=form, all_runs=all_runs), nl=False)
 
 
+@main.command()
+@click.argument("directory", metavar="DIR", callback=_folder)
+def report(directory: Path) -> None:
+    """Write a report of the runs in DIR to DIR/report.
+
+    report.html is one file that needs no other: systems and evaluators ranked, the ledger, figures,
+    tables, parameters and hashes. Beside it are numbers and tables for LaTeX, and a filled Human
+    Evaluation Datasheet.
+    """
+    from nlgbench.runner.report.writing import write
+
+    click.echo(write(directory))
+
+
 @main.group()
 def survey() -> None:
     """Lay outputs out for a crowd, and read its answers back."""

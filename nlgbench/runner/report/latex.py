@@ -1,0 +1,287 @@
+r"""What a paper in LaTeX takes: a macro for each number, booktabs tables, figures that fit.
+
+Everything is for `pdflatex` with `booktabs` and `graphicx`. Widths are TeX's own: the same files go
+into a paper of one column and of two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.runner import exports
+from nlgbench.runner.report.folder import Figure, Folder, Table, rankings
+
+#: Templates whose columns the figures go into, in inches: a column, the text block.
+WIDTHS = {"ACL": (3.03, 6.30), "NeurIPS": (5.50, 5.50), "IEEE": (3.50, 7.16)}
+#: Points below which text of a printed figure is hard to read.
+SMALLEST = 5.0
+#: A figure up to this wide stands in one column of two, inches; a table up to this many letters.
+_ONE_COLUMN, _LETTERS = 3.6, 44
+
+_DIGITS = ["Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"]
+_ENDS = {"value": "", "ci_low": "Low", "ci_high": "High", "published": "Published"}
+
+SETUP = r"""% Commands that the tables use. Packages: booktabs, graphicx.
+\makeatletter
+\@ifundefined{nlgbox}{\newsavebox{\nlgbox}}{}
+\makeatother
+% A table that is wider than its column is made smaller; one that fits stays as it is.
+\providecommand{\nlgfit}[1]{\sbox{\nlgbox}{#1}%
+  \ifdim\wd\nlgbox>\linewidth\resizebox{\linewidth}{!}{\usebox{\nlgbox}}\else\usebox{\nlgbox}\fi}
+"""
+
+
+def macro_name(words: str) -> str:
+    r"""Turn an id into the name of a macro: letters alone, a capital where a word begins.
+
+    >>> macro_name("huse/table1/summarization_t1.0/huse_q")
+    'nlgHuseTableOneSummarizationTOneDotZeroHuseQ'
+    """
+    plain = re.sub(r"[^A-Za-z0-9.]+", " ", words)
+    plain = re.sub(r"[0-9]", lambda found: f" {_DIGITS[int(found[0])]} ", plain)
+    plain = plain.replace(".", " dot ")
+    return "nlg" + "".join(word[0].upper() + word[1:] for word in plain.split())
+
+
+def numbers(folder: Folder) -> pd.DataFrame:
+    """List every number of the ledger and every estimate of the tables, with its macro.
+
+    Columns: macro, text (as it is printed), of (the row it stands in), part (value, ci_low,
+    ci_high, published). Ids that would share a name get letters of their own hash behind it, both.
+    """
+    rows = [*_of_ledger(folder.ledger)]
+    for table in folder.tables:
+        rows += _of_table(table)
+    found = pd.DataFrame(rows, columns=["of", "part", "text"]).drop_duplicates()
+    plain = [
+        macro_name(of) + _ENDS[part] for of, part in found[["of", "part"]].itertuples(index=False)
+    ]
+    often = Counter(plain)
+    names = [
+        name if often[name] == 1 else name + _letters(f"{of}\0{part}")
+        for name, of, part in zip(plain, found["of"], found["part"], strict=True)
+    ]
+    assert len(set(names)) == len(names), "two numbers have one macro"
+    return found.assign(macro=names)[["macro", "text", "of", "part"]]
+
+
+def numbers_tex(folder: Folder) -> str:
+    """Write a macro for each number, below a comment with the id of what it is."""
+    lines = [
+        "% A macro for each number of the ledger, and for each estimate of the tables:",
+        "% the value; with Low and High behind it, its interval; with Published, what was printed.",
+        r"% \input{numbers} in the preamble, and write \nlg...{} where the number belongs.",
+    ]
+    for of, group in numbers(folder).groupby("of", sort=False):
+        lines.append(f"% {_one_line(of)}")
+        lines += [
+            f"\\newcommand{{\\{macro}}}{{{text}}}"
+            for macro, text in group[["macro", "text"]].to_numpy()
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _letters(text: str) -> str:
+    """Write six letters that only this text has."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return "X" + "".join(chr(ord("a") + byte % 26) for byte in digest[:6])
+
+
+def _one_line(text: object) -> str:
+    """Write a text so that it stays in its comment."""
+    return " ".join(re.sub(r"[\x00-\x1f\x7f\u0085\u2028\u2029]+", " ", str(text)).split())
+
+
+def _number(value: float, decimals: int | None) -> str:
+    """Write a number as LaTeX prints it in text and in formulas."""
+    if decimals is None:  # three digits that count, and no power of ten
+        size = 0 if value == 0 else int(np.floor(np.log10(abs(value))))
+        decimals = min(max(2 - size, 0), 12)
+    text = f"{value:z.{decimals}f}"
+    return rf"\ensuremath{{-}}{text[1:]}" if text.startswith("-") else text
+
+
+def _decimals(tolerance: float) -> int | None:
+    """Give the digits that were printed: the tolerance is half a unit of the last."""
+    if not tolerance > 0:
+        return None
+    return max(0, round(-np.log10(2 * tolerance)))
+
+
+def _of_ledger(ledger: pd.DataFrame) -> Iterable[tuple[str, str, str]]:
+    for row in ledger.to_dict("records"):
+        of = "/".join(filter(None, [row["claim_id"], row["variant"], row["run"]]))
+        decimals = _decimals(row["tolerance"])
+        given = {"value": row["recomputed"]} | {
+            part: row[part] for part in ("ci_low", "ci_high", "published")
+        }
+        yield from (
+            (of, part, _number(value, decimals))
+            for part, value in given.items()
+            if np.isfinite(value)
+        )
+
+
+def _of_table(table: Table) -> Iterable[tuple[str, str, str]]:
+    """Give the estimates of a table whose rows are told apart by what they are of."""
+    if not table.keys or table.frame.duplicated(table.keys).any():
+        return
+    varied = [key for key in table.keys if len(table.frame[key].unique()) > 1]
+    parts = {"value": table.value, "ci_low": "ci_low", "ci_high": "ci_high"}
+    for row in table.frame.to_dict("records"):
+        words = [str(row[key]) for key in varied or table.keys if not pd.isna(row[key])]
+        of = "/".join([table.run, table.name, *words])
+        for part, column in parts.items():
+            value = row.get(column)
+            if isinstance(value, int | float) and np.isfinite(value):
+                yield of, part, _number(float(value), None)
+
+
+def tables(folder: Folder) -> dict[str, str]:
+    """Lay out the tables: those that notebooks laid out themselves, and all rankings.
+
+    Name of the file, without ending -> LaTeX.
+    """
+    made: dict[str, str] = {}
+    for table in folder.tables:
+        name = f"{table.run}-{table.name}"
+        laid_out = table.path.with_suffix(".tex")
+        if laid_out.is_file():
+            text = laid_out.read_text(encoding="utf-8")
+            made[name] = _fitted(exports.printable(text))
+            continue
+        for n, (subject, words, rows) in enumerate(rankings(table), 1):
+            end = f"-{n}" if words else ""
+            made[name + end] = _ranking(table, name + end, subject, words, rows)
+    return made
+
+
+def _ranking(table: Table, name: str, subject: str, words: str, rows: pd.DataFrame) -> str:
+    """Lay out a ranking with its intervals."""
+    title = table.value.capitalize()
+    interval = [
+        "--" if pd.isna(low) or pd.isna(high) else f"[{low:z.2f}, {high:z.2f}]"
+        for low, high in rows[["ci_low", "ci_high"]].astype(float).to_numpy()
+    ]
+    shown = pd.DataFrame(
+        {title: rows[table.value].astype(float).to_numpy(), "Interval": interval},
+        index=pd.Index(rows[subject].map(_cut), name=subject.capitalize()),
+    )
+    levels = [*rows["confidence"].dropna().unique()] if "confidence" in rows else []
+    level = f" {levels[0]:.0%} intervals." if len(levels) == 1 else ""
+    caption = f"{table.name.replace('_', ' ').capitalize()}"
+    caption += f" ({words})" * bool(words) + f".{level} Source: {table.source}."
+    label = f"tab:{re.sub('[^A-Za-z0-9-]+', '-', name)}"
+    return _fitted(exports.to_latex(shown, caption=caption, label=label))
+
+
+def _cut(name: object) -> str:
+    """Cut a name that no column has room for."""
+    text = _one_line(name)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _fitted(text: str) -> str:
+    """Set a table small, across both columns where one is too narrow, and never beyond its own."""
+    start, end = r"\begin{tabular}", r"\end{tabular}"
+    text = text.replace(start, rf"\small\nlgfit{{{start}", 1).replace(end, f"{end}}}", 1)
+    cells = re.sub(
+        r"\\(textsuperscript|rlap|scriptsize|multicolumn\{\d+\}\{\w\})|[\\${}&]", "", text
+    )
+    widest = max((len(line) for line in cells.splitlines() if "caption" not in line), default=0)
+    if widest > _LETTERS:
+        text = text.replace(r"\begin{table}", r"\begin{table*}")
+        text = text.replace(r"\end{table}", r"\end{table*}")
+    return text
+
+
+def tables_tex(made: dict[str, str]) -> str:
+    """Write one file that takes in all tables."""
+    lines = [f"\\input{{tables/{name}}}" for name in made]
+    # LaTeX holds 52 floats that have no place yet.
+    paged = [line + r"\clearpage" * (n % 10 == 0) for n, line in enumerate(lines, 1)]
+    return SETUP + "\n".join([*paged, ""])
+
+
+def printed_width(figure: Figure, column: float, block: float) -> float:
+    """Give the width in inches at which a figure stands in a paper with these widths."""
+    natural = natural_width(figure.path)
+    return min(natural, column) if natural <= _ONE_COLUMN else min(natural, block)
+
+
+def natural_width(pdf: Path) -> float:
+    """Read the width of a figure's page, in inches, from its PDF."""
+    box = re.search(rb"/MediaBox \[ *([-\d. ]+)\]", pdf.read_bytes())
+    if box is None:
+        raise ValueError(f"{pdf} has no MediaBox: it is no figure of ours. Make its run again.")
+    left, _, right, _ = map(float, box[1].split())
+    return (right - left) / 72
+
+
+def smallest_text(pdf: Path) -> float:
+    """Read the smallest size of text that a figure's PDF sets, in points; NaN where it has none."""
+    sizes: list[float] = []
+    for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf.read_bytes(), re.DOTALL):
+        try:
+            content = zlib.decompress(stream)
+        except zlib.error:  # a font, an image
+            continue
+        sizes += [float(size) for size in re.findall(rb"/\S+ ([\d.]+) Tf", content)]
+    return min(sizes, default=float("nan"))
+
+
+def figures_tex(folder: Folder) -> str:
+    r"""Write one file that takes in all figures, by their own PDF.
+
+    They are scaled as drawings are, text and all: never up, down only where a column is narrower
+    than they were drawn for.
+    """
+    widths = "; ".join(f"{name} {a:g} and {b:g} in" for name, (a, b) in WIDTHS.items())
+    lines = [f"% Widths of a column and of the text: {widths}.", "% Package: graphicx."]
+    for figure in folder.figures:
+        natural = natural_width(figure.path)
+        one = natural <= _ONE_COLUMN
+        kind, room = ("figure", r"\columnwidth") if one else ("figure*", r"\textwidth")
+        path = f"../{figure.run}/{figure.path.relative_to(folder.path / figure.run).as_posix()}"
+        words = caption(figure)
+        lines += [
+            "",
+            f"% {_one_line(sizes(figure))}",
+            rf"\begin{{{kind}}}",
+            r"\centering",
+            rf"\ifdim{natural:.3f}in>{room}",
+            rf"\includegraphics[width={room}]{{{path}}}",
+            rf"\else\includegraphics{{{path}}}\fi",
+            rf"\caption{{{exports.printable(exports.escape(words))}}}",
+            rf"\label{{fig:{re.sub('[^A-Za-z0-9-]+', '-', figure.run + '-' + figure.name)}}}",
+            rf"\end{{{kind}}}",
+        ]
+    return "\n".join([*lines, ""])
+
+
+def caption(figure: Figure) -> str:
+    """Give a figure's first sentence, and its source."""
+    first = re.split(r"(?<=[a-z)\]])\.(?: |$)", _one_line(figure.alt))[0]
+    return f"{first}. Source: {figure.source}."
+
+
+def sizes(figure: Figure) -> str:
+    """Say how small a figure's text becomes in print."""
+    natural, text = natural_width(figure.path), smallest_text(figure.path)
+    if np.isnan(text):
+        return f"{natural:.2f} in wide, without text"
+    printed = {
+        name: text * printed_width(figure, *width) / natural for name, width in WIDTHS.items()
+    }
+    said = ", ".join(f"{name} {size:.1f}" for name, size in printed.items())
+    small = [name for name, size in printed.items() if size < SMALLEST]
+    warning = f"; hard to read in {', '.join(small)}: draw it anew for that width" if small else ""
+    return f"{natural:.2f} in wide as drawn; its smallest text in points: {said}{warning}"
