@@ -1,7 +1,19 @@
-"""Small notebooks, made on the spot."""
+"""Small notebooks and folders of runs, made on the spot."""
 
 import nbformat
 import pytest
+
+import nlgbench as nb
+from nlgbench.papers import huse as paper
+from nlgbench.runner import record, runs
+from nlgbench.runner.report import writing
+
+#: Names as data may have them: markup, what LaTeX reads, another script.
+HOSTILE = {
+    "s01": "<script>document.title='taken'</script>",
+    "s02": "\\input{secret} & 100% $x_1^2$ #1 ~",
+    "s03": "система \"quoted\" 'too'",
+}
 
 
 @pytest.fixture
@@ -24,3 +36,48 @@ def make_notebook(tmp_path):
         return path
 
     return make
+
+
+@pytest.fixture(scope="session")
+def reported(tmp_path_factory):
+    """A folder of two runs and its report: one's own study, and claims that follow from print."""
+    out = tmp_path_factory.mktemp("runs")
+    simulated = nb.open_study(
+        "webnlg-2020", source="simulated", folder=None, n_items=12, n_annotators=8, seed=3
+    )
+    outputs = simulated.outputs.assign(system=simulated.outputs["system"].replace(HOSTILE))
+    study = simulated.replace(outputs=outputs, name="<b>own</b>")
+    compared = nb.compare_systems(study, n_resamples=200)
+
+    run = record.open("90-own", source="study", output_dir=str(out / "90-own"))
+    run.table(compared.systems, "systems")
+    run.table(compared.pairs, "pairs")
+    run.table(nb.correlate(study, n_resamples=200), "correlations")
+    run.table(nb.datasheet(study), "datasheet")
+    run.figure(nb.plot_systems(compared), "systems")
+    finish(run, out / "90-own", "# Which <i>system</i> is better?\n\nA question & more.")
+
+    run = record.open("01-huse-tradeoff", source="simulated", output_dir=str(out / "01-huse-tradeoff"))
+    implied = paper.equation_9()
+    run.claims(paper.answers(study, implied=implied))
+    beside = implied.set_index("row")[["huse", "huse_q", "huse_d", "implied"]]
+    layout = {"table": beside, "caption": "Equation 9", "note": "† follows – or not."}
+    run.table(implied, "equation_9", source="published", layout=layout)
+    run.skip("huse/*", "left out here")
+    points = paper.figure3(study, None)
+    run.figure(nb.plot_tradeoff(points), "tradeoff", source="published")
+    finish(run, out / "01-huse-tradeoff", "# Quality against diversity\n\n## What follows")
+    runs.gather(out)
+    writing.write(out)
+    return out
+
+
+def finish(run, place, words):
+    """Close a record, and leave what the runner leaves beside it."""
+    run.close()
+    node = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(words)])
+    nbformat.write(node, place / "notebook.ipynb")
+    about = {"notebook": place.name, "place": place.name, "digest": "d" * 64, "status": "done"}
+    about |= {"source": run.source, "parameters": {"seed": 3}, "data": {"own/x.csv": "a" * 64}}
+    about |= {"seed": 3, "started": "2026-01-01T00:00:00+00:00", "seconds": 1.0}
+    runs.write_manifest(place, about | runs.take_record(place, place.name))

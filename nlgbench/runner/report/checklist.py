@@ -6,6 +6,7 @@ https://aclrollingreview.org/responsibleNLPresearch/.
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from nlgbench.runner.report import heds
@@ -90,24 +91,22 @@ def _budget(folder: Folder) -> str:
 
 
 def _settings(folder: Folder) -> str:
-    return "; ".join(
-        f"{run.place}: "
-        + ", ".join(f"{name} = {value}" for name, value in run.manifest["parameters"].items())
+    given = {
+        run.place: ", ".join(f"{name} = {value}" for name, value in run.manifest["parameters"].items())
         for run in folder.runs
-    )
+    }
+    return "; ".join(f"{place}: {said}" for place, said in given.items() if said)
 
 
 def _statistics(folder: Folder) -> str:
     """Count the estimates with and without an interval, and say how these were made."""
     estimates = [table for table in folder.tables if table.value and "ci_low" in table.frame]
-    n = sum(int(table.frame[table.value].notna().sum()) for table in estimates)
-    bounded = sum(
-        int(table.frame[[table.value, "ci_low", "ci_high"]].notna().all(axis=1).sum())
-        for table in estimates
-    )
+    known = [_numbers(table) for table in estimates]
+    n = sum(int(one[:, 0].sum()) for one in known)
+    bounded = sum(int(one.all(axis=1).sum()) for one in known)
     reasons = sum(
-        int((table.frame["reason"].notna() & table.frame["ci_low"].isna()).sum())
-        for table in estimates
+        int(((table.frame["reason"] != "").to_numpy() & ~one[:, 1]).sum())
+        for table, one in zip(estimates, known, strict=True)
         if "reason" in table.frame
     )
     levels = _words(estimates, "confidence")
@@ -122,11 +121,18 @@ def _statistics(folder: Folder) -> str:
     return said + f"; each run once, with seeds {', '.join(seeds)}" * bool(seeds)
 
 
+def _numbers(table: Table) -> np.ndarray:
+    """Say of each row whether there are an estimate and both ends of its interval."""
+    columns = table.frame[[table.value, "ci_low", "ci_high"]]
+    return columns.apply(pd.to_numeric, errors="coerce").notna().to_numpy()
+
+
 def _words(tables: list[Table], column: str) -> list[str]:
     values = [table.frame[column].dropna() for table in tables if column in table.frame]
     if not values:
         return []
     found = pd.concat(values)
+    found = found[found.astype(str) != ""]
     return sorted({f"{one:g}" if isinstance(one, float) else str(one) for one in found})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from nlgbench.runner.parameters import UsageError
 SUBJECTS = {"system": "Systems", "evaluator": "Evaluators"}
 #: Columns that say how large something is.
 _VALUES = ("estimate", "rating")
+_NUMBER = r"-?(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?|inf)"
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Run:
 
     place: str  # the name of its folder
     title: str
+    question: str  # the first paragraph below its title
     asked: list[str]  # headings of its sections
     manifest: dict[str, Any]
     figures: list[Figure]
@@ -107,7 +110,7 @@ def read(path: Path) -> Folder:
 
 
 def _run(place: Path, manifest: dict[str, Any]) -> Run:
-    headings = _headings(place / "notebook.ipynb")
+    title, question, sections = _asked(place / "notebook.ipynb")
     figures, tables = [], []
     for made in manifest["made"]:
         path = place / made["path"]
@@ -119,19 +122,35 @@ def _run(place: Path, manifest: dict[str, Any]) -> Run:
         if made["kind"] == "figure":
             figures.append(Figure(place.name, made["name"], path, made["alt"], made["source"]))
         else:
-            frame = pd.read_csv(path, keep_default_na=False, na_values=[""])
-            tables.append(Table(place.name, made["name"], path, made["source"], frame))
-    title = headings[0] if headings else manifest["notebook"]
-    return Run(place.name, title, headings[1:], manifest, figures, tables)
+            tables.append(Table(place.name, made["name"], path, made["source"], _frame(path)))
+    title = title or manifest["notebook"]
+    return Run(place.name, title, question, sections, manifest, figures, tables)
 
 
-def _headings(notebook: Path) -> list[str]:
-    """Give a notebook's title and the headings of its sections."""
+def _frame(path: Path) -> pd.DataFrame:
+    """Read a table: columns of numbers as such, and all else as it is written, an id 001 too."""
+    written = pd.read_csv(path, dtype="str", keep_default_na=False)
+    filled = written != ""
+    numeric = [
+        name
+        for name in written.columns
+        if filled[name].any() and written.loc[filled[name], name].str.fullmatch(_NUMBER).all()
+    ]
+    return written.assign(**{name: pd.to_numeric(written[name]) for name in numeric})
+
+
+def _asked(notebook: Path) -> tuple[str, str, list[str]]:
+    """Give a notebook's title, the first paragraph below it, and the headings of its sections."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     prose = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
-    lines = [line for text in prose for line in text.splitlines()]
-    title = [line[2:].strip() for line in lines if line.startswith("# ")][:1]
-    return title + [line[3:].strip() for line in lines if line.startswith("## ") and title]
+    blocks = [" ".join(block.split()) for text in prose for block in re.split(r"\n\s*\n", text)]
+    blocks = [re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", r"\1", block) for block in blocks]
+    at = next((n for n, block in enumerate(blocks) if block.startswith("# ")), None)
+    if at is None:
+        return "", "", []
+    below = next((block for block in blocks[at + 1 :] if not block.startswith("#")), "")
+    sections = [block[3:] for block in blocks[at + 1 :] if block.startswith("## ")]
+    return blocks[at][2:], below, sections
 
 
 def rankings(table: Table) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -150,6 +169,6 @@ def rankings(table: Table) -> Iterator[tuple[str, str, pd.DataFrame]]:
         if len(group) < 2 or group[subject].duplicated().any():
             continue
         said = zip(others, map(str, key), strict=True)
-        words = [f"{name.replace('_', ' ')}: {value}" for name, value in said if value != "nan"]
+        words = [f"{name.replace('_', ' ')}: {value}" for name, value in said if value not in ("", "nan")]
         ordered = group.sort_values(table.value, ascending=False, kind="stable")
         yield subject, ", ".join(words), ordered.reset_index(drop=True)

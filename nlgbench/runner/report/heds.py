@@ -88,7 +88,7 @@ QUESTIONS = {
 def answers(folder: Folder) -> dict[str, pd.DataFrame]:
     """Find the answers that runs recorded, by the run's folder: one study each."""
     return {
-        table.run: table.frame.fillna("").astype(str)
+        table.run: pd.read_csv(table.path, dtype="str", keep_default_na=False)
         for table in folder.tables
         if table.name == TABLE and {"question", "answer"} <= set(table.frame.columns)
     }

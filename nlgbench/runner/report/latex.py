@@ -137,7 +137,7 @@ def _of_table(table: Table) -> Iterable[tuple[str, str, str]]:
     varied = [key for key in table.keys if len(table.frame[key].unique()) > 1]
     parts = {"value": table.value, "ci_low": "ci_low", "ci_high": "ci_high"}
     for row in table.frame.to_dict("records"):
-        words = [str(row[key]) for key in varied or table.keys if not pd.isna(row[key])]
+        words = [str(row[key]) for key in varied or table.keys if row[key] != ""]
         of = "/".join([table.run, table.name, *words])
         for part, column in parts.items():
             value = row.get(column)
@@ -169,10 +169,10 @@ def _ranking(table: Table, name: str, subject: str, words: str, rows: pd.DataFra
     title = table.value.capitalize()
     interval = [
         "--" if pd.isna(low) or pd.isna(high) else f"[{low:z.2f}, {high:z.2f}]"
-        for low, high in rows[["ci_low", "ci_high"]].astype(float).to_numpy()
+        for low, high in _floats(rows[["ci_low", "ci_high"]])
     ]
     shown = pd.DataFrame(
-        {title: rows[table.value].astype(float).to_numpy(), "Interval": interval},
+        {title: _floats(rows[[table.value]])[:, 0], "Interval": interval},
         index=pd.Index(rows[subject].map(_cut), name=subject.capitalize()),
     )
     levels = [*rows["confidence"].dropna().unique()] if "confidence" in rows else []
@@ -181,6 +181,11 @@ def _ranking(table: Table, name: str, subject: str, words: str, rows: pd.DataFra
     caption += f" ({words})" * bool(words) + f".{level} Source: {table.source}."
     label = f"tab:{re.sub('[^A-Za-z0-9-]+', '-', name)}"
     return _fitted(exports.to_latex(shown, caption=caption, label=label))
+
+
+def _floats(columns: pd.DataFrame) -> np.ndarray:
+    """Give numbers, NaN where a cell is empty."""
+    return columns.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
 
 
 def _cut(name: object) -> str:

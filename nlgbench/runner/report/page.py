@@ -100,6 +100,7 @@ def _about(run: Run) -> dict[str, Any]:
     return {
         "place": run.place,
         "title": run.title,
+        "question": run.question,
         "asked": run.asked,
         "source": _source(run),
         "link": quote(f"../{run.place}/notebook.ipynb"),
@@ -172,7 +173,7 @@ def _ranking(rows: pd.DataFrame, subject: str, value: str) -> dict[str, Any]:
 
     ranks = rows[value].rank(ascending=False, method="min")
     has_ranks = {"rank_low", "rank_high"} <= set(rows.columns)
-    reasons = rows["reason"].fillna("") if "reason" in rows else pd.Series("", rows.index)
+    reasons = rows["reason"] if "reason" in rows else pd.Series("", rows.index)
     made = []
     for n, (at, low, high) in enumerate(numbers.to_numpy()):
         bounded = np.isfinite([low, high]).all()
@@ -187,7 +188,7 @@ def _ranking(rows: pd.DataFrame, subject: str, value: str) -> dict[str, Any]:
                 "low": place(low) if bounded else None,
                 "high": place(high) if bounded else None,
                 "ranks": f"{held['rank_low']:g} to {held['rank_high']:g}"
-                if has_ranks and pd.notna(held["rank_low"])
+                if has_ranks and isinstance(held["rank_low"], float) and held["rank_low"] > 0
                 else "",
                 "reason": reasons.iloc[n],
             }
