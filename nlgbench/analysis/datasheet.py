@@ -290,6 +290,6 @@ def _again(own: pd.DataFrame, what: list[str]) -> list[dict[str, Any]]:
     n = int(own.duplicated([*what, "annotator_id"]).sum())
     field = f"{_ELICITED}-intra_annotator-intra_annotator_agreement"
     if n:
-        reason = f"{_counted(n, 'response')} repeat what their evaluator had said before"
+        reason = f"of {len(own)} responses, {n} on what their evaluator had been asked before"
         return [_row("4.3.12.1", field, "", reason=reason)]
     return [_row("4.3.12.1", field, "no: nobody was asked the same twice", option="2")]

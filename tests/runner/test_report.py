@@ -1,0 +1,275 @@
+"""The report of a folder of runs: its page in a browser, its sheets, its files."""
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from conftest import HOSTILE
+
+import nlgbench as nb
+from nlgbench.runner import runs
+from nlgbench.runner.cli import main
+from nlgbench.runner.report import folder, heds, latex, writing
+
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+def contents(place):
+    return {
+        path.relative_to(place).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(place.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_the_same_runs_give_the_same_bytes_and_nothing_is_left_aside(reported, tmp_path):
+    out = Path(shutil.copytree(reported, tmp_path / "out"))
+    before = contents(out / writing.PLACE)
+    said = CliRunner().invoke(main, ["report", str(out)], catch_exceptions=False)
+    assert said.output.strip() == str(out / "report" / "report.html")
+    assert contents(out / writing.PLACE) == before
+    assert not [path.name for path in out.glob(".*") if path.name != ".lock"]
+    assert {path.parent.name for path in out.glob("*/manifest.json")} == {
+        "90-own",
+        "01-huse-tradeoff",
+    }
+
+
+def test_what_is_no_folder_of_runs_is_refused_with_the_way_out(tmp_path):
+    said = CliRunner().invoke(main, ["report", str(tmp_path)])
+    assert said.exit_code == 2
+    assert "holds no finished run" in said.output and "--out" in said.output
+
+
+def test_a_folder_of_ones_own_named_report_stays(reported, tmp_path):
+    out = Path(shutil.copytree(reported, tmp_path / "out"))
+    shutil.rmtree(out / "report")
+    (out / "report").mkdir()
+    (out / "report" / "thesis.txt").write_text("mine")
+    said = CliRunner().invoke(main, ["report", str(out)])
+    assert said.exit_code == 1 and "was not made by nlgbench" in said.output
+    assert (out / "report" / "thesis.txt").read_text() == "mine"
+
+
+def test_a_killed_report_leaves_what_the_next_command_clears(reported, tmp_path):
+    out = Path(shutil.copytree(reported, tmp_path / "out"))
+    (out / ".trash-7-report" / "tables").mkdir(parents=True)
+    runs.recover(out)
+    assert not (out / ".trash-7-report").exists() and (out / "report" / "report.html").is_file()
+
+
+def test_every_row_of_the_ledger_has_its_macros_to_the_printed_digits(reported):
+    found = folder.read(reported)
+    numbers = latex.numbers(found).set_index(["of", "part"])["text"]
+    row = found.ledger[found.ledger["recomputed"].notna()].iloc[0]
+    of = "/".join(filter(None, [row["claim_id"], row["variant"], row["run"]]))
+    assert float(numbers[of, "value"]) == pytest.approx(row["recomputed"], abs=row["tolerance"])
+    assert numbers[of, "published"] == f"{row['published']:.2f}"
+    assert len(numbers[numbers.index.get_level_values("part") == "published"]) == len(
+        found.ledger.dropna(subset=["published"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [(-0.5, 2, r"\ensuremath{-}0.50"), (-0.001, 2, "0.00"), (1234.5, None, "1234"), (0.0, None, "0.00")]
+    + [(0.012345, None, "0.0123"), (-2.5e-9, None, r"\ensuremath{-}0.00000000250")],
+)
+def test_numbers_are_written_without_powers_of_ten(value, decimals, text):
+    assert latex._number(value, decimals) == text
+
+
+def test_ids_that_would_share_a_macro_get_names_of_their_own(reported, monkeypatch):
+    found = folder.read(reported)
+    rows = found.ledger.iloc[[0, 0]].assign(claim_id=["study/a_b/c", "study/a/b_c"])
+    alone = latex.numbers(folder.Folder(Path(), [], [], [], rows))
+    assert alone["macro"].is_unique and len(alone) == 2 * (len(alone) // 2)
+    assert alone["macro"].str.fullmatch(r"nlgStudyABCX?[a-zA-Z]*").all()
+    turned = latex.numbers(folder.Folder(Path(), [], [], [], rows.iloc[::-1]))
+    assert set(zip(alone["of"], alone["macro"], strict=True)) == set(
+        zip(turned["of"], turned["macro"], strict=True)
+    )
+
+
+def test_ids_stay_as_they_are_written(tmp_path):
+    pd.DataFrame({"system": ["001", "NA"], "estimate": [0.5, np.nan]}).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    frame = folder._frame(tmp_path / "t.csv")
+    assert frame["system"].tolist() == ["001", "NA"]
+    assert frame["estimate"].dtype == "float64" and np.isnan(frame["estimate"][1])
+
+
+def test_the_datasheet_says_what_the_tables_say(reported):
+    """Counted by hand from the simulated design: 5 systems, 12 items, 8 annotators."""
+    sheet = json.loads((reported / "report" / "heds.json").read_text(encoding="utf-8"))
+    sample = "heds-sample_evaluators_design"
+    said = sheet[f"{sample}-sample-number_of_system_outputs"]["data"][""]
+    assert said == "12 for each of 5 systems: 60 outputs of 12 items"
+    assert sheet[f"{sample}-evaluators-number_of_evaluators"]["data"] == {"": "8"}
+    criteria = set(sheet["heds-criteria-criterion"]["control"])
+    assert criteria == {"quality", "quality (votes)"}
+    form = sheet["heds-criteria-criterion-response_elicitation-form_of_response-3"]
+    assert form["data"] == {"quality (votes)": True}
+    words = (reported / "report" / "heds.md").read_text(encoding="utf-8")
+    assert all(f"| {question} | " in words for question in heds.QUESTIONS)
+    assert f"| 5.1 | Ethics review |  | {heds.OPEN} |" in words
+
+
+def test_the_sheets_fields_are_those_of_its_form():
+    """Names alone, as a sheet that was filled by others has them."""
+    filled = Path("../shared/data/reprohum/heds-0744-02.json")
+    if not filled.is_file():
+        pytest.skip("no filled sheet of others at hand")
+    theirs = set(json.loads(filled.read_text(encoding="utf-8")))
+    study = nb.simulate("judgments", means=[0.5, 0.0], n_items=10, seed=1)
+    ours = set(json.loads(heds.as_json(nb.datasheet(study))))
+    assert ours - theirs <= {"heds-sample_evaluators_design-sample-statistical_power-script"}
+
+
+# --- in a browser ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is missing")
+    if not CHROMIUM.is_file():
+        pytest.skip("no chromium: Debian's package has it")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser, reported):
+    opened = browser.new_page(viewport={"width": 1100, "height": 900})
+    opened.said = []
+    opened.on("console", lambda message: opened.said.append(message.text))
+    opened.on("pageerror", lambda error: opened.said.append(str(error)))
+    opened.on("request", lambda request: opened.said.append(request.url))
+    opened.goto((reported / "report" / "report.html").as_uri())
+    yield opened
+    opened.close()
+
+
+def test_the_page_opens_from_its_file_and_asks_for_nothing_else(page):
+    asked = [one for one in page.said if not one.startswith("data:")]
+    assert asked == [page.url]
+    assert page.title() == "Report of 2 runs: 01-huse-tradeoff, 90-own"
+    assert page.evaluate("document.querySelectorAll('script').length") == 1
+    assert all(page.get_by_text(name).count() for name in HOSTILE.values())
+
+
+def test_the_filter_shows_the_rows_that_fit_and_counts_them(page, reported):
+    ledger = folder.read(reported).ledger
+    shown = "[...document.querySelectorAll('#rows tbody tr')].filter((row) => !row.hidden).length"
+    assert page.evaluate(shown) == len(ledger)
+    page.select_option("#verdict", "matches")
+    n = int((ledger["verdict"] == "matches").sum())
+    assert 0 < n < len(ledger)
+    assert page.evaluate(shown) == n and page.inner_text("#count") == str(n)
+    page.select_option("#verdict", "")
+    page.fill("#text", "LEFT out")  # which only a note says
+    assert page.inner_text("#count") == str(ledger["reason"].str.contains("left out").sum())
+    page.fill("#text", "")
+    page.select_option("#paper", "huse")
+    assert page.inner_text("#count") == str(ledger["claim_id"].str.startswith("huse/").sum())
+
+
+def test_links_lead_to_files_that_are_there(page, reported):
+    addresses = page.evaluate("[...document.querySelectorAll('a')].map((a) => a.getAttribute('href'))")
+    place = reported / "report"
+    assert {"../90-own/notebook.ipynb", "numbers.tex", "heds.json"} <= set(addresses)
+    for address in addresses:
+        if address.startswith("#"):
+            assert page.locator(f'[id="{address[1:]}"]').count() == 1, address
+        else:
+            assert (place / address).is_file(), address
+
+
+def test_whoever_cannot_see_has_words_for_pictures_and_controls(page):
+    pictures = page.evaluate("[...document.images].map((one) => [one.alt, one.naturalWidth])")
+    assert pictures and all(len(alt) > 40 and width > 300 for alt, width in pictures)
+    labels = "[...document.querySelectorAll('input, select')].map((one) => one.labels[0]?.innerText)"
+    assert all(page.evaluate(labels))
+    assert page.evaluate("document.documentElement.lang") == "en"
+    bare = page.evaluate("[...document.querySelectorAll('th')].filter((th) => !th.scope).length")
+    assert bare == 0
+
+
+CONTRAST = """() => {
+  const light = (color) => {
+    const parts = color.match(/[\\d.]+/g).map(Number);
+    if (parts.length === 4 && parts[3] === 0) return null;
+    const [r, g, b] = parts.slice(0, 3).map((one) => {
+      const c = one / 255;
+      return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const found = [];
+  for (const one of document.querySelectorAll("body *")) {
+    const own = [...one.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || ["SCRIPT", "STYLE", "OPTION"].includes(one.tagName)) continue;
+    let ground = null;
+    for (let at = one; at && ground === null; at = at.parentElement)
+      ground = light(getComputedStyle(at).backgroundColor);
+    const [a, b] = [light(getComputedStyle(one).color), ground ?? 1].sort((x, y) => y - x);
+    found.push([(a + 0.05) / (b + 0.05), one.tagName, one.textContent.slice(0, 30)]);
+  }
+  return found;
+}"""
+#: Pairs of texts that lie on one another, by the boxes of their lines.
+OVERLAPS = """() => {
+  const boxes = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (!node.textContent.trim() || ["SCRIPT", "STYLE", "OPTION"].includes(node.parentElement.tagName))
+      continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects())
+      if (box.width > 1 && box.height > 1) boxes.push([box, node]);
+  }
+  boxes.sort((a, b) => a[0].top - b[0].top);
+  const found = [];
+  boxes.forEach(([a, of], n) => {
+    for (let m = n + 1; m < boxes.length && boxes[m][0].top < a.bottom - 3; m++) {
+      const [b, other] = boxes[m];
+      if (of !== other && Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2)
+        found.push([of.textContent.slice(0, 40), other.textContent.slice(0, 40)]);
+    }
+  });
+  return found;
+}"""
+
+
+def test_text_has_contrast(page):
+    ratios = page.evaluate(CONTRAST)
+    assert len(ratios) > 100
+    assert min(ratios)[0] >= 4.5, min(ratios)
+
+
+@pytest.mark.parametrize("width", [1100, 380])
+def test_no_text_lies_on_another_and_nothing_is_wider_than_the_window(page, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert page.evaluate(OVERLAPS) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_it_prints_on_pages_with_its_sheets_opened(page, tmp_path):
+    pypdf = pytest.importorskip("pypdf")
+    page.pdf(path=tmp_path / "print.pdf", format="A4")
+    pages = [one.extract_text() for one in pypdf.PdfReader(tmp_path / "print.pdf").pages]
+    text = re.sub(r"\s+", " ", " ".join(pages))
+    assert len(pages) > 3 and all(len(one.strip()) > 20 for one in pages)
+    assert "Agreement between evaluators: measured or not" in text  # folded on the screen
+    assert "Text, in any column" not in text  # a filter has no use on paper
