@@ -57,7 +57,9 @@ def reported(tmp_path_factory):
     run.figure(nb.plot_systems(compared), "systems")
     finish(run, out / "90-own", "# Which <i>system</i> is better?\n\nA question & more.")
 
-    run = record.open("01-huse-tradeoff", source="simulated", output_dir=str(out / "01-huse-tradeoff"))
+    run = record.open(
+        "01-huse-tradeoff", source="simulated", output_dir=str(out / "01-huse-tradeoff")
+    )
     implied = paper.equation_9()
     run.claims(paper.answers(study, implied=implied))
     beside = implied.set_index("row")[["huse", "huse_q", "huse_d", "implied"]]

@@ -78,8 +78,14 @@ def test_every_row_of_the_ledger_has_its_macros_to_the_printed_digits(reported):
 
 @pytest.mark.parametrize(
     ("value", "decimals", "text"),
-    [(-0.5, 2, r"\ensuremath{-}0.50"), (-0.001, 2, "0.00"), (1234.5, None, "1234"), (0.0, None, "0.00")]
-    + [(0.012345, None, "0.0123"), (-2.5e-9, None, r"\ensuremath{-}0.00000000250")],
+    [
+        (-0.5, 2, r"\ensuremath{-}0.50"),
+        (-0.001, 2, "0.00"),
+        (1234.5, None, "1234"),
+        (0.0, None, "0.00"),
+        (0.012345, None, "0.0123"),
+        (-2.5e-9, None, r"\ensuremath{-}0.00000000250"),
+    ],
 )
 def test_numbers_are_written_without_powers_of_ten(value, decimals, text):
     assert latex._number(value, decimals) == text
@@ -184,7 +190,9 @@ def test_the_filter_shows_the_rows_that_fit_and_counts_them(page, reported):
 
 
 def test_links_lead_to_files_that_are_there(page, reported):
-    addresses = page.evaluate("[...document.querySelectorAll('a')].map((a) => a.getAttribute('href'))")
+    addresses = page.evaluate(
+        "[...document.querySelectorAll('a')].map((a) => a.getAttribute('href'))"
+    )
     place = reported / "report"
     assert {"../90-own/notebook.ipynb", "numbers.tex", "heds.json"} <= set(addresses)
     for address in addresses:
@@ -197,7 +205,9 @@ def test_links_lead_to_files_that_are_there(page, reported):
 def test_whoever_cannot_see_has_words_for_pictures_and_controls(page):
     pictures = page.evaluate("[...document.images].map((one) => [one.alt, one.naturalWidth])")
     assert pictures and all(len(alt) > 40 and width > 300 for alt, width in pictures)
-    labels = "[...document.querySelectorAll('input, select')].map((one) => one.labels[0]?.innerText)"
+    labels = (
+        "[...document.querySelectorAll('input, select')].map((one) => one.labels[0]?.innerText)"
+    )
     assert all(page.evaluate(labels))
     assert page.evaluate("document.documentElement.lang") == "en"
     bare = page.evaluate("[...document.querySelectorAll('th')].filter((th) => !th.scope).length")
@@ -231,8 +241,8 @@ OVERLAPS = """() => {
   const boxes = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    if (!node.textContent.trim() || ["SCRIPT", "STYLE", "OPTION"].includes(node.parentElement.tagName))
-      continue;
+    const tag = node.parentElement.tagName;
+    if (!node.textContent.trim() || ["SCRIPT", "STYLE", "OPTION"].includes(tag)) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     for (const box of range.getClientRects())
@@ -255,6 +265,8 @@ def test_text_has_contrast(page):
     ratios = page.evaluate(CONTRAST)
     assert len(ratios) > 100
     assert min(ratios)[0] >= 4.5, min(ratios)
+    page.add_style_tag(content="h1 { color: #888; }")  # 3.54 on white, by the same measure
+    assert min(page.evaluate(CONTRAST))[0] == pytest.approx(3.54, abs=0.01)
 
 
 @pytest.mark.parametrize("width", [1100, 380])
@@ -263,6 +275,8 @@ def test_no_text_lies_on_another_and_nothing_is_wider_than_the_window(page, widt
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert page.evaluate(OVERLAPS) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.add_style_tag(content="h2 { margin-bottom: -2rem; }")
+    assert page.evaluate(OVERLAPS)  # which the measure sees
 
 
 def test_it_prints_on_pages_with_its_sheets_opened(page, tmp_path):

@@ -92,7 +92,9 @@ def _budget(folder: Folder) -> str:
 
 def _settings(folder: Folder) -> str:
     given = {
-        run.place: ", ".join(f"{name} = {value}" for name, value in run.manifest["parameters"].items())
+        run.place: ", ".join(
+            f"{name} = {value}" for name, value in run.manifest["parameters"].items()
+        )
         for run in folder.runs
     }
     return "; ".join(f"{place}: {said}" for place, said in given.items() if said)

@@ -169,6 +169,8 @@ def rankings(table: Table) -> Iterator[tuple[str, str, pd.DataFrame]]:
         if len(group) < 2 or group[subject].duplicated().any():
             continue
         said = zip(others, map(str, key), strict=True)
-        words = [f"{name.replace('_', ' ')}: {value}" for name, value in said if value not in ("", "nan")]
+        words = [
+            f"{name.replace('_', ' ')}: {value}" for name, value in said if value not in ("", "nan")
+        ]
         ordered = group.sort_values(table.value, ascending=False, kind="stable")
         yield subject, ", ".join(words), ordered.reset_index(drop=True)

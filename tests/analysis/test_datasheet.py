@@ -1,0 +1,103 @@
+"""What a study's tables answer of the Human Evaluation Datasheet."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import t as student
+
+import nlgbench as nb
+
+
+def study_of(values, **settings):
+    """Make a study of values[system][item][annotator]."""
+    rows = [
+        {"output_id": f"{system}{item}", "annotator_id": f"w{who}", "value": value}
+        for system, items in values.items()
+        for item, by_all in enumerate(items)
+        for who, value in enumerate(by_all)
+    ]
+    outputs = pd.DataFrame(
+        [
+            {"output_id": f"{system}{item}", "item_id": str(item), "system": system}
+            for system, items in values.items()
+            for item in range(len(items))
+        ]
+    )
+    return nb.Study(outputs, pd.DataFrame(rows), name="small", settings=settings)
+
+
+def answer(table, question):
+    """What a question that has one answer is answered by."""
+    return table.set_index("question").loc[question, "answer"]
+
+
+def test_a_scale_that_is_stated_is_told_from_what_was_seen():
+    values = {"a": [[2, 3], [4, 4]], "b": [[3, 3], [2, 4]]}
+    seen = nb.datasheet(study_of(values))
+    assert answer(seen, "4.3.3") == "discrete, 3 different values seen; the study states no scale"
+    assert answer(seen, "4.3.4") == "2, 3, 4 (seen; the study states no scale)"
+    stated = nb.datasheet(study_of(values, scales={"quality": {"min": 1, "max": 5}}))
+    assert answer(stated, "4.3.3") == "discrete, 5 points"
+    assert answer(stated, "4.3.4") == "1, 2, 3, 4, 5"
+    wide = nb.datasheet(study_of(values, scales={"quality": {"min": 0, "max": 100}}))
+    assert answer(wide, "4.3.4") == "0 to 100"
+
+
+def test_systems_with_unequal_numbers_of_outputs_are_counted_so():
+    table = nb.datasheet(study_of({"a": [[1, 2]] * 3, "b": [[2, 1]] * 2}))
+    expected = "2 to 3 (median 2.5) for each of 2 systems: 5 outputs of 3 items"
+    assert answer(table, "3.1.1") == expected
+    assert answer(table, "3.2.1") == "2"
+
+
+def test_outputs_that_nobody_saw_do_not_count():
+    study = study_of({"a": [[1, 2]] * 3, "b": [[2, 1]] * 3})
+    more = pd.DataFrame({"output_id": ["c0"], "item_id": ["9"], "system": ["c"]})
+    outputs = pd.concat([study.outputs[list(more)], more], ignore_index=True)
+    table = nb.datasheet(nb.Study(outputs, study.judgments, name="more"))
+    assert answer(table, "3.1.1") == "3 for each of 2 systems: 6 outputs of 3 items"
+
+
+def test_the_difference_that_would_be_found_has_the_power_asked_for():
+    """By the noncentral t of SciPy, from the standard error that `compare_systems` gives."""
+    study = nb.simulate("judgments", means=[0.4, 0.2, 0.0], n_items=15, seed=4)
+    said = answer(nb.datasheet(study, power=0.9), "3.1.3.2")
+    least = float(said.split()[3])
+    pairs = nb.compare_systems(study, n_resamples=100).pairs
+    worst = pairs.loc[pairs["se"].idxmax()]
+    cut = student.isf(0.05 / 3 / 2, worst["df"])
+    rng = np.random.default_rng(0)
+    z, chi = rng.normal(size=200_000), rng.chisquare(worst["df"], 200_000)
+    t = (z + least / worst["se"]) / np.sqrt(chi / worst["df"])
+    assert np.mean(np.abs(t) > cut) == pytest.approx(0.9, abs=0.01)
+
+
+def test_agreement_is_that_of_agreement_and_nobody_alone_agrees():
+    study = nb.simulate("judgments", means=[0.4, 0.0], n_items=15, seed=4)
+    alpha = nb.agreement(study, coefficients=["krippendorff_alpha"], metric="interval")
+    estimate = alpha.loc[alpha["row"] == "all", "estimate"].item()
+    assert f"(differences squared) {estimate:.2f}" in answer(nb.datasheet(study), "4.3.11.2")
+    alone = nb.datasheet(study_of({"a": [[1], [2], [3]], "b": [[2], [3], [1]]}))
+    row = alone.set_index("question").loc["4.3.11.1"]
+    assert (row["option"], row["reason"]) == ("2", "no output has two judgments")
+
+
+def test_what_cannot_be_compared_says_why():
+    table = nb.datasheet(study_of({"a": [[1, 2], [2, 2]]})).set_index("question")
+    assert table.loc["3.1.3.2", "answer"] == ""
+    assert "two" in table.loc["3.1.3.2", "reason"]
+
+
+def test_votes_are_a_criterion_of_their_own():
+    table = nb.datasheet(nb.simulate("votes", of_taste=0.1, of_items=2.0, seed=0))
+    own = table[table["criterion"].str.endswith("(votes)")].set_index("question")
+    assert own.loc["4.2.2", "option"] == "2" and own.loc["4.3.8", "option"] == "3"
+    assert own.loc["4.3.11.2", "answer"].startswith("Krippendorff's alpha (equal or not) 0.28")
+
+
+def test_wrong_calls_name_the_way_out():
+    study = study_of({"a": [[1, 2]], "b": [[2, 1]]})
+    with pytest.raises(ValueError, match="power must be between 0 and 1"):
+        nb.datasheet(study, power=80)
+    with pytest.raises(ValueError, match="neither judgments nor preferences"):
+        nb.datasheet(nb.Study(study.outputs, name="bare"))
