@@ -30,11 +30,15 @@ SPEED = {
     "correlation": [],
     "ratings": ["--worlds", "0", "--tournaments", "0", "--layouts", "0"],
     "listeners": [],
+    "distributions": [],
+    "annotator_models": ["--worlds", "3", "--resamples", "20"],
+    "explorer": [],
     "runs": ["--repeats", "1", "--tiny", "50"],
 }
 PEERS = (
     *("numpy", "scipy", "pandas", "scikit-learn", "statsmodels", "torch", "papermill"),
     *("distributed", "pycocoevalcap", "nltk", "fast-bleu", "sacrebleu", "prdc", "vendi-score"),
+    *("voila", "playwright"),
 )
 HEAD = """\
 # Performance
