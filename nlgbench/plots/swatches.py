@@ -110,7 +110,7 @@ def plot_contexts(
 def _draw(ax: Axes, context: pd.DataFrame, found: pd.DataFrame, title: str) -> None:
     """Draw one context, its swatches above the listeners' bars."""
     for place, (color, target) in enumerate(
-        zip(_rgb(context), context["is_target"].tolist(), strict=True)
+        zip(colors_of(context), context["is_target"].tolist(), strict=True)
     ):
         look: dict[str, Any] = {"facecolor": color, "edgecolor": "black" if target else "#999999"}
         look |= {"linewidth": 1.8 if target else 0.4, "zorder": 3 if target else 2}
@@ -135,7 +135,8 @@ def _draw(ax: Axes, context: pd.DataFrame, found: pd.DataFrame, title: str) -> N
     ax.set_title(title, loc="left", fontsize=7, parse_math=False)
 
 
-def _rgb(context: pd.DataFrame) -> list[tuple[float, float, float]]:
+def colors_of(context: pd.DataFrame) -> list[tuple[float, float, float]]:
+    """Give the colors of a context as red, green and blue, 0 to 1."""
     colors = context[_FEATURES].to_numpy(dtype=float)
     bad = ~((colors >= 0) & (colors <= _LIMITS)).all(axis=1)
     if bad.any():

@@ -101,6 +101,18 @@ def twice_error(
     return float(missed / (n_human * n_machine))
 
 
+def nearest_to(
+    features: Floats, row: int, n_neighbors: int, *, tolerance: float = EXACT_TOLERANCE
+) -> tuple[Ints, Floats]:
+    """Name the neighborhood of one output among all others, the nearest first, with distances."""
+    distance = np.sqrt(((features - features[row]) ** 2).sum(axis=1))
+    distance[row] = np.inf
+    cut = np.partition(distance, n_neighbors - 1)[n_neighbors - 1]
+    near = np.flatnonzero(distance <= cut + tolerance)
+    near = near[np.argsort(distance[near], kind="stable")]
+    return near, distance[near]
+
+
 def errors_of_labelings(
     features: Floats,
     labels: Bools,
@@ -110,12 +122,10 @@ def errors_of_labelings(
     label_ties: LabelTies,
 ) -> Floats:
     """Score other labels, of shape (m, n): the neighborhoods stay, the votes change."""
-    near = []
-    for row in range(len(features)):
-        distance = np.sqrt(((features - features[row]) ** 2).sum(axis=1))
-        distance[row] = np.inf
-        cut = np.partition(distance, n_neighbors - 1)[n_neighbors - 1]
-        near.append(np.flatnonzero(distance <= cut + tolerance))
+    near = [
+        nearest_to(features, row, n_neighbors, tolerance=tolerance)[0]
+        for row in range(len(features))
+    ]
     size = np.array([len(one) for one in near])
     ends = np.append(0, np.cumsum(size))
     graph = csr_array(
