@@ -103,6 +103,9 @@ from nlgbench.analysis.reproduction import Reproduction as Reproduction
 from nlgbench.analysis.reproduction import cv_star as cv_star
 from nlgbench.analysis.reproduction import reproduction as reproduction
 
+# By hand
+from nlgbench.explorer.opening import explore as explore
+
 # Plots
 from nlgbench.plots.atlas import plot_atlas as plot_atlas
 from nlgbench.plots.audit import plot_audit as plot_audit

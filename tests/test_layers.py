@@ -22,7 +22,7 @@ LAYERS = {
             "analysis worlds",
             "papers",
             "plots",
-            "runner",
+            "explorer runner",
         ]
     )
     for name in names.split()

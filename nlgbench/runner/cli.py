@@ -503,6 +503,30 @@ def survey_import(
     click.echo("\n".join(told))
 
 
+@main.command()
+@click.option(
+    "--study",
+    "folder",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder of one's own tables.  [default: simulated worlds]",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65_535),
+    metavar="P",
+    help="On loopback.  [default: a free one]",
+)
+def explore(folder: Path | None, port: int | None) -> None:
+    """Serve the explorer as an app, on this machine alone, until Ctrl-C.
+
+    The one line that is printed is the address to open; whoever does not have its token is refused.
+    """
+    from nlgbench.explorer.serve import serve
+
+    serve(folder, port, _say)
+
+
 @main.command(name="plot-sweep")
 @click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
 @click.option("--x", required=True, metavar="NAME", help="A parameter.")

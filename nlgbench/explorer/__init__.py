@@ -1,0 +1,5 @@
+"""The explorer: a study's figures with controls, in a notebook or as an app."""
+
+from nlgbench.explorer.opening import explore
+
+__all__ = ["explore"]

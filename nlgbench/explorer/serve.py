@@ -1,0 +1,75 @@
+"""Serve the explorer as an app by Voila: on this machine alone, to whoever has the token."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nlgbench.study import read_study
+
+if TYPE_CHECKING:
+    from voila.app import Voila
+
+HOST = "127.0.0.1"
+
+
+def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM; kernels end with it."""
+    if folder is not None:
+        read_study(folder)  # what is wrong with it is said here, not in each browser
+    with tempfile.TemporaryDirectory(prefix="nlgbench-explore-") as place:
+        app = _app(Path(place), folder, _free(port))
+        say(f"http://{HOST}:{app.port}/?token={app.token}  (Ctrl-C ends it)")
+        try:
+            app.start()
+        finally:
+            app.clear_instance()
+
+
+def _free(port: int | None) -> int:
+    """Choose a port that nobody listens on, or check the one that is asked for."""
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((HOST, port or 0))
+        except OSError as error:
+            raise ValueError(
+                f"port {port} cannot be had ({error.strerror}): name another with --port, or leave "
+                "it out for a free one."
+            ) from None
+        return int(tried.getsockname()[1])
+
+
+def _app(place: Path, folder: Path | None, port: int) -> Voila:
+    try:
+        import anywidget  # noqa: F401
+        import nbformat.v4 as form
+        from voila.app import Voila
+    except ImportError as error:
+        raise ValueError(
+            f"the app needs {error.name}: pip install 'nlgbench[app]' brings it."
+        ) from None
+    given = "" if folder is None else repr(os.fspath(folder.resolve()))
+    cell = form.new_code_cell(f"import nlgbench as nb\n\nnb.explore({given})")
+    about = {"title": "nlgbench explorer", "kernelspec": {"name": "python3", "display_name": ""}}
+    notebook = place / "explorer.ipynb"
+    notebook.write_text(form.writes(form.new_notebook(cells=[cell], metadata=about)))
+    app = Voila.instance(
+        ip=HOST,
+        port=port,
+        port_retries=0,
+        token=secrets.token_urlsafe(24),
+        open_browser=False,
+        notebook_path=str(notebook),
+        log_level=logging.ERROR,
+        # No configuration of whoever calls: it could open the app to others.
+        config_file_paths=[],
+    )
+    app.initialize([])
+    return app

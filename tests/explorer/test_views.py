@@ -1,0 +1,317 @@
+"""The explorer without a browser: what is drawn, what is told, and the code that does the same."""
+
+import base64
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nlgbench as nb
+from nlgbench.analysis.huse import neighbors
+
+pytest.importorskip("anywidget", reason="the explorer needs anywidget (extra app)")
+
+HOSTILE = "<script>document.title = 'caught'</script> & <b>bold</b>"
+
+
+def reviews(**changes):
+    world = {"systems": ["leaky_t1.0", "leaky_t0.7"], "n_outputs": 25, "n_truth": 0, "seed": 1}
+    return nb.simulate("reviews", **world | changes)
+
+
+@pytest.fixture(scope="module")
+def studies():
+    """Studies that together have all tables, small."""
+    return {
+        "reviews": reviews(),
+        "own": nb.simulate("own", n_items=20, seed=0),
+        "colors": nb.simulate("colors", n_contexts=6, n_rounds={"train": 60, "dev": 20}, seed=0),
+    }
+
+
+@pytest.fixture
+def open_view(studies):
+    def opened(study, view):
+        widget = nb.explore(studies[study])
+        tell(widget, type="open", view=view)
+        return widget
+
+    return opened
+
+
+def tell(widget, **content):
+    """Say what the browser would; give what it is then shown."""
+    widget._receive(widget, {"stamp": 7, **content}, [])
+    assert widget.shown["stamp"] == 7
+    json.dumps(widget.shown, default=lambda held: base64.b64encode(held).decode())
+    return widget.shown
+
+
+def points(shown):
+    return [mark for mark in shown["picture"]["marks"] if mark["type"] == "points"]
+
+
+MOVES = [
+    ("reviews", "boundary", [("n_neighbors", 3), ("ties", "released"), ("label_ties", "half")]),
+    ("reviews", "boundary", [("temperature", "0.7")]),
+    ("reviews", "tradeoff", [("systems", ["leaky_t0.7"])]),
+    ("reviews", "systems", [("human", "yes")]),
+    ("own", "systems", []),
+    ("own", "atlas", [("granularity", "item"), ("statistics", ["spearman", "kendall_b"])]),
+    ("own", "atlas", [("evaluators", ["close", "blind"])]),
+    ("own", "ratings", [("seed", 3), ("games", 40)]),
+]
+
+
+@pytest.mark.parametrize(("study", "view", "moves"), MOVES)
+def test_the_code_that_is_shown_makes_the_figure_that_is_exported(
+    study, view, moves, studies, open_view, tmp_path, monkeypatch
+):
+    widget = open_view(study, view)
+    before = widget.shown["code"]
+    for name, value in moves:
+        tell(widget, type="set", name=name, value=value)
+    code = widget.shown["code"]
+    assert not widget.shown["problem"] and (code != before or not moves)
+    monkeypatch.chdir(tmp_path)
+    names = {"study": studies[study]}
+    exec(code, names)
+    exported = widget._views[view].drawing(widget._values[view])
+    pd.testing.assert_frame_equal(exported.data, names["drawn"].data)
+    assert exported.alt == names["drawn"].alt
+    assert tmp_path.joinpath(f"{view}.pdf").read_bytes() == exported.image("pdf")
+
+
+def test_the_code_of_a_simulated_world_and_of_a_folder_opens_it(tmp_path, studies, monkeypatch):
+    widget = nb.explore()
+    assert widget.shown["code"].splitlines()[2].startswith("study = nb.simulate('reviews'")
+    names: dict = {}
+    exec("\n".join(widget.shown["code"].splitlines()[:3]), names)
+    pd.testing.assert_frame_equal(names["study"].outputs, widget._views["boundary"].study.outputs)
+    studies["own"].write(tmp_path / "mine")
+    folder = nb.explore(tmp_path / "mine")
+    assert f"study = nb.read_study({str(tmp_path / 'mine')!r})" in folder.shown["code"]
+
+
+def test_points_and_scores_are_those_of_huse(open_view, studies):
+    widget = open_view("reviews", "boundary")
+    shown = tell(widget, type="set", name="n_neighbors", value=5)
+    table = nb.huse_outputs(studies["reviews"], systems="leaky_t1.0", n_neighbors=5)
+    drawn = {
+        name: (x, y, label)
+        for mark in points(shown)
+        for name, x, y, label in zip(mark["ids"], mark["x"], mark["y"], mark["names"], strict=True)
+    }
+    assert len(drawn) == len(table) == 50
+    for row in table.itertuples():
+        x, y, label = drawn[row.output_id]
+        assert (x, y) == (row.logprob_per_token, row.judgment)
+        assert label.endswith("human" if row.predicted_human_huse else "model")
+    score = nb.huse(studies["reviews"], systems="leaky_t1.0", n_neighbors=5, n_resamples=2)
+    huse = score.loc[score["score"] == "huse", "estimate"].iloc[0]
+    assert f"HUSE = {huse:.2f}" in shown["picture"]["title"]
+
+
+def test_a_picked_point_tells_its_text_its_judgments_and_its_neighbors_votes(open_view, studies):
+    widget = open_view("reviews", "boundary")
+    study = studies["reviews"]
+    table = nb.huse_outputs(study, systems="leaky_t1.0").set_index("output_id")
+    for name in table.index[[0, 10, 30, 49]]:
+        detail = tell(widget, type="pick", id=name)["detail"]
+        own = study.outputs.set_index("output_id").loc[name]
+        assert detail["text"] == own["text"] and detail["id"] == name
+        judged = study.judgments[study.judgments["output_id"] == name]
+        assert (
+            detail["tables"][0]["rows"]
+            == judged[["annotator_id", "value"]].astype(str).to_numpy().tolist()
+        )
+        near = detail["near"]
+        assert len(near) == table.loc[name, "neighbors_huse"]
+        share = 1 - table.loc[near, "is_human"].mean()  # classes of one size: a plain share
+        assert share == pytest.approx(table.loc[name, "machine_share_huse"])
+        predicted = "human" if table.loc[name, "predicted_human_huse"] else "model"
+        right = bool(table.loc[name, "correct_huse"])
+        assert f"classified as {predicted}" in detail["says"][-1]
+        assert ("which it is" in detail["says"][-1]) == right
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(4, 30),
+    k=st.integers(1, 3),
+    tolerance=st.sampled_from([0.0, 1e-9]),
+)
+@settings(deadline=None, max_examples=60)
+def test_named_neighbors_are_those_that_are_counted(seed, n, k, tolerance):
+    """On a coarse grid, so that many are equally far."""
+    rng = np.random.default_rng(seed)
+    features = rng.integers(0, 4, size=(n, 2)) / 3
+    machine = rng.random(n) < 0.5
+    size, of_machine = neighbors.leave_one_out(features, machine, k, tolerance=tolerance)
+    for row in range(n):
+        near, distance = neighbors.nearest_to(features, row, k, tolerance=tolerance)
+        assert (len(near), machine[near].sum()) == (size[row], of_machine[row])
+        assert row not in near and (np.diff(distance) >= 0).all()
+
+
+def test_systems_with_temperatures_have_two_controls_and_others_one(open_view):
+    controls = {one["name"]: one for one in open_view("reviews", "boundary").shown["controls"]}
+    assert [value for value, _ in controls["temperature"]["options"]] == ["1.0", "0.7"]
+    outputs = reviews().outputs
+    named = {"leaky_t1.0": "a", "leaky_t0.7": "b"}
+    plain = reviews().replace(
+        outputs=outputs.assign(system=outputs["system"].replace(named)),
+        logprobs=reviews().logprobs.replace({"model": named}),
+    )
+    assert [one["name"] for one in nb.explore(plain).shown["controls"]][:2] == [
+        "system",
+        "n_neighbors",
+    ]
+
+
+def test_what_the_browser_says_is_held_against_the_controls(open_view):
+    """What becomes code is one of the options, whatever is sent."""
+    widget = open_view("reviews", "boundary")
+    code = widget.shown["code"]
+    for name, value in [
+        ("ties", "exact'); import os; ('"),
+        ("system", ["leaky"]),
+        ("n_neighbors", 10_000),
+        ("n_neighbors", True),
+        ("n_neighbors", 2.5),
+        ("nonsense", "x"),
+    ]:
+        assert tell(widget, type="set", name=name, value=value)["code"] == code
+    assert tell(widget, type="pick", id="nobody")["detail"] is None
+    assert tell(widget, type="set", name="ties", value=[])["problem"] == ""
+
+
+@pytest.mark.parametrize(
+    ("study", "view", "missing"),
+    [
+        ("own", "boundary", "logprobs"),
+        ("own", "tradeoff", "human outputs"),
+        ("reviews", "atlas", "scores or system_scores"),
+        ("reviews", "ratings", "comparisons or preferences"),
+        ("own", "game", "contexts"),
+    ],
+)
+def test_a_view_without_its_tables_says_which(study, view, missing, open_view):
+    shown = open_view(study, view).shown
+    assert missing in shown["hint"] and shown["picture"] is None and shown["code"] == ""
+
+
+def test_the_plane_draws_the_systems_that_are_picked_with_the_intervals_of_huse(open_view, studies):
+    widget = open_view("reviews", "tradeoff")
+    assert [mark["ids"] for mark in points(widget.shown)] == [["leaky_t1.0"], ["leaky_t0.7"]]
+    shown = tell(widget, type="set", name="systems", value=["leaky_t0.7"])
+    (one,) = points(shown)
+    scores = nb.huse(studies["reviews"]).query("system == 'leaky_t0.7'").set_index("score")
+    assert one["x"] == [scores.loc["huse_q", "estimate"]]
+    assert one["y"] == [scores.loc["huse_d", "estimate"]]
+    detail = tell(widget, type="pick", id="leaky_t0.7")["detail"]
+    assert detail["tables"][0]["rows"][0][1] == f"{scores.loc['huse', 'estimate']:.2f}"
+
+
+def test_brackets_are_the_clusters_of_the_comparison(open_view, studies):
+    widget = open_view("own", "systems")
+    systems = nb.compare_systems(studies["own"]).systems
+    (brackets,) = [m for m in widget.shown["picture"]["marks"] if m["type"] == "brackets"]
+    assert len(brackets["spans"]) == systems["cluster"].nunique()
+    assert widget.shown["picture"]["y"]["names"] == systems["label"].tolist()
+    best = systems["system"].iloc[0]
+    rows = tell(widget, type="pick", id=best)["detail"]["tables"][0]["rows"]
+    assert len(rows) == len(systems) - 1
+
+
+def test_one_system_is_compared_with_people(studies):
+    widget = nb.explore(reviews(systems=["leaky_t1.0"]))
+    shown = tell(widget, type="open", view="systems")
+    assert shown["picture"] and "include_human=True" in shown["code"]
+
+
+def test_lines_of_ratings_end_where_the_games_end(open_view, studies):
+    widget = open_view("own", "ratings")
+    shown = tell(widget, type="set", name="games", value=60)
+    history = nb.tournament(studies["own"], of="preferences", max_games=5_000, seed=0).history
+    last = history[history["game"] <= 60].groupby("system")["rating"].last()
+    ends = {mark["ids"][0]: mark["y"][0] for mark in points(shown)}
+    assert ends == last.to_dict()
+    assert shown["picture"]["x"]["limits"] == [0.0, 60.0]
+
+
+def test_a_comparator_is_one_of_the_judges(studies):
+    votes = studies["own"].preferences
+    games = votes[["output_a", "output_b"]].drop_duplicates().assign(comparator="c'1")
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet([1, 1, 1], len(games))
+    games[["prob_a", "prob_tie", "prob_b"]] = shares
+    widget = nb.explore(studies["own"].replace(comparisons=games))
+    tell(widget, type="open", view="ratings")
+    shown = tell(widget, type="set", name="judge", value="c'1")
+    names = {"study": widget._views["ratings"].study}
+    exec("\n".join(shown["code"].splitlines()[:-1]), names)
+    pd.testing.assert_frame_equal(
+        names["drawn"].data, widget._views["ratings"].drawing(widget._values["ratings"]).data
+    )
+
+
+def test_the_game_keeps_the_score_against_a_listener(studies, tmp_path, monkeypatch):
+    pytest.importorskip("torch", reason="listeners need torch")
+    study = studies["colors"]
+    widget = nb.explore(study)
+    shown = tell(widget, type="open", view="game")
+    game = shown["game"]
+    view = widget._views["game"]
+    name = view.rounds[0]
+    text = study.outputs.set_index("output_id").loc[name, "text"]
+    assert game["caption"] == f"“{text}”" and not game["answered"]
+    assert all(one["mark"] == "" for one in game["colors"])  # nothing is told before the answer
+    item = study.outputs.set_index("output_id").loc[name, "item_id"]
+    context = study.contexts[study.contexts["item_id"] == item]
+    meant = context.loc[context["is_target"], "state"].iloc[0]
+    shown = tell(widget, type="pick", id=meant)
+    assert "you 1 of 1" in shown["says"] and not shown["problem"]
+    assert {one["id"]: one["mark"] for one in shown["game"]["colors"]}[meant] == "meant, yours"
+    wrong = context.loc[~context["is_target"], "state"].iloc[0]
+    assert "you 1 of 1" in tell(widget, type="pick", id=wrong)["says"]  # the first answer counts
+    believed = view.believed("literal").query("output_id == @name")
+    assert [row[1] for row in shown["detail"]["tables"][0]["rows"]] == [
+        f"{one:.2f}" for one in believed["probability"]
+    ]
+    monkeypatch.chdir(tmp_path)
+    names = {"study": study}
+    exec(shown["code"], names)
+    drawn = view.drawing(widget._values["game"])
+    pd.testing.assert_frame_equal(drawn.data, names["drawn"].data)
+    assert tell(widget, type="next")["game"]["caption"]
+    assert widget._values["game"]["round"] == 2
+
+
+def test_an_export_sends_the_file(open_view, monkeypatch):
+    widget = open_view("own", "systems")
+    sent = []
+    monkeypatch.setattr(widget, "send", lambda content, buffers: sent.append((content, buffers)))
+    tell(widget, type="export", format="png")
+    tell(widget, type="export", format="pdf")
+    tell(widget, type="export", format="exe")
+    assert [content["name"] for content, _ in sent] == ["systems.png", "systems.pdf"]
+    assert [buffers[0][:4] for _, buffers in sent] == [b"\x89PNG", b"%PDF"]
+
+
+def test_an_error_is_said_and_the_explorer_goes_on(open_view, monkeypatch):
+    widget = open_view("own", "systems")
+    monkeypatch.setattr(type(widget._views["systems"]), "drawing", lambda *_: 1 / 0)
+    assert "ZeroDivisionError" in tell(widget, type="export", format="png")["problem"]
+    assert tell(widget, type="open", view="ratings")["problem"] == ""
+
+
+def test_texts_go_to_the_browser_as_they_are():
+    """The script sets them by textContent alone: see `test_browser` for what comes of it."""
+    study = reviews()
+    texts = study.outputs.assign(text=HOSTILE)
+    widget = nb.explore(study.replace(outputs=texts))
+    assert tell(widget, type="pick", id="human_i00001")["detail"]["text"] == HOSTILE
