@@ -148,7 +148,7 @@ class BoundaryView(View):
         )
         text = self.study.outputs.set_index("output_id").loc[picked]
         judged = compared.judged[compared.judged["output_id"] == picked]
-        judgments = judged[["annotator_id", "value"]].astype(str).to_numpy().tolist()
+        judgments = [f"{row.annotator_id} {row.value:g}" for row in judged.itertuples()]
         texts = self.study.outputs.set_index("output_id")["text"]
         listed = [
             [
@@ -161,6 +161,7 @@ class BoundaryView(View):
         says = [
             f"Mean judgment {one['judgment']:.2f} of {len(judged)}; log-probability per token "
             f"{one['logprob_per_token']:.2f} nats.",
+            f"Judgments: {', '.join(judgments)}.",
             _why(one, outputs, near),
         ]
         if text["context"]:
@@ -172,7 +173,6 @@ class BoundaryView(View):
             "text": str(text["text"]) or "(the study has no text of it)",
             "says": says,
             "tables": [
-                {"caption": "Judgments", "columns": ["annotator", "value"], "rows": judgments},
                 {
                     "caption": "Neighbors, the nearest first",
                     "columns": ["who", "distance", "text"],

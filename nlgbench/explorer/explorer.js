@@ -144,9 +144,10 @@ const DRAW = {
   },
   cells(mark, at, parent, tell) {
     mark.cells.forEach((cell) => {
-      const look = { x: at.x(cell.x - 0.5) + 1, y: at.y(cell.y + 0.5) + 1, fill: cell.color };
-      look.width = Math.abs(at.x(cell.x + 0.5) - at.x(cell.x - 0.5)) - 2;
-      look.height = Math.abs(at.y(cell.y - 0.5) - at.y(cell.y + 0.5)) - 2;
+      // Names run from the top to the bottom, so that a cell's upper edge is the smaller number.
+      const look = { x: at.x(cell.x - 0.5) + 1, y: at.y(cell.y - 0.5) + 1, fill: cell.color };
+      look.width = at.x(cell.x + 0.5) - at.x(cell.x - 0.5) - 2;
+      look.height = at.y(cell.y + 0.5) - at.y(cell.y - 0.5) - 2;
       const box = shape("rect", { ...look, "aria-hidden": "true" }, parent);
       box.addEventListener("click", () => tell.pick(cell.id));
       shape("text", { "pointer-events": "none", x: at.x(cell.x), y: at.y(cell.y) + 4, "text-anchor": "middle", fill: INK,
@@ -185,7 +186,8 @@ const DRAW = {
   },
 };
 
-// Names of points stand beside them where there is room, the first free of eight places.
+// Names of points stand beside them where there is room, the first free of eight places: corners
+// before sides, along which intervals run.
 function draw_names(picture, at, parent) {
   const taken = [];
   const marks = picture.marks.filter((mark) => mark.type === "points" && mark.texts);
@@ -196,8 +198,9 @@ function draw_names(picture, at, parent) {
   places.forEach(({ x, y, text }) => {
     const wide = 6.9 * text.length, high = 14;
     for (const away of [10, 24, 40, 58, 78, 100]) {
-      const spots = [[away, 5], [-away - wide, 5], [-wide / 2, -away], [-wide / 2, away + 8],
-        [away, -away], [away, away + 8], [-away - wide, -away], [-away - wide, away + 8]];
+      const spots = [[away, -away], [away, away + 8], [-away - wide, -away],
+        [-away - wide, away + 8], [away, 5], [-away - wide, 5], [-wide / 2, -away],
+        [-wide / 2, away + 8]];
       const box = ([a, b]) => [x + a, y + b - high, x + a + wide, y + b + 3];
       const inside = (b) => b[0] > at.left && b[2] < at.left + at.width + at.right &&
         b[1] > at.top && b[3] < at.top + at.height;
@@ -237,6 +240,8 @@ function draw_picture(picture, detail, pick) {
   const tell = { pick, places: [], picked: detail && detail.id,
     near: new Set((detail && detail.near) || []) };
   picture.marks.forEach((mark) => DRAW[mark.type](mark, at, root, tell));
+  const chosen = tell.places.find((one) => one.id === tell.picked);
+  if (chosen) root.append(chosen.made);  // above its neighbors
   if (picture.top) draw_margins(picture, at, root);
   draw_axes(picture, at, root);
   draw_names(picture, at, root);

@@ -146,11 +146,10 @@ class GameView(View):
         context = self.context(values)
         rows = []
         for n, state in enumerate(context["state"]):
-            chosen = "yours" if self.answers[name] == state else ""
-            meant = "meant" if self.targets.get(name) == state else ""
-            rows.append(
-                ["ABCDEFGHIJKLMNOPQRSTUVWXYZ"[n % 26], written(found[state]), meant, chosen]
-            )
+            marks = ["meant"] if self.targets.get(name) == state else []
+            marks += ["yours"] if self.answers[name] == state else []
+            color = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[n % 26]
+            rows.append([color, written(found[state]), ", ".join(marks)])
         is_right = self.answers[name] == self.targets.get(name)
         says = [f"You are {'right' if is_right else 'wrong'}. Written by: {self._author(values)}."]
         judged = self.study.judgments
@@ -161,7 +160,11 @@ class GameView(View):
             if len(of_people):
                 says.append(f"Of {len(of_people)} people, {of_people.sum():g} chose what is meant.")
         listener = f"P ({values['listener']} listener)"
-        table = {"caption": "What was chosen", "columns": ["color", listener, "", ""], "rows": rows}
+        table: dict[str, Any] = {
+            "caption": "What was chosen",
+            "columns": ["color", listener, "who"],
+        }
+        table["rows"] = rows
         return {"id": picked, "title": "Your answer", "says": says, "tables": [table]}
 
     def _author(self, values: Values) -> str:

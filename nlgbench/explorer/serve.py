@@ -18,6 +18,22 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
+# What of JupyterLab the app needs: the widgets alone.
+_EXTENSIONS = [
+    "@jupyter-widgets/jupyterlab-manager",
+    "@voila-dashboards/widgets-manager8",
+    "anywidget",
+]
+# Voila's page, without the style sheets that it would fetch from elsewhere.
+_TEMPLATE = """{%- extends 'voila/templates/lab/index.html.j2' -%}
+{% import "spinner.macro.html.j2" as spinner %}
+{%- block notebook_css -%}
+{{ resources.include_js("static/voila-style.js") }}
+{{ spinner.css() }}
+{{ super.super() }}
+{%- endblock notebook_css -%}
+"""
+
 
 def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> None:
     """Serve until Ctrl-C or SIGTERM; kernels end with it."""
@@ -50,6 +66,7 @@ def _app(place: Path, folder: Path | None, port: int) -> Voila:
     try:
         import anywidget  # noqa: F401
         import nbformat.v4 as form
+        from traitlets.config import Config
         from voila.app import Voila
     except ImportError as error:
         raise ValueError(
@@ -71,5 +88,11 @@ def _app(place: Path, folder: Path | None, port: int) -> Voila:
         # No configuration of whoever calls: it could open the app to others.
         config_file_paths=[],
     )
+    # Sockets in a folder of the user's own, where no two choose the same port.
+    app.update_config(Config({"ConnectionFileMixin": {"transport": "ipc"}}))
     app.initialize([])
+    app.voila_configuration.extension_allowlist = _EXTENSIONS
+    (place / "template").mkdir()
+    (place / "template" / "index.html.j2").write_text(_TEMPLATE)
+    app.template_paths = [str(place / "template"), *app.template_paths]
     return app
