@@ -31,6 +31,7 @@ WRONG = {
 
 FOLDERS = "analysis.huse analysis.correlation analysis.people analysis.ratings analysis.trials "
 FOLDERS += "analysis.judges analysis.planning analysis.distributions "
+FOLDERS += "analysis.judges analysis.planning explorer "
 FOLDERS += "evaluators.comparator evaluators.listeners"
 
 

@@ -58,7 +58,7 @@ def explore(study: Study | str | os.PathLike | None = None) -> Explorer:
     >>> import nlgbench as nb
     >>> widget = nb.explore(nb.simulate("gaussian", n_outputs=20, seed=0))
     >>> widget.shown["picture"]["title"]
-    'HUSE = 0.40 (t1.0)'
+    'HUSE = 0.60 (t1.0)'
     """
     try:
         from nlgbench.explorer.widget import Explorer
