@@ -3,11 +3,16 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 640, INK = "#222222", QUIET = "#595959";
+// JupyterLab's own keys (arrows, Enter) are not for what has the focus here; it asks the very
+// element that has it, before any around it.
+const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" };
+const FOCUSABLE = ["input", "select", "button", "pre"];
 const DASHES = { "-": "", "--": "6 3", ":": "2 3", "-.": "6 3 2 3" };
 let n_made = 0;
 
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
+  if (FOCUSABLE.includes(tag)) attributes = { ...OWN_KEYS, ...attributes };
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (value !== null && value !== false) made.setAttribute(name, value === true ? "" : value);
@@ -174,7 +179,7 @@ const DRAW = {
       const id = mark.ids[n];
       const chosen = tell.picked === id;
       const near = tell.near.has(id);
-      const more = { role: "button", tabindex: -1, "aria-label": mark.names[n],
+      const more = { ...OWN_KEYS, role: "button", tabindex: -1, "aria-label": mark.names[n],
         "aria-pressed": String(chosen), "data-id": id, class: "nlg-point" };
       if (near) more.stroke = INK;
       if (chosen) Object.assign(more, { stroke: "#000000", "stroke-width": 3 });
@@ -374,9 +379,7 @@ function render({ model, el }) {
   const out = element("div", { class: "nlg-export" }, ...buttons, copy);
   panel.append(heading, controls, element("div", { class: "nlg-body" }, figure, detail), said,
     element("h3", {}, "The same figure for print"), out, code);
-  // The notebook's own keys (arrows, Enter) are not for what is typed here.
-  const root = element("div", { class: "nlg-explorer", lang: "en", "data-lm-suppress-shortcuts":
-    "true" }, worlds, tabs, panel, status);
+  const root = element("div", { class: "nlg-explorer", lang: "en" }, worlds, tabs, panel, status);
   el.append(root);
 
   // One question at a time; while it is answered only the last of those that follow is kept.
