@@ -30,8 +30,7 @@ WRONG = {
 
 
 FOLDERS = "analysis.huse analysis.correlation analysis.people analysis.ratings analysis.trials "
-FOLDERS += "analysis.judges analysis.planning analysis.distributions "
-FOLDERS += "analysis.judges analysis.planning explorer "
+FOLDERS += "analysis.judges analysis.planning analysis.distributions explorer "
 FOLDERS += "evaluators.comparator evaluators.listeners"
 
 
