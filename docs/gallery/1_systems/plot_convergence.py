@@ -1,0 +1,13 @@
+"""
+Ratings as games accrue
+=======================
+
+How Glicko-2 ratings settle, game by game.
+"""
+
+import nlgbench as nb
+
+study = nb.simulate("votes", n_items=40, seed=1)
+quality = study.truth["systems"].set_index("system")["ability"]
+settled = nb.convergence(study, quality=quality, seed=0)
+drawing = nb.plot_convergence(settled.history)

@@ -1,0 +1,12 @@
+"""
+Ratings of systems from votes
+=============================
+
+Bradley-Terry ratings from people's votes on pairs, with intervals over items and annotators.
+"""
+
+import nlgbench as nb
+
+study = nb.simulate("votes", seed=1)
+ratings = nb.rate(study)
+drawing = nb.plot_ratings(ratings)

@@ -1,0 +1,12 @@
+"""
+How often one system beats another
+==================================
+
+The chance that a judgment of one system is higher than one of another.
+"""
+
+import nlgbench as nb
+
+study = nb.simulate("judgments", means=[0, 0.2, 0.7, 1.5], n_items=60, seed=1)
+compared = nb.compare_systems(study)
+drawing = nb.plot_superiority(compared)

@@ -1,0 +1,12 @@
+"""
+Which system is better
+======================
+
+Systems' adjusted means with intervals, the ranks that the judgments allow, and clusters.
+"""
+
+import nlgbench as nb
+
+study = nb.simulate("judgments", means=[0, 0.2, 0.7, 1.5], n_items=60, seed=1)
+compared = nb.compare_systems(study)
+drawing = nb.plot_systems(compared)

@@ -1,0 +1,12 @@
+"""
+The decision boundary
+=====================
+
+Outputs by judgment and log-probability, over the classifier that gave their HUSE.
+"""
+
+import nlgbench as nb
+
+study = nb.simulate("reviews", systems=["grammar_t0.7", "leaky_t1.0"], n_outputs=100, seed=0)
+
+drawing = nb.plot_boundary([nb.boundary(study, system=name) for name in study.systems])

@@ -1,0 +1,13 @@
+"""
+What conventions weigh
+======================
+
+HUSE under every combination of conventions.
+"""
+
+import nlgbench as nb
+
+study = nb.simulate("reviews", systems=["grammar_t0.7", "leaky_t1.0"], n_outputs=100, seed=0)
+
+choices = nb.multiverse(study, systems="leaky_t1.0", n_neighbors=[8, 16, 32])
+drawing = nb.plot_multiverse(choices)

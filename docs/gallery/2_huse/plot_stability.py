@@ -1,0 +1,13 @@
+"""
+How many outputs HUSE needs
+===========================
+
+Each score against the size of the subsample.
+"""
+
+import nlgbench as nb
+
+study = nb.simulate("reviews", systems=["grammar_t0.7", "leaky_t1.0"], n_outputs=100, seed=0)
+
+curves = nb.stability(study, systems="leaky_t1.0", n_resamples=50)
+drawing = nb.plot_stability(curves)

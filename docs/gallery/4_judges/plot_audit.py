@@ -1,0 +1,12 @@
+"""
+May this judge be trusted?
+==========================
+
+Position, length, own texts, calibration: what an audit finds.
+"""
+
+import nlgbench as nb
+
+study = nb.simulate("judges", n_items=400, seed=1)
+authors = study.truth["judges"].set_index("judge")["system"].to_dict()
+drawing = nb.plot_audit(nb.audit(study, authors=authors))
