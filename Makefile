@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # One thread for each matrix product, as `nlgbench run` has it.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup figures paper test test-lowest lab lint lock clean
+.PHONY: help setup figures paper docs test test-lowest lab lint lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -43,6 +43,10 @@ figures: $(SETUP) ## run every notebook headlessly: figures, tables and ledger i
 
 paper: $(SETUP) ## the same at full effort, in figures/paper
 	@$(BIN)/nlgbench run --effort full --jobs $(JOBS) --out figures/paper
+
+docs: $(SETUP) ## the site, in docs/_build/html; its examples and gallery run, a warning is an error
+	@MPLBACKEND=agg $(BIN)/python -m pytest -q -n 2 docs
+	@MPLBACKEND=agg $(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 
 # What runs notebooks, in kernels and on workers; all else is a unit test.
 RUNNING = tests/notebooks $(patsubst %,tests/runner/test_%.py,cluster execute grid)
@@ -84,4 +88,4 @@ lock: ## resolve the locks anew (needs uv)
 	$(COMPILE) --resolution lowest-direct -o lock/lowest.txt
 
 clean: ## remove the environments and the latest figures
-	rm -rf $(VENV) .venv-lowest figures/latest
+	rm -rf $(VENV) .venv-lowest figures/latest docs/_build docs/auto_gallery docs/generated docs/api.rst

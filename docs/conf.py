@@ -1,30 +1,36 @@
 """How the site is built: `make docs`, offline; a warning is an error."""
 
-import os
+import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
-os.environ.setdefault("MPLBACKEND", "agg")
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import building  # noqa: E402
+
+building.write_api(HERE / "api.rst")
 
 project = "nlgbench"
-author = "The nlgbench developers"
+author = copyright = "The nlgbench developers"
 version = release = version_of("nlgbench")
-copyright = author
 
 extensions = [
+    "building",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery/*.rst", "**.ipynb_checkpoints"]
 root_doc = "index"
+exclude_patterns = ["_build", "gallery", "auto_gallery/**/*.ipynb", "**/.ipynb_checkpoints"]
+nitpicky = False
 
-# Pages are also read on their own, beside the code: links between them are plain Markdown.
-myst_enable_extensions = ["dollarmath", "deflist"]
+# Pages are also read on their own, beside the code: links between them are plain Markdown. Formulas
+# are plain text, as MathJax would be loaded from elsewhere.
+myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
-myst_links_external_new_tab = False
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
@@ -38,44 +44,25 @@ sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
     "filename_pattern": r"/plot_",
+    "image_scrapers": ["building.drawings"],
+    "reset_modules": (),
     "abort_on_example_error": True,
-    "remove_config_comments": True,
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 1e9,
+    "write_computation_times": False,
 }
 
 html_theme = "pydata_sphinx_theme"
 html_title = "nlgbench"
 html_theme_options = {
     "show_toc_level": 2,
-    "navigation_with_keys": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
 html_show_sourcelink = False
 html_copy_source = False
-html_static_path = []
-html_sidebars = {"api": [], "index": []}
-ROOT = Path(__file__).parent.parent
-
-
-def drawings(block: tuple, block_vars: dict, gallery_conf: dict) -> str:
-    """Show the drawings that an example's block has made, each with its words."""
-    from nlgbench.plots.figures import Drawing
-
-    shown = gallery_conf.setdefault("_shown", set())
-    lines = []
-    for value in block_vars["example_globals"].values():
-        if isinstance(value, Drawing) and id(value) not in shown:
-            shown.add(id(value))
-            path = Path(next(block_vars["image_path_iterator"]))
-            path.write_bytes(value.image("png"))
-            source = path.relative_to(gallery_conf["src_dir"]).as_posix()
-            lines += [f".. image:: /{source}", f"   :alt: {value.alt}", "   :width: 100%", ""]
-    return "\n".join(lines)
-
-
-sphinx_gallery_conf["image_scrapers"] = [drawings]
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
