@@ -150,9 +150,9 @@ def plot_flip(
 
     Notes
     -----
-    With accuracy :math:`p` on labels by source and a share :math:`m` of texts whose majority is
+    With accuracy p on labels by source and a share m of texts whose majority is
     right, an independent evaluator is right about the majority with probability
-    :math:`pm + (1 - p)(1 - m)`. Where humans are mostly wrong (:math:`m < 1/2`) its order of
+    ``pm + (1 - p)(1 - m)``. Where humans are mostly wrong (``m < 1/2``) its order of
     systems is turned around without anything being learned.
 
     Examples

@@ -1,0 +1,21 @@
+"""
+Comparators on single outputs
+=============================
+
+Correlations of a comparator's and metrics' scores of single outputs with people's.
+"""
+
+import nlgbench as nb
+from nlgbench.analysis.trials import correlate_outputs
+
+study = nb.simulate("reviews", systems=["grammar_t1.0", "bigram_t1.0", "trigram_t1.0"], n_truth=0)
+study = study.replace(outputs=study.outputs.assign(context=""))
+found = nb.run_trials(
+    {"reviews": study},
+    variants={"reviews": ["full model", "w/o comparison", "human alone"]},
+    n_splits=2,
+    n_games=50,
+    n_jobs=1,
+    workshop={"n": 5, "units": 4},
+)
+drawing = nb.plot_single_outputs(correlate_outputs(found, n_resamples=100, seed=0))
