@@ -7,7 +7,7 @@ Captions with the colors of their contexts, and listeners' probabilities.
 
 import nlgbench as nb
 
-study = nb.simulate("colors", n_contexts=30, n_rounds={"train": 300, "dev": 60, "test": 60}, seed=0)
-listeners = nb.train_listeners(study, ["literal", "pragmatic"], epochs=3, seed=0)
+study = nb.simulate("colors", n_contexts=30, seed=0)
+listeners = nb.train_listeners(study, ["literal", "pragmatic"], epochs=8, seed=0)
 believed = nb.beliefs(study, list(listeners.values()))
 drawing = nb.plot_contexts(study, believed, outputs=study.outputs["output_id"][:3])

@@ -7,7 +7,7 @@ How often listeners were right against the probability they gave.
 
 import nlgbench as nb
 
-study = nb.simulate("colors", n_contexts=30, n_rounds={"train": 300, "dev": 60, "test": 60}, seed=0)
-listeners = nb.train_listeners(study, ["literal", "pragmatic"], epochs=3, seed=0)
+study = nb.simulate("colors", n_contexts=30, seed=0)
+listeners = nb.train_listeners(study, ["literal", "pragmatic"], epochs=8, seed=0)
 calibrated = nb.calibration(study.related["test"], list(listeners.values()))
 drawing = nb.plot_reliability(calibrated, seed=0)

@@ -2,7 +2,7 @@
 Printed and recomputed
 ======================
 
-The numbers of a table against those that one's own data give.
+One simulated study in the place of a printed table, another in that of its repetition.
 """
 
 import pandas as pd
