@@ -132,12 +132,12 @@ class AtlasView(View):
             return None
         listed = [
             [
-                _STATISTICS[row.statistic],
-                written(row.estimate),
-                between(row.ci_low, row.ci_high),
-                str(row.n),
+                _STATISTICS[row["statistic"]],
+                written(row["estimate"]),
+                between(row["ci_low"], row["ci_high"]),
+                str(row["n"]),
             ]
-            for row in rows.itertuples()
+            for row in rows.to_dict("records")
         ]
         return {
             "id": picked,

@@ -96,8 +96,12 @@ class BoundaryView(View):
             "y": _edges(y),
             "shares": np.uint8(np.rint(254 * share)).tobytes(),
         }
-        lines = contour_generator(x, y, share).lines(0.5) if share.min() < 0.5 < share.max() else []
-        marks = [raster, *(segment(*line.T, color="#444444", width=1) for line in lines)]
+        lines: list[Any] = []
+        if share.min() < 0.5 < share.max():
+            lines = list(contour_generator(x, y, share).lines(0.5))
+        marks = [raster]
+        for line in lines:
+            marks.append(segment(line[:, 0], line[:, 1], color="#444444", width=1))
         looks = _looks()
         for is_human, look in ((True, looks[0]), (False, looks[1])):
             rows = found.outputs[found.outputs["is_human"] == is_human]

@@ -42,7 +42,7 @@ class GameView(View):
         assert contexts is not None  # `check` saw to that
         if not features <= set(contexts):
             return f"{self.study.name} has contexts that are no colors: hue, saturation, lightness."
-        if "train" not in self.study.related:
+        if "train" not in (self.study.related or {}):
             return f"{self.study.name} has no related study 'train', from which listeners learn."
         return ""
 
@@ -129,7 +129,8 @@ class GameView(View):
         meant = self.study.contexts[self.study.contexts["is_target"]]
         states = meant.set_index("item_id")["state"]
         items = self.study.outputs.set_index("output_id")["item_id"]
-        return items.map(states).dropna().to_dict()
+        found = items.map(states).dropna()
+        return dict(zip(found.index.astype(str), found.astype(str), strict=True))
 
     def answer(self, values: Values, state: str) -> None:
         """Take the reader's choice; the first counts."""

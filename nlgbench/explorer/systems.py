@@ -118,7 +118,9 @@ class SystemsView(View):
         """Say what stands at the right."""
         table = self.compared(**self.options(values)).systems
         best = table.sort_values("estimate", ascending=False)
-        told = ", ".join(f"{one.label} {written(one.estimate)}" for one in best.itertuples())
+        told = ", ".join(
+            f"{one['label']} {written(one['estimate'])}" for one in best.to_dict("records")
+        )
         return (
             f"Best first: {told}. At the right the ranks that each may have, all at once, and "
             + ("a bracket around each cluster: its systems are all better than those of the next.")
@@ -134,12 +136,12 @@ class SystemsView(View):
         pairs = found.pairs[found.pairs["system"] == picked]
         listed = [
             [
-                self.study.label(row.opponent),
-                f"{written(row.difference)} ({between(row.ci_low, row.ci_high)})",
-                written(row.p_adjusted, 3),
-                row.verdict,
+                self.study.label(row["opponent"]),
+                f"{written(row['difference'])} ({between(row['ci_low'], row['ci_high'])})",
+                written(row["p_adjusted"], 3),
+                row["verdict"],
             ]
-            for row in pairs.itertuples()
+            for row in pairs.to_dict("records")
         ]
         says = [
             f"Adjusted mean {written(one['estimate'])}, {between(one['ci_low'], one['ci_high'])}; "

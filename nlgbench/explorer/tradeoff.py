@@ -110,8 +110,12 @@ class TradeoffView(View):
         if rows.empty or picked not in values["systems"]:
             return None
         listed = [
-            [SCORE_NAMES[row.score], written(row.estimate), between(row.ci_low, row.ci_high)]
-            for row in rows.itertuples()
+            [
+                SCORE_NAMES[row["score"]],
+                written(row["estimate"]),
+                between(row["ci_low"], row["ci_high"]),
+            ]
+            for row in rows.to_dict("records")
         ]
         return {
             "id": picked,

@@ -82,7 +82,7 @@ def _offered(control: Mapping[str, Any], asked: object) -> bool:
     """Whether a control can be set so: the browser is not trusted with what becomes code."""
     if control["kind"] == "slider":
         whole = isinstance(asked, int) and not isinstance(asked, bool)
-        return whole and control["low"] <= asked <= control["high"]  # type: ignore[operator]
+        return whole and control["low"] <= asked <= control["high"]
     options = [value for value, _ in control["options"]]
     if control["kind"] == "choice":
         return isinstance(asked, str) and asked in options
