@@ -43,8 +43,6 @@ def explore(study: Study | str | os.PathLike | None = None) -> Explorer:
 
     Raises
     ------
-    ImportError
-        Without anywidget, which comes with ``pip install 'nlgbench[app]'``.
     ValueError, TableError
         As `read_study`.
 
@@ -60,12 +58,8 @@ def explore(study: Study | str | os.PathLike | None = None) -> Explorer:
     >>> widget.shown["picture"]["title"]
     'HUSE = 0.60 (t1.0)'
     """
-    try:
-        from nlgbench.explorer.widget import Explorer
-    except ImportError as error:
-        raise ImportError(
-            f"the explorer needs {error.name}: pip install 'nlgbench[app]' brings it."
-        ) from None
+    from nlgbench.explorer.widget import Explorer  # with all of anywidget, which takes a while
+
     openings: dict[str, tuple[str, Callable[[], Study]]]
     if study is None:
         openings = {name: _of_world(*world) for name, world in _WORLDS.items()}

@@ -64,7 +64,6 @@ def _free(port: int | None) -> int:
 
 def _app(place: Path, folder: Path | None, port: int) -> Voila:
     try:
-        import anywidget  # noqa: F401
         import nbformat.v4 as form
         from traitlets.config import Config
         from voila.app import Voila

@@ -16,7 +16,6 @@ import pytest
 
 import nlgbench as nb
 
-pytest.importorskip("anywidget", reason="the explorer needs anywidget (extra app)")
 pytest.importorskip("voila", reason="the app needs voila (extra app)")
 sync = pytest.importorskip("playwright.sync_api", reason="the extra browser is not installed")
 CHROMIUM = "/usr/bin/chromium"
@@ -181,7 +180,9 @@ def explore(page):
     )
     assert page.evaluate("() => document.activeElement.type") == "range"  # it kept the focus
     page.get_by_label("Temperature").select_option("0.7")
-    page.wait_for_function("() => document.querySelector('h2').textContent.includes('t0.7')")
+    page.wait_for_function(
+        "() => document.querySelector('.nlg-explorer h2').textContent.includes('t0.7')"
+    )
     assert answered(page) != before and "n_neighbors=11" in page.inner_text(".nlg-explorer pre")
     point = page.locator(".nlg-point").nth(3)
     point.click(force=True)
@@ -214,7 +215,9 @@ def test_the_app_is_explored(app, page, study_folder):
     page.goto(address)
     explore(page)
     page.get_by_role("tab", name="Systems by people").click()
-    page.wait_for_function("() => document.querySelector('h2').textContent.includes('typicality')")
+    page.wait_for_function(
+        "() => document.querySelector('.nlg-explorer h2').textContent.includes('typicality')"
+    )
     sound(page)
     page.get_by_role("tab", name="Evaluators and people").click()
     page.wait_for_function(

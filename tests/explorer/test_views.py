@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 import nlgbench as nb
 from nlgbench.analysis.huse import neighbors
 
-pytest.importorskip("anywidget", reason="the explorer needs anywidget (extra app)")
-
 HOSTILE = "<script>document.title = 'caught'</script> & <b>bold</b>"
 
 
