@@ -62,6 +62,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+html_context = {"default_mode": "light"}
 html_show_sourcelink = False
 html_copy_source = False
 html_static_path = ["_static"]

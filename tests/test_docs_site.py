@@ -21,9 +21,12 @@ def pages():
 
 
 def test_every_page_is_in_the_navigation_once():
-    index = (DOCS / "index.md").read_text(encoding="utf-8")
-    trees = re.findall(r"^```\{toctree\}\n(.*?)^```$", index, flags=re.DOTALL | re.MULTILINE)
-    listed = [line for tree in trees for line in tree.splitlines() if line and line[0] != ":"]
+    listed = []
+    for page in pages():
+        text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+        for tree in re.findall(r"^```\{toctree\}\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE):
+            lines = [line for line in tree.splitlines() if line and line[0] != ":"]
+            listed += [(Path(page).parent / line).as_posix() for line in lines]
     assert len(listed) == len(set(listed))
     assert set(listed) - {"api", "auto_gallery/index"} == pages() - {"index"}
 
