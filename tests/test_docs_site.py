@@ -24,7 +24,9 @@ def test_every_page_is_in_the_navigation_once():
     listed = []
     for page in pages():
         text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
-        for tree in re.findall(r"^```\{toctree\}\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE):
+        for tree in re.findall(
+            r"^```\{toctree\}\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE
+        ):
             lines = [line for line in tree.splitlines() if line and line[0] != ":"]
             listed += [(Path(page).parent / line).as_posix() for line in lines]
     assert len(listed) == len(set(listed))

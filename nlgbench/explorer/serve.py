@@ -84,6 +84,8 @@ def _app(place: Path, folder: Path | None, port: int) -> Voila:
         open_browser=False,
         notebook_path=str(notebook),
         log_level=logging.ERROR,
+        # Jupyter's own default is longer than what it lets itself be, and it says so.
+        tornado_settings={"ws_ping_timeout": 30_000},
         # No configuration of whoever calls: it could open the app to others.
         config_file_paths=[],
     )
