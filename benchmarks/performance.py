@@ -47,6 +47,8 @@ What `benchmarks/performance.py` printed: ratios against a named peer, in one ru
 equal results. How cost grows with a study's size is in [scaling.md](scaling.md); how often
 intervals hold, and tests reject, in [benchmarks/README.md](../benchmarks/README.md).
 
+Each section is of the run that wrote it, on a machine that may have had other work.
+
 Machine: {machine}
 """
 
