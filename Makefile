@@ -48,8 +48,8 @@ docs: $(SETUP) ## the site, in docs/_build/html; its examples and gallery run, a
 	@MPLBACKEND=agg $(BIN)/python -m pytest -q -n 2 docs
 	@MPLBACKEND=agg $(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 
-# What runs notebooks, in kernels and on workers; all else is a unit test.
-RUNNING = tests/notebooks $(patsubst %,tests/runner/test_%.py,cluster execute grid)
+# What runs notebooks, in kernels, on workers and in a browser; all else is a unit test.
+RUNNING = tests/notebooks tests/explorer/test_browser.py $(patsubst %,tests/runner/test_%.py,cluster execute grid)
 
 test: $(SETUP) ## lint, types, tests, and every notebook through nbval
 	@$(MAKE) --no-print-directory lint
