@@ -20,6 +20,7 @@ import sys
 import time
 from pathlib import Path
 
+import coverage
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
@@ -33,7 +34,6 @@ from nlgbench.analysis.huse.score import Compared
 from nlgbench.generators.reviews import contexts, review_grammar
 from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
 from nlgbench.plots.style import GROUPS, TWO_COLUMN
-from nlgbench.study import trusted
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds import reviews as worlds
 
@@ -88,30 +88,8 @@ class Pool:
 
 
 def compared(logprob: np.ndarray, judgment: np.ndarray) -> Compared:
-    """Put features of shape (2, n), human and machine, together as `huse` does those of tables."""
-    n = logprob.shape[1]
-    number = np.arange(2 * n).astype(str)
-    is_human = np.arange(2 * n) < n
-    raw = np.column_stack([logprob.ravel(), judgment.ravel()])
-    scales = raw.std(axis=0)
-    outputs = pd.DataFrame({"output_id": number, "item_id": number, "is_human": is_human})
-    return Compared(
-        study=trusted(outputs.assign(system=np.where(is_human, "human", "system"))),
-        system="system",
-        dimension="typicality",
-        rows=np.arange(2 * n),
-        is_machine=~is_human,
-        raw=raw,
-        points=raw / scales,
-        scales=(scales[0], scales[1]),
-        n_neighbors=K,
-        ties="exact",
-        label_ties="human",
-        scaling="unit variance",
-        length="per token",
-        n_judgments=0,
-        n_floored=0,
-    )
+    """Put features of shape (2, n), human and machine, together."""
+    return coverage.compared(logprob.ravel(), judgment.ravel(), logprob.shape[1], "system")
 
 
 def scores_of(logprob: np.ndarray, judgment: np.ndarray) -> dict[str, float]:

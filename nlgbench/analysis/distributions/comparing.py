@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -38,16 +38,7 @@ Measure = Literal[
     "vendi",
     "frontier",
 ]
-MEASURES: tuple[Measure, ...] = (
-    "mmd_gaussian",
-    "mmd_linear",
-    "precision",
-    "recall",
-    "density",
-    "coverage",
-    "vendi",
-    "frontier",
-)
+MEASURES: tuple[Measure, ...] = get_args(Measure)
 #: Of a subsample.
 _FRACTION = 2 / 3
 #: Measures whose intervals hold too rarely where fewer of a side's texts than this are distinct.

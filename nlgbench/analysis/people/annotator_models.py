@@ -17,8 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import digamma, gammaln
-from scipy.stats import norm
 from scipy.stats import t as student
+from statsmodels.stats.proportion import proportion_confint
 
 from nlgbench.checks import checked
 from nlgbench.inference import Floats, bootstrap_counts, few_clusters, linked
@@ -614,19 +614,12 @@ def _annotators_of(votes: _Votes, fit: _Fit, again: _Resampled, confidence: floa
     else:
         variance = pd.DataFrame(again.accuracies).var(axis=0, ddof=1).to_numpy()
         size = np.divide(accuracy * (1 - accuracy), variance, out=n.copy(), where=variance > 1e-12)
-        low, high = wilson(accuracy, np.clip(size, 1.0, n), confidence)
+        size = np.clip(size, 1.0, n)
+        low, high = proportion_confint(accuracy * size, size, alpha=1 - confidence, method="wilson")
         few = f"fewer than {FEWEST_JUDGMENTS} judgments: an interval of them cannot be trusted"
         reason[n < FEWEST_JUDGMENTS] = few
     table = table.assign(accuracy=accuracy, ci_low=low, ci_high=high, competence=competence)
     return table.assign(n_judgments=n.astype(int), reason=reason)
-
-
-def wilson(share: Floats, n: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Give Wilson's interval of shares of `n`, which may be no whole numbers."""
-    z = norm.ppf(0.5 + confidence / 2)
-    center = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return np.maximum(center - half, 0), np.minimum(center + half, 1)
 
 
 def _confusion_of(votes: _Votes, fit: _Fit) -> pd.DataFrame:
