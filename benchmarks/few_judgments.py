@@ -20,9 +20,9 @@ import sys
 import time
 from pathlib import Path
 
-import coverage
 import numpy as np
 import pandas as pd
+from huse_coverage import compared as together
 from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.model_selection import cross_val_predict
@@ -89,7 +89,7 @@ class Pool:
 
 def compared(logprob: np.ndarray, judgment: np.ndarray) -> Compared:
     """Put features of shape (2, n), human and machine, together."""
-    return coverage.compared(logprob.ravel(), judgment.ravel(), logprob.shape[1], "system")
+    return together(logprob.ravel(), judgment.ravel(), logprob.shape[1], "system")
 
 
 def scores_of(logprob: np.ndarray, judgment: np.ndarray) -> dict[str, float]:

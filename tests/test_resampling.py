@@ -1,11 +1,10 @@
 import math
-import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_huse import plain_leave_one_out
 
 from nlgbench.analysis.huse.neighbors import (
     EXACT_TOLERANCE,
@@ -14,9 +13,6 @@ from nlgbench.analysis.huse.neighbors import (
     twice_error,
 )
 from nlgbench.inference import half_samples, interval, split_interval
-
-PLAIN = Path(__file__).parents[1] / "benchmarks" / "plain_huse.py"
-plain_leave_one_out = runpy.run_path(str(PLAIN))["plain_leave_one_out"]
 
 
 def tied_features(rng, n, dimensions):

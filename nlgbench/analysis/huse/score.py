@@ -526,7 +526,7 @@ def huse(
     How often intervals hold is in docs/huse.md: 95% ones over outputs and items and of differences
     held the expectation in .92 to .98 of simulated studies, but for HUSE-Q and HUSE-D of whole
     numbers by three annotators (.92 to .94, with down to .81 times the width of an interval that
-    knows the true standard deviation; ``benchmarks/coverage.py``).
+    knows the true standard deviation; ``benchmarks/huse_coverage.py``).
 
     Examples
     --------

@@ -1,10 +1,9 @@
-import sys
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from correlation_coverage import intervals_of, measure, sample_of, world_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -24,9 +23,6 @@ from nlgbench.analysis.correlation.meta_evaluation import (
     full_statistics,
     of_outputs,
 )
-
-sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
-from correlation_coverage import intervals_of, measure, sample_of, world_of
 
 RANKS = ["spearman", "kendall_b", "kendall_c", "pairwise_accuracy"]
 

@@ -1,6 +1,4 @@
-import runpy
-from pathlib import Path
-
+import few_judgments as benchmark
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +9,6 @@ from sklearn.neighbors import KNeighborsClassifier
 import nlgbench as nb
 from nlgbench.analysis.huse.few_judgments import _subsets, combined, replicates
 
-BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "few_judgments.py"
 SAME = ["estimate", "se", "ci_low", "ci_high", "center", "n_resamples", "n_undefined", "n_clusters"]
 
 
@@ -171,12 +168,7 @@ def test_subsets_are_of_the_judged_items_kinds(kinds, data):
         pd.testing.assert_series_equal(of_kinds(part).sort_index(), own.sort_index())
 
 
-@pytest.fixture(scope="module")
-def benchmark():
-    return runpy.run_path(str(BENCHMARK))
-
-
-def test_it_is_unbiased_and_the_trap_is_not(benchmark):
+def test_it_is_unbiased_and_the_trap_is_not():
     """A real, small version of the benchmark: k of 16, 30 of 600 judged, a leaning evaluator."""
     rng = np.random.default_rng(5)
     n, n_worlds = 30, 80
@@ -188,19 +180,19 @@ def test_it_is_unbiased_and_the_trap_is_not(benchmark):
         quality = spread * rng.normal(size=logprob.shape) - np.array([[0.0], [0.3]])
         predicted = quality + 0.2 * rng.normal(size=quality.shape) + np.array([[0.0], [0.5]])
         people = quality[:, :n] + 0.2 * rng.normal(size=(2, n))
-        judged = benchmark["compared"](logprob[:, :n], people)
-        own = benchmark["compared"](logprob[:, :n], predicted[:, :n])
+        judged = benchmark.compared(logprob[:, :n], people)
+        own = benchmark.compared(logprob[:, :n], predicted[:, :n])
         others = [
-            benchmark["scores_of"](logprob[:, at : at + n], predicted[:, at : at + n])
+            benchmark.scores_of(logprob[:, at : at + n], predicted[:, at : at + n])
             for at in range(n, 6 * n, n)
         ]
         splits = replicates(judged, own, resample="outputs", n_resamples=2, seed=rng)
         row = combined(judged, own, others, splits, weight=0.5).iloc[0]
         moved.append(row["estimate"] - row["alone"])
-        errors = benchmark["errors_of"](logprob[:, :n], people)["huse"]
-        small = benchmark["errors_of"](logprob[:, :n], predicted[:, :n])["huse"]
-        among = benchmark["errors_of"](logprob, predicted)["huse"][:, n:]
-        trap.append(benchmark["naive"](errors, small, among, 1.0)["estimate"] - row["alone"])
+        errors = benchmark.errors_of(logprob[:, :n], people)["huse"]
+        small = benchmark.errors_of(logprob[:, :n], predicted[:, :n])["huse"]
+        among = benchmark.errors_of(logprob, predicted)["huse"][:, n:]
+        trap.append(benchmark.naive(errors, small, among, 1.0)["estimate"] - row["alone"])
         assert errors.mean() * 2 == pytest.approx(row["alone"])
 
     def z(values):

@@ -1,16 +1,12 @@
-import runpy
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_huse import plain_leave_one_out
 
 from nlgbench.analysis.huse import neighbors
 from nlgbench.analysis.huse.neighbors import leave_one_out, neighborhoods, twice_error, votes
 
-PLAIN = Path(__file__).parents[3] / "benchmarks" / "plain_huse.py"
-plain_leave_one_out = runpy.run_path(str(PLAIN))["plain_leave_one_out"]
 TOLERANCES = [0.0, neighbors.EXACT_TOLERANCE]
 
 

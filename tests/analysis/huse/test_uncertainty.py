@@ -1,8 +1,8 @@
 import math
 import os
-import runpy
 from pathlib import Path
 
+import huse_coverage
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +13,6 @@ from nlgbench.analysis.huse.neighbors import errors_of_labelings, leave_one_out,
 from nlgbench.analysis.huse.score import annotator_replicates, compare
 from nlgbench.inference import half_samples
 
-BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "coverage.py"
 RELEASED_FILE = Path(os.environ.get("NLGBENCH_DATA", ""), "huse/summarization_raw_outputs.csv")
 RELEASED = pytest.mark.skipif(
     not RELEASED_FILE.is_file(), reason="NLGBENCH_DATA names no folder with the HUSE release"
@@ -123,11 +122,10 @@ def without(study, kept):
 
 
 def test_intervals_hold_the_expectation_and_are_no_wider_than_they_must():
-    # A small run of benchmarks/coverage.py: 80 worlds, each with three systems.
-    study = runpy.run_path(str(BENCHMARK))
-    cell = study["Cell"]("", study["gaussian_studies"], (50, 50), 20, 80)
-    found = study["measure"](cell, n_resamples=25, n_crews=1, seed=3)
-    table = study["report"](found, n_crews=1)
+    # A small run of benchmarks/huse_coverage.py: 80 worlds, each with three systems.
+    cell = huse_coverage.Cell("", huse_coverage.gaussian_studies, (50, 50), 20, 80)
+    found = huse_coverage.measure(cell, n_resamples=25, n_crews=1, seed=3)
+    table = huse_coverage.report(found, n_crews=1)
     error = np.sqrt(0.95 * 0.05 / 80)
     assert table["coverage"].between(0.93 - 3 * error, 1).all()
     assert 0.93 - error < table["coverage"].mean() < 0.97 + error

@@ -1,22 +1,18 @@
 """Which system is better: against other people's least squares, closed forms, and known worlds."""
 
 import html
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
+import systems_coverage
 from scipy import stats
 
 import nlgbench as nb
 from nlgbench.analysis.people import additive, comparing
 from nlgbench.inference import adjust
 from nlgbench.study import Study, trusted
-
-sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
-import systems_coverage
 
 DESIGNS = {
     "crossed": {"design": "crossed", "n_items": 12, "n_annotators": 11},

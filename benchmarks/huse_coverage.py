@@ -1,4 +1,4 @@
-"""How often intervals of HUSE hold what they should: ``python benchmarks/coverage.py``.
+"""How often intervals of HUSE hold what they should: ``python benchmarks/huse_coverage.py``.
 
 What each 95% interval should hold, in worlds whose expectations are known by simulation:
 
