@@ -43,7 +43,6 @@ _DECLARED = {
     "scores": "output_id* evaluator* score:float signature:text",
     "system_scores": "system* evaluator* score:float signature:text",
     "comparisons": "output_a* output_b* comparator* prob_a:float prob_tie:float prob_b:float",
-    "ratings": "comparator* system* rating:float deviation:float volatility:float n_games:int",
     "claims": "claim_id* paper where quantity unit "
     "published:float tolerance:float notebook unavailable:text",
     "ledger": "claim_id* variant*:text published:float recomputed:float ci_low:float ci_high:float "
@@ -71,7 +70,6 @@ DEFAULTS: dict[str, dict[str, str]] = {
 _UNDEFINED = {
     "scores": {"score"},
     "system_scores": {"score"},
-    "ratings": {"rating", "deviation", "volatility"},
     "ledger": {"published", "recomputed", "ci_low", "ci_high", "tolerance"},
 }
 _UNDEFINED["ledgers"] = _UNDEFINED["ledger"]
@@ -107,12 +105,6 @@ def schema(table: str) -> pa.DataFrameSchema:
         "judgments": {"value": [finite]},
         "preferences": {"choice": [one_of(("a", "b", "tie"))]},
         "comparisons": {name: [probability] for name in ("prob_a", "prob_tie", "prob_b")},
-        "ratings": {
-            "rating": [finite],
-            "deviation": [finite, not_negative],
-            "volatility": [finite, not_negative],
-            "n_games": [not_negative],
-        },
         "claims": {
             "claim_id": [
                 pa.Check.str_matches(

@@ -18,10 +18,6 @@ ROWS = {
     "scores": [("o1", "bleu_4", 0.1, ""), ("o2", "bleu_4", math.nan, "k=1")],
     "system_scores": [("s", "huse", 0.1, ""), ("t", "huse", math.nan, "")],
     "comparisons": [("a", "b", "c", 0.2, 0.3, 0.5), ("a", "e", "c", 1, 0, 0)],
-    "ratings": [
-        ("c", "s", 1500.0, 30.0, 0.06, 3),
-        ("c", "t", 1.5, math.nan, math.nan, 0),
-    ],
     "claims": [
         ("huse/table1/a_b/huse_q", "huse", "table1", "q", "u", 0.58, 0.005, "01-a", ""),
         ("huse/direction/up", "huse", "5.2", "q", "u", 1.0, 0.0, "01-a", "nothing was released"),
@@ -92,9 +88,6 @@ BAD_CELLS = [
     ("comparisons", {"prob_a": 20.0}, r"'prob_a' must be a probability.*divide percentages by 100"),
     ("comparisons", {"prob_a": 0.3}, r"'prob_a' must give 1 together with prob_tie and prob_b"),
     ("preferences", {"choice": "left"}, r"'choice' must be one of a, b, tie.*: 'left'"),
-    ("ratings", {"deviation": -1.0}, r"'deviation' must not be negative: check the sign.*: -1\.0"),
-    ("ratings", {"rating": math.inf}, r"'rating' must be finite"),
-    ("ratings", {"n_games": -1}, r"'n_games' must not be negative"),
     ("claims", {"claim_id": "huse/Table 1/a/b"}, r"'claim_id' must read paper/where/row/column"),
     ("claims", {"claim_id": "huse/table1/a"}, r"'claim_id' must read paper/where/row/column"),
     ("claims", {"claim_id": "huse/table1/a/b\n"}, r"'claim_id' must read paper/where/row/column"),

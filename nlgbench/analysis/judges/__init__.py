@@ -1,7 +1,12 @@
 """Judges: what an evaluator's scores and verdicts are worth where people's word is what counts."""
 
 from nlgbench.analysis.judges.auditing import Audit, audit
-from nlgbench.analysis.judges.corrected import CorrectedQuality, corrected_quality
+from nlgbench.analysis.judges.corrected import (
+    CorrectedQuality,
+    beside_all,
+    corrected_quality,
+    draw_labels,
+)
 from nlgbench.analysis.judges.replacing import Replacement, replaces_annotators
 from nlgbench.analysis.judges.shares import prevalence
 
@@ -10,7 +15,9 @@ __all__ = [
     "CorrectedQuality",
     "Replacement",
     "audit",
+    "beside_all",
     "corrected_quality",
+    "draw_labels",
     "prevalence",
     "replaces_annotators",
 ]

@@ -248,6 +248,97 @@ def corrected_quality(
     )
 
 
+@checked
+def draw_labels(
+    study: Study, n: int, *, dimension: str | None = None, seed: int | np.random.Generator = 0
+) -> Study:
+    """Keep people's word on a random part of the outputs they judged, as if they had judged no more.
+
+    Parameters
+    ----------
+    study : Study
+        With judgments.
+    n : int
+        How many outputs, at least 1; all that were judged, where these are fewer.
+    dimension : str, optional
+        The judgments that an output must have to be drawn. Default: the quality dimension.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    Study
+        With the judgments of these outputs, and the scores of all that could have been drawn: so
+        each had the same chance, as ``sampling="random"`` of `corrected_quality` says.
+
+    Raises
+    ------
+    ValueError
+        When `n` is not 1 or more, there are no judgments, or the dimension is unknown.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> part = draw_labels(nb.simulate("own", seed=0), 30, seed=1)
+    >>> part.judgments["output_id"].nunique()
+    30
+    """
+    check_n(n, "n")
+    dimension = study.dimension(dimension)
+    assert study.judgments is not None
+    judged = study.judgments.loc[study.judgments["dimension"] == dimension, "output_id"].unique()
+    drawn = pd.Series(judged).sample(min(n, len(judged)), random_state=seed)
+    part = study.replace(judgments=study.judgments[study.judgments["output_id"].isin(drawn)])
+    if study.scores is None:
+        return part
+    return part.replace(scores=study.scores[study.scores["output_id"].isin(judged)])
+
+
+@checked
+def beside_all(
+    found: CorrectedQuality, study: Study, *, dimension: str | None = None
+) -> pd.DataFrame:
+    """Set corrected means from a part of the judgments beside the means of all of them.
+
+    Parameters
+    ----------
+    found : CorrectedQuality
+        Of what `draw_labels` left of the study.
+    study : Study
+        With all its judgments.
+    dimension : str, optional
+        The one that `found` is of. Default: the quality dimension.
+
+    Returns
+    -------
+    DataFrame
+        A row per system, its index, in the order of names: the estimate of each method, and ``all
+        judgments``: the mean over outputs of their mean judgment, its sign turned as theirs are
+        where lower is better.
+
+    Raises
+    ------
+    ValueError
+        When there are no judgments, or the dimension is unknown.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("own", seed=0)
+    >>> found = corrected_quality(draw_labels(study, 60), evaluator="close", sampling="random")
+    >>> list(beside_all(found, study))
+    ['corrected', 'evaluator alone', 'labels alone', 'all judgments']
+    """
+    dimension = study.dimension(dimension)
+    assert study.judgments is not None
+    judged = study.judgments[study.judgments["dimension"] == dimension]
+    turn = -1.0 if dimension in (study.settings or {}).get("lower_is_better", ()) else 1.0
+    each = turn * judged.groupby("output_id")["value"].mean()
+    system = each.index.map(study.outputs.set_index("output_id")["system"])
+    table = found.systems.set_index(["system", "method"])["estimate"].unstack()
+    return table.join(each.groupby(system).mean().rename("all judgments"))
+
+
 _SYSTEMS = (
     *("system", "label", "method", "estimate", "ci_low", "ci_high", "se", "df", "rank"),
     *("rank_low", "rank_high", "n_labels", "n_outputs", "n_clusters", "lambda", "correlation"),

@@ -7,7 +7,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import nlgbench as nb
-from nlgbench.analysis.judges import corrected
+from nlgbench.analysis.judges import beside_all, corrected, draw_labels
 from nlgbench.analysis.judges import shares as shares_module
 from nlgbench.datasets import cache
 from nlgbench.study import Study
@@ -480,3 +480,36 @@ def test_prevalence_of_a_judge_that_may_know_nothing_is_not_given():
             sensitivity=(9, 10),
             specificity=(9, 10),
         )
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_labels_drawn_by_chance_stand_beside_all_judgments(lower):
+    study = nb.simulate("own", n_items=60, seed=3)
+    name = study.dimension()
+    if lower:
+        study = study.replace(settings=(study.settings or {}) | {"lower_is_better": [name]})
+    part = draw_labels(study, 40, seed=5)
+    drawn = set(part.judgments["output_id"])
+    assert len(drawn) == 40 and drawn != set(draw_labels(study, 40, seed=6).judgments["output_id"])
+    whole = study.judgments[study.judgments["output_id"].isin(drawn)]
+    assert len(part.judgments) == len(whole)
+    assert set(part.scores["output_id"]) == set(study.judgments["output_id"])
+    everything = draw_labels(study, 10**6)
+    assert len(everything.judgments) == len(study.judgments)
+
+    def found(of):
+        return nb.corrected_quality(of, evaluator="close", sampling="random", n_resamples=50)
+
+    # Where all are labelled the labels alone are what all judgments are; a part misses by chance.
+    both = beside_all(found(everything), study)
+    np.testing.assert_allclose(both["labels alone"], both["all judgments"], rtol=1e-12)
+    apart = beside_all(found(part), study)
+    np.testing.assert_array_equal(apart["all judgments"], both["all judgments"])
+    assert np.all(apart["labels alone"] != apart["all judgments"])
+
+
+def test_labels_of_outputs_without_scores_are_drawn_too():
+    study = nb.simulate("reviews", n_outputs=5, n_truth=0, seed=0)
+    assert study.scores is None and draw_labels(study, 3).scores is None
+    with pytest.raises(ValueError, match="n must be"):
+        draw_labels(study, 0)
