@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from statsmodels.stats.proportion import proportion_confint
 
 from nlgbench.checks import read_table
 from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
@@ -14,6 +15,8 @@ from nlgbench.plots.style import HUMAN, ONE_COLUMN, SYSTEM, TWO_COLUMN
 
 #: Where coverage is as it should be.
 _LOW, _HIGH = 0.93, 0.97
+#: More rows than these have no names; those of a quantity share so many lanes.
+_MOST_LANES, _SHARED = 40, 8
 
 
 @in_paper_style
@@ -87,15 +90,15 @@ def plot_coverage(coverage: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
         From `nlgbench.coverage`, for 95% intervals: ``quantity``, ``name``, ``coverage``,
         ``n_worlds``; optional ``opponent``, ``granularity``.
     ax : Axes, optional
-        Where to draw; a figure of its own by default, as high as the rows need: select rows of
-        a long table.
+        Where to draw; a figure of its own by default, as high as the rows need.
 
     Returns
     -------
     Drawing
         A point per row with its Monte Carlo interval (Wilson 1927, 95%), the line at .95, and a
-        band from .93 to .97. A point whose interval lies off the band is filled. Rows without
-        intervals are left out, and counted in words.
+        band from .93 to .97. A point whose interval lies off the band is filled. More than 40 rows
+        have no names: those of one quantity share a line. Rows without intervals are left out, and
+        counted in words.
 
     Raises
     ------
@@ -113,21 +116,18 @@ def plot_coverage(coverage: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
     rows = table.dropna(subset="coverage").reset_index(drop=True)
     if rows.empty:
         raise ValueError("no row has a coverage, so there is nothing to draw: see the reasons.")
-    (ax,) = axes_for(ax, TWO_COLUMN * 0.6, 0.75 + 0.16 * len(rows))
-    lanes = np.arange(len(rows))
+    rows, lanes, ticks = _lanes(rows)
+    (ax,) = axes_for(ax, TWO_COLUMN * 0.6, 0.91 + 0.16 * lanes[-1])
     share, n = rows["coverage"].to_numpy(dtype=float), rows["n_worlds"].to_numpy(dtype=float)
-    z = 1.96
-    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    low, high = middle - half, middle + half
+    low, high = proportion_confint(share * n, n, method="wilson")
     ax.axvspan(_LOW, _HIGH, color="#e6e6e6", linewidth=0, zorder=0)
     ax.axvline(0.95, color="#555555", linewidth=0.6, zorder=1)
     draw_intervals(ax, lanes, low, high, upright=False, color=HUMAN)
     off = (high < _LOW) | (low > _HIGH)
     ax.plot(share[~off], lanes[~off], "o", color=HUMAN, markersize=3.5, mfc="white", zorder=3)
     ax.plot(share[off], lanes[off], "o", color=HUMAN, markersize=3.5, zorder=3)
-    ax.set_yticks(lanes, [_named(one) for one in rows.to_dict("records")])
-    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.set_yticks(list(ticks.values()), list(ticks))
+    ax.set_ylim(lanes[-1] + 0.6, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.set_xlim(min(0.85, float(low.min()) - 0.01), 1.005)
     ax.set_xlabel("Share of intervals that hold")
@@ -139,6 +139,27 @@ def plot_coverage(coverage: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
     lost = len(table) - len(rows)
     alt += f" {lost} without intervals are left out." if lost else ""
     return drawn_on(ax, table, alt)
+
+
+def _lanes(rows: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, dict[str, float]]:
+    """Order rows, place them from the top, and say where which name stands.
+
+    Of very many rows those of a quantity share a few lanes, the lowest coverage first.
+    """
+    names = [_named(one) for one in rows.to_dict("records")]
+    lanes = np.arange(len(rows), dtype=np.float64)
+    if len(rows) <= _MOST_LANES:
+        return rows, lanes, dict(zip(names, lanes, strict=True))
+    nameless = rows.reindex(columns=["quantity", "granularity"], fill_value="")
+    line, quantities = pd.factorize(pd.Series([_named(one) for one in nameless.to_dict("records")]))
+    order = np.lexsort([rows["coverage"], line])
+    sizes = np.bincount(line)
+    deep = np.minimum(sizes, _SHARED)
+    top = np.cumsum(deep + 1) - deep - 1
+    within = np.concatenate([np.linspace(0, d - 1, n) for d, n in zip(deep, sizes, strict=True)])
+    middles = dict(zip(quantities, top + (deep - 1) / 2, strict=True))
+    ticks = {f"{name} ({n})": middles[name] for name, n in zip(quantities, sizes, strict=True)}
+    return rows.iloc[order], top[line[order]] + within, ticks
 
 
 def _named(row: dict) -> str:

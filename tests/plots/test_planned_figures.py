@@ -56,6 +56,30 @@ def test_coverage_has_wilsons_interval_and_marks_what_is_off():
     assert drawn.alt.endswith("clearly below .93: 1. 1 without intervals are left out.")
 
 
+def test_of_many_systems_the_rows_of_a_quantity_share_a_few_lanes():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"quantity": ["mean"] * 30 + ["difference"] * 435 + ["all ranks"]})
+    table = table.assign(name=[f"s{n}" for n in range(466)], opponent="", n_worlds=200)
+    table["coverage"] = rng.binomial(200, 0.95, 466) / 200
+    drawn = nb.plot_coverage(table)
+    (ax,) = drawn.axes
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        *("mean (30)", "difference (435)", "all ranks (1)"),
+    ]
+    assert drawn.figure.get_figheight() < 5
+    points = np.concatenate(
+        [one.get_xydata() for one in ax.get_lines() if one.get_marker() == "o"]
+    )
+    assert len(points) == 466 and len(drawn.data) == 466
+    np.testing.assert_allclose(np.sort(points[:, 0]), np.sort(table["coverage"]))
+    # Above each other: the quantities in their order, each from its lowest coverage on.
+    first = points[points[:, 1] <= 7.5]
+    assert len(first) == 30
+    by_lane = first[np.argsort(first[:, 1]), 0]
+    assert (np.diff(by_lane) >= 0).all()
+    assert points[np.argmax(points[:, 1]), 0] == table["coverage"].iloc[-1]
+
+
 @pytest.mark.parametrize(
     ("plot", "table", "message"),
     [
