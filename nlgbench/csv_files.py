@@ -201,9 +201,10 @@ def _counts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
     return (numbers if bad.any() else numbers.astype("int64")), np.asarray(bad), rule
 
 
-def quoting(frame: pd.DataFrame) -> Literal[0, 2]:
-    """Choose what is quoted, so that the frame reads back as it is."""
+def save(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table so that it reads back as it is."""
     # Python before 3.13 leaves a carriage return bare, which then reads as the end of a line.
     texts = [name for name in frame if frame[name].dtype == "str"]
     bare = any(frame[name].str.contains("\r", regex=False).any() for name in texts)
-    return csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL
+    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL
+    frame.to_csv(path, index=False, lineterminator="\n", quoting=quoting)

@@ -275,6 +275,12 @@ def positive_part(matrix: Floats) -> Floats:
     return np.asarray((vector * np.maximum(value, 0)) @ vector.T)
 
 
+def ratio(part: Any, whole: Any) -> Any:
+    """Divide sums over clusters, NaN where nothing is."""
+    # Sums less one cluster's can leave a rounding error where nothing is.
+    return part / np.where(np.abs(whole) > 1e-9, whole, np.nan)
+
+
 def beyond(limit: Any, away: Any, df: Any) -> Floats:
     """Give the chance that a noncentral t lies beyond a limit, on either side: a test's power."""
     with np.errstate(all="ignore"):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+#: Characters of a value that a message quotes.
+_WIDEST = 80
+
 
 def did_you_mean(name: object, choices: Iterable[str]) -> str:
     """Suggest the choice that is spelt most like a name, of several the first that is given."""
@@ -25,10 +28,10 @@ def known(name: str, choices: Sequence[str], what: str) -> str:
     return name
 
 
-def brief(value: object, widest: int = 80) -> str:
+def brief(value: object) -> str:
     """Write a value for a message, cut where it is long."""
     is_single = getattr(value, "shape", None) == ()  # NumPy's numbers, whose repr names their type
     if hasattr(value, "shape") and not is_single:
         return f"a {type(value).__name__}"  # whose repr is a table
     text = repr(value.item() if is_single else value)  # type: ignore[attr-defined]
-    return text if len(text) <= widest else f"{text[:widest]}..."
+    return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."

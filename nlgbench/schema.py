@@ -376,12 +376,8 @@ def write(frame: pd.DataFrame, table: str, path: str | os.PathLike) -> None:
     """Check a table and write it as CSV in full precision, aside first, then renamed."""
     checked = check(frame, table)
     texts = [name for name in checked if checked[name].dtype == "str"]
-    quoting = csv_files.quoting(checked)
     try:
-        files.replace(
-            Path(path),
-            lambda aside: checked.to_csv(aside, index=False, lineterminator="\n", quoting=quoting),
-        )
+        files.replace(Path(path), lambda aside: csv_files.save(checked, aside))
     except UnicodeEncodeError:
         rule = "must be text that UTF-8 can hold, without half surrogate pairs: mend its decoding"
         for name in texts:

@@ -587,11 +587,11 @@ def _write(study: Study, folder: Path) -> None:
     for table in TABLES:
         frame = getattr(study, table)
         if frame is not None:
-            _save(frame, folder / f"{table}.csv")
+            csv_files.save(frame, folder / f"{table}.csv")
     kinds = {}
     for name, frame in (study.truth or {}).items():
         (folder / "truth").mkdir(exist_ok=True)
-        _save(frame, folder / "truth" / f"{name}.csv")
+        csv_files.save(frame, folder / "truth" / f"{name}.csv")
         kinds[name] = {str(column): str(kind) for column, kind in frame.dtypes.items()}
     for name, other in (study.related or {}).items():
         (folder / "related").mkdir(exist_ok=True)
@@ -611,10 +611,6 @@ def _carry_over(former: Path, made: Path) -> None:
     for one in former.iterdir():
         if one.name in ("claims.csv", "survey") or ".former" in one.name:
             (shutil.copytree if one.is_dir() else shutil.copy2)(one, made / one.name)
-
-
-def _save(frame: pd.DataFrame, path: Path) -> None:
-    frame.to_csv(path, index=False, lineterminator="\n", quoting=csv_files.quoting(frame))
 
 
 @checked

@@ -124,3 +124,15 @@ def same_for_all(values: Iterable[float]) -> str:
     """
     said = span(values, ",.0f")
     return f"The median: {said}." if " to " in said else "The same for all."
+
+
+def listed(parts: Iterable[object]) -> str:
+    """Join what a sentence lists.
+
+    >>> listed(["BLEU", "ROUGE", "CIDEr"]), listed([]), listed([1])
+    ('BLEU, ROUGE and CIDEr', 'none', '1')
+    """
+    words = [str(part) for part in parts]
+    if not words:
+        return "none"
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if words[1:] else words[0]

@@ -31,7 +31,7 @@ WRONG = {
 
 FOLDERS = "analysis.huse analysis.correlation analysis.people analysis.ratings analysis.trials "
 FOLDERS += "analysis.judges analysis.planning analysis.distributions explorer "
-FOLDERS += "evaluators.comparator evaluators.listeners"
+FOLDERS += "evaluators.comparator evaluators.listeners worlds"
 
 
 def test_whatever_is_handed_out_and_takes_parameters_is_checked():

@@ -38,7 +38,6 @@ TABLE2_OUTPUTS = {
 
 _PER_HIT = 25
 _HUMAN = "HUMAN_SUM"
-_MACHINE = "SUM"
 
 
 def load_huse() -> Study:

@@ -51,8 +51,7 @@ def stored(
     made = compute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        how = csv_files.quoting(made)
-        files.replace(place, lambda path: made.to_csv(path, index=False, quoting=how))
+        files.replace(place, lambda path: csv_files.save(made, path))
     except OSError:
         return made
     return made

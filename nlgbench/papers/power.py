@@ -23,8 +23,6 @@ from nlgbench.papers.claim_rows import claim_rows
 
 #: Setting -> standard deviations over items and over workers of the slope, and of the rest.
 SETTINGS = {"high_variance": (0.14, 0.11, 0.26), "low_variance": (0.13, 0.04, 0.16)}
-#: From so many simulated studies is each printed share.
-N_PRINTED = 200
 #: What they count t against, whatever the number of workers.
 LIMIT = 1.96
 

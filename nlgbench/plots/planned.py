@@ -122,10 +122,13 @@ def plot_coverage(coverage: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
     low, high = proportion_confint(share * n, n, method="wilson")
     ax.axvspan(_LOW, _HIGH, color="#e6e6e6", linewidth=0, zorder=0)
     ax.axvline(0.95, color="#555555", linewidth=0.6, zorder=1)
-    draw_intervals(ax, lanes, low, high, upright=False, color=HUMAN)
+    crowded = len(rows) > _MOST_LANES
+    line = {"linewidth": 0.4, "alpha": 0.4} if crowded else {}
+    draw_intervals(ax, lanes, low, high, upright=False, color=HUMAN, **line)
     off = (high < _LOW) | (low > _HIGH)
-    ax.plot(share[~off], lanes[~off], "o", color=HUMAN, markersize=3.5, mfc="white", zorder=3)
-    ax.plot(share[off], lanes[off], "o", color=HUMAN, markersize=3.5, zorder=3)
+    look: dict[str, Any] = {"color": HUMAN, "markersize": 2 if crowded else 3.5, "zorder": 3}
+    ax.plot(share[~off], lanes[~off], "o", mfc="white", **look)
+    ax.plot(share[off], lanes[off], "o", **look)
     ax.set_yticks(list(ticks.values()), list(ticks))
     ax.set_ylim(lanes[-1] + 0.6, -0.6)
     ax.tick_params(axis="y", length=0)
@@ -152,7 +155,7 @@ def _lanes(rows: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, dict[str, floa
         return rows, lanes, dict(zip(names, lanes, strict=True))
     nameless = rows.reindex(columns=["quantity", "granularity"], fill_value="")
     line, quantities = pd.factorize(pd.Series([_named(one) for one in nameless.to_dict("records")]))
-    order = np.lexsort([rows["coverage"], line])
+    order = np.lexsort([rows["coverage"].to_numpy(), line])
     sizes = np.bincount(line)
     deep = np.minimum(sizes, _SHARED)
     top = np.cumsum(deep + 1) - deep - 1

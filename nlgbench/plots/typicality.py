@@ -19,11 +19,11 @@ def plot_typicality(
     Parameters
     ----------
     table : DataFrame
-        As `nlgbench.worlds.annotators.typicality_table` gives it: a row per text,
+        From `nlgbench.worlds.typicality_table`: a row per text,
         ``logprob_per_token`` (nats), ``judgment`` (mean), ``ci_low``, ``ci_high``, ``confidence``,
         ``source``.
     r : DataFrame, optional
-        As `nlgbench.worlds.annotators.correlation` gives it; written above the plot.
+        From `nlgbench.worlds.typicality_correlation`; written above the plot.
     ax : Axes, optional
         Where to draw; a figure of its own by default.
 
@@ -40,7 +40,7 @@ def plot_typicality(
 
     Examples
     --------
-    >>> from nlgbench.worlds.annotators import typicality_table
+    >>> from nlgbench.worlds import typicality_table
     >>> plot_typicality(typicality_table(n_sentences=10, seed=0)).alt
     'Mean judgment of 10 texts against their log-frequency per token, with 90% intervals.'
     """

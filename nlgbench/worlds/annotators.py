@@ -10,7 +10,9 @@ from scipy.special import ndtr
 from scipy.stats import norm, pearsonr
 from scipy.stats import t as student
 
+from nlgbench.checks import checked, read_table
 from nlgbench.generators.reviews import review_grammar
+from nlgbench.text import check_n
 
 Floats = NDArray[np.float64]
 
@@ -105,12 +107,42 @@ def n_tokens(texts: list[str]) -> NDArray[np.int64]:
     return np.array([len(text.split(" ")) for text in texts], dtype=np.int64)
 
 
-def typicality_table(*, n_sentences: int = 100, seed: int | np.random.Generator) -> pd.DataFrame:
-    """Let 20 annotators judge sentences from all over the range of log-frequency.
+@checked
+def typicality_table(
+    *, n_sentences: int = 100, seed: int | np.random.Generator = 0
+) -> pd.DataFrame:
+    """Let 20 simulated annotators judge sentences from all over the range of log-frequency.
 
-    Figure 2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169), with its 90%
-    intervals. `correlation` gives its r.
+    Parameters
+    ----------
+    n_sentences : int
+        How many, at least 1.
+    seed : int or Generator
+        Where the random numbers come from.
+
+    Returns
+    -------
+    DataFrame
+        A row per sentence, for `nlgbench.plot_typicality`: text, logprob (nats), n_tokens,
+        logprob_per_token, judgment (mean, 0 to 5), ci_low, ci_high (90%, Student's t), confidence,
+        source.
+
+    Raises
+    ------
+    ValueError
+        When `n_sentences` is below 1.
+
+    Notes
+    -----
+    Figure 2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169), with its intervals.
+
+    Examples
+    --------
+    >>> table = typicality_table(n_sentences=10)
+    >>> bool(table["judgment"].iloc[0] < table["judgment"].iloc[-1])
+    True
     """
+    check_n(n_sentences, "n_sentences")
     rng = np.random.default_rng(seed)
     texts = list(dict.fromkeys(review_grammar().sample(20_000 + 2 * n_sentences, seed=rng)))
     logprob = review_grammar().logprob(texts)
@@ -134,12 +166,38 @@ def typicality_table(*, n_sentences: int = 100, seed: int | np.random.Generator)
     return table.assign(confidence=_CONFIDENCE, source="simulated")
 
 
-def correlation(table: pd.DataFrame) -> pd.DataFrame:
+@checked
+def typicality_correlation(table: pd.DataFrame) -> pd.DataFrame:
     """Correlate mean judgments with log-probability.
 
-    Annotators follow the log-probability per token; that of the whole text also tells short from
-    long, so its r is lower.
+    Parameters
+    ----------
+    table : DataFrame
+        From `typicality_table`.
+
+    Returns
+    -------
+    DataFrame
+        For ``logprob`` and ``logprob_per_token``: x, pearson, ci_low, ci_high (90%, Fisher's),
+        confidence, n. Annotators follow that per token; that of the whole text also tells short
+        from long, so its correlation is lower.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or there are fewer than four sentences.
+
+    Examples
+    --------
+    >>> found = typicality_correlation(typicality_table(n_sentences=30)).set_index("x")["pearson"]
+    >>> bool(found["logprob"] < found["logprob_per_token"])
+    True
     """
+    table = read_table(
+        table, "logprob:number logprob_per_token:number judgment:number", "table has"
+    )
+    if len(table) < 4:
+        raise ValueError(f"table has {len(table)} sentences: an interval needs four or more.")
     half = norm.ppf(0.5 + _CONFIDENCE / 2) / np.sqrt(len(table) - 3)
     rows = []
     for x in ("logprob", "logprob_per_token"):

@@ -94,8 +94,8 @@ def simulate_searches(
     judgments = judgments.assign(dimension="typicality", group_id="")
     judgments["annotator_id"] = "w" + judgments["annotator_id"].astype(str)
     steps = machine.drop(columns=["group"])
-    training = _training(new, steps.drop(columns=["model", "progress", "perplexity"]), judgments)
-    training = _with_human(training, human)
+    texts_of = steps.drop(columns=["model", "progress", "perplexity"])
+    training = _training(new, texts_of, judgments, human)
     return Searches(models, to_judge, training, steps, truth, n_machine + n_human)
 
 
@@ -127,7 +127,7 @@ def stop_one_model(
     new, n_human = _new_humans(human, to_judge)
     assert study.judgments is not None
     judgments = study.judgments[study.judgments["output_id"].isin(machine["output_id"])]
-    training = _with_human(_training(new, machine, judgments), human)
+    training = _training(new, machine, judgments, human)
     return Searches(models, to_judge, training, None, None, n_machine + n_human)
 
 
@@ -191,19 +191,13 @@ def _people(texts: list[str]) -> pd.DataFrame:
     return table
 
 
-def _training(human: pd.DataFrame, machine: pd.DataFrame, judgments: pd.DataFrame) -> Study:
-    outputs = pd.concat([human, machine], ignore_index=True).assign(context="")
-    quality = str(judgments["dimension"].iloc[0])
-    made = {"name": "training", "settings": {"quality": quality}}
-    return trusted(outputs, judgments.reset_index(drop=True), **made)
-
-
-def _with_human(training: Study, human: list[str]) -> Study:
-    related = {"human": trusted(_people(human), name="human")}
+def _training(
+    new: pd.DataFrame, machine: pd.DataFrame, judgments: pd.DataFrame, human: list[str]
+) -> Study:
     return trusted(
-        training.outputs,
-        training.judgments,
-        name=training.name,
-        settings=training.settings,
-        related=related,
+        pd.concat([new, machine], ignore_index=True).assign(context=""),
+        judgments.reset_index(drop=True),
+        name="training",
+        settings={"quality": str(judgments["dimension"].iloc[0])},
+        related={"human": trusted(_people(human), name="human")},
     )

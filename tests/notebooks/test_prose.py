@@ -15,13 +15,9 @@ from IPython.display import Markdown
 import nlgbench as nb
 from nlgbench.analysis.huse import moved_votes
 from nlgbench.generators import review_systems
+from nlgbench.papers.huse import annotators_sentence, ties_sentence
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
-from nlgbench.runner.prose import (
-    annotators_sentence,
-    listed,
-    ties_sentence,
-)
-from nlgbench.text import same_for_all, span
+from nlgbench.text import listed, same_for_all, span
 from nlgbench.worlds import annotators, crowd, sweep
 from nlgbench.worlds import reviews as worlds
 

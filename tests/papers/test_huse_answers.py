@@ -18,7 +18,7 @@ from nlgbench.analysis.huse import (
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.papers import huse as paper
 from nlgbench.runner import record
-from nlgbench.worlds.annotators import correlation, typicality_table
+from nlgbench.worlds import typicality_correlation, typicality_table
 from nlgbench.worlds.bounds import theorem_1
 from nlgbench.worlds.sweep import greedy_systems
 
@@ -98,7 +98,7 @@ def test_a_study_of_ones_own_has_the_tails_of_a_simulated_one(study, tmp_path):
         "scores": nb.huse(study, n_resamples=20),
         "browser": nb.failures(study),
         "intervals": nb.huse(study, n_resamples=20),
-        "frequency": correlation(typicality_table(n_sentences=9, seed=0)),
+        "frequency": typicality_correlation(typicality_table(n_sentences=9, seed=0)),
         "bounds": theorem_1(study, systems=["grammar_t0.7"], n_texts=50, seed=0),
         "greedy": nb.huse(greedy, n_resamples=20),
         "settled": annotator_spread(greedy, n_annotators=10, n_resamples=5),
@@ -127,7 +127,7 @@ def test_the_release_answers_the_claims_and_a_part_of_it_does_not():
     hj = rows[rows["claim_id"].str.endswith("/hj")].set_index("claim_id")["value"]
     assert (hj - known.loc[hj.index, "published"]).abs().max() <= 0.05 + 1e-9
     assert paper.figure3(study, scores)["source"].unique().tolist() == ["published", "released"]
-    bounds = {"frequency": correlation(typicality_table(n_sentences=9, seed=0))}
+    bounds = {"frequency": typicality_correlation(typicality_table(n_sentences=9, seed=0))}
     assert paper.answers(study, **bounds).empty, "the release says nothing of simulated worlds"
     part = study.replace(name="huse")
     assert paper.answers(part, scores=scores)["claim_id"].str.startswith("study/huse/").all()

@@ -67,9 +67,7 @@ def test_of_many_systems_the_rows_of_a_quantity_share_a_few_lanes():
         *("mean (30)", "difference (435)", "all ranks (1)"),
     ]
     assert drawn.figure.get_figheight() < 5
-    points = np.concatenate(
-        [one.get_xydata() for one in ax.get_lines() if one.get_marker() == "o"]
-    )
+    points = np.concatenate([one.get_xydata() for one in ax.get_lines() if one.get_marker() == "o"])
     assert len(points) == 466 and len(drawn.data) == 466
     np.testing.assert_allclose(np.sort(points[:, 0]), np.sort(table["coverage"]))
     # Above each other: the quantities in their order, each from its lowest coverage on.

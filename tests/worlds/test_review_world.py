@@ -275,7 +275,7 @@ def test_typicality_table_spans_the_range_and_correlates():
     assert table["logprob"].is_monotonic_increasing and table["text"].is_unique
     assert np.ptp(table["logprob"]) > 20
     assert (table["ci_low"] <= table["judgment"]).all()
-    r = annotators.correlation(table).set_index("x")
+    r = annotators.typicality_correlation(table).set_index("x")
     expected = np.corrcoef(table["logprob_per_token"], table["judgment"])[0, 1]
     assert r.loc["logprob_per_token", "pearson"] == pytest.approx(expected)
     assert ((r["ci_low"] < r["pearson"]) & (r["pearson"] < r["ci_high"])).all()

@@ -6,6 +6,6 @@ Judgments with intervals, over the log-frequency of the text.
 """
 
 import nlgbench as nb
-from nlgbench.worlds.annotators import typicality_table
+from nlgbench.worlds import typicality_table
 
 drawing = nb.plot_typicality(typicality_table(n_sentences=40, seed=0))

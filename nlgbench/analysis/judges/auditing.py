@@ -13,7 +13,6 @@ from scipy.special import bdtr
 from scipy.stats import binomtest
 from scipy.stats import t as student
 
-from nlgbench.analysis.judges.calibrating import calibrate
 from nlgbench.analysis.judges.equal_length import rate_at_equal_length
 from nlgbench.analysis.judges.slopes import inverted, power_of_slope, scores
 from nlgbench.analysis.judges.verdicts import (
@@ -25,13 +24,12 @@ from nlgbench.analysis.judges.verdicts import (
     around,
     clusters_of,
     jackknifed,
-    ratio,
     read_verdicts,
 )
 from nlgbench.analysis.ratings.bradley_terry import wilson
 from nlgbench.analysis.ratings.games import PEOPLE
 from nlgbench.checks import checked
-from nlgbench.inference import adjust
+from nlgbench.inference import adjust, ratio
 from nlgbench.names import known
 from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
@@ -41,6 +39,8 @@ BIASES = ("position", "length", "own")
 #: Biases that power is stated for: the share of flips that go to the first shown; what a text twice
 #: as long, or one's own system's, gains, as a share of verdicts.
 STATED = {"position": 0.7, "length": 0.1, "own": 0.1}
+#: Bins of as many answers each, where there are enough.
+N_BINS = 10
 _NO_VOTES = "people did not vote on pairs that were judged"
 _SIZES = (0.25, 0.5, 1, 2, 4, 8)
 
@@ -301,7 +301,7 @@ def _examined(
     rows["ties"] = _ties(view, said)
     chance = data.chance.get(name, said)
     args = view.pair, view.vote, view.weight, view.by_order, confidence
-    error, over, bins = calibrate(chance, *args)
+    error, over, bins = _calibrate(chance, *args)
     n = int((~np.isnan(verdict[view.pair])).sum())
     rows["calibration_error"], rows["overconfidence"] = error | {"n": n}, over | {"n": n}
     rows |= _agreement(view, verdict)
@@ -312,6 +312,80 @@ def _examined(
     )
     rows["length_in_ratings"] = slope | {"n": int(there.sum())}
     return rows, counts, ratings, bins
+
+
+def _calibrate(
+    chance: Floats,
+    pair: Ints,
+    vote: Floats,
+    weight: Floats,
+    clusters: Clusters,
+    confidence: float,
+) -> tuple[dict[str, Any], dict[str, Any], pd.DataFrame]:
+    """Hold probabilities (pairs, order) against votes: calibration error, overconfidence, bins.
+
+    `clusters` are of two rows per vote, one for each order.
+    """
+    lead = chance[pair].T.ravel()  # of each vote, first the one order, then the other
+    there = ~np.isnan(lead)
+    sure = np.where(there, np.abs(lead), 0.0)
+    # Of two equally likely sides either may be called favored: the one is.
+    right = np.where(lead < 0, -1.0, 1.0) * np.tile(vote, 2)
+    w = np.where(there, np.tile(weight, 2), 0.0)
+    used = sure[w > 0]
+    blank = {"estimate": np.nan, "se": np.nan, "ci_low": np.nan, "ci_high": np.nan, "p": np.nan}
+    columns = ["bin", "low", "high", "said", "people", "ci_low", "ci_high", "n"]
+    reason = ""
+    if not len(used):
+        reason = _NO_VOTES
+    elif not ((used > 1e-9) & (used < 0.5 - 1e-9)).any():
+        reason = "verdicts alone, no probabilities"
+    if reason:
+        none = blank | {"reason": reason, "covers": clusters.covers}
+        return none, none, pd.DataFrame(columns=columns)
+    cuts = np.unique(np.quantile(used, np.linspace(0, 1, N_BINS + 1)[1:-1]))
+    number = np.searchsorted(cuts, sure, side="right")
+    in_bin = number[:, None] == np.arange(len(cuts) + 1)
+    in_bin = in_bin[:, (in_bin & (w > 0)[:, None]).any(axis=0)]
+    mass = w[:, None] * in_bin
+    total = mass.sum(axis=0)
+    said, people = sure @ mass / total, right @ mass / total
+    gap = people - said
+    # What each row adds to the mean of its bin, less what is expected of it there.
+    rows = mass / total * ((right - sure)[:, None] - gap)
+    covariance = clusters.variance(rows)
+    share = total / total.sum()
+    squared = float(share @ (gap**2 - clusters.unbiased(rows)))
+    own = np.diag(covariance)
+    # The variance of a quadratic form of normal gaps; the true gaps' squares are estimated, too.
+    known = np.where(gap**2 > own, gap * np.sqrt(np.maximum(0, 1 - own / gap**2)), 0.0)
+    slope = share * known
+    weights = share[:, None] * share
+    variance = 4 * slope @ covariance @ slope + 2 * (weights * covariance**2).sum()
+    error = around(squared, float(np.sqrt(variance)), clusters, confidence)
+    for name in ("estimate", "ci_low", "ci_high", "inner_low", "inner_high"):
+        error[name] = (
+            float(np.sqrt(max(0.0, error[name]))) if error[name] == error[name] else np.nan
+        )
+    error |= {"p": np.nan, "se": np.nan}
+
+    parts = np.column_stack([w * (sure - right), w])
+    found, se = jackknifed(parts, lambda sums: ratio(sums[..., 0], sums[..., 1]), clusters)
+    over = around(found[0], se[0], clusters, confidence)
+    half = student.ppf(0.5 + confidence / 2, clusters.df) * np.sqrt(own)
+    bins = pd.DataFrame(
+        {
+            "bin": np.arange(1, len(total) + 1),
+            "low": 0.5 + np.array([sure[one & (w > 0)].min() for one in in_bin.T]),
+            "high": 0.5 + np.array([sure[one & (w > 0)].max() for one in in_bin.T]),
+            "said": 0.5 + said,
+            "people": 0.5 + people,
+            "ci_low": 0.5 + people - half,
+            "ci_high": 0.5 + people + half,
+            "n": (in_bin & (w > 0)[:, None]).sum(axis=0),
+        }
+    )
+    return error, over, bins
 
 
 def _mean_of_orders(said: Floats) -> Floats:

@@ -252,7 +252,7 @@ def corrected_quality(
 def draw_labels(
     study: Study, n: int, *, dimension: str | None = None, seed: int | np.random.Generator = 0
 ) -> Study:
-    """Keep people's word on a random part of the outputs they judged, as if they had judged no more.
+    """Keep people's word on a random part of the outputs they judged, as if on no others.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ def beside_all(
     judged = study.judgments[study.judgments["dimension"] == dimension]
     turn = -1.0 if dimension in (study.settings or {}).get("lower_is_better", ()) else 1.0
     each = turn * judged.groupby("output_id")["value"].mean()
-    system = each.index.map(study.outputs.set_index("output_id")["system"])
+    system = study.outputs.set_index("output_id")["system"].reindex(each.index)
     table = found.systems.set_index(["system", "method"])["estimate"].unstack()
     return table.join(each.groupby(system).mean().rename("all judgments"))
 

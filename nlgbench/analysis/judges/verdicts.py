@@ -266,8 +266,3 @@ def around(
         "covers": clusters.covers,
         "reason": reason,
     }
-
-
-def ratio(part: Any, whole: Any) -> Any:
-    """Divide sums, NaN where nothing is."""
-    return part / np.where(np.abs(whole) > 1e-9, whole, np.nan)

@@ -193,11 +193,11 @@ def export_survey(
     try:
         aside.mkdir()
         batch = _batch(shown)
-        _save(batch, aside / "survey-mturk.csv")
+        csv_files.save(batch, aside / "survey-mturk.csv")
         page = _page(batch.columns.tolist(), kind, asked, n_workers)
         (aside / "survey.html").write_text(page, encoding="ascii", newline="\n")
-        _save(_plain(shown, key), aside / "survey-plain.csv")
-        _save(key, aside / "survey-key.csv")
+        csv_files.save(_plain(shown, key), aside / "survey-plain.csv")
+        csv_files.save(key, aside / "survey-key.csv")
         aside.rename(place)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
@@ -611,10 +611,6 @@ def _page(columns: list[str], kind: str, dimensions: list[str], n_workers: int) 
 
 def _box(name: str, kind: str = "shown") -> str:
     return f'<div class="{kind}" dir="auto" lang="">${{{name}}}</div>'
-
-
-def _save(frame: pd.DataFrame, path: Path) -> None:
-    frame.to_csv(path, index=False, lineterminator="\n", quoting=csv_files.quoting(frame))
 
 
 def _read_key(folder: Path) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from nlgbench.analysis.ratings.bradley_terry import FEW, effective_number, fewes
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, votes_of
 from nlgbench.checks import checked
 from nlgbench.evaluators.comparator.comparators import decided
-from nlgbench.inference import Floats, jackknife_variance
+from nlgbench.inference import Floats, jackknife_variance, ratio
 from nlgbench.study import Study
 
 Ints = NDArray[np.int64]
@@ -166,7 +166,7 @@ def vote_position(
         shown = np.where(votes["turned"], votes["choice"].map(_TURN), votes["choice"])
         first, second = shown == "a", shown == "b"
         parts = np.column_stack([first, first | second]).astype(np.float64)
-        share: Statistics = {"first": lambda sums: _ratio(sums[..., 0], sums[..., 1])}
+        share: Statistics = {"first": lambda sums: ratio(sums[..., 0], sums[..., 1])}
         one = _over_both(parts, votes, share, confidence)["first"]
         kept = ["estimate", "ci_low", "ci_high", "confidence", "covers", "reason"]
         row: dict[str, Any] = {"voter": name, "quantity": "first"}
@@ -394,7 +394,7 @@ def _changed(votes: pd.DataFrame, confidence: float) -> dict[str, Any]:
         reason = "no pair went to the first shown, or to the second, in both orders"
     else:
         ends = binomtest(n_first, n_first + n_second).proportion_ci(confidence)
-    estimate = float(_ratio(np.float64(n_first), np.float64(n_first + n_second)))
+    estimate = float(ratio(np.float64(n_first), np.float64(n_first + n_second)))
     return row | {"estimate": estimate, "ci_low": ends[0], "ci_high": ends[1], "reason": reason}
 
 
@@ -534,14 +534,9 @@ def _intervals(
     return found
 
 
-def _ratio(part: Any, whole: Any) -> Any:
-    # Sums less one cluster's can leave a rounding error where nothing is.
-    return part / np.where(np.abs(whole) > 1e-9, whole, np.nan)
-
-
 def _kappa(sums: Floats) -> Floats:
-    by_chance = (_ratio(sums[..., 2:5], sums[..., :1]) ** 2).sum(axis=-1)
-    return np.asarray(_ratio(_ratio(sums[..., 1], sums[..., 0]) - by_chance, 1 - by_chance))
+    by_chance = (ratio(sums[..., 2:5], sums[..., :1]) ** 2).sum(axis=-1)
+    return np.asarray(ratio(ratio(sums[..., 1], sums[..., 0]) - by_chance, 1 - by_chance))
 
 
 def _alpha(sums: Floats) -> Floats:
@@ -549,15 +544,15 @@ def _alpha(sums: Floats) -> Floats:
     of = both.sum(axis=-1)
     n = of.sum(axis=-1)
     apart = n - np.trace(both, axis1=-2, axis2=-1)
-    return np.asarray(1 - _ratio((n - 1) * apart, n**2 - (of**2).sum(axis=-1)))
+    return np.asarray(1 - ratio((n - 1) * apart, n**2 - (of**2).sum(axis=-1)))
 
 
 def _cohen(sums: Floats) -> Floats:
     table = sums.reshape(*sums.shape[:-1], 3, 3)
     n = table.sum(axis=(-2, -1))
-    same = _ratio(np.trace(table, axis1=-2, axis2=-1), n)
-    by_chance = _ratio((table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1), n**2)
-    return np.asarray(_ratio(same - by_chance, 1 - by_chance))
+    same = ratio(np.trace(table, axis1=-2, axis2=-1), n)
+    by_chance = ratio((table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1), n**2)
+    return np.asarray(ratio(same - by_chance, 1 - by_chance))
 
 
 def _of_class(place: int, axis: int) -> Callable[[Floats], Floats]:
@@ -565,19 +560,19 @@ def _of_class(place: int, axis: int) -> Callable[[Floats], Floats]:
 
     def share(sums: Floats) -> Floats:
         table = sums.reshape(*sums.shape[:-1], 3, 3)
-        return np.asarray(_ratio(table[..., place, place], table.sum(axis=axis)[..., place]))
+        return np.asarray(ratio(table[..., place, place], table.sum(axis=axis)[..., place]))
 
     return share
 
 
 _COEFFICIENTS: Statistics = {
-    "percent_agreement": lambda sums: _ratio(sums[..., 1], sums[..., 0]),
+    "percent_agreement": lambda sums: ratio(sums[..., 1], sums[..., 0]),
     "fleiss_kappa": _kappa,
     "krippendorff_alpha": _alpha,
 }
 _MEASURES: Statistics = {
-    "accuracy": lambda sums: _ratio(sums[..., [0, 4, 8]].sum(axis=-1), sums.sum(axis=-1)),
-    "accuracy_decided": lambda sums: _ratio(
+    "accuracy": lambda sums: ratio(sums[..., [0, 4, 8]].sum(axis=-1), sums.sum(axis=-1)),
+    "accuracy_decided": lambda sums: ratio(
         sums[..., [0, 8]].sum(axis=-1), sums[..., [0, 2, 6, 8]].sum(axis=-1)
     ),
     "cohen_kappa": _cohen,

@@ -16,7 +16,7 @@ import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from nlgbench.analysis.planning import rehearsing
-from nlgbench.analysis.planning.components import variance_components
+from nlgbench.analysis.planning.components import variance_components, vote_components
 from nlgbench.analysis.planning.power import (
     Design,
     Spread,
@@ -26,7 +26,6 @@ from nlgbench.analysis.planning.power import (
     standard_error,
 )
 from nlgbench.analysis.planning.rehearsing import Layout
-from nlgbench.analysis.planning.votes import vote_components
 from nlgbench.checks import checked, read_table
 from nlgbench.inference import FEWEST, few_clusters
 from nlgbench.names import known

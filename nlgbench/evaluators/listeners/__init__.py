@@ -6,7 +6,6 @@
 from typing import TYPE_CHECKING, Any
 
 from nlgbench.evaluators.listeners.listeners import (
-    CalibratedListener,
     Calibration,
     EnsembleListener,
     HumanListener,
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "CalibratedListener",
     "Calibration",
     "ContextListener",
     "EnsembleListener",

@@ -23,7 +23,6 @@ from nlgbench.evaluators.listeners.features import (
 from nlgbench.evaluators.listeners.probabilities import (
     check_proba,
     check_targets,
-    fit_temperature,
     m_score,
     measures,
     reliability,
@@ -440,47 +439,3 @@ class EnsembleListener(Listener):
         """Return mean probabilities, (n, n_states)."""
         found = [check_proba(one.predict_proba(contexts, captions)) for one in self.listeners]
         return np.asarray(np.mean(found, axis=0))
-
-
-class CalibratedListener(Listener):
-    """A listener at a temperature: how a fitted one, as an ensemble, is calibrated on dev.
-
-    Parameters
-    ----------
-    listener : Listener
-        Fitted already.
-
-    Attributes
-    ----------
-    temperature : float
-        At which the targets of `fit` are most probable.
-
-    Examples
-    --------
-    >>> context, votes = [[0], [9]], [0, 0, 0, 1]
-    >>> human = HumanListener().fit([context] * 4, ["red"] * 4, votes)
-    >>> calm = CalibratedListener(human).fit([context] * 2, ["red"] * 2, [0, 1])
-    >>> calm.predict_proba([context], ["red"]).round(1)
-    array([[0.5, 0.5]])
-    """
-
-    def __init__(self, listener: Listener) -> None:
-        self.listener, self.name = listener, f"calibrated {listener.name}"
-        self.temperature = 1.0
-        self.seen = listener.seen
-
-    def _recipe(self) -> str:
-        return f"{self.listener._recipe()} at temperature {self.temperature:.3g}"
-
-    def fit(self, contexts: ArrayLike, captions: Sequence[str], targets: ArrayLike) -> Self:
-        """Fit the temperature, on rounds that the listener was not trained on."""
-        proba = check_proba(self.listener.predict_proba(contexts, captions))
-        if np.isnan(proba).any():
-            raise ValueError("the listener has no opinion on some rounds: leave those out.")
-        self.temperature = fit_temperature(proba, check_targets(targets, *proba.shape))
-        self.seen = self.listener.seen | set(context_keys(contexts))
-        return self
-
-    def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
-        """Return its probabilities at the temperature, (n, n_states)."""
-        return temper(self.listener.predict_proba(contexts, captions), self.temperature)

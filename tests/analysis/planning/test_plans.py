@@ -8,9 +8,9 @@ from statsmodels.stats.power import TTestPower
 
 import nlgbench as nb
 from nlgbench.analysis.planning import power, rehearsing
+from nlgbench.analysis.planning.components import vote_components
 from nlgbench.analysis.planning.power import Spread
 from nlgbench.analysis.planning.rehearsing import Layout
-from nlgbench.analysis.planning.votes import vote_components
 
 STATED = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
 VOTES = {"item": 0.1, "annotator": 0.02, "ties": 0.25}

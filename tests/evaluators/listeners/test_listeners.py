@@ -13,7 +13,6 @@ from scipy.stats import entropy
 
 from nlgbench.csv_files import TableError
 from nlgbench.evaluators.listeners import (
-    CalibratedListener,
     EnsembleListener,
     HumanListener,
     Listener,
@@ -261,10 +260,6 @@ def test_a_temperature_is_recovered():
     assert before["accuracy"] == after["accuracy"]
     assert after["nll"] < before["nll"]
     assert after["ece"] < 0.02 < before["ece"]
-
-    calm = CalibratedListener(Asked(lambda contexts, captions: sure)).fit([], [], targets)
-    assert calm.temperature == temperature
-    np.testing.assert_array_equal(calm.predict_proba([], []), temper(sure, temperature))
 
 
 def test_measures_by_hand():
