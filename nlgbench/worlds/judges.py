@@ -18,7 +18,6 @@ from scipy.special import ndtr
 
 from nlgbench.names import known
 from nlgbench.study import Study, trusted
-from nlgbench.text import check_n
 from nlgbench.worlds.judgments import (
     ITEM_SD,
     NOISE_SD,
@@ -28,7 +27,7 @@ from nlgbench.worlds.judgments import (
     THRESHOLDS,
     Floats,
 )
-from nlgbench.worlds.votes import chances
+from nlgbench.worlds.votes import Ints, chances, check_numbers, draw_votes
 
 #: What a judge is unless it says otherwise: standard deviations of its error on an output and of
 #: each answer, in units of an output's own quality; nats for what is shown first, for a text twice
@@ -77,18 +76,10 @@ def judge_world(
     quality in nats), doublings (of the middling length, on average). ``truth["outputs"]``:
     output_id, value (its quality, in nats), doublings.
     """
-    k = len(means)
-    all_pairs = np.array(list(combinations(range(k), 2))).reshape(-1, 2)
-    for name, number, most in (
-        ("n_items", n_items, None),
-        ("n_annotators", n_annotators, None),
-        ("n_pairs", n_pairs, len(all_pairs)),
-        ("n_votes", n_votes, n_annotators),
-        ("n_judgments", n_judgments, n_annotators),
-    ):
-        check_n(number, name)
-        if most is not None and number > most:
-            raise ValueError(f"{name} must be at most {most}, as there are no more. Got {number}.")
+    k, n_all = len(means), len(means) * (len(means) - 1) // 2
+    check_numbers(n_items=(n_items, None), n_annotators=(n_annotators, None))
+    check_numbers(n_pairs=(n_pairs, n_all), n_votes=(n_votes, n_annotators))
+    check_numbers(n_judgments=(n_judgments, n_annotators))
     if not 0 <= judged <= 1:
         raise ValueError(f"judged must be a share of the outputs, 0 to 1. Got {judged}.")
     for one in judges.values():
@@ -108,29 +99,17 @@ def judge_world(
     outputs = pd.DataFrame({"output_id": ids, "item_id": items[item], "system": names[system]})
     taste = rng.normal(0, SYSTEM_BY_ANNOTATOR_SD, (n_annotators, k))
 
-    drawn = np.argsort(rng.random((n_items, len(all_pairs))), axis=1)[:, :n_pairs]
-    shown = rng.permuted(all_pairs[drawn].reshape(-1, 2), axis=1)
-    shown += k * np.repeat(np.arange(n_items), n_pairs)[:, None]
-    a, b = shown.T
-    voter = np.argsort(rng.random((len(shown), n_annotators)), axis=1)[:, :n_votes]
+    a, b, all_pairs = _pairs(n_items, k, n_pairs, rng)
+    voter = np.argsort(rng.random((len(a), n_annotators)), axis=1)[:, :n_votes]
     gap = (quality[a] - quality[b])[:, None]
     gap = gap + taste[voter, system[a][:, None]] - taste[voter, system[b][:, None]]
-    chosen = (rng.random((gap.size, 1)) > np.cumsum(chances(gap.ravel(), NU), axis=1)[:, :2]).sum(1)
-    preferences = pd.DataFrame(
-        {
-            "output_a": np.repeat(ids[a], n_votes),
-            "output_b": np.repeat(ids[b], n_votes),
-            "annotator_id": people[voter.ravel()],
-            "dimension": "quality",
-            "group_id": "",
-            "choice": np.array(["a", "tie", "b"])[chosen],
-        }
-    )
+    sides = np.repeat(ids[a], n_votes), np.repeat(ids[b], n_votes)
+    preferences = draw_votes(*sides, people[voter.ravel()], chances(gap.ravel(), NU), rng)
 
-    hardness = rng.normal(0, ITEM_SD, n_items)
+    hardness = rng.normal(0, ITEM_SD, n_items)[item]
     output = np.sort(rng.permutation(len(item))[: round(judged * len(item))])
     who = np.argsort(rng.random((len(output), n_annotators)), axis=1)[:, :n_judgments]
-    felt = (quality - hardness[item])[output][:, None] + taste[who, system[output][:, None]]
+    felt = (quality - hardness)[output][:, None] + taste[who, system[output][:, None]]
     felt = felt - rng.normal(0, SEVERITY_SD, n_annotators)[who] + rng.normal(0, NOISE_SD, who.shape)
     judgments = pd.DataFrame(
         {
@@ -148,25 +127,19 @@ def judge_world(
     comparisons, scores, rows = [], [], []
     for number, (name, given) in enumerate(judges.items()):
         planted = FAIR | dict(given)
-        own = (system == number).astype(np.float64)
-        bias = planted["length"] * doublings + planted["own"] * own
         error = planted["error"] * rng.normal(0, 1, len(item))
-        first, second = np.append(a, b), np.append(b, a)
-        seen = (quality + error)[first] - (quality + error)[second]
-        seen += planted["noise"] * rng.normal(0, 1, len(seen))
-        unsure = 2 * planted["error"] ** 2 + planted["noise"] ** 2
-        kept = spread / (spread + unsure)
-        nats = kept * seen + bias[first] - bias[second] + planted["first"]
-        left = np.sqrt(spread * (1 - kept) + 2 * SYSTEM_BY_ANNOTATOR_SD**2)
-        said = _mean_chances(planted["stretch"] * nats, left)
-        table = pd.DataFrame({"output_a": ids[first], "output_b": ids[second], "comparator": name})
+        bias = planted["length"] * doublings + planted["own"] * (system == number)
+        said = _verdicts(planted, quality + error, bias, (a, b), spread, rng)
+        sides = ids[np.append(a, b)], ids[np.append(b, a)]
+        table = pd.DataFrame({"output_a": sides[0], "output_b": sides[1], "comparator": name})
         comparisons.append(table.assign(prob_a=said[:, 0], prob_tie=said[:, 1], prob_b=said[:, 2]))
-        liked = np.searchsorted(THRESHOLDS, quality - hardness[item] + error + bias)
+        liked = np.searchsorted(THRESHOLDS, quality - hardness + error + bias)
         scores.append(
             pd.DataFrame({"output_id": ids, "evaluator": f"{name}@score", "score": 1.0 + liked})
         )
         wrote = names[number] if number < k else ""
         rows.append({"judge": name, "system": wrote} | planted)
+
     total = OUTPUT_SD**2 + ITEM_SD**2 + SEVERITY_SD**2 + SYSTEM_BY_ANNOTATOR_SD**2 + NOISE_SD**2
     total = np.sqrt(total + (people_length * LENGTH_SD) ** 2)
     value = 1 + ndtr((lead[:, None] - np.array(THRESHOLDS)) / total).sum(axis=1)
@@ -186,6 +159,34 @@ def judge_world(
             "outputs": pd.DataFrame({"output_id": ids, "value": quality, "doublings": doublings}),
         },
     )
+
+
+def _pairs(n_items: int, k: int, n_pairs: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
+    """Draw pairs of outputs of each item, either shown first; and list all pairs of systems."""
+    every = np.array(list(combinations(range(k), 2))).reshape(-1, 2)
+    drawn = np.argsort(rng.random((n_items, len(every))), axis=1)[:, :n_pairs]
+    shown = rng.permuted(every[drawn].reshape(-1, 2), axis=1)
+    shown += k * np.repeat(np.arange(n_items), n_pairs)[:, None]
+    return shown[:, 0], shown[:, 1], every
+
+
+def _verdicts(
+    planted: Mapping[str, float],
+    seen: Floats,
+    bias: Floats,
+    pairs: tuple[Ints, Ints],
+    spread: float,
+    rng: np.random.Generator,
+) -> Floats:
+    """Give a judge's chances of a, tie and b for pairs in both orders, from how it sees outputs."""
+    a, b = pairs
+    first, second = np.append(a, b), np.append(b, a)
+    gap = seen[first] - seen[second]
+    gap += planted["noise"] * rng.normal(0, 1, len(gap))
+    kept = spread / (spread + 2 * planted["error"] ** 2 + planted["noise"] ** 2)
+    nats = kept * gap + bias[first] - bias[second] + planted["first"]
+    left = np.sqrt(spread * (1 - kept) + 2 * SYSTEM_BY_ANNOTATOR_SD**2)
+    return _mean_chances(planted["stretch"] * nats, left)
 
 
 def _texts(doublings: Floats, rng: np.random.Generator) -> tuple[list[str], Floats]:

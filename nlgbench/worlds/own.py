@@ -10,7 +10,7 @@ import pandas as pd
 
 from nlgbench.study import Study, with_tables
 from nlgbench.worlds.judgments import judgment_world
-from nlgbench.worlds.votes import chances
+from nlgbench.worlds.votes import chances, draw_votes
 
 #: Evaluator -> standard deviation of its error, where an output's own quality has 1.
 ERRORS = {"close": 0.5, "coarse": 1.5, "blind": 8.0}
@@ -68,15 +68,5 @@ def _votes(
     who = np.argsort(rng.random((len(shown), len(people))), axis=1)[:, :n_votes].ravel()
     first, second = np.repeat(shown, n_votes, axis=0).T
     chance = chances(true[first] - true[second], NU)
-    chosen = (rng.random((len(first), 1)) > np.cumsum(chance, axis=1)[:, :2]).sum(axis=1)
     ids = outputs["output_id"].to_numpy()
-    return pd.DataFrame(
-        {
-            "output_a": ids[first],
-            "output_b": ids[second],
-            "annotator_id": people[who],
-            "dimension": "quality",
-            "group_id": "",
-            "choice": np.array(["a", "tie", "b"])[chosen],
-        }
-    )
+    return draw_votes(ids[first], ids[second], people[who], chance, rng)

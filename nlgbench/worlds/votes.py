@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from nlgbench.study import Study, trusted
 from nlgbench.text import check_n
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 #: Abilities in nats.
 ABILITIES = {"sys_a": 0.6, "sys_b": 0.4, "sys_c": 0.1, "sys_d": -0.1, "sys_e": -0.4, "sys_f": -0.6}
@@ -48,15 +50,8 @@ def vote_world(
     """
     names, ability = list(systems), np.array(list(systems.values()))
     pairs = np.array(list(combinations(range(len(names)), 2)))
-    for name, number, most in (
-        ("n_items", n_items, None),
-        ("n_annotators", n_annotators, None),
-        ("n_pairs", n_pairs, len(pairs)),
-        ("n_votes", n_votes, n_annotators),
-    ):
-        check_n(number, name)
-        if most is not None and number > most:
-            raise ValueError(f"{name} must be at most {most}, as there are no more. Got {number}.")
+    check_numbers(n_items=(n_items, None), n_annotators=(n_annotators, None))
+    check_numbers(n_pairs=(n_pairs, len(pairs)), n_votes=(n_votes, n_annotators))
     rng = np.random.default_rng(seed)
     quality = ability + rng.normal(0, of_items, (n_items, len(names)))
     taste = rng.normal(0, of_taste, (n_annotators, len(names)))
@@ -72,22 +67,13 @@ def vote_world(
     gap = quality[item, first] - quality[item, second] + of_first
     gap += taste[who, first] - taste[who, second]
     chance = np.where(blind[who, None], 1 / 3, chances(gap, nu))
-    chosen = (rng.random((len(gap), 1)) > np.cumsum(chance, axis=1)[:, :2]).sum(axis=1)
 
     items = np.array([f"i{number:03d}" for number in range(1, n_items + 1)])
     ids = np.array([[f"{one}-{name}" for name in names] for one in items])
     outputs = pd.DataFrame({"output_id": ids.ravel(), "item_id": np.repeat(items, len(names))})
     outputs = outputs.assign(system=np.tile(names, n_items), text="", is_human=False, context="")
-    preferences = pd.DataFrame(
-        {
-            "output_a": ids[item, first],
-            "output_b": ids[item, second],
-            "annotator_id": np.array([f"w{n:03d}" for n in range(1, n_annotators + 1)])[who],
-            "dimension": "quality",
-            "group_id": "",
-            "choice": np.array(["a", "tie", "b"])[chosen],
-        }
-    )
+    people = np.array([f"w{n:03d}" for n in range(1, n_annotators + 1)])[who]
+    preferences = draw_votes(ids[item, first], ids[item, second], people, chance, rng)
     noisy = quality + rng.normal(0, quality.std(), quality.shape)
     scores = [
         pd.DataFrame({"output_id": ids.ravel(), "evaluator": name, "score": values.ravel()})
@@ -104,6 +90,31 @@ def vote_world(
         name="votes",
         source="simulated",
         truth=truth,
+    )
+
+
+def check_numbers(**numbers: tuple[int, int | None]) -> None:
+    """Refuse numbers below 1, or above as many as there are."""
+    for name, (number, most) in numbers.items():
+        check_n(number, name)
+        if most is not None and number > most:
+            raise ValueError(f"{name} must be at most {most}, as there are no more. Got {number}.")
+
+
+def draw_votes(
+    first: np.ndarray, second: np.ndarray, people: np.ndarray, chance: Floats, rng: Any
+) -> pd.DataFrame:
+    """Draw a vote in each row from its chances that the first wins, ties or loses."""
+    chosen = (rng.random((len(chance), 1)) > np.cumsum(chance, axis=1)[:, :2]).sum(axis=1)
+    return pd.DataFrame(
+        {
+            "output_a": first,
+            "output_b": second,
+            "annotator_id": people,
+            "dimension": "quality",
+            "group_id": "",
+            "choice": np.array(["a", "tie", "b"])[chosen],
+        }
     )
 
 
