@@ -16,6 +16,7 @@ import resource
 import subprocess
 import sys
 import time
+import timeit
 from collections.abc import Callable
 
 import numpy as np
@@ -45,12 +46,7 @@ WHOLE = (50, 200, 500, 1_000)
 
 def seconds(call: Callable[[], object], repeats: int = 3) -> float:
     """Time a call: the best of several."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    return min(timeit.repeat(call, number=1, repeat=repeats))
 
 
 def quiet(rows: np.ndarray, is_human: np.ndarray) -> dict[str, float]:

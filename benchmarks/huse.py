@@ -8,7 +8,7 @@ import math
 import resource
 import subprocess
 import sys
-import time
+import timeit
 from collections.abc import Callable
 
 import numpy as np
@@ -75,12 +75,7 @@ def assert_equal(n: int) -> None:
 
 
 def best_seconds(call: Callable[[], object], n_repeats: int) -> float:
-    times = []
-    for _ in range(n_repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    return min(timeit.repeat(call, number=1, repeat=n_repeats))
 
 
 def large(n: int) -> None:

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.analysis.correlation.comparing import williams
-from nlgbench.analysis.planning import power, rehearsing
+from nlgbench.analysis.planning import power, simulating
 from nlgbench.analysis.planning.power import Spread
-from nlgbench.analysis.planning.rehearsing import Layout
+from nlgbench.analysis.planning.simulating import Layout
 
 ALPHA = 0.05
 #: Of the difference: little of annotators, as the world of judgments; much of them.
@@ -45,7 +45,7 @@ def means(n: int, rng: np.random.Generator) -> list[dict]:
             df = float(power.degrees_of_freedom(at.design, *numbers[:2]))
             found = power.noncentrality(0.8, df, ALPHA) * se
             counts = [
-                rehearsing.rejections_of_means(at, difference, spread, ALPHA, n, rng)
+                simulating.rejections_of_means(at, difference, spread, ALPHA, n, rng)
                 for difference in (0.0, found)
             ]
             rows.append(_row(f"means, {name}", at, counts, n))
@@ -69,8 +69,8 @@ def votes(n: int, rng: np.random.Generator) -> list[dict]:
                 continue
             counts = []
             for difference in (0.0, gap):
-                latent = rehearsing.latent_votes(difference, ties, Spread(item, annotator, 0))
-                counts.append(rehearsing.rejections_of_votes(at, *latent, ALPHA, n, rng))
+                latent = simulating.latent_votes(difference, ties, Spread(item, annotator, 0))
+                counts.append(simulating.rejections_of_votes(at, *latent, ALPHA, n, rng))
             rows.append(_row(f"votes, {item:g} {annotator:g} {ties:g}", at, counts, n))
             print(_line(rows[-1]), flush=True)
     return rows
@@ -82,7 +82,7 @@ def evaluators(n: int, rng: np.random.Generator) -> list[dict]:
     for a, b, both in ((0.9, 0.6, 0.6), (0.7, 0.4, 0.5), (0.95, 0.85, 0.9)):
         for n_systems in (8, 12, 20, 40):
             counts = [
-                rehearsing.rejections_of_correlations(
+                simulating.rejections_of_correlations(
                     np.array([one, b, both]), n_systems, ALPHA, n, rng
                 )
                 for one in (b, a)

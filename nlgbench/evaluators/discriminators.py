@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -96,6 +97,43 @@ def score_discriminators(
         one: _labels(study, one, labels)
         for one in {which for *_, on, by in parsed.values() for which in (on, by) if which}
     }
+    jobs = _jobs(parsed, options)
+    asked = {model for models in jobs.values() for model in models}
+    if "xgboost" in asked:
+        _boosted(0)
+    if asked & set(DEEP):
+        import nlgbench.training  # noqa: F401  (its message, before anything is trained)
+    base = int(np.random.default_rng(seed).integers(2**31))
+    parts = []
+    for (scope, trained, search, n_folds), models in jobs.items():
+        job: dict[str, Any] = {"models": models, "scope": scope, "trained": trained}
+        job |= {"search": search, "n_folds": n_folds, "clusters": clusters, "seed": base}
+        compute = partial(
+            _out_of_fold,
+            *(study, train, label_of[trained]),
+            **job,
+            seed_shown=seed if isinstance(seed, int) else base,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        data: dict[str, Any] = {"outputs": study.outputs, "labels": label_of[trained].reset_index()}
+        data |= {} if train is None else {"train": train.outputs, "votes": train.judgments}
+        parts.append(stored(f"{scope}-{trained}", compute, given=data | job, folder=keep))
+    found = pd.concat(parts).set_index("evaluator")
+    frames = []
+    for model, scope, trained, scored in parsed.values():
+        own = found.loc[[f"{model}_{scope}@{trained}"]].reset_index(drop=True)
+        if scored is not None:
+            own["score"] = _errors(own, label_of[scored])
+        evaluator = f"{model}_{scope}@{trained}" + (f"/{scored}" if scored else "")
+        frames.append(own.assign(evaluator=evaluator))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _jobs(
+    parsed: Mapping[str, tuple[str, str, str, str]], options: Mapping[str, Mapping[str, Any]]
+) -> dict[tuple[str, str, int, int], list[str]]:
+    """Gather the models that share scope, labels, search and folds: they are trained together."""
     jobs: dict[tuple[str, str, int, int], list[str]] = {}
     for name, (model, scope, trained, _) in parsed.items():
         given = {"search": 0, "n_folds": 10} | dict(options.get(name, {}))
@@ -109,70 +147,51 @@ def score_discriminators(
         models = jobs.setdefault((scope, trained, given["search"], given["n_folds"]), [])
         if model not in models:
             models.append(model)
-    asked = {model for models in jobs.values() for model in models}
-    if "xgboost" in asked:
-        _boosted(0)
-    if asked & set(DEEP):
-        import nlgbench.training  # noqa: F401  (its message, before anything is trained)
-    base = int(np.random.default_rng(seed).integers(2**31))
-    seed_shown = seed if isinstance(seed, int) else base
-    parts = []
-    for (scope, trained, search, n_folds), models in jobs.items():
+    return jobs
 
-        def compute(
-            scope: str = scope,
-            trained: str = trained,
-            search: int = search,
-            n_folds: int = n_folds,
-            models: list[str] = models,
-        ) -> pd.DataFrame:
+
+def _out_of_fold(
+    study: Study,
+    train: Study | None,
+    labels: pd.Series,
+    *,
+    models: list[str],
+    scope: str,
+    trained: str,
+    search: int,
+    n_folds: int,
+    clusters: str | None,
+    seed: int,
+    seed_shown: int,
+    n_jobs: int,
+    progress: Callable[[str, int, int], object] | None,
+) -> pd.DataFrame:
+    """Train models on all folds but each, or on `train`, and score the outputs left out."""
+    label = labels.reindex(study.outputs["output_id"]).to_numpy(np.float64)
+    if train is None:
+        texts, folds = deal(study.outputs, label, n_folds, seed, clusters), list(range(n_folds))
+        on = f"; {n_folds} folds, equal texts in one"
+        on += f", equal {clusters} too" if clusters is not None else ""
+    else:
+        texts, folds = _dealt_apart(study, label, train, _labels(train, trained, "")), [0]
+        on = f" of {train.name}"
+    tasks = (delayed(score_fold)(texts, fold, tuple(models), scope, search, seed) for fold in folds)
+    scores = np.full((len(models), len(texts.fold)), np.nan)
+    for fold, found in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(tasks)):
+        scores[:, texts.fold == fold] = found
+        if progress is not None:
             title = f"{scope}, {trained} labels, {', '.join(models)}"
-            label = label_of[trained].reindex(study.outputs["output_id"]).to_numpy(np.float64)
-            if train is None:
-                texts = deal(study.outputs, label, n_folds, base, clusters)
-                folds = list(range(n_folds))
-            else:
-                texts, folds = _dealt_apart(study, label, train, _labels(train, trained, "")), [0]
-            tasks = (
-                delayed(score_fold)(texts, fold, tuple(models), scope, search, base)
-                for fold in folds
-            )
-            scores = np.full((len(models), len(texts.fold)), np.nan)
-            for fold, found in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(tasks)):
-                scores[:, texts.fold == fold] = found
-                if progress is not None:
-                    progress(title, fold + 1, len(folds))
-            how = f"{scope}, trained on {trained} labels"
-            how += (
-                f" of {train.name}"
-                if train is not None
-                else f"; {n_folds} folds, equal texts in one"
-            )
-            how += f", equal {clusters} too" if clusters is not None and train is None else ""
-            how += f"; seed {seed_shown}; scikit-learn {sklearn.__version__}"
-            return pd.concat(
-                study.outputs[["output_id"]].assign(
-                    evaluator=f"{model}_{scope}@{trained}",
-                    score=row[: len(study.outputs)],
-                    signature=f"{how}; {_describe(model, search)}",
-                )
-                for model, row in zip(models, scores, strict=True)
-            )
-
-        settings = {"models": models, "scope": scope, "trained": trained, "search": search}
-        settings |= {"n_folds": n_folds, "clusters": clusters, "seed": base}
-        data: dict[str, Any] = {"outputs": study.outputs, "labels": label_of[trained].reset_index()}
-        data |= {} if train is None else {"train": train.outputs, "votes": train.judgments}
-        parts.append(stored(f"{scope}-{trained}", compute, given=data | settings, folder=keep))
-    found = pd.concat(parts).set_index("evaluator")
-    frames = []
-    for model, scope, trained, scored in parsed.values():
-        own = found.loc[[f"{model}_{scope}@{trained}"]].reset_index(drop=True)
-        if scored is not None:
-            own["score"] = _errors(own, label_of[scored])
-        evaluator = f"{model}_{scope}@{trained}" + (f"/{scored}" if scored else "")
-        frames.append(own.assign(evaluator=evaluator))
-    return pd.concat(frames, ignore_index=True)
+            progress(title, fold + 1, len(folds))
+    how = f"{scope}, trained on {trained} labels{on}; seed {seed_shown}"
+    how += f"; scikit-learn {sklearn.__version__}"
+    return pd.concat(
+        study.outputs[["output_id"]].assign(
+            evaluator=f"{model}_{scope}@{trained}",
+            score=row[: len(study.outputs)],
+            signature=f"{how}; {_describe(model, search)}",
+        )
+        for model, row in zip(models, scores, strict=True)
+    )
 
 
 def _errors(scores: pd.DataFrame, label: pd.Series) -> pd.Series:

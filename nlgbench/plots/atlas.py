@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 
 from nlgbench.checks import convert_columns, read_table
 from nlgbench.evaluators.names import labelled
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, axes_for, correlation, drawn_on, in_paper_style
 from nlgbench.plots.style import TWO_COLUMN
 
 _COLUMNS = "evaluator estimate:float ci_low:float ci_high:float"
@@ -215,7 +215,7 @@ def _write_cell(ax: Axes, x: int, y: int, cell: dict[Any, Any], alpha: float) ->
         return
     marks = ("*" if cell["p_adjusted"] < alpha else "") + ("†" if cell.get("reason") else "")
     lines = [
-        words.format(*map(_write, ends))
+        words.format(*map(correlation, ends))
         for words, ends in (
             ("[{}, {}]", (cell["ci_low"], cell["ci_high"])),
             ("({}, {})", (cell.get("second_low", np.nan), cell.get("second_high", np.nan))),
@@ -225,14 +225,9 @@ def _write_cell(ax: Axes, x: int, y: int, cell: dict[Any, Any], alpha: float) ->
     beside["va"] = "baseline"
     # Lines are 6.3 points apart; together they stand in the middle of the cell.
     top = 3.15 * len(lines) - 2.4
-    ax.annotate(_write(estimate) + marks, center, xytext=(0, top), fontsize=7.2, **beside)
+    ax.annotate(correlation(estimate) + marks, center, xytext=(0, top), fontsize=7.2, **beside)
     for number, words in enumerate(lines, 1):
         ax.annotate(words, center, xytext=(0, top - 6.3 * number), fontsize=6.5, **beside)
-
-
-def _write(value: float) -> str:
-    """Write a correlation as papers do, with a minus sign and no zero before the point."""
-    return f"{value:z.2f}".replace("-", "−").replace("0.", ".", 1)
 
 
 def _write_tops(ax: Axes, tops: list[tuple[Any, ...]]) -> None:

@@ -18,6 +18,7 @@ from nlgbench.plots.figures import (
     draw_intervals,
     drawn_on,
     in_paper_style,
+    name_lanes,
 )
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 
@@ -231,9 +232,5 @@ def _draw_choices(ax: Axes, table: pd.DataFrame, names: list[str]) -> list[str]:
             words.append(f"{label(name)} {regret:.2f}, {won:.2g} of {wins['n'].iloc[lane]:g}")
     ax.text(1.02, -0.75, "best", **{**beside, "va": "bottom"})
     ax.axvline(0, color="#555555", linewidth=0.6, zorder=1)
-    ax.set_yticks(lanes, [label(name) for name in names])
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="y", color="#dddddd", linewidth=0.5)
-    ax.set_axisbelow(True)
+    name_lanes(ax, [label(name) for name in names], ruled=True)
     return words

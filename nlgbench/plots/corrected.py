@@ -10,7 +10,14 @@ from matplotlib.axes import Axes
 
 from nlgbench.analysis.judges import CorrectedQuality
 from nlgbench.checks import read_table
-from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    draw_intervals,
+    drawn_on,
+    in_paper_style,
+    name_lanes,
+)
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 
 #: Method -> how far from its system's line it stands, marker, color, and what the legend says.
@@ -80,9 +87,7 @@ def plot_corrected(
         look: dict[str, Any] = {"color": color, "markersize": 3.6, "zorder": 3, "label": words}
         ax.plot(rows["estimate"], at, marker, **look)
     names = systems["label"] if "label" in systems else systems["system"].str.replace("_", " ")
-    ax.set_yticks(list(lane.values()), names.tolist())
-    ax.set_ylim(len(lane) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
+    name_lanes(ax, names.tolist())
     for place in range(1, len(lane)):
         ax.axhline(place - 0.5, color="#dddddd", linewidth=0.5, zorder=0)
     ax.set_xlabel("Mean judgment")

@@ -159,6 +159,21 @@ def draw_intervals(
         draw(*ends.T, **{"linewidth": 0.8, "zorder": 2, **line_kws})
 
 
+def name_lanes(ax: Axes, names: Sequence[str], *, ruled: bool = False) -> None:
+    """Write names down the left, the first at the top; `ruled`: with a pale line through each."""
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    if ruled:
+        ax.grid(axis="y", color="#dddddd", linewidth=0.5)
+        ax.set_axisbelow(True)
+
+
+def correlation(value: float) -> str:
+    """Write a correlation as papers do, with a minus sign and no zero before the point."""
+    return f"{value:z.2f}".replace("-", "−").replace("0.", ".", 1)
+
+
 def in_legend(name: object) -> str:
     """Write a name so that a legend shows it: Matplotlib leaves out what is empty or begins "_"."""
     text = str(name)

@@ -17,6 +17,7 @@ from nlgbench.plots.figures import (
     draw_intervals,
     drawn_on,
     in_paper_style,
+    name_lanes,
 )
 from nlgbench.plots.style import GROUPS, HUMAN, SYSTEM, TWO_COLUMN
 
@@ -210,10 +211,8 @@ def _check(table: pd.DataFrame, subject: str) -> None:
 
 
 def _finish(ax: Axes, lines: list[str], xlabel: str, xlim: tuple[float, float]) -> None:
-    ax.set_yticks(np.arange(len(lines)), lines)
-    ax.set_ylim(len(lines) - 0.4, -0.6)
+    name_lanes(ax, lines)
     ax.set_xlim(*xlim)
-    ax.tick_params(axis="y", length=0)
     # Leftwards it may reach below the evaluators' names.
     ax.set_xlabel(xlabel, loc="right", parse_math=True)
 

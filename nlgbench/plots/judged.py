@@ -10,7 +10,14 @@ from matplotlib.axes import Axes
 
 from nlgbench.analysis.people import SystemComparison
 from nlgbench.checks import read_table
-from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    draw_intervals,
+    drawn_on,
+    in_paper_style,
+    name_lanes,
+)
 from nlgbench.plots.ratings import draw_matrix
 from nlgbench.plots.style import HUMAN, ONE_COLUMN, SYSTEM, TWO_COLUMN
 
@@ -65,11 +72,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
         look: dict[str, Any] = {"color": HUMAN, "markersize": 4, "mfc": "white", "zorder": 4}
         ax.plot(rows["estimate"][doubtful], lanes[doubtful], "o", **look)
     names = rows["label"] if "label" in rows else rows["system"].map(_written)
-    ax.set_yticks(lanes, names.tolist())
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.grid(axis="y", color="#dddddd", linewidth=0.5)
-    ax.set_axisbelow(True)
-    ax.tick_params(axis="y", length=0)
+    name_lanes(ax, names.tolist(), ruled=True)
     ax.set_xlabel("Mean judgment")
     if {"rank_low", "rank_high"} <= set(rows) and rows["rank_low"].notna().any():
         _write_ranks(ax, rows)

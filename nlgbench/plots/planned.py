@@ -10,7 +10,14 @@ from matplotlib.axes import Axes
 from statsmodels.stats.proportion import proportion_confint
 
 from nlgbench.checks import read_table
-from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    draw_intervals,
+    drawn_on,
+    in_paper_style,
+    name_lanes,
+)
 from nlgbench.plots.style import HUMAN, ONE_COLUMN, SYSTEM, TWO_COLUMN
 
 #: Where coverage is as it should be.
@@ -67,9 +74,7 @@ def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Draw
             ax.text(1.12, lane, f"{share:.0%}", va="center", **place)
         else:
             ax.text(0, lane, " not told apart", va="center", fontsize=6.5, color="#555555")
-    ax.set_yticks(lanes, table["component"].tolist())
-    ax.set_ylim(len(table) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
+    name_lanes(ax, table["component"].tolist())
     ax.set_xlim(left=0)
     ax.set_xlabel("Variance (squared points)")
     said = ", ".join(

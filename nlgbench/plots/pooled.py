@@ -13,7 +13,14 @@ from matplotlib.patches import Polygon
 from nlgbench.analysis.correlation.pooling import PooledCorrelations
 from nlgbench.evaluators.names import kind, label, order
 from nlgbench.names import known
-from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    correlation,
+    draw_intervals,
+    drawn_on,
+    in_paper_style,
+)
 from nlgbench.plots.style import GROUPS, TWO_COLUMN
 
 #: Panels side by side: narrower ones have no room for a name and its interval.
@@ -176,11 +183,7 @@ def _said(mean: pd.Series) -> str:
     """Write a panel's mean and interval, or why there is none."""
     if not np.isfinite(mean["estimate"]):
         return f"no mean: {mean['n_studies']} studies"
-    values = [
-        f"{mean[name]:z.2f}".replace("-", "−").replace("0.", ".", 1)
-        for name in ("estimate", "ci_low", "ci_high")
-    ]
-    return "{} [{}, {}]".format(*values)
+    return "{} [{}, {}]".format(*map(correlation, mean[["estimate", "ci_low", "ci_high"]]))
 
 
 def _data(summary: pd.DataFrame, studies: pd.DataFrame) -> pd.DataFrame:

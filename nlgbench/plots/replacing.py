@@ -8,7 +8,14 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.judges import Replacement
-from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    draw_intervals,
+    drawn_on,
+    in_paper_style,
+    name_lanes,
+)
 from nlgbench.plots.style import GROUPS, TWO_COLUMN
 
 _LINES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)))
@@ -87,12 +94,8 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     left.set(xlim=(0, 0.5), ylim=(-0.03, 1.03))
     left.set_xlabel(f"\u03b5 (declared: {epsilon:g})")
     left.set_ylabel("Annotators replaced (\u03c9)")
-    right.set_yticks(lanes, table["label"].tolist())
-    right.set_ylim(len(table) - 0.4, -0.6)
+    name_lanes(right, table["label"].tolist(), ruled=True)
     right.set_xlim(0, 1)
-    right.tick_params(axis="y", length=0)
-    right.grid(axis="y", color="#dddddd", linewidth=0.5)
-    right.set_axisbelow(True)
     right.set_xlabel("As good as an annotator (\u03c1)")
     said = ", ".join(f"{a} {b:.2f}" for a, b in tested[["label", "omega"]].itertuples(index=False))
     alt = f"At epsilon {epsilon:g} omega is {said}; one half counts as replacing."

@@ -12,7 +12,7 @@ from scipy.stats import kendalltau, norm, pearsonr, spearmanr
 from nlgbench.analysis.correlation import correlate
 from nlgbench.analysis.correlation.coefficients import coefficients
 from nlgbench.analysis.people import agreement, compare_systems
-from nlgbench.analysis.planning.alike import Alike, alike
+from nlgbench.analysis.planning.parametric_bootstrap import FittedModel, fit_model
 from nlgbench.checks import checked
 from nlgbench.study import Study
 from nlgbench.text import check_n
@@ -102,7 +102,7 @@ def coverage(
     rng = np.random.default_rng(seed)
     dimension = study.dimension(dimension)
     own = _asked(study, analysis, dimension, confidence, rng.spawn(1)[0])
-    made = alike(study, dimension, analysis == "correlate")
+    made = fit_model(study, dimension, analysis == "correlate")
     worlds: list[pd.DataFrame] = []
     pooled: list[Study] = []
     for stream in rng.spawn(n_worlds):
@@ -172,7 +172,9 @@ def _asked(
     return found[[*_KEYS, *ends, "reason"]].reset_index(drop=True)
 
 
-def _truth(made: Alike, analysis: Analysis, every: pd.DataFrame, pooled: list[Study]) -> Truth:
+def _truth(
+    made: FittedModel, analysis: Analysis, every: pd.DataFrame, pooled: list[Study]
+) -> Truth:
     """Give what each interval should hold: any value between two, which are mostly the same."""
     if analysis == "agreement":
         means = every.groupby(_KEYS, sort=False)["estimate"].mean()
@@ -193,7 +195,7 @@ def _truth(made: Alike, analysis: Analysis, every: pd.DataFrame, pooled: list[St
     return truth
 
 
-def _correlations(made: Alike, pooled: list[Study]) -> Truth:
+def _correlations(made: FittedModel, pooled: list[Study]) -> Truth:
     """Correlate systems' expectations, and all simulated outputs together."""
     people = np.concatenate(
         [

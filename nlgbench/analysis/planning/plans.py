@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.analysis.planning import rehearsing
+from nlgbench.analysis.planning import simulating
 from nlgbench.analysis.planning.components import variance_components, vote_components
 from nlgbench.analysis.planning.power import (
     Design,
@@ -25,7 +25,7 @@ from nlgbench.analysis.planning.power import (
     power_of,
     standard_error,
 )
-from nlgbench.analysis.planning.rehearsing import Layout
+from nlgbench.analysis.planning.simulating import Layout
 from nlgbench.checks import checked, read_table
 from nlgbench.inference import FEWEST, few_clusters
 from nlgbench.names import known
@@ -230,7 +230,7 @@ def plan_study(
     asked: dict[str, Any] = {"difference": difference, "alpha": alpha, "power": power}
     asked |= {"n_repetitions": n_repetitions, "question": question}
     curve = _by_formula(layouts, design, spreads, asked)
-    rejected = _rehearsed(curve, design, spreads[0], components, asked, n_simulations, rng)
+    rejected = _simulated(curve, design, spreads[0], components, asked, n_simulations, rng)
     curve = with_simulated(curve, rejected, n_simulations).assign(n_systems=n_systems)
     designs = _designs(design, spreads, asked, n_systems, prices, budget)
     report = _report(components, asked, design, n_systems, prices, budget, n_simulations)
@@ -347,7 +347,7 @@ def _doubt(n_items: int, n_annotators: int, se: float) -> str:
     return few_clusters(n_items).replace("clusters", "items", 1)
 
 
-def _rehearsed(
+def _simulated(
     curve: pd.DataFrame,
     design: Design,
     spread: Spread | None,
@@ -365,16 +365,16 @@ def _rehearsed(
     votes = None
     if asked["question"] == "preferences":
         ties = float(components.set_index("component")["variance"]["ties"])
-        votes = rehearsing.latent_votes(difference, ties, spread)
+        votes = simulating.latent_votes(difference, ties, spread)
     columns = curve[["n_items", "n_annotators", "n_votes"]].astype(int).to_numpy().tolist()
     for (items, people, n_votes), known_ in zip(columns, curve["se"].notna(), strict=True):
         layout = Layout(design, items, people, n_votes, asked["n_repetitions"])
         if not known_:
             found.append(np.nan)
         elif votes is not None:
-            found.append(rehearsing.rejections_of_votes(layout, *votes, alpha, n, rng))
+            found.append(simulating.rejections_of_votes(layout, *votes, alpha, n, rng))
         else:
-            found.append(rehearsing.rejections_of_means(layout, difference, spread, alpha, n, rng))
+            found.append(simulating.rejections_of_means(layout, difference, spread, alpha, n, rng))
     return found
 
 

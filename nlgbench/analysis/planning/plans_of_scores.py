@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.optimize import brentq
 
 from nlgbench.analysis.correlation.comparing import williams
-from nlgbench.analysis.planning import rehearsing
+from nlgbench.analysis.planning import simulating
 from nlgbench.analysis.planning.plans import (
     CURVE,
     StudyPlan,
@@ -108,7 +108,7 @@ def plan_correlations(
         for n in curve["n_systems"]
     ]
     rejected = [
-        rehearsing.rejections_of_correlations(np.array(correlations), n, alpha, n_simulations, rng)
+        simulating.rejections_of_correlations(np.array(correlations), n, alpha, n_simulations, rng)
         for n in curve["n_systems"]
     ]
     curve = with_simulated(curve, rejected, n_simulations).assign(reason="")
@@ -198,7 +198,7 @@ def plan_huse(
     alpha, rng = 1 - confidence, np.random.default_rng(seed)
     rejected, unit = [], []
     for n in n_outputs:
-        gaps, found = rehearsing.huse_gaps(scores, n, n_annotators, confidence, n_simulations, rng)
+        gaps, found = simulating.huse_gaps(scores, n, n_annotators, confidence, n_simulations, rng)
         rejected.append(found)
         unit.append(gaps.var(ddof=1) * n)
     of_one = float(np.sqrt(np.mean(unit)))
@@ -216,7 +216,7 @@ def plan_huse(
     designs["n_judgments"] = 3 * least * n_annotators
     why = f"not even {_MOST:,} outputs have a power of {power:g}"
     designs["reason"] = "" if enough.any() else why
-    shifts = [rehearsing.shift_of(score, n_annotators) for score in scores]
+    shifts = [simulating.shift_of(score, n_annotators) for score in scores]
     components = pd.DataFrame({"component": ["system a", "system b"], "huse": scores})
     components = components.assign(quality_shift=shifts, source="stated")
     error = of_one / np.sqrt(2 * (n_simulations - 1) * len(unit)) / of_one

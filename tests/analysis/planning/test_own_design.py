@@ -6,8 +6,8 @@ import pytest
 
 import nlgbench as nb
 from nlgbench.analysis.people import additive
-from nlgbench.analysis.planning.alike import alike
 from nlgbench.analysis.planning.components import components_of
+from nlgbench.analysis.planning.parametric_bootstrap import fit_model
 
 WORLDS = {
     "ordinal": {"scale": "ordinal"},
@@ -21,7 +21,7 @@ def test_simulated_studies_have_the_studys_components_means_and_shares(name):
     study = nb.simulate(
         "judgments", means=[0.8, 0.0, -0.4], n_annotators=12, seed=3, **WORLDS[name]
     )
-    made = alike(study, "quality", False)
+    made = fit_model(study, "quality", False)
     item, annotator = made.numbers[:2]
     rng = np.random.default_rng(0)
     found, means, shares = [], [], []
@@ -53,7 +53,7 @@ def test_simulated_studies_keep_who_judged_what_and_the_scale():
     study = study.replace(
         outputs=human, settings={"lower_is_better": ["quality"], "labels": {"s01": "One"}}
     )
-    drawn = alike(study, "quality", False).draw(np.random.default_rng(0))
+    drawn = fit_model(study, "quality", False).draw(np.random.default_rng(0))
     keys = ["output_id", "annotator_id", "dimension", "group_id"]
     left = study.judgments[~study.judgments["output_id"].str.contains("s02")]
     pd.testing.assert_frame_equal(drawn.judgments[keys], left[keys].reset_index(drop=True))
@@ -71,7 +71,7 @@ def test_evaluators_correlate_in_simulated_studies_as_in_the_study():
         signature=lower.map({True: "direction:lower", False: ""}),
     )
     study = study.replace(scores=scores)
-    made = alike(study, "quality", True)
+    made = fit_model(study, "quality", True)
     rng = np.random.default_rng(1)
     drawn = [made.draw(rng) for _ in range(30)]
 

@@ -7,10 +7,10 @@ from scipy.stats import binomtest
 from statsmodels.stats.power import TTestPower
 
 import nlgbench as nb
-from nlgbench.analysis.planning import power, rehearsing
+from nlgbench.analysis.planning import power, simulating
 from nlgbench.analysis.planning.components import vote_components
 from nlgbench.analysis.planning.power import Spread
-from nlgbench.analysis.planning.rehearsing import Layout
+from nlgbench.analysis.planning.simulating import Layout
 
 STATED = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
 VOTES = {"item": 0.1, "annotator": 0.02, "ties": 0.25}
@@ -31,14 +31,14 @@ def test_the_simulated_test_is_that_of_compare_systems(design):
     frame, second, item, annotator = judged(study)
     wanted = nb.compare_systems(study, n_resamples=1).pairs.loc[0, ["difference", "se", "df"]]
     value = frame["value"].to_numpy()[None]
-    found = [rehearsing.refitted(value, second, item, annotator)]
+    found = [simulating.refitted(value, second, item, annotator)]
     if design != "scattered":
         wide = frame.pivot_table(
             index=["item_id", "annotator_id"], columns="system", values="value"
         ).reset_index()
         d = (wide[study.systems[0]] - wide[study.systems[1]]).to_numpy()[None]
         cells = [pd.factorize(wide[name])[0] for name in ("item_id", "annotator_id")]
-        found.append(rehearsing.paired(d, *cells))
+        found.append(simulating.paired(d, *cells))
     for one in found:
         assert np.ravel(np.hstack([np.ravel(part) for part in one])) == pytest.approx(
             wanted.to_numpy(dtype=float) * [1 if one[0][0] * wanted.iloc[0] > 0 else -1, 1, 1]
@@ -53,7 +53,7 @@ def test_the_formula_is_the_error_of_simulated_studies(design):
     df = power.degrees_of_freedom(design, 40, 12)
     n = 2000
     for difference in (0.0, float(2.5 * se)):
-        rejected = rehearsing.rejections_of_means(layout, difference, spread, 0.05, n, rng)
+        rejected = simulating.rejections_of_means(layout, difference, spread, 0.05, n, rng)
         expected = power.power_of(difference, se, df, 0.05) if difference else 0.05
         # The formula is for normal judgments and a variance that is known up to a chi-square.
         assert abs(rejected / n - expected) < 0.025 + 2 * np.sqrt(expected * (1 - expected) / n)
@@ -151,7 +151,7 @@ def test_a_budget_that_is_too_small_is_spent_on_the_most_power():
 
 def test_votes_have_the_difference_ties_and_variances_that_are_stated():
     spread = Spread(0.1, 0.02, 0.0)
-    gap, nu, sds = rehearsing.latent_votes(0.15, 0.25, spread)
+    gap, nu, sds = simulating.latent_votes(0.15, 0.25, spread)
     study = nb.simulate(
         "votes",
         systems={"x": gap, "y": 0.0},
@@ -262,7 +262,7 @@ def test_systems_needed_to_tell_evaluators_apart():
 
 
 def test_two_evaluators_that_are_equal_are_told_apart_at_the_level():
-    found = rehearsing.rejections_of_correlations(
+    found = simulating.rejections_of_correlations(
         np.array([0.7, 0.7, 0.5]), 10, 0.05, 300, np.random.default_rng(1)
     )
     assert binomtest(found, 300, 0.05).pvalue > 0.001

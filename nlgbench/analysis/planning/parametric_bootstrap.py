@@ -95,7 +95,7 @@ class Scores:
 
 
 @dataclass(frozen=True, eq=False)
-class Alike:
+class FittedModel:
     """What is needed to simulate studies like one."""
 
     study: Study
@@ -153,7 +153,7 @@ class Alike:
         )
 
 
-def alike(study: Study, dimension: str, evaluators: bool) -> Alike:
+def fit_model(study: Study, dimension: str, evaluators: bool) -> FittedModel:
     """Learn from a study what is needed to simulate others like it; higher is better in them."""
     frame = judged_systems(study, dimension, False)
     system, names = pd.factorize(frame["system"])
@@ -203,7 +203,7 @@ def alike(study: Study, dimension: str, evaluators: bool) -> Alike:
     cells = pd.MultiIndex.from_arrays([outputs["system"], outputs["item_id"]])
     there = cell[first]
     output_own = there.append(cells[~cells.isin(there)].unique()).get_indexer(cells)
-    found = Alike(
+    found = FittedModel(
         study=bare,
         frame=judgments,
         names=list(names),
@@ -262,7 +262,7 @@ def _variance(scale: Scale) -> float:
     return float((each**2 @ _WEIGHTS - (each @ _WEIGHTS) ** 2).mean())
 
 
-def _evaluators(made: Alike, scores: pd.DataFrame) -> list[Scores]:
+def _evaluators(made: FittedModel, scores: pd.DataFrame) -> list[Scores]:
     """Learn how each evaluator's scores go with judgments: of an item, and of an output."""
     place = pd.Index(made.study.outputs["output_id"])
     value = made.frame.groupby("output_id")["value"].mean().reindex(place).to_numpy()
