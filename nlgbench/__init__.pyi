@@ -127,13 +127,13 @@ from nlgbench.plots.reproduction import plot_reproduction as plot_reproduction
 from nlgbench.plots.reliability import plot_reliability as plot_reliability
 from nlgbench.plots.swatches import plot_contexts as plot_contexts
 from nlgbench.plots.violins import plot_violins as plot_violins
-from nlgbench.plots.systems import plot_scatter_systems as plot_scatter_systems
+from nlgbench.plots.scatter import plot_scatter_systems as plot_scatter_systems
 from nlgbench.plots.boundary import plot_boundary as plot_boundary
 from nlgbench.plots.multiverse import plot_multiverse as plot_multiverse
 from nlgbench.plots.sequential import plot_sequential as plot_sequential
 from nlgbench.plots.stability import plot_stability as plot_stability
 from nlgbench.plots.sweep import plot_sweep as plot_sweep
-from nlgbench.plots.plan import plot_plan as plot_plan
+from nlgbench.plots.planning import plot_plan as plot_plan
 from nlgbench.plots.tradeoff import plot_tradeoff as plot_tradeoff
 from nlgbench.plots.typicality import plot_typicality as plot_typicality
 from nlgbench.plots.choosing import plot_choices as plot_choices
@@ -143,5 +143,5 @@ from nlgbench.plots.ratings import plot_ratings as plot_ratings
 from nlgbench.plots.ratings import plot_win_rates as plot_win_rates
 from nlgbench.plots.trials import plot_single_outputs as plot_single_outputs
 from nlgbench.plots.trials import plot_supervision as plot_supervision
-from nlgbench.plots.planned import plot_components as plot_components
-from nlgbench.plots.planned import plot_coverage as plot_coverage
+from nlgbench.plots.planning import plot_components as plot_components
+from nlgbench.plots.planning import plot_coverage as plot_coverage

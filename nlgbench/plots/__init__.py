@@ -1,1 +1,1 @@
-"""Figures: one function each, (data, *, ax=None, ...) -> Axes. They draw what they are handed."""
+"""Figures: one function each, (data, *, ax=None, ...) -> Drawing. They draw what they are given."""

@@ -13,8 +13,8 @@ from matplotlib.text import Text
 from nlgbench.plots.atlas import plot_atlas
 from nlgbench.plots.bars import plot_accuracy, plot_evaluator_bars
 from nlgbench.plots.forest import plot_flip, plot_forest
+from nlgbench.plots.scatter import plot_scatter_systems
 from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN, paper_style
-from nlgbench.plots.systems import plot_scatter_systems
 
 NAMES = [
     "Word LSTM temp 1.0",
