@@ -148,11 +148,12 @@ def _around(
     confidence: float,
     counts: dict[str, float],
     reason: str,
+    of: str = "subsamples",
 ) -> dict[str, float | int | str]:
     """Lay an interval out; there is none where nothing varies."""
     half_width = float(student.ppf(0.5 + confidence / 2, df)) * se
     if se < 1e-12:
-        half_width, reason = np.nan, "all subsamples give the same: their spread is unknown"
+        half_width, reason = np.nan, f"all {of} give the same: their spread is unknown"
     return {
         "estimate": estimate,
         "se": se,
@@ -220,20 +221,9 @@ def jackknife(
     else:
         reason = ""
         se = float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
-    if se < 1e-12:
-        reason = "all clusters give the same: their spread is unknown"
-    half = student.ppf(0.5 + confidence / 2, n - 1) * se if not reason else float("nan")
     reason = reason or few_clusters(n)
-    return {
-        "estimate": estimate,
-        "se": se,
-        "ci_low": float(estimate - half),
-        "ci_high": float(estimate + half),
-        "confidence": confidence,
-        "n_clusters": n,
-        "reason": reason,
-        "method": "delete-one-cluster jackknife, t",
-    }
+    found = _around(estimate, se, n - 1, confidence, {"n_clusters": n}, reason, "clusters")
+    return found | {"method": "delete-one-cluster jackknife, t"}
 
 
 def few_clusters(n: int) -> str:
