@@ -15,11 +15,12 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
+from plain_glicko import glicko2_update
 from scipy.special import ndtr
 
 from nlgbench.analysis.ratings import glicko, rate, tournament, win_rates
 from nlgbench.analysis.ratings.games import read_games
-from nlgbench.analysis.ratings.glicko import POINTS, START, glicko2_update, with_intervals
+from nlgbench.analysis.ratings.glicko import POINTS, START, with_intervals
 from nlgbench.study import Study
 
 SKILLS = np.array([-150.0, -90.0, -30.0, 30.0, 90.0, 150.0])  # points; their mean is 0

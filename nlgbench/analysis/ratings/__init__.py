@@ -5,7 +5,6 @@ call: `rate`, and how far an order may be trusted.
 """
 
 from nlgbench.analysis.ratings.bradley_terry import win_rates
-from nlgbench.analysis.ratings.glicko import glicko2_update
 from nlgbench.analysis.ratings.rating import (
     Convergence,
     Tournament,
@@ -20,7 +19,6 @@ __all__ = [
     "Convergence",
     "Tournament",
     "convergence",
-    "glicko2_update",
     "order_stability",
     "rate",
     "rating_differences",

@@ -9,11 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit
 from scipy.stats import norm
 
 from nlgbench.analysis.ratings.games import as_arrays
-from nlgbench.checks import checked, read_table
 
 #: Points of rating per nat of log-odds: 400 / ln 10.
 POINTS = 400 / math.log(10)
@@ -21,88 +19,7 @@ START = 1500.0
 #: mu (nats from the start) and phi (deviation, nats) of every system; volatility is 0.
 State = tuple[list[float], list[float]]
 _DEVIATION = 350.0  # points, where nothing is known
-_TAU = 0.5  # how much the volatility may change; Glickman advises 0.3 to 1.2
 _STEP = 32.0  # Elo's K, points
-_SOLVED = 1e-9  # of the volatility's logarithm, squared: Glickman asks for 1e-6
-
-
-@checked
-def glicko2_update(
-    rating: float,
-    deviation: float,
-    volatility: float,
-    results: pd.DataFrame,
-) -> tuple[float, float, float]:
-    """Update one system after one period of games: Glickman's Glicko-2.
-
-    Parameters
-    ----------
-    rating, deviation : float
-        Before the period, in points (1500 and 350 where nothing is known).
-    volatility : float
-        Expected change of the skill between periods, in nats; 0 for a system that does not change,
-        which skips the volatility step and keeps the deviation where no game is played.
-    results : DataFrame
-        A row per game: ``opponent_rating``, ``opponent_deviation`` (before the period), ``score``
-        (1 win, 0.5 draw, 0 loss, or an expectation between). May have no row.
-
-    Returns
-    -------
-    tuple of (float, float, float)
-        Rating, deviation and volatility after it.
-
-    Raises
-    ------
-    ValueError
-        When a column is missing or a number is out of range.
-
-    Notes
-    -----
-    Glickman (2012), *Example of the Glicko-2 system*, http://www.glicko.net/glicko/glicko2.pdf:
-    with mu and phi in nats, ``g = 1 / sqrt(1 + 3 phi_j^2 / pi^2)``, ``E = 1 / (1 + exp(-g (mu -
-    mu_j)))``, information ``I = sum g^2 E (1 - E)``, phi* = sqrt(phi^2 + sigma'^2): ``phi'^2 = 1 /
-    (1 / phi*^2 + I)`` and ``mu' = mu + phi'^2 sum g (s - E)``. His tau is .5.
-
-    Examples
-    --------
-    Glickman's own.
-
-    >>> results = pd.DataFrame({"opponent_rating": [1400, 1550, 1700],
-    ...                         "opponent_deviation": [30, 100, 300], "score": [1, 0, 0]})
-    >>> [round(number, 5) for number in glicko2_update(1500, 200, 0.06, results)]
-    [1464.05067, 151.51652, 0.06]
-    """
-    wanted = ["opponent_rating", "opponent_deviation", "score"]
-    if len(results):
-        kinds = " ".join(f"{name}:number" for name in wanted)
-        results = read_table(results, kinds, "results have")
-    else:
-        results = results.reindex(columns=wanted)
-    if not (math.isfinite(rating) and 0 < deviation < math.inf and 0 <= volatility < math.inf):
-        raise ValueError(
-            "rating must be finite, deviation positive and volatility at least 0. Got "
-            f"{rating}, {deviation} and {volatility}: 1500, 350 and 0.06 are usual, and 0 is for "
-            "frozen systems."
-        )
-    opponent, spread, score = results[wanted].to_numpy(dtype=np.float64).T
-    bad = ~(np.isfinite(opponent) & (spread >= 0) & (score >= 0) & (score <= 1))
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise ValueError(
-            f"results, row {row + 1}: opponent_rating must be finite, opponent_deviation at least "
-            f"0 and score between 0 and 1. Got {opponent[row]}, {spread[row]} and {score[row]}."
-        )
-    g = weight(spread / POINTS)
-    expected = expit(g * (rating - opponent) / POINTS)
-    information = float((g**2 * expected * (1 - expected)).sum())
-    surprise = float((g * (score - expected)).sum())
-    phi = deviation / POINTS
-    if volatility > 0:
-        if information > 0:
-            volatility = _volatility(phi, volatility, information, surprise)
-        phi = math.hypot(phi, volatility)
-    mu, phi = after((rating - START) / POINTS, phi, information, surprise)
-    return START + POINTS * mu, POINTS * phi, volatility
 
 
 def check_tie_ratio(tie_ratio: float | None) -> None:
@@ -122,6 +39,11 @@ def glicko2(
     seed: int | np.random.Generator | None = None,
 ) -> pd.DataFrame:
     """Rate the systems of one comparator's games: system, rating, deviation, volatility, n_games.
+
+    Glickman (2012), *Example of the Glicko-2 system*, http://www.glicko.net/glicko/glicko2.pdf:
+    with mu and phi in nats, ``g = 1 / sqrt(1 + 3 phi_j^2 / pi^2)``, ``E = 1 / (1 + exp(-g (mu -
+    mu_j)))``, information ``I = sum g^2 E (1 - E)``: ``phi'^2 = 1 / (1 / phi^2 + I)`` and ``mu' =
+    mu + phi'^2 sum g (s - E)``.
 
     Both systems of a game are updated from what held before it. Frozen systems have volatility 0,
     so that deviations do not grow while a system does not play. The deviation does not depend on
@@ -202,36 +124,6 @@ def after(mu: float, phi: float, information: float, surprise: float) -> tuple[f
     """Update one system, in nats, from the sums of ``g^2 E (1 - E)`` and ``g (s - E)``."""
     variance = 1 / (1 / phi**2 + information)
     return mu + variance * surprise, math.sqrt(variance)
-
-
-def _volatility(phi: float, sigma: float, information: float, surprise: float) -> float:
-    """Solve Glickman's step 5 for the new volatility, by the Illinois method as he does."""
-    variance = 1 / max(information, 1e-60)  # gaps beyond 138 nats, whose squares would overflow
-    squared = (variance * surprise) ** 2
-    before = 2 * math.log(sigma)  # the square of a tiny volatility would be 0
-
-    def excess(x: float) -> float:
-        total = phi**2 + variance + math.exp(x)
-        return math.exp(x) * (squared - total) / (2 * total**2) - (x - before) / _TAU**2
-
-    low = before
-    if squared > phi**2 + variance:
-        high = math.log(squared - phi**2 - variance)
-    else:
-        steps = 1
-        while excess(before - steps * _TAU) < 0:
-            steps += 1
-        high = before - steps * _TAU
-    at_low, at_high = excess(low), excess(high)
-    while abs(high - low) > _SOLVED:
-        x = low + (low - high) * at_low / (at_high - at_low)
-        at_x = excess(x)
-        if at_x * at_high <= 0:
-            low, at_low = high, at_high
-        else:
-            at_low /= 2
-        high, at_high = x, at_x
-    return math.exp(low / 2)
 
 
 def start(n: int) -> State:

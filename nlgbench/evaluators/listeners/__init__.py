@@ -14,7 +14,6 @@ from nlgbench.evaluators.listeners.listeners import (
     beliefs,
     calibration,
 )
-from nlgbench.evaluators.listeners.probabilities import m_score
 
 if TYPE_CHECKING:
     from nlgbench.evaluators.listeners.neural import (
@@ -36,7 +35,6 @@ __all__ = [
     "TableListener",
     "beliefs",
     "calibration",
-    "m_score",
     "score_listeners",
     "train_listeners",
 ]

@@ -23,7 +23,6 @@ from nlgbench.evaluators.listeners.features import (
 from nlgbench.evaluators.listeners.probabilities import (
     check_proba,
     check_targets,
-    m_score,
     measures,
     reliability,
     temper,
@@ -82,28 +81,26 @@ class Listener:
         """
         raise NotImplementedError
 
-    def score_outputs(self, study: Study, *, speaker: str | None = None) -> pd.Series:
+    def score_outputs(self, study: Study) -> pd.Series:
         """Score outputs by how well the listener understands them.
 
         Parameters
         ----------
         study : Study
             With contexts.
-        speaker : str, optional
-            Column of `contexts` with S(w), which sums to one over the states of an item. Default:
-            the speaker means the target.
 
         Returns
         -------
         Series
-            By output_id: ``exp(-M)`` (`m_score`), 0 to 1, higher is better: the probability of the
-            target, unless `speaker` is given. NaN where the listener has no opinion.
+            By output_id: the probability of the target, 0 to 1, higher is better. It is ``exp(-M)``
+            where the speaker means the target, M being the divergence of Newman, Cohn-Gordon and
+            Potts (2020, arXiv:1909.07290, equation 1). NaN where the listener has no opinion.
 
         Raises
         ------
         ValueError
-            When an output has no context, the listener learned from one of the contexts, its answer
-            is none, or what the speaker believes does not sum to one.
+            When an output has no context, the listener learned from one of the contexts, or its
+            answer is none.
         """
         scores = []
         for part, rows, keys, proba in answers(self, study):
@@ -114,13 +111,9 @@ class Listener:
                     f"({len(at)} outputs): leave such rounds out of what it is trained and "
                     "calibrated on."
                 )
-            contexts = study.contexts
-            assert contexts is not None
-            if speaker is None:
-                target = contexts["is_target"].to_numpy()[rows]
-                score = np.where(target, proba, 0).sum(axis=1)
-            else:
-                score = np.exp(-m_score(contexts[speaker].to_numpy(dtype=np.float64)[rows], proba))
+            assert study.contexts is not None
+            target = study.contexts["is_target"].to_numpy()[rows]
+            score = np.where(target, proba, 0).sum(axis=1)
             scores.append(pd.Series(score, index=part.index))
         found = pd.concat(scores).reindex(study.outputs.index)
         return found.set_axis(study.outputs["output_id"].to_numpy()).rename("score")

@@ -1,4 +1,4 @@
-"""Probabilities of states: the measure M, whether they mean what they say, and one temperature."""
+"""Probabilities of states: whether they mean what they say, and one temperature."""
 
 from __future__ import annotations
 
@@ -8,59 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import rel_entr, softmax
+from scipy.special import softmax
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
-
-from nlgbench.checks import checked
 
 Floats = NDArray[np.float64]
 
 _LOWEST, _HIGHEST = 0.05, 20.0
-
-
-@checked
-def m_score(speaker: ArrayLike, listener_proba: ArrayLike) -> Floats:
-    """Measure how far a listener's beliefs are from the speaker's.
-
-    Parameters
-    ----------
-    speaker : array-like of shape (n, n_states) or (n,)
-        S(w), rows with sum one; or the position of the one state that is meant.
-    listener_proba : array-like of shape (n, n_states)
-        L(w | u).
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        M in nats: 0 where they agree, higher is worse, infinite where the listener rules out what
-        the speaker does not. NaN where the listener has no opinion. ``exp(-M)`` is 0 to 1, higher
-        is better: the probability of the target, where the speaker means one state.
-
-    Raises
-    ------
-    ValueError
-        When either are no probabilities, or the shapes differ.
-
-    Notes
-    -----
-    ``M(u | S, L) = KL(S(w) || L(w | u))``, equation 1 of Newman, Cohn-Gordon and Potts (2020,
-    arXiv:1909.07290, section 4).
-
-    Examples
-    --------
-    >>> m_score([[1, 0, 0], [0.5, 0.5, 0]], [[0.5, 0.25, 0.25]] * 2).round(3)
-    array([0.693, 0.347])
-    >>> m_score([0], [[0.5, 0.25, 0.25]]).round(3)
-    array([0.693])
-    """
-    found = check_proba(listener_proba)
-    n, n_states = found.shape
-    meant = np.asarray(speaker)
-    if meant.ndim == 1:
-        meant = np.eye(n_states)[check_targets(meant, n, n_states)]
-    meant = check_proba(meant, n=n, n_states=n_states)
-    return np.asarray(rel_entr(meant, found).sum(axis=1))
 
 
 def temper(proba: ArrayLike, temperature: float) -> Floats:

@@ -8,8 +8,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from scipy.stats import entropy
 
 from nlgbench.csv_files import TableError
 from nlgbench.evaluators.listeners import (
@@ -19,7 +17,6 @@ from nlgbench.evaluators.listeners import (
     TableListener,
     beliefs,
     calibration,
-    m_score,
 )
 from nlgbench.evaluators.listeners.features import (
     LONGEST,
@@ -32,6 +29,8 @@ from nlgbench.evaluators.listeners.features import (
     vocabulary,
 )
 from nlgbench.evaluators.listeners.probabilities import (
+    check_proba,
+    check_targets,
     fit_temperature,
     measures,
     reliability,
@@ -62,50 +61,24 @@ def random_proba(n, n_states, *, seed):
     return np.random.default_rng(seed).dirichlet(np.ones(n_states), size=n)
 
 
-# The measure
-
-
-def test_m_is_the_kl_divergence_of_scipy():
-    speaker, listener = random_proba(50, 4, seed=0), random_proba(50, 4, seed=1)
-    np.testing.assert_allclose(m_score(speaker, listener), entropy(speaker, listener, axis=1))
-
-
-def test_m_of_one_meant_state_is_its_surprisal():
-    listener = random_proba(50, 3, seed=0)
-    targets = np.arange(50) % 3
-    np.testing.assert_allclose(np.exp(-m_score(targets, listener)), listener[range(50), targets])
-    np.testing.assert_array_equal(m_score(np.eye(3)[targets], listener), m_score(targets, listener))
-    assert m_score([[0.5, 0.5]], [[1.0, 0.0]])[0] == np.inf
-    assert m_score([[1.0, 0.0]], [[1.0, 0.0]])[0] == 0
-    assert np.isnan(m_score([0], [[np.nan, np.nan]])[0])
-
-
-@settings(max_examples=30)
-@given(arrays(float, (2, 5), elements=st.floats(0.01, 1)))
-def test_m_is_never_negative_and_ignores_the_order_of_states(weights):
-    speaker, listener = (row[None] / row.sum() for row in weights)
-    found = m_score(speaker, listener)
-    assert found >= -1e-12
-    np.testing.assert_allclose(m_score(speaker[:, ::-1], listener[:, ::-1]), found, atol=1e-12)
+# Probabilities
 
 
 @pytest.mark.parametrize(
-    ("speaker", "listener", "message"),
+    ("proba", "targets", "message"),
     [
-        ([0], [[0.5, 0.6]], r"row 0 .* sum 1.1; .* divide each row by its sum"),
-        ([0], [[-0.5, 1.5]], "numbers from 0 to 1"),
-        ([0], [[np.nan, 1.0]], "row 0"),
-        ([2], [[0.5, 0.5]], r"targets\[0\] is 2; .* 0 to 1"),
-        ([0.5], [[0.5, 0.5]], r"targets\[0\] is 0.5"),
-        ([0, 1], [[0.5, 0.5]], "targets must be 1 whole numbers"),
-        ([[0.5, 0.4]], [[0.5, 0.5]], "sum 0.9"),
-        ([[1.0]], [[0.5, 0.5]], r"shape \(1, 2\)"),
-        ([0], [0.5, 0.5], r"Got \(2,\)"),
+        ([[0.5, 0.6]], [0], r"row 0 .* sum 1.1; .* divide each row by its sum"),
+        ([[-0.5, 1.5]], [0], "numbers from 0 to 1"),
+        ([[np.nan, 1.0]], [0], "row 0"),
+        ([[0.5, 0.5]], [2], r"targets\[0\] is 2; .* 0 to 1"),
+        ([[0.5, 0.5]], [0.5], r"targets\[0\] is 0.5"),
+        ([[0.5, 0.5]], [0, 1], "targets must be 1 whole numbers"),
+        ([0.5, 0.5], [0], r"Got \(2,\)"),
     ],
 )
-def test_what_is_no_distribution_is_refused(speaker, listener, message):
+def test_what_is_no_distribution_is_refused(proba, targets, message):
     with pytest.raises(ValueError, match=message):
-        m_score(speaker, listener)
+        check_targets(targets, *check_proba(proba).shape)
 
 
 # Tables
@@ -163,14 +136,6 @@ def test_outputs_are_scored_whatever_the_sizes_of_their_contexts():
     measured = calibration(asked, Asked(rising)).measures.set_index("measure")
     assert measured.loc["accuracy", "estimate"] == pytest.approx(1 / 3)
     assert measured.loc["nll", "estimate"] == pytest.approx(-np.log(scores).mean())
-
-
-def test_a_speaker_may_be_unsure():
-    asked = study(sizes=(2,))
-    unsure = asked.replace(contexts=asked.contexts.assign(belief=[0.25, 0.75]))
-    found = Asked(rising).score_outputs(unsure, speaker="belief")
-    kl = 0.25 * math.log(0.25 / (1 / 12)) + 0.75 * math.log(0.75 / (11 / 12))
-    assert found.item() == pytest.approx(math.exp(-kl))
 
 
 def test_tables_that_cannot_be_scored_say_why():
