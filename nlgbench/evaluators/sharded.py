@@ -286,10 +286,6 @@ def _kinds(names: list[str]) -> dict[str, int]:
     return kinds | ({"cider": 4} if {"cider", "cider_d"} & {*names} else {})
 
 
-def _needs_references(names: list[str]) -> bool:
-    return any(name in OVERLAP for name in names)
-
-
 @contextmanager
 def _writing(home: Path) -> Iterator[None]:
     """Hold the folder for one process at a time."""
@@ -441,8 +437,8 @@ def _read(job: _Job, at: int, place: Path, names: list[str], kinds: list[str]) -
 
 def _open(place: Path, names: list[str]) -> Study:
     study = read_study(place)
-    if _needs_references(names) and study.references is None:
-        one = next(name for name in names if name in OVERLAP)
+    one = next((name for name in names if name in OVERLAP), None)
+    if one is not None and study.references is None:
         raise FileNotFoundError(
             f"{place} has no references.csv, which {one} needs: the references (item_id, "
             "reference_id, text) of the items in its outputs.csv."
