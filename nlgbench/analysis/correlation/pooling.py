@@ -120,7 +120,8 @@ def pool_correlations(
     Raises
     ------
     ValueError
-        When a column is missing, or a study has two rows of one dimension.
+        When a column is missing, a study has two rows of one dimension, or `by` names no groups of
+        studies.
 
     Notes
     -----
@@ -145,8 +146,10 @@ def pool_correlations(
     which public data are not.
 
     **Heterogeneity.** Ends of tau are those of the Q-profile (Viechtbauer 2007,
-    doi:10.1002/sim.2514); I^2 is ``tau^2 / (tau^2 + s^2)``, s^2 the typical variance of Higgins and
-    Thompson (2002, doi:10.1002/sim.1186).
+    doi:10.1002/sim.2514), and NaN where studies agree so well that no tau is compatible with them;
+    I^2 is ``tau^2 / (tau^2 + s^2)``, s^2 the typical variance of Higgins and Thompson (2002,
+    doi:10.1002/sim.1186). Where standard errors are too large, as those of several dimensions may
+    be, tau, I^2 and q are too small, and predictions too narrow.
 
     Means and ends are turned back by tanh: the mean is that of z, and so the correlation of a
     study in the middle, not the mean of correlations.
@@ -172,7 +175,7 @@ def pool_correlations(
     if by is not None:
         table = convert_columns(table, {by: "name"}, [by], "correlations have")
     keys = [*([] if by is None else [by]), *_KEYS]
-    _check(table, keys)
+    _check(table, keys, by)
     studies = _effects(table, keys, confidence)
     if "task" in table and "task" not in studies:
         task = table.drop_duplicates("study").set_index("study")["task"]
@@ -192,7 +195,9 @@ def pool_correlations(
     return PooledCorrelations(pd.DataFrame(rows), studies, report)
 
 
-def _check(table: pd.DataFrame, keys: Sequence[str]) -> None:
+def _check(table: pd.DataFrame, keys: Sequence[str], by: str | None) -> None:
+    if by in ("study", *_KEYS):
+        raise ValueError(f"by= groups studies, such as by task: {by!r} is no column of groups.")
     twice = table[table.duplicated(["study", *keys, "dimension"])]
     if len(twice):
         row = twice.iloc[0]
@@ -309,12 +314,14 @@ def random_effects(z: Floats, variance: Floats, confidence: float, modified: boo
     tau2 = profiled(k - 1)
     w = 1 / (variance + tau2)
     scale = excess(tau2, 0) / (k - 1)
+    least = float(chi2.ppf(tail, k - 1))
+    some = excess(0, least) >= 0
     return _Mean(
         float(w @ z / w.sum()),
         float(np.sqrt((max(1.0, scale) if modified else scale) / w.sum())),
         tau2,
-        profiled(float(chi2.isf(tail, k - 1))),
-        profiled(float(chi2.ppf(tail, k - 1))),
+        profiled(float(chi2.isf(tail, k - 1))) if some else float("nan"),
+        profiled(least) if some else float("nan"),
         float((k - 1) * total / (total**2 - (weights**2).sum())),
         excess(0, 0),
     )
@@ -468,13 +475,14 @@ def references_of(study: Study) -> pd.DataFrame | None:
 
 def _correlated(study: Study, missing: Mapping[str, str], **asked: Any) -> pd.DataFrame:
     """Correlate one study's evaluators and sentinels, with rows of what is missing."""
-    table = correlate(study, sentinels=True, **asked)
-    lengths = study.scores is not None and "length@sentinel" in set(study.scores["evaluator"])
-    made_here = table["evaluator"].eq("length@sentinel") & table["estimate"].isna()
-    table = table[~made_here] if lengths else table
+    # A length that was released stands before the one that is made here.
+    table = correlate(study, sentinels=True, **asked).drop_duplicates(["dimension", "evaluator"])
     if len(study.systems) == 1:
         missing = {"system_mean@sentinel": _ITSELF, **missing}
     first = table.drop_duplicates("dimension")
-    empty = dict.fromkeys(("estimate", "ci_low", "ci_high", "p", "epsilon"), np.nan)
-    rows = [first.assign(evaluator=name, reason=why, **empty) for name, why in missing.items()]
+    empty: dict[str, Any] = dict.fromkeys(map(str, first.select_dtypes("float")), np.nan)
+    empty |= dict.fromkeys(map(str, first.select_dtypes("integer")), 0)
+    empty |= {"ci_method": "none", "p_method": "", "estimand": "", "turned": False}
+    empty |= {"confidence": first["confidence"]}
+    rows = [first.assign(**empty, evaluator=name, reason=why) for name, why in missing.items()]
     return pd.concat([table, *rows], ignore_index=True)

@@ -85,11 +85,25 @@ def test_the_estimating_equation_holds(k, seed, tau):
     w = 1 / (variance + found.tau2)
     q = (w * (effect - found.mean) ** 2).sum()
     assert q == pytest.approx(k - 1, abs=1e-6) if found.tau2 else q <= k - 1
-    assert found.tau2_low <= found.tau2_high
+    no_tau = found.q < chi2.ppf(0.025, k - 1)
+    assert np.isnan([found.tau2_low, found.tau2_high]).tolist() == [no_tau, no_tau]
+    assert no_tau or found.tau2_low <= found.tau2_high
     for end, quantile in ((found.tau2_low, 0.975), (found.tau2_high, 0.025)):
         w = 1 / (variance + end)
         q = (w * (effect - w @ effect / w.sum()) ** 2).sum()
-        assert q == pytest.approx(chi2.ppf(quantile, k - 1), abs=1e-6) if end else True
+        if end > 0:
+            assert q == pytest.approx(chi2.ppf(quantile, k - 1), abs=1e-6)
+        elif end == 0:
+            assert q <= chi2.ppf(quantile, k - 1)
+
+
+def test_studies_that_agree_too_well_for_any_tau_have_no_interval_of_it():
+    """As metafor's confint: both ends below 0 are the empty set, and not from 0 to 0."""
+    z = np.array([0.3, 0.301, 0.3, 0.302, 0.3])
+    row = nb.pool_correlations(correlations(z, np.full(5, 0.1))).summary.iloc[0]
+    assert row["tau"] == row["i2"] == 0
+    assert row[["tau_low", "tau_high", "i2_low", "i2_high"]].isna().all()
+    assert row["ci_low"] < row["estimate"] < row["ci_high"]
 
 
 @settings(max_examples=40, deadline=None)
@@ -175,6 +189,9 @@ def test_two_rows_of_one_dimension_are_refused():
     table = correlations(np.array([0.3, 0.4]), np.full(2, 0.1))
     with pytest.raises(ValueError, match="two rows of study 's0', evaluator 'chrf'"):
         nb.pool_correlations(pd.concat([table, table]))
+    for by in ("study", "evaluator"):
+        with pytest.raises(ValueError, match=f"'{by}' is no column of groups"):
+            nb.pool_correlations(table, by=by)
 
 
 @pytest.mark.parametrize(("k", "share"), [(5, 0.0), (8, 0.8)])
@@ -216,6 +233,9 @@ def test_every_study_has_a_row_of_every_evaluator_that_was_asked_for(worlds):
     both = {("own", "perplexity"), ("reviews", "perplexity")}  # of none, and of several models
     assert found_without == {("own", "rouge_l"), ("own", "chrf"), *both}
     assert without["reason"].ne("").all()
+    # What is missing has no number of another evaluator's.
+    numbers = without.select_dtypes("number").drop(columns="confidence")
+    assert (numbers.isna() | numbers.eq(0)).all(axis=None) and (without["confidence"] == 0.95).all()
     assert {"close", "coarse", "blind"} <= set(found.loc[found["study"] == "own", "evaluator"])
 
 
@@ -248,6 +268,20 @@ def test_a_length_that_was_released_stands_for_texts_that_were_not(worlds):
     found = nb.correlate_studies({"own": bare}, called={"close": "length@sentinel"})
     lengths = found[found["evaluator"] == "length@sentinel"]
     assert len(lengths) == 1 and lengths["estimate"].notna().all()
+    # Beside texts, too, what was released comes first.
+    reviews = worlds["reviews"]
+    ids = reviews.outputs["output_id"]
+    scores = pd.DataFrame({"output_id": ids, "evaluator": "text_length", "score": range(len(ids))})
+    found = nb.correlate_studies(
+        {"reviews": reviews.replace(scores=scores)},
+        evaluators=["rouge_l"],
+        called={"text_length": "length@sentinel"},
+    )
+    plain = nb.correlate(
+        reviews.replace(scores=scores), granularity="output", statistics=["spearman"]
+    )
+    lengths = found[found["evaluator"] == "length@sentinel"]
+    assert lengths["estimate"].tolist() == plain["estimate"].tolist()
 
 
 def test_references_are_found(worlds):
