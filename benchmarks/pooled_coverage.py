@@ -1,12 +1,16 @@
 """How often intervals of a mean correlation over studies hold, and predictions of a further study.
 
-    python benchmarks/pooled_coverage.py [--worlds 2000] [--seed 0]
+    python benchmarks/pooled_coverage.py [--worlds 2000] [--seed 0] [--whole 200]
 
 Studies of unequal size (40 to 1,200 outputs, or one of 20,000 among some of 30) have true
 Fisher's z around atanh(.4), normal or skewed (a shifted exponential of the same variance), whose
 variance is such a share I^2 of the whole; each study's z errs normally with variance 1 / (n - 3). A
 mean is held against the true mean, a prediction against the true effect of one more study. Written
 are shares of worlds with their standard error.
+
+`--whole` goes the whole way in so many worlds: judgments of 5 systems on 12 to 120 items, the
+correlation (Spearman's) over outputs with its interval over items, and the paired difference from
+another evaluator; then the means. The evaluator's error is the same in all studies, or .5, 1 or 2.
 """
 
 from __future__ import annotations
@@ -16,7 +20,9 @@ import time
 
 import numpy as np
 import pandas as pd
+from scipy.stats import spearmanr
 
+import nlgbench as nb
 from nlgbench.analysis.correlation.pooling import (
     interval_of_mean,
     interval_of_prediction,
@@ -69,10 +75,63 @@ def cell(k: int, share: float, sizes: str, truth: str, worlds: int, seed: int) -
     return row | {"width": np.median(widths["modified"]) / np.median(widths["plain"])}
 
 
+LITTLE = 3.0
+
+
+def true_of(error: float, rng: np.random.Generator) -> tuple[float, float]:
+    """Give z, and the difference from an evaluator that knows little, in a very large study."""
+    world = nb.simulate("judgments", n_items=40_000, design="distinct", seed=rng)
+    quality = world.truth["outputs"].set_index("output_id")["value"]
+    said = world.judgments.groupby("output_id")["value"].mean()[quality.index]
+    own, other = (
+        spearmanr(quality + rng.normal(0, one, len(quality)), said).statistic
+        for one in (error, LITTLE)
+    )
+    return np.arctanh(own), own - other
+
+
+def both_ways(studies: dict[str, nb.Study], seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Correlate the evaluator of each study, and set it beside the other."""
+    asked = {"granularity": "output", "seed": seed}
+    alone = nb.correlate(studies, evaluators=["evaluator"], statistics=["spearman"], **asked)
+    pair = nb.compare_evaluators(
+        studies,
+        pairs=[("evaluator", "little")],
+        statistic="spearman",
+        method="resampling",
+        n_resamples=200,
+        **asked,
+    )
+    return alone, pair
+
+
+def whole_cell(k: int, errors: tuple[float, ...], worlds: int, seed: int) -> dict:
+    """Count in how many worlds the mean correlation's and the mean difference's interval holds."""
+    rng = np.random.default_rng([seed, k, len(errors)])
+    truth = np.mean([true_of(error, rng) for error in errors], axis=0)
+    held = []
+    sizes = np.geomspace(12, 120, k).astype(int)
+    world = {"design": "distinct", "n_pairs": 1, "seed": rng}
+    for _ in range(worlds):
+        studies = {
+            str(size): nb.simulate(
+                "own", n_items=size, errors={"evaluator": error, "little": LITTLE}, **world
+            )
+            for size, error in zip(sizes.tolist(), rng.choice(errors, k), strict=True)
+        }
+        rows = [nb.pool_correlations(table).summary.iloc[0] for table in both_ways(studies, seed)]
+        ends = np.array([row[["ci_low", "ci_high"]].to_numpy(dtype=float) for row in rows])
+        ends[0] = np.arctanh(ends[0])
+        held.append((ends[:, 0] <= truth) & (truth <= ends[:, 1]))
+    mean, difference = np.mean(held, axis=0)
+    return {"k": k, "errors": errors, "mean": mean, "difference": difference}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worlds", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--whole", type=int, default=0)
     args = parser.parse_args()
     start = time.process_time()
     cells = [(k, share, "40 to 1,200", "normal") for k in (5, 8, 15) for share in (0.0, 0.3, 0.8)]
@@ -82,6 +141,9 @@ def main() -> None:
     print(pd.DataFrame(rows).round(3).to_string(index=False))
     error = np.sqrt(0.95 * 0.05 / args.worlds)
     print(f"{args.worlds} worlds a row, standard error of .95 is {error:.4f}")
+    for k in (5, 8) if args.whole else ():
+        for errors in ((1.0,), (0.5, 1.0, 2.0)):
+            print(whole_cell(k, errors, args.whole, args.seed), flush=True)
     print(f"{time.process_time() - start:.0f} processor seconds")
 
 

@@ -33,6 +33,7 @@ from nlgbench.analysis.huse.uncertainty import stability as stability
 # Evaluators judged
 from nlgbench.analysis.correlation import compare_aggregations as compare_aggregations
 from nlgbench.analysis.correlation import compare_evaluators as compare_evaluators
+from nlgbench.analysis.correlation import compare_with_length as compare_with_length
 from nlgbench.analysis.correlation import correlate as correlate
 from nlgbench.analysis.correlation import correlate_studies as correlate_studies
 from nlgbench.analysis.correlation import pool_correlations as pool_correlations

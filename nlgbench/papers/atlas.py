@@ -67,7 +67,8 @@ def open_studies(
     """Open the atlas' studies: worlds, public ones, or the one of one's own folder.
 
     Worlds of scores have `n_items` items in the middle, a third of them in the smallest, three
-    times as many in the largest; evaluators' errors differ from world to world.
+    times as many in the largest; evaluators' errors differ from world to world. What knows next to
+    nothing stands for the length of texts, which these worlds do not have.
     """
     if folder is not None:
         if source == "released":
@@ -84,7 +85,7 @@ def open_studies(
     found = {}
     for number, size in enumerate(sizes, 1):
         scale = float(np.exp(rng.normal(0, 0.4)))
-        errors = {"close": 0.5 * scale, "coarse": 1.5 * scale, "blind": 8.0}
+        errors = {"close": 0.5 * scale, "coarse": 1.5 * scale, "text_length": 8.0}
         world = simulate("own", n_items=max(12, int(size)), errors=errors, seed=rng)
         found[f"judgments {number}"] = world
     systems = ["leaky_t1.0", "leaky_t0.7", "leaky_t0.5"]
@@ -102,6 +103,30 @@ def with_task(correlations: pd.DataFrame) -> pd.DataFrame:
     public = studies().set_index("name")["task"].to_dict()
     plain = correlations["study"].str.replace(r" \d+$", "", regex=True)
     return correlations.assign(task=correlations["study"].map(public).fillna(plain))
+
+
+def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:
+    """Put a group's effects and its mean, or why there is none, into one table to read.
+
+    A row for each evaluator, a column for each study and the ``mean`` of each task; cells are the
+    effect and its interval.
+    """
+    columns = ["task", "evaluator_a", "study", "estimate", "ci_low", "ci_high"]
+    effects = pooled.studies[pooled.studies["z"].notna()][columns]
+    means = pooled.summary[pooled.summary["n_studies"] > 0].assign(study="mean")
+    said = [
+        "{:z.2f} [{:z.2f}, {:z.2f}]".format(*one)
+        for one in effects[["estimate", "ci_low", "ci_high"]].itertuples(index=False)
+    ]
+    effects = effects.assign(said=said)
+    said = [
+        row["reason"] or "{estimate:z.2f} [{ci_low:z.2f}, {ci_high:z.2f}]".format(**row)
+        for row in means.to_dict("records")
+    ]
+    both = pd.concat([effects, means.assign(said=said)])
+    wide = both.pivot(index="evaluator_a", columns=["task", "study"], values="said")
+    tasks = dict.fromkeys(both["task"])
+    return wide.reindex(columns=list(tasks), level=0).fillna("")
 
 
 def members() -> pd.DataFrame:

@@ -41,7 +41,8 @@ def plot_pooled(
     Parameters
     ----------
     pooled : PooledCorrelations
-        From `nlgbench.pool_correlations`, of one statistic at one granularity.
+        From `nlgbench.pool_correlations`, of one statistic at one granularity: correlations, or
+        differences from one and the same evaluator.
     evaluators : sequence of str, optional
         Which. Default: those that have a mean over studies, or else those of several studies.
     ax : sequence of Axes, optional
@@ -61,7 +62,7 @@ def plot_pooled(
     ------
     ValueError
         When there is more than one statistic, granularity or group of studies, an evaluator is
-        unknown, or no evaluator has effects in several studies.
+        unknown, differences are from several evaluators, or none has effects in several studies.
 
     Examples
     --------
@@ -70,9 +71,10 @@ def plot_pooled(
     >>> table = table.assign(granularity="output", confidence=0.95, ci_low=0.2, ci_high=0.6)
     >>> from nlgbench.analysis.correlation.pooling import pool_correlations
     >>> plot_pooled(pool_correlations(table)).alt
-    'Spearman in 5 studies, and the mean over studies: chrF 0.38 [0.24, 0.51].'
+    'Spearman with people in 5 studies, and the mean over studies: chrF 0.38 [0.24, 0.51].'
     """
     summary, studies = _chosen(pooled, evaluators)
+    what = _what(summary)
     names = list(summary.index)
     lines = _lines(studies)
     wide = min(_ACROSS, len(names))
@@ -87,6 +89,8 @@ def plot_pooled(
     tasks = list(dict.fromkeys(studies["task"])) if "task" in studies else [""]
     looks = {one: GROUPS[n % len(GROUPS)] for n, one in enumerate(tasks)}
     low = len(lines) + 0.3
+    # Differences of correlations go to 2.
+    reach = max(1.0, float(studies[["ci_low", "ci_high"]].abs().max(axis=None)))
     for panel, name in zip(panels, names, strict=False):
         own = studies[studies["evaluator"] == name]
         _draw_panel(panel, own, summary.loc[name], at, looks, low)
@@ -103,21 +107,23 @@ def plot_pooled(
         for place, tick in enumerate(panel.get_yticklabels()):
             tick.set_fontweight("bold" if place in heads else "normal")
         panel.set_ylim(low + 1.6, -0.7)
-        panel.set_xlim(-1, 1)
+        panel.set_xlim(-reach, reach)
         panel.set_xticks([-0.5, 0, 0.5], ["−.5", "0", ".5"])
         panel.tick_params(axis="x", labelbottom=number + wide >= len(names), labelsize=6.5)
     for panel in panels[len(names) :] if ax is None else ():
         panel.set_visible(False)
-    statistic = str(pooled.summary["statistic"].iloc[0]).replace("_", " ").capitalize()
-    panels[(deep - 1) * wide].set_xlabel(f"{statistic} with people", loc="left")
-    return drawn_on(panels[: len(names)], _data(summary, studies), _alt(summary, studies))
+    panels[(deep - 1) * wide].set_xlabel(what, loc="left")
+    return drawn_on(panels[: len(names)], _data(summary, studies), _alt(summary, studies, what))
 
 
 def _chosen(
     pooled: PooledCorrelations, evaluators: Sequence[str] | None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Take the evaluators to draw, in the order of figures; sentinels last."""
-    summary, studies = pooled.summary, pooled.studies
+    first = {"evaluator_a": "evaluator"}
+    summary, studies = pooled.summary.rename(columns=first), pooled.studies.rename(columns=first)
+    if "evaluator_b" in summary and len(summary["evaluator_b"].unique()) > 1:
+        raise ValueError("pooled has differences from several evaluators_b: draw those from one.")
     if evaluators is not None:
         for name in evaluators:
             known(name, list(dict.fromkeys(summary["evaluator"])), "evaluators")
@@ -138,6 +144,14 @@ def _chosen(
     studies = studies[studies["evaluator"].isin(names)]
     some = studies.groupby("study")["z"].transform(lambda z: z.notna().any())
     return summary.set_index("evaluator").loc[names], studies[some.astype(bool)]
+
+
+def _what(summary: pd.DataFrame) -> str:
+    """Name what is drawn."""
+    words = f"{str(summary['statistic'].iloc[0]).replace('_', ' ').capitalize()} with people"
+    if "evaluator_b" not in summary:
+        return words
+    return f"{words}, less that of: {label(summary['evaluator_b'].iloc[0]).lower()}"
 
 
 def _lines(studies: pd.DataFrame) -> list[tuple[str, bool]]:
@@ -196,8 +210,7 @@ def _data(summary: pd.DataFrame, studies: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True)
 
 
-def _alt(summary: pd.DataFrame, studies: pd.DataFrame) -> str:
-    statistic = str(summary["statistic"].iloc[0]).replace("_", " ").capitalize()
+def _alt(summary: pd.DataFrame, studies: pd.DataFrame, what: str) -> str:
     said = []
     for name, mean in summary.iterrows():
         ends = [mean[end] for end in ("estimate", "ci_low", "ci_high")]
@@ -206,4 +219,4 @@ def _alt(summary: pd.DataFrame, studies: pd.DataFrame) -> str:
             words = f"in {mean['n_studies']} studies, no mean"
         said.append(f"{label(str(name))} {words}")
     n = studies["study"].nunique()
-    return f"{statistic} in {n} studies, and the mean over studies: {'; '.join(said)}."
+    return f"{what} in {n} studies, and the mean over studies: {'; '.join(said)}."

@@ -37,6 +37,16 @@ def test_simulated_studies_are_pooled_and_recorded():
     assert rows["value"].tolist() == means["estimate"].tolist() and len(rows) >= 3
     own = means.set_index("evaluator")
     assert own.loc["close", "estimate"] > own.loc["coarse", "ci_high"]
+    # By task: a mean of eight studies' differences from the length, and none of two.
+    beyond = paper.with_task(nb.compare_with_length(opened, called=paper.CALLED, n_resamples=20))
+    by_task = nb.pool_correlations(beyond, by="task")
+    shown = paper.effects_and_means(by_task)
+    mean = by_task.summary.set_index("evaluator_a").loc["close"]
+    words = "{estimate:.2f} [{ci_low:.2f}, {ci_high:.2f}]".format(**mean)
+    assert shown.loc["close", ("judgments", "mean")] == words and mean["ci_low"] > 0.4
+    assert shown.loc["chrf", ("reviews", "mean")] == "2 studies: a mean needs 5"
+    assert (shown.loc["close", "judgments"].ne("")).sum() == 9
+    assert shown.loc["chrf", ("reviews", "reviews 1")].endswith("]")
 
 
 def test_a_folder_of_ones_own_is_one_study(tmp_path):

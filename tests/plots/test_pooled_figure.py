@@ -60,3 +60,19 @@ def test_what_cannot_be_drawn_is_refused():
         nb.plot_pooled(nb.pool_correlations(table(), by="task"), evaluators=["chrf"])
     with pytest.raises(ValueError, match="no evaluator has effects in several"):
         nb.plot_pooled(nb.pool_correlations(table(studies="a")))
+
+
+def test_differences_are_named_and_fit():
+    """Beyond 1, too: differences of correlations reach 2."""
+    pairs = table().rename(columns={"evaluator": "evaluator_a", "estimate": "difference"})
+    pairs = pairs[pairs["evaluator_a"] == "chrf"].assign(evaluator_b="length@sentinel")
+    for name in ("difference", "ci_low", "ci_high"):
+        pairs.loc[pairs.index[0], name] += 1
+    drawn = nb.plot_pooled(nb.pool_correlations(pairs))
+    (ax,) = drawn.axes
+    assert ax.get_xlabel() == "Spearman with people, less that of: length"
+    assert drawn.alt.startswith(ax.get_xlabel())
+    assert ax.get_xlim()[1] >= pairs["ci_high"].max() > 1
+    two = pd.concat([pairs, pairs.assign(evaluator_b="bleu_4")])
+    with pytest.raises(ValueError, match="several evaluators_b"):
+        nb.plot_pooled(nb.pool_correlations(two))

@@ -16,6 +16,7 @@ from nlgbench.analysis.correlation.comparing import (
 from nlgbench.analysis.correlation.meta_evaluation import correlate
 from nlgbench.analysis.correlation.pooling import (
     PooledCorrelations,
+    compare_with_length,
     correlate_studies,
     pool_correlations,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "PooledCorrelations",
     "compare_aggregations",
     "compare_evaluators",
+    "compare_with_length",
     "correlate",
     "correlate_studies",
     "partial_correlations",

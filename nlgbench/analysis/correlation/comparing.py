@@ -232,10 +232,10 @@ def compare_evaluators(
             tables.append(found.assign(dimension=by))
     table = pd.concat(tables, ignore_index=True)
     table = table.assign(granularity=granularity, statistic=statistic, confidence=confidence)
-    return table[list(_COLUMNS)]
+    return table[list(COLUMNS)]
 
 
-_COLUMNS = (
+COLUMNS = (
     *("evaluator_a", "evaluator_b", "dimension", "granularity", "statistic"),
     *("estimate_a", "estimate_b", "difference", "ci_low", "ci_high", "confidence", "ci_method"),
     *("reason", "p", "p_adjusted", "p_least", "adjustment", "p_method"),

@@ -1,9 +1,13 @@
-"""Many studies at once: every evaluator on each of them, and one random-effects mean."""
+"""Many studies at once: every evaluator on each of them, and one random-effects mean.
+
+`pool_correlations` makes the mean, of correlations or of differences between evaluators.
+`correlate_studies` gives the former; `compare_with_length` the latter, against the text's length.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -13,13 +17,15 @@ from scipy.optimize import brentq
 from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
-from nlgbench.analysis.correlation.meta_evaluation import correlate, gathered
+from nlgbench.analysis.correlation.comparing import COLUMNS, compare_evaluators
+from nlgbench.analysis.correlation.meta_evaluation import correlate, dimensions_of, gathered
 from nlgbench.checks import checked, convert_columns, read_table
 from nlgbench.evaluators.references import nearest_references
 from nlgbench.evaluators.score import score
 from nlgbench.inference import Floats
 from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
+from nlgbench.text import tokenize
 
 #: A mean over fewer studies has no interval worth its name, and fewer say nothing of a new study.
 FEWEST_STUDIES = 5
@@ -36,7 +42,10 @@ N_NEAREST = 10
 _NEEDS_REFERENCES = re.compile(r"(bleu|rouge|chrf|cider|meteor)")
 _ITSELF = "one system: its mean on the other items is the judgment itself, turned around"
 
+LENGTH = "length@sentinel"
+
 _KEYS = ["evaluator", "statistic", "granularity"]
+_KEYS_OF_PAIRS = ["evaluator_a", "evaluator_b", "statistic", "granularity"]
 _NUMBERS = (
     *("estimate", "ci_low", "ci_high", "p", "prediction_low", "prediction_high"),
     *("tau", "tau_low", "tau_high", "i2", "i2_low", "i2_high", "q", "q_p"),
@@ -90,14 +99,17 @@ class PooledCorrelations(Reported):
 def pool_correlations(
     correlations: pd.DataFrame, *, by: str | None = None, confidence: float = 0.95
 ) -> PooledCorrelations:
-    """Pool evaluators' correlations over studies: a random-effects mean, and how studies differ.
+    """Pool evaluators' correlations, or differences of them: a random-effects mean over studies.
 
     Parameters
     ----------
     correlations : DataFrame
         As `nlgbench.correlate` gives it for a mapping of studies, or `correlate_studies`: ``study,
         evaluator, dimension, statistic, granularity, estimate, ci_low, ci_high, confidence``, and
-        ``reason`` and ``task`` (of the study). One row for each of a study's dimensions.
+        ``reason`` and ``task`` (of the study). One row for each of a study's dimensions. Or
+        differences, as `nlgbench.compare_evaluators` with intervals gives them for a mapping, or
+        `compare_with_length`: ``evaluator_a, evaluator_b, difference`` in the place of
+        ``evaluator, estimate``.
     by : str, optional
         A column, such as the studies' task, in each of whose values studies are pooled apart.
     confidence : float
@@ -114,8 +126,8 @@ def pool_correlations(
         n_studies, n_left_out (studies without an effect), reason and prediction_reason (why there
         is none, or "").
         ``studies``: a row per study and the same keys: task (if given), estimate, ci_low, ci_high,
-        z, se (of z), n_dimensions, n_left_out (dimensions without one), reason (why any is left
-        out, or to doubt it).
+        z (a difference itself), se (of z), n_dimensions, n_left_out (dimensions without one),
+        reason (why any is left out, or to doubt it).
 
     Raises
     ------
@@ -130,7 +142,8 @@ def pool_correlations(
     correlated dimensions and never too small. A z's standard error is that which the interval
     implies: the distance of its ends on that scale over twice the normal quantile, so that
     intervals by Student's t keep their width. What is no correlation (an accuracy), and what is or
-    reaches -1 or 1, has no finite z: it is left out, and says so.
+    reaches -1 or 1, has no finite z: it is left out, and says so. A difference of correlations is
+    none itself: it is pooled as it is, and in the above is its own z.
 
     **The mean.** With weights w = 1 / (v + tau^2), tau^2 by Paule and Mandel (1982,
     doi:10.6028/jres.087.022), the mean has standard error ``sqrt(max(1, q) / sum(w))``, q = ``sum(w
@@ -166,23 +179,26 @@ def pool_correlations(
     >>> pooled.summary["prediction_reason"].tolist()
     ['5 studies: a prediction needs 8']
     """
+    pairs = "difference" in correlations
+    own, value = (_KEYS_OF_PAIRS, "difference") if pairs else (_KEYS, "estimate")
     table = read_table(
         correlations,
-        "study evaluator dimension statistic granularity estimate:number ci_low:number "
-        "ci_high:number confidence:float reason:text? task?",
+        f"study {' '.join(own)} dimension {value}:number ci_low:number ci_high:number "
+        "confidence:float reason:text? task?",
         "correlations have",
-    )
+    ).rename(columns={value: "estimate"})
     if by is not None:
         table = convert_columns(table, {by: "name"}, [by], "correlations have")
-    keys = [*([] if by is None else [by]), *_KEYS]
-    _check(table, keys, by)
-    studies = _effects(table, keys, confidence)
+    _check(table, own, by)
+    keys = [*([] if by is None else [by]), *own]
+    studies = _effects(table, keys, confidence, pairs)
     if "task" in table and "task" not in studies:
         task = table.drop_duplicates("study").set_index("study")["task"]
         studies.insert(1, "task", studies["study"].map(task))
     rows = []
     for names, part in studies.groupby(keys, sort=False):
-        rows.append(dict(zip(keys, names, strict=True)) | _pooled(part, confidence))
+        turn = np.asarray if pairs else np.tanh
+        rows.append(dict(zip(keys, names, strict=True)) | _pooled(part, confidence, turn))
     report = in_words(
         [
             ("studies", f"{table['study'].nunique()}, each with one effect per evaluator"),
@@ -196,31 +212,34 @@ def pool_correlations(
 
 
 def _check(table: pd.DataFrame, keys: Sequence[str], by: str | None) -> None:
-    if by in ("study", *_KEYS):
+    if by in ("study", *keys):
         raise ValueError(f"by= groups studies, such as by task: {by!r} is no column of groups.")
-    twice = table[table.duplicated(["study", *keys, "dimension"])]
+    groups = [] if by is None else [by]
+    twice = table[table.duplicated(["study", *groups, *keys, "dimension"])]
     if len(twice):
         row = twice.iloc[0]
+        who = " and ".join(repr(row[name]) for name in keys if name.startswith("evaluator"))
         raise ValueError(
-            f"correlations have two rows of study {row['study']!r}, evaluator "
-            f"{row['evaluator']!r}, dimension {row['dimension']!r} ({row['statistic']}, "
-            f"{row['granularity']}): keep one, such as those of one way to resample."
+            f"correlations have two rows of study {row['study']!r}, evaluator {who}, dimension "
+            f"{row['dimension']!r} ({row['statistic']}, {row['granularity']}): keep one, such as "
+            "those of one way to resample."
         )
 
 
-def _effects(table: pd.DataFrame, keys: list[str], confidence: float) -> pd.DataFrame:
+def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: bool) -> pd.DataFrame:
     """Make one effect of each study's dimensions."""
     ends = table[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=np.float64)
-    is_one = table["statistic"].isin(CORRELATIONS).to_numpy()
+    bound = np.inf if pairs else 1
+    is_one = table["statistic"].isin(CORRELATIONS).to_numpy() | pairs
     said = table["reason"].fillna("") if "reason" in table else pd.Series("", table.index)
     with np.errstate(invalid="ignore"):
-        inside = (np.abs(ends) < 1).all(axis=1)
+        inside = (np.abs(ends) < bound).all(axis=1)
         empty = ends[:, 1] >= ends[:, 2]
     why = np.select(
         [
             ~is_one,
             np.isnan(ends[:, 0]),
-            np.abs(ends[:, 0]) >= 1,
+            np.abs(ends[:, 0]) >= bound,
             np.isnan(ends).any(axis=1),
             ~inside,
             empty,
@@ -238,7 +257,8 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float) -> pd.Data
     table = table.assign(why=why, said=said)
     good = table["why"].eq("")
     width = 2 * norm.isf((1 - table.loc[good, "confidence"]) / 2)
-    z = pd.DataFrame(np.arctanh(ends[good]), table.index[good], ["estimate", "ci_low", "ci_high"])
+    z = ends[good] if pairs else np.arctanh(ends[good])
+    z = pd.DataFrame(z, table.index[good], ["estimate", "ci_low", "ci_high"])
     table["z"] = z["estimate"].reindex(table.index)
     table["se"] = ((z["ci_high"] - z["ci_low"]) / width).reindex(table.index)
     by_study = table.groupby(["study", *keys], sort=False, dropna=False)
@@ -251,7 +271,9 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float) -> pd.Data
     found["reason"] = words.agg(lambda all_: "; ".join(_each_once(all_)))
     reach = norm.isf((1 - confidence) / 2) * found["se"]
     turned = {"estimate": found["z"], "ci_low": found["z"] - reach, "ci_high": found["z"] + reach}
-    found = found.assign(**{name: np.tanh(values) for name, values in turned.items()})
+    if not pairs:
+        turned = {name: np.tanh(values) for name, values in turned.items()}
+    found = found.assign(**turned)
     order = [*turned, "z", "se", "n_dimensions", "n_left_out", "reason"]
     return found[order].reset_index()
 
@@ -261,8 +283,8 @@ def _each_once(reasons: pd.Series) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def _pooled(part: pd.DataFrame, confidence: float) -> dict[str, Any]:
-    """Pool one evaluator's effects: a row of the summary."""
+def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -> dict[str, Any]:
+    """Pool one evaluator's effects: a row of the summary, turned back from their scale."""
     there = part.dropna(subset=["z", "se"])
     k = len(there)
     row: dict[str, Any] = dict.fromkeys(_NUMBERS, float("nan"))
@@ -279,14 +301,14 @@ def _pooled(part: pd.DataFrame, confidence: float) -> dict[str, Any]:
         row["reason"] = f"{studies}: a mean needs {FEWEST_STUDIES}"
     else:
         ends = found.mean + interval_of_mean(found, k, confidence)
-        row |= dict(zip(("ci_low", "ci_high"), np.tanh(ends), strict=True))
-        row["estimate"] = float(np.tanh(found.mean))
+        row |= dict(zip(("ci_low", "ci_high"), turn(ends), strict=True))
+        row["estimate"] = float(turn(found.mean))
         row["p"] = 2 * float(student.sf(abs(found.mean) / found.se, k - 1))
     if k < FEWEST_PREDICTED:
         row["prediction_reason"] = f"{studies}: a prediction needs {FEWEST_PREDICTED}"
     else:
         ends = found.mean + interval_of_prediction(found, k, confidence)
-        row |= dict(zip(("prediction_low", "prediction_high"), np.tanh(ends), strict=True))
+        row |= dict(zip(("prediction_low", "prediction_high"), turn(ends), strict=True))
     return row
 
 
@@ -418,6 +440,113 @@ def correlate_studies(
             seed=seed,
         )
     return gathered(tables)
+
+
+@checked
+def compare_with_length(
+    studies: Mapping[str, Study],
+    *,
+    evaluators: Sequence[str] = UNTRAINED,
+    called: Mapping[str, str] | None = None,
+    granularity: Literal["system", "output", "item"] = "output",
+    statistic: Literal["pearson", "spearman", "kendall_b", "kendall_c"] = "spearman",
+    resample: Literal["items", "systems", "both"] = "items",
+    n_resamples: int = 200,
+    confidence: float = 0.95,
+    seed: int | np.random.Generator = 0,
+) -> pd.DataFrame:
+    """Say in each of many studies how much better than the length of the text evaluators agree.
+
+    Parameters
+    ----------
+    studies, evaluators, called, granularity, statistic, resample, confidence, seed
+        As in `correlate_studies`.
+    n_resamples : int
+        Bootstrap samples, from which the correlation of the two estimates is taken.
+
+    Returns
+    -------
+    DataFrame
+        As `nlgbench.compare_evaluators` gives it with ``method="resampling"``, with a column
+        ``study`` and without adjusted p: a row for each study, dimension and evaluator, whose
+        ``difference`` is the evaluator's correlation (a) less that of the length (b), over the
+        outputs that have both, with the interval of the pair. What could not be had has a row
+        without a difference and with a ``reason``.
+
+    Raises
+    ------
+    ValueError
+        As `correlate_studies`.
+
+    Notes
+    -----
+    The length is that of the text, in words, or what was released as such (`called`). Both are
+    signed: longer is taken for better. Where people prefer short texts the length's correlation is
+    below 0, and a difference above 0 may be less than "shorter is better" would have: see
+    ``estimate_b``.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> systems = ["leaky_t1.0", "leaky_t0.5"]
+    >>> world = nb.simulate("reviews", systems=systems, n_outputs=20, n_truth=0, seed=1)
+    >>> found = compare_with_length({"reviews": world}, evaluators=["rouge_l"], n_resamples=50)
+    >>> found[["study", "evaluator_a", "evaluator_b", "n_missing"]].values.tolist()
+    [['reviews', 'rouge_l', 'length@sentinel', 0]]
+    """
+    asked: dict[str, Any] = {"granularity": granularity, "statistic": statistic}
+    asked |= {"confidence": confidence}
+    drawn: dict[str, Any] = {"resample": resample, "n_resamples": n_resamples, "seed": seed}
+    tables = {}
+    for name, study in studies.items():
+        scored, missing = _scored(_renamed(study, called or {}), evaluators)
+        scored = _with_length(scored)
+        if scored.scores is None or LENGTH not in set(scored.scores["evaluator"]):
+            names = [] if scored.scores is None else scored.scores["evaluator"].unique()
+            missing |= dict.fromkeys([*names, *evaluators], "no texts to take the length of")
+            alike: list[list[str]] = []
+        else:
+            alike = _scored_alike(scored.scores)
+        parts = [
+            compare_evaluators(
+                scored,
+                evaluators=[*names, LENGTH],
+                pairs=[(one, LENGTH) for one in names],
+                method="resampling",
+                **asked,
+                **drawn,
+            )
+            for names in alike
+        ]
+        rows = [
+            {"evaluator_a": one, "evaluator_b": LENGTH, "dimension": by, "reason": why, **asked}
+            for by in dimensions_of(scored, None)
+            for one, why in missing.items()
+        ]
+        parts += [pd.DataFrame(rows)] if rows else []
+        tables[name] = pd.concat(parts, ignore_index=True)
+    left_out = ("p_adjusted", "p_least", "adjustment")
+    columns = ["study", *(name for name in COLUMNS if name not in left_out)]
+    return gathered(tables).reindex(columns=columns)
+
+
+def _scored_alike(scores: pd.DataFrame) -> list[list[str]]:
+    """Group the evaluators that have scored the same of the outputs whose length is known."""
+    there = scores.pivot(index="output_id", columns="evaluator", values="score").notna()
+    there = there[there[LENGTH]].drop(columns=LENGTH)
+    pattern = there.apply(lambda one: one.to_numpy().tobytes())
+    return [list(names.index) for _, names in pattern.groupby(pattern, sort=False)]
+
+
+def _with_length(study: Study) -> Study:
+    """Add the length of texts to a study's scores, unless one was released or there are none."""
+    has = set() if study.scores is None else set(study.scores["evaluator"])
+    texts = study.outputs["text"].fillna("")
+    if LENGTH in has or texts.eq("").all():
+        return study
+    made = study.outputs[["output_id"]].assign(evaluator=LENGTH, signature="")
+    made["score"] = [float(len(tokenize(text))) for text in texts]
+    return study.replace(scores=pd.concat([study.scores, made], ignore_index=True))
 
 
 def _renamed(study: Study, called: Mapping[str, str]) -> Study:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2, norm
+from scipy.stats import t as student
 from statsmodels.stats.meta_analysis import combine_effects
 
 import nlgbench as nb
@@ -194,6 +195,31 @@ def test_two_rows_of_one_dimension_are_refused():
             nb.pool_correlations(table, by=by)
 
 
+def test_differences_are_pooled_as_they_are():
+    """Beyond 1 and at 0 too; the mean is statsmodels', with the modified Hartung-Knapp interval."""
+    difference, se = np.array([1.2, 0.0, -0.3, 0.4, 0.5]), np.array([0.1, 0.05, 0.2, 0.1, 0.1])
+    ends = {
+        "ci_low": difference - norm.isf(0.025) * se,
+        "ci_high": difference + norm.isf(0.025) * se,
+    }
+    table = correlations(np.zeros(5), se).drop(columns=["evaluator", "estimate"]).assign(**ends)
+    table = table.assign(evaluator_a="chrf", evaluator_b="length@sentinel", difference=difference)
+    found = nb.pool_correlations(table)
+    assert found.studies["estimate"].to_numpy() == pytest.approx(difference)
+    assert found.studies["z"].to_numpy() == pytest.approx(difference)
+    assert found.studies["se"].to_numpy() == pytest.approx(se)
+    row = found.summary.iloc[0]
+    assert [row["evaluator_a"], row["evaluator_b"]] == ["chrf", "length@sentinel"]
+    peer = combine_effects(difference, se**2, method_re="iterated", atol=1e-10)
+    assert row["estimate"] == pytest.approx(peer.mean_effect_re, abs=1e-9)
+    reach = student.isf(0.025, 4) * np.sqrt(max(1, peer.scale_hksj_re) * peer.var_eff_w_re)
+    assert row["ci_high"] == pytest.approx(peer.mean_effect_re + reach, abs=1e-9)
+    with pytest.raises(ValueError, match="evaluator 'chrf' and 'length@sentinel', dimension"):
+        nb.pool_correlations(pd.concat([table, table]))
+    few = nb.pool_correlations(table[:4]).summary.iloc[0]
+    assert np.isnan(few["estimate"]) and few["reason"] == "4 studies: a mean needs 5"
+
+
 @pytest.mark.parametrize(("k", "share"), [(5, 0.0), (8, 0.8)])
 def test_intervals_hold_the_truth(k, share):
     """A small version of benchmarks/pooled_coverage.py: unequal sizes, 400 worlds."""
@@ -293,6 +319,49 @@ def test_references_are_found(worlds):
     shared = references_of(study.replace(outputs=same, logprobs=None))
     assert shared["reference_id"].tolist() == human["output_id"].tolist()
     assert references_of(study.only(is_human=False)) is None
+
+
+def test_the_difference_from_length_is_that_of_the_pair(worlds):
+    """As `compare_evaluators` has it for scores of the same outputs, made by hand."""
+    study, asked = worlds["reviews"], {"evaluators": ["rouge_l", "chrf"], "n_resamples": 60}
+    found = nb.compare_with_length({"a": study}, **asked, seed=3)
+    scored = nb.score(study, ["rouge_l", "chrf"], references=references_of(study))
+    n_words = [float(len(text.split())) for text in study.outputs["text"]]
+    own = study.outputs[["output_id"]].assign(evaluator="words", score=n_words, signature="")
+    scored = scored.replace(scores=pd.concat([scored.scores, own]))
+    pairs = [("chrf", "words"), ("rouge_l", "words")]
+    alone = nb.compare_evaluators(
+        scored,
+        pairs=pairs,
+        granularity="output",
+        statistic="spearman",
+        method="resampling",
+        n_resamples=60,
+        seed=3,
+    )
+    columns = ["evaluator_a", "difference", "n", "n_missing"]
+    pd.testing.assert_frame_equal(found[columns], alone[columns])
+    assert found["evaluator_b"].eq("length@sentinel").all()
+    # Correlations of estimates are from resamples, of which there are few.
+    width = (alone["ci_high"] - alone["ci_low"]).to_numpy()
+    for end in ("ci_low", "ci_high"):
+        assert (np.abs(found[end] - alone[end]) < 0.1 * width).all()
+
+
+def test_a_pair_is_over_the_outputs_that_both_have_scored(worlds):
+    study = worlds["own"]
+    scores = study.scores.assign(
+        evaluator=study.scores["evaluator"].replace({"blind": "length@sentinel"})
+    )
+    close = scores.index[scores["evaluator"] == "close"][:30]
+    found = nb.compare_with_length(
+        {"a": study.replace(scores=scores.drop(close))}, evaluators=["rouge_l"], n_resamples=20
+    ).set_index("evaluator_a")
+    assert found.loc[["close", "coarse"], "n_missing"].tolist() == [30, 0]
+    assert found.loc["rouge_l", "reason"] == "no texts"
+    without = nb.compare_with_length({"a": study}, evaluators=["rouge_l"])
+    assert without["difference"].isna().all() and len(without) == 4
+    assert without["reason"].value_counts().to_dict() == {"no texts to take the length of": 4}
 
 
 def test_one_system_has_no_mean_of_the_others(worlds):
