@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from nlgbench.analysis.correlation.comparing import compare_evaluators
-from nlgbench.analysis.correlation.meta_evaluation import chosen_evaluators
+from nlgbench.analysis.correlation.meta_evaluation import chosen_evaluators, gathered
 from nlgbench.analysis.people.annotator_models import Method, aggregate_judgments
 from nlgbench.checks import checked
 from nlgbench.inference import adjust
@@ -26,7 +26,7 @@ _COLUMNS = {
 
 @checked
 def compare_aggregations(
-    study: Study,
+    study: Study | Mapping[str, Study],
     *,
     evaluators: Sequence[str] | None = None,
     methods: Sequence[Literal["majority", "dawid_skene", "mace"]] = (
@@ -44,8 +44,8 @@ def compare_aggregations(
 
     Parameters
     ----------
-    study : Study
-        With judgments, and scores of outputs.
+    study : Study or mapping of str to Study
+        With judgments, and scores of outputs. Several: each by itself, by name.
     evaluators : sequence of str, optional
         Which. Default: all that scored outputs.
     methods : sequence of {"majority", "dawid_skene", "mace"}
@@ -64,10 +64,11 @@ def compare_aggregations(
     Returns
     -------
     DataFrame
-        A row per evaluator and method: evaluator, method, statistic, estimate (with the labels of
-        this method), with_mean (with mean judgments), difference (above 0: the evaluator agrees
-        better with this method's labels), ci_low, ci_high, confidence, reason, p, p_adjusted (Holm
-        over all rows), n (systems), n_clusters, n_missing (outputs without a label or score).
+        A row per evaluator and method: study (where there are several), evaluator, method,
+        statistic, estimate (with the labels of this method), with_mean (with mean judgments),
+        difference (above 0: the evaluator agrees better with this method's labels), ci_low,
+        ci_high, confidence, reason, p, p_adjusted (Holm over all rows of a study), n (systems),
+        n_clusters, n_missing (outputs without a label or score).
 
     Raises
     ------
@@ -92,6 +93,9 @@ def compare_aggregations(
     >>> found[["evaluator", "method", "n", "n_clusters"]].values.tolist()
     [['minus_self_bleu_4', 'majority', 12, 12]]
     """
+    if isinstance(study, Mapping):
+        options = {key: value for key, value in locals().items() if key != "study"}
+        return gathered({name: compare_aggregations(one, **options) for name, one in study.items()})
     seed = np.random.default_rng(seed)
     dimension = study.dimension(dimension)
     every: dict[Method, None] = dict.fromkeys([_MEAN, *methods])

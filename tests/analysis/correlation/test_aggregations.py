@@ -36,6 +36,40 @@ def test_lower_is_better_turns_both_sides():
     assert up["estimate"].to_numpy() == pytest.approx(-down["estimate"].to_numpy())
 
 
+def test_outputs_without_a_score_or_a_label_are_counted():
+    study = nb.simulate("crowd", n_outputs=10, n_truth=0, seed=1)
+    study = nb.score(study, ["minus_self_bleu_4"])
+    own = study.scores.merge(study.outputs[["output_id", "is_human"]])
+    own = own.index[~own["is_human"]]
+    few = study.replace(scores=study.scores.drop(own[:17]))
+    asked = {"methods": ["majority"], "n_resamples": 20}
+    # One that is named alone, and beside an evaluator that has scored all.
+    more = study.scores.assign(evaluator="another")
+    both = study.replace(scores=pd.concat([few.scores, more]))
+    tied = nb.aggregate_judgments(study, n_resamples=0).outputs["label"].isna().sum()
+    assert tied == 0  # five votes of two
+    assert nb.compare_aggregations(few, **asked)["n_missing"].tolist() == [17]
+    assert nb.compare_aggregations(both, **asked)["n_missing"].tolist() == [17, 0]
+
+
+def test_several_studies_are_each_by_itself():
+    made = [nb.simulate("own", n_items=30, seed=seed) for seed in (1, 2)]
+    rounded = [
+        one.replace(
+            judgments=one.judgments.assign(value=one.judgments["value"].round().clip(-2, 2))
+        )
+        for one in made
+    ]
+    studies = dict(zip("ab", rounded, strict=True))
+    asked = {"methods": ["majority"], "evaluators": ["close"], "n_resamples": 20, "seed": 1}
+    found = nb.compare_aggregations(studies, **asked)
+    assert found["study"].tolist() == ["a", "b"]
+    for name, study in studies.items():
+        alone = nb.compare_aggregations(study, **asked)
+        own = found[found["study"] == name].drop(columns="study").reset_index(drop=True)
+        pd.testing.assert_frame_equal(own, alone)
+
+
 def test_table_3_by_the_majority_is_what_accuracy_says():
     study = nb.simulate("crowd", n_outputs=20, n_truth=0, seed=3)
     rows, layout = paper.table3_by_method(study, seed=1)
