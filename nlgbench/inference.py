@@ -99,6 +99,8 @@ def interval(
     n_undefined = len(values) - len(moved)
     se = float(moved.std(ddof=1)) if len(moved) > 1 else float("nan")
     reason = "" if len(moved) > 1 else _undefined(n_undefined, len(values), "subsamples")
+    if len(values) == 1:
+        reason = "one subsample: its spread is unknown"
     center = center if len(moved) else float("nan")
     counts = {"center": center, "n_resamples": len(values), "n_undefined": n_undefined}
     return _around(estimate, se, df, confidence, counts, reason)

@@ -86,7 +86,7 @@ def compare_distributions(
     confidence : float
         Coverage asked for, between 0 and 1.
     seed : int or Generator
-        Where the random numbers come from.
+        Where the random numbers come from; the same are used for every system.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def compare_distributions(
     """
     if n_neighbors < 1:
         raise ValueError(f"n_neighbors must be a whole number, at least 1. Got {n_neighbors}.")
-    outputs = study.outputs
+    outputs = study.outputs.sort_values("output_id", ignore_index=True)
     if not outputs["is_human"].any() or outputs["is_human"].all():
         raise ValueError(
             f"{study.name} needs texts of people and of a system: mark people's by is_human."
@@ -162,12 +162,13 @@ def compare_distributions(
     asked = tuple(dict.fromkeys(measures))
     embed, made_of = embedding(features)
     human, rows = outputs[outputs["is_human"]], []
-    rng = np.random.default_rng(seed)
+    # The same for every system: neither the others nor the order of rows change what is found.
+    seeds = [int(one) for one in np.random.default_rng(seed).integers(2**31, size=4)]
+    for_match, for_clusters, for_test, for_subsets = seeds
     for system in study.systems:
-        for_match, for_test, for_clusters, for_subsets = rng.spawn(4)
         theirs = outputs[(outputs["system"] == system) & ~outputs["is_human"]]
-        sample, rest = _matched(human, theirs, str(unit), for_match)
-        task = _Task(asked, embed, n_neighbors, int(for_clusters.integers(2**31)))
+        sample, rest = _matched(human, theirs, str(unit), np.random.default_rng(for_match))
+        task = _Task(asked, embed, n_neighbors, for_clusters)
         rows += [
             {"system": system} | row | {"features": features}
             for row in _rows(
@@ -309,8 +310,8 @@ def _rows(
     n_permutations: int,
     n_resamples: int,
     confidence: float,
-    for_test: np.random.Generator,
-    for_subsets: np.random.Generator,
+    for_test: int,
+    for_subsets: int,
 ) -> list[dict[str, object]]:
     """Give a row per measure of one system."""
     measured = _Measured(task, sample)
@@ -319,7 +320,6 @@ def _rows(
     if "vendi" in task.measures:
         ours = sample.is_human[None]
         people["vendi"] = float(vendi_of_subsets(measured.similarity, ours)[0])
-    test_seed = int(for_test.integers(2**63))  # the same permutations for every kernel
     replicates = {name: np.empty(0) for name in task.measures}
     if n_resamples and sample.n > 1:
         members = half_samples(
@@ -338,9 +338,9 @@ def _rows(
             found |= {"se": np.nan, "ci_low": np.nan, "ci_high": np.nan, "reason": reason}
         p_value = float("nan")
         if name in measured.kernels and n_permutations and math.isfinite(estimates[name]):
-            p_value = _p_value(
-                measured, name, estimates[name], n_permutations, np.random.default_rng(test_seed)
-            )
+            # The same permutations for every kernel.
+            rng = np.random.default_rng(for_test)
+            p_value = _p_value(measured, name, estimates[name], n_permutations, rng)
             reasons = (str(found["reason"]), _too_few(sample, n_permutations))
             found["reason"] = "; ".join(filter(None, reasons))
         rows.append(

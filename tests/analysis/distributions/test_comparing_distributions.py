@@ -87,6 +87,22 @@ def test_a_seed_gives_the_same_whichever_measures_are_asked():
         )
 
 
+def test_neither_the_order_of_rows_nor_other_systems_matter():
+    """Texts are drawn here: people have two of each item, a system at most one."""
+    rng = np.random.default_rng(0)
+    rows = [(f"h{n}", f"i{n % 60}", "human", text) for n, text in enumerate(words(rng, 120))]
+    for system in "sr":
+        rows += [(f"{system}{n}", f"i{n}", system, t) for n, t in enumerate(words(rng, 60, 1.3))]
+    table = pd.DataFrame(rows, columns=["output_id", "item_id", "system", "text"])
+    options = {"n_resamples": 10, "n_permutations": 99}
+    found = nb.compare_distributions(nb.Study(table), **options)
+    for other in (table.iloc[::-1], table[table["system"] != "r"]):
+        again = nb.compare_distributions(nb.Study(other.reset_index(drop=True)), **options)
+        same = found[found["system"].isin(again["system"])].set_index(["system", "measure"])
+        again = again.set_index(["system", "measure"]).loc[same.index]
+        pd.testing.assert_frame_equal(again, same)
+
+
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_test_keeps_its_level_and_finds_a_difference(shared):
     rng, n, n_worlds = np.random.default_rng(1), 20, 150
@@ -159,6 +175,8 @@ def test_what_has_no_answer_has_a_reason():
     no_interval = copies[copies["reason"].ne("")]
     assert {"precision", "coverage", "frontier"} <= set(no_interval.index)
     assert no_interval[["se", "ci_low", "ci_high"]].isna().all(axis=None)
+    once = compare(study(texts, texts[::-1], own, own), measures=MMD, n_resamples=1)
+    assert once["reason"].eq("one subsample: its spread is unknown").all()
     alone = compare(study(texts[:1], texts[1:2], ["a"], ["b"]))
     assert alone.loc[MMD, "reason"].str.startswith("undefined: 1 text of either side").all()
 
