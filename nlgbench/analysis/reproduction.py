@@ -88,7 +88,7 @@ def cv_star(
     Raises
     ------
     ValueError
-        When values are no numbers, or have more than two dimensions.
+        When values are no numbers or infinite, or have more than two dimensions.
 
     Notes
     -----
@@ -118,6 +118,8 @@ def cv_star(
         raise ValueError(
             "values must be numbers: repeats of a measurement, or rows of them."
         ) from None
+    if np.isinf(sets).any():
+        raise ValueError("values must be finite, or NaN where one is missing. One is infinite.")
     if sets.ndim not in (1, 2):
         raise ValueError(
             f"values must be one set of numbers, or a set a row. Got {sets.ndim} dimensions."
@@ -280,7 +282,8 @@ def _read(ledger: pd.DataFrame) -> pd.DataFrame:
         rows = rows.assign(**{name: rows[name].fillna("") if name in rows else ""})
     for name in ("ci_low", "ci_high", "tolerance"):
         rows = rows if name in rows else rows.assign(**{name: np.nan})
-    if len(rows):
+    # A ledger without a row has columns of no type.
+    if len(rows) or not {"claim_id", "published", "recomputed", "verdict", "source"} <= set(rows):
         rows = read_table(rows, columns, "ledger has")
     if len(unknown := sorted(set(rows["verdict"]) - set(schema.VERDICTS))):
         raise ValueError(

@@ -75,7 +75,7 @@ def test_what_has_no_cv_star_is_nan_and_says_why():
     assert [one in why for one, why in zip(words, found["reason"], strict=True)] == [True] * 5
     wide = nb.cv_star([0.1, 0.1, 0.1, 0.1, 0.1, 9.0])
     assert np.isnan(wide["ci_high"][0]) and "no upper end" in wide["reason"][0]
-    for wrong in ("abc", [[[1.0]]], ["a"]):
+    for wrong in ("abc", [[[1.0]]], ["a"], [1.0, np.inf, 2.0]):
         with pytest.raises(ValueError, match="values must be"):
             nb.cv_star(wrong)
 
@@ -192,5 +192,6 @@ def test_an_empty_ledger_and_wrong_ones():
         nb.reproduction(pd.concat([frame, frame]))
     with pytest.raises(ValueError, match="a verdict 'fine'"):
         nb.reproduction(frame.assign(verdict="fine"))
-    with pytest.raises(ValueError, match="no column 'source'"):
-        nb.reproduction(frame.drop(columns="source"))
+    for wrong in (frame.drop(columns="source"), frame.drop(columns="source")[:0]):
+        with pytest.raises(ValueError, match="no column 'source'"):
+            nb.reproduction(wrong)
