@@ -56,7 +56,15 @@ class Reproduction(Reported):
 
     def _shown(self) -> pd.DataFrame:
         """Shorten the table of papers for reading."""
-        names = ["paper", "source", "n_claims", "n_matches", "n_differs", "median_cv_star"]
+        names = [
+            "paper",
+            "source",
+            "n_claims",
+            "n_rows",
+            "n_matches",
+            "n_differs",
+            "median_cv_star",
+        ]
         names += ["n_findings", "n_upheld", "n_undecided", "findings_upheld"]
         return self.papers[names].round(3)
 
@@ -216,8 +224,10 @@ def reproduction(
           with ``_low``, ``_high`` and ``_reason``; n_orders, median_cv_star, n_cv_star,
           n_cv_undefined.
         - ``papers``: a row for each paper and source: n_claims (printed numbers and findings with
-          a row), n_not_recomputable, n_not_alike (rows left out of what follows), n_matches,
-          n_differs, median_cv_star, n_cv_star, n_cv_undefined; n_findings (put to the data),
+          a row), n_rows (a claim has one under each variant), and of these rows
+          n_not_recomputable, n_not_alike (left out of what follows), n_matches, n_differs,
+          median_cv_star, n_cv_star, n_cv_undefined; n_findings (claims put to the data; upheld
+          where all of a claim's variants are, not upheld where any differs, else undecided),
           n_upheld, n_not_upheld, n_undecided, findings_upheld (share, 0 to 1, of those decided),
           upheld_low, upheld_high (were all undecided ones not upheld, or all upheld), reason.
 
@@ -355,7 +365,7 @@ def _scale_start(unit: str) -> float:
     if "nats" in unit:
         return np.nan
     if unit.startswith(("correlation", "kappa")):
-        return 0.0 if "magnitude" in unit else -1.0
+        return 0.0 if "magnitude" in unit or "absolute value" in unit else -1.0
     return 1.0 if unit.startswith("mean rating") or "1 to 5" in unit else 0.0
 
 
@@ -465,20 +475,22 @@ def _of_papers(table: pd.DataFrame) -> pd.DataFrame:
     for (paper, source), one in table.groupby(["paper", "source"], sort=False):
         put = one[one["verdict"].ne("not recomputable") & one["alike"]]
         numbers = put[put["kind"].eq("number")]
-        findings = put[put["kind"].eq("finding")]["verdict"]
-        counts = {what: int((put["verdict"] == what).sum()) for what in ("matches", "differs")}
-        n, n_upheld = len(findings), int((findings == "same direction").sum())
-        n_undecided = int((findings == "undecided").sum())
-        decided = n - n_undecided
+        findings = put["kind"].eq("finding")
+        verdicts = put.loc[~findings, "verdict"].value_counts()
+        by_claim = [of for _, of in put[findings].groupby("claim_id")["verdict"]]
+        n, n_upheld = len(by_claim), sum(bool(of.eq("same direction").all()) for of in by_claim)
+        decided = n_upheld + sum(bool(of.eq("differs").any()) for of in by_claim)
+        n_undecided = n - decided
         made.append(
             {
                 "paper": paper,
                 "source": source,
                 "n_claims": one["claim_id"].nunique(),
+                "n_rows": len(one),
                 "n_not_recomputable": int(one["verdict"].eq("not recomputable").sum()),
                 "n_not_alike": int(one["verdict"].eq("new").sum()),
-                "n_matches": counts["matches"],
-                "n_differs": counts["differs"] - (decided - n_upheld),
+                "n_matches": int(verdicts.get("matches", 0)),
+                "n_differs": int(verdicts.get("differs", 0)),
                 "median_cv_star": _median(numbers["cv_star"]),
                 "n_cv_star": int(numbers["cv_star"].notna().sum()),
                 "n_cv_undefined": int(numbers["cv_star"].isna().sum()),
@@ -492,7 +504,7 @@ def _of_papers(table: pd.DataFrame) -> pd.DataFrame:
                 "reason": _CENSUS if decided else "no finding was decided by the data",
             }
         )
-    columns = "paper source n_claims n_not_recomputable n_not_alike n_matches n_differs "
+    columns = "paper source n_claims n_rows n_not_recomputable n_not_alike n_matches n_differs "
     columns += "median_cv_star n_cv_star n_cv_undefined n_findings n_upheld n_not_upheld "
     columns += "n_undecided findings_upheld upheld_low upheld_high reason"
     return pd.DataFrame(made, columns=columns.split())

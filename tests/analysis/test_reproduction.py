@@ -126,6 +126,7 @@ def test_a_shift_is_seen_by_alpha_and_cv_star_alone():
         ("percent", 0.0),
         ("correlation", -1.0),
         ("correlation, magnitude", 0.0),
+        ("correlation in absolute value, 0 to 1", 0.0),
         ("kappa", -1.0),
         ("mean rating", 1.0),
         ("mean human score, 1 to 5", 1.0),
@@ -157,6 +158,22 @@ def test_findings_are_counted_and_undecided_ones_bound_their_share():
     assert one["findings_upheld"] == 0.75
     assert (one["upheld_low"], one["upheld_high"]) == (0.5, pytest.approx(5 / 6))
     assert "no interval" in one["reason"]
+
+
+def test_a_finding_under_several_variants_is_one_finding():
+    """Upheld under all of them, or not where any differs: not as often as it was looked at."""
+    every = [["same direction"] * 2, ["same direction", "undecided"], ["same direction", "differs"]]
+    frames = [
+        ledger(
+            [(1.0, 0.5)], place=f"comm-eval/direction/f{n}", verdict=verdict, variant=f"v{place}"
+        )
+        for n, verdicts in enumerate(every)
+        for place, verdict in enumerate(verdicts)
+    ]
+    (one,) = nb.reproduction(pd.concat(frames)).papers.to_dict("records")
+    assert (one["n_claims"], one["n_rows"], one["n_findings"]) == (3, 6, 3)
+    assert (one["n_upheld"], one["n_not_upheld"], one["n_undecided"]) == (1, 1, 1)
+    assert one["findings_upheld"] == 0.5 and one["n_differs"] == 0
 
 
 def test_other_conditions_stand_apart_from_the_papers():
