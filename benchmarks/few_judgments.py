@@ -11,6 +11,9 @@ evaluator's predictions of all whose correlation with mean judgments is r. What 
 - with predictors that lean to the system, or that learned from the judgments they predict;
 - how often bounds of the optimal error lie above it, and above their own classifier's error.
 
+``--items`` measures instead what holds where several outputs share an item and whole items were
+drawn for people (``resample="items"``), beside splits of single outputs, which take no notice.
+
 Worlds that are done stand in the checkpoint, a CSV file; a second start goes on from there. The
 texts, systems and annotators are the same in all worlds.
 """
@@ -18,6 +21,7 @@ texts, systems and annotators are the same in all worlds.
 import argparse
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +38,7 @@ from nlgbench.analysis.huse.score import Compared
 from nlgbench.generators.reviews import contexts, review_grammar
 from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
 from nlgbench.plots.style import GROUPS, TWO_COLUMN
+from nlgbench.study import trusted
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds import reviews as worlds
 
@@ -44,6 +49,9 @@ LAYOUTS: dict[str, tuple[tuple[float, ...], dict[int, tuple[int, ...]]]] = {
     "trigram_t0.7": ((0.6, 0.9), {100: (1000,)}),
 }
 SIZES, TOTALS = (50, 100, 200), (1000, 4000)
+#: Of an item, in each class; judged outputs are whole items.
+PER_ITEM = 4
+ITEM_SYSTEM, ITEM_SIZES = "leaky_t0.7", (48, 100, 200)
 WEIGHTS: tuple[float | str, ...] = (0.0, 0.5, 1.0, "estimated")
 N_POOL = 40_000
 N_RESAMPLES = 50
@@ -62,6 +70,7 @@ class Pool:
         texts = grammar.render(decisions), worlds.write_reviews(system, about, seed=rng)
         draws = [worlds.review_draws(system, own, about) for own in texts]
         self.crew = annotators.hire(20, seed=rng)
+        self.of_product = [_by_product(own) for own in texts]
         self.truth = truth.population_scores(draws[0], draws[1], self.crew)
         logprob = np.array([one.system for one in draws])
         floor = logprob[np.isfinite(logprob)].min() - 1
@@ -86,10 +95,44 @@ class Pool:
         rows = np.arange(2)[:, None]
         return self.logprob[rows, at], self.typical[rows, at]
 
+    def draw_items(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Draw as `draw`, an item's texts one after the other: half of what judges feel is its own.
 
-def compared(logprob: np.ndarray, judgment: np.ndarray) -> Compared:
-    """Put features of shape (2, n), human and machine, together."""
-    return together(logprob.ravel(), judgment.ravel(), logprob.shape[1], "system")
+        They are of one product, as often as people write of it.
+        """
+        n_items = n // PER_ITEM
+        human, machine = self.of_product
+        names = sorted(set(human) & set(machine))
+        share = np.array([len(human[name]) for name in names], dtype=float)
+        drawn = rng.choice(names, n_items, p=share / share.sum())
+        at = np.array(
+            [
+                np.concatenate([rng.choice(one[name], PER_ITEM) for name in drawn])
+                for one in (human, machine)
+            ]
+        )
+        rows = np.arange(2)[:, None]
+        mean = self.typical.mean()
+        felt = self.typical[rows, at] - mean
+        item = np.repeat(rng.normal(0, self.spread, n_items), PER_ITEM)
+        return self.logprob[rows, at], mean + np.sqrt(0.5) * (felt + item)
+
+
+def _by_product(texts: list[str]) -> dict[str, np.ndarray]:
+    """List the texts that name a product, misspelled or not, by the first that they name."""
+    slot = next(one for one in review_grammar().slots if one.name == "product")
+    named = {word: word for word in slot.phrases} | {word + word[-1]: word for word in slot.phrases}
+    first = [next((named[w] for w in text.split(" ") if w in named), "") for text in texts]
+    found = pd.Series(range(len(texts))).groupby(first)
+    return {str(name): rows.to_numpy() for name, rows in found if name}
+
+
+def compared(logprob: np.ndarray, judgment: np.ndarray, per_item: int = 1) -> Compared:
+    """Put features of shape (2, n), human and machine, together; so many of each are of an item."""
+    n = logprob.shape[1]
+    found = together(logprob.ravel(), judgment.ravel(), n, "system")
+    item = np.tile(np.arange(n) // per_item, 2).astype(str)
+    return replace(found, study=trusted(found.study.outputs.assign(item_id=item)))
 
 
 def scores_of(logprob: np.ndarray, judgment: np.ndarray) -> dict[str, float]:
@@ -138,11 +181,12 @@ def control_variates(
     totals: tuple[int, ...],
     weights: tuple[float | str, ...],
     rng: np.random.Generator,
+    resample: few.Unit = "outputs",
+    per_item: int = 1,
 ) -> list[dict]:
     """Estimate HUSE with each weight and number of outputs; the first `size` are judged."""
-    own = compared(logprob[:, :size], predicted[:, :size])
-    options = {"resample": "outputs", "n_resamples": N_RESAMPLES, "seed": rng}
-    splits = few.replicates(judged, own, **options)
+    own = compared(logprob[:, :size], predicted[:, :size], per_item)
+    splits = few.replicates(judged, own, resample=resample, n_resamples=N_RESAMPLES, seed=rng)
     subsets = [
         scores_of(logprob[:, at : at + size], predicted[:, at : at + size])
         for at in range(size, max(totals) - size + 1, size)
@@ -243,6 +287,33 @@ def one_world(pools: dict[str, Pool], seed: int, world: int) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(world=world)
 
 
+def items_world(pools: dict[str, Pool], seed: int, world: int) -> pd.DataFrame:
+    """Measure once where outputs share items, with splits of items and of outputs."""
+    pool, rng, rows = pools[ITEM_SYSTEM], np.random.default_rng([seed, world, 4]), []
+    logprob, typical = pool.draw_items(TOTALS[0], rng)
+    n_judged = max(ITEM_SIZES)
+    judgment = pool.judge(typical[:, :n_judged], rng).reshape(2, n_judged)
+    for r in LAYOUTS[ITEM_SYSTEM][0]:
+        predicted = pool.predict(typical, r, rng)
+        for size in ITEM_SIZES:
+            judged = compared(logprob[:, :size], judgment[:, :size], PER_ITEM)
+            for unit in ("items", "outputs"):
+                found = control_variates(
+                    judged,
+                    logprob,
+                    predicted,
+                    size,
+                    TOTALS[:1],
+                    (0.0, 0.5, "estimated"),
+                    rng,
+                    unit,
+                    PER_ITEM,
+                )
+                about = {"what": unit, "system": ITEM_SYSTEM, "n_labels": size, "r": r}
+                rows += [{**one, **about} for one in found]
+    return pd.DataFrame(rows).assign(world=world)
+
+
 def trained(
     pool: Pool,
     name: str,
@@ -274,16 +345,18 @@ def trained(
     return rows
 
 
-def targets(pools: dict[str, Pool], seed: int, n_sets: int) -> pd.DataFrame:
+def targets(pools: dict[str, Pool], seed: int, n_sets: int, items: bool) -> pd.DataFrame:
     """Give the expectation of HUSE at each size, from studies of their own."""
     rows = []
+    sizes, totals = (ITEM_SIZES, TOTALS[:1]) if items else (SIZES, TOTALS)
     for name, pool in pools.items():
-        for n in (*SIZES, *TOTALS):
+        draw = pool.draw_items if items else pool.draw
+        for n in (*sizes, *totals):
             rng = np.random.default_rng([seed, n, 99])
-            n_each = n_sets if n in SIZES else max(20, n_sets // 50)
+            n_each = n_sets if n in sizes else max(20, n_sets // 50)
             found = []
             for _ in range(n_each):
-                logprob, typical = pool.draw(n, rng)
+                logprob, typical = draw(n, rng)
                 found.append(scores_of(logprob, pool.judge(typical, rng).reshape(2, n)))
             table = pd.DataFrame(found)
             rows += [
@@ -335,7 +408,8 @@ def gains(found: pd.DataFrame) -> pd.DataFrame:
     """
     place = ["system", "n_labels", "r", "score", "run", "world"]
     plain = found[(found["method"] == "weight 0.0") & (found["n_total"] == TOTALS[0])]
-    plain = plain[[*place, "estimate"]].rename(columns={"estimate": "plain"})
+    # The estimate is the same whatever is split.
+    plain = plain[[*place, "estimate"]].drop_duplicates(place).rename(columns={"estimate": "plain"})
     both = found.merge(plain, on=place, validate="many_to_one")
     rows = []
     for key, part in both.groupby(KEYS, sort=False):
@@ -427,27 +501,35 @@ def main() -> int:
         "--checkpoint", type=Path, required=True, nargs="+", help="CSV; the first is written"
     )
     parser.add_argument("--figure", type=Path, help="PNG of what is saved and what holds")
+    parser.add_argument("--items", action="store_true", help="where outputs share items")
     args = parser.parse_args()
-    pools = {name: Pool(name, number) for number, name in enumerate(LAYOUTS)}
+    pools = {
+        name: Pool(name, number)
+        for number, name in enumerate(LAYOUTS)
+        if name == ITEM_SYSTEM or not args.items
+    }
+    measured = items_world if args.items else one_world
     path = args.checkpoint[0]
     done = set(pd.read_csv(path)["world"]) if path.exists() else set()
     start = time.process_time()
     for world in range(args.first, args.first + args.worlds):
         if world not in done:
-            rows = one_world(pools, args.seed, world)
+            rows = measured(pools, args.seed, world)
             rows.to_csv(path, mode="a", header=not path.exists(), index=False)
     print(f"{time.process_time() - start:.0f} s")
     found = pd.concat([pd.read_csv(one).assign(run=str(one)) for one in args.checkpoint])
     limits = pd.DataFrame([{"system": name, **pool.truth} for name, pool in pools.items()])
     print(limits[["system", "l_star", "huse", "huse_q", "huse_d"]].round(3).to_string())
-    target = targets(pools, args.seed, args.sets)
+    target = targets(pools, args.seed, args.sets, args.items)
     print(target.round(4).to_string())
     table = report(found, target)
     print(table.round(3).to_string())
+    table.to_csv(path.with_suffix(".report.csv"), index=False)
+    if args.items:
+        return 0
     bounded = report_bounds(found, limits)
     print(bounded.round(3).to_string())
     bounded.to_csv(path.with_suffix(".bounds.csv"), index=False)
-    table.to_csv(path.with_suffix(".report.csv"), index=False)
     if args.figure:
         args.figure.parent.mkdir(parents=True, exist_ok=True)
         args.figure.write_bytes(draw(table).image("png"))

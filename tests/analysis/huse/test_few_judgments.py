@@ -202,6 +202,24 @@ def test_it_is_unbiased_and_the_trap_is_not():
     assert z(trap) < -3  # neighborhoods among more outputs err less
 
 
+def test_the_benchmarks_items_share_a_product_and_half_of_what_is_felt(monkeypatch):
+    monkeypatch.setattr(benchmark, "N_POOL", 1500)
+    pool = benchmark.Pool(benchmark.ITEM_SYSTEM, 0)
+    human, machine = pool.of_product
+    assert {len(np.unique(np.concatenate([*one.values()]))) for one in (human, machine)} == {1500}
+    monkeypatch.setattr(benchmark, "ITEM_SIZES", (24,))
+    monkeypatch.setattr(benchmark, "TOTALS", (96,))
+    _, felt = pool.draw_items(4000, np.random.default_rng(1))
+    by_item = felt.reshape(2, -1, benchmark.PER_ITEM)
+    within = by_item.var(axis=2, ddof=1).mean()
+    between = np.cov(by_item[0].mean(axis=1), by_item[1].mean(axis=1))[0, 1]
+    assert 0.45 < between / (between + within) < 0.6  # texts of a product differ less, too
+    found = benchmark.items_world({benchmark.ITEM_SYSTEM: pool}, 0, 0)
+    both = found.pivot_table(index=["method", "score", "r"], columns="what", values="estimate")
+    fixed = both.drop(index="weight estimated")
+    np.testing.assert_allclose(fixed["items"], fixed["outputs"])  # the split moves the error alone
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
