@@ -13,9 +13,11 @@ Worlds are appended to ``--rows`` as they are done, and are not made anew: a run
 goes on. ``--draw FILE`` draws the figure.
 
 ``--trends N`` counts, in N worlds of 100 texts of either side, verdicts of `measure_trends` over
-the temperature series, how often its interval holds the mean slope, and the same where all six
-systems are people's grammar, set against the true values of the series: any verdict but "does
-not see" is false there.
+the temperature series, how often its interval holds the slope of the mean estimates (of those
+systems that are not left out there), and the same where all six systems are people's grammar, set
+against the true values of the series: any verdict but "does not see" is false there. ``apart`` is
+how often it would with systems as if apart, ``width`` the root mean square standard error over the
+root mean square error.
 """
 
 import argparse
@@ -122,7 +124,7 @@ def trends(n_worlds: int, seed: int) -> pd.DataFrame:
     truth = nb.simulate(
         "reviews", systems={name: made[name] for name in names}, n_outputs=5, seed=seed
     ).truth["systems"]
-    found = []
+    found, estimates = [], []
     for world in range(n_worlds):
         for kind in ("series", "none"):
             systems = {name: made[name if kind == "series" else NULL] for name in names}
@@ -132,14 +134,32 @@ def trends(n_worlds: int, seed: int) -> pd.DataFrame:
             scores = nb.huse(study, n_resamples=200, seed=own).rename(columns={"score": "measure"})
             every = pd.concat([texts, scores])
             rows = nb.measure_trends(every, truth, against=["l_star"])
-            found.append(rows.assign(kind=kind))
-    whole = pd.concat(found, ignore_index=True)
-    mean = whole.groupby(["kind", "measure"])["slope"].transform("mean")
-    held = ((whole["ci_low"] <= mean) & (mean <= whole["ci_high"])).where(whole["ci_low"].notna())
-    whole = whole.assign(held=held.astype(float), verdict=whole["verdict"].replace("", "none"))
-    verdicts = pd.get_dummies(whole["verdict"]).astype(float)
-    columns = pd.concat([whole[["kind", "measure", "held"]], verdicts], axis=1)
-    return columns.groupby(["kind", "measure"], sort=False).mean()
+            found.append(rows.assign(kind=kind, world=world))
+            estimates.append(every.assign(kind=kind, world=world))
+    whole = pd.concat(found, ignore_index=True).set_index(["kind", "measure", "world"])
+    every = pd.concat(estimates).dropna(subset=["estimate"])
+    every["mean"] = every.groupby(["kind", "measure", "system"])["estimate"].transform("mean")
+    every["mean"] *= np.where(every["measure"].isin(LOWER), -1.0, 1.0)
+    true = every["system"].map(truth.set_index("system")["l_star"])
+    kept = every.assign(true=true).dropna(subset=["se"]).groupby(["kind", "measure", "world"])
+
+    def slope(part: pd.DataFrame) -> pd.Series:
+        away = part["true"] - part["true"].mean()
+        weight = away / (away**2).sum()
+        apart = np.sqrt((weight**2 * part["se"] ** 2).sum())
+        return pd.Series({"target": (weight * part["mean"]).sum(), "apart": apart})
+
+    line = kept.apply(slope).reindex(whole.index)
+    target = line["target"].where(whole["slope"].notna())
+    held = whole["ci_low"].le(target) & whole["ci_high"].ge(target)
+    apart = (whole["slope"] - target).abs() <= 1.96 * line["apart"]
+    columns = pd.get_dummies(whole["verdict"].replace("", "none")).astype(float)
+    columns["held"] = held.astype(float).where(target.notna())
+    columns["apart"] = apart.astype(float).where(target.notna())
+    columns["off"], columns["var"] = (whole["slope"] - target) ** 2, whole["se"] ** 2
+    table = columns.groupby(["kind", "measure"], sort=False).mean()
+    width = np.sqrt(table.pop("var") / table.pop("off"))
+    return table.assign(width=width, judged=target.groupby(["kind", "measure"], sort=False).count())
 
 
 def main() -> int:

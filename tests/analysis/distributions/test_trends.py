@@ -37,13 +37,19 @@ def test_the_verdict_is_the_sign_of_the_slope_and_of_the_direction():
     st.lists(st.floats(-5, 5), min_size=4, max_size=4),
     st.lists(st.floats(0.01, 2), min_size=4, max_size=4),
 )
-def test_the_slope_is_that_of_least_squares_and_its_error_that_of_apart_systems(estimates, errors):
+def test_the_slope_is_that_of_least_squares_and_its_error_the_largest(estimates, errors):
     found = nb.measure_trends(table("vendi", estimates, errors), TRUTH, against=["l_star"]).iloc[0]
     x = TRUTH["l_star"].to_numpy()
     assert found["slope"] == pytest.approx(linregress(x, estimates).slope, abs=1e-9)
-    # The slope is linear in the estimates: errors of each go through it by themselves.
-    parts = [linregress(x, np.eye(4)[i]).slope * errors[i] for i in range(4)]
-    assert found["se"] == pytest.approx(np.linalg.norm(parts))
+    # The slope is linear in the estimates; errors may have any correlations but negative ones.
+    parts = np.array([linregress(x, np.eye(4)[i]).slope * errors[i] for i in range(4)])
+    loading = np.random.default_rng(0).random((50, 4, 3))
+    loading /= np.linalg.norm(loading, axis=2, keepdims=True)
+    variance = parts @ (loading @ loading.swapaxes(1, 2)) @ parts
+    side = (parts > 0) == (parts > 0)[:, None]  # one error above the mean, one below it
+    assert found["se"] == pytest.approx(np.sqrt(parts @ side @ parts))
+    assert (np.sqrt(variance) <= found["se"] + 1e-12).all()
+    assert np.linalg.norm(parts) <= found["se"] + 1e-12
     half = (found["ci_high"] - found["ci_low"]) / 2
     assert half == pytest.approx(1.959964 * found["se"], rel=1e-6)
 
