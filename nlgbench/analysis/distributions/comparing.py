@@ -21,7 +21,7 @@ from nlgbench.analysis.distributions.features import (
 )
 from nlgbench.analysis.distributions.vendi import vendi_of_subsets
 from nlgbench.checks import checked
-from nlgbench.inference import half_samples, interval, permutation_p
+from nlgbench.inference import few_clusters, half_samples, interval, permutation_p
 from nlgbench.study import Study
 
 Floats = NDArray[np.float64]
@@ -335,7 +335,8 @@ def _rows(
         found = _interval(name, replicates[name], estimates[name], confidence)
         reason = _reason(name, sample, task.n_neighbors, found)
         if reason:
-            found |= {"se": np.nan, "ci_low": np.nan, "ci_high": np.nan, "reason": reason}
+            found |= {"se": np.nan, "ci_low": np.nan, "ci_high": np.nan}
+        found["reason"] = reason or _few(sample)
         p_value = float("nan")
         if name in measured.kernels and n_permutations and math.isfinite(estimates[name]):
             # The same permutations for every kernel.
@@ -415,6 +416,12 @@ def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> st
             "how this varies where texts are copies"
         )
     return str(found["reason"])
+
+
+def _few(sample: _Sample) -> str:
+    """Mark an interval from too few items, or texts of either side; nothing for more."""
+    few = few_clusters(sample.n_items if sample.paired else sample.n)
+    return few.replace("clusters", "items" if sample.paired else "texts of either side")
 
 
 def _too_few(sample: _Sample, n_permutations: int) -> str:

@@ -160,8 +160,11 @@ def test_what_has_no_answer_has_a_reason():
     nine = compare(
         study(texts, texts[::-1], own, own), n_neighbors=2, n_resamples=20, n_permutations=9
     )
-    assert nine.loc["mmd_linear", "reason"].startswith("p cannot be below 0.1 with 8 texts")
+    assert nine.loc["mmd_linear", "reason"].startswith(
+        "8 items: an interval from fewer than 10 cannot be trusted; p cannot be below 0.1 with 8"
+    )
     assert nine.loc["mmd_linear", ["ci_low", "ci_high"]].notna().all()
+    assert nine.loc["vendi", "reason"].startswith("8 items: an interval")
     assert nine.loc["recall", "reason"] == "8 texts of either side: 50 are needed for an interval"
     subsamples = compare(study(texts[:7], texts[:7], own[:7], own[:7]), n_resamples=20)
     assert subsamples.loc["density", "reason"].endswith("subsamples are undefined: too few texts")
