@@ -22,7 +22,11 @@ def of_runs(ledger: pd.DataFrame) -> Reproduction:
     """Compute the degrees of runs with default parameters; a study's runs answer its own claims."""
     whole = ledger[ledger["run"].map(runs.is_default).astype(bool)]
     own = whole["claim_id"].str.startswith("study/")
-    return reproduction(whole[own | whole["run"].eq("")].drop_duplicates(["claim_id", "variant"]))
+    rows = whole[own | whole["run"].eq("")]
+    # Two folders of one name answer claims of one name.
+    twice = rows.duplicated(["claim_id", "variant"], keep=False)
+    told_apart = (rows["variant"] + ", " + rows["run"]).str.removeprefix(", ")
+    return reproduction(rows.assign(variant=rows["variant"].where(~twice, told_apart)))
 
 
 def gather(out: Path, *, package: str) -> None:

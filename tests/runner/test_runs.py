@@ -298,6 +298,9 @@ def test_degrees_are_gathered_once_and_go_with_their_numbers(tmp_path):
     )
     table = pd.read_csv(tmp_path / "reproduction.csv")
     assert table["cv_star"].round(1).tolist() == [22.2]
+    both = pd.concat([frame, frame.assign(run="study=pilot-abcdef", recomputed=0.4)])
+    named = degrees.of_runs(both).claims["variant"].tolist()
+    assert named == ["study=pilot-123456", "study=pilot-abcdef"]  # two folders of one name
     (place / "study-pilot.png").unlink()
     degrees.gather(tmp_path, package="one")
     assert not (place / "study-pilot.png").exists()  # of the same numbers nothing is drawn again
