@@ -135,7 +135,7 @@ def _scale(unit: str) -> str:
 
 
 def _worst(panel: pd.DataFrame) -> pd.DataFrame:
-    """Find the values that differ most, in units of what still matches."""
+    """Find the values that differ most, in the unit of their panel."""
     differing = panel[panel["verdict"] == "differs"]
     off = (differing["recomputed"] - differing["published"]).abs()
     return differing.loc[off.sort_values(ascending=False, kind="stable").index[:_NAMED]]
