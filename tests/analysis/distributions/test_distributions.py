@@ -147,6 +147,23 @@ def test_the_frontier_has_its_closed_forms():
     assert frontier.area(one, two) == pytest.approx(frontier.area(two, one), abs=1e-9)
 
 
+def test_the_frontier_is_of_counts_plus_one_half():
+    cluster, is_human = np.array([0, 0, 0, 1, 1, 1, 1, 2]), np.arange(8) < 4
+    members = np.ones((2, 8), dtype=bool)
+    members[1, is_human] = False
+    found = frontier.frontier_of_subsets(cluster, is_human, members)
+    # People have 3, 1 and 0 texts of the clusters, the system 0, 3 and 1.
+    by_hand = frontier.area(np.array([3.5, 1.5, 0.5]) / 5.5, np.array([0.5, 3.5, 1.5]) / 5.5)
+    assert found[0] == pytest.approx(by_hand) and np.isnan(found[1])
+
+
+def test_there_is_a_cluster_for_ten_texts_of_a_side():
+    rng = np.random.default_rng(0)
+    study = study_of(words(rng, 60), words(rng, 60))
+    found = compare(study, measures=["frontier"], n_resamples=0)
+    assert "clusters:6|" in found.loc["frontier", "signature"]
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.integers(6, 25), st.booleans())
 def test_what_holds_for_any_texts(seed, n, shared):
