@@ -11,7 +11,16 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from nlgbench.analysis.correlation import correlate
 from nlgbench.evaluators.names import label
-from nlgbench.explorer.view import Values, View, between, choice, names_axis, several, written
+from nlgbench.explorer.view import (
+    Values,
+    View,
+    between,
+    choice,
+    names_axis,
+    several,
+    told,
+    written,
+)
 from nlgbench.plots.atlas import plot_atlas
 from nlgbench.plots.figures import Drawing
 from nlgbench.study import Study
@@ -51,13 +60,18 @@ class AtlasView(View):
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer dimension, granularity, statistics and evaluators."""
-        there = self.study.dimensions
+        there, evaluators = self.study.dimensions, self.evaluators()
         quality = (self.study.settings or {}).get("quality")
         return [
             choice("dimension", "Judgments of", there, quality if quality in there else None),
             choice("granularity", "Correlated over", _LEVELS),
             several("statistics", "Statistics", _STATISTICS),
-            several("evaluators", "Evaluators", {n: label(n) for n in self.evaluators()}, N_SHOWN),
+            several(
+                "evaluators",
+                f"Evaluators ({len(evaluators)})",
+                {name: label(name) for name in evaluators},
+                N_SHOWN,
+            ),
         ]
 
     def rows(self, values: Values) -> pd.DataFrame:
@@ -132,25 +146,15 @@ class AtlasView(View):
             return None
         listed = [
             [
-                _STATISTICS[row["statistic"]],
-                written(row["estimate"]),
-                between(row["ci_low"], row["ci_high"]),
-                str(row["n"]),
+                _STATISTICS[one.statistic],
+                written(one.estimate),
+                between(one.ci_low, one.ci_high),
+                str(one.n),
             ]
-            for row in rows.to_dict("records")
+            for one in rows.itertuples()
         ]
-        return {
-            "id": picked,
-            "title": label(picked),
-            "says": list(dict.fromkeys(one for one in rows["reason"] if one)),
-            "tables": [
-                {
-                    "caption": "Correlations",
-                    "columns": ["statistic", "estimate", "95% interval", "n"],
-                    "rows": listed,
-                }
-            ],
-        }
+        columns = ["statistic", "estimate", "95% interval", "n"]
+        return told(picked, label(picked), rows["reason"], "Correlations", columns, listed)
 
     def drawing(self, values: Values) -> Drawing:
         """Draw it as notebook 05b does."""

@@ -12,7 +12,7 @@ from contourpy import contour_generator
 
 from nlgbench.analysis.huse import Boundary, boundary, neighbors
 from nlgbench.analysis.huse.score import TOLERANCE, compare
-from nlgbench.explorer.view import Values, View, axis, choice, segment, slider
+from nlgbench.explorer.view import Values, View, axis, choice, segment, slider, told, written
 from nlgbench.plots.boundary import plot_boundary
 from nlgbench.plots.figures import Drawing
 from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM
@@ -163,26 +163,19 @@ class BoundaryView(View):
             for at, far in zip(near, distance, strict=True)
         ]
         says = [
-            f"Mean judgment {one['judgment']:.2f} of {len(judged)}; log-probability per token "
-            f"{one['logprob_per_token']:.2f} nats.",
+            f"Mean judgment {written(one['judgment'])} of {len(judged)}; log-probability per token "
+            f"{written(one['logprob_per_token'])} nats.",
             f"Judgments: {', '.join(judgments)}.",
             _why(one, outputs, near),
         ]
         if text["context"]:
             says.insert(0, f"Context: {text['context']}")
+        title = f"{picked}: {'human' if one['is_human'] else self.study.label(one['system'])}"
+        columns = ["who", "distance", "text"]
         return {
-            "id": picked,
+            **told(picked, title, says, "Neighbors, the nearest first", columns, listed),
             "near": outputs["output_id"].iloc[near].tolist(),
-            "title": f"{picked}: {'human' if one['is_human'] else self.study.label(one['system'])}",
             "text": str(text["text"]) or "(the study has no text of it)",
-            "says": says,
-            "tables": [
-                {
-                    "caption": "Neighbors, the nearest first",
-                    "columns": ["who", "distance", "text"],
-                    "rows": listed,
-                },
-            ],
         }
 
     def drawing(self, values: Values) -> Drawing:

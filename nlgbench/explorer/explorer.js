@@ -202,7 +202,7 @@ function draw_names(picture, at, parent) {
   const meets = (a) => taken.some((b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]);
   places.forEach(({ x, y, text }) => {
     const wide = 6.9 * text.length, high = 14;
-    for (const away of [10, 24, 40, 58, 78, 100]) {
+    for (const away of [16, 28, 42, 58, 78, 100]) {
       const spots = [[away, -away], [away, away + 8], [-away - wide, -away],
         [-away - wide, away + 8], [away, 5], [-away - wide, 5], [-wide / 2, -away],
         [-wide / 2, away + 8]];
@@ -213,7 +213,7 @@ function draw_names(picture, at, parent) {
       if (spot === undefined) continue;
       const found = box(spot);
       taken.push(found);
-      if (away > 10) shape("path", { d: `M${x} ${y}L${found[0] + (spot[0] < 0 ? wide : 0)} ${
+      if (away > 16) shape("path", { d: `M${x} ${y}L${found[0] + (spot[0] < 0 ? wide : 0)} ${
         found[1] + high / 2 + 2}`, stroke: QUIET, "stroke-width": 0.7, "aria-hidden": "true" },
         parent);
       shape("text", { x: found[0], y: y + spot[1], fill: INK, "font-size": 12,
@@ -299,8 +299,7 @@ function draw_detail(detail, hint) {
   if (!detail) return [element("p", { class: "nlg-hint" }, hint)];
   const made = [element("h3", {}, detail.title)];
   if (detail.text) made.push(element("blockquote", { dir: "auto" }, detail.text));
-  (detail.says || []).forEach((line) => made.push(element("p", {}, line)));
-  (detail.tables || []).forEach((table) => made.push(draw_table(table)));
+  made.push(...detail.says.map((line) => element("p", {}, line)), draw_table(detail.table));
   return made;
 }
 
@@ -361,7 +360,8 @@ function render({ model, el }) {
   const detail = element("section", { class: "nlg-detail", "aria-live": "polite",
     "aria-label": "What was picked" });
   const code = element("pre", { tabindex: 0, "aria-label": "Code that makes this figure" });
-  const status = element("p", { class: "nlg-status", role: "status" });
+  const status = element("p", { class: "nlg-status", role: "status",
+    "aria-live": "polite" });
   const said = element("p", { class: "nlg-said" });
   const tabs = element("div", { role: "tablist", class: "nlg-tabs", "aria-label": "Views" });
   const panel = element("div", { role: "tabpanel", id: `${uid}-panel` });
@@ -376,10 +376,10 @@ function render({ model, el }) {
     }
   } }, "Copy code");
   const worlds = element("div", { class: "nlg-control" });
-  const out = element("div", { class: "nlg-export" }, ...buttons, copy);
-  panel.append(heading, controls, element("div", { class: "nlg-body" }, figure, detail), said,
-    element("h3", {}, "The same figure for print"), out, code);
-  const root = element("div", { class: "nlg-explorer", lang: "en" }, worlds, tabs, panel, status);
+  const print = element("section", {}, element("h3", {}, "The same figure for print"),
+    element("div", { class: "nlg-export" }, ...buttons, copy), code);
+  panel.append(heading, controls, element("div", { class: "nlg-body" }, figure, detail), said, print);
+  const root = element("div", { class: "nlg-explorer", lang: "en" }, worlds, tabs, status, panel);
   el.append(root);
 
   // One question at a time; while it is answered only the last of those that follow is kept.
@@ -388,35 +388,40 @@ function render({ model, el }) {
     if (waiting) { next = content; return; }
     waiting = true;
     stamp += 1;
-    slow = setTimeout(() => { status.textContent = "Computing…"; }, 300);
+    slow = setTimeout(() => {
+      status.textContent = "Computing…";
+      panel.setAttribute("aria-busy", "true");
+    }, 300);
     model.send({ ...content, stamp });
   }
-  function answered() {
+  function answered(problem) {
     waiting = false;
     clearTimeout(slow);
-    if (status.textContent === "Computing…") status.textContent = "";
+    panel.removeAttribute("aria-busy");
+    status.textContent = problem;
     if (next) { const content = next; next = null; ask(content); }
   }
   const pick = (id) => ask({ type: "pick", id });
   const set = (name, value) => ask({ type: "set", name, value });
 
+  // Arrows move the focus alone, Enter opens: what a view computes may take a while.
   function draw_tabs(shown) {
-    const focused = tabs.contains(document.activeElement);
-    tabs.replaceChildren(...shown.views.map((view) => {
-      const chosen = view.name === shown.view;
-      return element("button", { type: "button", role: "tab", id: `${uid}-${view.name}`,
-        "aria-selected": String(chosen), "aria-controls": `${uid}-panel`,
-        tabindex: chosen ? 0 : -1, onclick: () => ask({ type: "open", view: view.name }),
+    if (!tabs.firstChild) {
+      tabs.append(...shown.views.map((view) => element("button", { type: "button", role: "tab",
+        id: `${uid}-${view.name}`, "aria-controls": `${uid}-panel`,
+        onclick: () => ask({ type: "open", view: view.name }),
         onkeydown: (event) => {
           const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-          if (!step) return;
-          const here = shown.views.findIndex((one) => one.name === view.name);
-          const there = (here + step + shown.views.length) % shown.views.length;
-          ask({ type: "open", view: shown.views[there].name });
-        } }, view.title);
-    }));
-    panel.setAttribute("aria-labelledby", `${uid}-${shown.view}`);
-    if (focused) tabs.querySelector("[aria-selected=true]").focus();
+          const all = [...tabs.children];
+          if (step) all.at((all.indexOf(event.target) + step) % all.length).focus();
+        } }, view.title)));
+    }
+    shown.views.forEach((view, n) => {
+      const chosen = view.name === shown.view;
+      tabs.children[n].setAttribute("aria-selected", String(chosen));
+      tabs.children[n].setAttribute("tabindex", chosen ? 0 : -1);
+      if (chosen) panel.setAttribute("aria-labelledby", tabs.children[n].id);
+    });
   }
 
   function draw_controls(shown) {
@@ -456,20 +461,16 @@ function render({ model, el }) {
       parts.push(draw_legend(shown.picture.legend));
     }
     figure.replaceChildren(...parts);
+    figure.hidden = parts.length === 0;
     detail.replaceChildren(...draw_detail(shown.detail, shown.hint));
     said.textContent = shown.says;
     said.hidden = !shown.says;
     code.textContent = shown.code;
-    buttons.forEach((button) => { button.disabled = !shown.code; });
-    if (shown.problem) {
-      status.textContent = shown.problem;
-    } else if (!["Computing…", "The code is copied."].includes(status.textContent)) {
-      status.textContent = "";
-    }
+    print.hidden = !shown.code;
     if (focus) [...figure.querySelectorAll("[data-id]")].find((one) =>
       one.getAttribute("data-id") === focus)?.focus();
     root.setAttribute("data-stamp", shown.stamp);
-    if (shown.stamp === stamp || !waiting) answered();
+    if (shown.stamp === stamp || !waiting) answered(shown.problem);
   }
 
   function receive(content, buffers) {

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.colors import to_hex
 
 from nlgbench.evaluators.listeners import beliefs
-from nlgbench.explorer.view import Values, View, choice, slider, written
+from nlgbench.explorer.view import Values, View, choice, slider, told, written
 from nlgbench.plots.figures import Drawing
 from nlgbench.plots.swatches import colors_of, plot_contexts
 from nlgbench.study import Study
@@ -160,13 +160,8 @@ class GameView(View):
             ]["value"]
             if len(of_people):
                 says.append(f"Of {len(of_people)} people, {of_people.sum():g} chose what is meant.")
-        listener = f"P ({values['listener']} listener)"
-        table: dict[str, Any] = {
-            "caption": "What was chosen",
-            "columns": ["color", listener, "who"],
-        }
-        table["rows"] = rows
-        return {"id": picked, "title": "Your answer", "says": says, "tables": [table]}
+        columns = ["color", f"P ({values['listener']} listener)", "who"]
+        return told(picked, "Your answer", says, "What was chosen", columns, rows)
 
     def _author(self, values: Values) -> str:
         return self.study.label(str(self.caption(values)["system"]))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nlgbench.analysis.ratings.rating import Tournament, tournament
-from nlgbench.explorer.view import Values, View, axis, choice, segment, slider, written
+from nlgbench.explorer.view import Values, View, axis, choice, segment, slider, told, written
 from nlgbench.plots.figures import Drawing
 from nlgbench.plots.ratings import plot_convergence
 from nlgbench.plots.style import GROUPS
@@ -129,18 +129,10 @@ class RatingsView(View):
             for row in last.itertuples()
         ]
         own = history[history["system"] == picked]
-        return {
-            "id": picked,
-            "title": self.study.label(picked),
-            "says": [f"{len(own):,} of the games were its own."],
-            "tables": [
-                {
-                    "caption": "Ratings, the best first",
-                    "columns": ["system", "rating", "deviation"],
-                    "rows": listed,
-                }
-            ],
-        }
+        says = [f"{len(own):,} of the games were its own."]
+        columns = ["system", "rating", "deviation"]
+        title = self.study.label(picked)
+        return told(picked, title, says, "Ratings, the best first", columns, listed)
 
     def drawing(self, values: Values) -> Drawing:
         """Draw it as notebook 06b does."""

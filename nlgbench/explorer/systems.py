@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from nlgbench.analysis.people import SystemComparison, compare_systems
-from nlgbench.explorer.view import Values, View, axis, between, choice, names_axis, segment, written
+from nlgbench.explorer.view import (
+    Values,
+    View,
+    axis,
+    between,
+    choice,
+    names_axis,
+    segment,
+    told,
+    written,
+)
 from nlgbench.plots.figures import Drawing
 from nlgbench.plots.judged import plot_systems
 from nlgbench.plots.style import HUMAN
@@ -136,29 +146,20 @@ class SystemsView(View):
         pairs = found.pairs[found.pairs["system"] == picked]
         listed = [
             [
-                self.study.label(row["opponent"]),
-                f"{written(row['difference'])} ({between(row['ci_low'], row['ci_high'])})",
-                written(row["p_adjusted"], 3),
-                row["verdict"],
+                self.study.label(row.opponent),
+                f"{written(row.difference)} ({between(row.ci_low, row.ci_high)})",
+                written(row.p_adjusted, 3),
+                row.verdict,
             ]
-            for row in pairs.to_dict("records")
+            for row in pairs.itertuples()
         ]
-        says = [
+        says = (
             f"Adjusted mean {written(one['estimate'])}, {between(one['ci_low'], one['ci_high'])}; "
             f"{one['n_judgments']} judgments of {one['n_outputs']} outputs."
-        ]
-        return {
-            "id": picked,
-            "title": str(one["label"]),
-            "says": [*says, *([one["reason"]] if one["reason"] else [])],
-            "tables": [
-                {
-                    "caption": "Against the others",
-                    "columns": ["system", "difference (95% interval)", "p (Holm)", "verdict"],
-                    "rows": listed,
-                }
-            ],
-        }
+        )
+        columns = ["system", "difference (95% interval)", "p (Holm)", "verdict"]
+        says_all = [says, one["reason"]]
+        return told(picked, str(one["label"]), says_all, "Against the others", columns, listed)
 
     def drawing(self, values: Values) -> Drawing:
         """Draw it as notebook 08 does."""

@@ -9,15 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.analysis.huse import huse
-from nlgbench.explorer.view import (
-    Values,
-    View,
-    axis,
-    between,
-    segment,
-    several,
-    written,
-)
+from nlgbench.explorer.view import Values, View, axis, between, segment, several, told, written
 from nlgbench.plots.figures import Drawing
 from nlgbench.plots.style import GROUPS, SCORE_NAMES
 from nlgbench.plots.tradeoff import LEVELS, plot_tradeoff
@@ -56,7 +48,7 @@ class TradeoffView(View):
             segment(
                 [max(low, level + 1 - high), min(high, level + 1 - low)],
                 [min(high, level + 1 - low), max(low, level + 1 - high)],
-                color="#BBBBBB",
+                color="#767676",
                 width=1,
                 dash="--",
             )
@@ -110,25 +102,11 @@ class TradeoffView(View):
         if rows.empty or picked not in values["systems"]:
             return None
         listed = [
-            [
-                SCORE_NAMES[row["score"]],
-                written(row["estimate"]),
-                between(row["ci_low"], row["ci_high"]),
-            ]
-            for row in rows.to_dict("records")
+            [SCORE_NAMES[one.score], written(one.estimate), between(one.ci_low, one.ci_high)]
+            for one in rows.itertuples()
         ]
-        return {
-            "id": picked,
-            "title": self.study.label(picked),
-            "says": list(dict.fromkeys(one for one in rows["reason"] if one)),
-            "tables": [
-                {
-                    "caption": "Scores",
-                    "columns": ["score", "estimate", "95% interval"],
-                    "rows": listed,
-                }
-            ],
-        }
+        columns = ["score", "estimate", "95% interval"]
+        return told(picked, self.study.label(picked), rows["reason"], "Scores", columns, listed)
 
     def drawing(self, values: Values) -> Drawing:
         """Draw it as notebook 01 does."""

@@ -151,10 +151,24 @@ def segment(x: Sequence[float], y: Sequence[float], color: str, **look: Any) -> 
 
 def written(value: float, digits: int = 2) -> str:
     """Write a number for people; what is undefined is said."""
-    return f"{value:.{digits}f}" if np.isfinite(value) else "undefined"
+    return f"{value:.{digits}f}".replace("-", "−") if np.isfinite(value) else "undefined"
 
 
 def between(low: float, high: float) -> str:
     """Write an interval, or that there is none."""
     known = np.isfinite(low) and np.isfinite(high)
     return f"{written(low)} to {written(high)}" if known else "no interval"
+
+
+def told(
+    picked: str,
+    title: str,
+    says: Iterable[str],
+    caption: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+) -> dict[str, Any]:
+    """Lay out what is told of a point that was picked: sentences, and a table below them."""
+    table = {"caption": caption, "columns": list(columns), "rows": list(map(list, rows))}
+    sentences = list(dict.fromkeys(filter(None, says)))
+    return {"id": picked, "title": title, "says": sentences, "table": table}

@@ -69,9 +69,7 @@ class Explorer(anywidget.AnyWidget):
         try:
             self._do(content)
         except Exception as error:
-            # A comm has nobody to raise to: the reader is told, the rest goes to the kernel's log.
-            self._problem = str(error) if isinstance(error, ValueError) else repr(error)
-            logging.getLogger(__name__).exception("the explorer could not do %s", content)
+            self._problem = _words(error)
         self._show()
 
     def _do(self, content: dict[str, Any]) -> None:
@@ -87,7 +85,7 @@ class Explorer(anywidget.AnyWidget):
             case "next":
                 now = self._values[view.name]
                 self._values[view.name] = view.settle({**now, "round": now["round"] + 1})
-            case "pick":
+            case "pick" if isinstance(content["id"], str):
                 self._picked[view.name] = content["id"]
                 if isinstance(view, GameView):
                     view.answer(self._values[view.name], content["id"])
@@ -127,8 +125,8 @@ class Explorer(anywidget.AnyWidget):
         if not reason:
             try:
                 shown |= self._drawn(view)
-            except ValueError as error:  # what the study's numbers do not allow
-                shown["problem"] = self._problem or str(error)
+            except Exception as error:
+                shown["problem"] = self._problem or _words(error)
         self.shown = shown
 
     def _drawn(self, view: View) -> dict[str, Any]:
@@ -141,3 +139,15 @@ class Explorer(anywidget.AnyWidget):
             made["detail"] = view.detail(values, picked)
         made |= {"says": view.says(values), "code": self.code()}
         return made
+
+
+def _words(error: Exception) -> str:
+    """Say what went wrong: a comm has nobody to raise to, so the reader is told.
+
+    What the study's numbers do not allow, or what is not installed, says the way out itself; all
+    else goes to the kernel's log as well.
+    """
+    if isinstance(error, ValueError | ImportError):
+        return str(error)
+    logging.getLogger(__name__).exception("the explorer could not do what was asked")
+    return repr(error)

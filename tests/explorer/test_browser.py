@@ -11,7 +11,11 @@ import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
+import psutil
 import pytest
 
 import nlgbench as nb
@@ -49,8 +53,13 @@ TEXTS = """() => {
     range.selectNodeContents(node);
     const style = getComputedStyle(element);
     const color = shade(element.tagName === "text" ? style.fill : style.color);
+    // What a box that scrolls does not show now overlaps nothing.
+    const scrolled = element.closest("fieldset, .nlg-figure, pre");
+    const { top, bottom } = scrolled ? scrolled.getBoundingClientRect()
+      : { top: -Infinity, bottom: Infinity };
     for (const box of range.getClientRects())
-      found.push([node.data, box.left, box.top, box.right, box.bottom, color, behind(element)]);
+      if (box.bottom > top && box.top < bottom - 4)
+        found.push([node.data, box.left, box.top, box.right, box.bottom, color, behind(element)]);
   }
   return found;
 }"""
@@ -70,6 +79,34 @@ RUN_ALL = """async () => {
   await panel.sessionContext.ready;
   await app.commands.execute("notebook:run-all-cells");
 }"""
+
+
+#: What takes the focus from now on, and whether it is seen to have it.
+WATCH_FOCUS = """() => {
+  window.focused = new Map();
+  document.addEventListener("focusin", ({ target }) => {
+    const { outlineStyle, outlineWidth } = getComputedStyle(target);
+    window.focused.set(target, outlineStyle !== "none" && parseFloat(outlineWidth) >= 2);
+  });
+}"""
+#: Controls that Tab did not come to, and those whose focus was not seen.
+MISSED = """() => {
+  const inside = [...document.querySelectorAll(".nlg-explorer :is(input, select, button, pre)")]
+    .filter((one) => one.tabIndex >= 0 && !one.disabled && one.checkVisibility());
+  const points = [...document.querySelectorAll(".nlg-explorer [tabindex='0']")];
+  const first = (one) => one.cloneNode(false).outerHTML;
+  return [[...inside, ...points].filter((one) => !window.focused.has(one)).map(first),
+    [...window.focused].filter(([, seen]) => !seen).map(([one]) => first(one))];
+}"""
+IN_EXPLORER = "() => document.activeElement.closest('.nlg-explorer') !== null"
+VIEWS = {
+    "Decision boundary": "HUSE = ",
+    "Quality and diversity": "Quality and diversity",
+    "Systems by people": "Systems by people: typicality",
+    "Evaluators and people": "Correlation with typicality",
+    "Ratings game by game": "Ratings after",
+    "Color game": "Color game",
+}
 
 
 @contextmanager
@@ -92,11 +129,30 @@ def started(*command, cwd=None):
 
 @pytest.fixture(scope="module")
 def study_folder(tmp_path_factory):
-    """A study whose every text is an attack."""
-    world = {"systems": ["leaky_t1.0", "leaky_t0.7"], "n_outputs": 25, "n_truth": 0, "seed": 1}
-    study = nb.simulate("reviews", **world)
+    """A study that has what all views need, and whose every text and label is an attack."""
+    systems = ["leaky_t1.0", "leaky_t0.7", "leaky_t0.5"]
+    study = nb.simulate("reviews", systems=systems, n_outputs=25, n_truth=0, seed=1)
+    rng, outputs = np.random.default_rng(0), study.outputs
+    machine = outputs.loc[~outputs["is_human"], "output_id"]
+    scores = [
+        pd.DataFrame({"output_id": machine, "evaluator": name, "score": rng.normal(size=75)})
+        for name in (f"{HOSTILE} {n}" for n in range(40))
+    ]
+    pairs = machine.to_numpy().reshape(3, 25)[[0, 1, 0, 1, 2, 2]].reshape(2, 75)
+    votes = pd.DataFrame(pairs.T, columns=["output_a", "output_b"])
+    votes = votes.assign(annotator_id="w001", choice=rng.choice(["a", "b", "tie"], 75))
+    colors = nb.simulate("colors", n_contexts=6, n_rounds={"train": 60, "dev": 20}, seed=0)
+    assert colors.contexts is not None
+    context = colors.contexts[colors.contexts["item_id"] == colors.contexts["item_id"].iloc[0]]
+    contexts = [context.assign(item_id=name) for name in outputs["item_id"].unique()]
     folder = tmp_path_factory.mktemp("explored") / "mine"
-    study.replace(outputs=study.outputs.assign(text=HOSTILE)).write(folder)
+    study.replace(
+        outputs=outputs.assign(text=HOSTILE),
+        scores=pd.concat(scores, ignore_index=True),
+        preferences=votes.assign(dimension="typicality"),
+        contexts=pd.concat(contexts, ignore_index=True),
+        related=colors.related,
+    ).write(folder)
     return folder
 
 
@@ -110,28 +166,40 @@ def browser():
 
 @pytest.fixture(scope="module")
 def app(study_folder):
-    """The address of the app."""
+    """The app: its address, and its process."""
     main = "from nlgbench.runner.cli import main; main()"
     with started("-c", main, "explore", "--study", str(study_folder)) as process:
-        yield process.stdout.readline().decode()
+        address = process.stdout.readline().decode().split()[0]
+        yield SimpleNamespace(address=address, process=process)
 
 
-@pytest.fixture
-def page(browser):
+@contextmanager
+def opened(browser, address):
     """A page, with what it wrote to the console as errors."""
-    opened = browser.new_page(viewport={"width": 1280, "height": 1000}, accept_downloads=True)
-    opened.set_default_timeout(PATIENCE)
-    opened.problems = []
-    opened.on("console", lambda said: said.type == "error" and opened.problems.append(said.text))
-    opened.on("pageerror", lambda error: opened.problems.append(str(error)))
-    yield opened
-    opened.close()
+    page = browser.new_page(viewport={"width": 1280, "height": 1000}, accept_downloads=True)
+    page.set_default_timeout(PATIENCE)
+    page.problems = []
+    page.on("console", lambda said: said.type == "error" and page.problems.append(said.text))
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.goto(address)
+    yield page
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def page(browser, app):
+    """The app, in one page for all: opening it starts a kernel."""
+    with opened(browser, app.address) as page:
+        yield page
 
 
 def answered(page):
     """Wait until the last question has its answer, and give the title."""
     page.wait_for_timeout(50)
-    page.wait_for_function("() => !document.querySelector('.nlg-status').textContent")
+    page.wait_for_function(
+        "() => !document.querySelector('.nlg-status').textContent && "
+        "!document.querySelector('[aria-busy]')"
+    )
     return page.inner_text(".nlg-explorer h2")
 
 
@@ -209,27 +277,78 @@ def explore(page):
     assert "caught" not in page.title() and page.problems == []
 
 
-def test_the_app_is_explored(app, page, study_folder):
-    address = app.split()[0]
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", address)
-    page.goto(address)
+def all_by_keys(page):
+    """Tab comes to every control, and each shows that it has the focus."""
+    page.mouse.click(1, 1)
+    page.evaluate("() => window.focused.clear()")
+    page.keyboard.press("Tab")
+    assert page.evaluate(IN_EXPLORER)
+    for _ in range(90):
+        page.keyboard.press("Tab")
+        if not page.evaluate(IN_EXPLORER):
+            break
+    assert page.evaluate(MISSED) == [[], []]
+
+
+def test_the_app_is_explored(app, page):
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", app.address)
     explore(page)
-    page.get_by_role("tab", name="Systems by people").click()
-    page.wait_for_function(
-        "() => document.querySelector('.nlg-explorer h2').textContent.includes('typicality')"
-    )
-    sound(page)
-    page.get_by_role("tab", name="Evaluators and people").click()
-    page.wait_for_function(
-        "() => document.querySelector('.nlg-hint').textContent.includes('needs scores')"
-    )
-    assert page.problems == []
+
+
+def test_all_views_can_be_read_and_are_reached_by_keys(page):
+    page.wait_for_selector(".nlg-picture .nlg-point", state="attached")
+    page.evaluate(WATCH_FOCUS)
+    for name, title in VIEWS.items():
+        tab = page.get_by_role("tab", name=name)
+        before = page.locator("[role=tab][aria-selected=true]")
+        before.focus()
+        while page.evaluate("() => document.activeElement.textContent") != name:
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        page.wait_for_function(
+            "(title) => document.querySelector('.nlg-explorer h2').textContent.startsWith(title)",
+            arg=title,
+        )
+        assert tab.get_attribute("aria-selected") == "true"
+        all_by_keys(page)
+        page.locator(".nlg-point, .nlg-swatch").first.dispatch_event("click")
+        page.wait_for_selector(".nlg-detail table")
+        answered(page)
+        for width in (1280, 800, 480):
+            page.set_viewport_size({"width": width, "height": 900})
+            sound(page)
+            assert (
+                page.evaluate("() => document.querySelector('.nlg-explorer').scrollWidth") <= width
+            ), name
+    assert page.locator(".nlg-explorer :is(img, script)").count() == 0
+    assert "caught" not in page.title() and page.problems == []
+
+
+def test_what_takes_a_while_says_so(app, page):
+    """The kernel is held for as long as it takes to look."""
+    page.get_by_role("tab", name="Decision boundary").click()
+    page.wait_for_selector(".nlg-picture .nlg-point", state="attached")
+    answered(page)
+    kernels = psutil.Process(app.process.pid).children(recursive=True)
+    status = page.locator(".nlg-status")
+    assert (status.get_attribute("role"), status.get_attribute("aria-live")) == ("status", "polite")
+    for kernel in kernels:
+        kernel.suspend()
+    try:
+        page.get_by_role("tab", name="Systems by people").click()
+        page.wait_for_function("() => document.querySelector('[role=tabpanel][aria-busy=true]')")
+        assert status.inner_text() == "Computing…" and status.is_visible()
+    finally:
+        for kernel in kernels:
+            kernel.resume()
+    assert answered(page) == "Systems by people: typicality"
+    assert status.inner_text() == "" and page.problems == []
 
 
 def test_whoever_has_no_token_is_refused(app):
     """And nothing listens but on loopback."""
-    address = app.split()[0]
-    base, port = address.split("/?")[0], int(re.search(r":(\d+)/", address).group(1))
+    base = app.address.split("/?")[0]
+    port = int(base.rpartition(":")[2])
 
     class Stay(urllib.request.HTTPRedirectHandler):
         def redirect_request(self, *_):
@@ -249,7 +368,7 @@ def test_whoever_has_no_token_is_refused(app):
             pass
 
 
-def test_jupyterlab_opens_the_same(browser, page, study_folder, tmp_path, make_lab_notebook):
+def test_jupyterlab_opens_the_same(browser, study_folder, tmp_path, make_lab_notebook):
     token = secrets.token_hex(16)
     with socket.socket() as tried:
         tried.bind(("127.0.0.1", 0))
@@ -262,14 +381,14 @@ def test_jupyterlab_opens_the_same(browser, page, study_folder, tmp_path, make_l
     with started("-m", "jupyterlab", *settings, cwd=tmp_path):
         address = f"http://127.0.0.1:{port}"
         wait_for(f"{address}/api?token={token}")
-        page.goto(f"{address}/lab/tree/by-hand.ipynb?token={token}")
-        page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
-        news = page.locator(".Toastify button", has_text="No")
-        page.wait_for_function("() => window.jupyterapp")
-        page.evaluate(RUN_ALL)
-        if news.count():
-            news.first.click()
-        explore(page)
+        with opened(browser, f"{address}/lab/tree/by-hand.ipynb?token={token}") as page:
+            page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
+            news = page.locator(".Toastify button", has_text="No")
+            page.wait_for_function("() => window.jupyterapp")
+            page.evaluate(RUN_ALL)
+            if news.count():
+                news.first.click()
+            explore(page)
 
 
 @pytest.fixture

@@ -209,7 +209,7 @@ def test_the_plane_draws_the_systems_that_are_picked_with_the_intervals_of_huse(
     assert one["x"] == [scores.loc["huse_q", "estimate"]]
     assert one["y"] == [scores.loc["huse_d", "estimate"]]
     detail = tell(widget, type="pick", id="leaky_t0.7")["detail"]
-    assert detail["tables"][0]["rows"][0][1] == f"{scores.loc['huse', 'estimate']:.2f}"
+    assert detail["table"]["rows"][0][1] == f"{scores.loc['huse', 'estimate']:.2f}"
 
 
 def test_brackets_are_the_clusters_of_the_comparison(open_view, studies):
@@ -219,7 +219,7 @@ def test_brackets_are_the_clusters_of_the_comparison(open_view, studies):
     assert len(brackets["spans"]) == systems["cluster"].nunique()
     assert widget.shown["picture"]["y"]["names"] == systems["label"].tolist()
     best = systems["system"].iloc[0]
-    rows = tell(widget, type="pick", id=best)["detail"]["tables"][0]["rows"]
+    rows = tell(widget, type="pick", id=best)["detail"]["table"]["rows"]
     assert len(rows) == len(systems) - 1
 
 
@@ -275,7 +275,7 @@ def test_the_game_keeps_the_score_against_a_listener(studies, tmp_path, monkeypa
     wrong = context.loc[~context["is_target"], "state"].iloc[0]
     assert "you 1 of 1" in tell(widget, type="pick", id=wrong)["says"]  # the first answer counts
     believed = view.believed("literal").query("output_id == @name")
-    assert [row[1] for row in shown["detail"]["tables"][0]["rows"]] == [
+    assert [row[1] for row in shown["detail"]["table"]["rows"]] == [
         f"{one:.2f}" for one in believed["probability"]
     ]
     monkeypatch.chdir(tmp_path)
