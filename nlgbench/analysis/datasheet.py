@@ -14,6 +14,10 @@ from nlgbench.study import Study
 _SAMPLE = "heds-sample_evaluators_design"
 _CRITERION = "heds-criteria-criterion"
 _ELICITED = f"{_CRITERION}-response_elicitation"
+_AGREEMENT = {
+    "inter": f"{_ELICITED}-inter_annotator-agreement",
+    "intra": f"{_ELICITED}-intra_annotator-intra_annotator_agreement",
+}
 #: More different values than a person is given to choose from.
 _MOST_OPTIONS = 11
 
@@ -36,8 +40,8 @@ def datasheet(study: Study, *, power: float = 0.8, confidence: float = 0.95) -> 
     DataFrame
         A row per answer: question (HEDS' number), field (as its form calls it), option (the number
         of the option that is chosen; else empty), criterion (a dimension, with ``(votes)`` behind
-        it where people voted on pairs; empty for what is asked once), answer (in words), reason
-        (why the tables give no answer; the answer is then empty).
+        it where people voted on pairs; empty for what is asked once), answer (as the form asks for
+        it), reason (what to know of the answer; or, where it is empty, why the tables give none).
 
     Raises
     ------
@@ -46,9 +50,10 @@ def datasheet(study: Study, *, power: float = 0.8, confidence: float = 0.95) -> 
 
     Notes
     -----
-    Questions are those of HEDS 3.0 (Belz and Thomson 2024, arXiv:2412.07940), which follows
-    Shimorina and Belz (2022, https://aclanthology.org/2022.humeval-1.6). Most of them only the
-    authors can answer: how annotators were found, paid and instructed, what they saw.
+    Questions are those of HEDS 3.0 (Belz and Thomson 2025, https://aclanthology.org/2025.gem-1.6),
+    which follows Shimorina and Belz (2022, https://aclanthology.org/2022.humeval-1.6), with the
+    numbers and fields of its form, https://nlp-heds.github.io. Most of them only the authors can
+    answer: how annotators were found, paid and instructed, what they saw.
 
     Power (3.1.3) is no power of what was found, which says nothing beyond p: it is the difference
     that a pair of systems with the largest standard error of this study must have to be found with
@@ -125,20 +130,9 @@ def _sample(study: Study) -> list[dict[str, Any]]:
 def _evaluators(study: Study) -> list[dict[str, Any]]:
     tables = [one for one in (study.judgments, study.preferences) if one is not None]
     people = pd.concat([one["annotator_id"] for one in tables])
-    return [
-        _row(
-            "3.2.1",
-            f"{_SAMPLE}-evaluators-number_of_evaluators",
-            str(people.nunique()),
-            criterion="",
-        ),
-        _row(
-            "3.2.2.5",
-            f"{_SAMPLE}-evaluators-evaluators-description",
-            f"{_counted(len(people), 'response')} in all, {_range(people.value_counts())} by each "
-            "evaluator (how they were chosen, only the authors can say)",
-        ),
-    ]
+    given = f"{_counted(len(people), 'response')}, {_range(people.value_counts())} by each"
+    field = f"{_SAMPLE}-evaluators-number_of_evaluators"
+    return [_row("3.2.1", field, str(people.nunique()), reason=given)]
 
 
 def _judged(study: Study, dimension: str, power: float, confidence: float) -> list[dict[str, Any]]:
@@ -153,27 +147,23 @@ def _judged(study: Study, dimension: str, power: float, confidence: float) -> li
     whole = bool((values % 1 == 0).all())
     if scale is not None:
         low, high = scale["min"], scale["max"]
-        size = f"{high - low + 1:g} points" if whole else "points between the ends"
+        size = f"{high - low + 1:g}" if whole else "continuous"
         listed = ", ".join(f"{low + n:g}" for n in range(int(high - low) + 1))
         if not whole or high - low >= _MOST_OPTIONS:
             listed = f"{low:g} to {high:g}"
-        discrete = whole
     else:
         found = sorted(values.unique())
-        discrete = whole or len(found) <= _MOST_OPTIONS
         size = f"{_counted(len(found), 'different value')} seen; the study states no scale"
         listed = ", ".join(f"{one:g}" for one in found)
         if len(found) > _MOST_OPTIONS:
             listed = f"{found[0]:g} to {found[-1]:g}"
         listed += " (seen; the study states no scale)"
-    kind = ("discrete", "1") if discrete else ("continuous", "2")
     rows += [
-        _row("4.3.3", f"{_ELICITED}-size_of_scale", f"{kind[0]}, {size}", option=kind[1]),
+        _row("4.3.3", f"{_ELICITED}-size_of_scale", size),
         _row("4.3.4", f"{_ELICITED}-list_or_range", listed),
     ]
     rows += _compared(study, dimension, power, confidence)
     again = bool(own.duplicated("output_id").any())
-    coefficient = "Krippendorff's alpha"
     if again:
         metric = "interval" if values.nunique() > 2 else "nominal"
         table = agreement(
@@ -185,10 +175,9 @@ def _judged(study: Study, dimension: str, power: float, confidence: float) -> li
         )
         one = table[table["row"] == "all"].iloc[0]
         count = f"{one['n_judgments']} judgments of {one['n_outputs']} outputs"
-        rows += _agreed(coefficient, one, count, metric)
+        rows += _agreed(one, count, metric)
     else:
-        rows.append(_row("4.3.11.1", f"{_ELICITED}-inter_annotator-agreement", "no", option="2"))
-        rows[-1]["reason"] = "no output has two judgments"
+        rows += _not_assessed("inter", "no output has two judgments")
     rows += _again(own, ["output_id"])
     return [{"criterion": dimension, **row} for row in rows]
 
@@ -202,7 +191,7 @@ def _voted(study: Study, dimension: str, confidence: float) -> list[dict[str, An
     relative = "relative: which of two is better"
     rows = [
         _row("4.2.2", f"{_CRITERION}-evaluation_mode-absolute_or_relative", relative, option="2"),
-        _row("4.3.3", f"{_ELICITED}-size_of_scale", f"discrete, {n_choices} choices", option="1"),
+        _row("4.3.3", f"{_ELICITED}-size_of_scale", str(n_choices)),
         _row("4.3.4", f"{_ELICITED}-list_or_range", f"{choices} (a was shown first)"),
         _row("4.3.8", f"{_ELICITED}-form_of_response", relative, option="3"),
     ]
@@ -210,10 +199,9 @@ def _voted(study: Study, dimension: str, confidence: float) -> list[dict[str, An
     one = table[(table["row"] == "all") & (table["coefficient"] == "krippendorff_alpha")].iloc[0]
     if one["n_votes"]:
         count = f"{one['n_votes']} votes on {one['n_pairs']} pairs"
-        rows += _agreed("Krippendorff's alpha", one, count, "nominal")
+        rows += _agreed(one, count, "nominal")
     else:
-        rows.append(_row("4.3.11.1", f"{_ELICITED}-inter_annotator-agreement", "no", option="2"))
-        rows[-1]["reason"] = "no pair has two votes"
+        rows += _not_assessed("inter", "no pair has two votes")
     ends = own[["output_a", "output_b"]]
     pairs = own.assign(first=ends.min(axis=1), second=ends.max(axis=1))
     rows += _again(pairs, ["first", "second"])
@@ -252,8 +240,8 @@ def _compared(
         )
     level = f"level {1 - confidence:.3g}" + f" divided by {n_pairs} pairs" * (n_pairs > 1)
     answers = [
-        f"smallest difference that a two-sided t test finds, {level}, from this study's own "
-        "standard errors over items and annotators",
+        f"after the fact, not to choose the sample: smallest difference that a two-sided t test "
+        f"finds, {level}, from this study's own standard errors over items and annotators",
         found,
         "nlgbench.datasheet, nlgbench.plan_study",
         "nlgbench.compare_systems: means of the systems as if each had been judged in every "
@@ -268,28 +256,35 @@ def _compared(
     ]
 
 
-def _agreed(coefficient: str, one: pd.Series, count: str, metric: str) -> list[dict[str, Any]]:
+def _agreed(one: pd.Series, count: str, metric: str) -> list[dict[str, Any]]:
     """Say how far people agreed."""
     distance = {"interval": "differences squared", "nominal": "equal or not"}[metric]
     interval = ""
     if pd.notna(one["ci_low"]):
         low, high = one["ci_low"], one["ci_high"]
         interval = f", {one['confidence']:.0%} interval [{low:.2f}, {high:.2f}]"
-    answer = ""
-    if pd.notna(one["estimate"]):
-        answer = f"{coefficient} ({distance}) {one['estimate']:.2f}{interval}; {count}"
-    field = f"{_ELICITED}-inter_annotator-agreement"
+    answer = f"{one['estimate']:.2f}{interval}; {count}" if pd.notna(one["estimate"]) else ""
+    method = f"nlgbench: Krippendorff's alpha ({distance})"
     return [
-        _row("4.3.11.1", field, "yes", option="1"),
-        _row("4.3.11.2", f"{field}_score", answer, reason=str(one["reason"])),
+        _row("4.3.11.1", _AGREEMENT["inter"], method),
+        _row("4.3.11.2", f"{_AGREEMENT['inter']}_score", answer, reason=str(one["reason"])),
+    ]
+
+
+def _not_assessed(which: str, reason: str) -> list[dict[str, Any]]:
+    """Say in the form's words that agreement between or within evaluators was not measured."""
+    number, field = {"inter": "4.3.11", "intra": "4.3.12"}[which], _AGREEMENT[which]
+    answer = f"{which.capitalize()}AA not assessed"
+    return [
+        _row(f"{number}.1", field, answer, reason=reason),
+        _row(f"{number}.2", f"{field}_score", answer),
     ]
 
 
 def _again(own: pd.DataFrame, what: list[str]) -> list[dict[str, Any]]:
     """Say whether anybody said twice of the same what they think of it."""
     n = int(own.duplicated([*what, "annotator_id"]).sum())
-    field = f"{_ELICITED}-intra_annotator-intra_annotator_agreement"
     if n:
         reason = f"of {len(own)} responses, {n} on what their evaluator had been asked before"
-        return [_row("4.3.12.1", field, "", reason=reason)]
-    return [_row("4.3.12.1", field, "no: nobody was asked the same twice", option="2")]
+        return [_row("4.3.12.1", _AGREEMENT["intra"], "", reason=reason)]
+    return _not_assessed("intra", "nobody was asked the same twice")

@@ -34,10 +34,10 @@ def answer(table, question):
 def test_a_scale_that_is_stated_is_told_from_what_was_seen():
     values = {"a": [[2, 3], [4, 4]], "b": [[3, 3], [2, 4]]}
     seen = nb.datasheet(study_of(values))
-    assert answer(seen, "4.3.3") == "discrete, 3 different values seen; the study states no scale"
+    assert answer(seen, "4.3.3") == "3 different values seen; the study states no scale"
     assert answer(seen, "4.3.4") == "2, 3, 4 (seen; the study states no scale)"
     stated = nb.datasheet(study_of(values, scales={"quality": {"min": 1, "max": 5}}))
-    assert answer(stated, "4.3.3") == "discrete, 5 points"
+    assert answer(stated, "4.3.3") == "5"
     assert answer(stated, "4.3.4") == "1, 2, 3, 4, 5"
     wide = nb.datasheet(study_of(values, scales={"quality": {"min": 0, "max": 100}}))
     assert answer(wide, "4.3.4") == "0 to 100"
@@ -76,10 +76,42 @@ def test_agreement_is_that_of_agreement_and_nobody_alone_agrees():
     study = nb.simulate("judgments", means=[0.4, 0.0], n_items=15, seed=4)
     alpha = nb.agreement(study, coefficients=["krippendorff_alpha"], metric="interval")
     estimate = alpha.loc[alpha["row"] == "all", "estimate"].item()
-    assert f"(differences squared) {estimate:.2f}" in answer(nb.datasheet(study), "4.3.11.2")
+    table = nb.datasheet(study)
+    assert answer(table, "4.3.11.1") == "nlgbench: Krippendorff's alpha (differences squared)"
+    assert answer(table, "4.3.11.2").startswith(f"{estimate:.2f}, 95% interval")
     alone = nb.datasheet(study_of({"a": [[1], [2], [3]], "b": [[2], [3], [1]]}))
     row = alone.set_index("question").loc["4.3.11.1"]
-    assert (row["option"], row["reason"]) == ("2", "no output has two judgments")
+    assert (row["answer"], row["reason"]) == ("InterAA not assessed", "no output has two judgments")
+
+
+#: Question -> field, of those that tables answer: ids and numbers as in the form of HEDS 3.0
+#: (nlp-heds.github.io, index.html at 16f0ce9).
+FORM = {
+    "3.1.1": "sample_evaluators_design-sample-number_of_system_outputs",
+    "3.1.3.1": "sample_evaluators_design-sample-statistical_power-method",
+    "3.1.3.2": "sample_evaluators_design-sample-statistical_power-value",
+    "3.1.3.3": "sample_evaluators_design-sample-statistical_power-script",
+    "3.2.1": "sample_evaluators_design-evaluators-number_of_evaluators",
+    "4.2.2": "criteria-criterion-evaluation_mode-absolute_or_relative",
+    "4.3.3": "criteria-criterion-response_elicitation-size_of_scale",
+    "4.3.4": "criteria-criterion-response_elicitation-list_or_range",
+    "4.3.8": "criteria-criterion-response_elicitation-form_of_response",
+    "4.3.9": "criteria-criterion-response_elicitation-response_aggregation",
+    "4.3.10": "criteria-criterion-response_elicitation-effect_size_method",
+    "4.3.11.1": "criteria-criterion-response_elicitation-inter_annotator-agreement",
+    "4.3.11.2": "criteria-criterion-response_elicitation-inter_annotator-agreement_score",
+    "4.3.12.1": "criteria-criterion-response_elicitation-intra_annotator-intra_annotator_agreement",
+    "4.3.12.2": "criteria-criterion-response_elicitation-intra_annotator-"
+    "intra_annotator_agreement_score",
+}
+
+
+def test_fields_are_those_of_the_form_under_its_numbers():
+    table = nb.datasheet(nb.simulate("own", n_items=12, seed=0))
+    fields = table.drop_duplicates("question").set_index("question")["field"]
+    assert fields.str.removeprefix("heds-").to_dict() == FORM
+    # What is chosen among options: 4.2.2 and 4.3.8; all else is a text.
+    assert set(table.loc[table["option"] != "", "question"]) == {"4.2.2", "4.3.8"}
 
 
 def test_what_cannot_be_compared_says_why():
@@ -92,7 +124,8 @@ def test_votes_are_a_criterion_of_their_own():
     table = nb.datasheet(nb.simulate("votes", of_taste=0.1, of_items=2.0, seed=0))
     own = table[table["criterion"].str.endswith("(votes)")].set_index("question")
     assert own.loc["4.2.2", "option"] == "2" and own.loc["4.3.8", "option"] == "3"
-    assert own.loc["4.3.11.2", "answer"].startswith("Krippendorff's alpha (equal or not) 0.28")
+    assert own.loc["4.3.11.1", "answer"] == "nlgbench: Krippendorff's alpha (equal or not)"
+    assert own.loc["4.3.11.2", "answer"].startswith("0.28, 95% interval")
 
 
 def test_wrong_calls_name_the_way_out():

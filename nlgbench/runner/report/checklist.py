@@ -1,7 +1,7 @@
 """What runs answer of the Responsible NLP Research checklist of the ACL Rolling Review.
 
-Its items on data, experiments, statistics and annotators, by their letters and in our words:
-https://aclrollingreview.org/responsibleNLPresearch/.
+Its items on data, experiments, statistics and annotators, by their letters and in our words, as of
+October 2024: https://aclrollingreview.org/responsibleNLPresearch/.
 """
 
 from __future__ import annotations
@@ -20,16 +20,21 @@ def items(folder: Folder) -> list[dict[str, str]]:
     found = heds.answers(folder)
     both = [
         ("B6", "Size of the data", _sizes(found), "splits, where anything was trained"),
-        ("C1", "Computing budget", _budget(folder), "budget of what was trained elsewhere"),
+        (
+            "C1",
+            "Computing budget",
+            _budget(folder),
+            "numbers of parameters of models, and the budget of all other experiments",
+        ),
         ("C2", "Settings", _settings(folder), "how they were chosen, and what else was tried"),
         ("C3", "Descriptive statistics", _statistics(folder), "what the paper claims of them"),
         ("C4", "Packages", _packages(folder), "settings of packages outside these runs"),
-        ("D1", "Instructions to annotators", "", "their full text, and screenshots"),
+        ("D1", "Instructions to annotators", "", "their full text, screenshots, warnings of risks"),
         (
             "D2",
             "Recruiting and payment",
             _people(found),
-            "how people were found, and what was paid",
+            "how people were found, what was paid, and whether that is adequate",
         ),
         ("D3", "Consent", "", "what people were told that their answers are used for"),
         ("D4", "Ethics review", "", "which board approved it, or why none was asked"),
@@ -43,7 +48,7 @@ def as_markdown(rows: list[dict[str, str]]) -> str:
     lines = [
         "# Responsible NLP Research checklist: statistics and annotators",
         "",
-        "Items of the ACL Rolling Review's checklist, by their letters, in our words. *Numbers* "
+        "Items of the ACL Rolling Review's checklist (October 2024), in our words. *Numbers* "
         "are those of these runs; the rest only the authors can say.",
         "",
         "| item | about | numbers | left to the authors |",
@@ -79,7 +84,7 @@ def _people(found: dict[str, pd.DataFrame]) -> str:
         )
         for run, table in found.items()
     }
-    return _each(people, "3.2.1", "3.2.2.5", "4.3.11.2")
+    return _each(people, "3.2.1", "4.3.11.2")
 
 
 def _budget(folder: Folder) -> str:

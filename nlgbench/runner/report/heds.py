@@ -1,7 +1,7 @@
 """The Human Evaluation Datasheet, filled as far as a study's tables fill it.
 
-Numbers of questions and names of fields are those of HEDS 3.0 (Belz and Thomson 2024,
-arXiv:2412.07940) and its form; the words are ours.
+Numbers of questions and names of fields are those of the form of HEDS 3.0 (Belz and Thomson 2025,
+https://aclanthology.org/2025.gem-1.6), https://nlp-heds.github.io; the words are ours.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ QUESTIONS = {
     "3.2.2.2": "Evaluators: paid or not",
     "3.2.2.3": "Evaluators: known to the authors or not",
     "3.2.2.4": "Evaluators: authors among them or not",
-    "3.2.2.5": "Evaluators: details",
     "3.2.3": "How they were recruited",
     "3.2.4": "Their training and practice",
     "3.2.5": "Other characteristics",
@@ -64,7 +63,8 @@ QUESTIONS = {
     "4.2.1": "Objective or subjective",
     "4.2.2": "Absolute or relative",
     "4.2.3": "Intrinsic or extrinsic",
-    "4.3.1": "What evaluators were told the criterion is called",
+    "4.3.1.1": "What evaluators were told the criterion is called",
+    "4.3.1.2": "Its name in a standard set of criteria",
     "4.3.2": "How it was defined to them",
     "4.3.3": "Size of the scale",
     "4.3.4": "Possible responses",
@@ -74,10 +74,10 @@ QUESTIONS = {
     "4.3.8": "Form of response",
     "4.3.9": "From responses to reported scores",
     "4.3.10": "Effect sizes and significance",
-    "4.3.11.1": "Agreement between evaluators: measured or not",
-    "4.3.11.2": "Agreement between evaluators: method and score",
-    "4.3.12.1": "Agreement of evaluators with themselves: measured or not",
-    "4.3.12.2": "Agreement of evaluators with themselves: method and score",
+    "4.3.11.1": "Agreement between evaluators: method",
+    "4.3.11.2": "Agreement between evaluators: score",
+    "4.3.12.1": "Agreement of evaluators with themselves: method",
+    "4.3.12.2": "Agreement of evaluators with themselves: score",
     "5.1": "Ethics review",
     "5.2": "Personal data",
     "5.3": "Special category data",
@@ -150,7 +150,7 @@ def as_markdown(found: pd.DataFrame, title: str) -> str:
     lines = [
         f"# Human Evaluation Datasheet: {markdown(title)}",
         "",
-        "Questions of HEDS 3.0 (Belz and Thomson 2024, arXiv:2412.07940), in our words: the form "
+        "Questions of HEDS 3.0 (https://aclanthology.org/2025.gem-1.6), in our words: the form "
         f"has theirs. The study's tables leave {n_open} of {len(QUESTIONS)} to the authors.",
         "",
         "| question | about | criterion | answer |",
