@@ -146,12 +146,12 @@ class AtlasView(View):
             return None
         listed = [
             [
-                _STATISTICS[one.statistic],
-                written(one.estimate),
-                between(one.ci_low, one.ci_high),
-                str(one.n),
+                _STATISTICS[row["statistic"]],
+                written(row["estimate"]),
+                between(row["ci_low"], row["ci_high"]),
+                str(row["n"]),
             ]
-            for one in rows.itertuples()
+            for row in rows.to_dict("records")
         ]
         columns = ["statistic", "estimate", "95% interval", "n"]
         return told(picked, label(picked), rows["reason"], "Correlations", columns, listed)

@@ -146,20 +146,20 @@ class SystemsView(View):
         pairs = found.pairs[found.pairs["system"] == picked]
         listed = [
             [
-                self.study.label(row.opponent),
-                f"{written(row.difference)} ({between(row.ci_low, row.ci_high)})",
-                written(row.p_adjusted, 3),
-                row.verdict,
+                self.study.label(row["opponent"]),
+                f"{written(row['difference'])} ({between(row['ci_low'], row['ci_high'])})",
+                written(row["p_adjusted"], 3),
+                row["verdict"],
             ]
-            for row in pairs.itertuples()
+            for row in pairs.to_dict("records")
         ]
         says = (
             f"Adjusted mean {written(one['estimate'])}, {between(one['ci_low'], one['ci_high'])}; "
             f"{one['n_judgments']} judgments of {one['n_outputs']} outputs."
         )
         columns = ["system", "difference (95% interval)", "p (Holm)", "verdict"]
-        says_all = [says, one["reason"]]
-        return told(picked, str(one["label"]), says_all, "Against the others", columns, listed)
+        title = str(one["label"])
+        return told(picked, title, [says, one["reason"]], "Against the others", columns, listed)
 
     def drawing(self, values: Values) -> Drawing:
         """Draw it as notebook 08 does."""

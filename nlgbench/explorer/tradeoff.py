@@ -102,8 +102,12 @@ class TradeoffView(View):
         if rows.empty or picked not in values["systems"]:
             return None
         listed = [
-            [SCORE_NAMES[one.score], written(one.estimate), between(one.ci_low, one.ci_high)]
-            for one in rows.itertuples()
+            [
+                SCORE_NAMES[row["score"]],
+                written(row["estimate"]),
+                between(row["ci_low"], row["ci_high"]),
+            ]
+            for row in rows.to_dict("records")
         ]
         columns = ["score", "estimate", "95% interval"]
         return told(picked, self.study.label(picked), rows["reason"], "Scores", columns, listed)
