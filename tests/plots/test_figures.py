@@ -16,7 +16,7 @@ from matplotlib.transforms import Bbox
 import nlgbench as nb
 from nlgbench.analysis.huse import Boundary
 from nlgbench.plots.boundary import plot_boundary
-from nlgbench.plots.figures import canvas, drawing
+from nlgbench.plots.figures import Drawing, canvas, drawing, redrawn
 from nlgbench.plots.style import (
     GROUPS,
     HUMAN,
@@ -316,3 +316,27 @@ def test_pdfs_embed_truetype_and_repeat_to_the_byte(problem, which):
                 kinds.add(inner.get_object()["/Subtype"])
     assert kinds
     assert "/Type3" not in kinds
+
+
+@pytest.mark.parametrize(
+    ("width", "left", "right", "widths"),
+    [
+        (TWO_COLUMN, "short", "short", [6.28, 5.48]),
+        (TWO_COLUMN, "x" * 38, "x" * 38, [6.28]),  # 5 inches at 8 points, as wide as the axes
+        (ONE_COLUMN, "short", "short", [3.02]),
+        (5.06, "short", "short", []),
+    ],
+)
+def test_a_figure_is_drawn_anew_for_a_narrower_paper_unless_its_text_collides(
+    width, left, right, widths
+):
+    figure, (ax,) = canvas(width, 2)
+    ax.set_title(left, loc="left", fontsize=8)
+    ax.set_title(right, loc="right", fontsize=8)
+    made = redrawn(Drawing(figure, (ax,), pd.DataFrame(), "Two titles."))
+    assert list(made) == widths
+    for narrower, pdf in made.items():
+        page = pypdf.PdfReader(io.BytesIO(pdf)).pages[0]
+        assert float(page.mediabox.width) / 72 == pytest.approx(narrower)
+        assert "/F1 8 Tf" in page.get_contents().get_data().decode("latin-1")  # as large as before
+    assert figure.get_size_inches()[0] == width

@@ -52,9 +52,11 @@ def reported(tmp_path_factory):
     run = record.open("90-own", source="study", output_dir=str(out / "90-own"))
     run.table(compared.systems, "systems")
     run.table(compared.pairs, "pairs")
-    run.table(nb.correlate(study, n_resamples=200), "correlations")
+    correlations = nb.correlate(study, n_resamples=200)
+    run.table(correlations, "correlations")
     run.table(nb.datasheet(study), "datasheet")
     run.figure(nb.plot_systems(compared), "systems")
+    run.figure(nb.plot_atlas(correlations), "atlas")
     finish(run, out / "90-own", "# Which <i>system</i> is better?\n\nA question & more.")
 
     run = record.open(

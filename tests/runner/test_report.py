@@ -273,5 +273,5 @@ def test_it_prints_on_pages_with_its_sheets_opened(page, tmp_path):
     pages = [one.extract_text() for one in pypdf.PdfReader(tmp_path / "print.pdf").pages]
     text = re.sub(r"\s+", " ", " ".join(pages))
     assert len(pages) > 3 and all(len(one.strip()) > 20 for one in pages)
-    assert "Agreement between evaluators: measured or not" in text  # folded on the screen
+    assert "Agreement between evaluators: method" in text  # folded on the screen
     assert "Text, in any column" not in text  # a filter has no use on paper

@@ -6,6 +6,7 @@ into a paper of one column and of two.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import re
 import zlib
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from nlgbench.plots.figures import COLUMN
 from nlgbench.runner import exports
 from nlgbench.runner.report.folder import Figure, Folder, Table, rankings
 
@@ -23,8 +25,8 @@ from nlgbench.runner.report.folder import Figure, Folder, Table, rankings
 WIDTHS = {"ACL": (3.03, 6.30), "NeurIPS": (5.50, 5.50), "IEEE": (3.50, 7.16)}
 #: Points below which text of a printed figure is hard to read.
 SMALLEST = 5.0
-#: A figure up to this wide stands in one column of two, inches; a table up to this many letters.
-_ONE_COLUMN, _LETTERS = 3.6, 44
+#: A table up to this wide stands in one column of two, in letters.
+_LETTERS = 44
 
 _DIGITS = ["Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"]
 _ENDS = {"value": "", "ci_low": "Low", "ci_high": "High", "published": "Published"}
@@ -216,10 +218,21 @@ def tables_tex(made: dict[str, str]) -> str:
     return SETUP + "\n".join([*paged, ""])
 
 
-def printed_width(figure: Figure, column: float, block: float) -> float:
-    """Give the width in inches at which a figure stands in a paper with these widths."""
-    natural = natural_width(figure.path)
-    return min(natural, column) if natural <= _ONE_COLUMN else min(natural, block)
+def drawn(figure: Figure) -> dict[float, Path]:
+    """Find a figure's PDFs by their width in inches, the widest first: its own, those redrawn."""
+    name = figure.path.name
+    found = [figure.path, *figure.path.parent.glob(f"*in/{glob.escape(name)}")]
+    return dict(sorted(((natural_width(pdf), pdf) for pdf in found), reverse=True))
+
+
+def smallest_printed(figure: Figure, column: float, block: float) -> float:
+    """Give the points of a figure's smallest text in a paper with these widths in inches."""
+    there = drawn(figure)
+    room = column if max(there) <= COLUMN else block
+    width, pdf = next(
+        ((width, pdf) for width, pdf in there.items() if width <= room), list(there.items())[-1]
+    )
+    return smallest_text(pdf) * min(1, room / width)
 
 
 def natural_width(pdf: Path) -> float:
@@ -244,27 +257,29 @@ def smallest_text(pdf: Path) -> float:
 
 
 def figures_tex(folder: Folder) -> str:
-    r"""Write one file that takes in all figures, by their own PDF.
+    r"""Write one file that takes in all figures, by the widest PDF for which there is room.
 
-    They are scaled as drawings are, text and all: never up, down only where a column is narrower
-    than they were drawn for.
+    They are never scaled up, and down only where none was drawn as narrow as the column.
     """
     widths = "; ".join(f"{name} {a:g} and {b:g} in" for name, (a, b) in WIDTHS.items())
     lines = [f"% Widths of a column and of the text: {widths}.", "% Package: graphicx."]
     for figure in folder.figures:
-        natural = natural_width(figure.path)
-        one = natural <= _ONE_COLUMN
+        there = drawn(figure)
+        one = max(there) <= COLUMN
         kind, room = ("figure", r"\columnwidth") if one else ("figure*", r"\textwidth")
-        path = f"../{figure.run}/{figure.path.relative_to(folder.path / figure.run).as_posix()}"
+        paths = {
+            width: f"../{figure.run}/{pdf.relative_to(folder.path / figure.run).as_posix()}"
+            for width, pdf in there.items()
+        }
         words = caption(figure)
         lines += [
             "",
             f"% {_one_line(sizes(figure))}",
             rf"\begin{{{kind}}}",
             r"\centering",
-            rf"\ifdim{natural:.3f}in>{room}",
-            rf"\includegraphics[width={room}]{{{path}}}",
-            rf"\else\includegraphics{{{path}}}\fi",
+            *(rf"\ifdim{width:.3f}in>{room}" for width in paths),
+            rf"\includegraphics[width={room}]{{{paths[min(paths)]}}}",
+            *(rf"\else\includegraphics{{{paths[width]}}}\fi" for width in sorted(paths)),
             rf"\caption{{{exports.printable(exports.escape(words))}}}",
             rf"\label{{fig:{re.sub('[^A-Za-z0-9-]+', '-', figure.run + '-' + figure.name)}}}",
             rf"\end{{{kind}}}",
@@ -280,13 +295,14 @@ def caption(figure: Figure) -> str:
 
 def sizes(figure: Figure) -> str:
     """Say how small a figure's text becomes in print."""
-    natural, text = natural_width(figure.path), smallest_text(figure.path)
-    if np.isnan(text):
-        return f"{natural:.2f} in wide, without text"
-    printed = {
-        name: text * printed_width(figure, *width) / natural for name, width in WIDTHS.items()
-    }
+    there = drawn(figure)
+    printed = {name: smallest_printed(figure, *width) for name, width in WIDTHS.items()}
+    natural = f"{max(there):.2f} in wide"
+    if np.isnan(list(printed.values())).any():
+        return f"{natural}, without text"
     said = ", ".join(f"{name} {size:.1f}" for name, size in printed.items())
     small = [name for name, size in printed.items() if size < SMALLEST]
     warning = f"; hard to read in {', '.join(small)}: draw it anew for that width" if small else ""
-    return f"{natural:.2f} in wide as drawn; its smallest text in points: {said}{warning}"
+    anew = ", ".join(f"{width:.2f}" for width in sorted(there, reverse=True)[1:])
+    anew = f", and drawn anew for {anew}" * bool(anew)
+    return f"{natural} as drawn{anew}; its smallest text in points: {said}{warning}"
