@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -208,6 +209,11 @@ class Record:
         return ledger
 
     def _announce(self, kind: str, name: str, path: str, alt: str, source: Source | None) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
+            raise ValueError(
+                f"the name of a {kind} becomes that of its files, which LaTeX reads: use the "
+                f"letters a to z, digits, '_', '.' and '-' alone; got {name!r}."
+            )
         if any(made["kind"] == kind and made["name"] == name for made in self._made):
             raise ValueError(f"a {kind} named {name!r} was recorded before: choose another name.")
         about = {"kind": kind, "name": name, "path": path, "alt": alt}

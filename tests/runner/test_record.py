@@ -35,6 +35,15 @@ def test_a_figure_is_kept_with_its_words_and_its_numbers(tmp_path):
     assert not plt.get_fignums()
 
 
+@pytest.mark.parametrize("name", ["../out", "50% of it", "a b", "", "мой"])
+def test_a_name_that_no_file_or_latex_takes_says_what_it_may_hold(name):
+    run = record.open(NOTEBOOK, source="released")
+    with pytest.raises(ValueError, match="letters a to z, digits"):
+        run.figure(line(), name)
+    with pytest.raises(ValueError, match="letters a to z, digits"):
+        run.table(pd.DataFrame({"x": [1]}), name)
+
+
 def test_a_wide_figure_is_kept_as_drawn_for_narrower_papers_too(tmp_path):
     run = record.open(NOTEBOOK, source="released", output_dir=str(tmp_path))
     figure, (ax,) = canvas(6.75, 2)
