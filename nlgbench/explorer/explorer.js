@@ -311,8 +311,7 @@ function draw_game(game, pick, next) {
       "data-id": one.id, "aria-label": `${one.name}: ${one.words}`, onclick: () => pick(one.id) },
     element("span", { class: "nlg-color", style: `background:${one.color}` }),
     element("span", {}, one.mark ? `${one.name}: ${one.mark}` : one.name)))));
-  made.push(element("button", { type: "button", class: "nlg-next", onclick: next },
-    "Next caption"));
+  made.push(element("button", { type: "button", onclick: next }, "Next caption"));
   return made;
 }
 
@@ -442,12 +441,11 @@ function render({ model, el }) {
     if (!shown.views) return;
     const focus = figure.contains(document.activeElement) &&
       document.activeElement.getAttribute("data-id");
-    const studies = shown.studies;
-    if (studies.length > 1) {
-      const { made } = draw_control({ kind: "choice", name: "study", label: "Study",
-        value: shown.study, options: studies.map((name) => [name, name]) }, `${uid}-study`,
-      (_, value) => ask({ type: "study", study: value }));
-      if (worlds.firstChild === null) worlds.replaceChildren(...made.childNodes);
+    if (shown.studies.length > 1 && !worlds.firstChild) {
+      const { made } = draw_control({ kind: "choice", label: "Study", value: shown.study,
+        options: shown.studies.map((name) => [name, name]) }, `${uid}-study`,
+      (_, study) => ask({ type: "study", study }));
+      worlds.append(...made.childNodes);
     }
     draw_tabs(shown);
     const view = shown.views.find((one) => one.name === shown.view);

@@ -148,7 +148,7 @@ def _collisions(figure: Figure) -> int:
     unseen = {
         id(label)
         for ax in figure.findobj(Axes)
-        for axis in (ax.xaxis, ax.yaxis)  # type: ignore[attr-defined]
+        for axis in (ax.xaxis, ax.yaxis)
         for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
         if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
         for label in (tick.label1, tick.label2)
@@ -156,9 +156,9 @@ def _collisions(figure: Figure) -> int:
     shown = [
         text
         for text in figure.findobj(Text)
-        if text.get_visible() and text.get_text().strip() and id(text) not in unseen  # type: ignore[attr-defined]
+        if text.get_visible() and text.get_text().strip() and id(text) not in unseen
     ]
-    boxes = [Text.get_window_extent(text).padded(-0.5) for text in shown]  # type: ignore[arg-type]
+    boxes = [Text.get_window_extent(text).padded(-0.5) for text in shown]
     meeting = sum(box.overlaps(other) for n, box in enumerate(boxes) for other in boxes[:n])
     page = figure.bbox.padded(1)
     return meeting + sum(

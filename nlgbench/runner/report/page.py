@@ -42,9 +42,7 @@ def html(folder: Folder, files: list[tuple[str, str]]) -> str:
         "title": f"Report of {n} run{'s' * (n != 1)}: {', '.join(run.place for run in folder.runs)}"
         if n <= 3
         else f"Report of {n} runs",
-        "sources": ", ".join(
-            sorted({run.manifest["source"] or "published" for run in folder.runs})
-        ),
+        "sources": ", ".join(sorted({_source(run) for run in folder.runs})),
         "others": folder.others,
         "failed": folder.failed,
         "runs": [_about(run) for run in folder.runs],

@@ -52,8 +52,9 @@ def _write(found: folder.Folder, aside: Path) -> None:
         ("figures.tex", f"{len(found.figures)} figures, at the widths of ACL, NeurIPS and IEEE"),
         ("checklist.md", "the ARR checklist's items on statistics and annotators"),
     ]
-    for run, answers in heds.answers(found).items():
-        end = f"-{run}" if len(heds.answers(found)) > 1 else ""
+    sheets = heds.answers(found)
+    for run, answers in sheets.items():
+        end = f"-{run}" if len(sheets) > 1 else ""
         texts[f"heds{end}.json"] = heds.as_json(answers)
         texts[f"heds{end}.md"] = heds.as_markdown(answers, run)
         named.append((f"heds{end}.json", f"the datasheet of {run}, as its form reads it"))
