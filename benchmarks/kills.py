@@ -126,18 +126,18 @@ def result(out: Path) -> dict[str, str]:
     }
 
 
-def study(seed: int, folder: Path) -> tuple[pd.DataFrame, bool]:
+def study(notebooks: list[str], n_kills: int, seed: int, folder: Path) -> tuple[pd.DataFrame, bool]:
     rng = np.random.default_rng(seed)
     rows, fine = [], True
     runtime = folder / "runtime"
     runtime.mkdir()
-    for notebook in NOTEBOOKS:
+    for notebook in notebooks:
         began = time.monotonic()
         assert start(notebook, folder / f"{notebook}-whole", runtime).wait() == 0
         whole = time.monotonic() - began
         out = folder / f"{notebook}-killed"
         out.mkdir()
-        for at in rng.permutation(len(KILLS)):
+        for at in rng.permutation(len(KILLS))[:n_kills]:
             what, name = KILLS[at]
             row = kill(notebook, what, name, float(rng.uniform(0.5, 0.6 * whole)), out, runtime)
             rows.append(row)
@@ -153,12 +153,14 @@ def study(seed: int, folder: Path) -> tuple[pd.DataFrame, bool]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--notebooks", nargs="*", default=NOTEBOOKS)
+    parser.add_argument("--kills", type=int, default=len(KILLS), help="of each notebook")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGHUP):  # ignored by what a shell runs in the background
         signal.signal(number, signal.SIG_DFL)
     with tempfile.TemporaryDirectory() as name:
-        table, fine = study(args.seed, Path(name))
+        table, fine = study(args.notebooks, args.kills, args.seed, Path(name))
     print(table.to_string(index=False))
     by_kill = (table["hit"] == "command") & (table["signal"] == "KILL")
     fine &= not table[["processes", "connections", "locked", "other"]].to_numpy().any()

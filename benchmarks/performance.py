@@ -1,18 +1,22 @@
-"""Run every benchmark of speed, one after another, and write docs/performance.md.
+"""Run every benchmark, one after another, and write docs/performance.md.
 
     python benchmarks/performance.py [NAME]...
 
-Each asserts equal results before it times anything, and prints ratios against a named peer; what it
-prints stands in the page, with the machine and the peers' versions. With names, only those are run
-anew, and the others' sections stay. Half an hour; cores should be idle. Returns 1 when one of them
-says that a ratio is below what it requires.
+Those of speed assert equal results before they time anything, and print ratios against a named
+peer; what they print stands in the page, with the machine and the peers' versions. Those of
+coverage, level and power run with few worlds, to see that they do: a row of a table each, and what
+they print is printed. With names, only those are run anew, and the others' sections and rows stay.
+An hour; cores should be idle. Returns 1 when one of them says that something it requires does not
+hold.
 """
 
 import os
 import platform
 import re
+import resource
 import subprocess
 import sys
+import tempfile
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,7 +25,7 @@ from nlgbench import files
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "performance.md"
-#: Benchmark -> what it is given. Those of coverage and level are in benchmarks/README.md.
+#: Benchmark of speed -> what it is given.
 SPEED = {
     "huse": [],
     "resampling": [],
@@ -35,6 +39,48 @@ SPEED = {
     "explorer": [],
     "runs": ["--repeats", "1", "--tiny", "50"],
 }
+#: Every other benchmark -> its section of benchmarks/README.md, and what its short run is given.
+OTHERS = {
+    "huse_coverage": ("Coverage of HUSE", ["--worlds", "10"]),
+    "known_world": ("The known world", ["2000"]),
+    "few_judgments": (
+        "HUSE with few human judgments",
+        ["--worlds", "20", "--sets", "300", "--checkpoint", "worlds.csv"],
+    ),
+    "correlation_coverage": ("Evaluators against people", ["--worlds", "5", "--jobs", "1"]),
+    "comparing_level": ("Evaluators against people", ["--worlds", "40"]),
+    "pooled_coverage": ("Many studies pooled", ["--worlds", "500"]),
+    "trials_coverage": ("Trials", ["--worlds", "30"]),
+    "agreement_coverage": ("Agreement", ["--worlds", "5"]),
+    "annotator_models": ("Models of annotators", ["--worlds", "3", "--resamples", "20"]),
+    "systems_coverage": ("Which system is better", ["--worlds", "10", "--rounds", "1"]),
+    "votes_coverage": ("Votes", ["--worlds", "5"]),
+    "ratings": ("Ratings", ["--worlds", "10", "--tournaments", "1", "--layouts", "5"]),
+    "components_coverage": (
+        "Variance components",
+        ["--worlds", "200", "--cell", "balanced, 20 x 100"],
+    ),
+    "plan_check": ("Plans", ["--worlds", "400"]),
+    "sequential_level": ("Stopping early", ["--worlds", "50"]),
+    "corrected_coverage": ("Corrected means", ["--worlds", "20"]),
+    "replacing_level": (
+        "May an evaluator replace an annotator",
+        ["--worlds", "200", "--panels", "3"],
+    ),
+    "audit_power": ("Audits of judges", ["--worlds", "10", "--only", "fair, 300"]),
+    "distributions_coverage": (
+        "Distributions of texts",
+        ["--worlds", "10", "--level-worlds", "50", "--sizes", "50"],
+    ),
+    "distribution_power": (
+        "Which measure sees what, from how many texts",
+        ["--worlds", "20", "--sizes", "50", "100"],
+    ),
+    "reproduction": ("Degrees of reproduction", ["--worlds", "2000", "--tables", "10"]),
+    "scaling": ("Scale", ["analyses", "1"]),
+    "kills": ("Runs", ["--notebooks", "04", "--kills", "2"]),
+    "cluster_kills": ("Runs", ["--killed", "worker"]),
+}
 PEERS = (
     *("numpy", "scipy", "pandas", "scikit-learn", "statsmodels", "torch", "papermill"),
     *("distributed", "pycocoevalcap", "nltk", "fast-bleu", "sacrebleu", "prdc", "vendi-score"),
@@ -44,21 +90,30 @@ HEAD = """\
 # Performance
 
 What `benchmarks/performance.py` printed: ratios against a named peer, in one run that first asserts
-equal results. How cost grows with a study's size is in [scaling.md](scaling.md); how often
-intervals hold, and tests reject, in [benchmarks/README.md](../benchmarks/README.md).
+equal results. [Last](#the-other-benchmarks) come the benchmarks that count how often intervals
+hold and tests reject. How cost grows with a study's size is in [scaling.md](scaling.md).
 
 Each section is of the run that wrote it, on a machine that may have had other work.
 
 Machine: {machine}
+"""
+TABLE = """\
+## The other benchmarks
+
+Runs with few worlds, which only say that these benchmarks run: a link leads to what the large runs
+found. Some return 1 where a limit for many worlds is passed by chance.
+
+| benchmark | what | arguments | processor, s | ran |
+| --- | --- | --- | ---: | --- |
 """
 
 
 def machine() -> str:
     """Name the machine and the versions of what stands beside us."""
     cpu = platform.processor() or platform.machine()
-    about = Path("/proc/cpuinfo")
-    if about.is_file():
-        cpu = re.search(r"model name\s*: (.*)", about.read_text()).group(1).strip()
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        cpu = re.search(r"model name\s*: (.*)", info.read_text()).group(1).strip()
     found = []
     for name in PEERS:
         try:
@@ -71,12 +126,15 @@ def machine() -> str:
     )
 
 
+def about(name: str) -> str:
+    """Say what a benchmark measures: the first line of its docstring."""
+    text = (HERE / f"{name}.py").read_text(encoding="utf-8")
+    return text.split('"""')[1].split("\n")[0].split(": ``")[0].rstrip(".")
+
+
 def section(name: str) -> tuple[str, int]:
-    """Run one benchmark, and lay out what it printed."""
+    """Run one benchmark of speed, and lay out what it printed."""
     path, options = HERE / f"{name}.py", SPEED[name]
-    what = (
-        path.read_text(encoding="utf-8").split('"""')[1].split("\n")[0].split(": ``")[0].rstrip(".")
-    )
     began = time.monotonic()
     ran = subprocess.run(
         [sys.executable, str(path), *options],
@@ -90,26 +148,54 @@ def section(name: str) -> tuple[str, int]:
     said = ran.stdout.strip() + (f"\n\n{ran.stderr.strip()}" if ran.returncode else "")
     how = "all that it requires holds" if ran.returncode == 0 else "not all that it requires holds"
     command = " ".join(["benchmarks/" + path.name, *options])
-    text = f"## {name}\n\n{what}.\n`{command}`: {seconds:.0f} s, {how}.\n\n```text\n{said}\n```\n"
-    return text, ran.returncode
+    text = f"## {name}\n\n{about(name)}.\n`{command}`: {seconds:.0f} s, {how}.\n"
+    return text + f"\n```text\n{said}\n```\n", ran.returncode
+
+
+def row(name: str) -> tuple[str, int]:
+    """Run another benchmark with few worlds, in a folder of its own, and make its row."""
+    heading, options = OTHERS[name]
+    began = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with tempfile.TemporaryDirectory() as folder:
+        ran = subprocess.run(
+            [sys.executable, str(HERE / f"{name}.py"), *options],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = ended.ru_utime - began.ru_utime + ended.ru_stime - began.ru_stime
+    print(ran.stdout, ran.stderr, sep="\n", flush=True)
+    code = ran.returncode
+    if code not in (0, 1) or "Traceback" in ran.stderr:
+        code = 2
+    end = ("yes", "yes, and returned 1", "no")[code]
+    link = re.sub(r"[^a-z -]", "", heading.lower()).replace(" ", "-")
+    cells = [f"[`{name}`](../benchmarks/README.md#{link})", about(name)]
+    cells += [f"`{' '.join(options)}`", f"{seconds:.0f}", end]
+    return f"| {' | '.join(cells)} |", code
 
 
 def main(names: list[str]) -> int:
-    """Write the page anew, or the sections that are named."""
-    known = {}
-    if PAGE.is_file() and names:
-        parts = re.split(r"^(?=## )", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
-        known = {
-            part.split("\n")[0].removeprefix("## "): part.rstrip() + "\n" for part in parts[1:]
-        }
+    """Write the page anew, or the sections and rows that are named."""
+    text = PAGE.read_text(encoding="utf-8") if PAGE.is_file() and names else ""
+    parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]
+    sections = {part.split("\n")[0].removeprefix("## "): part.rstrip() + "\n" for part in parts}
+    rows = {found[1]: found[0] for found in re.finditer(r"^\| \[`(\w+)`\].*$", text, re.MULTILINE)}
+    if unknown := set(names) - {*SPEED, *OTHERS}:
+        raise SystemExit(f"no benchmarks: {', '.join(sorted(unknown))}")
     ended = 0
-    for name in names or SPEED:
-        print(name, flush=True)
-        known[name], code = section(name)
-        ended = max(ended, code)
-    sections = [known[name] for name in SPEED if name in known]
-    head = HEAD.format(machine=machine())
-    files.replace_bytes(PAGE, "\n".join([head, *sections]).encode())
+    for known, run in ((SPEED, section), (OTHERS, row)):
+        written = sections if known is SPEED else rows
+        for name in names or known:
+            if name in known:
+                print(name, flush=True)
+                written[name], code = run(name)
+                ended = max(ended, code)
+    page = [HEAD.format(machine=machine()), *(sections[name] for name in SPEED if name in sections)]
+    page += [TABLE + "\n".join([rows[name] for name in OTHERS if name in rows]) + "\n"]
+    files.replace_bytes(PAGE, "\n".join(page).encode())
     return ended
 
 

@@ -1,0 +1,14 @@
+"""What stands in docs/performance.md: every benchmark, and where its figures are."""
+
+import re
+
+import performance
+
+
+def test_every_benchmark_is_run_and_its_section_is_there():
+    there = {path.stem for path in performance.HERE.glob("*.py")} - {"performance", "plain_huse"}
+    assert there == {*performance.SPEED, *performance.OTHERS}
+    page = (performance.HERE / "README.md").read_text(encoding="utf-8")
+    headings = re.findall("^## (.+)$", page, re.MULTILINE)
+    assert len(set(headings)) == len(headings)
+    assert [one for one, _ in performance.OTHERS.values() if one not in headings] == []
