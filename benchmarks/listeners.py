@@ -21,7 +21,9 @@ from nlgbench.evaluators.listeners.neural import (
 )
 from nlgbench.training import fit, torch
 
-REQUIRED = 10
+# A step of the loop is a batch of three for the context-aware listener, which reads a caption once
+# per state: see benchmarks/README.md.
+REQUIRED = {LiteralListener: 10, ContextListener: 6, PragmaticListener: 10}
 SIZES = (1_000, 4_000, 16_000)
 FEW = 128  # rounds of the loop
 WORDS = 1_000
@@ -78,9 +80,10 @@ def main() -> int:
     torch.set_num_threads(1)
     slow = []
     print(
-        f"{'listener':>18} {'loop, ms':>9} {'ours, ms':>9} {'ratio':>7}   (per round, {FEW} each)"
+        f"{'listener':>18} {'loop, ms':>9} {'ours, ms':>9} {'ratio':>7} {'required':>9}"
+        f"   (per round; {FEW} of the loop)"
     )
-    for kind in (LiteralListener, ContextListener, PragmaticListener):
+    for kind, required in REQUIRED.items():
         listener = kind(seed=0, epochs=1)
         network, rows = prepared(listener, SIZES[1])
         few = tuple(tensor[:FEW] for tensor in rows)
@@ -101,8 +104,9 @@ def main() -> int:
             loop.append(seconds(lambda: one_by_one(listener, start, few)) / FEW)  # noqa: B023
             ours.append(seconds(lambda: batches(rows)) / len(rows[0]))  # noqa: B023
         ratio = min(loop) / min(ours)
-        slow += [kind.__name__] * (ratio < REQUIRED)
-        print(f"{kind.__name__:>18} {1e3 * min(loop):>9.2f} {1e3 * min(ours):>9.3f} {ratio:>6.1f}x")
+        slow += [f"{kind.__name__} below {required}x"] * (ratio < required)
+        shown = f"{1e3 * min(loop):>9.2f} {1e3 * min(ours):>9.3f} {ratio:>6.1f}x {required:>8}x"
+        print(f"{kind.__name__:>18} {shown}")
     print("Losses of batches and one by one were equal to 1e-5.\n")
 
     times = []
@@ -114,7 +118,7 @@ def main() -> int:
     order = math.log(times[-1] / times[0]) / math.log(SIZES[-1] / SIZES[0])
     print(f"Time grows as n^{order:.2f}.")
     if slow:
-        print(f"Below {REQUIRED}x: {', '.join(slow)}.")
+        print(f"{', '.join(slow)}.")
     return int(bool(slow))
 
 
