@@ -247,15 +247,17 @@ def report(found: pd.DataFrame, n_crews: int) -> pd.DataFrame:
         if column not in found:
             found[column] = np.nan
     own = found.groupby([*keys, "crew"], sort=False)["estimate"]
+    # The mean of n worlds is nearer to each of them than the expectation; of one it says nothing.
+    nearer = np.sqrt(1 - 1 / own.transform("size")).where(found["target"].isna(), 1.0)
     found["target"] = found["target"].fillna(own.transform("mean"))
     # The target over crews is a mean of few: its own error is not the interval's.
     blur = np.where(found["sd"].notna(), np.sqrt(1 + 1 / n_crews), 1.0)
-    centered = found["estimate"] - found["target"]
+    centered = (found["estimate"] - found["target"]) / nearer.where(nearer > 0)
     over_worlds = centered.groupby([found[key] for key in keys], sort=False).transform("std")
     found["sd"] = found["sd"].fillna(over_worlds)
     half = (found["ci_high"] - found["ci_low"]) / 2
     found["marked"] = found["reason"] != ""
-    clear = ~found["marked"]
+    clear = ~found["marked"] & centered.notna()
     found["holds"] = (centered.abs() <= half * blur).where(clear)
     found["width"] = (half / (1.959964 * found["sd"])).where(clear)
     found["above"] = (found["ci_high"] >= found["limit"]).where(clear & found["limit"].notna())

@@ -41,7 +41,7 @@ SPEED = {
 }
 #: Every other benchmark -> its section of benchmarks/README.md, and what its short run is given.
 OTHERS = {
-    "huse_coverage": ("Coverage of HUSE", ["--worlds", "10"]),
+    "huse_coverage": ("Coverage of HUSE", ["--worlds", "20"]),
     "known_world": ("The known world", ["2000"]),
     "few_judgments": (
         "HUSE with few human judgments",
@@ -62,7 +62,7 @@ OTHERS = {
     ),
     "plan_check": ("Plans", ["--worlds", "400"]),
     "sequential_level": ("Stopping early", ["--worlds", "50"]),
-    "corrected_coverage": ("Corrected means", ["--worlds", "20"]),
+    "corrected_coverage": ("Corrected means", ["--worlds", "200"]),
     "replacing_level": (
         "May an evaluator replace an annotator",
         ["--worlds", "200", "--panels", "3"],
