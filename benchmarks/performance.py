@@ -45,16 +45,19 @@ OTHERS = {
     "known_world": ("The known world", ["2000"]),
     "few_judgments": (
         "HUSE with few human judgments",
-        ["--worlds", "20", "--sets", "300", "--checkpoint", "worlds.csv"],
+        ["--worlds", "10", "--sets", "300", "--checkpoint", "worlds.csv"],
     ),
-    "correlation_coverage": ("Evaluators against people", ["--worlds", "5", "--jobs", "1"]),
+    "correlation_coverage": (
+        "Evaluators against people",
+        ["--worlds", "10", "--levels", "system", "--jobs", "1"],
+    ),
     "comparing_level": ("Evaluators against people", ["--worlds", "40"]),
     "pooled_coverage": ("Many studies pooled", ["--worlds", "500"]),
-    "trials_coverage": ("Trials", ["--worlds", "30"]),
-    "agreement_coverage": ("Agreement", ["--worlds", "5"]),
+    "trials_coverage": ("Trials", ["--worlds", "20"]),
+    "agreement_coverage": ("Agreement", ["--worlds", "20", "--cell", "15 HITs"]),
     "annotator_models": ("Models of annotators", ["--worlds", "3", "--resamples", "20"]),
-    "systems_coverage": ("Which system is better", ["--worlds", "10", "--rounds", "1"]),
-    "votes_coverage": ("Votes", ["--worlds", "5"]),
+    "systems_coverage": ("Which system is better", ["--worlds", "40", "--rounds", "1"]),
+    "votes_coverage": ("Votes", ["--worlds", "20", "--only", "20 annotators"]),
     "ratings": ("Ratings", ["--worlds", "10", "--tournaments", "1", "--layouts", "5"]),
     "components_coverage": (
         "Variance components",
@@ -65,7 +68,7 @@ OTHERS = {
     "corrected_coverage": ("Corrected means", ["--worlds", "200"]),
     "replacing_level": (
         "May an evaluator replace an annotator",
-        ["--worlds", "200", "--panels", "3"],
+        ["--worlds", "500", "--panels", "20", "--only", "labels, 4"],
     ),
     "audit_power": ("Audits of judges", ["--worlds", "10", "--only", "fair, 300"]),
     "distributions_coverage": (
@@ -77,8 +80,8 @@ OTHERS = {
         ["--worlds", "20", "--sizes", "50", "100"],
     ),
     "reproduction": ("Degrees of reproduction", ["--worlds", "2000", "--tables", "10"]),
-    "scaling": ("Scale", ["analyses", "1"]),
-    "kills": ("Runs", ["--notebooks", "04", "--kills", "2"]),
+    "scaling": ("Scale", ["shards", "10000"]),
+    "kills": ("Runs", ["--notebooks", "02", "--kills", "2"]),
     "cluster_kills": ("Runs", ["--killed", "worker"]),
 }
 PEERS = (
