@@ -45,7 +45,7 @@ OTHERS = {
     "known_world": ("The known world", ["2000"]),
     "few_judgments": (
         "HUSE with few human judgments",
-        ["--worlds", "10", "--sets", "300", "--checkpoint", "worlds.csv"],
+        ["--worlds", "5", "--sets", "100", "--checkpoint", "worlds.csv"],
     ),
     "correlation_coverage": (
         "Evaluators against people",
@@ -68,16 +68,16 @@ OTHERS = {
     "corrected_coverage": ("Corrected means", ["--worlds", "200"]),
     "replacing_level": (
         "May an evaluator replace an annotator",
-        ["--worlds", "500", "--panels", "20", "--only", "labels, 4"],
+        ["--worlds", "200", "--panels", "10", "--only", "labels, 4"],
     ),
     "audit_power": ("Audits of judges", ["--worlds", "10", "--only", "fair, 300"]),
     "distributions_coverage": (
         "Distributions of texts",
-        ["--worlds", "10", "--level-worlds", "50", "--sizes", "50"],
+        ["--worlds", "10", "--level-worlds", "20", "--sizes", "50"],
     ),
     "distribution_power": (
         "Which measure sees what, from how many texts",
-        ["--worlds", "20", "--sizes", "50", "100"],
+        ["--worlds", "20", "--sizes", "50"],
     ),
     "reproduction": ("Degrees of reproduction", ["--worlds", "2000", "--tables", "10"]),
     "scaling": ("Scale", ["shards", "10000"]),
