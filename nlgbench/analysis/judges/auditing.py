@@ -175,8 +175,8 @@ def audit(
     not seen, only votes of some annotators, whose noise would leave people's own taste for length
     to the judge: so the sum of squares of the expected vote is that of products of two annotators'
     votes. Tests and intervals of both are by scores, others leave clusters out; all are over items
-    and annotators (from six on; else over items). docs/judges.md has the level, power and coverage
-    that were measured.
+    and annotators (from six on; else over items). docs/auditing-judges.md has the level, power and
+    coverage that were measured.
 
     Examples
     --------

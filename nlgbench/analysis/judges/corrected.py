@@ -158,8 +158,8 @@ def corrected_quality(
     annotators or more, annotators: ``V_I + V_A - V_IA``, as in `compare_systems`; residuals are
     from slopes without their cluster. t has ``G - 1`` degrees of freedom, G the smaller effective
     number. With ``target="outputs"`` labels are fixed, and outputs drawn (whole clusters, where
-    labels come so), with the finite population correction. docs/judges.md has the coverage that
-    was measured.
+    labels come so), with the finite population correction. docs/corrected-means.md has the coverage
+    that was measured.
 
     Examples
     --------

@@ -140,11 +140,11 @@ def replaces_annotators(
     the design effect of clusters (that of a delete-one-cluster jackknife over that of independent
     outputs, at least 1, and as if one more decided output had said that a cluster speaks as one)
     and held against t with one degree of freedom less than the effective number of clusters,
-    ``(sum n)^2 / sum n^2``. docs/judges.md has the level that was measured. Intervals of
-    differences are its inversion. That of rho is a jackknife over clusters, and from ten annotators
-    on over them, too (``V_I + V_A - V_IA``, each annotator left out as judge and as one of the
-    others). Omega has none: it counts rejections at this study's size, and no population has such
-    a number. Numbers within 1e-9 of the range of people's values are equal.
+    ``(sum n)^2 / sum n^2``. docs/replacing-annotators.md has the level that was measured. Intervals
+    of differences are its inversion. That of rho is a jackknife over clusters, and from ten
+    annotators on over them, too (``V_I + V_A - V_IA``, each annotator left out as judge and as one
+    of the others). Omega has none: it counts rejections at this study's size, and no population has
+    such a number. Numbers within 1e-9 of the range of people's values are equal.
 
     Examples
     --------

@@ -114,7 +114,7 @@ def agreement(
     ``icc_2k`` are by F (Shrout and Fleiss), for other outputs and annotators, and take normal
     values for granted. A low kappa within one class can
     come with high agreement: where nearly all votes are the same, chance agreement is high, too.
-    In 500 simulated crowds of each of five layouts (docs/meta-evaluation.md) 95% intervals held
+    In 500 simulated crowds of each of five layouts (docs/agreement.md) 95% intervals held
     the true value in .89 to .96 of cases; least for single systems whose votes are nearly alike.
     In seven others those of pairs, intraclass correlations and alphas of ratings held .93 to .97.
 

@@ -71,7 +71,8 @@ def variance_components(
     Balanced: modified large sample (Ting, Burdick, Graybill, Jeyaratnam and Lu 1990,
     doi:10.1080/00949659008811240). Else ``(estimate + c) / (variance + c)`` is taken for a
     chi-square over its degrees of freedom, both such that the information matrix's standard error
-    follows at the estimate and at 0. docs/judges.md has the coverage that was measured.
+    follows at the estimate and at 0. docs/variance-components.md has the coverage that was
+    measured.
 
     Examples
     --------

@@ -181,7 +181,7 @@ def plan_study(
     - 1), which `compare_systems` has, at the level divided by the number of pairs.
 
     Simulated studies are normal for means, and Davidson's chances with normal gaps for votes; the
-    test takes the jackknife's variance over items and annotators. docs/judges.md says how far the
+    test takes the jackknife's variance over items and annotators. docs/planning.md says how far the
     formula is off.
 
     Examples

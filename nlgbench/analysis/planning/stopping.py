@@ -123,7 +123,7 @@ def sequential(
 
     Blocks must be independent draws. Where blocks share items (or annotators), what is said holds
     for *these*: others would share what they have in common, and the report says so.
-    docs/judges.md has the rates of false stops that were measured.
+    docs/stopping-early.md has the rates of false stops that were measured.
 
     Examples
     --------
@@ -443,7 +443,8 @@ def _shared(blocks: np.ndarray, other: np.ndarray | None, block: Block) -> str:
     name = _OTHER[block]
     return (
         f"{n} of {len(of)} {name}s are in several blocks: all that is said holds for these. "
-        f"Of other {name}s it is said wrongly more often than {{level:.2g}} (docs/judges.md)"
+        f"Of other {name}s it is said wrongly more often than {{level:.2g}} "
+        "(docs/stopping-early.md)"
     )
 
 
