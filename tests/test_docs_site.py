@@ -33,6 +33,36 @@ def test_every_page_is_in_the_navigation_once():
     assert set(listed) - {"api", "auto_gallery/index"} == pages() - {"index"}
 
 
+#: The parts of a method's page, in their order; what else it has stands between them.
+PARTS = [
+    "What it estimates",
+    "Formula",
+    "Assumptions",
+    "When it misleads",
+    "What we found",
+    "References",
+]
+#: Pages that lead to others.
+LEADING = {"evaluators", "judges"}
+
+
+def methods():
+    text = (DOCS / "methods.md").read_text(encoding="utf-8")
+    return set(re.findall(r"^([a-z-]+)$", text, flags=re.MULTILINE)) - LEADING
+
+
+@pytest.mark.parametrize("page", sorted(methods()))
+def test_a_methods_page_has_its_parts_in_order(page):
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
+    assert [heading for heading in headings if heading in PARTS] == PARTS
+    assert "\n    >>> import nlgbench as nb\n" in text
+    parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
+    of = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert all(len(of[part].split()) > 10 for part in PARTS)
+    assert re.search(r"^    \S|^\| .*formula|^\| measure", of["Formula"], flags=re.MULTILINE)
+
+
 def test_every_public_name_is_in_the_reference(tmp_path):
     building.write_api(tmp_path / "api.rst")
     listed = re.findall(r"^   ([A-Za-z_]\w*)$", (tmp_path / "api.rst").read_text(), re.MULTILINE)
