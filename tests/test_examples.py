@@ -1,5 +1,10 @@
-"""The README's examples run as they stand: on the released studies, and on worlds laid out so."""
+"""What the README and the pages write in Python runs as it stands, each block by some test.
 
+Blocks with prompts are doctests. Others run here on small worlds that are laid out as the public
+studies are, and on these where they are present; or they are followed by the tests in ELSEWHERE.
+"""
+
+import ast
 import os
 import re
 from pathlib import Path
@@ -8,11 +13,18 @@ import pytest
 
 import nlgbench as nb
 from nlgbench.datasets import cache
+from nlgbench.papers import huse as paper
+from nlgbench.runner import record
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-EXAMPLES = [
-    code for code in re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL) if "nb." in code
-]
+ROOT = Path(__file__).parent.parent
+#: Pages whose blocks other tests follow, and which.
+ELSEWHERE = {
+    "docs/own-claims.md": "tests/test_docs_claims_and_surveys.py",
+    "docs/surveys.md": "tests/test_docs_claims_and_surveys.py",
+    "docs/runs.md": "tests/runner/test_grid.py",
+}
+#: Pages whose blocks run on any study of the kind, and on the released ones.
+ON_RELEASED = ("README.md", "docs/index.md")
 #: Small worlds in the place of the public studies.
 WORLDS = {
     "huse": ("reviews", {"systems": ["leaky_t1.0", "leaky_t0.7"], "n_outputs": 50, "n_truth": 0}),
@@ -23,43 +35,145 @@ WORLDS = {
 }
 
 
-def run(code: str) -> list[object]:
-    """Run an example; give what its last line makes and every drawing on the way."""
-    *first, last = code.replace("import nlgbench as nb\n", "").strip().split("\n")
-    names = {"nb": nb}
-    exec("\n".join(first), names)
-    target, equals, _ = last.partition(" = ")
-    if equals and target.isidentifier():
-        exec(last, names)
-        return [names[target]]
-    return [eval(last, names)]
+def blocks(page):
+    """Give a page's blocks of Python that doctest does not see."""
+    found = re.findall(
+        r"^```(?:python|py)\n((?s:.*?))^```$", (ROOT / page).read_text("utf-8"), re.M
+    )
+    return [code for code in found if ">>>" not in code]
 
 
-@pytest.mark.parametrize("code", EXAMPLES, ids=range(len(EXAMPLES)))
-def test_an_example_runs_on_a_simulated_study(code, monkeypatch):
-    def load(name):
-        world, size = WORLDS[name]
-        study = nb.simulate(world, seed=1, **size)
-        if world != "judgments":
-            return study
-        fluency = study.judgments.assign(dimension="fluency")
-        return study.replace(judgments=fluency, settings={"quality": "fluency"})
+def pages():
+    """Give the site's pages, and those beside it, that have such blocks."""
+    built = {"_build", "auto_gallery", "generated"}
+    paths = [path for path in ROOT.glob("docs/**/*.md") if not built & set(path.parts)]
+    paths += [*ROOT.glob("*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("data/**/*.md")]
+    names = {path.relative_to(ROOT).as_posix() for path in paths}
+    return {name for name in names if blocks(name)}
 
+
+def run(code, names):
+    """Run an example; give what its last statement makes."""
+    *first, last = ast.parse(code).body
+    exec(compile(ast.Module(first, []), "<page>", "exec"), names)
+    if not isinstance(last, ast.Assign | ast.Expr):
+        raise AssertionError(f"an example ends with what it makes: {ast.unparse(last)}")
+    made = eval(compile(ast.Expression(last.value), "<page>", "eval"), names)
+    if isinstance(last, ast.Assign):
+        names |= {target.id: made for target in last.targets}
+    return made
+
+
+def load(name):
+    """Simulate a small study in a public one's place."""
+    world, size = WORLDS[name]
+    study = nb.simulate(world, seed=1, **size)
+    return judged_on(study, "fluency") if world == "judgments" else study
+
+
+def judged_on(study, dimension):
+    judgments = study.judgments.assign(dimension=dimension)
+    return study.replace(judgments=judgments, settings={"quality": dimension})
+
+
+def check(made):
+    if isinstance(made, nb.Drawing):
+        assert made.axes and len(made.data) and len(made.alt) > 40
+    assert made is not None
+
+
+EXAMPLES = [(page, code) for page in ON_RELEASED for code in blocks(page)]
+
+
+@pytest.mark.parametrize(("page", "code"), EXAMPLES, ids=range(len(EXAMPLES)))
+def test_an_example_runs_on_a_simulated_study(page, code, monkeypatch):
     monkeypatch.setitem(vars(nb), "load", load)
-    check(run(code))
+    check(run(code, {"nb": nb}))
 
 
 @pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available(["huse", "judge-the-judges"]),
     reason="NLGBENCH_DATA names no folder with the releases",
 )
-@pytest.mark.parametrize("code", EXAMPLES, ids=range(len(EXAMPLES)))
-def test_an_example_runs_on_the_released_study(code):
-    check(run(code))
+@pytest.mark.parametrize(("page", "code"), EXAMPLES, ids=range(len(EXAMPLES)))
+def test_an_example_runs_on_the_released_study(page, code):
+    check(run(code, {"nb": nb}))
 
 
-def check(made: list[object]) -> None:
-    for one in made:
-        if isinstance(one, nb.Drawing):
-            assert one.axes and len(one.data) and len(one.alt) > 40
-        assert one is not None
+def design(monkeypatch):
+    small = {"systems": ["leaky_t1.0"], "n_outputs": 30, "n_truth": 0}
+    simulate, huse = nb.simulate, nb.huse
+    simulate("gaussian", n_outputs=30, seed=0).write("my-study")
+    monkeypatch.setitem(vars(nb), "load", lambda name: simulate("gaussian", n_outputs=30))
+    monkeypatch.setitem(vars(nb), "simulate", lambda name, seed: simulate(name, seed=seed, **small))
+    monkeypatch.setitem(vars(nb), "huse", lambda study: huse(study, n_resamples=20))
+    names = {"record": record, "paper": paper, "output_dir": None}
+    one, other = blocks("docs/design.md")
+    check(run(one, names))
+    assert names["study"].source == "simulated"
+    names["scores"] = nb.huse(names["study"])
+    run(other, names)
+
+
+def which_system(monkeypatch):
+    judged_on(nb.simulate("judgments", n_items=20, seed=1), "Fluency").write("webnlg-2020")
+    (code,) = blocks("docs/tutorials/which-system.md")
+    check(run(code, {}))
+
+
+def which_evaluator(monkeypatch):
+    study = nb.simulate("own", n_items=20, seed=1)
+    judged_on(study, "CH").write("hanna")
+    (code,) = blocks("docs/tutorials/which-evaluator.md")
+    check(run(code, {}))
+
+
+def scaling(monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
+    whole = nb.simulate("reviews", systems=["leaky_t1.0"], n_outputs=6, n_truth=0)
+    for n in range(3):
+        outputs = whole.outputs.iloc[n::3]
+        references = outputs[["item_id", "text"]].drop_duplicates("item_id")
+        references = references.assign(reference_id="r")
+        nb.Study(outputs, references=references).write(f"shards/{n:03}")
+    (code,) = blocks("docs/scaling.md")
+    here = {"dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0"}
+    with distributed.Client(processes=False, n_workers=1, threads_per_worker=1, **here) as client:
+        monkeypatch.setattr(distributed, "Client", lambda address: client)
+        paths = run(code, {})
+    assert len(paths) == 3 and all(path.is_file() for path in paths)
+
+
+def studies(monkeypatch):
+    if not os.environ.get("NLGBENCH_DATA") or not cache.available(
+        ["webnlg-2020", "usr", "emnlp17"]
+    ):
+        pytest.skip("NLGBENCH_DATA names no folder with the releases")
+    kappa, places, bleu = (run(code, {"nb": nb}) for code in blocks("docs/studies.md"))
+    found = kappa[kappa["row"] == "all"].set_index("coefficient")["estimate"]
+    assert round(found["fleiss_kappa"], 3) == 0.113
+    found = places[places["row"] == "all"].set_index("coefficient")["estimate"].round(4).to_dict()
+    assert found == {"spearman": 0.7183, "pearson": 0.7096}
+    row = bleu.query("evaluator == 'Bleu_1' and dimension == 'informativeness'")
+    assert row["estimate"].round(2).tolist() == [0.3] and row["n"].tolist() == [202]
+
+
+FOLLOWED = {
+    "docs/design.md": design,
+    "docs/scaling.md": scaling,
+    "docs/studies.md": studies,
+    "docs/tutorials/which-evaluator.md": which_evaluator,
+    "docs/tutorials/which-system.md": which_system,
+}
+
+
+@pytest.mark.parametrize("page", sorted(FOLLOWED))
+def test_a_page_is_followed(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    FOLLOWED[page](monkeypatch)
+
+
+def test_every_block_of_python_is_run():
+    assert pages() == {*ON_RELEASED, *FOLLOWED, *ELSEWHERE}
+    for page, test in ELSEWHERE.items():
+        assert Path(page).name in (ROOT / test).read_text(encoding="utf-8")
