@@ -19,6 +19,8 @@ from nlgbench.evaluators.names import labelled
 from nlgbench.plots.figures import Drawing, axes_for, correlation, drawn_on, in_paper_style
 from nlgbench.plots.style import TWO_COLUMN
 
+#: A star marks adjusted p-values below it.
+_ALPHA = 0.05
 _COLUMNS = "evaluator estimate:float ci_low:float ci_high:float"
 # Pale, so that black reads on all of it; blue is the darker in gray, and the sign is written.
 _SHADES = LinearSegmentedColormap.from_list("agreement", ["#F4B183", "#FFFFFF", "#4A90C4"])
@@ -31,10 +33,8 @@ def plot_atlas(
     columns: Sequence[str] | None = None,
     kinds: Sequence[str] | None = None,
     ax: Axes | None = None,
-    alpha: float = 0.05,
     interval_label: str = "95% interval",
     second_label: str = "95% interval over systems",
-    colorbar: bool = True,
 ) -> Drawing:
     """Draw a heat map of correlations, each with its value and interval.
 
@@ -42,8 +42,8 @@ def plot_atlas(
     ----------
     correlations : DataFrame
         One row per cell, as from `nlgbench.correlate`: ``evaluator``, ``statistic``, ``estimate``
-        (-1 to 1), ``ci_low``, ``ci_high``. Optional ``p_adjusted``; ``kind``, in place of that
-        which `nlgbench.evaluators.names` gives: rows of one kind stand together under its name;
+        (-1 to 1), ``ci_low``, ``ci_high``. Optional ``p_adjusted``, with a star below .05; ``kind``,
+        in place of that which `nlgbench.evaluators.names` gives: rows of one kind stand together;
         ``reason``: cells with one are marked as doubtful; ``second_low``, ``second_high``: another
         interval, such as one over systems, written below the first.
     columns : sequence of str, optional
@@ -56,12 +56,8 @@ def plot_atlas(
     ax : Axes, optional
         Where to draw; a figure of its own by default, as high as the rows need. A cell with an
         interval needs 0.7 by 0.2 inches, with two 0.7 by 0.3.
-    alpha : float, default 0.05
-        A star marks adjusted p-values below it.
     interval_label, second_label : str
         What the square and the round brackets hold, for the line below the map.
-    colorbar : bool, default True
-        Below the map.
 
     Returns
     -------
@@ -122,12 +118,12 @@ def plot_atlas(
     )
     bar = {"orientation": "horizontal", "aspect": 60, "fraction": 0.02, "pad": 0.02}
     look = {"cmap": _SHADES, "vmin": -1, "vmax": 1, "linewidths": 0.6, "linecolor": "white"}
-    names = {"xticklabels": False, "yticklabels": False, "cbar": colorbar, "cbar_kws": bar}
+    names = {"xticklabels": False, "yticklabels": False, "cbar_kws": bar}
     sns.heatmap(grid, ax=ax, **look, **names)
     for y, (evaluator, _) in enumerate(rows):
         for x, top in enumerate(tops):
             if evaluator is not None:
-                _write_cell(ax, x, y, cells.get((evaluator, *top), {}), alpha)
+                _write_cell(ax, x, y, cells.get((evaluator, *top), {}))
     ax.set_yticks(
         np.arange(len(rows)) + 0.5,
         [kind if evaluator is None else evaluator for evaluator, kind in rows],
@@ -141,7 +137,7 @@ def plot_atlas(
     missing = drawn - int(np.isfinite(grid).sum())
     words = f"Each cell: estimate and [{interval_label}]"
     words += f" and ({second_label})." if "second_low" in correlations.columns else "."
-    words += f" * Holm-adjusted p < {alpha:g}." if stars else ""
+    words += f" * Holm-adjusted p < {_ALPHA:g}." if stars else ""
     doubted = correlations.get("reason", pd.Series(dtype="str")).fillna("").ne("")
     if (doubted & correlations["estimate"].notna()).any():
         words += " † No interval, or a doubtful one: see the table's reason."
@@ -203,7 +199,7 @@ def _order(correlations: pd.DataFrame) -> list[tuple[str | None, str]]:
     return order
 
 
-def _write_cell(ax: Axes, x: int, y: int, cell: dict[Any, Any], alpha: float) -> None:
+def _write_cell(ax: Axes, x: int, y: int, cell: dict[Any, Any]) -> None:
     center = (x + 0.5, y + 0.5)
     estimate = cell.get("estimate", np.nan)
     beside: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center"}
@@ -213,7 +209,7 @@ def _write_cell(ax: Axes, x: int, y: int, cell: dict[Any, Any], alpha: float) ->
         white = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
         ax.annotate("–", center, xytext=(0, 0), fontsize=7, bbox=white, **beside)
         return
-    marks = ("*" if cell["p_adjusted"] < alpha else "") + ("†" if cell.get("reason") else "")
+    marks = ("*" if cell["p_adjusted"] < _ALPHA else "") + ("†" if cell.get("reason") else "")
     lines = [
         words.format(*map(correlation, ends))
         for words, ends in (

@@ -121,9 +121,9 @@ def doubted(n):
 FIGURES = {
     "atlas": (TWO_COLUMN, 8.5, lambda ax: both(ax, 30)),
     "atlas, 40 rows": (
-        *(TWO_COLUMN, 9.0),
+        *(TWO_COLUMN, 9.6),
         lambda ax: plot_atlas(
-            correlations(40, kinds=False), columns=("criterion", "statistic"), ax=ax, colorbar=False
+            correlations(40, kinds=False), columns=("criterion", "statistic"), ax=ax
         ),
     ),
     "atlas, two intervals": (

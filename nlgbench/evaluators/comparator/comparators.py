@@ -7,7 +7,7 @@ text_a and, where two texts are compared, context_b, text_b.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -113,7 +113,6 @@ def train_comparator(
     ties: bool = True,
     encoder: Encoder | str | None = None,
     seed: int | np.random.Generator = 0,
-    progress: Callable[[dict[str, float]], object] | None = None,
 ) -> Comparator:
     """Train a comparative evaluator on pairs.
 
@@ -137,8 +136,6 @@ def train_comparator(
         Default: that of the extra ``encoder``. Not for ``"tfidf"``.
     seed : int or Generator
         Where the random numbers come from.
-    progress : callable, optional
-        As in `training.fit`.
 
     Returns
     -------
@@ -213,7 +210,7 @@ def train_comparator(
         # Both orders of a pair come in at the same stage.
         stages = [np.concatenate([at, at + len(pairs)]) for at in curriculum(pairs)]
         fit = neural.fit_frozen if backend == "frozen" else neural.fit_cross_encoder
-        predict = fit(loaded, rows, codes, stages, seed=number, progress=progress)
+        predict = fit(loaded, rows, codes, stages, seed=number)
         made = loaded.signature
     kinds = "+".join(dict.fromkeys(pairs["supervision"]))
     name = backend + ("" if compares else "_alone") + ("" if ties else "_no_ties")

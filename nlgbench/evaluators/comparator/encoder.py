@@ -1,7 +1,7 @@
 """A pretrained encoder of texts, and comparators on it: frozen, or fine-tuned whole."""
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from nlgbench.evaluators.comparator.pairs import Ints, Predict, sides
 from nlgbench.training import Batch, digest, fit, predict, seeded, torch
-
-Progress = Callable[[dict[str, float]], object]
 
 #: Tokens of a text, or of each of the two sides of a pair.
 LONGEST = 128
@@ -133,7 +131,6 @@ def fit_frozen(
     stages: Sequence[Ints],
     *,
     seed: int,
-    progress: Progress | None = None,
 ) -> Predict:
     """Train a small network on frozen embeddings, through stages of rows; labels have no gaps.
 
@@ -164,7 +161,6 @@ def fit_frozen(
             learning_rate=_RATE,
             weight_decay=1e-4,
             seed=seed + number,
-            progress=progress,
         )
 
     def chances(rows: pd.DataFrame) -> NDArray[np.float64]:
@@ -189,7 +185,6 @@ def fit_cross_encoder(
     stages: Sequence[Ints],
     *,
     seed: int,
-    progress: Progress | None = None,
 ) -> Predict:
     """Fine-tune the whole encoder as a classifier of a text, or of two; each stage is one epoch.
 
@@ -224,7 +219,6 @@ def fit_cross_encoder(
             learning_rate=_FINE_RATE,
             max_norm=1.0,
             seed=seed + number,
-            progress=progress,
         )
     return lambda rows: (
         predict(network, tokens(rows), batch_size=64).double().softmax(dim=1).numpy()
