@@ -42,8 +42,8 @@ def plot_atlas(
     ----------
     correlations : DataFrame
         One row per cell, as from `nlgbench.correlate`: ``evaluator``, ``statistic``, ``estimate``
-        (-1 to 1), ``ci_low``, ``ci_high``. Optional ``p_adjusted``, with a star below .05; ``kind``,
-        in place of that which `nlgbench.evaluators.names` gives: rows of one kind stand together;
+        (-1 to 1), ``ci_low``, ``ci_high``. Optional ``p_adjusted``, starred below .05; ``kind``, in
+        place of that which `nlgbench.evaluators.names` gives: rows of one kind stand together;
         ``reason``: cells with one are marked as doubtful; ``second_low``, ``second_high``: another
         interval, such as one over systems, written below the first.
     columns : sequence of str, optional
