@@ -1,7 +1,6 @@
 """HUSE: how well human outputs and a system's are distinguished, and how sure that is."""
 
 from nlgbench.analysis.huse.diagnosis import (
-    PAPER,
     Boundary,
     boundary,
     failures,
@@ -22,7 +21,6 @@ from nlgbench.analysis.huse.uncertainty import (
 )
 
 __all__ = [
-    "PAPER",
     "SCORES",
     "Boundary",
     "annotator_difference",

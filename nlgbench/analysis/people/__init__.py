@@ -3,7 +3,6 @@
 from nlgbench.analysis.people.annotator_models import AggregatedJudgments, aggregate_judgments
 from nlgbench.analysis.people.comparing import SystemComparison, compare_systems
 from nlgbench.analysis.people.real_or_fake import (
-    TESTS,
     accuracy,
     annotator_accuracy,
     outputs_needed,
@@ -14,7 +13,6 @@ from nlgbench.analysis.people.surveys import Answers, export_survey, import_surv
 from nlgbench.analysis.people.votes import vote_accuracy, vote_agreement, vote_position
 
 __all__ = [
-    "TESTS",
     "AggregatedJudgments",
     "Answers",
     "SystemComparison",
