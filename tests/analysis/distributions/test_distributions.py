@@ -89,6 +89,22 @@ def plain_mmd(kernel, is_human, item):
     return human + other - 2 * between
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_public_call_gives_the_plain_sums_of_both_kernels(shared):
+    rng, n = np.random.default_rng(4), 14
+    human, system = words(rng, n), words(rng, n)
+    system[3:] = human[: n - 3]  # equal texts are no part of the bandwidth
+    found = compare(study_of(human, system, shared), n_resamples=0, n_permutations=0)["estimate"]
+    rows = tfidf([*human, *system]).toarray()
+    away = cdist(rows, rows)
+    bandwidth = np.median([d for d in away[np.triu_indices(2 * n, 1)] if d > 1e-6])
+    item = np.tile(np.arange(n), 2) if shared else np.arange(2 * n)
+    is_human = np.arange(2 * n) < n
+    by_hand = plain_mmd(np.exp(-(away**2) / (2 * bandwidth**2)), is_human, item)
+    assert found["mmd_gaussian"] == pytest.approx(by_hand, abs=1e-9)
+    assert found["mmd_linear"] == pytest.approx(plain_mmd(rows @ rows.T, is_human, item), abs=1e-9)
+
+
 @pytest.mark.parametrize("per_item", [1, 2])
 def test_mmd_and_its_swaps_are_the_plain_sums(per_item):
     rng = np.random.default_rng(per_item)
