@@ -1,7 +1,7 @@
 """The atlas: which public studies evaluators can be held against, and what their authors printed.
 
 HANNA (Chhun et al. 2022, 2024): Kendall's correlations of their repository's tables
-(dig-team/hanna-benchmark-asg, rankings/system_kendall.csv and story_kendall.csv), for ten metrics.
+(dig-team/hanna-benchmark-asg, rankings/system_kendall.csv and story_kendall.csv), for 72 metrics.
 USR (Mehri and Eskenazi 2020, doi:10.18653/v1/2020.acl-main.64): the agreement of Table 1, and the
 correlations of its abstract, which need its models.
 """
@@ -53,6 +53,13 @@ _TABLES: dict[str, Literal["system", "output"]] = {
 _TIES = (
     "Two pairs of systems have the same sum of ratings; in the authors' means rounding unties one."
 )
+_EQUAL = (
+    "`correlate` takes scores for equal that differ by less than 1e-9 standard deviations, as many "
+    "of this metric's do; with them told apart the printed value follows."
+)
+#: HANNA's metrics and tables of which that is true.
+_TINY = [("cider", "story_kendall")]
+_TINY += [("baryscore_sd_0.001", where) for where in _TABLES]
 #: Simulated studies of scores alone, and of texts: sizes on a log scale, as public ones have.
 _N_OWN, _N_REVIEWS = 8, 2
 
@@ -173,13 +180,14 @@ def _of_hanna(study: Study) -> pd.DataFrame:
             statistics=["kendall_b"],
         )
         turned = table["estimate"] < 0
+        tiny = table["evaluator"].isin([name for name, table_ in _TINY if table_ == where])
         columns = {
             "estimate": table["estimate"].abs(),
             "ci_low": table["ci_low"].mask(turned, -table["ci_high"]),
             "ci_high": table["ci_high"].mask(turned, -table["ci_low"]),
-            "reason": table["reason"].mask(
-                table["dimension"].eq("complexity") & (granularity == "system"), _TIES
-            ),
+            "reason": table["reason"]
+            .mask(tiny, _EQUAL)
+            .mask(table["dimension"].eq("complexity") & (granularity == "system"), _TIES),
         }
         table = table.assign(where=where, **columns)
         claim = "hanna/{where}/{evaluator}/{dimension}"
