@@ -63,6 +63,13 @@ def test_a_methods_page_has_its_parts_in_order(page):
     assert re.search(r"^    \S|^\| .*formula|^\| measure", of["Formula"], flags=re.MULTILINE)
 
 
+@pytest.mark.parametrize("page", sorted(pages()))
+def test_code_is_seen_whole(page):
+    """At 1,280 pixels a block shows 91 characters."""
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    assert re.findall(r"^    (?:>>>|\.\.\.) .{90,}$", text, flags=re.MULTILINE) == []
+
+
 def test_every_public_name_is_in_the_reference(tmp_path):
     building.write_api(tmp_path / "api.rst")
     listed = re.findall(r"^   ([A-Za-z_]\w*)$", (tmp_path / "api.rst").read_text(), re.MULTILINE)
