@@ -61,6 +61,7 @@ def test_a_methods_page_has_its_parts_in_order(page):
     of = dict(zip(parts[1::2], parts[2::2], strict=True))
     assert all(len(of[part].split()) > 10 for part in PARTS)
     assert re.search(r"^    \S|^\| .*formula|^\| measure", of["Formula"], flags=re.MULTILINE)
+    assert re.findall(r"^    .{92,}$", of["Formula"], flags=re.MULTILINE) == []
 
 
 @pytest.mark.parametrize("page", sorted(pages()))
