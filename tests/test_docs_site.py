@@ -86,6 +86,21 @@ def test_every_plot_has_an_example():
     assert plots - set(re.findall(r"nb\.(plot_\w+)\(", code)) == set()
 
 
+WRITTEN = [*(f"docs/{page}.md" for page in pages()), *building.ELSEWHERE.values()]
+
+
+@pytest.mark.parametrize("path", sorted(WRITTEN))
+def test_a_row_stands_in_a_table(path):
+    text = (DOCS.parent / path).read_text(encoding="utf-8")
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    # Each run of rows begins with a head, a line of dashes, and as many cells in every row.
+    for table in re.findall(r"(?:^ *\|.*\|$\n)+", text, flags=re.MULTILINE):
+        rows = [row.strip() for row in table.splitlines()]
+        assert len(rows) > 1 and re.fullmatch(r"[|: -]+", rows[1]), rows[0]
+        counts = {len(re.findall(r"(?<!\\)\|", re.sub(r"`[^`]*`", "", row))) for row in rows}
+        assert len(counts) == 1, rows[0]
+
+
 @pytest.mark.parametrize("page", sorted(pages()))
 def test_links_of_a_page_lead_somewhere(page):
     path = DOCS / f"{page}.md"
