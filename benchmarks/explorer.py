@@ -1,10 +1,13 @@
 """How soon the explorer answers, in the browser, from a control's event to the updated picture.
 
-    python benchmarks/explorer.py [--moves 50] [--simulated]
+    python benchmarks/explorer.py [--moves 50] [--simulated] [--views]
 
 On the released HUSE study, or a simulated one of its size. The peer is what the first widget did at
 each move: `plot_boundary` by Matplotlib as a PNG. Before times are taken, each answer's scores are
 held against `nlgbench.boundary`'s.
+
+With --views, without a browser: how long each view computes for a choice that is new, and for one
+that it was asked for before, on released studies.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 import nlgbench as nb
+from nlgbench.explorer.game import GameView
+from nlgbench.explorer.widget import VIEWS
 
 # A picture that was drawn anew is another element; a frame later it is on the screen.
 MOVE = """async ([name, value]) => {
@@ -58,11 +63,48 @@ def moves(n: int) -> list[tuple[str, str | int]]:
     return made
 
 
+#: Released study, view, and what is chosen beyond the defaults.
+CHOICES: list[tuple[str, str, dict[str, str]]] = [
+    ("huse", "boundary", {}),
+    ("huse", "tradeoff", {}),
+    ("huse", "systems", {}),
+    ("webnlg-2020", "systems", {}),
+    ("hanna", "systems", {}),
+    ("hanna", "atlas", {}),
+    ("hanna", "atlas", {"granularity": "output"}),
+    ("hanna", "atlas", {"granularity": "item"}),
+    ("llmbar-natural", "ratings", {}),
+    ("comm-eval", "systems", {}),
+    ("comm-eval", "game", {}),
+]
+
+
+def views() -> None:
+    """Time pictures that are new, and the same again, in seconds of this process."""
+    for name, view, chosen in CHOICES:
+        opened = {one.name: one for one in VIEWS}[view](nb.load(name))
+        took = []
+        for _ in range(2):
+            start = time.process_time()
+            values = opened.settle(chosen)
+            opened.picture(values)
+            if isinstance(opened, GameView):
+                opened.believed(values["listener"])
+            opened.says(values)
+            took.append(time.process_time() - start)
+        asked = " ".join(chosen.values())
+        print(f"{name:15} {view:9} {asked:7} {took[0]:7.2f} s, again {took[1]:5.3f} s", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--moves", type=int, default=50)
     parser.add_argument("--simulated", action="store_true")
+    parser.add_argument("--views", action="store_true")
     asked = parser.parse_args()
+    if asked.views:
+        views()
+        return
     if asked.simulated:
         study = nb.simulate("reviews", systems=["leaky_t1.0"], n_truth=0)
     else:

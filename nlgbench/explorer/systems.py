@@ -148,7 +148,7 @@ class SystemsView(View):
             [
                 self.study.label(row["opponent"]),
                 f"{written(row['difference'])} ({between(row['ci_low'], row['ci_high'])})",
-                written(row["p_adjusted"], 3),
+                "< 0.001" if row["p_adjusted"] < 0.001 else written(row["p_adjusted"], 3),
                 row["verdict"],
             ]
             for row in pairs.to_dict("records")
