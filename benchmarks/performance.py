@@ -155,13 +155,21 @@ def section(name: str) -> tuple[str, int]:
     return text + f"\n```text\n{said}\n```\n", ran.returncode
 
 
-def row(name: str) -> tuple[str, int]:
-    """Run another benchmark with few worlds, in a folder of its own, and make its row."""
+def row(name: str, seconds: str = "", ran: str = "not yet") -> str:
+    """Lay out what is known of another benchmark."""
     heading, options = OTHERS[name]
+    link = re.sub(r"[^a-z -]", "", heading.lower()).replace(" ", "-")
+    cells = [f"[`{name}`](../benchmarks/README.md#{link})", about(name)]
+    cells += [f"`{' '.join(options)}`", seconds, ran]
+    return f"| {' | '.join(cells)} |"
+
+
+def short_run(name: str) -> tuple[str, int]:
+    """Run another benchmark with few worlds, in a folder of its own, and make its row."""
     began = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
         ran = subprocess.run(
-            [sys.executable, str(HERE / f"{name}.py"), *options],
+            [sys.executable, str(HERE / f"{name}.py"), *OTHERS[name][1]],
             capture_output=True,
             text=True,
             cwd=folder,
@@ -173,11 +181,7 @@ def row(name: str) -> tuple[str, int]:
     code = ran.returncode
     if code not in (0, 1) or "Traceback" in ran.stderr:
         code = 2
-    end = ("yes", "yes, and returned 1", "no")[code]
-    link = re.sub(r"[^a-z -]", "", heading.lower()).replace(" ", "-")
-    cells = [f"[`{name}`](../benchmarks/README.md#{link})", about(name)]
-    cells += [f"`{' '.join(options)}`", f"{seconds:.0f}", end]
-    return f"| {' | '.join(cells)} |", code
+    return row(name, f"{seconds:.0f}", ("yes", "yes, and returned 1", "no")[code]), code
 
 
 def main(names: list[str]) -> int:
@@ -185,11 +189,12 @@ def main(names: list[str]) -> int:
     text = PAGE.read_text(encoding="utf-8") if PAGE.is_file() and names else ""
     parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]
     sections = {part.split("\n")[0].removeprefix("## "): part.rstrip() + "\n" for part in parts}
-    rows = {found[1]: found[0] for found in re.finditer(r"^\| \[`(\w+)`\].*$", text, re.MULTILINE)}
+    ran = re.finditer(r"^\| \[`(\w+)`\].*(?<!not yet) \|$", text, re.MULTILINE)
+    rows = {found[1]: found[0] for found in ran}
     if unknown := set(names) - {*SPEED, *OTHERS}:
         raise SystemExit(f"no benchmarks: {', '.join(sorted(unknown))}")
     ended = 0
-    for known, run in ((SPEED, section), (OTHERS, row)):
+    for known, run in ((SPEED, section), (OTHERS, short_run)):
         written = sections if known is SPEED else rows
         for name in names or known:
             if name in known:
@@ -197,7 +202,7 @@ def main(names: list[str]) -> int:
                 written[name], code = run(name)
                 ended = max(ended, code)
     page = [HEAD.format(machine=machine()), *(sections[name] for name in SPEED if name in sections)]
-    page += [TABLE + "\n".join([rows[name] for name in OTHERS if name in rows]) + "\n"]
+    page += [TABLE + "\n".join([rows.get(name) or row(name) for name in OTHERS]) + "\n"]
     files.replace_bytes(PAGE, "\n".join(page).encode())
     return ended
 
