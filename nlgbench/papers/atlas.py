@@ -127,8 +127,8 @@ def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:
     ]
     effects = effects.assign(said=said)
     said = [
-        row["reason"] or "{estimate:z.2f} [{ci_low:z.2f}, {ci_high:z.2f}]".format(**row)
-        for row in means.to_dict("records")
+        row.reason or f"{row.estimate:z.2f} [{row.ci_low:z.2f}, {row.ci_high:z.2f}]"
+        for row in means.itertuples()
     ]
     both = pd.concat([effects, means.assign(said=said)])
     wide = both.pivot(index="evaluator_a", columns=["task", "study"], values="said")

@@ -90,7 +90,7 @@ def plot_pooled(
     looks = {one: GROUPS[n % len(GROUPS)] for n, one in enumerate(tasks)}
     low = len(lines) + 0.3
     # Differences of correlations go to 2.
-    reach = max(1.0, float(studies[["ci_low", "ci_high"]].abs().max(axis=None)))
+    reach = max(1.0, *studies[["ci_low", "ci_high"]].abs().max())
     for panel, name in zip(panels, names, strict=False):
         own = studies[studies["evaluator"] == name]
         _draw_panel(panel, own, summary.loc[name], at, looks, low)

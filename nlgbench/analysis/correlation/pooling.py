@@ -502,8 +502,8 @@ def compare_with_length(
         scored, missing = _scored(_renamed(study, called or {}), evaluators)
         scored = _with_length(scored)
         if scored.scores is None or LENGTH not in set(scored.scores["evaluator"]):
-            names = [] if scored.scores is None else scored.scores["evaluator"].unique()
-            missing |= dict.fromkeys([*names, *evaluators], "no texts to take the length of")
+            own = set() if scored.scores is None else set(scored.scores["evaluator"])
+            missing |= dict.fromkeys([*sorted(own), *evaluators], "no texts to take the length of")
             alike: list[list[str]] = []
         else:
             alike = _scored_alike(scored.scores)
