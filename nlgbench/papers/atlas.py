@@ -127,7 +127,7 @@ def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:
     ]
     effects = effects.assign(said=said)
     said = [
-        row.reason or f"{row.estimate:z.2f} [{row.ci_low:z.2f}, {row.ci_high:z.2f}]"
+        str(row.reason) or f"{row.estimate:z.2f} [{row.ci_low:z.2f}, {row.ci_high:z.2f}]"
         for row in means.itertuples()
     ]
     both = pd.concat([effects, means.assign(said=said)])
