@@ -121,6 +121,8 @@ class Drawing:
 #: Widths in inches that papers have and our figures do not, a hair less so that TeX finds room: a
 #: column of ACL, the text blocks of ACL and NeurIPS. Columns of IEEE are wider than what we draw.
 PAPER_WIDTHS = (6.28, 5.48, 3.02)
+#: Height in inches of what a page of ACL holds.
+_PAGE = 9.7
 #: Up to this wide a figure stands in one column of two, inches.
 COLUMN = 3.6
 
@@ -128,10 +130,13 @@ COLUMN = 3.6
 def redrawn(drawing: Drawing) -> dict[float, bytes]:
     """Draw a figure anew at the narrower widths of papers, as PDF; its text stays as large.
 
-    A width at which text would collide that does not as drawn is left out.
+    A width at which text would collide that does not as drawn is left out, and so is a figure that
+    is higher than a page: no paper holds it.
     """
     figure, made = drawing.figure, {}
     width, height = map(float, figure.get_size_inches())
+    if height > _PAGE:
+        return {}
     collided = _collisions(figure)
     for narrower in PAPER_WIDTHS:
         if narrower < width and (narrower > COLUMN) == (width > COLUMN):
@@ -158,12 +163,12 @@ def _collisions(figure: Figure) -> int:
         for text in figure.findobj(Text)
         if text.get_visible() and text.get_text().strip() and id(text) not in unseen
     ]
-    boxes = [Text.get_window_extent(text).padded(-0.5) for text in shown]
-    meeting = sum(box.overlaps(other) for n, box in enumerate(boxes) for other in boxes[:n])
-    page = figure.bbox.padded(1)
-    return meeting + sum(
-        not (page.contains(box.x0, box.y0) and page.contains(box.x1, box.y1)) for box in boxes
-    )
+    boxes = [Text.get_window_extent(text).padded(-0.5).extents for text in shown]
+    ends = np.asarray(boxes, dtype=float).reshape(-1, 4)
+    shared = np.minimum(ends[:, None, 2:], ends[:, 2:]) - np.maximum(ends[:, None, :2], ends[:, :2])
+    meeting = np.triu((shared > 0).all(axis=2), 1).sum()
+    page = figure.bbox.padded(1).extents
+    return int(meeting + ((ends[:, :2] < page[:2]) | (ends[:, 2:] > page[2:])).any(axis=1).sum())
 
 
 def canvas(
