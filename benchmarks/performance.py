@@ -14,6 +14,7 @@ import os
 import platform
 import re
 import resource
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -160,7 +161,7 @@ def row(name: str, seconds: str = "", ran: str = "not yet") -> str:
     heading, options = OTHERS[name]
     link = re.sub(r"[^a-z -]", "", heading.lower()).replace(" ", "-")
     cells = [f"[`{name}`](../benchmarks/README.md#{link})", about(name)]
-    cells += [f"`{' '.join(options)}`", seconds, ran]
+    cells += [f"`{shlex.join(options)}`", seconds, ran]
     return f"| {' | '.join(cells)} |"
 
 
