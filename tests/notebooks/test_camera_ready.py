@@ -26,7 +26,7 @@ def run(out, *names):
 
 
 def figures(out):
-    found = sorted(out.glob("*/figures/*.pdf"))
+    found = sorted(out.glob("*/figures/**/*.pdf"))
     assert found
     return found
 

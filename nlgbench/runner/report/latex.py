@@ -288,9 +288,10 @@ def figures_tex(folder: Folder) -> str:
 
 
 def caption(figure: Figure) -> str:
-    """Give a figure's first sentence, and its source."""
+    """Give a figure's first sentence, and its source, unless that is said already."""
     first = re.split(r"(?<=[a-z)\]])\.(?: |$)", _one_line(figure.alt))[0]
-    return f"{first}. Source: {figure.source}."
+    source = f" Source: {figure.source}."
+    return f"{first}." + source * (source not in f" {first}.")
 
 
 def sizes(figure: Figure) -> str:
