@@ -316,10 +316,13 @@ def test_all_views_can_be_read_and_are_reached_by_keys(page):
         answered(page)
         for width in (1280, 800, 480):
             page.set_viewport_size({"width": width, "height": 900})
+            # The browser lays the page out anew when it comes to it.
+            page.wait_for_function(
+                "(width) => innerWidth === width &&"
+                " document.querySelector('.nlg-explorer').scrollWidth <= width",
+                arg=width,
+            )
             sound(page)
-            assert (
-                page.evaluate("() => document.querySelector('.nlg-explorer').scrollWidth") <= width
-            ), name
     assert page.locator(".nlg-explorer :is(img, script)").count() == 0
     assert "caught" not in page.title() and page.problems == []
 

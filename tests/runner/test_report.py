@@ -260,6 +260,7 @@ def test_text_has_contrast(page):
 @pytest.mark.parametrize("width", [1100, 380])
 def test_no_text_lies_on_another_and_nothing_is_wider_than_the_window(page, width):
     page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_function("(width) => innerWidth === width", arg=width)
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert page.evaluate(OVERLAPS) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
