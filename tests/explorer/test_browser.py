@@ -309,6 +309,7 @@ def test_all_views_can_be_read_and_are_reached_by_keys(page):
             "(title) => document.querySelector('.nlg-explorer h2').textContent.startsWith(title)",
             arg=title,
         )
+        answered(page)
         assert tab.get_attribute("aria-selected") == "true"
         all_by_keys(page)
         page.locator(".nlg-point, .nlg-swatch").first.dispatch_event("click")
