@@ -63,8 +63,9 @@ class Record:
         """Show a drawing, and save it as PDF and PNG with its alternative text and its data.
 
         Its name is unique in the notebook. The source, which is that of the run if left out, is
-        added to its words, and to its data as a column where they have none. Where a paper's
-        column is narrower, the figure is saved as drawn anew for it, too: ``5.48in/<name>.pdf``.
+        added to its words, and to its data as a column, or in the rows that have none. Where a
+        paper's column is narrower, the figure is saved as drawn anew for it, too:
+        ``5.48in/<name>.pdf``.
         """
         from IPython.display import display
 
@@ -72,11 +73,12 @@ class Record:
 
         if not drawing.alt.strip():
             raise ValueError(f"figure {name!r} needs an alternative text: say what it shows.")
-        words = f"{drawing.alt.strip()} Source: {source or self.source}."
+        said = source or self.source
+        words = f"{drawing.alt.strip()} Source: {said}."
         self._announce("figure", name, f"figures/{name}.pdf", words, source)
         numbers = drawing.data
-        if "source" not in numbers.columns:
-            numbers = numbers.assign(source=source or self.source)
+        own = numbers["source"].fillna(said) if "source" in numbers else said
+        numbers = numbers.assign(source=own)
         whole = replace(drawing, data=numbers, alt=words)
         if self.output_dir is not None:
             whole.save(self.output_dir / "figures" / name)

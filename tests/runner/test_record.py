@@ -33,6 +33,9 @@ def test_a_figure_is_kept_with_its_words_and_its_numbers(tmp_path):
     assert (tmp_path / "figures" / "line.txt").read_text() == "A line. Source: released.\n"
     assert (tmp_path / "figures" / "line.csv").read_text() == "y,source\n0,released\n1,released\n"
     assert not plt.get_fignums()
+    run.figure(line(data=pd.DataFrame({"y": [0, 1], "source": ["published", None]})), "of_two")
+    of_two = (tmp_path / "figures" / "of_two.csv").read_text()
+    assert of_two == "y,source\n0,published\n1,released\n"
 
 
 @pytest.mark.parametrize("name", ["../out", "50% of it", "a b", "", "мой"])
