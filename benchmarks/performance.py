@@ -149,7 +149,9 @@ def section(name: str) -> tuple[str, int]:
     seconds = time.monotonic() - began
     if ran.returncode not in (0, 1) or "Traceback" in ran.stderr:
         raise RuntimeError(f"{path.name} ended with {ran.returncode}:\n{ran.stderr}")
-    said = ran.stdout.strip() + (f"\n\n{ran.stderr.strip()}" if ran.returncode else "")
+    # What papermill and its kernels log is no result.
+    lines = [one for one in ran.stderr.splitlines() if not re.match(r"\[IPKernel|Passed", one)]
+    said = "\n".join([ran.stdout.strip(), *(["", *lines] if ran.returncode else [])])
     how = "all that it requires holds" if ran.returncode == 0 else "not all that it requires holds"
     command = " ".join(["benchmarks/" + path.name, *options])
     text = f"## {name}\n\n{about(name)}.\n`{command}`: {seconds:.0f} s, {how}.\n"
