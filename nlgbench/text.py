@@ -16,6 +16,11 @@ def tokenize(text: str) -> list[str]:
     return text.split()
 
 
+def count_tokens(texts: Iterable[str]) -> NDArray[np.int64]:
+    """Count each text's tokens."""
+    return np.array([len(tokenize(text)) for text in texts], dtype=np.int64)
+
+
 def text_key(text: str) -> str:
     """Reduce a text to what it shares with its copies: case and white space do not count."""
     return " ".join(text.split()).casefold()

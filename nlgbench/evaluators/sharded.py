@@ -43,7 +43,7 @@ from nlgbench.evaluators.stored import made_by
 from nlgbench.hashing import file_hash
 from nlgbench.names import did_you_mean
 from nlgbench.study import Study, read_study
-from nlgbench.text import count_pairs, tokenize
+from nlgbench.text import count_pairs, count_tokens, tokenize
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -416,7 +416,7 @@ def _read(job: _Job, at: int, place: Path, names: list[str], kinds: list[str]) -
     _put_strings(job.work / "ids" / f"{at}", outputs["output_id"], job.n_partitions)
     code, systems = pd.factorize(outputs["system"])
     documents = np.zeros(len(systems), dtype=np.int64)
-    lengths = np.array([len(tokenize(text)) for text in outputs["text"]], dtype=np.int64)
+    lengths = count_tokens(outputs["text"])
     for kind in kinds:
         texts: list[str] = outputs["text"].tolist()
         owner: Ints = np.arange(len(outputs))
@@ -638,7 +638,7 @@ def _matches(job: _Job, at: int, n_texts: int, max_n: int) -> diversity.Floats:
 def _self_bleu(
     matches: diversity.Floats, outputs: pd.DataFrame, lengths: dict[str, Counter[int]]
 ) -> diversity.Floats:
-    n_tokens = np.array([len(tokenize(text)) for text in outputs["text"]], dtype=np.float64)
+    n_tokens = count_tokens(outputs["text"]).astype(np.float64)
     nearest = np.empty(len(outputs))
     for system, rows in outputs.groupby("system").indices.items():
         length, n_with = np.array(sorted(lengths[str(system)].items())).T

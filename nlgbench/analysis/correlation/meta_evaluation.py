@@ -52,7 +52,7 @@ from nlgbench.checks import checked
 from nlgbench.inference import bootstrap_counts, orders_of, permutation_p
 from nlgbench.names import known
 from nlgbench.study import Study
-from nlgbench.text import check_n, tokenize
+from nlgbench.text import check_n, count_tokens
 
 Granularity = Literal["system", "output", "item"]
 Resample = Literal["items", "systems", "both"]
@@ -525,7 +525,7 @@ def sentinel_scores(study: Study, people: People) -> Judged:
     above = of_system.transform("sum") - of_item.transform("sum")
     n_others = of_system.transform("size") - of_item.transform("size")
     values: dict[str, Floats] = {
-        "length": np.array([len(tokenize(text)) for text in texts], dtype=np.float64),
+        "length": count_tokens(texts).astype(np.float64),
         "constant": np.zeros(len(rows)),
         "system_mean": divide(above.to_numpy(np.float64), n_others.to_numpy(np.float64))
         if several

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -25,7 +25,7 @@ from nlgbench.evaluators.score import score
 from nlgbench.inference import Floats
 from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
-from nlgbench.text import tokenize
+from nlgbench.text import count_tokens
 
 #: A mean over fewer studies has no interval worth its name, and fewer say nothing of a new study.
 FEWEST_STUDIES = 5
@@ -425,11 +425,8 @@ def correlate_studies(
     >>> found.loc[found["evaluator"] == "rouge_l", "reason"].tolist()[:1]
     ['no texts']
     """
-    if not studies:
-        raise ValueError("studies must name at least one.")
     tables = {}
-    for name, study in studies.items():
-        scored, missing = _scored(_renamed(study, called or {}), evaluators)
+    for name, scored, missing in _scored_each(studies, called, evaluators):
         tables[name] = _correlated(
             scored,
             missing,
@@ -498,8 +495,7 @@ def compare_with_length(
     asked |= {"confidence": confidence}
     drawn: dict[str, Any] = {"resample": resample, "n_resamples": n_resamples, "seed": seed}
     tables = {}
-    for name, study in studies.items():
-        scored, missing = _scored(_renamed(study, called or {}), evaluators)
+    for name, scored, missing in _scored_each(studies, called, evaluators):
         scored = _with_length(scored)
         if scored.scores is None or LENGTH not in set(scored.scores["evaluator"]):
             own = set() if scored.scores is None else set(scored.scores["evaluator"])
@@ -545,8 +541,18 @@ def _with_length(study: Study) -> Study:
     if LENGTH in has or texts.eq("").all():
         return study
     made = study.outputs[["output_id"]].assign(evaluator=LENGTH, signature="")
-    made["score"] = [float(len(tokenize(text))) for text in texts]
+    made["score"] = count_tokens(texts).astype(np.float64)
     return study.replace(scores=pd.concat([study.scores, made], ignore_index=True))
+
+
+def _scored_each(
+    studies: Mapping[str, Study], called: Mapping[str, str] | None, evaluators: Sequence[str]
+) -> Iterator[tuple[str, Study, dict[str, str]]]:
+    """Give each study with common names and all scores that it can have, and why not others."""
+    if not studies:
+        raise ValueError("studies must name at least one.")
+    for name, study in studies.items():
+        yield name, *_scored(_renamed(study, called or {}), evaluators)
 
 
 def _renamed(study: Study, called: Mapping[str, str]) -> Study:

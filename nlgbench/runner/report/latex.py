@@ -288,10 +288,11 @@ def figures_tex(folder: Folder) -> str:
 
 
 def caption(figure: Figure) -> str:
-    """Give a figure's first sentence, and its source, unless that is said already."""
-    first = re.split(r"(?<=[a-z)\]])\.(?: |$)", _one_line(figure.alt))[0]
+    """Give a figure's first sentence, and its source, with which all its words end."""
     source = f" Source: {figure.source}."
-    return f"{first}." + source * (source not in f" {first}.")
+    words = _one_line(figure.alt).removesuffix(source)
+    first = re.split(r"(?<=[a-z)\]])\.(?: |$)", words)[0]
+    return f"{first.removesuffix('.')}.{source}"
 
 
 def sizes(figure: Figure) -> str:
