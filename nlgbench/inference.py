@@ -234,6 +234,45 @@ def few_clusters(n: int) -> str:
     return few if n < FEWEST else ""
 
 
+#: What an interval generalizes to (the column ``covers``).
+THESE_ANNOTATORS = "other items, these annotators"
+OTHER_ANNOTATORS = "other items and annotators"
+
+
+def choose_annotators(
+    annotators: Literal["fixed", "random"] | None, n_effective: float, *, persons: bool = True
+) -> tuple[str, str]:
+    """Choose what intervals generalize to: ``covers``, and why there are none, or "".
+
+    By default annotators are a sample from ten effective ones on (rounded: ten with nearly equal
+    loads are ten), and fixed below. Positions of a file (``persons=False``) are never a sample.
+    """
+    few = round(n_effective) < FEWEST
+    if annotators == "fixed" or (annotators is None and (few or not persons)):
+        return THESE_ANNOTATORS, ""
+    if not persons:
+        return OTHER_ANNOTATORS, (
+            "annotator ids are positions in a file, not persons: say settings: annotators: "
+            "persons if each position is one person, or use annotators='fixed'"
+        )
+    if few:
+        return OTHER_ANNOTATORS, (
+            f"{n_effective:.1f} effective annotators: an interval over other annotators needs "
+            f"{FEWEST}. Use annotators='fixed' for these annotators"
+        )
+    return OTHER_ANNOTATORS, ""
+
+
+def largest_variance(items: Any, annotators: Any, both: Any) -> Floats:
+    """Combine variances over two crossed factors: the largest of V_I, V_A and V_I + V_A - V_IA.
+
+    The difference alone (Cameron, Gelbach and Miller 2011, doi:10.1198/jbes.2010.07136) is often
+    positive and tiny where judgments are mostly noise, so its t rejects too often
+    (MacKinnon, Nielsen and Webb 2024, arXiv:2406.08880).
+    """
+    return np.maximum(np.maximum(items, annotators), items + annotators - both)
+
+
 def linked(one: ArrayLike, other: ArrayLike) -> NDArray[np.int64]:
     """Give each meeting of two things the number of the part that hangs together with it."""
     left, right = pd.factorize(np.asarray(one))[0], pd.factorize(np.asarray(other))[0]

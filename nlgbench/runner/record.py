@@ -12,10 +12,10 @@ import fnmatch
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ from nlgbench.runner import claims, exports, runs
 if TYPE_CHECKING:
     from nlgbench.plots.figures import Drawing
 
+T = TypeVar("T")
 Source = Literal["released", "simulated", "published", "study"]
 
 
@@ -126,6 +127,53 @@ class Record:
             table.to_csv(folder / f"{name}.csv", index=named, lineterminator="\n")
             for ending, text in laid_out.items():
                 (folder / f"{name}.{ending}").write_text(text, encoding="utf-8", newline="\n")
+
+    def section(
+        self,
+        name: str,
+        analysis: Callable[..., T],
+        *args: Any,
+        plot: Callable[[T], Drawing] | None = None,
+        columns: Sequence[str] | None = None,
+        **options: Any,
+    ) -> T | None:
+        """Run an analysis, record and show what it returns; or print why it was skipped.
+
+        `analysis` is called with what follows it. A DataFrame is saved as the table `name`; of a
+        result with several tables each is saved as ``<name>_<table>``. `plot` draws the result as
+        the figure `name`. Of a DataFrame, `columns` are shown, rounded. Where the study lacks what
+        `analysis` or `plot` needs (they raise ValueError), "Skipped ..." is printed, and None
+        returned if there is no result.
+        """
+        from IPython.display import display
+
+        try:
+            found = analysis(*args, **options)
+        except ValueError as error:
+            print(f"Skipped {name}: {error}")
+            return None
+        tables = (
+            {name: found}
+            if isinstance(found, pd.DataFrame)
+            else {
+                f"{name}_{part}": table
+                for part, table in vars(found).items()
+                if isinstance(table, pd.DataFrame)
+            }
+        )
+        for table_name, table in tables.items():
+            self.table(table, table_name)
+        if plot is not None:
+            try:
+                drawing = plot(found)
+            except ValueError as error:
+                print(f"Skipped the figure {name}: {error}")
+            else:
+                self.figure(drawing, name)
+        display(
+            found[list(columns)].round(3) if isinstance(found, pd.DataFrame) and columns else found
+        )
+        return found
 
     def claims(self, answers: pd.DataFrame) -> None:
         """Record recomputed values beside the printed ones.

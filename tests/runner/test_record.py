@@ -174,3 +174,27 @@ def answer(claim_id):
 def test_mistakes_are_named(wrong, message):
     with pytest.raises(ValueError, match=message):
         wrong(record.open(NOTEBOOK, source="released"))
+
+
+def test_a_section_is_recorded_and_drawn_or_skipped_with_its_reason(tmp_path, capsys):
+    run = record.open(NOTEBOOK, source="simulated", output_dir=str(tmp_path))
+
+    def analysis(n, *, fails=False):
+        if fails:
+            raise ValueError("the study has no votes.")
+        return pd.DataFrame({"x": range(n), "reason": ""})
+
+    def undrawable(table):
+        raise ValueError("no row has an interval.")
+
+    found = run.section("one", analysis, 3, plot=lambda table: line(), columns=["x"])
+    assert list(found["x"]) == [0, 1, 2]
+    assert (tmp_path / "tables" / "one.csv").is_file()
+    assert (tmp_path / "figures" / "one.pdf").is_file()
+    assert run.section("two", analysis, 1, fails=True) is None
+    assert run.section("three", analysis, 1, plot=undrawable) is not None
+    said = capsys.readouterr().out
+    assert "Skipped two: the study has no votes." in said
+    assert "Skipped the figure three: no row has an interval." in said
+    assert not (tmp_path / "tables" / "two.csv").exists()
+    assert (tmp_path / "tables" / "three.csv").is_file()
