@@ -1,19 +1,22 @@
-"""How often `compare_systems` holds: ``python benchmarks/systems_coverage.py``.
+"""Coverage and error rates of `compare_systems`: ``python benchmarks/systems_coverage.py``.
 
-Worlds of `nlgbench.simulate("judgments")`: annotators differ in severity (half the standard
-deviation of an output's quality) and in taste for systems (a quarter), items in difficulty (a
-half). Of two of the five systems the truth is the same. For each layout:
+Simulated studies: a judgment is the system's mean, plus effects of item and annotator, of system
+and item (an output's own quality), of system and annotator (taste), and noise. Layouts differ in
+systems, items, annotators, votes of an output, interactions (none, some, strong), missing
+judgments, unequal noise, and how many systems are equal. Random annotators are drawn for each
+study, and the truth is their population's; fixed ones are judged by the truth for those drawn.
 
-- ``difference``: share of pairs whose 95% interval holds the true difference (.93 to .97 wanted);
-- ``pair of equals``: share of worlds in which p < .05 for the two equal systems (.05);
-- ``ranks``: share of worlds whose rank ranges hold all true ranks (at least .95), and how many
-  ranks they span;
-- ``mean``, ``superiority``, ``severity``: as ``difference``, of systems' means, of P(A > B) (truth:
-  the mean over worlds) and of annotators' severities (those drawn).
+- ``family``: share of studies in which Holm's tests reject any two equal systems (.05 at most);
+- ``ranks``: share whose rank ranges cover all true ranks (.95 at least);
+- ``p05``, ``p01``, ``p001``: share of equal pairs with p below;
+- ``difference``, ``mean``, ``superiority``: share of 95% intervals that cover;
+- ``width``, ``power5``, ``power8``: median width over that of an oracle that knows the variance of
+  each difference and has the same degrees of freedom, and the power of a single pair over the
+  oracle's where that is .5 and .8;
+- ``check``: the root mean square of errors in units of the oracle's, 1 if it is right;
+- ``tail``: the .001 quantile of the standard error over the true one.
 
-Standard errors count worlds, as pairs of a world go together. Rounds go through all layouts, those
-that matter most first and with most worlds; ``--into FILE`` keeps each cell of each round, so that
-a run that was stopped goes on where it was.
+``--into FILE`` keeps each layout as it is done, so that a stopped run goes on where it was.
 """
 
 import argparse
@@ -24,144 +27,228 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t as student
 
 import nlgbench as nb
+from nlgbench.inference import adjust
+from nlgbench.study import Study, trusted
 
-LOW, HIGH = 0.93, 0.97
-SMALL, LARGE = {"n_items": 100, "n_annotators": 20}, {"n_items": 178, "n_annotators": 88}
+#: Standard deviations of system by item and of system by annotator; noise is 1.
+INTERACTIONS = {"none": (0.0, 0.0), "some": (0.5, 0.25), "strong": (1.0, 0.5)}
+EFFECT = 0.8  # between systems that are not equal, one to the next
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A layout."""
+class Layout:
+    """How a study is laid out."""
 
-    name: str
-    world: dict
-    part: float = 1.0
+    systems: int
+    items: int
+    annotators: int
+    votes: int = 3
+    interactions: str = "none"
+    #: Systems that are equal, the first ones; of the others each is better than the one before.
+    equal: int = 0
+    missing: float = 0.0
+    noise: str = "equal"
+    odd: bool = False  # the last system alone has interactions (strong)
+
+    @property
+    def name(self) -> str:
+        """Write it down."""
+        more = [f"{self.missing:.0%} missing"] * bool(self.missing)
+        more += [f"{self.noise} noise"] * (self.noise != "equal") + ["one odd system"] * self.odd
+        equal = "all" if self.equal == self.systems else self.equal
+        size = f"{self.systems} x {self.items}, {self.annotators} annotators, {self.votes} votes"
+        return ", ".join([size, f"{self.interactions} interactions", f"{equal} equal", *more])
 
 
-#: Layouts, what matters most first, and each how many of a round's worlds it has.
-LAYOUTS = (
-    ("scattered", "20 x 100", SMALL, 1.0),
-    ("scattered", "88 x 178", LARGE, 0.5),
-    ("crossed", "20 x 100", SMALL, 0.5),
-    ("distinct", "20 x 100", SMALL, 0.5),
-    ("distinct", "88 x 178", LARGE, 0.25),
-    ("crossed", "88 x 178", LARGE, 0.125),
+RANDOM = (
+    Layout(6, 40, 20, equal=6),
+    Layout(8, 40, 20, equal=8),
+    Layout(6, 40, 20, equal=6, missing=0.3),
+    Layout(8, 60, 12, equal=8),
+    Layout(15, 80, 20, equal=15),
+    Layout(8, 40, 20, equal=4),
+    Layout(6, 40, 20, interactions="some", equal=6),
+    Layout(15, 80, 20, interactions="some", equal=8),
+    Layout(8, 40, 12, interactions="strong", equal=8, missing=0.3),
+    Layout(8, 40, 20, interactions="strong", equal=4),
+    Layout(5, 60, 30, votes=30, interactions="strong", equal=2),
+    Layout(8, 40, 20, equal=8, noise="unequal"),
+    Layout(6, 40, 20, interactions="some", equal=6, noise="unequal"),
+    Layout(6, 40, 20, equal=6, odd=True),
 )
-VALUES = (("continuous", 0.0), ("ordinal", 0.0), ("continuous", 0.1))
-CELLS = tuple(
-    Cell(
-        f"{design}, {size}, {scale}" + ", 10% missing" * bool(lost),
-        {**world, "design": design, "scale": scale, "missing": lost},
-        part,
+FIXED = (
+    Layout(6, 40, 1, votes=1, equal=6),
+    Layout(8, 40, 1, votes=1, interactions="strong", equal=8),
+    Layout(6, 40, 2, votes=2, interactions="some", equal=3),
+    Layout(8, 60, 2, votes=1, interactions="strong", equal=8, missing=0.3),
+    Layout(6, 40, 3, equal=6),
+    Layout(8, 40, 3, interactions="some", equal=8, missing=0.3),
+    Layout(15, 80, 3, interactions="strong", equal=15),
+    Layout(6, 40, 3, equal=6, noise="unequal"),
+    Layout(8, 60, 5, interactions="some", equal=8),
+    Layout(10, 30, 5, interactions="strong", equal=5, missing=0.3),
+    Layout(6, 40, 5, equal=6, odd=True),
+    Layout(5, 60, 30, interactions="strong", equal=2),
+    Layout(8, 40, 20, equal=8),
+)
+
+
+def simulate(layout: Layout, fixed: bool, seed: int) -> tuple[Study, np.ndarray, np.ndarray]:
+    """Simulate a study; give its systems' means, and the true error of each difference."""
+    rng = np.random.default_rng(seed)
+    k, n, a = layout.systems, layout.items, layout.annotators
+    means = EFFECT * np.maximum(np.arange(k) - max(layout.equal, 1) + 1, 0)
+    output_sd, taste_sd = (np.full(k, one) for one in INTERACTIONS[layout.interactions])
+    if layout.odd:
+        output_sd[-1], taste_sd[-1] = INTERACTIONS["strong"]
+    noise = np.where(np.arange(k) % 2, 0.5, 2.0) if layout.noise == "unequal" else np.ones(k)
+    taste = rng.normal(0, 1, (k, a)) * taste_sd[:, None]
+    severity = rng.normal(0, 0.5, a)
+    value = means[:, None, None] + rng.normal(0, 0.5, n)[:, None] + severity
+    value = value + (rng.normal(0, 1, (k, n)) * output_sd[:, None])[:, :, None]
+    value = value + taste[:, None] + rng.normal(0, 1, (k, n, a)) * noise[:, None, None]
+    judged = rng.random((k, n, a)).argsort(axis=2) < layout.votes
+    judged &= rng.random((k, n, a)) >= layout.missing
+    system, item, annotator = np.nonzero(judged)
+    output = np.char.add(np.char.add(system.astype(str), "-"), item.astype(str)).astype(object)
+    names = np.array([f"s{one:02d}" for one in range(k)], dtype=object)
+    outputs = pd.DataFrame({"output_id": output, "item_id": item.astype(str).astype(object)})
+    outputs["system"] = names[system]
+    judgments = outputs[["output_id"]].assign(
+        annotator_id=annotator.astype(str).astype(object),
+        dimension="quality",
+        value=value[judged],
+        group_id="",
     )
-    for design, size, world, part in LAYOUTS
-    for scale, lost in VALUES
-)
+    outputs = outputs.drop_duplicates("output_id", ignore_index=True)
+    outputs = outputs.assign(text="", is_human=False, context="")
+    true = means + (taste.mean(axis=1) + severity.mean()) * fixed
+    effects = (noise, output_sd, taste_sd)
+    return trusted(outputs, judgments), true, known_error(system, item, annotator, effects, fixed)
 
 
-def one_world(cell: Cell, seed: int, n_resamples: int) -> dict:
-    """Compare the systems of one world, and say what held."""
-    study = nb.simulate("judgments", seed=seed, **cell.world)
-    found = nb.compare_systems(study, n_resamples=n_resamples, seed=seed)
-    true = study.truth["systems"].set_index("system")["value"]
-    systems, pairs = found.systems.set_index("system"), found.pairs
-    pairs = pairs[pairs["system"] < pairs["opponent"]].sort_values(["system", "opponent"])
-    gap = true[pairs["system"]].to_numpy() - true[pairs["opponent"]].to_numpy()
-    best = (true.to_numpy()[:, None] < true.to_numpy()).sum(1) + 1
-    worst = (true.to_numpy()[:, None] <= true.to_numpy()).sum(1)
-    ranks = systems.loc[true.index]
-    # Equal systems have one rank each, in either order: a range holds its first or its last.
-    held = (ranks["rank_low"] <= worst) & (ranks["rank_high"] >= best)
-    people = found.annotators.set_index("annotator_id")
-    severity = study.truth["annotators"].set_index("annotator_id")["severity"].reindex(people.index)
-    severity -= severity.mean()
-    equal = pairs[(gap == 0)]
+def known_error(
+    system: np.ndarray,
+    item: np.ndarray,
+    annotator: np.ndarray,
+    effects: tuple[np.ndarray, ...],
+    fixed: bool,
+) -> np.ndarray:
+    """Give the standard deviation of least squares' differences, from the known variances."""
+    noise, output_sd, taste_sd = effects
+    k, a = system.max() + 1, annotator.max() + 1
+    dummies = [np.eye(one.max() + 1)[one] for one in (system, item, annotator)]
+    x = np.hstack(dummies)
+    one, other = np.triu_indices(k, 1)
+    contrasts = np.eye(k)[one] - np.eye(k)[other]
+    weight = contrasts @ (np.linalg.pinv(x.T @ x, hermitian=True) @ x.T)[:k]
+    of_output = pd.factorize(system * (item.max() + 1) + item)[0]
+    by_output = np.stack([np.bincount(of_output, row * output_sd[system]) for row in weight])
+    flat = system * a + annotator
+    by_taste = np.stack([np.bincount(flat, row, minlength=k * a) for row in weight])
+    if fixed:  # the truth weighs these annotators equally
+        by_taste -= np.repeat(contrasts / a, a, axis=1)
+    by_taste *= np.repeat(taste_sd, a)
+    own = weight * noise[system]
+    return np.sqrt((own**2).sum(1) + (by_output**2).sum(1) + (by_taste**2).sum(1))
+
+
+def one_study(layout: Layout, fixed: bool, seed: int) -> dict:
+    """Compare the systems of one simulated study."""
+    study, true, known = simulate(layout, fixed, seed)
+    found = nb.compare_systems(study, annotators="fixed" if fixed else "random")
+    pairs = found.pairs[found.pairs["system"] < found.pairs["opponent"]]
+    pairs = pairs.sort_values(["system", "opponent"])
+    one, other = np.triu_indices(layout.systems, 1)
+    gap = true[one] - true[other]
+    systems = found.systems.sort_values("system")
+    best = (true[:, None] < true - 1e-12).sum(axis=1) + 1
+    worst = (true[:, None] <= true + 1e-12).sum(axis=1)
+    # Equal systems may stand in any order: a range covers where it meets their ranks.
+    ranks = (systems["rank_low"] <= worst) & (systems["rank_high"] >= best)
     return {
-        "difference": np.mean((pairs["ci_low"] <= gap) & (gap <= pairs["ci_high"])),
-        "p": float(equal["p"].iloc[0]),
-        "ranks": bool(held.all()),
-        "span": float((ranks["rank_high"] - ranks["rank_low"] + 1).mean()),
-        "mean": np.mean((ranks["ci_low"] <= true) & (true <= ranks["ci_high"])),
-        "severity": np.mean((people["ci_low"] <= severity) & (severity <= people["ci_high"]))
-        if people["ci_low"].notna().any() and cell.world["scale"] == "continuous"
-        else np.nan,
-        "estimate": pairs["difference"].to_numpy(),
-        "half": ((pairs["ci_high"] - pairs["ci_low"]) / 2).to_numpy(),
+        "error": pairs["difference"].to_numpy() - gap,
+        "se": pairs["se"].to_numpy(),
+        "known": known,
+        "df": float(pairs["df"].iloc[0]),
+        "gap": gap,
+        "p": pairs["p"].to_numpy(),
+        "adjusted": pairs["p_adjusted"].to_numpy(),
+        "ranks": bool(ranks.all()),
+        "mean": ((systems["ci_low"] <= true) & (true <= systems["ci_high"])).to_numpy(),
         "superiority": pairs[["superiority", "superiority_low", "superiority_high"]].to_numpy(),
-        "doubled": "positive" in found.report.set_index("what").loc["intervals", "value"],
-        "reason": "; ".join(found.systems["reason"].unique()),
     }
 
 
-def measure(cell: Cell, n_worlds: int, seed: int, n_resamples: int = 2_000) -> pd.Series:
-    """Give a cell's shares, with standard errors."""
-    rows = [one_world(cell, seed + number, n_resamples) for number in range(n_worlds)]
-    table = pd.DataFrame(rows)
-    n = len(table)
-    found: dict[str, object] = {"n": n}
-    share = np.stack(table["superiority"].tolist())
-    true = share[:, :, 0].mean(axis=0)
-    inside = (share[:, :, 1] <= true) & (true <= share[:, :, 2])
-    table["superiority"] = inside.mean(axis=1)
-    table["level"] = (table["p"] < 0.05).astype(float)
-    for name in ("difference", "level", "ranks", "mean", "superiority", "severity"):
-        found[name] = table[name].mean()
-        found[name + "_se"] = table[name].std() / np.sqrt(n)
-    found["span"] = table["span"].mean()
-    spread = np.stack(table["estimate"].tolist()).std(axis=0, ddof=1)
-    found["width"] = float((np.stack(table["half"].tolist()).mean(axis=0) / spread).mean() / 1.96)
-    found["doubled"] = table["doubled"].mean()
-    found["reason"] = table["reason"].iloc[0]
-    return pd.Series(found, name=cell.name)
-
-
-def pooled(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Put the rounds of each cell together."""
-    rows = {}
-    for name, part in rounds.groupby("cell", sort=False):
-        weight = part["n"] / part["n"].sum()
-        row = {"n": part["n"].sum()}
-        for column in rounds.columns.drop(["cell", "seed", "n", "reason", "seconds"]):
-            known = weight * part[column]
-            row[column] = np.sqrt((known**2).sum()) if column.endswith("_se") else known.sum()
-            row[column] = np.nan if part[column].isna().any() else row[column]
-        rows[name] = row
-    return pd.DataFrame(rows).T
+def measure(layout: Layout, fixed: bool, n_studies: int, seed: int) -> dict[str, object]:
+    """Give a layout's shares."""
+    studies = [one_study(layout, fixed, seed + number) for number in range(n_studies)]
+    all_of = {name: np.stack([one[name] for one in studies]) for name in studies[0]}
+    error, se, df = all_of["error"], all_of["se"], all_of["df"][:, None]
+    critical = student.ppf(0.975, df)
+    # For fixed annotators equal systems differ by these annotators' taste: tests are shifted.
+    p = 2 * student.sf(np.abs(error) / se, df) if fixed else all_of["p"]
+    means = EFFECT * np.maximum(np.arange(layout.systems) - max(layout.equal, 1) + 1, 0)
+    one, other = np.triu_indices(layout.systems, 1)
+    null = means[one] == means[other]
+    if fixed:  # the family in which the equal systems are equal for these annotators
+        p_all = np.where(null, p, 2 * student.sf(np.abs(error + all_of["gap"]) / se, df))
+        adjusted = np.stack([adjust(row) for row in p_all])
+    else:
+        adjusted = all_of["adjusted"]
+    oracle = all_of["known"]
+    shares: dict[str, object] = {
+        "layout": layout.name,
+        "annotators": "fixed" if fixed else "random",
+        "studies": n_studies,
+        "family": (adjusted[:, null] < 0.05).any(axis=1).mean(),
+        "ranks": all_of["ranks"].mean(),
+    }
+    for name, level in (("p05", 0.05), ("p01", 0.01), ("p001", 0.001)):
+        shares[name] = (p[:, null] < level).mean()
+    shares["difference"] = (np.abs(error) <= critical * se).mean()
+    shares["mean"] = all_of["mean"].mean()
+    share = all_of["superiority"]
+    if not fixed:
+        true = share[:, :, 0].mean(axis=0)
+        shares["superiority"] = ((share[:, :, 1] <= true) & (true <= share[:, :, 2])).mean()
+    shares["width"] = np.median(se / oracle)
+    shares["check"] = np.sqrt(((error / oracle) ** 2).mean())
+    for name, power in (("power5", 0.5), ("power8", 0.8)):
+        away = oracle * (critical + student.ppf(power, 1e6))
+        shares[name] = (np.abs(error + away) > critical * se).mean() / power
+    shares["tail"] = np.quantile(se / oracle, 0.001)
+    return shares
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--worlds", type=int, default=200, help="of a round, in the first layout")
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--cell", default="", help="those whose name starts so")
+    parser.add_argument("--studies", type=int, default=400)
+    parser.add_argument("--only", choices=["random", "fixed"], nargs="*")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--into", type=Path, help="a CSV file to keep rounds in, and go on from")
+    parser.add_argument("--into", type=Path, help="a CSV file to keep layouts in, and go on from")
     args = parser.parse_args()
     kept = [pd.read_csv(args.into)] if args.into and args.into.exists() else []
-    done = {(row.cell, row.seed) for table in kept for row in table.itertuples()}
-    cells = [cell for cell in CELLS if cell.name.startswith(args.cell)]
-    for number in range(args.rounds):
-        seed = args.seed + number * args.worlds
-        for cell in cells:
-            if (cell.name, seed) in done:
+    done = {(row.layout, row.annotators) for table in kept for row in table.itertuples()}
+    for kind, layouts in (("random", RANDOM), ("fixed", FIXED)):
+        for layout in layouts:
+            if (args.only and kind not in args.only) or (layout.name, kind) in done:
                 continue
-            n = max(round(args.worlds * cell.part), 2)
             start = time.process_time()
-            row = measure(cell, n, seed).to_frame().T
-            row = row.assign(cell=cell.name, seed=seed, seconds=(time.process_time() - start) / n)
-            kept.append(row.infer_objects())
-            print(f"{cell.name}: {n} worlds, {row['seconds'].iloc[0]:.2f} s each", flush=True)
+            row = pd.DataFrame([measure(layout, kind == "fixed", args.studies, args.seed)])
+            print(f"{layout.name}: {time.process_time() - start:.0f} s", file=sys.stderr)
             if args.into:
                 row.to_csv(args.into, mode="a", header=not args.into.exists(), index=False)
-    table = pooled(pd.concat(kept, ignore_index=True))
-    print(table.round(3).to_string())
-    few = Cell("crossed, 5 x 100", {**SMALL, "n_annotators": 5, "scale": "continuous"})
-    print(f"\n{few.name}: {one_world(few, args.seed, 100)['reason']}")
-    off = ~table["difference"].between(LOW, HIGH) | (table["ranks"] < 0.95)
-    print(f"\nOutside {LOW} to {HIGH}, or ranks below .95: {', '.join(table.index[off]) or 'none'}")
-    return int((table["difference"] < LOW - 0.03).any())
+            kept.append(row)
+    table = pd.concat(kept, ignore_index=True)
+    print(table.round(3).to_string(index=False))
+    error = 3 * np.sqrt(0.05 * 0.95 / table["studies"])
+    off = (table["family"] > 0.05 + error) | (table["ranks"] < 0.95 - error)
+    print(f"\nBeyond three standard errors: {', '.join(table['layout'][off]) or 'none'}")
+    return int(off.any())
 
 
 if __name__ == "__main__":

@@ -220,7 +220,6 @@ def _compared(
         ("4.3.10", f"{_ELICITED}-effect_size_method"),
     ]
     try:
-        # Means, standard errors and their degrees of freedom need no resampling.
         pairs = compare_systems(study, dimension=dimension, confidence=confidence).pairs
     except ValueError as error:
         return [_row(*field, "", reason=str(error)) for field in fields]
@@ -241,7 +240,7 @@ def _compared(
     level = f"level {1 - confidence:.3g}" + f" divided by {n_pairs} pairs" * (n_pairs > 1)
     answers = [
         f"after the fact, not to choose the sample: smallest difference that a two-sided t test "
-        f"finds, {level}, from this study's own standard errors over items and annotators",
+        f"finds, {level}, from this study's own standard errors over {pairs['covers'].iloc[0]}",
         found,
         "nlgbench.datasheet, nlgbench.plan_study",
         "nlgbench.compare_systems: means of the systems as if each had been judged in every "

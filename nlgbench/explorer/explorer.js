@@ -159,16 +159,11 @@ const DRAW = {
         "font-size": 12, "aria-hidden": "true" }, parent, cell.text);
     });
   },
-  brackets(mark, at, parent) {
+  margin(mark, at, parent) {
     const x = at.left + at.width;
     mark.texts.forEach(({ y, text }) => {
       shape("text", { x: x + 34, y: at.y(y) + 4, "text-anchor": "middle", fill: INK,
         "font-size": 12, "aria-hidden": "true" }, parent, text);
-    });
-    mark.spans.forEach(([low, high]) => {
-      const [top, bottom] = [at.y(low), at.y(high)];
-      shape("path", { d: `M${x + 66} ${top}H${x + 74}V${bottom}H${x + 66}`, fill: "none",
-        stroke: INK, "stroke-width": 1.4, "aria-hidden": "true" }, parent);
     });
   },
   points(mark, at, parent, tell) {

@@ -1,4 +1,4 @@
-"""Systems as people judged them, with intervals, ranks and the brackets of clusters."""
+"""Systems as people judged them, with intervals and ranks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nlgbench.explorer.view import (
     written,
 )
 from nlgbench.plots.figures import Drawing
-from nlgbench.plots.judged import plot_systems
+from nlgbench.plots.judged import measured, plot_systems
 from nlgbench.plots.style import HUMAN
 from nlgbench.study import Study
 
@@ -70,7 +70,6 @@ class SystemsView(View):
     def picture(self, values: Values) -> dict[str, Any]:
         """Lay out a line for each system, the best first."""
         table = self.compared(**self.options(values)).systems
-        table = table.sort_values("estimate", ascending=False, kind="stable")
         lanes = list(range(len(table)))
         ends = table[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=float)
         known = ends[np.isfinite(ends)]
@@ -97,29 +96,28 @@ class SystemsView(View):
                     "filled": sure,
                 }
             )
-        cluster = table["cluster"].to_numpy(dtype=float)
-        spans = [
-            [int(lanes_of.min()) - 0.3, int(lanes_of.max()) + 0.3]
-            for number in np.unique(cluster[np.isfinite(cluster)])
-            for lanes_of in [np.flatnonzero(cluster == number)]
-        ]
         ranks = [
             {"y": lane, "text": _ranks(*pair)}
             for lane, pair in zip(
                 lanes, table[["rank_low", "rank_high"]].to_numpy(dtype=float), strict=True
             )
         ]
-        marks.append({"type": "brackets", "spans": spans, "texts": ranks})
+        marks.append({"type": "margin", "texts": ranks})
         return {
             "title": f"Systems by people: {values['dimension']}",
             "alt": self.says(values),
-            "x": axis(known.min() - space, known.max() + space, "Mean judgment"),
+            "x": axis(known.min() - space, known.max() + space, measured(table)),
             "y": names_axis(table["label"].astype(str).tolist()),
             "height": 34 * len(table),
             "right": True,
             "marks": marks,
             "legend": [
-                {"label": "mean with interval", "shape": "o", "color": HUMAN, "filled": True},
+                {
+                    "label": f"mean, interval: {table['covers'].iloc[0]}",
+                    "shape": "o",
+                    "color": HUMAN,
+                    "filled": True,
+                },
                 {"label": "doubtful: pick it to read why", "shape": "o", "color": HUMAN},
             ],
         }
@@ -127,14 +125,10 @@ class SystemsView(View):
     def says(self, values: Values) -> str:
         """Say what stands at the right."""
         table = self.compared(**self.options(values)).systems
-        best = table.sort_values("estimate", ascending=False)
         told = ", ".join(
-            f"{one['label']} {written(one['estimate'])}" for one in best.to_dict("records")
+            f"{one['label']} {written(one['estimate'])}" for one in table.to_dict("records")
         )
-        return (
-            f"Best first: {told}. At the right the ranks that each may have, all at once, and "
-            + ("a bracket around each cluster: its systems are all better than those of the next.")
-        )
+        return f"Best first: {told}. At the right the ranks that each may have, all at once."
 
     def detail(self, values: Values, picked: str) -> dict[str, Any] | None:
         """List a system's differences from the others."""

@@ -1,6 +1,6 @@
 """What a view of the explorer is: controls, a picture in numbers, and the code of its figure.
 
-A picture is what the browser draws: axes and marks (raster, line, band, points, cells, brackets) in
+A picture is what the browser draws: axes and marks (raster, line, band, points, cells, margin) in
 the units of the data, in lists that JSON can hold. The figure for print is made by the public
 functions, in `View.drawing`, and `View.code` is the text that does the same.
 """

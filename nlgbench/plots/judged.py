@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from nlgbench.analysis.people import SystemComparison
 from nlgbench.checks import read_table
@@ -27,21 +29,22 @@ _MOST_NAMES = 40
 
 @in_paper_style
 def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None = None) -> Drawing:
-    """Draw systems' adjusted means with intervals, ranges of ranks, and clusters.
+    """Draw systems' adjusted means with intervals and ranges of ranks.
 
     Parameters
     ----------
     compared : SystemComparison or DataFrame
         From `nlgbench.compare_systems`, or its ``systems``: ``system``, ``estimate``, ``ci_low``,
-        ``ci_high``; optional ``label``, ``rank_low``, ``rank_high``, ``cluster``, ``reason``.
+        ``ci_high``; optional ``label``, ``rank_low``, ``rank_high``, ``reason``, and what the axis
+        and the legend name: ``dimension``, ``scale``, ``better``, ``covers``, ``confidence``.
     ax : Axes, optional
         Where to draw; a figure of its own by default, as high as the systems need.
 
     Returns
     -------
     Drawing
-        The best at the top. At the right the ranks that a system may have, all at once, and a
-        bracket around each cluster of several. Systems with a reason have an open mark.
+        The best at the top. At the right the ranks that a system may have, all at once. Systems
+        with a reason have an open mark, which the legend explains.
 
     Raises
     ------
@@ -52,35 +55,60 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     --------
     >>> table = pd.DataFrame({"system": ["a", "b"], "estimate": [3.5, 4.0]})
     >>> plot_systems(table.assign(ci_low=[3.0, 3.8], ci_high=[4.0, 4.2])).alt
-    'Mean judgments of 2 systems with intervals. Best first: b 4.00, a 3.50.'
+    'Mean judgment of 2 systems with intervals. Best first: b 4.00, a 3.50.'
     """
     table = compared.systems if isinstance(compared, SystemComparison) else compared
     needed = "system estimate:float ci_low:float ci_high:float label? rank_low:float? "
-    table = read_table(table, needed + "rank_high:float? cluster:float? reason:text?", "table has")
+    needed += "rank_high:float? reason:text? dimension? scale:text? better? covers? "
+    table = read_table(table, needed + "confidence:float?", "table has")
     _check_one_dimension(table)
     twice = table.loc[table["system"].duplicated(), "system"]
     if len(twice):
         raise ValueError(f"table has system {twice.iloc[0]!r} twice: select one dimension.")
-    rows = table.sort_values("estimate", ascending=False, kind="stable").reset_index(drop=True)
-    (ax,) = axes_for(ax, TWO_COLUMN * 0.75, 0.75 + 0.17 * len(rows))
+    lower = "better" in table and bool((table["better"] == "lower").all())
+    rows = table.sort_values("estimate", ascending=lower, kind="stable").reset_index(drop=True)
+    (ax,) = axes_for(ax, TWO_COLUMN * 0.75, 1.05 + 0.17 * len(rows))
     lanes = np.arange(len(rows))
     ends = rows["ci_low"], rows["ci_high"]
     draw_intervals(ax, lanes, *ends, upright=False, color=HUMAN, linewidth=1.2)
-    ax.plot(rows["estimate"], lanes, "o", color=HUMAN, markersize=4, zorder=3)
+    look: dict[str, Any] = {"color": HUMAN, "markersize": 4}
+    ax.plot(rows["estimate"], lanes, "o", **look, zorder=3)
+    level = (
+        f"{100 * rows['confidence'].iloc[0]:g}% interval" if "confidence" in rows else "interval"
+    )
+    covers = f": {rows['covers'].iloc[0]}" if "covers" in rows else ""
+    handles = [Line2D([], [], marker="o", **look, label=f"mean, {level}{covers}")]
+    if rows[["ci_low", "ci_high"]].isna().all().all():
+        handles = []
     if "reason" in rows:
-        doubtful = (rows["reason"].fillna("") != "").to_numpy()
-        look: dict[str, Any] = {"color": HUMAN, "markersize": 4, "mfc": "white", "zorder": 4}
-        ax.plot(rows["estimate"][doubtful], lanes[doubtful], "o", **look)
+        reason = rows["reason"].fillna("")
+        doubtful = (reason != "").to_numpy()
+        ax.plot(rows["estimate"][doubtful], lanes[doubtful], "o", **look, mfc="white", zorder=4)
+        for words in reason[doubtful].unique():
+            label = textwrap.fill(words, 70)
+            handles.append(Line2D([], [], marker="o", **look, mfc="white", ls="", label=label))
     names = rows["label"] if "label" in rows else rows["system"].map(_written)
     name_lanes(ax, names.tolist(), ruled=True)
-    ax.set_xlabel("Mean judgment")
+    what = measured(rows)
+    ax.set_xlabel(what)
     if {"rank_low", "rank_high"} <= set(rows) and rows["rank_low"].notna().any():
         _write_ranks(ax, rows)
-    if "cluster" in rows:
-        _draw_brackets(ax, rows["cluster"].to_numpy(dtype=float))
+    if handles:
+        below = (0, -0.42 / (0.17 * len(rows)))
+        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=below, borderaxespad=0)
     said = ", ".join(f"{a} {b:.2f}" for a, b in zip(names, rows["estimate"], strict=True))
-    alt = f"Mean judgments of {len(rows)} systems with intervals. Best first: {said}."
+    alt = f"{what} of {len(rows)} systems with intervals{covers}. Best first: {said}."
     return drawn_on(ax, table, alt)
+
+
+def measured(rows: pd.DataFrame) -> str:
+    """Name dimension, scale and direction."""
+    if "dimension" not in rows:
+        return "Mean judgment"
+    scale = str(rows["scale"].iloc[0]) if "scale" in rows else ""
+    better = f"{rows['better'].iloc[0]} is better" if "better" in rows else ""
+    more = ", ".join(filter(None, [scale, better]))
+    return f"Mean {rows['dimension'].iloc[0]}" + (f" ({more})" if more else "")
 
 
 @in_paper_style
@@ -161,9 +189,10 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     Returns
     -------
     Drawing
-        An interval per annotator, the most severe first; those whose interval holds 0 have an open
-        mark. Names stand below the axis where there are at most 40. The widest intervals, of
-        annotators with few items, may reach beyond the axis.
+        An interval per annotator, the most severe first; those whose interval includes 0 have an
+        open mark, those without an interval a cross. Names stand below the axis where there are at
+        most 40. The widest intervals, of annotators with few items, may reach beyond the axis: an
+        arrow marks these ends.
 
     Raises
     ------
@@ -174,7 +203,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     --------
     >>> table = pd.DataFrame({"annotator_id": ["w1", "w2"], "severity": [0.5, -0.5]})
     >>> plot_severity(table.assign(ci_low=[0.2, -0.8], ci_high=[0.8, -0.2])).alt
-    'Severity of 2 annotators against their mean, from -0.50 to 0.50; of 2 the interval is off 0.'
+    'Severity of 2 annotators against their mean, from -0.50 to 0.50; 2 differ from it.'
     """
     table = compared.annotators if isinstance(compared, SystemComparison) else compared
     needed = "annotator_id severity:float ci_low:float ci_high:float n_judgments:int?"
@@ -186,30 +215,54 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
             "no annotator's severity is known, so there is nothing to draw: the table's reason "
             "says why."
         )
-    (ax,) = axes_for(ax, TWO_COLUMN if len(rows) > 20 else ONE_COLUMN, 2.2)
+    (ax,) = axes_for(ax, TWO_COLUMN if len(rows) > 20 else ONE_COLUMN, 2.4)
     places = np.arange(len(rows))
     off = ((rows["ci_low"] > 0) | (rows["ci_high"] < 0)).to_numpy()
     ax.axhline(0, color="#555555", linewidth=0.6, zorder=1)
     draw_intervals(ax, places, rows["ci_low"], rows["ci_high"], upright=True, color=SYSTEM)
-    look: dict[str, Any] = {"color": SYSTEM, "markersize": 3.2, "zorder": 3}
-    ax.plot(places[off], rows["severity"][off], "o", **look)
-    ax.plot(places[~off], rows["severity"][~off], "o", **look, mfc="white")
+    look: dict[str, Any] = {
+        "color": SYSTEM,
+        "markersize": 3.2,
+        "zorder": 3,
+        "ls": "",
+        "marker": "o",
+    }
+    ax.plot(places[off], rows["severity"][off], **look, label="differs from the mean")
+    unknown = rows["ci_low"].isna().to_numpy()
+    in_doubt = ~off & ~unknown
+    ax.plot(
+        *(places[in_doubt], rows["severity"][in_doubt]),
+        **look | {"mfc": "white", "label": "interval includes 0"},
+    )
+    if unknown.any():
+        look_unknown = look | {"marker": "x", "label": "no interval"}
+        ax.plot(places[unknown], rows["severity"][unknown], **look_unknown)
     # Two items leave an interval of hundreds of points, beside which all others were dots.
     ends = rows[["ci_low", "ci_high"]].to_numpy(dtype=float)
-    ends = ends[np.isfinite(ends).all(axis=1)]
-    if len(ends):
-        low, high = np.quantile(ends[:, 0], 0.05), np.quantile(ends[:, 1], 0.95)
+    known = ends[np.isfinite(ends).all(axis=1)]
+    if len(known):
+        low, high = np.quantile(known[:, 0], 0.05), np.quantile(known[:, 1], 0.95)
         low, high = min(low, rows["severity"].min()), max(high, rows["severity"].max())
-        ax.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
+        if known.max() - known.min() < 2 * (high - low):
+            low, high = known.min(), known.max()
+        low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
+        ax.set_ylim(low, high)
+        words: str | None = "interval continues"
+        for beyond, edge, marker in ((ends[:, 0] < low, low, "v"), (ends[:, 1] > high, high, "^")):
+            if beyond.any():
+                arrow = look | {"marker": marker, "clip_on": False, "label": words}
+                ax.plot(places[beyond], np.full(beyond.sum(), edge), **arrow)
+                words = None
     named = len(rows) <= _MOST_NAMES
     ax.set_xticks(places if named else [], rows["annotator_id"].tolist() if named else [])
     ax.tick_params(axis="x", rotation=90, length=0)
     ax.set_xlim(-0.8, len(rows) - 0.2)
-    ax.set_ylabel("Judges lower by")
+    ax.set_ylabel("Severity (above 0: stricter)")
     ax.set_xlabel("Annotators" if named else f"{len(rows)} annotators")
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
     alt = (
         f"Severity of {len(rows)} annotators against their mean, from {rows['severity'].min():.2f} "
-        f"to {rows['severity'].max():.2f}; of {off.sum()} the interval is off 0."
+        f"to {rows['severity'].max():.2f}; {off.sum()} differ from it."
     )
     return drawn_on(ax, table, alt)
 
@@ -236,13 +289,3 @@ def _write_ranks(ax: Axes, rows: pd.DataFrame) -> None:
         if np.isfinite([low, high]).all():
             text = f"{low:.0f}" if low == high else f"{low:.0f}\u2013{high:.0f}"
             ax.text(1.07, lane, text, va="center", **place)
-
-
-def _draw_brackets(ax: Axes, cluster: np.ndarray) -> None:
-    """Draw a bracket around each cluster, and one tick at a cluster of one system."""
-    for number in np.unique(cluster[np.isfinite(cluster)]):
-        lanes = np.flatnonzero(cluster == number)
-        top, bottom = lanes.min() - 0.3, lanes.max() + 0.3
-        look: dict[str, Any] = {"color": "black", "linewidth": 0.8, "clip_on": False}
-        look["transform"] = ax.get_yaxis_transform()
-        ax.plot([1.14, 1.16, 1.16, 1.14], [top, top, bottom, bottom], **look)

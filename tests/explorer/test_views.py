@@ -212,11 +212,11 @@ def test_the_plane_draws_the_systems_that_are_picked_with_the_intervals_of_huse(
     assert detail["table"]["rows"][0][1] == f"{scores.loc['huse', 'estimate']:.2f}"
 
 
-def test_brackets_are_the_clusters_of_the_comparison(open_view, studies):
+def test_ranks_and_names_are_those_of_the_comparison(open_view, studies):
     widget = open_view("own", "systems")
     systems = nb.compare_systems(studies["own"]).systems
-    (brackets,) = [m for m in widget.shown["picture"]["marks"] if m["type"] == "brackets"]
-    assert len(brackets["spans"]) == systems["cluster"].nunique()
+    (margin,) = [m for m in widget.shown["picture"]["marks"] if m["type"] == "margin"]
+    assert len(margin["texts"]) == len(systems)
     assert widget.shown["picture"]["y"]["names"] == systems["label"].tolist()
     best = systems["system"].iloc[0]
     rows = tell(widget, type="pick", id=best)["detail"]["table"]["rows"]

@@ -47,7 +47,7 @@ def reported(tmp_path_factory):
     )
     outputs = simulated.outputs.assign(system=simulated.outputs["system"].replace(HOSTILE))
     study = simulated.replace(outputs=outputs, name="<b>own</b>")
-    compared = nb.compare_systems(study, n_resamples=200)
+    compared = nb.compare_systems(study)
 
     run = record.open("90-own", source="study", output_dir=str(out / "90-own"))
     run.table(compared.systems, "systems")

@@ -18,19 +18,20 @@ from nlgbench.analysis.people.additive import Fit, Ints, Judgments
 from nlgbench.checks import checked
 from nlgbench.inference import (
     FEWEST,
+    OTHER_ANNOTATORS,
     Floats,
     adjust,
+    choose_annotators,
     few_clusters,
+    largest_variance,
     linked,
-    permutation_p,
-    positive_part,
-    two_way_variance,
+    rank_ranges,
 )
 from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
-from nlgbench.text import check_n
 
-Test = Literal["t", "permutation"]
+Annotators = Literal["fixed", "random"]
+Scale = Literal["raw", "z", "rank"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +61,7 @@ class SystemComparison(Reported):
     def _shown(self) -> pd.DataFrame:
         """Shorten the table of systems for reading."""
         table = self.systems
-        first = ["dimension"] if "dimension" in table else []
-        rounded = table[[*first, "label", "estimate", "ci_low", "ci_high"]].round(3)
+        rounded = table[["dimension", "label", "estimate", "ci_low", "ci_high", "covers"]].round(3)
         ranks = [
             f"{low:.0f} to {high:.0f}" if low == low else ""
             for low, high in zip(table["rank_low"], table["rank_high"], strict=True)
@@ -76,14 +76,13 @@ def compare_systems(
     study: Study,
     *,
     dimension: str | Sequence[str] | None = None,
+    annotators: Annotators | None = None,
+    scale: Scale = "raw",
     include_human: bool = False,
-    test: Test = "t",
     margin: float | None = None,
     confidence: float = 0.95,
-    n_resamples: int = 10_000,
-    seed: int | np.random.Generator = 0,
 ) -> SystemComparison:
-    """Say which system is better by people's judgments, over other items and other annotators.
+    """Compare systems by human judgments: adjusted means, differences, tests and ranges of ranks.
 
     Parameters
     ----------
@@ -92,77 +91,71 @@ def compare_systems(
         such as document, says which items go together: clusters of items are then the sample, those
         that share items joined. (``group_id`` does not: who judged a group is a cluster already.)
     dimension : str, or sequence of str, optional
-        Which judgments. Default: the study's quality dimension. One in which lower is better
-        (``settings["lower_is_better"]``) has its signs turned, and the report says so. Several are
-        one family of tests: p are adjusted over all pairs of all dimensions, and rank ranges hold
-        in all dimensions at once.
+        Which judgments. Default: the study's quality dimension. Several are one family of tests:
+        p are adjusted over all pairs of all dimensions, and rank ranges cover in all of them.
+    annotators : {"fixed", "random"}, optional
+        What intervals and tests generalize to. ``"fixed"``: other items, these annotators.
+        ``"random"``: other items and other annotators. Default: random with at least ten effective
+        annotators, else fixed; in all dimensions the same. Annotators that are positions in a file
+        (``settings["annotators"]``) are fixed.
+    scale : {"raw", "z", "rank"}
+        ``"raw"``: judgments as given. ``"z"``: less the annotator's mean, over the annotator's
+        standard deviation. ``"rank"``: their rank among the annotator's judgments, from 0 to 1, as
+        for magnitude estimation, where a few large values decide the means.
     include_human : bool
         Whether human outputs are systems here. Default: they are left out, and counted.
-    test : {"t", "permutation"}
-        ``"t"``: intervals and tests for other items and other annotators. ``"permutation"``: for
-        other items and *these annotators* only: p by flipping signs over items, and intervals that
-        leave the annotators' sampling out. It can be asked of few annotators, and says less.
     margin : float, optional
-        The smallest difference that matters, in points, above 0 and declared before the data are
-        looked at. It adds tests of equivalence and non-inferiority.
+        The smallest difference that matters, on this scale, above 0 and declared before the data
+        are looked at. It adds tests of equivalence and non-inferiority.
     confidence : float
         Coverage asked for, between 0 and 1; 1 - confidence is the level of tests.
-    n_resamples : int
-        Draws for the rank ranges, and of flipped signs.
-    seed : int or Generator
-        Where the random numbers come from.
 
     Returns
     -------
     SystemComparison
-        ``systems``, the best first: system, label, estimate (the adjusted mean: as if every system
-        had been judged in every judgment's place), ci_low, ci_high, se, raw, centered (less the
-        annotator's mean), z (over the annotator's standard deviation), median (means over outputs
-        of these), lowest, highest (the estimate if all missing outputs were worst, or best),
-        n_outputs (judged), n_judgments, n_missing (items judged for others, not for it), rank,
-        rank_low, rank_high (simultaneous), cluster (1 is best: all of a cluster are significantly
-        better than all of the next), superiority (mean over opponents), rank_superiority,
-        rank_changes (whether difference and superiority disagree who is ahead of some opponent, and
-        an interval of the two leaves no difference out; ranks that differ by chance alone do not
-        count), reason.
+        ``systems``, the best first: dimension, system, label, estimate (the adjusted mean: as if
+        every system had been judged in every judgment's place), ci_low, ci_high, se, confidence,
+        covers (what intervals generalize to), better (``higher`` or ``lower``), scale, raw,
+        centered (less the annotator's mean), z (over the annotator's standard deviation; higher is
+        better), median (means over outputs of these), lowest, highest (the estimate if all missing
+        outputs were worst, or best), n_outputs (judged), n_judgments, n_missing (items judged for
+        others, not for it), rank, rank_low, rank_high (simultaneous), cluster (1 is best: all of a
+        cluster are significantly better than all of the next), superiority (mean over opponents),
+        rank_superiority, rank_changes (whether difference and superiority disagree who is ahead of
+        some opponent, and an interval of the two leaves no difference out; ranks that differ by
+        chance alone do not count), reason.
 
-        ``pairs``, two rows for each, one from either side: system, opponent, difference (above 0:
-        system is better), ci_low, ci_high (one at a time), se, df, p, p_adjusted (Holm over all
-        pairs), superiority (P(system > opponent) on an item, ties half), superiority_low,
-        superiority_high, standardized (difference over the annotators' standard deviation),
-        p_equivalent, p_not_inferior (Holm, too; NaN without a margin), verdict (``better``,
-        ``worse``, ``equivalent``, ``not inferior``, ``undecided``), reason.
+        ``pairs``, two rows for each, one from either side: dimension, system, opponent, difference
+        (above 0: system is better), ci_low, ci_high (one at a time), se, df, covers, p, p_adjusted
+        (Holm over all pairs), superiority (P(system better than opponent) on an item, ties half),
+        superiority_low, superiority_high, standardized (difference over the annotators' standard
+        deviation), p_equivalent, p_not_inferior (Holm, too; NaN without a margin), verdict
+        (``better``, ``worse``, ``equivalent``, ``not inferior``, ``undecided``), reason.
 
-        ``annotators``: annotator_id, severity (how much lower than the average annotator they judge
-        the same), ci_low, ci_high, se, n_judgments, n_items, n_systems, reason.
+        ``annotators``: dimension, annotator_id, severity (how much worse than the average annotator
+        they judge the same), ci_low, ci_high, se, n_judgments, n_items, n_systems, reason.
 
         ``report``: what, value.
-
-        Where `dimension` is a sequence, the first column of ``systems``, ``pairs`` and
-        ``annotators`` is dimension.
 
     Raises
     ------
     ValueError
         When fewer than two systems are judged, or no chain of items and annotators connects some
-        (it says who is in which part); for an unknown dimension, a margin that is not above 0, or
-        signs to be flipped where no item is of two systems.
+        (it says who is in which part); for an unknown dimension, or a margin that is not above 0.
 
     Notes
     -----
-    Least squares of system + item + annotator, so that severe annotators and hard items do no harm
-    to who met them (of system + item where each annotator judged once). The variance of a
-    difference is ``V_I + V_A - V_IA`` (Cameron, Gelbach and Miller 2011,
-    doi:10.1198/jbes.2010.07136), ``V_I + V_A`` where that is not positive; each is a
-    delete-one-cluster jackknife: items, annotators, and pairs of both (MacKinnon, Nielsen and Webb
-    2023, doi:10.1002/jae.2969). t has ``min(G) - 1`` degrees of freedom, G the effective number of
-    clusters of a factor, ``(sum n)^2 / sum n^2``. Where ``settings["clusters"]`` is a column of
-    outputs, its clusters take the items' place in variance and degrees of freedom; items keep their
-    effects. With fewer than ten effective annotators there are no intervals for other annotators,
-    and ``reason`` says so. Rank ranges hold all ranks at once: the greatest absolute t over all
-    pairs, stepwise (Mogstad, Romano, Shaikh and Wilhelm 2024, doi:10.1093/restud/rdad006). What is
-    not significant is undecided, never equal. docs/comparing-systems.md has the coverage that was
-    measured.
+    Least squares of system + item + annotator, so that severe annotators and hard items do not
+    penalize the systems they happened to judge (of system + item where each annotator judged once).
+    For other items and annotators, the variance of a difference is the largest of ``V_I``, ``V_A``
+    and ``V_I + V_A - V_IA`` (MacKinnon, Nielsen and Webb 2024, arXiv:2406.08880; the last is
+    Cameron, Gelbach and Miller 2011, doi:10.1198/jbes.2010.07136), each a delete-one-cluster
+    jackknife: items, annotators, and pairs of both. For these annotators it is ``V_I``. t has
+    ``min(G) - 1`` degrees of freedom, G the effective number of clusters of a factor,
+    ``(sum n)^2 / sum n^2``. Where ``settings["clusters"]`` is a column of outputs, its clusters
+    replace items in variance and degrees of freedom; items keep their effects. Rank ranges count
+    the pairs that Holm's tests reject: all cover at once. What is not significant is undecided,
+    never equal. docs/comparing-systems.md has the measured coverage.
 
     Examples
     --------
@@ -179,44 +172,47 @@ def compare_systems(
         raise ValueError(
             f"margin must be above 0, the smallest difference that matters. Got {margin}."
         )
-    check_n(n_resamples, "n_resamples")
-    rng = np.random.default_rng(seed)
-    listed = not (dimension is None or isinstance(dimension, str))
-    if dimension is None or isinstance(dimension, str):
-        names = [study.dimension(dimension)]
-    else:
-        names = list(dict.fromkeys(map(study.dimension, dimension)))
-    found = [
-        _found(study, name, include_human, test, confidence, len(names), n_resamples, rng)
-        for name in names
-    ]
-    asked = {"test": test, "margin": margin, "confidence": confidence}
+    chosen = [dimension] if dimension is None or isinstance(dimension, str) else dimension
+    names = list(dict.fromkeys(map(study.dimension, chosen)))
+    fitted = [_fitted(study, name, include_human, scale) for name in names]
+    # One family of tests generalizes to one thing.
+    fewest = min(additive.effective_size(one.annotator) for one in fitted)
+    persons = (study.settings or {}).get("annotators") != "positions"
+    covers, missing = choose_annotators(annotators, fewest, persons=persons)
+    found = []
+    for name, judged in zip(names, fitted, strict=True):
+        spread, without_item = _spread(judged, covers, missing)
+        pairs = _pairs(judged, spread, confidence)
+        found.append(_Found(name, judged, spread, without_item, pairs))
     tables: dict[str, list[pd.DataFrame]] = {
         name: [] for name in ("systems", "pairs", "annotators")
     }
     reports = []
+    asked = {"scale": scale, "margin": margin, "confidence": confidence}
     for one, pairs in zip(found, _verdicts(found, margin, confidence), strict=True):
-        made = _tables(study, one, pairs, confidence)
+        made = _tables(study, one, pairs, scale, confidence)
         for name, table in zip(tables, made, strict=True):
-            if listed:
-                table.insert(0, "dimension", one.dimension)
+            table.insert(0, "dimension", one.dimension)
             tables[name].append(table)
-        reports.append(_report(study, one, found, made[0], pairs, include_human, asked))
+        reports.append(_report(study, one, found, made[0], include_human, asked))
     whole = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
     return SystemComparison(**whole, report=_joined(reports, names))
 
 
 _SYSTEMS = (
-    *("system", "label", "estimate", "ci_low", "ci_high", "se", "raw", "centered", "z", "median"),
+    *("system", "label", "estimate", "ci_low", "ci_high", "se", "confidence", "covers", "better"),
+    *("scale", "raw", "centered", "z", "median"),
     *("lowest", "highest", "n_outputs", "n_judgments", "n_missing", "rank", "rank_low"),
     *("rank_high", "cluster", "superiority", "rank_superiority", "rank_changes", "reason"),
 )
 _PAIRS = (
-    *("system", "opponent", "difference", "ci_low", "ci_high", "se", "df", "p", "p_adjusted"),
+    *("system", "opponent", "difference", "ci_low", "ci_high", "se", "df", "covers"),
+    *("p", "p_adjusted"),
     *("superiority", "superiority_low", "superiority_high", "standardized", "p_equivalent"),
     *("p_not_inferior", "verdict", "reason"),
 )
 _ALIKE = 1e-12
+_SCALED = {"raw": "", "z": ", z-scored within annotator", "rank": ", ranked within annotator"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,43 +251,34 @@ class _Found:
     #: Effects without each item (`additive.without_clusters`).
     without_item: tuple[Floats, Floats, Floats]
     pairs: pd.DataFrame
-    ranks: dict[str, Floats]
-    critical: float
 
 
 @dataclass(frozen=True, eq=False)
 class _Spread:
-    """Covariances of the systems' levels; None of a factor that is not covered."""
+    """Covariances of the systems' levels over what intervals generalize to."""
 
     items: Floats | None
     annotators: Floats | None
-    cells: Floats
+    #: Of pairs of both, where both are covered.
+    cells: Floats | None
     df: float
     n_items: float
     n_annotators: float
+    covers: str
     #: Why there are no intervals, and why those that there are may be doubted.
     missing: str
     doubt: str
 
-    def variance(self, contrasts: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """Give the variance of each contrast (n, systems), and whether V_IA was left out of it."""
-        each = {
-            name: np.einsum("ps,st,pt->p", contrasts, one, contrasts)
-            for name, one in (("i", self.items), ("a", self.annotators), ("c", self.cells))
-            if one is not None
-        }
-        if len(each) < 3:
-            alone = each.get("i", each.get("a", np.full(len(contrasts), np.nan)))
-            return alone, np.zeros(len(alone), dtype=bool)
-        return two_way_variance(each["i"], each["a"], each["c"])
-
-    def covariance(self) -> Floats:
-        """Give the joint covariance, with negative eigenvalues at 0."""
-        whole = self.items if self.annotators is None else self.annotators
-        assert whole is not None
-        if self.items is not None and self.annotators is not None:
-            whole = self.items + self.annotators - self.cells
-        return positive_part(whole)
+    def variance(self, contrasts: Floats) -> Floats:
+        """Give the variance of each contrast (n, systems)."""
+        items, annotators, cells = (
+            None if one is None else np.einsum("ps,st,pt->p", contrasts, one, contrasts)
+            for one in (self.items, self.annotators, self.cells)
+        )
+        if items is not None and annotators is not None:
+            return largest_variance(items, annotators, cells)
+        alone = annotators if items is None else items
+        return np.full(len(contrasts), np.nan) if alone is None else alone
 
 
 def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.DataFrame:
@@ -321,40 +308,14 @@ def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.Data
     return frame
 
 
-def _found(
-    study: Study,
-    dimension: str,
-    include_human: bool,
-    test: Test,
-    confidence: float,
-    n_dimensions: int,
-    n_resamples: int,
-    rng: np.random.Generator,
-) -> _Found:
-    """Compare systems on one dimension of several."""
-    judged = _fitted(study, dimension, include_human)
-    if test == "permutation" and judged.nested:
-        raise ValueError(
-            "test='permutation' flips signs of items' differences, and here each item is of one "
-            "system: take test='t', or let systems answer the same items."
-        )
-    spread, without_item = _spread(judged, test)
-    pairs = _pairs(judged, spread, confidence)
-    if test == "permutation":
-        pairs["p"] = _sign_flips(judged, pairs, n_resamples, rng)
-    # Ranges hold in all dimensions at once: Bonferroni.
-    each = 1 - (1 - confidence) / n_dimensions
-    ranks, critical = _rank_ranges(judged.whole.level, spread, pairs, each, n_resamples, rng)
-    return _Found(dimension, judged, spread, without_item, pairs, ranks, critical)
-
-
 def _tables(
-    study: Study, found: _Found, pairs: pd.DataFrame, confidence: float
+    study: Study, found: _Found, pairs: pd.DataFrame, scale: Scale, confidence: float
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Lay out systems, pairs and annotators of one dimension, the best first."""
     judged, level = found.judged, found.judged.whole.level
-    systems = _systems(study, judged, found.spread, pairs, found.dimension, confidence)
-    systems = systems.assign(**found.ranks, cluster=_clusters(level, pairs, confidence))
+    systems = _systems(study, judged, found.spread, pairs, found.dimension, scale, confidence)
+    systems = systems.assign(**_ranks(pairs, len(level), confidence))
+    systems["cluster"] = _clusters(level, pairs, confidence)
     systems["rank_changes"] = _rank_changes(pairs, len(level))
     order = np.argsort(-level, kind="stable")
     names = np.array(judged.names, dtype=object)
@@ -367,8 +328,8 @@ def _tables(
     )
 
 
-def _fitted(study: Study, dimension: str, include_human: bool) -> _Judged:
-    frame = judged_systems(study, dimension, include_human)
+def _fitted(study: Study, dimension: str, include_human: bool, scale: Scale = "raw") -> _Judged:
+    frame = _rescaled(judged_systems(study, dimension, include_human), scale)
     system, names = pd.factorize(frame["system"])
     item, _ = pd.factorize(frame["item_id"])
     annotator, people = pd.factorize(frame["annotator_id"])
@@ -402,6 +363,20 @@ def _fitted(study: Study, dimension: str, include_human: bool) -> _Judged:
     )
 
 
+def _rescaled(frame: pd.DataFrame, scale: Scale) -> pd.DataFrame:
+    """Standardize or rank judgments within annotator; z leaves out annotators of one value."""
+    by = frame.groupby("annotator_id")["value"]
+    if scale == "rank":
+        return frame.assign(value=(by.rank() - 0.5) / by.transform("size"))
+    if scale == "z":
+        sd = by.transform("std")
+        z = (frame["value"] - by.transform("mean")) / sd.where(sd > _ALIKE)
+        frame = frame.assign(value=z).dropna(subset="value").reset_index(drop=True)
+        if frame["system"].nunique() < 2:
+            raise ValueError("scale='z': no two systems have annotators who gave different values.")
+    return frame
+
+
 def _disconnected(frame: pd.DataFrame, names: list[str], part: Ints) -> str:
     """Say who is in which part."""
     lines = []
@@ -419,54 +394,50 @@ def _disconnected(frame: pd.DataFrame, names: list[str], part: Ints) -> str:
     )
 
 
-def _spread(judged: _Judged, test: Test) -> tuple[_Spread, tuple[Floats, Floats, Floats]]:
-    """Refit without each item (or group of items), annotator, and pair of both."""
+def _spread(
+    judged: _Judged, covers: str, missing: str
+) -> tuple[_Spread, tuple[Floats, Floats, Floats]]:
+    """Refit without each item (or group of items) and, if annotators are a sample, annotator."""
     n_items = additive.effective_size(judged.group)
     kind = judged.grouped_by or "item"
     n_annotators = additive.effective_size(judged.annotator)
-    several = [judged.group.max() > 0, judged.annotator.max() > 0 and test == "t"]
+    random = covers == OTHER_ANNOTATORS and not missing
+    # Annotators of one item each are part of what the item contributes.
+    within = judged.group.max() > 0 and judged.cell.max() == judged.annotator.max()
     level = judged.whole.level
     without_item = additive.without_clusters(judged.data, judged.group)
-    over: list[Floats | None] = [None, None]
+    items = annotators = cells = None
     lost = []
-    if several[0]:
-        over[0] = additive.spread(without_item[0], level)
+    if judged.group.max() > 0:
+        items = additive.spread(without_item[0], level)
         names = judged.frame["cluster" if judged.grouped_by else "item_id"]
         lost += _lost(without_item[0], names, judged.group, kind)
-    if several[1]:
+    if random and not within:
         without_annotator = additive.without_clusters(judged.data, judged.annotator)[0]
-        over[1] = additive.spread(without_annotator, level)
+        annotators = additive.spread(without_annotator, level)
         lost += _lost(
             without_annotator, judged.frame["annotator_id"], judged.annotator, "annotator"
         )
-    cells = np.zeros((len(level), len(level)))
-    if all(several):
-        if lost:
-            cells[:] = np.nan
-        else:
+    if items is not None and annotators is not None:
+        cells = np.full_like(items, np.nan)
+        if not lost:
             without_pair = additive.without_few(judged.data, judged.whole, judged.cell)
             cells = additive.spread(without_pair, level)
-    missing, doubt = "", ""
-    if not any(several):
-        missing = f"one {kind}, or one {kind} and one annotator: no spread to learn from"
-    elif lost:
+    doubt = ""
+    if lost:
         missing = f"without {lost[0]} some systems cannot be compared, so there is no interval"
         missing += f" (such clusters: {len(lost)})" if len(lost) > 1 else ""
-    elif several[1] and n_annotators < FEWEST:
-        missing = (
-            f"{n_annotators:.1f} effective annotators: fewer than {FEWEST} do not speak for "
-            "others; test='permutation' speaks of these alone"
-        )
-    elif judged.annotator.max() == 0:
-        doubt = "one annotator: intervals are for other items and this annotator alone"
-    elif not several[0]:
+    elif items is None and not random:
+        missing = missing or f"one {kind}: its spread is unknown"
+    elif items is None:
+        covers = f"other annotators, this {kind}"
         doubt = f"one {kind}: intervals are for other annotators and this {kind} alone"
-    if several[0] and n_items < FEWEST and not missing:
+    elif n_items < FEWEST and not missing:
         what = f"effective clusters ({kind})" if judged.grouped_by else "effective items"
         doubt = few_clusters(int(n_items)).replace("clusters", what, 1)
-    sizes = [n for n, covered in zip((n_items, n_annotators), several, strict=True) if covered]
+    sizes = [n_items] * (items is not None) + [n_annotators] * (annotators is not None)
     df = max(min(sizes, default=0.0) - 1, 0.0)
-    made = _Spread(over[0], over[1], cells, df, n_items, n_annotators, missing, doubt)
+    made = _Spread(*(items, annotators, cells, df, n_items, n_annotators, covers, missing, doubt))
     return made, without_item
 
 
@@ -482,7 +453,7 @@ def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
     k = len(judged.names)
     one, other = np.triu_indices(k, 1)
     contrasts = np.eye(k)[one] - np.eye(k)[other]
-    variance, doubled = spread.variance(contrasts)
+    variance = spread.variance(contrasts)
     difference = contrasts @ judged.whole.level
     flat = ~(np.sqrt(np.maximum(variance, 0)) > _ALIKE * max(1.0, np.abs(difference).max()))
     se = np.sqrt(np.where(flat, np.nan, variance))
@@ -498,7 +469,7 @@ def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
     table = table.assign(ci_low=difference - half, ci_high=difference + half, se=se, df=spread.df)
     table = table.assign(p=np.nan if spread.missing else p, **superiority)
     table = table.assign(standardized=difference / sd if sd > 0 else np.nan)
-    table = table.assign(doubled=doubled, reason=reason)
+    table = table.assign(covers=spread.covers, reason=reason)
     return pd.concat([table, _turned(table)], ignore_index=True)
 
 
@@ -518,20 +489,19 @@ def _superiority(
 ) -> dict[str, Floats]:
     """Say how often a judgment of one system is higher than one of the other on the same item.
 
-    In a nested design all judgments are one item. The variance is as that of a difference: the
-    share is taken again without each item, annotator, and pair of both.
+    In a nested design all judgments are one item. The variance is as that of a difference.
     """
     block = np.zeros_like(judged.item) if judged.nested else judged.item
     counted = wins.tabulate(judged.data.value, judged.system, block)
     mean = wins.share(counted)
-    variance = np.zeros_like(mean)
+    variance = np.full_like(mean, np.nan)
     if spread.items is not None:
-        variance = variance + wins.spread(counted, judged.group)
-    if spread.annotators is not None:
-        variance = variance + wins.spread(counted, judged.annotator)
-    if spread.items is not None and spread.annotators is not None:
-        less = variance - wins.spread(counted, judged.cell)
-        variance = np.where(less > 0, less, variance)
+        variance = wins.spread(counted, judged.group)
+    elif spread.annotators is not None:
+        variance = wins.spread(counted, judged.annotator)
+    if spread.cells is not None:
+        people, cells = (wins.spread(counted, one) for one in (judged.annotator, judged.cell))
+        variance = largest_variance(variance, people, cells)
     mean, variance = mean[one, other], variance[one, other]
     bounded = (mean > 0) & (mean < 1) & (variance > _ALIKE) & (not spread.missing)
     inner = np.where(bounded, mean, np.nan)
@@ -544,41 +514,6 @@ def _superiority(
         "superiority_low": expit(middle - step),
         "superiority_high": expit(middle + step),
     }
-
-
-def _sign_flips(
-    judged: _Judged, pairs: pd.DataFrame, n_resamples: int, rng: np.random.Generator
-) -> Floats:
-    """Test each pair by flipping signs of items' differences, less the annotators' severities.
-
-    Items of a group are flipped together.
-    """
-    half = len(pairs) // 2
-    effect, of = judged.whole.narrow, judged.data.narrow
-    if judged.by_annotator:
-        effect, of = judged.whole.wide, judged.data.wide
-    value = judged.data.value - effect[of]
-    k, n = len(judged.names), judged.item.max() + 1
-    flat = judged.item * k + judged.system
-    with np.errstate(invalid="ignore"):
-        mean = np.bincount(flat, value, n * k) / np.bincount(flat, minlength=n * k)
-    mean = mean.reshape(n, k)
-    one, other = pairs["system"][:half], pairs["opponent"][:half]
-    gap = mean[:, one] - mean[:, other]
-    shared = np.isfinite(gap).sum(axis=0)
-    gap = np.nan_to_num(gap) / np.where(shared > 0, shared, np.nan)
-    if judged.grouped_by:
-        of = np.zeros(n, dtype=np.int64)
-        of[judged.item] = judged.group
-        n = int(of.max()) + 1
-        gap = np.stack([np.bincount(of, column, n) for column in gap.T], axis=1)
-    exact = 2**n <= n_resamples
-    if exact:
-        signs = 1.0 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
-    else:
-        signs = rng.choice([-1.0, 1.0], size=(n_resamples, n))
-    p = permutation_p((signs @ gap).T, gap.sum(axis=0)[:, None], exact=exact, two_sided=True)
-    return np.tile(p, 2)
 
 
 def _verdicts(found: list[_Found], margin: float | None, confidence: float) -> list[pd.DataFrame]:
@@ -624,9 +559,10 @@ def _systems(
     spread: _Spread,
     pairs: pd.DataFrame,
     dimension: str,
+    scale: Scale,
     confidence: float,
 ) -> pd.DataFrame:
-    """Give a row per system, by number."""
+    """Give a row per system, by number, in the judgments' own units."""
     frame, level = judged.frame, judged.whole.level
     by_annotator = frame.groupby("annotator_id")["value"]
     less = frame["value"] - by_annotator.transform("mean")
@@ -649,18 +585,32 @@ def _systems(
     else:
         n_wanted = np.full(len(level), frame["item_id"].nunique())
     n_missing = n_wanted - n_items
-    low, high = scale_of(study, dimension, frame)
-    variance, _ = spread.variance(np.eye(len(level)))
+    low, high, declared = scale_of(study, dimension, frame, scale)
+    lower = dimension in (study.settings or {}).get("lower_is_better", ())
+    variance = spread.variance(np.eye(len(level)))
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
     half = student.ppf(0.5 + confidence / 2, spread.df) * se if not spread.missing else se * np.nan
     superiority = pairs.groupby("system")["superiority"].mean().to_numpy()
-    table = pd.DataFrame({"system": judged.names, "label": [*map(study.label, judged.names)]})
-    table = table.assign(estimate=level, ci_low=level - half, ci_high=level + half, se=se)
-    table = table.assign(**{str(name): means[name].to_numpy() for name in means})
     weight = n_missing / (n_items + n_missing)
+    table = pd.DataFrame({"system": judged.names, "label": [*map(study.label, judged.names)]})
+    table = table.assign(estimate=level, ci_low=level - half, ci_high=level + half)
+    table = table.assign(**{str(name): means[name].to_numpy() for name in means})
+    table["lowest"] = level + weight * (low - level)
+    table["highest"] = level + weight * (high - level)
+    if lower and scale == "raw":
+        swapped = {"ci_low": "ci_high", "lowest": "highest"}
+        table = table.rename(columns=swapped | {new: old for old, new in swapped.items()})
+        flipped = ["estimate", *swapped, *swapped.values(), "raw", "centered", "median"]
+        table[flipped] = -table[flipped]
+    words = {"z": "z-score within annotator", "rank": "rank within annotator, 0 to 1"}
+    ends = (-high, -low) if lower else (low, high)
+    given = "{:g} to {:g}".format(*ends) if declared else ""
     return table.assign(
-        lowest=level + weight * (low - level),
-        highest=level + weight * (high - level),
+        se=se,
+        confidence=confidence,
+        covers=spread.covers,
+        better="lower" if lower and scale == "raw" else "higher",
+        scale=words.get(scale, given),
         n_outputs=frame.groupby("system")["output_id"].nunique().reindex(judged.names).to_numpy(),
         n_judgments=np.bincount(judged.system),
         n_missing=n_missing,
@@ -671,78 +621,30 @@ def _systems(
     )
 
 
-def scale_of(study: Study, dimension: str, frame: pd.DataFrame) -> tuple[float, float]:
-    """Give the least and greatest judgment, declared or else observed, higher being better."""
+def scale_of(
+    study: Study, dimension: str, frame: pd.DataFrame, scale: Scale = "raw"
+) -> tuple[float, float, bool]:
+    """Give the worst and best judgment, higher being better, and whether they were declared."""
     settings = study.settings or {}
     declared = settings.get("scales", {}).get(dimension)
-    if declared is None:
-        return float(frame["value"].min()), float(frame["value"].max())
+    if scale == "rank":
+        return 0.0, 1.0, True
+    if declared is None or scale == "z":
+        return float(frame["value"].min()), float(frame["value"].max()), False
     low, high = float(declared["min"]), float(declared["max"])
-    return (-high, -low) if dimension in settings.get("lower_is_better", ()) else (low, high)
+    return (
+        *((-high, -low) if dimension in settings.get("lower_is_better", ()) else (low, high)),
+        True,
+    )
 
 
-def _rank_ranges(
-    level: Floats,
-    spread: _Spread,
-    pairs: pd.DataFrame,
-    confidence: float,
-    n_resamples: int,
-    rng: np.random.Generator,
-) -> tuple[dict[str, Floats], float]:
-    """Count who is better and worse than each system at once: ranges of ranks, and critical t.
-
-    Ordered pairs are tested together by the greatest t under their joint covariance, and again
-    without those that were rejected, until no more are (Romano and Wolf 2005).
-    """
-    k = len(level)
+def _ranks(pairs: pd.DataFrame, k: int, confidence: float) -> dict[str, Floats]:
+    """Count who is significantly better and worse than each system; NaN where nothing is tested."""
+    if pairs["p_adjusted"].isna().all():
+        return dict.fromkeys(("rank_low", "rank_high"), np.full(k, np.nan))
     one, other = (pairs[name].to_numpy() for name in ("system", "opponent"))
-    t = (pairs["difference"] / pairs["se"]).to_numpy()
-    if spread.missing or not np.isfinite(t).all():
-        return dict.fromkeys(("rank_low", "rank_high"), np.full(k, np.nan)), float("nan")
-    return simultaneous_ranks(
-        t, one, other, spread.covariance(), spread.df, confidence, n_resamples, rng
-    )
-
-
-def simultaneous_ranks(
-    t: Floats,
-    one: Ints,
-    other: Ints,
-    covariance: Floats,
-    df: float,
-    confidence: float,
-    n_resamples: int,
-    rng: np.random.Generator,
-) -> tuple[dict[str, Floats], float]:
-    """Give ranges of ranks at once, and the first critical t.
-
-    `t` is of each pair, `one` against `other`, first from one side and then from the other;
-    `covariance` is that of the levels.
-    """
-    k = len(covariance)
-    value, vector = np.linalg.eigh(covariance)
-    half = len(t) // 2
-    drawn = rng.normal(size=(n_resamples, k)) @ (vector * np.sqrt(np.maximum(value, 0))).T
-    gap = drawn[:, one[:half]] - drawn[:, other[:half]]
-    width = np.sqrt(np.diag(covariance)[one] + np.diag(covariance)[other])
-    width = np.sqrt(np.maximum(width**2 - 2 * covariance[one, other], 0))[:half]
-    gap /= np.where(width > 0, width, np.inf)
-    gap /= np.sqrt(rng.chisquare(df, size=(n_resamples, 1)) / df)
-    gap = np.hstack([gap, -gap])
-    open_, first = np.ones(len(t), dtype=bool), float("nan")
-    while open_.any():
-        critical = float(np.quantile(gap[:, open_].max(axis=1), confidence))
-        first = critical if np.isnan(first) else first
-        rejected = open_ & (t > critical)
-        if not rejected.any():
-            break
-        open_ &= ~rejected
-    n_worse, n_better = (
-        np.bincount(one[~open_], minlength=k),
-        np.bincount(other[~open_], minlength=k),
-    )
-    ends = {"rank_low": 1 + n_better, "rank_high": k - n_worse}
-    return {name: end.astype(np.float64) for name, end in ends.items()}, first
+    better = (pairs["p_adjusted"] < 1 - confidence) & (pairs["difference"] > 0)
+    return rank_ranges(one, other, better.to_numpy(), k)
 
 
 def _rank_changes(pairs: pd.DataFrame, k: int) -> NDArray[np.bool_]:
@@ -825,54 +727,45 @@ def _report(
     found: _Found,
     family: list[_Found],
     systems: pd.DataFrame,
-    pairs: pd.DataFrame,
     include_human: bool,
     asked: dict,
 ) -> dict[str, str]:
     """Say in words what was estimated, of what, and how."""
     dimension, judged, spread = found.dimension, found.judged, found.spread
-    settings = study.settings or {}
-    turned = dimension in settings.get("lower_is_better", ())
-    k, frame = len(judged.names), judged.frame
-    these = asked["test"] == "permutation" or judged.annotator.max() == 0
-    judgments, outputs = study.judgments, study.outputs
+    scale, level = asked["scale"], asked["confidence"]
+    lower = dimension in (study.settings or {}).get("lower_is_better", ())
+    frame, judgments, outputs = judged.frame, study.judgments, study.outputs
     assert judgments is not None
     human = set(outputs.loc[outputs["is_human"], "output_id"])
-    n_human = int(judgments.loc[judgments["dimension"] == dimension, "output_id"].isin(human).sum())
+    own = judgments.loc[judgments["dimension"] == dimension, "output_id"]
+    n_human = 0 if include_human else int(own.isin(human).sum())
     constant = int(frame.groupby("annotator_id")["value"].transform("nunique").eq(1).sum())
-    low, high = scale_of(study, dimension, frame)
-    declared = dimension in settings.get("scales", {})
-    level = asked["confidence"]
-    both = spread.items is not None and spread.annotators is not None
-    method = "V_I + V_A - V_IA" if both else "V_I" if spread.items is not None else "V_A"
-    n_doubled = int(pairs["doubled"].sum()) // 2
-    items, others = f"{judged.item.max() + 1} ({spread.n_items:.1f} effective)", "items"
+    constant += len(own) - n_human - len(frame)
+    low, high, declared = scale_of(study, dimension, frame, scale)
+    low, high = (-high, -low) if lower and scale == "raw" else (low, high)
+    both = "the largest of V_I, V_A and V_I + V_A - V_IA"
+    method = both if spread.cells is not None else "V_A" if spread.items is None else "V_I"
+    items, others = f"{judged.item.max() + 1} ({spread.n_items:.1f} effective)", ""
     if judged.grouped_by:
         items = f"{judged.item.max() + 1} in {judged.group.max() + 1} clusters by "
         items += f"{judged.grouped_by} ({spread.n_items:.1f} effective)"
-        others = f"clusters of items ({judged.grouped_by})"
+        others = f" (items in clusters by {judged.grouped_by})"
     effects = ["system", *["item"] * (not judged.nested), *["annotator"] * (not judged.once)]
     left = ["each item is of one system"] * judged.nested
     left += ["each annotator judged one output, so severities are noise"] * judged.once
-    if both and n_doubled:
-        method += f" (V_I + V_A in {n_doubled} pairs, where that is not positive)"
-    test = "Student's t"
-    if asked["test"] == "permutation":
-        test = f"sign flips over {others}, which speak of these annotators only"
     n_pairs, n_dimensions = sum(len(one.pairs) // 2 for one in family), len(family)
-    of_all, all_ranks = "pairs", f"simultaneous {100 * level:g}%"
+    of_all = "pairs"
     if n_dimensions > 1:
         of_all = f"pairs, all of {n_dimensions} dimensions ({', '.join(_names(family))})"
-        each = 100 * (1 - (1 - level) / n_dimensions)
-        all_ranks += f" in all {n_dimensions} dimensions (Bonferroni: {each:.4g}% in each)"
+    direction = f"a {'lower' if lower else 'higher'} {dimension} is better"
+    if lower and scale != "raw":
+        direction += ", so signs are flipped: a higher value is better"
     return {
-        "estimand": f"mean {dimension} of each system, as if each had been judged in every "
-        f"judgment's place, over other {others} and "
-        f"{'these annotators only' if these else 'other annotators'}",
-        "direction": f"signs are turned: a lower {dimension} is better"
-        if turned
-        else f"a higher {dimension} is better",
-        "systems": f"{k}",
+        "estimand": f"mean {dimension} of each system{_SCALED[scale]}, as if each had been judged "
+        "in every judgment's place",
+        "direction": direction,
+        "covers": spread.covers + others,
+        "systems": f"{len(judged.names)}",
         "items": items,
         "annotators": f"{len(judged.people)} ({spread.n_annotators:.1f} effective)",
         "judgments": f"{len(frame)} of {frame['output_id'].nunique()} outputs",
@@ -881,16 +774,17 @@ def _report(
         or f"{100 * level:g}%, {method}, each a delete-one-cluster jackknife, t with "
         f"{spread.df:.1f} degrees of freedom"
         + (f"; {spread.doubt}" if spread.doubt else ""),
-        "tests": f"one family of {n_pairs} {of_all}, Holm, at {1 - level:.2g}; {test}",
-        "ranks": "none"
-        if np.isnan(found.critical)
-        else f"{all_ranks}: greatest absolute t over all pairs, stepwise from {found.critical:.2f}",
+        "tests": spread.missing
+        or f"one family of {n_pairs} {of_all}, Holm, at {1 - level:.2g}; Student's t",
+        "ranks": spread.missing
+        or "one more than the systems that are significantly better, to as many as are not "
+        "significantly worse",
         "margin": "none declared: nothing is called equivalent"
         if asked["margin"] is None
         else f"{asked['margin']:g} points; two one-sided tests, Holm",
         "missing": f"{systems['n_missing'].sum()} outputs; lowest and highest by the "
         f"{'declared' if declared else 'observed'} range, {low:g} to {high:g}",
-        "left out": f"{0 if include_human else n_human} judgments of human outputs"
+        "left out": f"{n_human} judgments of human outputs"
         + (f"; {constant} judgments of annotators who gave one value, from z" if constant else ""),
         "source": study.origin or study.source,
     }

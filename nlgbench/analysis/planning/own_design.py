@@ -157,8 +157,10 @@ def _asked(
         ]
         found = pd.concat(parts).rename(columns={"statistic": "quantity", "evaluator": "name"})
     else:
-        compared = compare_systems(study, n_resamples=_DRAWS, seed=rng, **asked)
+        compared = compare_systems(study, annotators="random", **asked)
         systems, pairs = compared.systems.rename(columns={"system": "name"}), compared.pairs
+        if (systems["better"] == "lower").all():
+            systems[ends] = -systems[["estimate", "ci_high", "ci_low"]].to_numpy()
         systems = systems.sort_values("name", kind="stable")
         pairs = pairs[pairs["system"] < pairs["opponent"]].sort_values(["system", "opponent"])
         ranks = systems[["name", "reason"]].assign(quantity="rank")

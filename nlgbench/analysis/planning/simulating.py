@@ -18,7 +18,7 @@ from nlgbench.analysis.correlation.comparing import swap_p, swapped_statistics, 
 from nlgbench.analysis.huse.score import compare, difference
 from nlgbench.analysis.people.additive import effective_size
 from nlgbench.analysis.planning.power import Design, Spread
-from nlgbench.inference import Floats, two_way_variance
+from nlgbench.inference import Floats, largest_variance
 from nlgbench.worlds.gaussian import gaussian_world, true_scores
 from nlgbench.worlds.votes import chances
 
@@ -108,7 +108,7 @@ def _beyond(difference: Floats, se: Floats, df: float, alpha: float) -> int:
 def paired(d: Floats, item: Ints, annotator: Ints) -> tuple[Floats, Floats, float]:
     """Give mean, standard error and degrees of freedom of differences (worlds, cells).
 
-    The variance is ``V_I + V_A - V_IA``, each a jackknife; no two cells share item and annotator.
+    The variance is as in `compare_systems`; no two cells share item and annotator.
     """
     mean = d.mean(axis=1)
     off = d - mean[:, None]
@@ -119,7 +119,7 @@ def paired(d: Floats, item: Ints, annotator: Ints) -> tuple[Floats, Floats, floa
         of = csr_array((np.ones(n), (cluster, np.arange(n))), shape=(len(size), n))
         without = -(of @ off.T).T / (n - size)
         parts.append((len(size) - 1) / len(size) * (without**2).sum(axis=1))
-    return mean, _both_ways(*parts), _df(item, annotator)
+    return mean, np.sqrt(largest_variance(*parts)), _df(item, annotator)
 
 
 def refitted(
@@ -150,11 +150,7 @@ def refitted(
                 @ (weights[0, own] @ np.linalg.pinv(kept, rcond=1e-9, hermitian=True))
             ) ** 2
         parts.append((len(groups) - 1) / len(groups) * total)
-    return y @ weights[0], _both_ways(*parts), _df(item, annotator)
-
-
-def _both_ways(items: Floats, annotators: Floats, cells: Floats) -> Floats:
-    return np.sqrt(two_way_variance(items, annotators, cells)[0])
+    return y @ weights[0], np.sqrt(largest_variance(*parts)), _df(item, annotator)
 
 
 def _df(item: Ints, annotator: Ints) -> float:
