@@ -48,7 +48,8 @@ class Cell:
     n_annotators: int = 0
     how: str = "own"
     severity: float = 0.4
-    #: Standard deviation of what an annotator adds to a system.
+    #: Standard deviations of a judgment's own noise, and of what an annotator adds to a system.
+    noise: float = 0.0
     taste: float = 0.0
     #: Whether annotators are the same in all worlds, and intervals for these.
     fixed: bool = False
@@ -82,14 +83,14 @@ CELLS = (
     Cell("chances by doubt, these outputs", active=True, target="outputs"),
     Cell("20 labels each of 8", n_labels=20, means=(0.4, 0.3, 0.2, 0.1, 0.0, 0.0, -0.2, -0.4)),
     Cell("30 labels each of 3", n_labels=30),
-    Cell("alike, 5 by 20, noise", means=ALIKE, n_annotators=20, severity=0.0, how="dealt"),
-    Cell("alike, 5 by 20, tastes", means=ALIKE, n_annotators=20, taste=0.3, how="dealt"),
-    Cell("alike, 5 by 12, noise", means=ALIKE, n_annotators=12, severity=0.0, how="dealt"),
-    Cell("alike, 8 by 20, 40 labels", means=(0.0,) * 8, n_labels=40, n_annotators=20),
-    Cell("fixed, 1 annotator", n_annotators=1, taste=0.3, fixed=True),
-    Cell("fixed, 2 annotators", n_annotators=2, taste=0.3, fixed=True),
-    Cell("fixed, 3 annotators", n_annotators=3, taste=0.3, fixed=True),
-    Cell("fixed, 5 annotators", n_annotators=5, taste=0.3, fixed=True),
+    Cell("alike, 5 by 20, noise", means=ALIKE, n_annotators=20, noise=3.0, how="dealt"),
+    Cell("alike, 5 by 20, tastes", means=ALIKE, n_annotators=20, noise=1.0, taste=0.3, how="dealt"),
+    Cell("alike, 5 by 12, noise", means=ALIKE, n_annotators=12, noise=3.0, how="dealt"),
+    Cell("alike, 8 by 20, 40 labels", means=(0.0,) * 8, n_labels=40, n_annotators=20, noise=3.0),
+    Cell("fixed, 1 annotator", n_annotators=1, noise=1.0, taste=0.3, fixed=True),
+    Cell("fixed, 2 annotators", n_annotators=2, noise=1.0, taste=0.3, fixed=True),
+    Cell("fixed, 3 annotators", n_annotators=3, noise=1.0, taste=0.3, fixed=True),
+    Cell("fixed, 5 annotators", n_annotators=5, noise=1.0, taste=0.3, fixed=True),
 )
 
 
@@ -149,7 +150,8 @@ def world(cell: Cell, rng: np.random.Generator) -> tuple[corrected.Scored, np.nd
             who = rng.integers(0, cell.n_annotators, len(where))
             other = (who + rng.integers(1, cell.n_annotators, len(who))) % cell.n_annotators
             where, who = np.append(where, where), np.append(who, other)
-        felt = latent.ravel()[where] - (severity + np.zeros((k, 1)) + taste)[where // n, who]
+        felt = latent.ravel()[where] + cell.noise * rng.normal(size=len(where))
+        felt -= (severity + np.zeros((k, 1)) + taste)[where // n, who]
     system, place = np.divmod(np.arange(k * n), n)
     weight = np.where(labelled.ravel(), 1 / chance.ravel() if cell.active else 1.0, 0.0)
     given = corrected.laid_out(

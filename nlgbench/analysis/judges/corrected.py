@@ -992,7 +992,8 @@ def _report(
                 else ""
             )
         ),
-        "intervals": "none" if np.isnan(fit.df).all()
+        "intervals": "none"
+        if np.isnan(fit.df).all()
         else f"{100 * level:g}%, {method}, t with {np.nanmin(fit.df):.1f} degrees of freedom or "
         "more",
         "tests": f"one family of {k * (k - 1) // 2} pairs, Holm, at {1 - level:.2g}"
