@@ -1,6 +1,7 @@
 """How often an audit finds a judge's bias, or none: ``python benchmarks/audit_power.py``.
 
-Judges and people are those of `nlgbench.worlds.judges`. Cells without bias count false verdicts, of
+Judges and people are those of `nlgbench.worlds.judges`. Cells without bias count p in the tails and
+false verdicts (p adjusted below .05, whatever the margin), of
 judges that see quality sharply, as well as an LLM does, or hardly; of one that copies an
 annotator's vote; where people like long texts, too. Cells with planted biases count how often each
 is found, at the size that the power curves of 40 pilots name for it. What intervals should hold is
@@ -49,6 +50,7 @@ CELLS = (
     Cell("people like length, 300 pairs", {"judges": SEEING, "people_length": 1.2}),
     Cell("copied, people like length", {"people_length": 1.2, "n_votes": 4}, copied=True),
     Cell("fair, 5 annotators", {"judges": SEEING, "n_annotators": 5}),
+    Cell("fair, 12 annotators", {"judges": SEEING, "n_annotators": 12}),
     Cell("fair, 120 pairs", {"judges": SEEING, "n_items": 40}),
 )
 
@@ -120,17 +122,20 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> tuple[pd.DataFrame, int]:
                 "sd": part["estimate"].std(),
                 "se": np.sqrt((part["se"] ** 2).mean()),
                 "p<.05": (part["p"] < 0.05).mean(),
+                "p<=.01": (part["p"] <= 0.01).mean(),
+                "p<=.001": (part["p"] <= 0.001).mean(),
+                "significant": (part["p_adjusted"] < 0.05).mean(),
                 "found": (part["verdict"] == "found").mean(),
                 "acquitted": (part["verdict"] == "acquitted").mean(),
                 "coverage": held[there].mean(),
                 "none": 1 - there.mean(),
             }
         )
-    found = (whole["verdict"] == "found").rename("found").reset_index()
-    for judge, part in found.groupby("evaluator", sort=False):
+    whole = whole.assign(significant=whole["p_adjusted"] < 0.05, found=whole["verdict"] == "found")
+    for judge, part in whole.reset_index().groupby("evaluator", sort=False):
         wrong = part[[(judge, test) not in PLANTED for test in part["test"]]]
-        share = wrong.groupby("world")["found"].any().mean()
-        rows.append({"judge": judge, "test": "any false verdict", "found": share})
+        share = wrong.groupby("world")[["significant", "found"]].any().mean()
+        rows.append({"judge": judge, "test": "any false verdict", **share})
     return pd.DataFrame(rows), size.get("n_items", cell.world.get("n_items", 100))
 
 
@@ -149,7 +154,7 @@ def main() -> int:
         spent = time.perf_counter() - start
         print(f"{cell.name}: {n_items} items, {options.worlds} worlds, {spent:.0f} s")
         print(table.round(3).to_string(index=False), flush=True)
-        false = table.loc[table["test"] == "any false verdict", "found"]
+        false = table.loc[table["test"] == "any false verdict", "significant"]
         bad += int((false > 0.05 + 3 * np.sqrt(0.05 * 0.95 / options.worlds)).sum())
     print(f"{bad} judges with more false verdicts than .05 and three standard errors")
     return int(bad > 0)

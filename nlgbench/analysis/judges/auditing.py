@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 from scipy.stats import t as student
 
 from nlgbench.analysis.judges.equal_length import rate_at_equal_length
-from nlgbench.analysis.judges.slopes import inverted, power_of_slope, scores
+from nlgbench.analysis.judges.slopes import candidates, inverted, power_of_slope, scores
 from nlgbench.analysis.judges.verdicts import (
     SENTINELS,
     Clusters,
@@ -25,6 +25,7 @@ from nlgbench.analysis.judges.verdicts import (
     clusters_of,
     jackknifed,
     read_verdicts,
+    sign,
 )
 from nlgbench.analysis.ratings.bradley_terry import wilson
 from nlgbench.analysis.ratings.games import PEOPLE
@@ -105,8 +106,9 @@ def audit(
     dimension : str, optional
         Which preferences or judgments. Default: the study's quality dimension.
     margin : float
-        What may be overlooked, as a share of verdicts, declared before the data are looked at: a
-        judge is acquitted of a bias only if the 90% interval lies within it on either side.
+        The largest bias that does not matter, as a share of verdicts, chosen before looking at the
+        data: a bias is found only if its interval lies beyond the margin, and a judge is acquitted
+        only if the 90% interval lies within it.
     stated : mapping of str to float, optional
         The biases that ``power`` is of. Default: ``{"position": .7, "length": .1, "own": .1}``:
         the share of flips that go to the first shown, and shares of verdicts.
@@ -119,11 +121,14 @@ def audit(
     -------
     Audit
         ``findings``, for each judge, then each sentinel (``longest``: the longer text is better;
-        ``first``: what is shown first is; ``constant``: always a tie; ``random``), rows by test:
+        ``first``: what is shown first is; ``constant``: always a tie; ``random``; sentinels are
+        not tested), rows by test:
         evaluator, is_sentinel, test, estimate, ci_low, ci_high, confidence, inner_low, inner_high
         (the 90% interval that the margin is held against), p, p_adjusted (Holm, over the judge's
-        tests of position, length and own), verdict (``found``, ``acquitted``, ``not shown``), n,
-        covers (what the interval is over), reason. The tests:
+        tests of position, length and own), verdict (``found``: p_adjusted is significant, and the
+        interval lies beyond the margin; ``significant``: p_adjusted is, but the bias may lie within
+        the margin; ``acquitted``: not significant, and the 90% interval lies within the margin;
+        ``not shown``), n, covers (what the interval generalizes to), reason. The tests:
 
         ======================  ===================================================================
         consistency             share of pairs with the same verdict in both orders
@@ -174,9 +179,10 @@ def audit(
     difference of log2 of both texts' characters, and whose system either is. The expected vote is
     not seen, only votes of some annotators, whose noise would leave people's own taste for length
     to the judge: so the sum of squares of the expected vote is that of products of two annotators'
-    votes. Tests and intervals of both are by scores, others leave clusters out; all are over items
-    and annotators (from six on; else over items). docs/auditing-judges.md has the level, power and
-    coverage that were measured.
+    votes. Tests and intervals of both are by scores, others leave clusters out. From ten effective
+    annotators on they are over items and annotators, with the largest of ``V_I``, ``V_A`` and
+    ``V_I + V_A - V_IA``, else over items, for these annotators. Values within 1e-9 are ties.
+    docs/auditing-judges.md has the level, power and coverage that were measured.
 
     Examples
     --------
@@ -185,7 +191,7 @@ def audit(
     >>> wrote = study.truth["judges"].set_index("judge")["system"].to_dict()
     >>> found = audit(study, authors=wrote).findings
     >>> found[found["verdict"] == "found"][["evaluator", "test"]].values.tolist()[:3]
-    [['hasty', 'position'], ['wordy', 'length'], ['vain', 'own']]
+    [['wordy', 'length'], ['vain', 'own']]
     """
     if margin <= 0:
         raise ValueError(
@@ -210,10 +216,14 @@ def audit(
     for name in data.said:
         own = (authors or {}).get(name)
         rows, table, rated, binned = _examined(view, name, own)
-        p = adjust([rows[test]["p"] for test in BIASES])
-        for test, adjusted in zip(BIASES, p, strict=True):
-            rows[test]["p_adjusted"] = adjusted
-            rows[test]["verdict"] = _verdict(rows[test], adjusted, margin, confidence)
+        if name in SENTINELS:  # what they are is known: they are drawn, not tested
+            for row in rows.values():
+                row["p"] = np.nan
+        else:
+            p = adjust([rows[test]["p"] for test in BIASES])
+            for test, adjusted in zip(BIASES, p, strict=True):
+                rows[test]["p_adjusted"] = adjusted
+                rows[test]["verdict"] = _verdict(rows[test], adjusted, margin, confidence)
         head = {"evaluator": name, "is_sentinel": name in SENTINELS}
         findings += [head | {"test": test} | row for test, row in rows.items()]
         orders.append({"evaluator": name} | table)
@@ -259,8 +269,9 @@ class _View:
         self.weight = 1 / self.n_of[self.pair]
         self.by_pair = clusters_of(data.item)
         who = self.who[:, None]
-        self.by_vote = clusters_of(data.item[self.pair], who)
-        self.by_order = clusters_of(np.tile(data.item[self.pair], (2, 1)), np.tile(who, (2, 1)))
+        crew = partial(clusters_of, persons=data.persons)
+        self.by_vote = crew(data.item[self.pair], who)
+        self.by_order = crew(np.tile(data.item[self.pair], (2, 1)), np.tile(who, (2, 1)))
         self.sum = np.bincount(self.pair, self.vote, minlength=n)
         self.mean = np.divide(self.sum, self.n_of, where=self.n_of > 0, out=np.full(n, np.nan))
         # Of a pair with one vote alone, that is the truth: but only where there is no other.
@@ -269,7 +280,7 @@ class _View:
         if self.gold:
             self.one = self.other = np.arange(len(self.pair))
         both = np.column_stack([self.who[self.one], self.who[self.other]])
-        self.by_two = clusters_of(data.item[self.pair[self.one]], both)
+        self.by_two = crew(data.item[self.pair[self.one]], both)
         m = self.n_of[self.pair[self.one]]
         self.weight_of_two = np.ones(len(m)) if self.gold else 2 / (m * (m - 1.0))
 
@@ -330,7 +341,7 @@ def _calibrate(
     there = ~np.isnan(lead)
     sure = np.where(there, np.abs(lead), 0.0)
     # Of two equally likely sides either may be called favored: the one is.
-    right = np.where(lead < 0, -1.0, 1.0) * np.tile(vote, 2)
+    right = np.where(sign(lead) < 0, -1.0, 1.0) * np.tile(vote, 2)
     w = np.where(there, np.tile(weight, 2), 0.0)
     used = sure[w > 0]
     blank = {"estimate": np.nan, "se": np.nan, "ci_low": np.nan, "ci_high": np.nan, "p": np.nan}
@@ -353,15 +364,17 @@ def _calibrate(
     gap = people - said
     # What each row adds to the mean of its bin, less what is expected of it there.
     rows = mass / total * ((right - sure)[:, None] - gap)
-    covariance = clusters.variance(rows)
     share = total / total.sum()
     squared = float(share @ (gap**2 - clusters.unbiased(rows)))
-    own = np.diag(covariance)
+    own = clusters.variance(rows)
     # The variance of a quadratic form of normal gaps; the true gaps' squares are estimated, too.
     known = np.where(gap**2 > own, gap * np.sqrt(np.maximum(0, 1 - own / gap**2)), 0.0)
     slope = share * known
     weights = share[:, None] * share
-    variance = 4 * slope @ covariance @ slope + 2 * (weights * covariance**2).sum()
+    variance = max(
+        4 * slope @ one @ slope + 2 * (weights * one**2).sum()
+        for one in candidates(np.stack(clusters.each(rows)))
+    )
     error = around(squared, float(np.sqrt(variance)), clusters, confidence)
     for name in ("estimate", "ci_low", "ci_high", "inner_low", "inner_high"):
         error[name] = (
@@ -404,10 +417,9 @@ def _orders(view: _View, said: Floats) -> tuple[dict[str, dict[str, Any]], dict[
     first = both & (straight > 0) & (swapped < 0)
     second = both & (straight < 0) & (swapped > 0)
     n_first, n_second = int(first.sum()), int(second.sum())
-    known_side = ~np.isnan(view.mean) & (view.mean != 0)
-    right, right_swapped = (
-        known_side & (np.sign(each) == np.sign(view.mean)) for each in (straight, swapped)
-    )
+    side = sign(np.nan_to_num(view.mean))
+    known_side = side != 0
+    right, right_swapped = (known_side & (np.sign(each) == side) for each in (straight, swapped))
     counts = {
         "n_pairs": int((~np.isnan(said)).any(axis=1).sum()),
         "n_both": n,
@@ -535,13 +547,12 @@ def _agreement(view: _View, verdict: Floats) -> dict[str, dict[str, Any]]:
     said = verdict[view.pair]
     if np.isnan(said).all():
         return dict.fromkeys(names, _nothing(_NO_VOTES) | {"n": 0})
-    others = view.vote if view.gold else np.sign(view.sum[view.pair] - view.vote) / 2
-    used = (np.abs(others) > 1e-9) & ~np.isnan(said)
+    side = sign(view.vote if view.gold else view.sum[view.pair] - view.vote)
+    used = (side != 0) & ~np.isnan(said)
     # Where others are split one is left out, and the pair weighs less: else pairs on which people
     # disagree would be known by their dissenter alone.
     w = np.where(used, view.weight, 0.0)
     n = len(np.unique(view.pair[used]))
-    side = np.sign(others)
     judge = 0.5 + np.nan_to_num(said) * side
     person = 0.5 + view.vote * side
     parts = np.column_stack([w * judge, w * person, w * (judge - person), w])
@@ -559,7 +570,8 @@ def _agreement(view: _View, verdict: Floats) -> dict[str, dict[str, Any]]:
 
 def _verdict(row: dict[str, Any], p: float, margin: float, confidence: float) -> str:
     if p < 1 - confidence:
-        return "found"
+        beyond = row["ci_low"] > margin or row["ci_high"] < -margin
+        return "found" if beyond else "significant"
     if row["inner_low"] > -margin and row["inner_high"] < margin:
         return "acquitted"
     return "not shown" if row["estimate"] == row["estimate"] else ""
@@ -653,8 +665,16 @@ def _report(
             "model",
         ),
         ("authors", ", ".join(f"{one} of {two}" for one, two in authors.items()) or "not known"),
-        ("found", f"p below {1 - confidence:.3g}, Holm over {', '.join(BIASES)} of a judge"),
-        ("acquitted", f"the {level:.3g}% interval lies within {margin:g} of verdicts around 0"),
+        (
+            "found",
+            f"p below {1 - confidence:.3g}, Holm over {', '.join(BIASES)} of a judge, and the "
+            f"{100 * confidence:.3g}% interval lies beyond {margin:g} of verdicts",
+        ),
+        ("significant", "p is as low, but the interval reaches into the margin"),
+        (
+            "acquitted",
+            f"not significant, and the {level:.3g}% interval lies within {margin:g} of verdicts",
+        ),
         ("calibration", "squared error, debiased by bins' variances, as a root; ten bins at most"),
     ]
     return in_words(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,16 +14,17 @@ from scipy.sparse import csr_array
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
-from nlgbench.analysis.people.comparing import simultaneous_ranks
 from nlgbench.checks import checked
 from nlgbench.inference import (
     FEWEST,
+    OTHER_ANNOTATORS,
     Floats,
     adjust,
+    choose_annotators,
     few_clusters,
+    largest_variance,
     linked,
-    positive_part,
-    two_way_variance,
+    rank_ranges,
 )
 from nlgbench.names import brief, known
 from nlgbench.reported import Reported, in_words
@@ -90,9 +91,8 @@ def corrected_quality(
     dimension: str | None = None,
     target: Target = "population",
     include_human: bool = False,
+    annotators: Literal["fixed", "random"] | None = None,
     confidence: float = 0.95,
-    n_resamples: int = 10_000,
-    seed: int | np.random.Generator = 0,
 ) -> CorrectedQuality:
     """Say how good systems are from an evaluator's scores of all and people's word on a part.
 
@@ -115,12 +115,14 @@ def corrected_quality(
         had all been judged as the labelled ones were; only which were drawn is then chance.
     include_human : bool
         Whether human outputs are a system here. Default: they are left out.
+    annotators : {"fixed", "random"}, optional
+        What intervals generalize to where `target` is the population: other items judged by these
+        annotators, or other items and annotators. Default: annotators are a random sample if ten
+        or more effective ones judged (each counts by their share of the labels), else fixed. Where
+        each annotator judged a single cluster of items, intervals over clusters cover annotators,
+        too.
     confidence : float
         Coverage asked for, between 0 and 1; 1 - confidence is the level of tests.
-    n_resamples : int
-        Draws for the rank ranges.
-    seed : int or Generator
-        Where the random numbers come from.
 
     Returns
     -------
@@ -130,12 +132,13 @@ def corrected_quality(
         rank_high (simultaneous), n_labels (labelled outputs), n_outputs, n_clusters (effective
         clusters of labels), lambda (PPI++'s), correlation (of labels and scores), effective_labels
         (how many labels alone would be as sure), labels_saved (those less n_labels), saved_low,
-        saved_high, saved_reason, reason.
+        saved_high, saved_reason, covers (what the interval generalizes to), reason (why there is no
+        interval or why to doubt it, and how many outputs are left out, having no score).
 
         ``pairs``, two rows for each two systems and of ``labels alone`` and ``corrected``: method,
         system, opponent, difference (above 0: system is better), ci_low, ci_high (one at a time),
         se, df, p, p_adjusted (Holm over all pairs), verdict (``better``, ``worse``,
-        ``undecided``), n_items (that both answered), reason.
+        ``undecided``), n_items (that both answered), covers, reason.
 
         ``report``: what, value.
 
@@ -154,10 +157,11 @@ def corrected_quality(
     With fewer than 30 effective clusters each cluster is corrected by the slope of the others. With
     unequal chances means of labelled outputs are weighted by 1 / chance (Hajek).
 
-    Clusters are items (or ``settings["clusters"]``, a column of outputs) and, with ten effective
-    annotators or more, annotators: ``V_I + V_A - V_IA``, as in `compare_systems`; residuals are
-    from slopes without their cluster. t has ``G - 1`` degrees of freedom, G the smaller effective
-    number. With ``target="outputs"`` labels are fixed, and outputs drawn (whole clusters, where
+    Clusters are items (or ``settings["clusters"]``, a column of outputs) and, where annotators are
+    random, annotators: the largest of ``V_I``, ``V_A`` and ``V_I + V_A - V_IA``, as in
+    `compare_systems`; residuals are from slopes without their cluster. t has ``G - 1`` degrees of
+    freedom, G the smaller effective number. Rank ranges count the pairs that Holm's tests reject.
+    With ``target="outputs"`` labels are fixed, and outputs drawn (whole clusters, where
     labels come so), with the finite population correction. docs/corrected-means.md has the coverage
     that was measured.
 
@@ -183,13 +187,10 @@ def corrected_quality(
             "settings['extra']) with their inclusion probabilities, as in stratified or active "
             "designs. Outputs that people chose cannot be corrected: draw some at random."
         )
-    check_n(n_resamples, "n_resamples")
-    rng = np.random.default_rng(seed)
     dimension = study.dimension(dimension)
     given, counts = _read(study, evaluator, sampling, dimension, include_human, target)
     n_labels = int((given.weight > 0).sum())
-    crossed = is_crossed(given)
-    over_annotators = target == "population" and crossed and counts["n_annotators"] >= FEWEST
+    covers, unknown, over_annotators = _covered(study, given, target, annotators, counts)
     fits = {
         method: fitted(given, method, over_annotators, target)
         for method in (LABELS, EVALUATOR, CORRECTED)
@@ -201,27 +202,28 @@ def corrected_quality(
             "an evaluator"
         )
         fits[CORRECTED] = replace(fits[CORRECTED], level=np.full(len(given.names), np.nan))
-    doubt = ""
-    if target == "population" and crossed and not over_annotators:
-        doubt = (
-            f"{counts['n_annotators']:.1f} effective annotators: fewer than {FEWEST} do not speak "
-            "for others; the interval is for other items and these annotators"
-        )
-    shown, paired, critical = [], [], np.nan
+    if unknown:
+        none = np.full(len(given.names), np.nan)
+        for method in (LABELS, CORRECTED):
+            fits[method] = replace(fits[method], df=none)
+    shown, paired, has_ranks = [], [], False
     for method, fit in fits.items():
-        why = {EVALUATOR: BIASED, CORRECTED: missing or doubt, LABELS: doubt}[method]
+        why = {EVALUATOR: BIASED, CORRECTED: missing or unknown, LABELS: unknown}[method]
+        of = "other items" if method == EVALUATOR and target == "population" else covers
         table = _systems(study, given, fit, method, why, confidence)
         ranks = dict.fromkeys(("rank_low", "rank_high"), np.full(len(table), np.nan))
         if method != EVALUATOR and len(table) > 1:
             pairs = _pairs(given, fit, method, why, (over_annotators, target), confidence)
-            paired.append(pairs)
-            t = (pairs["difference"] / pairs["se"]).to_numpy()
-            if np.isfinite(t).all():
+            pairs["reason"] = _joined(
+                pairs["reason"], _left_out(counts["unscored"], pairs["system"], pairs["opponent"])
+            )
+            paired.append(pairs.assign(covers=of))
+            if pairs["p_adjusted"].notna().all():
                 one, other = (pairs[name].to_numpy() for name in ("system", "opponent"))
-                ranks, critical = simultaneous_ranks(
-                    t, one, other, fit.covariance(), fit.df.min(), confidence, n_resamples, rng
-                )
-        shown.append(table.assign(**ranks))
+                better = (pairs["verdict"] == "better").to_numpy()
+                ranks, has_ranks = rank_ranges(one, other, better, len(table)), True
+        table["reason"] = _joined(table["reason"], _left_out(counts["unscored"], table["number"]))
+        shown.append(table.assign(covers=of, **ranks))
     saved = labels_saved(given, fits[LABELS], fits[CORRECTED], over_annotators, target, confidence)
     systems = [shown[0].assign(effective_labels=shown[0]["n_labels"], labels_saved=0.0)]
     systems += [shown[1], shown[2].assign(**saved)]
@@ -238,8 +240,8 @@ def corrected_quality(
     else:
         both = pd.DataFrame(columns=list(_PAIRS))
     asked: dict = {"evaluator": evaluator, "sampling": sampling, "target": target}
-    asked |= {"dimension": dimension, "confidence": confidence, "critical": critical}
-    asked |= {"over_annotators": over_annotators, "missing": missing}
+    asked |= {"dimension": dimension, "confidence": confidence, "covers": covers}
+    asked |= {"over_annotators": over_annotators, "missing": missing, "ranks": has_ranks}
     report = _report(study, given, fits[CORRECTED], counts, asked)
     return CorrectedQuality(
         whole.reindex(columns=list(_SYSTEMS)).fillna({"saved_reason": ""}),
@@ -342,11 +344,12 @@ def beside_all(
 _SYSTEMS = (
     *("system", "label", "method", "estimate", "ci_low", "ci_high", "se", "df", "rank"),
     *("rank_low", "rank_high", "n_labels", "n_outputs", "n_clusters", "lambda", "correlation"),
-    *("effective_labels", "labels_saved", "saved_low", "saved_high", "saved_reason", "reason"),
+    *("effective_labels", "labels_saved", "saved_low", "saved_high", "saved_reason", "covers"),
+    "reason",
 )
 _PAIRS = (
     *("method", "system", "opponent", "difference", "ci_low", "ci_high", "se", "df", "p"),
-    *("p_adjusted", "verdict", "n_items", "reason"),
+    *("p_adjusted", "verdict", "n_items", "covers", "reason"),
 )
 
 
@@ -398,22 +401,14 @@ class Fit:
     n_clusters: Floats
 
     def variance(self, contrasts: Floats) -> Floats:
-        """Give the variance of each contrast; V_I + V_A where V_I + V_A - V_IA is not positive."""
+        """Give the variance of each contrast, over items alone or over items and annotators."""
         unknown = np.isnan(np.diag(self._grams[0]))
         each = [
             np.einsum("ps,st,pt->p", contrasts, np.nan_to_num(one), contrasts)
             for one in self._grams
         ]
-        found = each[0]
-        if len(each) > 1:
-            found = two_way_variance(*each)[0]
+        found = largest_variance(*each) if len(each) > 1 else each[0]
         return np.where((contrasts[:, unknown] != 0).any(axis=1), np.nan, found)
-
-    def covariance(self) -> Floats:
-        """Give the joint covariance of the levels, with negative eigenvalues at 0."""
-        grams = self._grams
-        whole = grams[0] if len(grams) == 1 else grams[0] + grams[1] - grams[2]
-        return positive_part(whole)
 
     @cached_property
     def _grams(self) -> list[Floats]:
@@ -427,7 +422,7 @@ def _read(
     dimension: str,
     include_human: bool,
     target: Target,
-) -> tuple[Scored, dict[str, float]]:
+) -> tuple[Scored, dict[str, Any]]:
     """Lay scores, labels and chances beside each other, and count what is left out."""
     settings, outputs = study.settings or {}, study.outputs
     scores = scores_of(study, evaluator)
@@ -439,14 +434,15 @@ def _read(
     assert judgments is not None
     judged = judgments[judgments["dimension"] == dimension]
     place = pd.Index(used["output_id"][there]).get_indexer(judged["output_id"])
-    n_unscored = judged.loc[(place < 0), "output_id"].isin(used["output_id"]).sum()
+    unscored_ids = judged.loc[place < 0, "output_id"]
+    n_unscored = unscored_ids.isin(used["output_id"]).sum()
     judged, place = judged[place >= 0], place[place >= 0]
     if judged.empty:
         raise ValueError(
             f"{study.name} has no output with a score of {evaluator!r} and a judgment of "
             f"{dimension!r}: score the outputs that people judged, or have some judged."
         )
-    used, score = used[there], score[there]
+    all_used, used, score = used, used[there], score[there]
     system, names = pd.factorize(used["system"])
     by = settings.get("clusters")
     cluster = pd.factorize(used[by if by in used else "item_id"])[0]
@@ -455,6 +451,14 @@ def _read(
     weight = np.where(labelled, 1.0 if chance is None else 1 / chance[there], 0.0)
     annotator = pd.factorize(judged["annotator_id"])[0]
     turn = -1.0 if dimension in settings.get("lower_is_better", ()) else 1.0
+    dropped = all_used[~there]
+    unscored = pd.DataFrame(
+        {
+            "system": pd.Index(names).get_indexer(dropped["system"]),
+            "name": dropped["system"].to_numpy(),
+            "judged": dropped["output_id"].isin(unscored_ids).to_numpy(),
+        }
+    )
     given = laid_out(
         *(list(map(str, names)), system, pd.factorize(used["item_id"])[0], cluster, score, weight),
         *(place, annotator, turn * judged["value"].to_numpy(dtype=np.float64)),
@@ -463,7 +467,7 @@ def _read(
         "n_judgments": len(judged),
         "n_people": int(annotator.max()) + 1,
         "n_annotators": float(_effective(annotator, annotator * 0, _share(given), 1)[0]),
-        "n_without_score": int((~there).sum()),
+        "unscored": unscored,
         "n_unscored": int(n_unscored),
         "n_human": int(len(outputs) - len(used) - (~there).sum()),
         "whole": given.unit is given.cluster,
@@ -475,6 +479,38 @@ def _read(
         "turned": turn < 0,
     }
     return given, counts
+
+
+def _covered(
+    study: Study,
+    given: Scored,
+    target: Target,
+    annotators: Literal["fixed", "random"] | None,
+    counts: dict[str, Any],
+) -> tuple[str, str, bool]:
+    """Say what intervals cover, why there are none, and whether annotators are a factor."""
+    if target == "outputs":
+        return "these outputs, these annotators", "", False
+    if not is_crossed(given) and annotators != "fixed":
+        return OTHER_ANNOTATORS, "", False
+    persons = (study.settings or {}).get("annotators") != "positions"
+    covers, unknown = choose_annotators(annotators, counts["n_annotators"], persons=persons)
+    return covers, unknown, covers == OTHER_ANNOTATORS and not unknown
+
+
+def _left_out(unscored: pd.DataFrame, *sides: pd.Series) -> list[str]:
+    """Say how many outputs of some systems have no score."""
+    found = []
+    for systems in zip(*sides, strict=True):
+        own = unscored[unscored["system"].isin(systems)]
+        n_judged = int(own["judged"].sum())
+        words = f"{len(own)} outputs without a score are left out ({n_judged} of them judged)"
+        found.append(words if len(own) else "")
+    return found
+
+
+def _joined(reasons: pd.Series, more: list[str]) -> list[str]:
+    return ["; ".join(filter(None, both)) for both in zip(reasons, more, strict=True)]
 
 
 def laid_out(
@@ -709,6 +745,7 @@ def _systems(
     unknown = np.isnan(fit.level)
     if unknown.all():
         reason, se = np.full(k, why), np.full(k, np.nan)
+    se = np.where(np.isnan(fit.df), np.nan, se)
     half = student.ppf(0.5 + confidence / 2, fit.df) * se
     rank = np.full(k, np.nan)
     rank[~unknown] = rankdata(-fit.level[~unknown], method="min")
@@ -801,6 +838,7 @@ def _pairs(
     reason = np.where(reason == "", _doubted(why, n), reason)
     if np.isnan(fit.level).all():
         reason, se = np.full(len(one), why), np.full(len(one), np.nan)
+    se = np.where(np.isnan(fit.df[one]), np.nan, se)
     half = student.ppf(0.5 + confidence / 2, n - 1) * se
     p = 2 * student.sf(np.abs(difference) / se, n - 1)
     adjusted = adjust(p)
@@ -900,7 +938,7 @@ def p_of_draw(given: Scored) -> float:
 
 
 def _report(
-    study: Study, given: Scored, fit: Fit, counts: dict[str, float], asked: dict
+    study: Study, given: Scored, fit: Fit, counts: dict[str, Any], asked: dict
 ) -> pd.DataFrame:
     """Say in words what was estimated, of what, and how."""
     dimension, level = asked["dimension"], asked["confidence"]
@@ -908,14 +946,16 @@ def _report(
     whole, both = asked["target"] == "population", asked["over_annotators"]
     n_people, n_annotators = counts["n_people"], counts["n_annotators"]
     binary = set(np.unique(given.score)) | set(np.unique(np.abs(given.value))) <= {0.0, 1.0}
+    of = asked["covers"]
     if whole:
-        others = both or not is_crossed(given)
-        of = f"further items and {'' if others else 'these '}annotators"
-        method = "V_I + V_A - V_IA (items and annotators)" if both else "V_I (items)"
+        method = "V_I (items)"
+        if both:
+            method = "the largest of V_I, V_A and V_I + V_A - V_IA (items and annotators)"
     else:
-        of = "these outputs, had all been judged as the labelled ones were"
         drawn = "clusters" if counts["whole"] else "outputs"
         method = f"of drawing {drawn}, with the finite population correction"
+    lost = counts["unscored"].loc[counts["unscored"]["system"] < 0, "name"].unique()
+    gone = f", all outputs of {', '.join(map(str, lost))} among them" if len(lost) else ""
     few = np.bincount(given.system, labelled, k) < FEWEST_OWN
     folds = np.unique(given.fold[labelled])
     p = counts["p"]
@@ -932,7 +972,7 @@ def _report(
         if p < 0.05:
             check += "; this is a doubt: were outputs chosen by what they are like?"
     entries = {
-        "estimand": f"mean {dimension} of each system over {of}",
+        "estimand": f"mean {dimension} of each system: {of}",
         "direction": f"signs are turned: a lower {dimension} is better"
         if counts["turned"]
         else f"a higher {dimension} is better",
@@ -952,17 +992,18 @@ def _report(
                 else ""
             )
         ),
-        "intervals": f"{100 * level:g}%, {method}, t with {np.nanmin(fit.df):.1f} degrees of "
-        "freedom or more",
+        "intervals": "none"
+        if np.isnan(fit.df).all()
+        else f"{100 * level:g}%, {method}, t with {np.nanmin(fit.df):.1f} degrees of freedom or "
+        "more",
         "tests": f"one family of {k * (k - 1) // 2} pairs, Holm, at {1 - level:.2g}"
         if k > 1
         else "none: one system",
-        "ranks": "none"
-        if np.isnan(asked["critical"])
-        else f"simultaneous {100 * level:g}%: greatest absolute t over all pairs, stepwise from "
-        f"{asked['critical']:.2f}",
-        "left out": f"{counts['n_without_score']} outputs without a score, with "
-        f"{counts['n_unscored']} judgments; {counts['n_human']} human outputs",
+        "ranks": f"simultaneous {100 * level:g}%: systems that Holm's tests find better or worse"
+        if asked["ranks"]
+        else "none",
+        "left out": f"{len(counts['unscored'])} outputs without a score, with "
+        f"{counts['n_unscored']} judgments{gone}; {counts['n_human']} human outputs",
         "source": study.origin or study.source,
     }
     if binary:

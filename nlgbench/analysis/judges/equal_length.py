@@ -58,14 +58,14 @@ def rate_at_equal_length(
         else:
             theta, bread = found
             residual = weight * (share - expit(design @ theta))
-            spread = bread @ clusters.variance(design * residual[:, None]) @ bread
+            added = design * residual[:, None] @ bread
             value = START + POINTS * (center @ theta[: len(names)])
-            of_systems = center @ spread[: len(names), : len(names)] @ center
-            se = POINTS * np.sqrt(np.maximum(0, np.diag(of_systems)))
+            se = POINTS * np.sqrt(clusters.variance(added[:, : len(names)] @ center))
             if se.max(initial=0) < 1e-9:
                 se, why = np.full(len(names), np.nan), "all clusters give the same: no spread"
             if name == "equal_length":
-                slope = {"estimate": float(theta[-1]), "se": float(np.sqrt(spread[-1, -1]))}
+                error = float(np.sqrt(clusters.variance(added[:, -1:])[0]))
+                slope = {"estimate": float(theta[-1]), "se": error}
         half = student.ppf(0.5 + confidence / 2, clusters.df) * se
         table[name] = value
         table[f"{name}_low"], table[f"{name}_high"] = value - half, value + half

@@ -12,7 +12,15 @@ from scipy.stats import false_discovery_control, norm
 from scipy.stats import t as student
 
 from nlgbench.checks import checked
-from nlgbench.inference import FEWEST, Floats, few_clusters, jackknife_variance
+from nlgbench.inference import (
+    FEWEST,
+    OTHER_ANNOTATORS,
+    THESE_ANNOTATORS,
+    Floats,
+    few_clusters,
+    jackknife_variance,
+    largest_variance,
+)
 from nlgbench.names import known
 from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
@@ -107,8 +115,8 @@ def replaces_annotators(
         else "not shown"), omega_paper (by the paper's own t test, which takes outputs for
         independent), least_epsilon (from which on omega is one half or more, in thousandths; NaN:
         nowhere below 1), rho (the chance that the evaluator agrees at least as well as an
-        annotator, mean over annotators), ci_low, ci_high, se, covers (what the interval of rho is
-        over), power (mean of the annotators'), n_rejected, n_annotators (tested), n_left_out
+        annotator, mean over annotators), ci_low, ci_high, se, covers (what the interval of rho
+        generalizes to), power (mean of the annotators'), n_rejected, n_annotators (tested), n_left_out
         (annotators with fewer than 30 outputs), n_outputs, n_clusters, n_missing (outputs without a
         score), n_outside (scores that are no label, or out of the range, of people's), reason.
 
@@ -142,8 +150,8 @@ def replaces_annotators(
     and held against t with one degree of freedom less than the effective number of clusters,
     ``(sum n)^2 / sum n^2``. docs/replacing-annotators.md has the level that was measured. Intervals
     of differences are its inversion. That of rho is a jackknife over clusters, and from ten
-    annotators on over them, too (``V_I + V_A - V_IA``, each annotator left out as judge and as one
-    of the others). Omega has none: it counts rejections at this study's size, and no population has
+    annotators on over them, too (the largest of ``V_I``, ``V_A`` and ``V_I + V_A - V_IA``, each
+    annotator left out as judge and as one of the others). Omega has none: it counts rejections at this study's size, and no population has
     such a number. Numbers within 1e-9 of the range of people's values are equal.
 
     Examples
@@ -522,11 +530,8 @@ def _rho(
         v_people = jackknife_variance(left_out)
         of_cells = [jackknife_variance(own[seen > 0]) for own, seen in zip(without, n, strict=True)]
         v_both = float(np.sum(of_cells)) / m**2
-        variance = v_items + v_people - v_both
-        variance = variance if variance > 0 else v_items + v_people
+        variance = float(largest_variance(v_items, v_people, v_both))
         df = min(effective, m) - 1  # all annotators weigh alike in rho
-    else:
-        reasons.append(f"{m} annotators: the interval of rho is for these annotators only")
     known_spread = np.isfinite(variance) and variance > 1e-24 and df > 0
     if not known_spread:
         reasons.append("without one of them rho is always the same, or undefined: no interval")
@@ -536,7 +541,7 @@ def _rho(
         "ci_low": rho - half,
         "ci_high": rho + half,
         "se": float(np.sqrt(variance)) if known_spread else np.nan,
-        "covers": "items and annotators" if m >= FEWEST else "items",
+        "covers": OTHER_ANNOTATORS if m >= FEWEST else THESE_ANNOTATORS,
         "reason": "; ".join(filter(None, reasons)),
     }
 

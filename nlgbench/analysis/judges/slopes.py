@@ -18,7 +18,7 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.judges.verdicts import Clusters
 from nlgbench.analysis.ratings.bradley_terry import FEW
-from nlgbench.inference import Floats, beyond
+from nlgbench.inference import Floats, beyond, largest_variance
 
 #: An instrument whose F is below this is weak, by the usual rule of thumb (Staiger and Stock 1997).
 WEAK = 10.0
@@ -26,9 +26,9 @@ WEAK = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Of each coefficient, its score and slope of the score, and their covariance (q, 2, 2, 2).
+    """Of each coefficient, its score and slope of the score, and their covariance (q, n, 2, 2).
 
-    The covariance is what items make of it, and what annotators add.
+    The covariance is that over items, or those over items, annotators, and both together.
     """
 
     sums: Floats
@@ -36,12 +36,18 @@ class Scores:
     weak: bool
 
 
+def variance_at(covariance: Floats, at: Floats) -> float:
+    """Give the variance of a combination of score and slope: the largest of those over factors."""
+    each = np.einsum("i,nij,j->n", at, covariance, at)
+    return float(largest_variance(*each) if len(each) > 1 else each[0])
+
+
 def scores(left: Floats, right: Floats, weight: Floats, clusters: Clusters) -> Scores:
     """Sum rows of normal equations, (n, q, q) and (n, q); the first regressor is the noisy one."""
     left, right = left * weight[:, None, None], right * weight[:, None]
     a, b = left.sum(axis=0), right.sum(axis=0)
     q = len(b)
-    sums, covariance = np.full((q, 2), np.nan), np.full((q, 2, 2, 2), np.nan)
+    sums, covariance = np.full((q, 2), np.nan), np.full((q, len(clusters.kinds), 2, 2), np.nan)
     for place in range(q):
         rest = [other for other in range(q) if other != place]
         inner = a[np.ix_(rest, rest)]
@@ -58,16 +64,16 @@ def scores(left: Floats, right: Floats, weight: Floats, clusters: Clusters) -> S
         # An annotator is in many rows: what rows have on average would pass for spread.
         rows -= np.outer(weight / weight.sum(), sums[place])
         if clusters.df + 1 >= FEW:
-            covariance[place] = clusters.parts(rows)
+            covariance[place] = clusters.each(rows)
     # How much of the expected vote is seen at all: its square, less what the others explain.
     seen = -sums[0, 1]
-    weak = not (seen > 0 and seen**2 > WEAK * covariance[0, :, 1, 1].sum())
+    weak = not (seen > 0 and seen**2 > WEAK * variance_at(covariance[0], np.array([0.0, 1.0])))
     return Scores(sums, covariance, weak)
 
 
 def inverted(found: Scores, place: int, clusters: Clusters, confidence: float) -> dict[str, Any]:
     """Give a coefficient, its p-value and intervals, and its ``score`` for `power_of_slope`."""
-    (score, slope), spread = found.sums[place], found.covariance[place].sum(axis=0)
+    (score, slope), covariance = found.sums[place], found.covariance[place]
     estimate = float(-score / slope) if slope else float("nan")
     reason = clusters.reason
     none = ("se", "ci_low", "ci_high", "inner_low", "inner_high", "p")
@@ -75,32 +81,53 @@ def inverted(found: Scores, place: int, clusters: Clusters, confidence: float) -
     row |= {"df": clusters.df, "covers": clusters.covers}
     if np.isnan(estimate):
         return row | {"reason": reason or "undefined: nothing to compare, or no variation"}
-    if np.isnan(spread).any():
+    if np.isnan(covariance).any():
         return row | {"reason": reason}
     if found.weak:
         why = "people's votes agree too little to say what they think of a pair"
         return row | {"reason": why}
-    at = np.array([1.0, estimate])
-    variance = at @ spread @ at
-    if variance < 1e-18 * slope**2 or spread[0, 0] <= 0:
+    variance = variance_at(covariance, np.array([1.0, estimate]))
+    at_zero = variance_at(covariance, np.array([1.0, 0.0]))
+    if variance < 1e-18 * slope**2 or at_zero <= 0:
         return row | {"reason": "all clusters give the same: their spread is unknown"}
     row["se"] = float(np.sqrt(variance) / abs(slope))
-    row["score"] = found.sums[place], found.covariance[place]
-    row["p"] = float(2 * student.sf(abs(score) / np.sqrt(spread[0, 0]), clusters.df))
+    row["score"] = found.sums[place], covariance
+    row["p"] = float(2 * student.sf(abs(score) / np.sqrt(at_zero), clusters.df))
     for kind, level in (("ci", 0.5 + confidence / 2), ("inner", confidence)):
         t2 = student.ppf(level, clusters.df) ** 2
-        # (score + slope v)^2 <= t^2 (s00 + 2 s01 v + s11 v^2)
-        square = slope**2 - t2 * spread[1, 1]
-        linear = score * slope - t2 * spread[0, 1]
-        constant = score**2 - t2 * spread[0, 0]
-        inside = linear**2 - square * constant
-        if square <= 0 or inside < 0:
+        ends = [_not_rejected(score, slope, one, t2) for one in candidates(covariance)]
+        if any(np.isinf(one).any() for one in ends):
             reason = "no value can be rejected: there are too few votes"
             continue
-        half = np.sqrt(inside)
-        row[f"{kind}_low"] = float((-linear - half) / square)
-        row[f"{kind}_high"] = float((-linear + half) / square)
+        # What one of the variances does not reject the largest does not.
+        row[f"{kind}_low"] = float(np.nanmin([low for low, _ in ends]))
+        row[f"{kind}_high"] = float(np.nanmax([high for _, high in ends]))
     return row | {"reason": reason}
+
+
+def candidates(covariance: Floats) -> list[Floats]:
+    """List the covariance matrices of which the largest variance counts."""
+    if len(covariance) == 1:
+        return [covariance[0]]
+    items, annotators, both = covariance
+    return [items, annotators, items + annotators - both]
+
+
+def _not_rejected(score: float, slope: float, spread: Floats, t2: float) -> tuple[float, float]:
+    """Find the values v with (score + slope v)^2 <= t^2 (s00 + 2 s01 v + s11 v^2).
+
+    NaN where there is none (the matrix need not be positive), infinite where they have no end.
+    """
+    square = slope**2 - t2 * spread[1, 1]
+    linear = score * slope - t2 * spread[0, 1]
+    constant = score**2 - t2 * spread[0, 0]
+    inside = linear**2 - square * constant
+    if square <= 0:
+        return -np.inf, np.inf
+    if inside < 0:
+        return np.nan, np.nan
+    half = np.sqrt(inside)
+    return (-linear - half) / square, (-linear + half) / square
 
 
 def power_of_slope(
@@ -113,10 +140,14 @@ def power_of_slope(
     out with more items. The spread is at its upper 80% limit, as a pilot's own is too small half of
     the time (Browne 1995, doi:10.1002/sim.4780141709).
     """
-    (value, slope), parts = score
-    spread = (parts[0] / times + parts[1]) * df / chdtri(df, 0.8)
+    (value, slope), covariance = score
     at = np.array([[1.0, -value / slope], [1.0, -value / slope - bias]])
-    true, tested = np.sqrt(np.einsum("ki,ij,kj->k", at, spread, at))
+    items, *others = np.einsum("ki,nij,kj->nk", at, covariance, at)
+    spread = items / times
+    if others:
+        added, both = np.maximum(others[0] - others[1], 0), others[1] / times
+        spread = largest_variance(spread, added + both, both)
+    true, tested = np.sqrt(spread * df / chdtri(df, 0.8))
     if not tested > 0:
         return float("nan")
     away = abs(slope) * bias / true

@@ -16,12 +16,20 @@ from nlgbench.analysis.people.votes import crossed, incidence
 from nlgbench.analysis.ratings.bradley_terry import FEW, effective_number, fewest
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, votes_of
 from nlgbench.evaluators.comparator.comparators import decided
-from nlgbench.inference import Floats, jackknife_variance, positive_part
+from nlgbench.inference import (
+    OTHER_ANNOTATORS,
+    Floats,
+    choose_annotators,
+    jackknife_variance,
+    largest_variance,
+)
 from nlgbench.study import Study
 
 Ints = NDArray[np.int64]
 #: Evaluators that need no model, on the same pairs.
 SENTINELS = ("longest", "first", "constant", "random")
+#: Values nearer to each other are equal.
+_ALIKE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +53,12 @@ class Verdicts:
     said: dict[str, Floats]  # evaluator -> (pairs, order)
     chance: dict[str, Floats]  # likewise, expected verdict by its probabilities
     whence: str  # what people's votes are, in words
+    persons: bool  # whether annotators' ids name persons
+
+
+def sign(values: Floats) -> Floats:
+    """Give 1, 0 or -1; what is nearer to 0 than rounding errors are is a tie."""
+    return np.sign(np.where(np.abs(values) < _ALIKE, 0.0, values))
 
 
 def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator) -> Verdicts:
@@ -120,6 +134,7 @@ def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator)
         said=said,
         chance=chance,
         whence=whence,
+        persons=(study.settings or {}).get("annotators") != "positions",
     )
 
 
@@ -144,7 +159,7 @@ def _votes(study: Study, dimension: str | None, a: Ints, b: Ints) -> tuple[pd.Da
     kept = judged[["output", "annotator_id", "value"]]
     both = pairs.merge(kept.rename(columns={"output": "a"}), on="a")
     both = both.merge(kept.rename(columns={"output": "b"}), on=["b", "annotator_id"])
-    lead = np.sign(both["value_x"] - both["value_y"]) / 2
+    lead = sign((both["value_x"] - both["value_y"]).to_numpy()) / 2
     if name in (study.settings or {}).get("lower_is_better", ()):
         lead = -lead
     found = both[["a", "b", "annotator_id"]].assign(vote=lead)
@@ -161,43 +176,42 @@ class Clusters:
     reason: str
 
     def variance(self, rows: Floats) -> Floats:
-        """Give the covariance matrix of sums of rows (n, m) whose expectation is 0."""
-        return _together(self._each(rows))
-
-    def parts(self, rows: Floats) -> Floats:
-        """Give what items make of that matrix, and what annotators add: (2, m, m)."""
-        each = self._each(rows)
-        return np.stack([each[0], _together(each) - each[0]])
+        """Give the variance of each sum of rows (n, m) whose expectation is 0."""
+        return _largest([np.diag(one) for one in self.each(rows)])
 
     def unbiased(self, rows: Floats) -> Floats:
-        """Give the variances likewise, where what is expected of them matters, not their least."""
-        items, *others = (np.diag(one) for one in self._each(rows))
+        """Give the variances likewise, where what is expected of them matters, not the largest."""
+        items, *others = (np.diag(one) for one in self.each(rows))
         return items + others[0] - others[1] if others else items
 
-    def _each(self, rows: Floats) -> list[Floats]:
+    def each(self, rows: Floats) -> list[Floats]:
+        """Give the covariance matrices (m, m) over items, annotators, and both together."""
         sums = [each @ rows for each in self.kinds]
         return [len(one) / max(1, len(one) - 1) * one.T @ one for one in sums]
 
 
-def clusters_of(item: Ints, annotator: Ints | None = None) -> Clusters:
+def _largest(each: list[Floats]) -> Floats:
+    return largest_variance(*each) if len(each) > 1 else each[0]
+
+
+def clusters_of(item: Ints, annotator: Ints | None = None, *, persons: bool = True) -> Clusters:
     """Say what rows have in common, from their items (n, 2) and annotators (n, any number)."""
     if not len(item):
-        return Clusters([], float("nan"), "items", "no pair to compare")
+        return Clusters([], float("nan"), "other items", "no pair to compare")
     flat = item.ravel()
     items = effective_number(np.zeros_like(flat), flat)
     kinds = [_incidence(item)]
-    covers, doubt = "items", ""
+    covers, doubt = "other items", ""
     people = np.array([np.inf])
     if annotator is not None:
         who = annotator.ravel()
         people = effective_number(np.zeros_like(who), who)
-        if people[0] >= FEW:
+        covers, _ = choose_annotators(None, float(people[0]), persons=persons)
+        if covers == OTHER_ANNOTATORS:
             kinds += [_incidence(annotator), _incidence(crossed(item, annotator))]
-            covers = "items and annotators"
         else:
-            n = len(np.unique(who))
-            many = f"{n} annotators: the interval speaks of these alone"
-            doubt = "one annotator, whose word is taken for the truth" if n == 1 else many
+            if len(np.unique(who)) == 1:
+                doubt = "one annotator, whose word is taken for the truth"
             people = np.array([np.inf])
     least, words = fewest(items, people)
     return Clusters(kinds, float(least[0]) - 1, covers, str(words[0]) or doubt)
@@ -206,21 +220,6 @@ def clusters_of(item: Ints, annotator: Ints | None = None) -> Clusters:
 def _incidence(label: Ints) -> csr_array:
     found = incidence(label)
     return found[np.diff(found.indptr) > 0]
-
-
-def _together(whole: list[Floats]) -> Floats:
-    """Put variances over items, annotators and both together; annotators never take from items'.
-
-    Cameron, Gelbach and Miller's sum, but what annotators add beyond what they share with items is
-    at least 0: with few annotators the sum alone is now and then far too small.
-    """
-    if len(whole) == 1:
-        return whole[0]
-    items, annotators, both = whole
-    more = annotators - both
-    if more.ndim < 2:
-        return items + np.maximum(more, 0)
-    return items + positive_part(more)
 
 
 def jackknifed(
@@ -238,7 +237,7 @@ def jackknifed(
     for each in clusters.kinds:
         without = statistic(total - each @ parts).reshape(each.shape[0], -1)
         whole.append(jackknife_variance(without))
-    return estimate, np.sqrt(_together(whole))
+    return estimate, np.sqrt(_largest(whole))
 
 
 def around(

@@ -6,10 +6,14 @@ from math import comb
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import nlgbench as nb
+from nlgbench.analysis.judges.slopes import inverted, scores, variance_at
+from nlgbench.analysis.judges.verdicts import clusters_of, sign
 from nlgbench.datasets import cache
 from nlgbench.datasets.llmbar import RAW_FILES
+from nlgbench.inference import THESE_ANNOTATORS
 
 RELEASED = pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available(RAW_FILES["llmbar-natural"]),
@@ -41,11 +45,86 @@ def rows(found):
 def test_what_was_planted_is_found_and_nothing_else(found):
     tests = found.findings[found.findings["test"].isin(BIASES) & ~found.findings["is_sentinel"]]
     said = tests[tests["verdict"] == "found"][["evaluator", "test"]].to_numpy().tolist()
-    assert said == [["hasty", "position"], ["wordy", "length"], ["vain", "own"]]
-    assert tests["verdict"].isin(["found", "acquitted", "not shown"]).all()
+    assert said == [["wordy", "length"], ["vain", "own"]]
+    # What is shown first gains less than the margin: significant, but no bias that matters.
+    less = tests[tests["verdict"] == "significant"]
+    assert less[["evaluator", "test"]].to_numpy().tolist() == [["hasty", "position"]]
+    assert less["p_adjusted"].item() < 0.001 and less["ci_low"].item() < 0.05
+    assert tests["verdict"].isin(["found", "significant", "acquitted", "not shown"]).all()
     # Acquitted is who lies within the margin, not who was not found.
     inside = tests[["inner_low", "inner_high"]].abs().max(axis=1) < 0.05
     assert ((tests["verdict"] == "acquitted") == (inside & (tests["p_adjusted"] >= 0.05))).all()
+
+
+def test_a_bias_is_found_only_beyond_the_margin(found, study, wrote):
+    small = nb.audit(study, authors=wrote, margin=0.01).findings
+    large = nb.audit(study, authors=wrote, margin=0.4).findings
+    for table, margin in ((found.findings, 0.05), (small, 0.01), (large, 0.4)):
+        said = table["verdict"].isin(["found", "significant"])
+        assert said.equals(table["p_adjusted"] < 0.05)
+        beyond = (table["ci_low"] > margin) | (table["ci_high"] < -margin)
+        assert ((table["verdict"] == "found") == (said & beyond)).all()
+    assert (small["verdict"] == "found").sum() == 3 and not (large["verdict"] == "found").any()
+
+
+def test_sentinels_are_drawn_and_never_tested(rows):
+    sentinels = rows[rows["is_sentinel"]]
+    assert sentinels[["p", "p_adjusted"]].isna().all(axis=None)
+    assert (sentinels["verdict"] == "").all()
+    shown = [("longest", "length"), ("first", "position"), ("random", "position")]
+    assert rows.loc[shown, "estimate"].notna().all()
+
+
+def test_values_that_differ_by_rounding_are_ties():
+    """.45 against 1 - .45 - .1 is a tie, and so is the side that others took who are split."""
+    one, other = 0.45, 1 - 0.45 - 0.1
+    assert one != other
+    assert sign(np.array([one - other, 1 / 6 + 1 / 6 - 1 / 3, -0.5])).tolist() == [0, 0, -1]
+    # Means of an annotator's judgments of both outputs of a pair: .1, .2 and .3 against .2.
+    study = of_pairs(np.full(40, 1.0), ["a"] * 40, ["w1"] * 40)
+    ids = study.comparisons["output_a"], study.comparisons["output_b"]
+    again = [(name, v, g) for name in ids[0] for g, v in enumerate((0.1, 0.2, 0.3))]
+    again += [(name, 0.2, 0) for name in ids[1]]
+    judged = pd.DataFrame(again, columns=["output_id", "value", "group_id"])
+    judged = judged.assign(annotator_id="w1", group_id=judged["group_id"].astype(str))
+    assert np.mean([0.1, 0.2, 0.3]) != 0.2
+    found = nb.audit(study.replace(preferences=None, judgments=judged, settings={}))
+    rows = found.findings.set_index(["evaluator", "test"])
+    assert rows.loc[("constant", "ties"), "estimate"] == 0
+    assert np.isnan(rows.loc[("judge", "agreement"), "estimate"])
+
+
+def test_variances_over_items_and_annotators_are_the_largest_of_three():
+    """Where annotators differ more than items do, and where what they share is most."""
+    rng = np.random.default_rng(0)
+    item, who = rng.integers(40, size=(2, 600, 1))
+    clusters = clusters_of(np.hstack([item, item]), who)
+    for size in ((0, 1, 1), (1, 0, 1), (0, 0, 1)):
+        rows = size[0] * rng.normal(size=40)[item] + size[1] * rng.normal(size=40)[who]
+        rows = rows + size[2] * rng.normal(size=(600, 1))
+        items, annotators, both = (one[0, 0] for one in clusters.each(rows))
+        largest = max(items, annotators, items + annotators - both)
+        assert clusters.variance(rows)[0] == pytest.approx(largest)
+    # Of a slope the values that are not rejected are those where none of the three rejects.
+    found = scores(
+        np.tile([[1.0, 0.2], [0.2, 1.0]], (600, 1, 1)),
+        np.hstack([rows, rows + 0.2]),
+        np.ones(600),
+        clusters,
+    )
+    row = inverted(found, 1, clusters, 0.95)
+    (score, slope), covariance = found.sums[1], found.covariance[1]
+    critical = stats.t.ppf(0.975, clusters.df)
+    for end in (row["ci_low"], row["ci_high"]):
+        error = np.sqrt(variance_at(covariance, np.array([1.0, end])))
+        assert abs(score + slope * end) / error == pytest.approx(critical)
+
+
+def test_fewer_than_ten_annotators_are_these_annotators():
+    found = nb.audit(nb.simulate("judges", n_items=60, n_annotators=7, seed=1))
+    rows = found.findings.set_index(["evaluator", "test"]).loc["fair"]
+    assert rows.loc[["length", "agreement", "ties"], "covers"].tolist() == [THESE_ANNOTATORS] * 3
+    assert rows.loc["position", "covers"] == "other items" and rows.loc["length", "reason"] == ""
 
 
 def test_flips_are_counted_and_tested_exactly(found, rows):
@@ -71,8 +150,8 @@ def test_holm_is_over_a_judges_three_tests(rows):
 
 def test_sentinels_show_what_a_bias_at_its_worst_looks_like(rows):
     assert rows.loc[("longest", "consistency"), "estimate"] == 1
-    assert rows.loc[("longest", "length"), "verdict"] == "found"
-    assert rows.loc[("first", "position"), ["estimate", "verdict"]].tolist() == [0.5, "found"]
+    assert rows.loc[("longest", "length"), "estimate"] > 0.3
+    assert rows.loc[("first", "position"), "estimate"] == 0.5
     assert rows.loc[("first", "consistency"), "estimate"] == 0
     assert rows.loc[("constant", "ties"), "estimate"] > 0.7
     assert rows.loc[("constant", "agreement"), "estimate"] == 0.5

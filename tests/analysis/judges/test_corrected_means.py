@@ -10,6 +10,7 @@ import nlgbench as nb
 from nlgbench.analysis.judges import beside_all, corrected, draw_labels
 from nlgbench.analysis.judges import shares as shares_module
 from nlgbench.datasets import cache
+from nlgbench.inference import OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.study import Study
 
 METHODS = ["labels alone", "evaluator alone", "corrected"]
@@ -49,9 +50,7 @@ def row(found, method="corrected", system="s"):
 
 
 def ask(study, **asked):
-    return nb.corrected_quality(
-        study, evaluator="judge", **{"sampling": "random", "n_resamples": 200} | asked
-    )
+    return nb.corrected_quality(study, evaluator="judge", **{"sampling": "random"} | asked)
 
 
 def test_it_is_ppi_plus_plus_as_published():
@@ -167,7 +166,7 @@ def test_annotators_are_a_second_way():
         sign = 1 if name == "a" else -1
         parts.append(pd.DataFrame({"i": item[here], "lean": sign * lean, "s": name, "q": 0.0}))
     whole = pd.concat(parts)
-    variance, sizes = 0.0, []
+    variances, sizes = [], []
     for keys, sign in (["i"], 1), (["w"], 1), (["i", "w"], -1):
         judged = whole[whole["w"].notna()]
         judged = judged.assign(share=1 / judged.groupby("u")["y"].transform("size"))
@@ -180,7 +179,8 @@ def test_annotators_are_a_second_way():
         total = judged.assign(q=judged["q"] * judged["s"].map(scaled)).groupby(keys)["q"].sum()
         if keys == ["i"]:
             total = total.add(whole.groupby("i")["lean"].sum(), fill_value=0)
-        variance += sign * (total**2).sum()
+        variances.append(sign * (total**2).sum())
+    variance = max(variances[0], variances[1], sum(variances))
     pair = found.pairs[found.pairs["method"] == "corrected"].iloc[0]
     sign = 1 if pair["system"] == "a" else -1
     assert pair["difference"] == pytest.approx(sign * (means["a"] - means["b"]), rel=1e-9)
@@ -188,8 +188,33 @@ def test_annotators_are_a_second_way():
     assert pair["df"] == pytest.approx(min(sizes[:4]) - 1)
     assert row(found, system="a")["saved_reason"].startswith("annotators are a sample")
     few = ask(made(score, [(u, u % 5, y) for u, _, y in labels[::2]], **asked))
-    assert "fewer than 10 do not speak for others" in row(few, system="a")["reason"]
+    assert row(few, system="a")[["covers", "reason"]].tolist() == [THESE_ANNOTATORS, ""]
     assert "these annotators" in few.report.set_index("what").loc["estimand", "value"]
+
+
+def test_what_intervals_cover_can_be_asked_for():
+    """Ten annotators and more are a sample, fewer are fixed; few cannot be a sample."""
+    score, value, labelled = drawn_world(n=400, n_labels=120)
+    labels = [(u, place % 12, value[u]) for place, u in enumerate(labelled)]
+    system = np.repeat(["a", "b"], 200)
+    study = made(score, labels, system=system)
+    random, fixed = ask(study), ask(study, annotators="fixed")
+    assert set(random.pairs["covers"]) == {OTHER_ANNOTATORS}
+    assert set(fixed.pairs["covers"]) == {THESE_ANNOTATORS}
+    assert (random.pairs["df"].round() == 11).all() and (fixed.pairs["df"] > 40).all()
+    three = made(score, [(u, who % 3, y) for u, who, y in labels], system=system)
+    pd.testing.assert_frame_equal(ask(three).pairs, ask(three, annotators="fixed").pairs)
+    assert np.isfinite(ask(three).pairs["ci_low"]).all()
+    none = ask(three, annotators="random")
+    assert none.pairs[["ci_low", "se", "p"]].isna().all(axis=None)
+    assert none.pairs["reason"].str.contains("3.0 effective annotators").all()
+    assert np.isnan(row(none, system="a")["ci_low"]) and np.isfinite(row(none, system="a")["rank"])
+    assert none.report.set_index("what").loc["intervals", "value"] == "none"
+    # Who judged a single output is part of it.
+    alone_ = alone(score, value, labelled)
+    assert row(ask(alone_))["covers"] == OTHER_ANNOTATORS
+    outputs = row(ask(alone_, target="outputs"))
+    assert outputs["covers"] == "these outputs, these annotators"
 
 
 def test_shares_of_positives_are_the_predictive_values():
@@ -316,6 +341,20 @@ def test_what_has_no_score_is_counted():
     left_out = found.report.set_index("what").loc["left out", "value"]
     assert left_out.startswith("12 outputs without a score, with 5 judgments")
     assert row(found)[["n_labels", "n_outputs"]].tolist() == [55, 288]
+    words = "12 outputs without a score are left out (5 of them judged)"
+    assert row(found, "labels alone")["reason"] == row(found)["reason"] == words
+    # Of two systems it is said where it is so; a system without any score is named.
+    system = np.repeat(["a", "b", "c"], 100)
+    score[200:] = np.nan
+    both = ask(alone(score, value, labelled, system=system))
+    left = [(n, int((labelled[:5] // 100 == n).sum())) for n in range(2)]
+    for name, (n, n_judged) in zip("ab", left, strict=True):
+        n_gone = int(np.isnan(score[n * 100 : n * 100 + 100]).sum())
+        words = f"{n_gone} outputs without a score are left out ({n_judged} of them judged)"
+        assert (words in row(both, system=name)["reason"]) == (n_gone > 0)
+    n_gone = int(np.isnan(score[:200]).sum())
+    assert both.pairs["reason"].str.contains(f"{n_gone} outputs without a score").all()
+    assert "all outputs of c" in both.report.set_index("what").loc["left out", "value"]
 
 
 def test_pairs_are_over_items_that_both_answered():
@@ -359,6 +398,12 @@ def test_verdicts_and_ranks_follow_from_pairs():
     assert pairs.loc[("high", "low"), "verdict"] == "better"
     assert pairs.loc[("low", "mid"), "verdict"] == "worse"
     assert pairs.loc[("mid", "high"), "verdict"] == "undecided"
+    # Ranges count the pairs that were rejected, of labels alone, too.
+    for method in ("corrected", "labels alone"):
+        table = found.pairs[found.pairs["method"] == method]
+        worse = table.groupby("system")["verdict"].agg(lambda one: (one == "worse").sum())
+        for name in ("low", "mid", "high"):
+            assert row(found, method, name)["rank_low"] == 1 + worse[name]
     half = pairs.iloc[[0, 1, 3]]
     assert half["p_adjusted"].ge(half["p"]).all()
     assert "<dl>" in found._repr_html_() and "sampling: stated: at random" in str(found)
@@ -498,7 +543,7 @@ def test_labels_drawn_by_chance_stand_beside_all_judgments(lower):
     assert len(everything.judgments) == len(study.judgments)
 
     def found(of):
-        return nb.corrected_quality(of, evaluator="close", sampling="random", n_resamples=50)
+        return nb.corrected_quality(of, evaluator="close", sampling="random")
 
     # Where all are labelled the labels alone are what all judgments are; a part misses by chance.
     both = beside_all(found(everything), study)
