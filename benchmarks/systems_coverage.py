@@ -214,7 +214,8 @@ def measure(layout: Layout, fixed: bool, n_studies: int, seed: int) -> dict[str,
     share = all_of["superiority"]
     if not fixed:
         true = share[:, :, 0].mean(axis=0)
-        shares["superiority"] = ((share[:, :, 1] <= true) & (true <= share[:, :, 2])).mean()
+        covers = (share[:, :, 1] <= true) & (true <= share[:, :, 2])
+        shares["superiority"] = covers[np.isfinite(share[:, :, 1])].mean()
     shares["width"] = np.median(se / oracle)
     shares["check"] = np.sqrt(((error / oracle) ** 2).mean())
     for name, power in (("power5", 0.5), ("power8", 0.8)):

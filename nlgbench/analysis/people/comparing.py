@@ -464,6 +464,9 @@ def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
     sd = float(np.sqrt((within**2).sum() / df)) if df > 0 else np.nan
     why = "every cluster gives the same difference: its spread is unknown"
     reason = np.where(flat & (not spread.missing), why, spread.missing or spread.doubt)
+    always = "one side is higher on every item: superiority has no interval"
+    one_sided = np.isnan(superiority["superiority_low"]) & np.isfinite(superiority["superiority"])
+    reason = np.where(one_sided & (reason == ""), always, reason)
     p = 2 * student.sf(np.abs(difference) / se, spread.df)
     table = pd.DataFrame({"system": one, "opponent": other, "difference": difference})
     table = table.assign(ci_low=difference - half, ci_high=difference + half, se=se, df=spread.df)
