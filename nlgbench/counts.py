@@ -12,6 +12,12 @@ from nlgbench.study import Study
 #: Of a correlation, in standard errors: what is said of its sign is then hardly chance.
 _CLEAR = 3.29
 
+#: A judgment is extreme above so many times the 99th percentile of its dimension.
+_EXTREME = 20
+
+#: Kendall's tau between two orders of systems, below which they are called different.
+_OTHER_ORDER = 0.5
+
 
 def by_dimension(study: Study) -> pd.DataFrame:
     """Count judgments: a row for each dimension.
@@ -119,6 +125,43 @@ def _tied(frame: pd.DataFrame, column: str) -> str:
     return f"{same / within:.0%}" if within else ""
 
 
+def extreme_values(study: Study) -> pd.DataFrame:
+    """List dimensions with judgments far above the rest, and whether they decide systems' order.
+
+    A value is extreme above `threshold`, 20 times the dimension's 99th percentile, where that is
+    above 0; `n_extreme` counts such values and `value`, `output_id` and `annotator_id` are the
+    greatest. `tau` is Kendall's between the order of systems that are not human by means and by
+    mean ranks within annotator, NaN where one is constant; `changes_order` says whether it is
+    below .5. `by_means` and `by_ranks` are the two orders, best first.
+    """
+    rows = []
+    for dimension, part in _judged(study).groupby("dimension", sort=False):
+        threshold = _EXTREME * float(part["value"].quantile(0.99))
+        extreme = part[part["value"] > threshold]
+        if threshold <= 0 or extreme.empty:
+            continue
+        # A rank's share of the annotator's judgments, so that those who judged more weigh no more.
+        own = part.groupby("annotator_id")["value"]
+        ranks = (own.rank() - 0.5) / own.transform("size")
+        machines = part.assign(rank=ranks)[~part["is_human"].to_numpy(dtype=bool)]
+        means = machines.groupby("system")[["value", "rank"]].mean()
+        if dimension in (study.settings or {}).get("lower_is_better", ()):
+            means = -means
+        tau = float(means["value"].corr(means["rank"], method="kendall"))
+        order = {
+            by: ", ".join(map(str, means[by].sort_values(ascending=False, kind="stable").index))
+            for by in ("value", "rank")
+        }
+        greatest = extreme.sort_values("value").iloc[-1]
+        rows.append(
+            {"dimension": dimension, "n_extreme": len(extreme), "threshold": threshold}
+            | {name: greatest[name] for name in ("value", "output_id", "annotator_id")}
+            | {"tau": tau, "changes_order": tau < _OTHER_ORDER}
+            | {"by_means": order["value"], "by_ranks": order["rank"]}
+        )
+    return pd.DataFrame(rows)
+
+
 def doubts(study: Study) -> list[str]:
     """Say in sentences what the design cannot tell, whatever is computed from it."""
     of: dict[str, list[str]] = {}
@@ -141,6 +184,19 @@ def doubts(study: Study) -> list[str]:
             f"several dimensions ({', '.join(study.dimensions)}), and none is said to be "
             "quality: name it as settings: quality, or give each analysis dimension=."
         )
+    for extreme in extreme_values(study).to_dict("records"):
+        found.append(
+            "{dimension}: values above {threshold:,g} (20 times the 99th percentile): "
+            "{n_extreme:,}; the greatest is {value:,g}, of output {output_id} by {annotator_id}. "
+            "If they are errors, exclude them: settings: valid: {{{dimension}: {{max: ...}}}}."
+            "".format(**extreme)
+        )
+        if extreme["changes_order"]:
+            found.append(
+                "{dimension}: extreme values change the order of systems (Kendall's tau "
+                "{tau:.2f}). By means, best first: {by_means}. By mean ranks within annotator: "
+                "{by_ranks}.".format(**extreme)
+            )
     return found + reversed_evaluators(study)
 
 
