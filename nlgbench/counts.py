@@ -162,6 +162,27 @@ def extreme_values(study: Study) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def unused_clusters(study: Study) -> list[str]:
+    """Name the columns that group items, such as documents, where the study does not use any."""
+    if (study.settings or {}).get("clusters"):
+        return []
+    known = {"output_id", "item_id", "system", "is_human", "text"}
+    tables = {name: study.outputs for name in map(str, study.outputs) if name not in known}
+    if study.judgments is not None:
+        tables["group_id"] = _judged(study)
+    found = []
+    for name, table in tables.items():
+        groups = table.drop_duplicates(["item_id", name])
+        n, n_items = groups[name].nunique(), groups["item_id"].nunique()
+        if groups["item_id"].is_unique and 1 < n <= n_items / 2:
+            found.append(
+                f"{n_items:,} items have {n:,} values of {name}: if items of one {name} are alike, "
+                f"intervals that take them as independent are too narrow. Set settings: clusters: "
+                f"{name}."
+            )
+    return found
+
+
 def doubts(study: Study) -> list[str]:
     """Say in sentences what the design cannot tell, whatever is computed from it."""
     of: dict[str, list[str]] = {}
@@ -174,28 +195,35 @@ def doubts(study: Study) -> list[str]:
         for one, named in of.items()
     ]
     if study.preferences is not None:
-        items = study.preferences["output_a"].map(study.outputs.set_index("output_id")["item_id"])
+        item = study.outputs.set_index("output_id")["item_id"]
+        items, other = (study.preferences[f"output_{side}"].map(item) for side in "ab")
+        if across := int((items != other).sum()):
+            found.append(
+                f"votes: {across:,} of {len(items):,} compare outputs of two items: easier items "
+                "and better systems look alike."
+            )
         votes = {"annotators": study.preferences["annotator_id"], "items": items}
         for words, column in votes.items():
             if column.nunique() < FEWEST:
                 found.append(f"votes: {_few(column.nunique(), words)}")
+    found += unused_clusters(study)
     if len(study.dimensions) > 1 and "quality" not in (study.settings or {}):
         found.append(
             f"several dimensions ({', '.join(study.dimensions)}), and none is said to be "
             "quality: name it as settings: quality, or give each analysis dimension=."
         )
-    for extreme in extreme_values(study).to_dict("records"):
+    for row in extreme_values(study).itertuples():
         found.append(
-            "{dimension}: values above {threshold:,g} (20 times the 99th percentile): "
-            "{n_extreme:,}; the greatest is {value:,g}, of output {output_id} by {annotator_id}. "
-            "If they are errors, exclude them: settings: valid: {{{dimension}: {{max: ...}}}}."
-            "".format(**extreme)
+            f"{row.dimension}: values above {row.threshold:,g} (20 times the 99th percentile): "
+            f"{row.n_extreme:,}; the greatest is {row.value:,g}, of output {row.output_id} by "
+            f"{row.annotator_id}. If they are errors, exclude them: settings: valid: "
+            f"{{{row.dimension}: {{max: ...}}}}."
         )
-        if extreme["changes_order"]:
+        if row.changes_order:
             found.append(
-                "{dimension}: extreme values change the order of systems (Kendall's tau "
-                "{tau:.2f}). By means, best first: {by_means}. By mean ranks within annotator: "
-                "{by_ranks}.".format(**extreme)
+                f"{row.dimension}: extreme values change the order of systems (Kendall's tau "
+                f"{row.tau:.2f}). By means, best first: {row.by_means}. By mean ranks within "
+                f"annotator: {row.by_ranks}."
             )
     return found + reversed_evaluators(study)
 

@@ -124,6 +124,37 @@ def test_extreme_values_are_named_with_both_orders_where_they_decide():
     assert not counts.extreme_values(nb.Study(outputs, judgments))["changes_order"].item()
 
 
+def test_columns_that_group_items_are_named_unless_they_are_used():
+    outputs, judgments = crowd()
+    documents = outputs.assign(document=outputs["item_id"].astype(int) // 4)
+    documents = documents.astype({"document": str})
+    extra = {"extra": ["document"]}
+    study = nb.Study(documents, judgments, settings=extra)
+    (said,) = counts.doubts(study)
+    assert said.startswith("12 items have 3 values of document") and "clusters: document" in said
+    used = study.replace(settings=extra | {"clusters": "document"})
+    assert not any("values of document" in one for one in counts.doubts(used))
+    own = documents.assign(document=outputs["item_id"])  # no fewer than items
+    crossed = documents.assign(document=outputs["system"])  # not of items
+    for other in (own, crossed):
+        assert counts.doubts(nb.Study(other, judgments, settings=extra)) == []
+    page = judgments["output_id"].str.split("/").str[0].astype(int) // 6
+    paged = nb.Study(outputs, judgments.assign(group_id=page.astype(str)))
+    (said,) = counts.doubts(paged)
+    assert said.startswith("12 items have 2 values of group_id")
+
+
+def test_votes_across_items_are_counted():
+    outputs, _ = crowd()
+    votes = pd.DataFrame({"output_a": [f"{i}/a" for i in range(10)], "annotator_id": "w"})
+    votes["output_b"], votes["choice"] = [f"{i}/b" for i in (1, 0, *range(2, 10))], "a"
+    votes["annotator_id"] = [f"w{i}" for i in range(10)]
+    found = counts.doubts(nb.Study(outputs, preferences=votes))
+    assert found == [
+        "votes: 2 of 10 compare outputs of two items: easier items and better systems look alike."
+    ]
+
+
 def test_an_evaluator_of_chance_is_hardly_ever_called_reversed():
     outputs, judgments = crowd(n_items=30)
     rng = np.random.default_rng(1)
