@@ -12,6 +12,12 @@ from nlgbench.study import Study
 #: Of a correlation, in standard errors: what is said of its sign is then hardly chance.
 _CLEAR = 3.29
 
+#: A judgment is extreme above so many times the 99th percentile of its dimension.
+_EXTREME = 20
+
+#: Kendall's tau between two orders of systems, below which they are called different.
+_OTHER_ORDER = 0.5
+
 
 def by_dimension(study: Study) -> pd.DataFrame:
     """Count judgments: a row for each dimension.
@@ -119,6 +125,64 @@ def _tied(frame: pd.DataFrame, column: str) -> str:
     return f"{same / within:.0%}" if within else ""
 
 
+def extreme_values(study: Study) -> pd.DataFrame:
+    """List dimensions with judgments far above the rest, and whether they decide systems' order.
+
+    A value is extreme above `threshold`, 20 times the dimension's 99th percentile, where that is
+    above 0; `n_extreme` counts such values and `value`, `output_id` and `annotator_id` are the
+    greatest. `tau` is Kendall's between the order of systems that are not human by means and by
+    mean ranks within annotator, NaN where one is constant; `changes_order` says whether it is
+    below .5. `by_means` and `by_ranks` are the two orders, best first.
+    """
+    rows = []
+    for dimension, part in _judged(study).groupby("dimension", sort=False):
+        threshold = _EXTREME * float(part["value"].quantile(0.99))
+        extreme = part[part["value"] > threshold]
+        if threshold <= 0 or extreme.empty:
+            continue
+        # A rank's share of the annotator's judgments, so that those who judged more weigh no more.
+        own = part.groupby("annotator_id")["value"]
+        ranks = (own.rank() - 0.5) / own.transform("size")
+        machines = part.assign(rank=ranks)[~part["is_human"].to_numpy(dtype=bool)]
+        means = machines.groupby("system")[["value", "rank"]].mean()
+        if dimension in (study.settings or {}).get("lower_is_better", ()):
+            means = -means
+        tau = float(means["value"].corr(means["rank"], method="kendall"))
+        order = {
+            by: ", ".join(map(str, means[by].sort_values(ascending=False, kind="stable").index))
+            for by in ("value", "rank")
+        }
+        greatest = extreme.sort_values("value").iloc[-1]
+        rows.append(
+            {"dimension": dimension, "n_extreme": len(extreme), "threshold": threshold}
+            | {name: greatest[name] for name in ("value", "output_id", "annotator_id")}
+            | {"tau": tau, "changes_order": tau < _OTHER_ORDER}
+            | {"by_means": order["value"], "by_ranks": order["rank"]}
+        )
+    return pd.DataFrame(rows)
+
+
+def unused_clusters(study: Study) -> list[str]:
+    """Name the columns that group items, such as documents, where the study does not use any."""
+    if (study.settings or {}).get("clusters"):
+        return []
+    known = {"output_id", "item_id", "system", "is_human", "text"}
+    tables = {name: study.outputs for name in map(str, study.outputs) if name not in known}
+    if study.judgments is not None:
+        tables["group_id"] = _judged(study)
+    found = []
+    for name, table in tables.items():
+        groups = table.drop_duplicates(["item_id", name])
+        n, n_items = groups[name].nunique(), groups["item_id"].nunique()
+        if groups["item_id"].is_unique and 1 < n <= n_items / 2:
+            found.append(
+                f"{n_items:,} items have {n:,} values of {name}: if items of one {name} are alike, "
+                f"intervals that take them as independent are too narrow. Set settings: clusters: "
+                f"{name}."
+            )
+    return found
+
+
 def doubts(study: Study) -> list[str]:
     """Say in sentences what the design cannot tell, whatever is computed from it."""
     of: dict[str, list[str]] = {}
@@ -131,16 +195,36 @@ def doubts(study: Study) -> list[str]:
         for one, named in of.items()
     ]
     if study.preferences is not None:
-        items = study.preferences["output_a"].map(study.outputs.set_index("output_id")["item_id"])
+        item = study.outputs.set_index("output_id")["item_id"]
+        items, other = (study.preferences[f"output_{side}"].map(item) for side in "ab")
+        if across := int((items != other).sum()):
+            found.append(
+                f"votes: {across:,} of {len(items):,} compare outputs of two items: easier items "
+                "and better systems look alike."
+            )
         votes = {"annotators": study.preferences["annotator_id"], "items": items}
         for words, column in votes.items():
             if column.nunique() < FEWEST:
                 found.append(f"votes: {_few(column.nunique(), words)}")
+    found += unused_clusters(study)
     if len(study.dimensions) > 1 and "quality" not in (study.settings or {}):
         found.append(
             f"several dimensions ({', '.join(study.dimensions)}), and none is said to be "
             "quality: name it as settings: quality, or give each analysis dimension=."
         )
+    for row in extreme_values(study).itertuples():
+        found.append(
+            f"{row.dimension}: values above {row.threshold:,g} (20 times the 99th percentile): "
+            f"{row.n_extreme:,}; the greatest is {row.value:,g}, of output {row.output_id} by "
+            f"{row.annotator_id}. If they are errors, exclude them: settings: valid: "
+            f"{{{row.dimension}: {{max: ...}}}}."
+        )
+        if row.changes_order:
+            found.append(
+                f"{row.dimension}: extreme values change the order of systems (Kendall's tau "
+                f"{row.tau:.2f}). By means, best first: {row.by_means}. By mean ranks within "
+                f"annotator: {row.by_ranks}."
+            )
     return found + reversed_evaluators(study)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import math
 import re
+import sys
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -102,6 +104,11 @@ def parse(
             if row and not header:
                 header = row
                 _refuse_delimiter(path, header, delimiter)
+            elif row == header and len(header) > 1:
+                found.append(
+                    f"{path}, row {number} (line {start}) repeats the header: remove that line."
+                )
+                number += 1
             elif row:
                 left_out = header[len(row) :]
                 if len(row) > len(header) or not set(left_out) <= set(may_lack):
@@ -189,9 +196,12 @@ def _number(value: object) -> float | None:
     text = str(value).strip()
     try:
         # float() takes 1_000 as well, which no table means.
-        return float("nan") if not text else float(text) if "_" not in text else None
+        found = float("nan") if not text else float(text) if "_" not in text else None
     except ValueError:
         return None
+    if found is not None and math.isinf(found) and any(one.isdigit() for one in text):
+        return math.copysign(sys.float_info.max, found)  # 1e309 is no infinity, but too large
+    return found
 
 
 def _counts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:

@@ -72,7 +72,10 @@ def read(
         places += [", ".join(filter(None, [where, at if several else ""])) for at, _ in found]
     if not records:
         raise TableError(f"{path} holds no record: name the path to the rows with `rows`.")
-    return _framed(records), places
+    try:
+        return _framed(records), places
+    except RecursionError:
+        raise TableError(f"{path} is nested too deep to be read: flatten it.") from None
 
 
 def _framed(records: list[dict[str, Any]]) -> pd.DataFrame:
@@ -234,6 +237,6 @@ def as_list(cell: str, separator: str) -> list[str] | None:
         return [part.strip() for part in cell.split(separator)] if cell.strip() else []
     try:
         found = json.loads(cell)
+        return [_text(one) for one in found] if isinstance(found, list) else None
     except (ValueError, RecursionError):
         return None
-    return [_text(one) for one in found] if isinstance(found, list) else None

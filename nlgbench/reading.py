@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import glob
+import itertools
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -68,16 +69,25 @@ _SETTINGS = {
     "labels": "names, each with a text",
     "extra": "a list of texts",
     "scales": "dimensions, each with min and max",
+    "valid": "dimensions, each with min or max",
+    "annotators": "persons or positions",
+    "keep_annotator_ids": "true or false",
 }
 _TOP = {"name": "a text", "settings": "a mapping", "tables": "a mapping"}
 
-_PERSONAL = {
-    *("ip", "email", "mail", "phone", "latitude", "longitude", "browser", "useragent", "city"),
-    *("zip", "postcode", "age", "gender", "sex", "nationality", "ethnicity", "birthday", "country"),
+#: Words of a column's name that tell who somebody is; of these, the first two rows identify a
+#: person, so that only an annotator's id may come from it.
+_IDENTIFYING = {
+    *("ip", "email", "mail", "phone", "latitude", "longitude", "lat", "lon", "lng"),
+    *("telephone", "mobile", "ipaddress", "useragent", "fingerprint", "geolocation"),
 }
-#: Of these, what nobody means to analyse: only an annotator's id may come from it.
-_IDENTIFYING = {"ip", "email", "mail", "phone", "latitude", "longitude"}
+_PERSONAL = {
+    *_IDENTIFYING,
+    *("browser", "city", "zip", "zipcode", "postcode", "age", "gender", "sex", "nationality"),
+    *("ethnicity", "birthday", "birthdate", "birthyear", "dob", "country", "address", "timezone"),
+}
 _PEOPLE = {"worker", "participant", "prolific", "assignment", "annotator", "turker"}
+_NAMED = {"first", "last", "full", "user"}
 
 
 class Raw(NamedTuple):
@@ -98,14 +108,20 @@ def personal(columns: Iterable[str]) -> list[str]:
 
 def _identifies(name: str) -> bool:
     words = _words(name)
-    names = bool(words & {"first", "last", "full", "user"}) and "name" in words
-    who = bool(words & _PEOPLE) and bool(words & {"id", "pid", "name"})
-    return bool(words & _IDENTIFYING) or names or who
+    names = {f"{one}name" for one in _NAMED}
+    who = {f"{one}{last}" for one in _PEOPLE for last in ("id", "pid", "name")}
+    return (
+        bool(words & (_IDENTIFYING | names | who))
+        or ("name" in words and bool(words & _NAMED))
+        or (bool(words & {"id", "pid", "name"}) and bool(words & _PEOPLE))
+    )
 
 
 def _words(name: str) -> set[str]:
+    """List the words of a name in lower case, and each two that follow one another as one."""
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
-    return set(re.split(r"[^a-z0-9]+", parted.lower()))
+    words = [one for one in re.split(r"[^a-z0-9]+", parted.lower()) if one]
+    return {*words, *map("".join, itertools.pairwise(words))}
 
 
 def about(place: Path, problems: list[str]) -> dict[str, Any]:
@@ -120,7 +136,7 @@ def about(place: Path, problems: list[str]) -> dict[str, Any]:
     said = _right(written, _TOP, str(path), problems)
     where = f"{path}, settings"
     said["settings"] = _right(said.get("settings") or {}, _SETTINGS, where, problems)
-    _read_scales(said["settings"], where, problems)
+    _convert_settings(said["settings"], where, problems)
     if "tables" in said:
         where = f"{path}, tables"
         known = dict.fromkeys(TABLES, "a mapping")
@@ -141,11 +157,22 @@ def read(
     declared = said["tables"]
     raws: dict[str, Raw] = {}
     notes: list[str] = []
+    private: dict[Path, dict[str, bool]] = {}  # file -> personal column -> is it read?
     for table, spec in declared.items():
         extra = said["settings"].get("extra", []) if table == "outputs" else []
-        found = _table(place, table, spec, extra, problems, notes)
+        found = _table(place, table, spec, extra, problems, notes, private)
         if found is not None:
             raws[table] = found
+    for path, columns in private.items():
+        if unread := [name for name, is_read in columns.items() if not is_read]:
+            notes.append(f"{path}: looks personal, is not read: {', '.join(unread)}.")
+    numbered = [table for table, raw in raws.items() if _are_positions(declared[table], raw.frame)]
+    if numbered and said["settings"].setdefault("annotators", "positions") == "positions":
+        notes.append(
+            f"annotators of {', '.join(numbered)} are made from positions, which need not be "
+            "persons: intervals are for these annotators only. If each position is one person, set "
+            "settings: annotators: persons."
+        )
     whole = set(raws) >= set(declared)
     if whole and declared:  # else what lacks is said already, and this would follow from it
         _identify(place / FILE, raws, problems)
@@ -156,6 +183,22 @@ def read(
             unknown = set() if whole else set(_PAIRED[table]) - set(frame)
             raws[table] = raw._replace(frame=frame, lost=raw.lost | unknown)
     return {one: raws[one] for one in TABLES if one in raws}, notes
+
+
+def _are_positions(spec: Mapping[str, Any], frame: pd.DataFrame) -> bool:
+    """Say whether annotators' ids are positions: in a list, in a file, or in columns' names."""
+    if "annotator_id" not in frame or frame.empty:
+        return False
+    ids = frame["annotator_id"].drop_duplicates()
+    made_of = set(re.findall(r"\{(\w+)\}", spec.get("constants", {}).get("annotator_id", "")))
+    if made_of & {"position", "row"}:
+        return True
+    theirs = [their for their in spec.get("columns", {}).values() if isinstance(their, str)]
+    captured = {name for their in theirs for name in re.findall(r"\{(\w+)\}", their)}
+    if "annotator_id" in captured:
+        parts = [re.fullmatch(r"(\D*)\d+", one) for one in ids]
+        return all(parts) and len({part[1] for part in parts if part}) == 1
+    return bool(made_of & captured) and bool(ids.str.contains(r"\d$").all())
 
 
 def _right(
@@ -200,20 +243,27 @@ _SHAPES = {
     ),
     _KEYS["values"]: _named(_named(lambda one: isinstance(one, str))),
     _SETTINGS["scales"]: _named(lambda one: isinstance(one, dict) and set(one) == {"min", "max"}),
+    _SETTINGS["valid"]: _named(
+        lambda one: isinstance(one, dict) and bool(one) and set(one) <= {"min", "max"}
+    ),
+    _SETTINGS["annotators"]: lambda value: value in ("persons", "positions"),
 }
 
 
-def _read_scales(settings: dict[str, Any], where: str, problems: list[str]) -> None:
-    made = {}
-    for dimension, ends in settings.get("scales", {}).items():
-        try:
-            made[dimension] = {name: float(ends[name]) for name in ("min", "max")}
-        except (TypeError, ValueError):
-            problems.append(
-                f"{where}: scales: {dimension}: min and max must be numbers. Got {brief(ends)}."
-            )
-    if "scales" in settings:
-        settings["scales"] = made
+def _convert_settings(settings: dict[str, Any], where: str, problems: list[str]) -> None:
+    for key in ("scales", "valid"):
+        made = {}
+        for dimension, ends in settings.get(key, {}).items():
+            try:
+                made[dimension] = {name: float(end) for name, end in ends.items()}
+            except (TypeError, ValueError):
+                problems.append(
+                    f"{where}: {key}: {dimension}: min and max must be numbers. Got {brief(ends)}."
+                )
+        if key in settings:
+            settings[key] = made
+    if "keep_annotator_ids" in settings:
+        settings["keep_annotator_ids"] = settings["keep_annotator_ids"] == "true"
 
 
 def load_yaml(path: Path) -> Any:
@@ -258,6 +308,7 @@ def _table(
     extra: Sequence[str],
     problems: list[str],
     notes: list[str],
+    private: dict[Path, dict[str, bool]],
 ) -> Raw | None:
     about = f"{place / FILE}, tables: {table}"
     ours = [*schema.columns(table), *extra]
@@ -270,7 +321,11 @@ def _table(
     lines: list[str] = []
     called: dict[str, str] = {}
     lost: set[str] = set()
-    private: dict[str, None] = {}
+    of_constants = {
+        name
+        for one in spec.get("constants", {}).values()
+        for name in re.findall(r"\{([^{}]+)\}", one)
+    }
     for path in paths:
         kind = spec.get("format") or formats.guess(path)
         if kind not in formats.ENDINGS:
@@ -291,18 +346,15 @@ def _table(
         frame = one.long()
         called |= one.called
         lost |= one.lost
-        private |= dict.fromkeys(personal(theirs.columns))
+        said = private.setdefault(place / _shown(spec, table), {})
+        is_read = {*one.called.values(), *of_constants, *spec.get("only", {}), *ours}
+        for name in personal(theirs.columns):
+            said[name] = said.get(name, False) or name in is_read
         before = f"{path.name}, " if len(paths) > 1 else ""
         lines += [f"{before}{places[at]}" for at in frame["{at}"]]
         parts.append(frame[[name for name in frame if name in ours]])
     if not parts:
         return None
-    if found := [
-        name for name in private if name not in (called.get("annotator_id"), "annotator_id")
-    ]:
-        notes.append(
-            f"{place / _shown(spec, table)}: looks personal, is not read: {', '.join(found)}."
-        )
     whole = pd.concat(parts, ignore_index=True).fillna("").astype("str")
     if table in ("outputs", "references", "contexts"):
         # Files with a row per judgment say the same of an output many times.
@@ -724,13 +776,15 @@ def _identify(path: Path, raws: dict[str, Raw], problems: list[str]) -> None:
 
 
 def rename_annotators(raws: dict[str, Raw]) -> None:
-    """Call annotators w001, w002, ... in order of first appearance."""
+    """Call annotators w001, w002, ... in order of first appearance, if not all are called so."""
     having = [one for one in ("judgments", "preferences") if one in raws]
     having = [one for one in having if "annotator_id" in raws[one].frame]
     if not having:
         return
     named = pd.concat([raws[one].frame["annotator_id"] for one in having]).unique()
     who = [name for name in named if name.strip()]
+    if all(re.fullmatch(r"w\d{3,}", name) for name in who):
+        return
     new = {name: f"w{number:03d}" for number, name in enumerate(who, 1)}
     for table in having:
         frame = raws[table].frame
@@ -740,8 +794,8 @@ def rename_annotators(raws: dict[str, Raw]) -> None:
 
 def turn(raws: dict[str, Raw], settings: dict[str, Any]) -> None:
     """Say in the signatures of evaluators that lower is better, and keep of the list dimensions."""
-    judged = raws["judgments"].frame if "judgments" in raws else pd.DataFrame()
-    dimensions = set(judged.get("dimension", []))
+    of_people = [raws[one].frame for one in ("judgments", "preferences") if one in raws]
+    dimensions = {one for frame in of_people for one in frame.get("dimension", [])}
     evaluators: set[str] = set()
     for table in ("scores", "system_scores"):
         if table not in raws or "evaluator" not in raws[table].frame:

@@ -87,6 +87,10 @@ def schema(table: str) -> pa.DataFrameSchema:
         0.0, 1.0, error="must be a probability between 0 and 1: divide percentages by 100"
     )
     finite = pa.Check(np.isfinite, error="must be finite: leave the row out where it is missing")
+    defined = pa.Check(
+        lambda numbers: ~np.isinf(numbers),
+        error="must be finite: leave the cell empty where the score is undefined",
+    )
 
     def one_of(choices: tuple[str, ...]) -> pa.Check:
         return pa.Check.isin(choices, error=f"must be one of {', '.join(choices)}")
@@ -103,6 +107,8 @@ def schema(table: str) -> pa.DataFrameSchema:
             "n_tokens": [pa.Check.ge(1, error="must be at least 1: drop empty texts")],
         },
         "judgments": {"value": [finite]},
+        "scores": {"score": [defined]},
+        "system_scores": {"score": [defined]},
         "preferences": {"choice": [one_of(("a", "b", "tie"))]},
         "comparisons": {name: [probability] for name in ("prob_a", "prob_tie", "prob_b")},
         "claims": {
@@ -142,11 +148,19 @@ def schema(table: str) -> pa.DataFrameSchema:
 
 def _broken_rows(frame: pd.DataFrame, table: str) -> tuple[str, np.ndarray, str] | None:
     """Check the rule that takes several cells to break: column to show, bad rows, the rule."""
+    if table in ("preferences", "comparisons"):
+        same = (frame["output_a"] == frame["output_b"]).to_numpy()
+        if same.any():
+            return "output_b", same, "must be another output than output_a: remove the row"
     if table == "comparisons":
         total = frame["prob_a"] + frame["prob_tie"] + frame["prob_b"]
         rule = "must give 1 together with prob_tie and prob_b: normalize the three"
         return "prob_a", np.asarray((total - 1).abs() > 1e-6), rule
     if table == "contexts":
+        for name in frame.columns.difference(columns(table)):
+            if np.isinf(frame[name]).any():
+                rule = "must be finite: leave the cell empty where it is undefined"
+                return str(name), np.isinf(frame[name]).to_numpy(), rule
         n_targets = frame.groupby("item_id")["is_target"].transform("sum")
         rule = "must be true for exactly one state of each item: mark one target"
         return "is_target", np.asarray(n_targets != 1), rule

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
+import re
 import shutil
 import uuid
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +48,11 @@ _SETTINGS = {
     "labels": "for systems and evaluators, as figures write them",
     "extra": "further columns of outputs",
     "scales": "for dimensions, the least and the greatest value that an annotator can give",
+    "valid": "for dimensions, min or max: judgments outside are excluded, and counted",
+    "annotators": "persons, or positions where ids do not say who judged",
+    "keep_annotator_ids": "true keeps annotators' ids when a folder is read",
 }
+_DIRECTION = re.compile(r"(?i)(?:^|(?<=\|))\s*direction\s*:\s*(\w*)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +89,10 @@ class Study:
         ``quality`` (a dimension; else the only one), ``lower_is_better`` (dimensions),
         ``clusters`` (a column of outputs, or ``group_id`` of judgments), ``labels`` (name -> as
         figures write it), ``extra`` (columns of outputs that are kept beside the known ones),
-        ``scales`` (dimension -> ``{"min": 1, "max": 5}``, which no value may leave).
+        ``scales`` (dimension -> ``{"min": 1, "max": 5}``, which no value may leave), ``valid``
+        (dimension -> ``{"min": 0, "max": 100}`` or one of the two: judgments outside are excluded,
+        and their number is kept there as ``excluded``), ``annotators`` (``"positions"`` where ids
+        do not say who judged: results then are for these annotators; else ``"persons"``).
     truth : mapping of str to DataFrame, optional
         What is known of a simulated study.
     related : mapping of str to Study, optional
@@ -94,6 +104,11 @@ class Study:
         When tables break rules: it names table, row, column, value, rule and way out of each.
     ValueError
         For a setting or a source that is unknown, with the nearest.
+
+    Warns
+    -----
+    UserWarning
+        For a signature whose ``direction:`` is neither ``lower`` nor ``higher``.
 
     Notes
     -----
@@ -180,7 +195,7 @@ class Study:
         if name is not None:
             return known(name, there, "dimension")
         chosen = (self.settings or {}).get("quality")
-        if chosen is not None:
+        if chosen in there:  # else it is a dimension of preferences
             return str(chosen)
         if len(there) > 1:
             raise ValueError(
@@ -192,7 +207,9 @@ class Study:
     def label(self, name: str) -> str:
         """Give a system's or evaluator's name as figures write it."""
         labels = (self.settings or {}).get("labels", {})
-        return str(labels.get(name, name.replace("_", " ")))
+        spaced = name.replace("_", " ")
+        alike = [one for one in self.outputs["system"].unique() if one.replace("_", " ") == spaced]
+        return str(labels.get(name, name if len(alike) > 1 else spaced))
 
     def replace(self, **changes: Any) -> Study:
         """Give a study with some parts changed; what is given is checked anew.
@@ -227,10 +244,11 @@ class Study:
             return made
         given = {name: changes[name] for name in TABLES if changes.get(name) is not None}
         raws = {name: Raw(frame, f"Study({name}=...)") for name, frame in given.items()}
-        checked, problems = _examined(raws, dict(self.settings or {}), self)
+        settings = dict(self.settings or {})
+        checked, problems = _examined(raws, settings, self)
         if problems:
             raise TableError(*problems)
-        return with_tables(self, **changes | checked)
+        return with_tables(self, **changes | checked, settings=settings)
 
     def only(self, *, systems: Iterable[str] | None = None, is_human: bool | None = None) -> Study:
         """Keep some systems' outputs, and what is said of them.
@@ -448,17 +466,21 @@ def _put(study: Study) -> Any:
 
 
 def _examined(
-    raws: Mapping[str, Raw], settings: Mapping[str, Any], former: Study | None = None
+    raws: Mapping[str, Raw], settings: dict[str, Any], former: Study | None = None
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Check tables, what refers to what, and settings: what is right of them, and all problems.
 
-    Of a former study, the tables that are not given stand and are right.
+    Of a former study, the tables that are not given stand and are right. Settings are changed in
+    one place: `valid` gets the number of judgments that it excludes.
     """
-    tables, problems = {}, []
+    tables: dict[str, pd.DataFrame] = {}
+    raws, problems = _without_doubled(raws)
     for table, raw in raws.items():
         extra = settings.get("extra", ()) if table == "outputs" else ()
         tables[table], found = _one_examined(table, raw, tuple(extra))
         problems += found
+    if {"dimension", "value"} <= set(tables.get("judgments", ())):
+        tables["judgments"] = _exclude_invalid(tables["judgments"], settings, problems)
     there = {table: getattr(former, table, None) for table in TABLES}
     whole = {**{table: frame for table, frame in there.items() if frame is not None}, **tables}
     # Against what was written, or a row of outputs with a bad cell would make others bad.
@@ -467,7 +489,50 @@ def _examined(
         problems += _reference_problems(whole, raws, written)
     if former is None:
         problems += _setting_problems(whole, raws, settings)
+    if not problems and settings.get("valid"):
+        tables = {table: frame.reset_index(drop=True) for table, frame in tables.items()}
     return tables, problems
+
+
+def _without_doubled(raws: Mapping[str, Raw]) -> tuple[dict[str, Raw], list[str]]:
+    """Keep the first of columns that have one name, and name them."""
+    kept, problems = dict(raws), []
+    for table, raw in raws.items():
+        if isinstance(raw.frame, pd.DataFrame) and not raw.frame.columns.is_unique:
+            doubled = raw.frame.columns.duplicated()
+            names = ", ".join(repr(str(name)) for name in raw.frame.columns[doubled].unique())
+            problems.append(f"{raw.where}: {table} has two columns {names}: keep one.")
+            kept[table] = raw._replace(frame=raw.frame.loc[:, ~doubled])
+    return kept, problems
+
+
+def _exclude_invalid(
+    judgments: pd.DataFrame, settings: dict[str, Any], problems: list[str]
+) -> pd.DataFrame:
+    """Leave out the judgments outside `valid`, and count them there."""
+    given = settings.get("valid")
+    for dimension, ends in given.items() if isinstance(given, Mapping) else ():
+        if not _is_range(ends):
+            problems.append(
+                f"settings: valid: {dimension} must have min or max, each a number. Got "
+                f"{brief(ends)}."
+            )
+            continue
+        own = (judgments["dimension"] == dimension).to_numpy()
+        inside = judgments["value"].between(ends.get("min", -np.inf), ends.get("max", np.inf))
+        outside = own & ~inside.to_numpy()
+        if outside.any() and outside.sum() == own.sum():
+            problems.append(
+                f"settings: valid: {dimension}: all {int(own.sum()):,} judgments are outside: "
+                "correct min and max."
+            )
+            continue
+        judgments = judgments[~outside]
+        # What is read again, or passed on, was excluded before.
+        excluded = max(int(outside.sum()), ends.get("excluded", 0))
+        counted = {**ends, "excluded": excluded}
+        settings["valid"] = {**settings["valid"], dimension: counted}
+    return judgments
 
 
 def _one_examined(table: str, raw: Raw, extra: tuple[str, ...]) -> tuple[pd.DataFrame, list[str]]:
@@ -498,12 +563,35 @@ def _one_examined(table: str, raw: Raw, extra: tuple[str, ...]) -> tuple[pd.Data
             frame = frame.assign(**{name: value})
     if table == "outputs" and "is_human" not in frame and "system" in frame:
         frame = frame.assign(is_human=frame["system"].astype(str) == "human")
+    if "signature" in frame and "signature" in schema.columns(table):
+        frame = frame.assign(signature=_with_plain_direction(frame["signature"], shown, table))
     lost = raw.lost | ({"is_human"} if table == "outputs" else set())  # it follows from system
     checked, found = schema.examine(
         frame, table, where=shown, lines=raw.lines, called=raw.called, lost=lost
     )
     added = {name: kept[name].loc[checked.index] for name in map(str, kept)}
     return checked.assign(**added), problems + found
+
+
+def _with_plain_direction(signatures: pd.Series, where: str, table: str) -> pd.Series:
+    """Write directions as evaluators do, ``direction:lower``, and warn of unknown ones."""
+    new: dict[object, object] = {}
+    for signature in signatures.unique():
+        new[signature] = signature
+        if not isinstance(signature, str) or not (found := _DIRECTION.search(signature)):
+            continue
+        way = found[1].lower()
+        if way in ("lower", "higher"):
+            new[signature] = (
+                f"{signature[: found.start()]}direction:{way}{signature[found.end() :]}"
+            )
+        else:
+            warnings.warn(
+                f"{where}: {table}, signature {brief(signature)} has an unknown direction, so "
+                "higher is taken as better. Write direction:lower or direction:higher.",
+                stacklevel=2,
+            )
+    return signatures.map(new) if new else signatures
 
 
 def _reference_problems(
@@ -536,19 +624,35 @@ def _setting_problems(
     judgments = tables.get("judgments")
     having = judgments is not None and "dimension" in judgments
     # Without them, because of a problem, every dimension would be unknown.
-    there = [str(one) for one in judgments["dimension"].unique()] if having else []  # type: ignore[index]
     missing = judgments is not None and not having
+    with_dimensions = [tables[one] for one in ("judgments", "preferences") if one in tables]
+    there = list(
+        dict.fromkeys(
+            str(one)
+            for table in with_dimensions
+            if "dimension" in table
+            for one in table["dimension"].unique()
+        )
+    )
     scales = settings.get("scales", {})
     for key, kind, words in (
         ("quality", str, "a dimension"),
         ("lower_is_better", (list, tuple, set, frozenset), "a list of dimensions"),
         ("labels", Mapping, "names and what figures write for them"),
         ("scales", Mapping, "dimensions, each with its min and max"),
+        ("valid", Mapping, "dimensions, each with min or max"),
+        ("keep_annotator_ids", bool, "true or false"),
     ):
         if key in settings and not isinstance(settings[key], kind):
             return [f"settings: {key} must be {words}. Got {brief(settings[key])}."]
+    if "annotators" in settings and settings["annotators"] not in ("persons", "positions"):
+        problems.append(
+            f"settings: annotators must be persons or positions. Got "
+            f"{brief(settings['annotators'])}."
+        )
     quality = [settings["quality"]] if "quality" in settings else []
-    for dimension in [*quality, *settings.get("lower_is_better", ()), *scales]:
+    named = [*quality, *settings.get("lower_is_better", ()), *scales, *settings.get("valid", {})]
+    for dimension in dict.fromkeys(named):
         if not missing and str(dimension) not in there:
             problems.append(
                 f"settings: dimension: {str(dimension)!r} is unknown."
@@ -580,6 +684,14 @@ def _setting_problems(
                 called=raw.called or {},
             )
     return problems
+
+
+def _is_range(ends: object) -> bool:
+    """Say whether this is min, max or both, as numbers."""
+    if not isinstance(ends, Mapping) or not {"min", "max"} & set(ends):
+        return False
+    numbers = (isinstance(end, int | float) and math.isfinite(end) for end in ends.values())
+    return set(ends) <= {"min", "max", "excluded"} and all(numbers)
 
 
 def _write(study: Study, folder: Path) -> None:
@@ -631,7 +743,9 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     Returns
     -------
     Study
-        Its source is ``study`` whatever it was made of; ``origin`` says what it was.
+        Its source is ``study`` whatever it was made of; ``origin`` says what it was. Annotators are
+        called ``w001``, ``w002``, ... in order of first appearance, unless they are called so
+        already, or ``settings`` has ``keep_annotator_ids: true``.
 
     Raises
     ------
@@ -664,6 +778,7 @@ def read_folder(
         raise FileNotFoundError(f"no folder {place}.{did_you_mean(place.name, there)}")
     files.note_read(place)
     described = (place / reading.FILE).is_file()
+    _refuse_unread(place, problems, tables=not described)
     if described and (place / _ABOUT).is_file():
         raise TableError(
             f"{place} holds {reading.FILE} and {_ABOUT}, which both describe the study: keep "
@@ -678,16 +793,27 @@ def read_folder(
         problems += error.problems
         if described:  # what the files are is then unknown
             return None, notes
-    settings = dict(about.get("settings", {}))
     if "tables" in about:
         raws, notes = reading.read(place, about, problems)
-    elif (place / "outputs.csv").is_file() or not problems:
+    elif (place / "outputs.csv").is_file() or not problems:  # else that is said
         _find_tables(place, raws, problems)
-    if described:
+    settings = dict(about.get("settings", {}))
+    raws, found = _without_doubled(raws)
+    problems += found
+    # Of studies that a loader or a world wrote, ids tell nothing, and their truth refers to them.
+    made_up = str(about.get("origin", "")).partition(":")[0] in ("released", "simulated")
+    if not (made_up or settings.get("keep_annotator_ids") is True):
         reading.rename_annotators(raws)
+    if described:
         reading.turn(raws, settings)
     tables, found = _examined(raws, settings)
     problems += found
+    notes += [
+        f"{dimension}: judgments excluded because they are outside settings: valid: "
+        f"{ends['excluded']:,}."
+        for dimension, ends in (settings.get("valid", {}) if not problems else {}).items()
+        if ends.get("excluded")
+    ]
     if problems:
         return None, notes
     truth = {
@@ -699,6 +825,31 @@ def read_folder(
     made = trusted(**tables, name=called, settings=settings, truth=truth or None, related=related)
     _put(made)("origin", str(about.get("origin", "")))
     return made, notes
+
+
+def _refuse_unread(place: Path, problems: list[str], *, tables: bool) -> None:
+    """Name what is called as a table or a description is, and is not read."""
+    known_here = {reading.FILE: reading.FILE, "study.yaml": reading.FILE, _ABOUT: _ABOUT}
+    if tables:
+        known_here |= {f"{table}.csv": f"{table}.csv" for table in TABLES}
+    for path in sorted(place.iterdir()):
+        name = path.name.lower()
+        if tables and formats.guess(path) and formats.stem(path).lower() in TABLES:
+            known_here.setdefault(name, f"{formats.stem(path).lower()}.csv")
+        wanted = known_here.get(name)
+        if wanted is None or (path.name == wanted and path.is_file()):
+            continue
+        if path.is_dir():
+            what = "is a folder, not a file: move it elsewhere"
+        elif path.is_symlink() and not path.exists():
+            what = "is a link to a file that is missing: restore that file, or remove the link"
+        elif not path.is_file():
+            what = "is not a regular file: replace it by one"
+        elif name == wanted or name == "study.yaml":
+            what = f"is not read: rename it to {wanted}"
+        else:
+            what = f"is not read: save it as {wanted}, or name it in {reading.FILE}"
+        problems.append(f"{path} {what}.")
 
 
 def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None:
@@ -737,6 +888,8 @@ def _about(place: Path, problems: list[str]) -> dict[str, Any]:
         about = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise TableError(f"{path} is no JSON ({error}): mend it, or leave the file out.") from None
+    except RecursionError:
+        raise TableError(f"{path} is nested too deep to be read: fix it.") from None
     if not isinstance(about, dict):
         raise TableError(f"{path} must hold an object with name and settings; mend it.")
     kinds = {"name": str, "origin": str, "settings": dict, "truth": dict, "related": list}

@@ -1,6 +1,7 @@
 """Studies that are wrong in any way are refused in words that name file, row, and way out."""
 
 import json
+import os
 import random
 
 import pytest
@@ -86,12 +87,74 @@ MALFORMED = {
     ),
     "an infinite value": (plain(judgments=JUDGMENTS.replace("x,4", "x,inf")), ["finite", "inf"]),
     "a huge value": (plain(judgments=JUDGMENTS.replace("x,4", "x,1e200")), ["at most", "unit"]),
+    "an infinite score": (plain(scores=SCORES.replace(".4", "inf")), ["finite", "row 2 (line 3)"]),
+    "an infinite score of a system": (
+        plain(system_scores="system,evaluator,score\na,bleu,-inf\n"),
+        ["system_scores.csv", "'score' must be finite"],
+    ),
+    "an infinite feature": (
+        plain(contexts="item_id,state,is_target,red\n1,s,1,inf\n1,t,0,0\n"),
+        ["'red' must be finite"],
+    ),
+    "a number too large to store": (
+        plain(judgments=JUDGMENTS.replace("x,4", "x,1e309")),
+        ["row 2 (line 3)", "at most 1e+100", "'1e309'"],
+    ),
+    "a header repeated": (
+        plain(outputs=OUTPUTS + "output_id,item_id,system\n"),
+        ["outputs.csv, row 5 (line 6) repeats the header: remove that line"],
+    ),
+    "an id column twice": (
+        plain(outputs="output_id,output_id,item_id,system\n1,1,1,a\n"),
+        ["outputs.csv: outputs has two columns 'output_id': keep one"],
+    ),
+    "annotators twice": (
+        plain(judgments="output_id,annotator_id,annotator_id,value\n1,x,x,3\n"),
+        ["two columns 'annotator_id'"],
+    ),
+    "upper case": (
+        plain() | {"PREFERENCES.CSV": "output_a\n"},
+        ["PREFERENCES.CSV is not read: rename it to preferences.csv"],
+    ),
+    "another format": (
+        plain() | {"logprobs.tsv": "output_id\n"},
+        ["logprobs.tsv is not read: save it as logprobs.csv, or name it in study.yml"],
+    ),
+    "study.yaml": (plain() | {"study.yaml": "name: x"}, ["rename it to study.yml"]),
+    "a vote on itself": (
+        plain(preferences="output_a,output_b,annotator_id,choice\n1,2,x,a\n1,1,x,b\n"),
+        ["row 2 (line 3)", "'output_b' must be another output than output_a: remove the row"],
+    ),
+    "a comparison with itself": (
+        plain(comparisons="output_a,output_b,comparator,prob_a,prob_tie,prob_b\n1,1,j,1,0,0\n"),
+        ["row 1 (line 2)", "'output_b' must be another output than output_a"],
+    ),
+    "study.json deep": (plain() | {"study.json": '{"a":' * 100_000}, ["study.json is nested"]),
+    "JSON of deep objects": (
+        table(file="l.json") | {"l.json": '[{"item": ' + '{"a":' * 2000 + "1" + "}" * 2000 + "}]"},
+        ["l.json", "nested too deep"],
+    ),
+    "a range without an end": (
+        table(top="settings: {valid: {flow: {max: high}}}\n"),
+        ["valid: flow: min and max must be numbers", "'high'"],
+    ),
+    "a range that leaves nothing": (
+        table(top="settings: {valid: {flow: {min: 9}}}\n"),
+        ["valid: flow: all 3 judgments are outside"],
+    ),
+    "annotators of another kind": (
+        table(top="settings: {annotators: people}\n"),
+        ["annotators must be persons or positions", "'people'"],
+    ),
     "an empty id": (plain(outputs=OUTPUTS.replace("2,1,b", ",1,b")), ["row 2 (line 3)", "empty"]),
     "an id twice": (
         plain(outputs=OUTPUTS.replace("2,1,b", "1,1,b")),
         ["rows 1 (line 2) and 2 (line 3) have the same key (output_id='1')", "drop"],
     ),
-    "a judgment twice": (plain(judgments=JUDGMENTS + "4,y,2\n"), ["same key", "annotator_id='y'"]),
+    "a judgment twice": (
+        plain(judgments=JUDGMENTS + "4,y,2\n"),
+        ["same key", "annotator_id='w002'"],
+    ),
     "an unknown output": (
         plain(scores=SCORES + "44,bleu,1\n"),
         ["scores.csv, row 3 (line 4): output_id '44'", "Did you mean '4'?"],
@@ -290,6 +353,22 @@ def put(place, files):
     for name, content in files.items():
         (place / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     return place
+
+
+@pytest.mark.parametrize("table", ["outputs", "judgments", "scores"])
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda path: path.mkdir(), "is a folder"),
+        (lambda path: path.symlink_to(path.parent / "nothing"), "is a link to a file that is miss"),
+        (lambda path: os.mkfifo(path), "is not a regular file"),
+    ],
+)
+def test_what_is_called_as_a_table_and_cannot_be_read_is_named(table, make, what, tmp_path):
+    place = put(tmp_path / "s", plain(**{table: None}))
+    make(place / f"{table}.csv")
+    with pytest.raises(TableError, match=f"{table}.csv {what}"):
+        nb.read_study(place)
 
 
 @pytest.mark.parametrize("name", MALFORMED)

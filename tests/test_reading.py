@@ -12,7 +12,9 @@ from click.testing import CliRunner
 import nlgbench as nb
 from nlgbench import formats
 from nlgbench.csv_files import TableError
+from nlgbench.reading import personal
 from nlgbench.runner.cli import main
+from nlgbench.study import read_folder
 
 LONG = "item,model,who,how,score\n1,a,ann,flow,3\n1,b,bob,flow,4\n2,a,ann,flow,5\n"
 #: What each of the layouts below says: output, annotator, dimension, value.
@@ -127,12 +129,13 @@ LAYOUTS = {
 }
 
 
-def folder(place, files, about):
+def folder(place, files, about=""):
     place.mkdir(exist_ok=True)
     for name, content in files.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    (place / "study.yml").write_text(about)
+    if about:
+        (place / "study.yml").write_text(about)
     return place
 
 
@@ -230,6 +233,91 @@ def test_only_annotators_come_from_columns_that_look_personal(tmp_path):
         folder(tmp_path / "s", files, described("r.csv", wrong, ""))
         with pytest.raises(TableError, match="looks personal: only annotator_id may"):
             nb.read_study(tmp_path / "s")
+
+
+def test_annotators_of_a_plain_folder_are_renamed_unless_it_asks_to_keep_them(tmp_path):
+    files = {
+        "outputs.csv": "output_id,item_id,system\n1,1,a\n",
+        "judgments.csv": "output_id,annotator_id,value\n1,A2X,3\n1,A1X,4\n",
+        "preferences.csv": "output_a,output_b,annotator_id,choice\n",
+    }
+    study = nb.read_study(folder(tmp_path / "s", files))
+    assert study.judgments["annotator_id"].tolist() == ["w001", "w002"]
+    for name, about in {
+        "study.yml": "settings: {keep_annotator_ids: true}",
+        "study.json": '{"settings": {"keep_annotator_ids": true}}',
+    }.items():
+        place = folder(tmp_path / name, files | {name: about})
+        assert nb.read_study(place).judgments["annotator_id"].tolist() == ["A2X", "A1X"]
+    turned = study.replace(judgments=study.judgments.iloc[::-1])
+    turned.write(tmp_path / "again")
+    again = nb.read_study(tmp_path / "again")
+    assert again.judgments["annotator_id"].tolist() == ["w002", "w001"]
+
+
+#: What is in the file, whence values come, annotators where these are made up, further lines.
+POSITIONS = {
+    "columns": ("d,m,rater1,rater2\n1,a,3,4\n", "value: 'rater{annotator_id}'", ""),
+    "numbers": ("d,m,by 1,by 2\n1,a,3,4\n", "value: 'by {annotator_id}'", ""),
+    "lists": ("d,m,r\n1,a,3|4\n", "value: r", "'{position}'", "lists: [value]\n    separator: '|'"),
+    "slots": ("d,m,h1,h2\n1,a,3,4\n", "value: 'h{slot}'", "'{item_id}/{slot}'"),
+    "persons": ("d,m,by ann,by bob\n1,a,3,4\n", "value: 'by {annotator_id}'", ""),
+    "ids": ("d,m,r,who\n1,a,3,p1\n1,a,4,p2\n", "value: r, annotator_id: who", ""),
+}
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_positions_are_no_annotators_unless_they_are_said_to_be_persons(name, tmp_path):
+    content, value, who, *more = POSITIONS[name]
+    spec = f"    file: r.csv\n    columns: {{item_id: d, system: m, {value}}}\n"
+    spec += f"    constants: {{annotator_id: {who}}}\n" * bool(who) + f"    {''.join(more)}\n"
+    about = f"tables:\n  judgments:\n{spec}"
+    problems = []
+    study, notes = read_folder(folder(tmp_path / "s", {"r.csv": content}, about), problems)
+    assert not problems and len(study.judgments) == 2
+    positions = name not in ("persons", "ids")
+    assert study.settings.get("annotators") == ("positions" if positions else None)
+    assert any("made from positions" in note for note in notes) == positions
+    study.write(tmp_path / "again")
+    assert nb.read_study(tmp_path / "again").settings == study.settings
+    said = "settings: {annotators: persons}\n" + about
+    study, notes = read_folder(folder(tmp_path / "t", {"r.csv": content}, said), problems)
+    assert study.settings["annotators"] == "persons" and not notes
+
+
+def test_a_column_that_a_table_reads_is_not_said_to_be_unread(tmp_path):
+    files = {"r.csv": "item,model,WorkerId,flow,phone\n1,a,A2X,3,99\n"}
+    tables = (
+        "tables:\n  outputs: {file: r.csv, columns: {item_id: item, system: model}}\n"
+        "  judgments:\n    file: r.csv\n"
+        "    columns: {item_id: item, system: model, value: [flow]}\n"
+        "    constants: {annotator_id: '{WorkerId}'}\n"
+    )
+    _, notes = read_folder(folder(tmp_path / "s", files, tables), [])
+    assert notes == [f"{tmp_path / 's' / 'r.csv'}: looks personal, is not read: phone."]
+
+
+def test_excluded_judgments_are_noted(tmp_path):
+    files = {"r.csv": "item,model,who,flow\n1,a,x,3\n1,a,y,300\n"}
+    about = "settings: {valid: {flow: {max: 100}}}\n" + described(
+        "r.csv", "{item_id: item, system: model, annotator_id: who, value: [flow]}", ""
+    )
+    study, notes = read_folder(folder(tmp_path / "s", files, about), [])
+    assert study.judgments["value"].tolist() == [3]
+    assert notes == ["flow: judgments excluded because they are outside settings: valid: 1."]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Answer.userAgent", "answer.useragent", "Answer.lat", "Answer.telephone", "E-Mail"),
+        *("workerid", "First Name", "firstname", "IPAddress", "ip_address", "ZIP code", "Zipcode"),
+        *("PROLIFIC_PID", "IP"),
+    ],
+)
+def test_personal_names_are_seen_in_any_spelling(name):
+    assert personal([name]) == [name]
+    assert personal(["system_name", "message", "relatives", "average", "model_id"]) == []
 
 
 def test_a_plain_folder_with_study_yml_has_its_settings(tmp_path):

@@ -207,7 +207,7 @@ hard_texts = st.sampled_from(
     ]
 )
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | hard_texts
-numbers = st.floats(-1e100, 1e100) | st.sampled_from([math.nan, math.inf, -math.inf])
+numbers = st.floats(-1e100, 1e100) | st.just(math.nan)
 
 
 @example(rows=[("\r", 5e-324, "\r")], prefix="\ufeff")

@@ -241,6 +241,59 @@ def test_infinite_and_missing_numbers_survive(tmp_path):
     assert again.scores["score"].isna().tolist() == [True, False]
 
 
+@pytest.mark.parametrize("table", ["scores", "system_scores"])
+def test_directions_are_read_in_any_case_and_unknown_ones_warned_of(table):
+    key = {"scores": {"output_id": ["a1"]}, "system_scores": {"system": ["a"]}}[table]
+    own = pd.DataFrame(key).assign(evaluator="ter", score=1.0)
+
+    def signature(given):
+        study = nb.Study(outputs(), **{table: own.assign(signature=given)})
+        return getattr(study, table)["signature"].item()
+
+    assert signature("TER|Direction: LOWER is better") == "TER|direction:lower is better"
+    assert signature("direction:higher|x") == "direction:higher|x" and signature("") == ""
+    with pytest.warns(UserWarning, match=r"signature 'Direction:down' has an unknown direction"):
+        assert signature("Direction:down") == "Direction:down"
+
+
+def test_settings_may_name_a_dimension_that_only_votes_have():
+    votes = pd.DataFrame({"output_a": ["a1"], "output_b": "b1", "annotator_id": "w", "choice": "a"})
+    lower = {"lower_is_better": ["errors"], "quality": "errors"}
+    study = nb.Study(
+        outputs(), judgments(), preferences=votes.assign(dimension="errors"), settings=lower
+    )
+    assert study.settings["lower_is_better"] == ["errors"] and study.dimension() == "quality"
+    with pytest.raises(TableError, match="'errors' is unknown"):
+        nb.Study(outputs(), judgments(), settings=lower)
+
+
+def test_invalid_judgments_are_excluded_and_counted_once(tmp_path):
+    settings = {
+        "valid": {"quality": {"min": 0, "max": 4}},
+        "scales": {"quality": {"min": 1, "max": 4}},
+    }
+    given = judgments(annotator_id=["w001", "w001", "w001", "w002"])
+    study = nb.Study(outputs(), given, settings=settings)
+    assert study.judgments["value"].tolist() == [2, 3, 4]
+    assert study.settings["valid"] == {"quality": {"min": 0, "max": 4, "excluded": 1}}
+    assert settings["valid"] == {"quality": {"min": 0, "max": 4}}
+    study.write(tmp_path / "s")
+    again = read_study(tmp_path / "s")
+    same(study, again)
+    assert again.settings == study.settings == study.replace(name="b").settings
+    more = study.replace(judgments=judgments(value=[9, 9, 3, 4]))
+    assert more.settings["valid"]["quality"]["excluded"] == 2 and len(more.judgments) == 2
+    for wrong in ({"quality": {}}, {"quality": {"max": "4"}}, {"quality": {"most": 4}}):
+        with pytest.raises(TableError, match="valid: quality must have min or max, each a number"):
+            nb.Study(outputs(), judgments(), settings={"valid": wrong})
+
+
+def test_systems_whose_names_differ_by_an_underscore_have_labels_of_their_own():
+    rows = outputs().assign(system=["under_score", "under score", "a_b", "human"])
+    study = nb.Study(rows)
+    assert [study.label(name) for name in study.systems] == ["under_score", "under score", "a b"]
+
+
 def test_open_study_takes_one_source(tmp_path):
     nb.Study(outputs()).write(tmp_path / "s")
     assert nb.open_study("huse", folder=tmp_path / "s", n_outputs=3).source == "study"

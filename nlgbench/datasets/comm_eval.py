@@ -98,6 +98,7 @@ def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
         judgments=schema.typed(judgments, "judgments"),
         references=schema.typed(references, "references"),
         contexts=context_rows(items["item_id"].tolist(), colors),
+        settings={"annotators": "positions"},
     )
 
 

@@ -89,6 +89,7 @@ def read_dailydialog(path: Path) -> Study:
         outputs=schema.typed(outputs, "outputs"),
         judgments=schema.typed(judgments, "judgments"),
         references=schema.typed(references, "references"),
+        settings={"scales": {"appropriateness": {"min": 1.0, "max": 5.0}}},
     )
 
 

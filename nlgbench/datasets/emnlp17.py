@@ -65,4 +65,5 @@ def read_emnlp17(path: Path, data: str) -> Study:
         outputs=schema.typed(outputs, "outputs"),
         judgments=schema.typed(judgments.assign(annotator_id="median", group_id=""), "judgments"),
         scores=schema.typed(scores.assign(signature=""), "scores"),
+        settings={"scales": {one: {"min": 1.0, "max": 6.0} for one in DIMENSIONS}},
     )

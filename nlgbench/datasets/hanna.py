@@ -88,6 +88,10 @@ def read_hanna(path: Path, *, ratings: bool = False, judges: bool = False) -> St
         outputs=outputs,
         judgments=schema.typed(pd.concat(parts), "judgments"),
         scores=schema.typed(pd.concat(scores).assign(signature=""), "scores"),
+        settings={
+            "scales": {name.lower(): {"min": 1.0, "max": 5.0} for name in DIMENSIONS},
+            **({"annotators": "positions"} if ratings else {}),
+        },
     )
 
 

@@ -32,8 +32,7 @@ SYSTEMS = {
     "Language Model": "language_model",
 }
 
-#: Name in the release -> dimension; the first and the fifth are 0 or 1, "Overall" is 1 to 5, the
-#: others are 1 to 3.
+#: Name in the release -> dimension.
 DIMENSIONS = {
     "Understandable": "understandable",
     "Natural": "natural",
@@ -41,6 +40,13 @@ DIMENSIONS = {
     "Engaging": "engaging",
     "Uses Knowledge": "uses_knowledge",
     "Overall": "overall",
+}
+
+_ENDS = ((0, 1), (1, 3), (1, 3), (1, 3), (0, 1), (1, 5))
+#: Dimension -> the least and the greatest rating, by the paper.
+SCALES = {
+    name: {"min": float(low), "max": float(high)}
+    for name, (low, high) in zip(DIMENSIONS.values(), _ENDS, strict=True)
 }
 
 
@@ -78,5 +84,7 @@ def read_usr(path: Path, *, fact: bool = False) -> Study:
                 for who, value in zip(names, response[name], strict=True)
             ]
     return trusted(
-        outputs=schema.typed(outputs, "outputs"), judgments=schema.typed(judgments, "judgments")
+        outputs=schema.typed(outputs, "outputs"),
+        judgments=schema.typed(judgments, "judgments"),
+        settings={"scales": SCALES},
     )

@@ -63,5 +63,7 @@ def read_webnlg(paths: Iterable[Path]) -> Study:
                     for of, dimension in DIMENSIONS.items()
                 ]
     return trusted(
-        outputs=schema.typed(outputs, "outputs"), judgments=schema.typed(judgments, "judgments")
+        outputs=schema.typed(outputs, "outputs"),
+        judgments=schema.typed(judgments, "judgments"),
+        settings={"scales": {one: {"min": 0.0, "max": 100.0} for one in DIMENSIONS.values()}},
     )

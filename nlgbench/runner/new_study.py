@@ -17,6 +17,7 @@ from nlgbench import csv_files, files, formats, reading
 from nlgbench.csv_files import TableError
 from nlgbench.reading import FILE, personal
 from nlgbench.runner import listing
+from nlgbench.study import read_folder
 
 Specs = dict[str, dict[str, Any]]
 
@@ -65,8 +66,17 @@ def new(place: Path, sources: Sequence[Path], layout: str | None) -> str:
                 f"{place / name} is there, and is not replaced: `nlgbench check {place}` says what "
                 "it reads; move it away to begin anew."
             )
+    text = EMPTY
+    if (place / "outputs.csv").is_file():
+        if sources and _reads_well(place):
+            raise FileExistsError(
+                f"{place} has outputs.csv and is read as it is, so nothing is written. For its "
+                f"settings, use `nlgbench new {place}` without --from; for a study of other files, "
+                "another folder."
+            )
+        text = EMPTY.partition("\ntables:")[0] + "\n"  # its tables are found by their names
     found = [_guess(path, place, layout) for path in sources]
-    text = _written(found) if sources else EMPTY
+    text = _written(found) if sources else text
     place.mkdir(parents=True, exist_ok=True)
     files.replace_bytes(place / FILE, text.encode())
     said = f"wrote {place / FILE}"
@@ -85,6 +95,14 @@ def new(place: Path, sources: Sequence[Path], layout: str | None) -> str:
         parts.append("\n".join(["To be mended:", *problems]))
     check = f"Read {place / FILE} through, as it is guessed; then `nlgbench check {place}`."
     return "\n\n".join([*parts, check])
+
+
+def _reads_well(place: Path) -> bool:
+    problems: list[str] = []
+    try:
+        return read_folder(place, problems)[0] is not None
+    except TableError:
+        return False
 
 
 class _Guess:
@@ -367,7 +385,8 @@ def mturk(frame: pd.DataFrame) -> Specs:
     values = [
         name
         for name, theirs in answers.items()
-        if not personal([name]) and _is_short(frame, theirs) and _plain(name) not in _ODD
+        if not personal([name]) and _plain(name) not in _ODD
+        if (_is_short if "{slot}" in name else _is_rating)(frame, theirs)
     ]
     base: dict[str, Any] = {}
     if "AssignmentStatus" in columns:
@@ -421,6 +440,13 @@ def _of_inputs(shown: dict[str, list[str]]) -> dict[str, str]:
 def _is_short(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
     cells = frame[list(theirs)].stack()
     return bool(cells.str.strip().ne("").any()) and cells.str.len().max() < 30
+
+
+def _is_rating(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
+    """Say whether an answer is a rating: what its form writes besides need be none."""
+    cells = pd.Series(frame[list(theirs)].to_numpy().ravel(), dtype="str")
+    numbers = pd.to_numeric(cells[cells.str.strip() != ""], errors="coerce")
+    return bool(len(numbers)) and bool((numbers.between(-100, 100) & (numbers % 0.5 == 0)).all())
 
 
 def prolific(frame: pd.DataFrame) -> Specs:
@@ -609,7 +635,7 @@ def _hints(table: str, spec: dict[str, Any]) -> list[str]:
         lines += [
             "Each rating is an annotator of its own, as nothing tells who gave it. If a number is",
             f"the same person everywhere: value: {_yaml(value)}, annotator_id for slot in `only`,",
-            "and no line annotator_id.",
+            "no line annotator_id, and settings: annotators: persons.",
         ]
     if table == "scores" and len(columns["score"]) > 30 and isinstance(columns["score"], list):
         lines.append(f"score: {len(columns['score'])} evaluators: keep those that you ask about.")
@@ -703,6 +729,8 @@ name: my-study  # how results and figures call it
 #   extra: [topic]  # columns of outputs that are kept beside the known ones
 #   labels: {sys1: Our system}
 #   scales: {fluency: {min: 1, max: 5}}  # which no value may leave
+#   valid: {fluency: {max: 100}}  # judgments outside are excluded, and counted
+#   annotators: persons  # where numbered columns or positions are one person each
 
 tables:
   judgments:

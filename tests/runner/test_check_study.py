@@ -90,6 +90,71 @@ def test_an_evaluator_is_called_reversed_only_when_that_is_clear(noise, n_items,
     assert not said or turned or found[0].startswith("ter runs against quality (Spearman -0.")
 
 
+def test_extreme_values_are_named_with_both_orders_where_they_decide():
+    """By hand: ten annotators give a 1, b 2, c 3; one gives a 10,000 on one item."""
+    outputs = pd.DataFrame(
+        [(f"{i}/{s}", f"{i}", s) for i in range(40) for s in "abc"],
+        columns=["output_id", "item_id", "system"],
+    )
+    judgments = outputs[["output_id"]].merge(
+        pd.DataFrame({"annotator_id": [f"w{k}" for k in range(10)]}), how="cross"
+    )
+    judgments["value"] = judgments["output_id"].str[-1].map({"a": 1.0, "b": 2.0, "c": 3.0})
+    study = nb.Study(outputs, judgments)
+    assert counts.extreme_values(study).empty and counts.doubts(study) == []
+    judgments.loc[7, "value"] = 60.0  # 20 times the 99th percentile, no more
+    assert counts.extreme_values(nb.Study(outputs, judgments)).empty
+    judgments.loc[7, "value"] = 10_000.0
+    (row,) = counts.extreme_values(nb.Study(outputs, judgments)).to_dict("records")
+    assert (row["n_extreme"], row["threshold"], row["value"]) == (1, 60, 10_000)
+    assert (row["output_id"], row["annotator_id"]) == ("0/a", "w7")
+    assert row["tau"] == pytest.approx(-1 / 3) and row["changes_order"]
+    assert (row["by_means"], row["by_ranks"]) == ("a, c, b", "c, b, a")
+    said = counts.doubts(nb.Study(outputs, judgments))
+    assert (
+        "values above 60 (20 times the 99th percentile): 1" in said[0]
+        and "By means, best first: a, c, b" in said[1]
+    )
+    fewer_is_better = {"lower_is_better": ["quality"]}
+    (row,) = counts.extreme_values(nb.Study(outputs, judgments, settings=fewer_is_better)).to_dict(
+        "records"
+    )
+    assert (row["by_means"], row["by_ranks"]) == ("b, c, a", "a, b, c")
+    judgments.loc[7, "value"] = 100.0  # extreme, without a change of order
+    assert not counts.extreme_values(nb.Study(outputs, judgments))["changes_order"].item()
+
+
+def test_columns_that_group_items_are_named_unless_they_are_used():
+    outputs, judgments = crowd()
+    documents = outputs.assign(document=outputs["item_id"].astype(int) // 4)
+    documents = documents.astype({"document": str})
+    extra = {"extra": ["document"]}
+    study = nb.Study(documents, judgments, settings=extra)
+    (said,) = counts.doubts(study)
+    assert said.startswith("12 items have 3 values of document") and "clusters: document" in said
+    used = study.replace(settings=extra | {"clusters": "document"})
+    assert not any("values of document" in one for one in counts.doubts(used))
+    own = documents.assign(document=outputs["item_id"])  # no fewer than items
+    crossed = documents.assign(document=outputs["system"])  # not of items
+    for other in (own, crossed):
+        assert counts.doubts(nb.Study(other, judgments, settings=extra)) == []
+    page = judgments["output_id"].str.split("/").str[0].astype(int) // 6
+    paged = nb.Study(outputs, judgments.assign(group_id=page.astype(str)))
+    (said,) = counts.doubts(paged)
+    assert said.startswith("12 items have 2 values of group_id")
+
+
+def test_votes_across_items_are_counted():
+    outputs, _ = crowd()
+    votes = pd.DataFrame({"output_a": [f"{i}/a" for i in range(10)], "annotator_id": "w"})
+    votes["output_b"], votes["choice"] = [f"{i}/b" for i in (1, 0, *range(2, 10))], "a"
+    votes["annotator_id"] = [f"w{i}" for i in range(10)]
+    found = counts.doubts(nb.Study(outputs, preferences=votes))
+    assert found == [
+        "votes: 2 of 10 compare outputs of two items: easier items and better systems look alike."
+    ]
+
+
 def test_an_evaluator_of_chance_is_hardly_ever_called_reversed():
     outputs, judgments = crowd(n_items=30)
     rng = np.random.default_rng(1)

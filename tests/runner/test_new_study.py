@@ -271,6 +271,40 @@ def test_personal_columns_are_named_and_not_read(tmp_path):
     assert "# looks personal, is never read: IPAddress" in text and "::1" not in text
 
 
+def test_of_an_export_only_ratings_are_dimensions(tmp_path):
+    """Made up; what a form writes beside its ratings is unknown, or personal."""
+    answers = {
+        "userAgent": "Mozilla/5.0",
+        "lat": "48",
+        "telephone": "5550100",
+        "screenwidth": "1920",
+        "seconds": "3.71",
+        "favorite": "blue",
+        "fluency": "4",
+    }
+    head = "HITId,WorkerId,Input.item,Input.system," + ",".join(f"Answer.{one}" for one in answers)
+    row = "H1,A1,1,a," + ",".join(answers.values())
+    said = started(tmp_path, "mturk", "batch.csv", f"{head}\n{row}\n")
+    assert nb.read_study(tmp_path / "s").dimensions == ["quality"]
+    text = (tmp_path / "s" / "study.yml").read_text()
+    assert "value: Answer.fluency" in text
+    assert "personal, is never read: Answer.userAgent, Answer.lat, Answer.telephone" in text
+    assert "# not read: Answer.screenwidth, Answer.seconds, Answer.favorite" in text
+    assert "Mozilla" not in said.stdout + text and "5550100" not in said.stdout + text
+    assert "WorkerId" not in said.stdout
+
+
+def test_a_folder_that_reads_well_stays_so(tmp_path):
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "outputs.csv").write_text("output_id,item_id,system\n1,1,a\n2,1,b\n")
+    refused = call("new", tmp_path / "s", "--from", tmp_path / "s" / "outputs.csv")
+    assert refused.exit_code == 1 and "is read as it is, so nothing is written" in refused.stderr
+    assert not (tmp_path / "s" / "study.yml").exists()
+    assert call("new", tmp_path / "s").exit_code == 0
+    assert "tables" not in (tmp_path / "s" / "study.yml").read_text()
+    assert call("check", tmp_path / "s").exit_code == 0
+
+
 def test_nothing_is_overwritten(tmp_path):
     assert call("new", tmp_path / "s").exit_code == 0
     first = (tmp_path / "s" / "study.yml").read_bytes()
