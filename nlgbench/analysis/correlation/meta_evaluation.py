@@ -229,8 +229,9 @@ def correlate(
     systems, or the sum of both variances, with Student's t; over outputs on Fisher's z.
 
     Fewer than ten clusters, or systems where these are drawn or at granularity "system", are marked
-    in `reason`. How often intervals hold is in docs/meta-evaluation.md. A threshold of tie calibration stays as it is in
-    resamples: the interval is given epsilon, and leaves out that it was chosen.
+    in `reason`. How often intervals hold is in docs/meta-evaluation.md. A threshold of tie
+    calibration stays as it is in resamples: the interval is given epsilon, and leaves out that it
+    was chosen.
 
     p: at the level of systems, of a permutation test in which the systems' judgments are dealt out
     anew (all ways up to 65,536, that is up to eight systems), two-sided for correlations, and of
