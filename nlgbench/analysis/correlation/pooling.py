@@ -90,10 +90,14 @@ class PooledCorrelations(Reported):
     report: pd.DataFrame
 
     def _shown(self) -> pd.DataFrame:
-        """Shorten the table of means for reading."""
+        """Shorten the table of means for reading: those that there are, or else why none is."""
         names = [*self.summary.columns[: self.summary.columns.get_loc("estimate")]]
+        means = self.summary[self.summary["estimate"].notna()]
+        if means.empty:
+            return self.summary[[*names, "n_studies", "reason"]]
         shown = ["estimate", "ci_low", "ci_high", "prediction_low", "prediction_high", "i2"]
-        return self.summary[[*names, *shown, "n_studies", "reason"]].round(3)
+        kept = [name for name in shown if means[name].notna().mean() > 1 / 3]
+        return means[[*names, *kept, "n_studies"]].round(3)
 
 
 @checked
@@ -205,6 +209,7 @@ def pool_correlations(
     report = in_words(
         [
             ("studies", f"{table['study'].nunique()}, each with one effect per evaluator"),
+            ("confidence", f"{confidence:.0%}"),
             ("dimensions", "averaged within a study, as if perfectly correlated"),
             ("mean", f"Paule-Mandel, modified Hartung-Knapp, from {FEWEST_STUDIES} studies"),
             (
