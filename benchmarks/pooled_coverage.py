@@ -68,7 +68,7 @@ def cell(k: int, share: float, sizes: str, truth: str, worlds: int, seed: int) -
             widths[name].append(high - low)
         reach = 1.96 / np.sqrt((1 / (variance + found.tau2)).sum())
         held["normal"].append(abs(found.mean - MEAN) <= reach)
-        low, high = found.mean + interval_of_prediction(found, k, 0.95)
+        low, high = interval_of_prediction(z, variance, 0.95)
         held["prediction"].append(low <= true[k] <= high)
     row = {"k": k, "I2": share, "sizes": sizes, "truth": truth}
     row |= {name: np.mean(one) for name, one in held.items()}

@@ -129,7 +129,7 @@ TABLES = {
         {"game": [1, 1], "system": ["a", "b"], "rating": [1600.0, 1400.0], "deviation": 200.0}
     ),
     "plot_distributions": pd.DataFrame(
-        {"system": ["a", "b"], "measure": "vendi", "estimate": [0.5, 0.2]}
+        {"measure": ["vendi", "recall"], "change": "temperature", "slope": 0.5, "verdict": "sees"}
     ).assign(**ENDS),
     "plot_evaluator_bars": pd.DataFrame(
         {"panel": "BLEU", "system": ["a", "b"], "score": [0.5, 0.2], "human_quality": [0.2, 0.3]}

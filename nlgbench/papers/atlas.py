@@ -10,12 +10,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from nlgbench.analysis.correlation import PooledCorrelations, correlate
+from nlgbench.analysis.correlation import (
+    PooledCorrelations,
+    compare_with_length,
+    correlate,
+    correlate_studies,
+)
 from nlgbench.analysis.people import agreement
 from nlgbench.datasets.public import load, studies
 from nlgbench.datasets.published import load_claims
@@ -102,11 +107,20 @@ def open_studies(
     return found
 
 
-def with_task(correlations: pd.DataFrame) -> pd.DataFrame:
-    """Say what each study's systems do: a public one's task, else the study's name without number.
+def correlations(opened: Mapping[str, Study], **asked: Any) -> pd.DataFrame:
+    """Correlate as `nlgbench.correlate_studies`, with tasks; what is missing comes last."""
+    found = _with_task(correlate_studies(opened, **asked))
+    return found.sort_values("estimate", key=pd.isna, kind="stable", ignore_index=True)
 
-    Columns are those of `nlgbench.correlate_studies`, and ``task``.
-    """
+
+def differences_from_length(opened: Mapping[str, Study], **asked: Any) -> pd.DataFrame:
+    """Compare as `nlgbench.compare_with_length`, with the studies' tasks."""
+    found = _with_task(compare_with_length(opened, **asked))
+    return found.sort_values("difference", key=pd.isna, kind="stable", ignore_index=True)
+
+
+def _with_task(correlations: pd.DataFrame) -> pd.DataFrame:
+    """Name each study's task: a public one's, else the study's name without its number."""
     public = studies().set_index("name")["task"].to_dict()
     plain = correlations["study"].str.replace(r" \d+$", "", regex=True)
     return correlations.assign(task=correlations["study"].map(public).fillna(plain))

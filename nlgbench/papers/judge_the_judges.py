@@ -627,12 +627,6 @@ def table3_by_method(study: Study, *, seed: int) -> tuple[pd.DataFrame, dict[str
 _METHODS = {"majority": "Majority", "dawid_skene": "Dawid-Skene", "mace": "MACE"}
 
 
-def changed_by(aggregations: pd.DataFrame, method: str) -> pd.DataFrame:
-    """Lay out what one way to aggregate changes of each correlation, for `plot_forest`."""
-    rows = aggregations[aggregations["method"] == method]
-    return rows.drop(columns="estimate").rename(columns={"difference": "estimate"})
-
-
 def figure2(study: Study, people: pd.DataFrame) -> pd.DataFrame:
     """Lay out accuracy and rates of people for `plot_accuracy`, with what was printed."""
     bars = people[people["row"].isin(_RATES)].assign(

@@ -42,10 +42,11 @@ def plot_atlas(
     ----------
     correlations : DataFrame
         One row per cell, as from `nlgbench.correlate`: ``evaluator``, ``statistic``, ``estimate``
-        (-1 to 1), ``ci_low``, ``ci_high``. Optional ``p_adjusted``, starred below .05; ``kind``, in
-        place of that which `nlgbench.evaluators.names` gives: rows of one kind stand together;
-        ``reason``: cells with one are marked as doubtful; ``second_low``, ``second_high``: another
-        interval, such as one over systems, written below the first.
+        (-1 to 1), ``ci_low``, ``ci_high``. Optional ``p_adjusted``, starred below .05 where no
+        interval of the cell includes 0; ``kind``, instead of that of `nlgbench.evaluators.names`
+        (rows of one kind stand together); ``reason``: cells with one are marked as doubtful;
+        ``second_low``, ``second_high``: another interval, such as one over systems, written below
+        the first.
     columns : sequence of str, optional
         What the columns of the map are: one column of `correlations`, or two, the outer one first,
         such as ``("criterion", "statistic")``. Default: ``statistic``, below ``criterion``,
@@ -137,7 +138,7 @@ def plot_atlas(
     missing = drawn - int(np.isfinite(grid).sum())
     words = f"Each cell: estimate and [{interval_label}]"
     words += f" and ({second_label})." if "second_low" in correlations.columns else "."
-    words += f" * Holm-adjusted p < {_ALPHA:g}." if stars else ""
+    words += f" * Holm-adjusted p < {_ALPHA:g}, and no interval includes 0." if stars else ""
     doubted = correlations.get("reason", pd.Series(dtype="str")).fillna("").ne("")
     if (doubted & correlations["estimate"].notna()).any():
         words += " † No interval, or a doubtful one: see the table's reason."
@@ -209,15 +210,17 @@ def _write_cell(ax: Axes, x: int, y: int, cell: dict[Any, Any]) -> None:
         white = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
         ax.annotate("–", center, xytext=(0, 0), fontsize=7, bbox=white, **beside)
         return
-    marks = ("*" if cell["p_adjusted"] < _ALPHA else "") + ("†" if cell.get("reason") else "")
-    lines = [
-        words.format(*map(correlation, ends))
+    intervals = [
+        (words, ends)
         for words, ends in (
             ("[{}, {}]", (cell["ci_low"], cell["ci_high"])),
             ("({}, {})", (cell.get("second_low", np.nan), cell.get("second_high", np.nan))),
         )
         if np.isfinite(ends).all()
     ]
+    starred = cell["p_adjusted"] < _ALPHA and all(low * high > 0 for _, (low, high) in intervals)
+    marks = ("*" if starred else "") + ("†" if cell.get("reason") else "")
+    lines = [words.format(*map(correlation, ends)) for words, ends in intervals]
     beside["va"] = "baseline"
     # Lines are 6.3 points apart; together they stand in the middle of the cell.
     top = 3.15 * len(lines) - 2.4

@@ -1,26 +1,25 @@
-"""Measures of distributions along a series of systems, and how often each sees a difference."""
+"""Which measures of distributions follow the truth, and how often each sees a difference."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 
-from nlgbench.analysis.distributions.trends import LOWER_IS_BETTER
 from nlgbench.checks import read_table
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
-    draw_intervals,
     drawn_on,
     in_legend,
     in_paper_style,
+    name_lanes,
 )
-from nlgbench.plots.style import GROUPS, HUMAN, SCORE_NAMES, SYSTEM, TWO_COLUMN
+from nlgbench.plots.style import GROUPS, SCORE_NAMES, TWO_COLUMN
 
 _NAMES = SCORE_NAMES | {
     "mmd_gaussian": "MMD\N{SUPERSCRIPT TWO}, Gaussian",
@@ -32,210 +31,96 @@ _NAMES = SCORE_NAMES | {
     "vendi": "Vendi score",
     "frontier": "Frontier",
 }
-_TRUTHS = SCORE_NAMES | {"l_star": "L*"}
-_COLUMNS = 4
-#: Verdict of `measure_trends` -> its color; the words say it, too.
-_VERDICTS = {"sees": HUMAN, "does not see": "#555555", "sees the wrong way": SYSTEM}
+#: Verdict of `measure_trends` -> color of its cell, pale, so that black reads on it.
+_VERDICTS = {
+    "sees": "#A6CDE8",
+    "sees the wrong way": "#F4B183",
+    "not monotone": "#F7E3A1",
+    "does not see": "#FFFFFF",
+}
+_UNTESTED = "not tested"
 _LEVEL = 0.05
 _LINES = ("-", "--")
 
 
 @in_paper_style
-def plot_distributions(
-    table: pd.DataFrame,
-    *,
-    levels: Mapping[str, float | str] | None = None,
-    xlabel: str = "",
-    truth: pd.DataFrame | None = None,
-    trends: pd.DataFrame | None = None,
-    ax: Axes | Sequence[Axes] | None = None,
-) -> Drawing:
-    """Draw every measure over the systems, a panel for each.
+def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
+    """Draw which measures follow the truth over which changes: a matrix of slopes and verdicts.
 
     Parameters
     ----------
-    table : DataFrame
-        system, measure, estimate, ci_low and ci_high, as `compare_distributions` gives them, and
-        below it what other measures say of the same systems, such as `huse` (its ``score`` called
-        ``measure``). Optional p_value: a point is filled where it is at most .05, and half where
-        there is none; and between_people, what the measure is between texts of people alone.
-    levels : mapping, optional
-        The systems of a series, in its order, and the level of each, which is written below it:
-        ``{"lstm_t1.0": 1.0, "lstm_t0.7": 0.7}``. Without, all systems by name, below each other.
-    xlabel : str
-        What the levels are, such as "temperature".
-    truth : DataFrame, optional
-        system, and true values in columns named as measures are: crosses.
-    trends : DataFrame, optional
-        As `measure_trends` gives it, a row per measure: its verdict stands below the name.
-    ax : Axes or sequence of Axes, optional
-        Where to draw, one for each measure; a figure of its own by default.
+    trends : DataFrame
+        As `measure_trends` gives it for one true value, a table for each change below the other,
+        with a column ``change`` that names it.
+    ax : Axes, optional
+        Where to draw; a figure of its own by default, as high as the measures need.
 
     Returns
     -------
     Drawing
-        Measures in the order of `table`, with an arrow to the side that is better. Data: the rows
-        drawn, with ``true`` and ``verdict`` where they are known.
+        Measures down the left and changes across, in the order of `trends`. A cell has the verdict
+        and the slope with its interval; it is hatched where the verdict is empty.
 
     Raises
     ------
     ValueError
-        If a column is missing, a system or measure is there twice, or there are not as many axes as
-        measures.
+        If a column is missing, there is no row, or a cell is given twice.
 
     Examples
     --------
-    >>> table = pd.DataFrame(
-    ...     {"system": ["a", "b"], "measure": "vendi", "estimate": [60.0, 40.0],
-    ...      "ci_low": [55.0, 36.0], "ci_high": [65.0, 44.0]}
-    ... )
-    >>> plot_distributions(table, levels={"a": 1.0, "b": 0.5}, xlabel="temperature").alt
-    'Vendi score of 2 systems by temperature (1.0, 0.5): 60, 40.'
+    >>> trends = pd.DataFrame({"measure": ["vendi"], "change": "temperature", "slope": 60.0,
+    ...     "ci_low": 50.0, "ci_high": 70.0, "verdict": "sees", "reason": ""})
+    >>> plot_distributions(trends).alt
+    'Whether each measure follows the truth. temperature: Vendi score sees (slope 60).'
     """
-    needed = "system measure estimate:float ci_low:float ci_high:float"
-    table = read_table(table, f"{needed} p_value:float? between_people:float?", "tables have")
-    order = list(dict.fromkeys(table["system"])) if levels is None else list(levels)
-    written = [name.replace("_", " ") for name in order]
-    if levels is not None:
-        written = [str(level) for level in levels.values()]
-        if lost := sorted(set(order) - set(table["system"])):
-            raise ValueError(f"tables have no row of system {lost[0]!r}: leave it out of levels.")
-    rows = table[table["system"].isin(order)].copy()
-    if rows.duplicated(["system", "measure"]).any():
-        twice = rows[rows.duplicated(["system", "measure"])].iloc[0]
+    numbers = "slope:float ci_low:float ci_high:float"
+    trends = read_table(
+        trends, f"measure change {numbers} verdict:text reason:text?", "trends have"
+    )
+    if trends.duplicated(["measure", "change"]).any():
+        twice = trends[trends.duplicated(["measure", "change"])].iloc[0]
         raise ValueError(
-            f"tables have {twice['measure']!r} of system {twice['system']!r} twice: keep one row."
+            f"trends have several rows of {twice['measure']!r} for the change {twice['change']!r}: "
+            "keep those of one true value."
         )
-    rows["x"] = rows["system"].map(order.index)
-    rows = _with_truth(_with_verdicts(rows, trends), truth)
-    measures = list(dict.fromkeys(rows["measure"]))
-    upright = levels is not None
-    axes = _axes(ax, len(measures), 1.35 if upright else 0.55 + 0.16 * len(order))
-    for n, (place, measure) in enumerate(zip(axes, measures, strict=False)):
-        _draw_measure(place, measure, rows[rows["measure"] == measure].sort_values("x"), upright)
-        if upright:
-            below = n + _COLUMNS < len(measures) and ax is None
-            place.set_xticks(range(len(order)), [""] * len(order) if below else written)
-            place.set_xlim(-0.5, len(order) - 0.5)
-            place.set_xlabel("" if below else xlabel)
-        else:
-            beside = n % _COLUMNS > 0 and ax is None
-            place.set_yticks(range(len(order)), [""] * len(order) if beside else written)
-            place.set_ylim(len(order) - 0.5, -0.5)
-    if ax is None:
-        _draw_key(axes, len(measures), rows)
-    return drawn_on(axes[: len(measures)], rows, _words(rows, written, xlabel, trends))
+    measures, changes = (list(dict.fromkeys(trends[name])) for name in ("measure", "change"))
+    (ax,) = axes_for(ax, TWO_COLUMN, 0.75 + 0.3 * len(measures))
+    for row in trends.fillna({"verdict": ""}).to_dict("records"):
+        _write_cell(ax, changes.index(row["change"]), measures.index(row["measure"]), row)
+    name_lanes(ax, [_NAMES.get(one, one) for one in measures])
+    ax.set_ylim(len(measures) - 0.5, -0.5)
+    ax.set_xlim(-0.5, len(changes) - 0.5)
+    ax.xaxis.tick_top()
+    ax.set_xticks(range(len(changes)), changes, fontweight="bold")
+    ax.tick_params(length=0)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    words = "Slope on the true value, higher being better, with its 95% interval."
+    if trends["verdict"].fillna("").eq("").any():
+        words += " Hatched: some systems have no standard error."
+    ax.set_xlabel(words, loc="right", fontsize=7)
+    ax.xaxis.set_label_position("bottom")
+    parts: dict[str, list[str]] = {change: [] for change in changes}
+    for row in trends.fillna({"verdict": ""}).to_dict("records"):
+        name = _NAMES.get(row["measure"], row["measure"])
+        parts[row["change"]].append(
+            f"{name} {row['verdict'] or _UNTESTED} (slope {row['slope']:.2g})"
+        )
+    said = "; ".join(f"{change}: {', '.join(part)}" for change, part in parts.items())
+    return drawn_on(ax, trends, f"Whether each measure follows the truth. {said}.")
 
 
-def _axes(ax: Axes | Sequence[Axes] | None, n: int, height: float) -> tuple[Axes, ...]:
-    columns = min(_COLUMNS, n)
-    n_rows = -(-n // columns)
-    axes = axes_for(ax, TWO_COLUMN, 0.5 + height * n_rows, rows=n_rows, columns=columns)
-    if ax is not None and len(axes) != n:
-        raise ValueError(f"ax must be {n} Axes, one for each measure. Got {len(axes)}.")
-    return axes
-
-
-def _with_verdicts(rows: pd.DataFrame, trends: pd.DataFrame | None) -> pd.DataFrame:
-    if trends is None:
-        return rows
-    said = read_table(trends, "measure truth verdict:text reason:text?", "trends have")
-    if said["measure"].duplicated().any():
-        twice = said.loc[said["measure"].duplicated(), "measure"].iloc[0]
-        raise ValueError(f"trends have several rows of {twice!r}: keep one true value of each.")
-    named = said["truth"].map(lambda name: _TRUTHS.get(name, name))
-    words = (said["verdict"] + ": " + named).where(said["verdict"] != "", "no verdict")
-    return rows.assign(verdict=rows["measure"].map(dict(zip(said["measure"], words, strict=True))))
-
-
-def _with_truth(rows: pd.DataFrame, truth: pd.DataFrame | None) -> pd.DataFrame:
-    if truth is None:
-        return rows
-    measures = [one for one in rows["measure"].unique() if one in truth.columns]
-    truth = read_table(truth, " ".join(["system", *(f"{m}:float" for m in measures)]), "truth has")
-    if truth["system"].duplicated().any():
-        twice = truth.loc[truth["system"].duplicated(), "system"].iloc[0]
-        raise ValueError(f"truth has system {twice!r} twice: keep one row of each.")
-    long = truth.melt("system", measures, var_name="measure", value_name="true")
-    return rows.merge(long, on=["system", "measure"], how="left", validate="one_to_one")
-
-
-def _draw_measure(ax: Axes, measure: str, part: pd.DataFrame, upright: bool) -> None:
-    """Draw one measure: over levels, or of named systems below each other."""
-    blue = GROUPS[0][1]
-
-    def points(of: pd.DataFrame, values: str, **look: Any) -> None:
-        both = (of["x"], of[values]) if upright else (of[values], of["x"])
-        ax.scatter(*both, **look)
-
-    if upright:
-        ax.plot(part["x"], part["estimate"], color=blue, linewidth=0.6, zorder=1)
-    draw_intervals(ax, part["x"], part["ci_low"], part["ci_high"], upright=upright, color=blue)
-    p = part["p_value"] if "p_value" in part else pd.Series(np.nan, part.index)
-    for found, face in ((p <= _LEVEL, blue), (p > _LEVEL, "white"), (p.isna(), "#9CC4DE")):
-        points(part[found], "estimate", s=13, facecolor=face, edgecolor=blue, zorder=3)
-    if "true" in part and part["true"].notna().any():
-        points(part, "true", s=16, color="black", marker="x", linewidth=0.9, zorder=4)
-    between = part["between_people"].dropna() if "between_people" in part else part["x"].iloc[:0]
-    if len(between):
-        line = ax.axhline if upright else ax.axvline
-        line(between.median(), color="#555555", linewidth=0.7, linestyle=":", zorder=0)
-    arrow = "\N{DOWNWARDS ARROW}" if measure in LOWER_IS_BETTER else "\N{UPWARDS ARROW}"
-    ax.set_title(f"{_NAMES.get(measure, measure)} {arrow}", pad=14 if "verdict" in part else 4)
-    said = part["verdict"].dropna() if "verdict" in part else part["system"].iloc[:0]
-    if len(said):
-        color = _VERDICTS.get(said.iloc[0].split(":")[0], "#555555")
-        where: dict[str, Any] = {"xy": (0.5, 1), "xycoords": "axes fraction", "ha": "center"}
-        where |= {"xytext": (0, 4), "textcoords": "offset points", "annotation_clip": False}
-        ax.annotate(said.iloc[0], color=color, fontsize=7, **where)
-
-
-def _draw_key(axes: tuple[Axes, ...], n_measures: int, rows: pd.DataFrame) -> None:
-    """Say what points and lines are: in the place that is left, or below."""
-    blue = GROUPS[0][1]
-
-    def point(face: str, words: str) -> Line2D:
-        look: dict[str, Any] = {"markerfacecolor": face, "markeredgecolor": blue, "markersize": 4}
-        return Line2D([], [], marker="o", linestyle="none", label=words, **look)
-
-    handles = []
-    if "p_value" in rows and rows["p_value"].notna().any():
-        p = rows["p_value"]
-        kinds = [(p <= _LEVEL, blue, "p \N{LESS-THAN OR EQUAL TO} .05")]
-        kinds += [(p > _LEVEL, "white", "p > .05"), (p.isna(), "#9CC4DE", "no test")]
-        handles = [point(face, words) for there, face, words in kinds if there.any()]
-    if "true" in rows and rows["true"].notna().any():
-        look: dict[str, Any] = {"markeredgecolor": "black", "markersize": 4}
-        handles.append(Line2D([], [], marker="x", linestyle="none", label="true value", **look))
-    if "between_people" in rows and rows["between_people"].notna().any():
-        line: dict[str, Any] = {"color": "#555555", "linestyle": ":", "linewidth": 0.9}
-        handles.append(Line2D([], [], label="people's texts alone", **line))
-    for spare in axes[n_measures:]:
-        spare.set_axis_off()
-    if not handles:
-        return
-    if len(axes) > n_measures:
-        axes[n_measures].legend(handles=handles, loc="center left")
-    else:
-        figure = axes[0].get_figure(root=True)
-        assert figure is not None
-        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
-
-
-def _words(rows: pd.DataFrame, written: list[str], xlabel: str, trends: pd.DataFrame | None) -> str:
-    by = f" by {xlabel}" if xlabel else ""
-    parts = []
-    for measure, part in rows.groupby("measure", sort=False):
-        values = ", ".join(f"{value:.3g}" for value in part.sort_values("x")["estimate"])
-        said = part["verdict"].dropna().tolist() if "verdict" in part else []
-        more = f" ({said[0]})" if said else ""
-        parts.append((f"{_NAMES.get(str(measure), str(measure))}{more}", values))
-    of = f" of {len(written)} systems{by} ({', '.join(written)})"
-    if len(parts) == 1:
-        return f"{parts[0][0]}{of}: {parts[0][1]}."
-    more = "; verdicts say whether each follows the truth" if trends is not None else ""
-    every = "; ".join(f"{name}: {values}" for name, values in parts)
-    return f"{len(parts)} measures{of}, with intervals{more}. {every}."
+def _write_cell(ax: Axes, x: int, y: int, row: dict[Any, Any]) -> None:
+    look: dict[str, Any] = {"edgecolor": "#B8B8B8", "linewidth": 0.6}
+    color = _VERDICTS.get(row["verdict"])
+    look |= {"facecolor": color} if color else {"facecolor": "white", "hatch": "////"}
+    ax.add_patch(Rectangle((x - 0.49, y - 0.46), 0.98, 0.92, **look))
+    ends = row["ci_low"], row["ci_high"]
+    slope = f"{row['slope']:.2g}"
+    slope += " [{:.2g}, {:.2g}]".format(*ends) if np.isfinite(ends).all() else ""
+    words = f"{row['verdict'] or _UNTESTED}\n{slope}".replace("-", "\N{MINUS SIGN}")
+    white = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+    placed: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5, "linespacing": 1.1}
+    ax.text(x, y, words, bbox=None if color else white, **placed)
 
 
 @in_paper_style

@@ -19,15 +19,15 @@ from nlgbench.plots.figures import (
     in_paper_style,
     name_lanes,
 )
-from nlgbench.plots.style import GROUPS, HUMAN, SYSTEM, TWO_COLUMN
+from nlgbench.plots.style import HUMAN, LOOKS, SYSTEM, TWO_COLUMN
 
 _COLUMNS = "evaluator estimate:float ci_low:float ci_high:float published:float? kind?"
 
-#: Column of `plot_flip`'s table -> its words, marker, color, face, line, and lane.
-_FLIP: dict[str, tuple[str, str, str, str, Any, float]] = {
-    "natural": ("labels by source", "o", "#000000", "#000000", "", 0.0),
-    "majority": ("labels by majority vote", "s", HUMAN, HUMAN, "-", -0.2),
-    "independence": ("majority, if independent", "D", SYSTEM, "white", (0, (2, 1)), 0.2),
+#: Column of `plot_flip`'s table -> its words, marker, color, face, and lane.
+_FLIP: dict[str, tuple[str, str, str, str, float]] = {
+    "natural": ("labels by source", "o", "#000000", "#000000", 0.0),
+    "majority": ("labels by majority vote", "s", HUMAN, HUMAN, -0.2),
+    "independence": ("majority, if independent", "D", SYSTEM, SYSTEM, 0.2),
 }
 
 
@@ -63,7 +63,7 @@ def plot_forest(
     Raises
     ------
     ValueError
-        If a column is missing, or there is no row, or more kinds than markers.
+        If a column is missing or there is no row.
 
     Examples
     --------
@@ -79,12 +79,7 @@ def plot_forest(
     lanes = np.arange(len(rows))
     kinds = rows["kind"].astype(str) if "kind" in rows else pd.Series("", rows.index)
     names = list(dict.fromkeys(data["kind"].astype(str))) if "kind" in rows else [""]
-    if len(names) > len(GROUPS):
-        raise ValueError(
-            f"correlations have {len(names)} kinds, and only {len(GROUPS)} can be told apart: "
-            f"{', '.join(names)}. Draw them in several figures."
-        )
-    looks = dict(zip(names, GROUPS if len(names) > 1 else [("o", HUMAN)], strict=False))
+    looks = dict(zip(names, LOOKS if len(names) > 1 else [("o", HUMAN)], strict=False))
     handles = []
     ax.axvline(0, color="#555555", linewidth=0.6, zorder=1)
     for kind, (marker, color) in looks.items():
@@ -140,9 +135,8 @@ def plot_flip(
     Returns
     -------
     Drawing
-        Evaluators in the order of `table`, from the top. A line leads from the labels by source
-        to each of the two others: solid to what was found, broken to independence. Undefined
-        values are named below the evaluator.
+        Evaluators in the order of `table`, from the top, each with a mark for every kind of
+        labels, and its interval where there is one. Undefined values are named below the evaluator.
 
     Raises
     ------
@@ -170,18 +164,16 @@ def plot_flip(
     (ax,) = axes_for(ax, TWO_COLUMN, 0.85 + 0.25 * len(data))
     lanes = np.arange(len(data))
     ax.axvline(0, color="#555555", linewidth=0.6, zorder=1)
-    handles = []
-    for name, (words, marker, color, face, line, offset) in _FLIP.items():
-        if offset:
-            for lane, start, end in zip(lanes, data["natural"], data[name], strict=True):
-                ax.plot([start, end], [lane, lane + offset], color=color, ls=line, zorder=1)
-        if {f"{name}_low", f"{name}_high"} <= set(data.columns):
-            ends = data[f"{name}_low"], data[f"{name}_high"]
-            draw_intervals(ax, lanes + offset, *ends, upright=False, color=color, linewidth=0.6)
+    handles, interval = [], []
+    for name, (words, marker, color, face, offset) in _FLIP.items():
         look: dict[str, Any] = {"linestyle": "none", "marker": marker, "color": color}
         look |= {"markerfacecolor": face, "markersize": 4.2, "zorder": 3}
         ax.plot(data[name], lanes + offset, **look)
-        handles.append(Line2D([], [], label=words, **{**look, "linestyle": line or "none"}))
+        if {f"{name}_low", f"{name}_high"} <= set(data.columns):
+            ends = data[f"{name}_low"], data[f"{name}_high"]
+            draw_intervals(ax, lanes + offset, *ends, upright=False, color=color)
+            interval = [Line2D([], [], color="#555555", linewidth=0.8, label="interval")]
+        handles.append(Line2D([], [], label=words, **look))
     lost = [
         [name for name, value in row.items() if not np.isfinite(value)]
         for row in data[list(_FLIP)].to_dict("records")
@@ -191,7 +183,7 @@ def plot_flip(
         for evaluator, names in zip(data["evaluator"], lost, strict=True)
     ]
     _finish(ax, lines, xlabel, (-1.1, 1.1))
-    _draw_legend(ax, handles)
+    _draw_legend(ax, handles + interval)
     off = (data["majority"] - data["independence"]).abs().max()
     alt = (
         f"{xlabel} of each evaluator on labels by source, on labels by majority vote, and what "

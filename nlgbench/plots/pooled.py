@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import Polygon
+from matplotlib.patches import Patch, Polygon
 
 from nlgbench.analysis.correlation.pooling import PooledCorrelations
 from nlgbench.evaluators.names import kind, label, order
@@ -26,7 +26,8 @@ from nlgbench.plots.style import GROUPS, TWO_COLUMN
 #: Panels side by side: narrower ones have no room for a name and its interval.
 _ACROSS = 5
 _SENTINELS = "Sentinels"
-_MEAN, _FURTHER = "Mean", "Further study"
+_GRAY = "#EEEEEE"
+_MEAN, _FURTHER = "Mean", "prediction interval"
 
 
 @in_paper_style
@@ -53,10 +54,10 @@ def plot_pooled(
     Drawing
         A panel for each evaluator, sentinels last and on gray; a line for each study, in groups by
         task where tasks are known: a mark and its interval, nothing where there is no effect. Below
-        them the mean over studies (a diamond as wide as its interval) and where the correlation of
-        a further study would lie (a bar). Names of panels have the mean and its interval, or say
-        why there is none. Its data are the effects and, as studies ``Mean`` and ``Further study``,
-        the means.
+        them the mean over studies (a diamond as wide as its interval) and the prediction interval,
+        where the correlation of a further study would lie (a bar). Names of panels have the mean
+        and its interval, or say why there is none. Its data are the effects and, as studies
+        ``Mean`` and ``prediction interval``, the means.
 
     Raises
     ------
@@ -79,7 +80,7 @@ def plot_pooled(
     lines = _lines(studies)
     wide = min(_ACROSS, len(names))
     deep = -(-len(names) // wide)
-    height = deep * (0.72 + 0.135 * (len(lines) + 2.6)) + 0.35
+    height = deep * (0.72 + 0.135 * (len(lines) + 2.9)) + 0.35
     width = TWO_COLUMN if wide > 2 else 1.7 + 1.4 * wide
     grid = {"rows": deep, "columns": wide, "sharex": True, "sharey": True}
     panels = axes_for(ax, width, height, **grid)
@@ -96,9 +97,10 @@ def plot_pooled(
         _draw_panel(panel, own, summary.loc[name], at, looks, low)
         panel.set_title(f"{label(name)}\n{_said(summary.loc[name])}", fontsize=7, pad=3)
         if kind(name) == _SENTINELS:
-            panel.set_facecolor("#EEEEEE")
-    ticks = [*at.values(), low, low + 1]
-    words = [line for line, _ in lines] + [_MEAN, _FURTHER]
+            panel.set_facecolor(_GRAY)
+    ticks = [*at.values(), low, low + 1.2]
+    level = pooled.report.set_index("what")["value"]["confidence"]
+    words = [line for line, _ in lines] + [_MEAN, f"{level} prediction\ninterval"]
     heads = {number for number, (_, head) in enumerate(lines) if head}
     heads |= {len(lines), len(lines) + 1}
     for number, panel in enumerate(panels[: len(names)]):
@@ -106,13 +108,17 @@ def plot_pooled(
         panel.tick_params(axis="y", length=0, labelleft=number % wide == 0)
         for place, tick in enumerate(panel.get_yticklabels()):
             tick.set_fontweight("bold" if place in heads else "normal")
-        panel.set_ylim(low + 1.6, -0.7)
+        panel.set_ylim(low + 1.9, -0.7)
         panel.set_xlim(-reach, reach)
         panel.set_xticks([-0.5, 0, 0.5], ["−.5", "0", ".5"])
         panel.tick_params(axis="x", labelbottom=number + wide >= len(names), labelsize=6.5)
     for panel in panels[len(names) :] if ax is None else ():
         panel.set_visible(False)
     panels[(deep - 1) * wide].set_xlabel(what, loc="left")
+    figure = panels[0].get_figure(root=True)
+    if ax is None and figure is not None and _SENTINELS in map(kind, names):
+        gray = [Patch(color=_GRAY, label="sentinels, which know next to nothing of a text")]
+        figure.legend(handles=gray, loc="outside lower right")
     return drawn_on(panels[: len(names)], _data(summary, studies), _alt(summary, studies, what))
 
 
@@ -190,7 +196,7 @@ def _draw_panel(
         )
     if np.isfinite(mean["prediction_low"]):
         ends = mean["prediction_low"], mean["prediction_high"]
-        ax.hlines(low + 1, *ends, color="black", linewidth=2.2)
+        ax.hlines(low + 1.2, *ends, color="black", linewidth=2.2)
 
 
 def _said(mean: pd.Series) -> str:

@@ -65,9 +65,9 @@ def plot_scatter_systems(
 
     Examples
     --------
-    >>> table = pd.DataFrame({"system": ["a", "b"], "x": [0, 1], "y": [1, 0]})
+    >>> table = pd.DataFrame({"system": ["a", "b", "c"], "x": [0, 1, 2], "y": [2, 1, 0]})
     >>> plot_scatter_systems(table, "x", "y").alt
-    "y against x of 2 systems. Spearman's correlation of the two is -1.00."
+    "y against x of 3 systems. Spearman's correlation of the two is -1.00."
     """
     intervals = [f"{name}_{end}" for name in (x, y) for end in ("low", "high")]
     kinds = {"system": "name", **dict.fromkeys([x, y, *intervals], "float")}
@@ -94,10 +94,11 @@ def plot_scatter_systems(
     if len(known):
         names = [str(name) for name in known["system"]]
         _place_labels(ax, known[[x, y]].to_numpy(dtype=float), names, lines)
-    rank = spearman(known[x], known[y])
     alt = f"{ax.get_ylabel()} against {ax.get_xlabel()} of {len(known)} systems"
     alt += ", with intervals" if lines else ""
-    return drawn_on(ax, table, f"{alt}. Spearman's correlation of the two is {rank:.2f}.")
+    if len(known) > 2:
+        alt += f". Spearman's correlation of the two is {spearman(known[x], known[y]):.2f}"
+    return drawn_on(ax, table, f"{alt}.")
 
 
 def _place_labels(ax: Axes, points: np.ndarray, labels: list[str], lines: list[np.ndarray]) -> None:

@@ -6,6 +6,7 @@ Colors are those of Okabe and Ito, Color Universal Design (2008), https://jfly.u
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import cycle
 from typing import Any
 
 #: Widths in inches: a column and the whole text block of a two-column paper.
@@ -31,6 +32,13 @@ GROUPS: tuple[tuple[str, str], ...] = (
     ("X", "#56B4E9"),
 )
 
+#: Those of `GROUPS`, and every marker in the others' colors.
+LOOKS: tuple[tuple[str, str], ...] = tuple(
+    (marker, GROUPS[(n + turn) % len(GROUPS)][1])
+    for turn in range(len(GROUPS))
+    for n, (marker, _) in enumerate(GROUPS)
+)
+
 #: Tasks of Hashimoto, Zhang, Liang (2019), Table 1, which look the same in every figure.
 TASKS = ("summarization", "story generation", "chit-chat dialogue", "lm")
 
@@ -40,14 +48,10 @@ def task_looks(tasks: Iterable[str]) -> dict[str, tuple[str, str]]:
     names = list(dict.fromkeys(tasks))
     fixed = {name: GROUPS[TASKS.index(name.lower())] for name in names if name.lower() in TASKS}
     others = [name for name in names if name not in fixed]
-    free = [look for look in (*GROUPS[len(TASKS) :], *GROUPS) if look not in fixed.values()]
+    free = [look for look in (*GROUPS[len(TASKS) :], *LOOKS) if look not in fixed.values()]
     free = list(dict.fromkeys(free))
-    if len(others) > len(free):
-        raise ValueError(
-            f"{len(names)} tasks, and only {len(fixed) + len(free)} can be told apart: "
-            f"{', '.join(names)}. Draw them in several figures."
-        )
-    return {name: fixed[name] if name in fixed else free[others.index(name)] for name in names}
+    looks = fixed | dict(zip(others, cycle(free), strict=False))
+    return {name: looks[name] for name in names}
 
 
 def paper_style() -> dict[Any, Any]:

@@ -64,7 +64,7 @@ def plot_tradeoff(
     Raises
     ------
     ValueError
-        If a column is missing, a score undefined, or there are more tasks than can be drawn apart.
+        If a column is missing or a score undefined.
 
     Notes
     -----

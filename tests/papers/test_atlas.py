@@ -28,7 +28,7 @@ def test_every_public_study_has_a_task_and_is_in_or_out():
 
 def test_simulated_studies_are_pooled_and_recorded():
     opened = paper.open_studies(n_items=20, seed=3)
-    found = paper.with_task(nb.correlate_studies(opened, called=paper.CALLED))
+    found = paper.correlations(opened, called=paper.CALLED)
     assert set(found["task"]) == {"judgments", "reviews"}
     pooled = nb.pool_correlations(found)
     rows = paper.answers(opened, pooled)
@@ -38,7 +38,7 @@ def test_simulated_studies_are_pooled_and_recorded():
     own = means.set_index("evaluator")
     assert own.loc["close", "estimate"] > own.loc["coarse", "ci_high"]
     # By task: a mean of eight studies' differences from the length, and none of two.
-    beyond = paper.with_task(nb.compare_with_length(opened, called=paper.CALLED, n_resamples=20))
+    beyond = paper.differences_from_length(opened, called=paper.CALLED, n_resamples=20)
     by_task = nb.pool_correlations(beyond, by="task")
     shown = paper.effects_and_means(by_task)
     mean = by_task.summary.set_index("evaluator_a").loc["close"]

@@ -1,29 +1,23 @@
-"""Measures over a series, and power curves: what is on the axes."""
+"""Measures over changes, and power curves: what is on the axes."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from gray import MARKS, lightness
+from gray import contrast
 
 import nlgbench as nb
 from nlgbench.plots.figures import canvas
 from nlgbench.plots.style import GROUPS
 
-TABLE = pd.DataFrame(
-    {
-        "system": ["t0.5", "t1.0"] * 2,
-        "measure": ["mmd_linear"] * 2 + ["huse"] * 2,
-        "estimate": [0.3, 0.0, 0.4, 0.9],
-        "ci_low": [0.2, -0.1, 0.3, 0.8],
-        "ci_high": [0.4, 0.1, 0.5, np.nan],
-        "p_value": [0.01, 0.6, np.nan, np.nan],
-        "between_people": [0.01, 0.01, np.nan, np.nan],
-    }
-)
-LEVELS = {"t1.0": 1.0, "t0.5": 0.5}
-TRUTH = pd.DataFrame({"system": ["t1.0", "t0.5"], "huse": [1.0, 0.35], "l_star": [1.0, 0.3]})
 TRENDS = pd.DataFrame(
-    {"measure": ["mmd_linear", "huse"], "truth": "l_star", "verdict": ["sees the wrong way", ""]}
+    {
+        "measure": ["mmd_linear", "coverage"] * 2,
+        "change": ["temperature"] * 2 + ["corruption"] * 2,
+        "slope": [-0.5, 0.83, 0.01, 0.0],
+        "ci_low": [-0.6, np.nan, -0.1, -1.0],
+        "ci_high": [-0.4, np.nan, 0.1, 1.0],
+        "verdict": ["sees the wrong way", "", "not monotone", "does not see"],
+    }
 )
 POWERS = pd.DataFrame(
     {
@@ -35,59 +29,37 @@ POWERS = pd.DataFrame(
 )
 
 
-def test_a_panel_for_each_measure_in_the_order_of_levels():
-    drawn = nb.plot_distributions(TABLE, levels=LEVELS, xlabel="temperature", truth=TRUTH)
-    mmd, huse = drawn.axes
-    assert mmd.lines[0].get_xydata().tolist() == [[0, 0.0], [1, 0.3]]
-    assert [one.get_text() for one in mmd.get_xticklabels()] == ["1.0", "0.5"]
-    assert mmd.get_title().endswith("↓") and huse.get_title() == "HUSE ↑"
-    crosses = huse.collections[-1]
-    assert crosses.get_offsets().tolist() == [[0, 1.0], [1, 0.35]]
-    assert drawn.data.query("measure == 'huse'")["true"].tolist() == [0.35, 1.0]
-    (between,) = [line for line in mmd.lines if set(line.get_ydata()) == {0.01}]
-    assert between.get_linestyle() == ":"
-
-
-def test_points_are_filled_by_their_test():
-    drawn = nb.plot_distributions(TABLE, levels=LEVELS)
-    found, missed, untested = (one for one in drawn.axes[0].collections[1:4])
-    assert found.get_offsets().tolist() == [[1, 0.3]]
-    assert missed.get_offsets().tolist() == [[0, 0.0]] and not len(untested.get_offsets())
-    light = sorted(lightness(one.get_facecolor()[0]) for one in drawn.axes[0].collections[1:4])
-    assert min(np.diff(light)) > MARKS
-
-
-def test_verdicts_stand_below_the_names_and_in_the_words():
-    drawn = nb.plot_distributions(TABLE, levels=LEVELS, xlabel="temperature", trends=TRENDS)
-    said = [[text.get_text() for text in ax.texts] for ax in drawn.axes]
-    assert said == [["sees the wrong way: L*"], ["no verdict"]]
+def test_one_matrix_has_slope_and_verdict_of_each_measure_and_change():
+    drawn = nb.plot_distributions(TRENDS)
+    (ax,) = drawn.axes
+    assert [one.get_text() for one in ax.get_yticklabels()] == ["MMD², linear", "Coverage"]
+    assert [one.get_text() for one in ax.get_xticklabels()] == ["temperature", "corruption"]
+    assert {one.get_text(): one.get_position() for one in ax.texts} == {
+        "sees the wrong way\n−0.5 [−0.6, −0.4]": (0, 0),
+        "not tested\n0.83": (0, 1),
+        "not monotone\n0.01 [−0.1, 0.1]": (1, 0),
+        "does not see\n0 [−1, 1]": (1, 1),
+    }
     assert drawn.alt == (
-        "2 measures of 2 systems by temperature (1.0, 0.5), with intervals; verdicts say whether "
-        "each follows the truth. MMD², linear (sees the wrong way: L*): 0, 0.3; HUSE (no verdict): "
-        "0.9, 0.4."
+        "Whether each measure follows the truth. temperature: MMD², linear sees the wrong way "
+        "(slope -0.5), Coverage not tested (slope 0.83); corruption: MMD², linear not monotone "
+        "(slope 0.01), Coverage does not see (slope 0)."
     )
 
 
-def test_without_levels_systems_are_named_and_axes_may_be_given():
-    figure, axes = canvas(4, 2, columns=2)
-    drawn = nb.plot_distributions(TABLE, ax=axes)
-    assert drawn.figure is figure and drawn.axes == axes
-    assert [one.get_text() for one in axes[0].get_yticklabels()] == ["t0.5", "t1.0"]
-    assert axes[0].collections[1].get_offsets().tolist() == [[0.3, 0]], "values go to the right"
-    assert axes[0].yaxis_inverted(), "the first system is on top"
-    with pytest.raises(ValueError, match="ax must be 2 Axes"):
-        nb.plot_distributions(TABLE, ax=axes[0])
+def test_what_was_not_tested_is_hatched_and_explained():
+    (ax,) = nb.plot_distributions(TRENDS).axes
+    assert [bool(one.get_hatch()) for one in ax.patches] == [False, True, False, False]
+    assert ax.get_xlabel().endswith("Hatched: some systems have no standard error.")
+    (ax,) = nb.plot_distributions(TRENDS[TRENDS["verdict"] != ""]).axes
+    assert "Hatched" not in ax.get_xlabel()
+    for patch in ax.patches:
+        assert contrast(patch.get_facecolor(), "black") > 7
 
 
-def test_what_cannot_be_drawn_is_named():
-    with pytest.raises(ValueError, match=r"no row of system 't0.1': leave it out of levels"):
-        nb.plot_distributions(TABLE, levels=LEVELS | {"t0.1": 0.1})
-    with pytest.raises(ValueError, match=r"'mmd_linear' of system 't0.5' twice"):
-        nb.plot_distributions(pd.concat([TABLE, TABLE]))
-    with pytest.raises(ValueError, match=r"truth has system 't1.0' twice"):
-        nb.plot_distributions(TABLE, truth=pd.concat([TRUTH, TRUTH]))
-    with pytest.raises(ValueError, match="several rows of 'mmd_linear'"):
-        nb.plot_distributions(TABLE, trends=pd.concat([TRENDS, TRENDS]))
+def test_a_cell_holds_one_slope():
+    with pytest.raises(ValueError, match="several rows of 'mmd_linear' for the change 'temperat"):
+        nb.plot_distributions(pd.concat([TRENDS, TRENDS]))
 
 
 def test_power_is_a_line_per_measure_in_order_of_n():

@@ -25,6 +25,12 @@ def test_a_panel_for_each_evaluator_with_sentinels_last_and_on_gray():
     assert titles == ["BLEU-4", "chrF", "Length"]
     colors = [to_hex(ax.get_facecolor()) for ax in drawn.axes]
     assert colors[:2] == ["#ffffff"] * 2 and colors[2] == "#eeeeee"
+    (key,) = drawn.figure.legends
+    assert to_hex(key.get_patches()[0].get_facecolor()) == "#eeeeee"
+    assert key.get_texts()[0].get_text().startswith("sentinels")
+    plain = nb.plot_pooled(nb.pool_correlations(table(("chrf",)), confidence=0.9))
+    assert not plain.figure.legends
+    assert plain.axes[0].get_yticklabels()[-1].get_text() == "90% prediction\ninterval"
 
 
 def test_what_is_drawn_is_the_effects_and_their_mean():
@@ -33,7 +39,7 @@ def test_what_is_drawn_is_the_effects_and_their_mean():
     data = drawn.data.set_index(["evaluator", "study"])
     mean = pooled.summary.set_index("evaluator").loc["chrf"]
     assert data.loc[("chrf", "Mean"), "estimate"] == mean["estimate"]
-    assert data.loc[("chrf", "Further study"), "ci_low"] == mean["prediction_low"]
+    assert data.loc[("chrf", "prediction interval"), "ci_low"] == mean["prediction_low"]
     effects = pooled.studies.set_index(["evaluator", "study"])
     ax = drawn.axes[0]
     words = [text.get_text() for text in ax.get_yticklabels()]
@@ -43,7 +49,7 @@ def test_what_is_drawn_is_the_effects_and_their_mean():
         assert (effects.loc[("chrf", study), "estimate"], at[study]) in marks
     (diamond,) = ax.patches
     assert diamond.get_xy()[:, 0].min() == mean["ci_low"]
-    assert words == ["first", *"abc", "x", *"defgh", "Mean", "Further study"]
+    assert words == ["first", *"abc", "x", *"defgh", "Mean", "95% prediction\ninterval"]
 
 
 def test_few_studies_are_drawn_without_a_mean():

@@ -1,13 +1,14 @@
 """
-Texts beside people's texts
-===========================
+Which measures follow the truth
+===============================
 
-Measures of systems' texts beside human texts, as sampling grows cooler; no judgments are needed.
+Slopes of measures of systems' texts on a known truth, as sampling grows cooler.
 """
 
 import nlgbench as nb
 
-levels = {"leaky_t0.5": 0.5, "leaky_t0.7": 0.7, "leaky_t1.0": 1.0}
-study = nb.simulate("reviews", systems=list(levels), n_outputs=60, n_truth=0, seed=0)
+names = ["grammar_t1.0", "grammar_t0.5", "grammar_t0.3"]
+study = nb.simulate("reviews", systems=names, n_outputs=60, n_truth=200, seed=0)
 found = nb.compare_distributions(study, n_resamples=50, seed=0)
-drawing = nb.plot_distributions(found, levels=levels, xlabel="temperature")
+trends = nb.measure_trends(found, study.truth["systems"], against=["l_star"])
+drawing = nb.plot_distributions(trends.assign(change="temperature"))

@@ -725,8 +725,10 @@ def _resampled_differences(
         a, b = sorted((first, second))
         two = each.loc[[names[a], names[b]]]
         estimates = two["estimate"].to_numpy()
+        difference = float(estimates[0] - estimates[1])
         gap, down, up = _joined(two, replicates[[a, b]])
-        ends, sign = (gap - down, gap + up), 1
+        # Noise of the means, which the ends are without, may have moved the difference out.
+        ends, sign = (min(gap - down, difference), max(gap + up, difference)), 1
         if a != first:
             ends, sign = (-ends[1], -ends[0]), -1
         n_undefined = int(np.isnan(replicates[[a, b]]).any(axis=0).sum())
@@ -739,7 +741,7 @@ def _resampled_differences(
                 "evaluator_b": names[second],
                 "estimate_a": estimates[::sign][0],
                 "estimate_b": estimates[::sign][1],
-                "difference": sign * float(estimates[0] - estimates[1]),
+                "difference": sign * difference,
                 "ci_low": ends[0],
                 "ci_high": ends[1],
                 "ci_method": "joint, " + " and ".join(dict.fromkeys(two["ci_method"])),

@@ -100,12 +100,7 @@ def system_intervals(
                 low, high = np.nanquantile(drawn[name], [tail, 1 - tail])
                 one = Interval(float(low), float(high), "posterior, systems normal")
                 one = one._replace(n_drawn=n_resamples)
-                # A posterior's steps end where estimates lie, up to rounding.
-                if not low - 1e-9 <= estimate <= high + 1e-9:
-                    one = one._replace(
-                        reason="the estimate lies outside: noise of the means pulls it down"
-                    )
-            intervals[at, name] = one
+            intervals[at, name] = _extended(one, estimate)
     return intervals
 
 
@@ -113,16 +108,35 @@ def _none(reason: str) -> Interval:
     return Interval(float("nan"), float("nan"), "none", reason)
 
 
+def _extended(one: Interval, estimate: float) -> Interval:
+    """Extend an interval to the estimate, which noise of the means may have moved out of it."""
+    low, high = min(one.low, estimate), max(one.high, estimate)
+    reason = one.reason
+    # Ends may miss the estimate by rounding alone.
+    if not reason and (low < one.low - 1e-9 or high > one.high + 1e-9):
+        reason = "extended to the estimate, which noise of the means has moved"
+    return one._replace(low=low, high=high, reason=reason)
+
+
 def _over_clusters(found: Expectations, at: int, confidence: float) -> Interval:
-    """Take clusters as a sample: jackknifed correlation of the systems' expectations."""
+    """Take clusters as a sample: jackknifed correlation of the systems' expectations.
+
+    An estimate beyond 1 is taken as 1, so that the interval is one-sided.
+    """
     r, error = float(found.r[at]), float(found.over_clusters[at])
     if not np.isfinite(error):
         return _none("without one of the clusters noise explains all variance between systems")
     half = student.ppf(0.5 + confidence / 2, found.degrees) * error
     if half <= 1e-9:
         return Interval(r, r, "jackknife of expectations", "no width: clusters do not vary")
-    low, high = np.clip([r - half, r + half], -1, 1)
-    return Interval(float(low), float(high), "jackknife of expectations")
+    center, reason = float(np.clip(r, -1, 1)), ""
+    if center != r:
+        reason = (
+            f"one-sided: without noise of the means the correlation is estimated at {r:.2f}, "
+            f"taken as {center:g}"
+        )
+    low, high = np.clip([center - half, center + half], -1, 1)
+    return Interval(float(low), float(high), "jackknife of expectations", reason)
 
 
 def _over_systems(
@@ -403,9 +417,13 @@ def doubts(
     """Say why to doubt an interval: its own reason, how few made it, or its kind."""
     if interval.reason:
         return interval.reason
-    for unit, n, other in (("clusters", n_clusters, "systems"), ("systems", n_systems, "items")):
-        if resample != other and n < FEWEST:
-            return f"{n} {unit}: hardly an interval from fewer than {FEWEST}"
+    of_systems = resample != "items" or granularity == "system"
+    for unit, n, matters in (
+        ("clusters", n_clusters, resample != "systems"),
+        ("systems", n_systems, of_systems),
+    ):
+        if matters and n < FEWEST:
+            return f"{n} {unit}: intervals from fewer than {FEWEST} may be too narrow"
     if granularity == "output" and resample != "items" and interval.method == "jackknife":
         return (
             "over systems of outputs, such 95% intervals of correlations held .86 to .96 of the "

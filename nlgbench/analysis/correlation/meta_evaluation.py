@@ -188,8 +188,9 @@ def correlate(
 
         r_d = (C_xy - N_xy) / sqrt((C_xx - N_xx) (C_yy - N_yy))
 
-    - ``"items"``, Pearson: r_d plus or minus Student's t times its delete-one-cluster jackknife
-      standard error, cut at -1 and 1; clusters are deleted within systems where each is of one.
+    - ``"items"``, Pearson: r_d, taken as 1 where it is above, plus or minus Student's t times its
+      delete-one-cluster jackknife standard error, cut at -1 and 1; clusters are deleted within
+      systems where each is of one.
       Ranks: quantiles of the statistic of expectations drawn from their posterior, for systems
       that are a sample of a bivariate normal population with nothing known of it.
     - ``"systems"``, Pearson: jackknife over systems of Fisher's z, t with n - 2 degrees of freedom.
@@ -200,7 +201,8 @@ def correlate(
       the r that a normal population with theirs has).
     - Tie calibration and soft accuracy: plain percentiles of a bootstrap.
 
-    No interval where the reliability of the mean scores or judgments is below .5.
+    An interval that misses the estimate of the means is extended to it, and `reason` says so. No
+    interval where the reliability of the mean scores or judgments is below .5.
 
     **Systems' scores alone** (`against`, or an evaluator that scores systems). Intervals take the
     systems as a sample, which they seldom are, and their scores as exact: Pearson's by Fisher's z,
@@ -226,9 +228,10 @@ def correlate(
     **Outputs, items.** Delete-one jackknife over clusters (in at most 1,000 random groups), over
     systems, or the sum of both variances, with Student's t; over outputs on Fisher's z.
 
-    Fewer than ten clusters, or systems where these are drawn, are marked in `reason`. How often
-    intervals hold is in docs/meta-evaluation.md. A threshold of tie calibration stays as it is in
-    resamples: the interval is given epsilon, and leaves out that it was chosen.
+    Fewer than ten clusters, or systems where these are drawn or at granularity "system", are marked
+    in `reason`. How often intervals hold is in docs/meta-evaluation.md. A threshold of tie
+    calibration stays as it is in resamples: the interval is given epsilon, and leaves out that it
+    was chosen.
 
     p: at the level of systems, of a permutation test in which the systems' judgments are dealt out
     anew (all ways up to 65,536, that is up to eight systems), two-sided for correlations, and of

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from nlgbench.checks import checked, read_table
+from nlgbench.inference import Floats
 
 #: Measures of how far systems' texts are from people's, not how near.
 LOWER_IS_BETTER = ("mmd_gaussian", "mmd_linear")
@@ -55,9 +56,11 @@ def measure_trends(
         A row per measure and true value: measure, truth (the column), slope (of the measure, turned
         so that higher is better, per unit of the truth), se, ci_low, ci_high, confidence,
         n_systems, verdict, reason, method. ``verdict`` is "sees" where the interval is above 0,
-        "sees the wrong way" where it is below, "does not see" where it holds 0, and empty where
-        there is none, with a reason. n_systems counts those that have an estimate and its error;
-        the others are left out, and the reason names them.
+        "sees the wrong way" where it is below, "does not see" where it holds 0, "not monotone"
+        where some systems differ significantly as the truth does and others against it, and empty
+        where there is none, with a reason. n_systems counts those that have an estimate and its
+        error; the others are left out, and the reason names them. Where there is no verdict as
+        errors are missing, the slope is that of all estimates, without an interval.
 
     Raises
     ------
@@ -85,9 +88,9 @@ def measure_trends(
     differ most. So there is no "does not see" then, nor any verdict from fewer than three systems,
     or where the truth differs by less than .1 between them.
 
-    The sign alone is judged, of a straight line: a measure that falls and rises again may have any
-    verdict. Two true values that go together give the same verdict. `plot_distributions` draws the
-    estimates themselves.
+    "Not monotone" compares all pairs of systems whose truth differs by .1 or more, each by a
+    normal test of independent errors, Bonferroni over the pairs. Two true values that go together
+    give the same verdict. `plot_distributions` draws slopes and verdicts.
 
     Examples
     --------
@@ -134,6 +137,18 @@ def measure_trends(
     )
 
 
+def _both_ways(true: Floats, estimate: Floats, se: Floats, confidence: float) -> bool:
+    """Say whether some pairs of systems surely differ as the truth does, and others against it."""
+    i, j = np.triu_indices(len(true), 1)
+    apart = np.abs(true[i] - true[j]) >= _LEAST_RANGE
+    i, j = i[apart], j[apart]
+    if not len(i):
+        return False
+    z = (estimate[i] - estimate[j]) * np.sign(true[i] - true[j])
+    reach = norm.isf((1 - confidence) / 2 / len(i)) * np.hypot(se[i], se[j])
+    return bool((z > reach).any() and (z < -reach).any())
+
+
 def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str]:
     """Fit one line through those systems of which all is known, and read its sign."""
     known = systems.dropna()
@@ -154,12 +169,18 @@ def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str]:
         error = float(np.hypot(parts[parts > 0].sum(), parts[parts < 0].sum()))
     half = float(norm.ppf(0.5 + confidence / 2)) * error
     verdict = ""
-    if slope - half > 0:
+    if np.isfinite(slope) and _both_ways(true, estimate, se, confidence):
+        verdict = "not monotone"
+    elif slope - half > 0:
         verdict = "sees"
     elif slope + half < 0:
         verdict = "sees the wrong way"
     elif np.isfinite(slope) and not left_out:
         verdict = "does not see"
+    some = systems[["estimate", "true"]].dropna()
+    if not verdict and left_out and len(some) >= _FEWEST and np.ptp(some["true"]) >= _LEAST_RANGE:
+        away = (some["true"] - some["true"].mean()).to_numpy()
+        slope, error, half = float(away @ some["estimate"]) / float(away @ away), np.nan, np.nan
     return {
         "slope": slope,
         "se": error,

@@ -80,10 +80,3 @@ def test_table_3_by_the_majority_is_what_accuracy_says():
     assert layout["table"].shape == (len(plain), 3)
     others = rows[rows["method"] != "majority"]
     assert np.isfinite(others.loc[others["reason"] == "", "difference_low"]).all()
-
-
-def test_what_is_drawn_is_the_difference():
-    table = pd.DataFrame({"evaluator": "chrf", "method": ["majority", "mace"], "estimate": 0.5})
-    table = table.assign(difference=[0.1, -0.1], ci_low=-0.2, ci_high=0.2)
-    drawn = nb.plot_forest(paper.changed_by(table, "mace"))
-    assert drawn.data["estimate"].tolist() == [-0.1]

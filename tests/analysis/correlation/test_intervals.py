@@ -16,6 +16,7 @@ from nlgbench.analysis.correlation.intervals import (
     expectations,
     interval_of_systems,
     over_systems,
+    system_intervals,
 )
 from nlgbench.analysis.correlation.meta_evaluation import (
     Sample,
@@ -320,14 +321,18 @@ def marks(*tables_of, **options):
 
 
 def test_intervals_from_almost_nothing_say_so():
-    assert marks(*study(n_systems=12, n_items=30))["reason"].eq("").all()
+    enough = marks(*study(n_systems=12, n_items=30))["reason"]
+    assert not enough.str.contains("too narrow").any()
     few = marks(*study(n_systems=12, n_items=5))
     assert few["reason"].str.contains("5 clusters|reliability|noise").all()
     assert few["n_clusters"].eq(5).all()
     two = marks(*study(n_systems=12, n_items=2), granularity="output")
-    assert two["reason"].eq("2 clusters: hardly an interval from fewer than 10").all()
-    fewer = marks(*study(n_systems=6), resample="systems")
-    assert fewer["reason"].eq("6 systems: hardly an interval from fewer than 10").all()
+    assert two["reason"].eq("2 clusters: intervals from fewer than 10 may be too narrow").all()
+    for resample in ("systems", "items"):
+        fewer = marks(*study(n_systems=6), resample=resample)
+        assert fewer["reason"].eq("6 systems: intervals from fewer than 10 may be too narrow").all()
+    within = marks(*study(n_systems=6), granularity="item")
+    assert within["reason"].eq("").all()
     four = marks(*study(n_systems=4), resample="systems")
     assert four["reason"].eq("4 systems: an interval over systems needs five").all()
     assert four["ci_low"].isna().all()
@@ -416,20 +421,75 @@ def test_perfect_agreement_of_ranks_bounds_what_may_be():
     assert interval_of_systems("spearman", -1.0, 12, 0.95).low == -1
 
 
-def test_a_rank_estimate_outside_its_interval_is_marked():
+def test_a_rank_interval_that_misses_its_estimate_is_extended():
     # Noise shuffles forty systems more than a posterior without noise does.
     rng = np.random.default_rng(0)
-    n_outside = 0
+    extended = []
     for _ in range(8):
         sample = sample_of(world_of(40, 20, 0.98, "normal", rng), rng)
         for (resample, name), (estimate, one, reason) in intervals_of(
             sample, "system", rng
         ).items():
-            if resample == "items" and name != "pearson":
-                outside = not one.low - 1e-9 <= estimate <= one.high + 1e-9
-                assert reason.startswith("the estimate lies outside") == outside
-                n_outside += outside
-    assert n_outside
+            if resample == "items" and name != "pearson" and reason.startswith("extended"):
+                extended.append(estimate in (one.low, one.high))
+    assert extended and all(extended)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.integers(3, 12),
+    st.integers(3, 30),
+    st.floats(0.05, 4),
+    st.sampled_from(["items", "systems", "both"]),
+)
+def test_an_interval_contains_its_estimate(seed, n_systems, n_items, noise, resample):
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(size=(n_systems, 1))
+    x, y = quality + noise * rng.normal(size=(2, n_systems, n_items))
+    system, item = np.divmod(np.arange(n_systems * n_items), n_items)
+    sample = sample_from(x.ravel(), y.ravel(), item, system, n_items, n_systems)
+    names = ["pearson", "spearman", "kendall_b", "pairwise_accuracy"]
+    full = full_statistics(sample, "system", names, {})
+    found = system_intervals(
+        expectations(*cluster_sums(sample)),
+        full,
+        {},
+        resample=resample,
+        n_resamples=50,
+        confidence=0.95,
+        rng=rng,
+    )
+    for granularity in ("output", "item"):
+        of_each = full_statistics(sample, granularity, names, {})
+        with np.errstate(invalid="ignore"):  # perfect agreement without a system
+            more = of_outputs(sample, granularity, of_each, {}, resample, 0.95, rng)
+        full |= {(granularity, name): values for name, values in of_each.items()}
+        found |= {(at, (granularity, name)): one for (at, name), one in more.items()}
+    for (at, name), one in found.items():
+        if np.isfinite(one.low):
+            assert one.low - 1e-9 <= full[name][at, 0] <= one.high + 1e-9, (name, one)
+            assert one.low < one.high or one.reason or name != "pearson"
+
+
+def test_a_correlation_beyond_one_has_a_one_sided_interval():
+    # Of four systems on forty items such intervals were [1, 1], and had no reason.
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(40):
+        quality = rng.normal(size=(4, 1))
+        x, y = quality + rng.normal(size=(2, 4, 40))
+        system, item = np.divmod(np.arange(160), 40)
+        sample = sample_from(x.ravel(), y.ravel(), item, system, 40, 4)
+        of = expectations(*cluster_sums(sample))
+        full = full_statistics(sample, "system", ["pearson"], {})
+        options = {"resample": "items", "n_resamples": 1, "confidence": 0.95, "rng": rng}
+        one = system_intervals(of, full, {}, **options)[0, "pearson"]
+        if np.isfinite(one.low) and of.r[0] > 1:
+            found.append(one)
+            assert one.low < 1 == one.high
+            assert one.reason.startswith("one-sided: without noise of the means"), one
+    assert len(found) > 5
 
 
 def test_scores_of_which_lower_is_better_are_turned():

@@ -220,7 +220,7 @@ def test_differences_are_pooled_as_they_are():
     assert np.isnan(few["estimate"]) and few["reason"] == "4 studies: a mean needs 5"
 
 
-@pytest.mark.parametrize(("k", "share"), [(5, 0.0), (8, 0.8)])
+@pytest.mark.parametrize(("k", "share"), [(5, 0.0), (8, 0.3), (10, 0.8)])
 def test_intervals_hold_the_truth(k, share):
     """A small version of benchmarks/pooled_coverage.py: unequal sizes, 400 worlds."""
     rng = np.random.default_rng(17)
@@ -229,14 +229,25 @@ def test_intervals_hold_the_truth(k, share):
     held, further = [], []
     for _ in range(400):
         true = rng.normal(0.4, tau, k)
-        found = random_effects(rng.normal(true, np.sqrt(variance)), variance, 0.95)
+        z = rng.normal(true, np.sqrt(variance))
+        found = random_effects(z, variance, 0.95)
         low, high = found.mean + interval_of_mean(found, k, 0.95)
         held.append(low <= 0.4 <= high)
-        low, high = found.mean + interval_of_prediction(found, k, 0.95)
-        further.append(low <= rng.normal(0.4, tau) <= high)
-    assert np.mean(held) > 0.95 - 3 * np.sqrt(0.95 * 0.05 / 400)
-    if k >= 8:
-        assert np.mean(further) > 0.92 - 3 * np.sqrt(0.92 * 0.08 / 400)
+        if k >= 8:
+            low, high = interval_of_prediction(z, variance, 0.95)
+            assert low < found.mean < high
+            further.append(low <= rng.normal(0.4, tau) <= high)
+    least = 0.95 - 3 * np.sqrt(0.95 * 0.05 / 400)
+    assert np.mean(held) > least
+    assert k < 8 or np.mean(further) > least
+
+
+def test_a_prediction_is_that_of_student_where_studies_are_exact():
+    # With tiny known errors tau^2 has the chi-square distribution of a sample's variance.
+    z = np.random.default_rng(2).normal(size=12)
+    ends = interval_of_prediction(z, np.full(12, 1e-9), 0.95)
+    reach = student.isf(0.025, 11) * z.std(ddof=1) * np.sqrt(1 + 1 / 12)
+    assert ends == pytest.approx([z.mean() - reach, z.mean() + reach], rel=0.03)
 
 
 # Every evaluator on every study ----------------------------------------------------------------

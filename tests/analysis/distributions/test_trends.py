@@ -78,7 +78,15 @@ def test_what_is_left_out_may_be_what_would_have_been_seen():
     flat, errors = [0.9, 0.9, 0.9, 0.0], [0.01, 0.01, 0.01, np.nan]
     found = nb.measure_trends(table("recall", flat, errors), TRUTH, against=["l_star"]).iloc[0]
     assert found["verdict"] == "" and found["reason"].endswith("missing: d")
-    assert found["ci_low"] < 0 < found["ci_high"]
+    # A fall from .9 to 0 is not hidden, though there is no error to test it by.
+    assert found["slope"] == pytest.approx(linregress(TRUTH["l_star"], flat).slope)
+    assert found[["se", "ci_low", "ci_high"]].isna().all()
+
+
+def test_what_falls_and_rises_again_is_not_said_to_follow_the_truth():
+    assert verdict("huse_d", [0.95, 0.8, 0.5, 0.8]) == "not monotone"
+    assert verdict("huse_d", [0.95, 0.8, 0.5, 0.51]) == "sees"
+    assert verdict("huse_d", [0.95, 0.8, 0.5, 0.8], se=0.15) != "not monotone"
 
 
 def test_what_has_no_line_has_a_reason():
