@@ -19,7 +19,7 @@ from plain_glicko import glicko2_update
 from scipy.special import ndtr
 
 from nlgbench.analysis.ratings import glicko, rate, tournament, win_rates
-from nlgbench.analysis.ratings.games import read_games
+from nlgbench.analysis.ratings.games import of_outputs, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START, with_intervals
 from nlgbench.study import Study
 
@@ -139,7 +139,7 @@ def coverage(n_worlds: int, rng: np.random.Generator) -> pd.DataFrame:
             table = simulate(n_games, tie, rng)
             ways = {
                 "Davidson, by item": rate(table),
-                "Davidson, by game": rate(table, clusters="games"),
+                "Davidson, by game": rate(table.drop(columns="item_id")),
             }
             if not tie:
                 raw = glicko2(table)
@@ -242,7 +242,7 @@ def over_outputs(
                 ways["Bradley-Terry, outputs"] = rate, "outputs"
                 ways["win rates, outputs"] = win_rates, "outputs"
         for way, (function, kind) in ways.items():
-            found = function(study, clusters=kind)
+            found = function(study if kind == "items" else knowing(study, kind))
             if function is win_rates:
                 found = found[found["system"] < found["opponent"]]
                 truth = rates[pd.MultiIndex.from_frame(found[["system", "opponent"]])]
@@ -270,6 +270,13 @@ def over_outputs(
             }
         )
     return pd.DataFrame(rows)
+
+
+def knowing(study: Study, kind: str) -> pd.DataFrame:
+    """Lay comparisons out as games that know of no more than outputs, or of games."""
+    table = of_outputs(study, study.comparisons, "comparisons")
+    gone = "item_" if kind == "outputs" else "item_|output_"
+    return table.loc[:, ~table.columns.str.contains(gone)]
 
 
 def _outcome(found: pd.DataFrame) -> np.ndarray:

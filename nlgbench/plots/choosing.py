@@ -101,7 +101,9 @@ def plot_training(
     if ax is None:
         rows = -(-len(names) // 4)
         figure, axes = canvas(TWO_COLUMN, 1.55 * rows, rows=rows, columns=min(4, len(names)))
-        figure.supxlabel("Share of training done", fontsize=8)
+        words = "circle: checkpoint kept"
+        words += "" if truth is None else "; broken line: the best in truth"
+        figure.supxlabel(f"Share of training done ({words})", fontsize=8)
         for one in axes[len(names) :]:
             one.remove()
     else:
@@ -180,7 +182,9 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     columns = len(experiments)
     axes = axes_for(ax, TWO_COLUMN if columns > 1 else 4.5, 2.5, columns=columns)
     if ax is None:
-        axes[0].figure.supxlabel("Regret (nats per token)", fontsize=8)
+        open_ = any(kind(name) == "Baselines" for name in names)
+        words = "; open: a baseline, no evaluator" if open_ else ""
+        axes[0].figure.supxlabel(f"Regret (nats per token{words})", fontsize=8)
     said = []
     for number, (one, experiment) in enumerate(zip(axes, experiments, strict=True)):
         rows = table[table["experiment"] == experiment] if experiment else table

@@ -27,8 +27,8 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     ratings : DataFrame
         From `nlgbench.rate`, or several after one another: ``system``, ``rating``, ``ci_low``,
         ``ci_high``; NaN bounds draw none, and a system without a rating is left out. Each
-        ``method`` has a panel; ``covers``, where there is one, is written below the axis; systems
-        with a ``reason`` have an open mark.
+        ``method`` has a panel, all with the same axis; ``covers``, where there is one, is written
+        below it; systems with a ``reason`` have an open mark, which the figure explains.
     ax : Axes or sequence of Axes, optional
         Where to draw, one for each method; a figure of its own by default.
 
@@ -56,21 +56,20 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
         methods = list(dict.fromkeys(ratings["method"]))
     n = ratings["system"].nunique()
     width = TWO_COLUMN if len(methods) > 1 or n > _MANY else TWO_COLUMN / 2
-    axes = axes_for(ax, width, max(2.6, 0.6 + 0.13 * n), columns=len(methods))
-    said = []
+    axes = axes_for(ax, width, max(2.6, 0.6 + 0.13 * n), columns=len(methods), sharex=True)
+    said, covered = [], False
     for one, method in zip(axes, methods, strict=True):
         rows = ratings[ratings["method"] == method] if "method" in ratings else ratings
         covers = _draw_ratings(one, rows)
+        covered |= bool(covers)
         name = _METHODS.get(method, method)
         if len(methods) > 1:
             one.set_title(name, loc="left")
-        said.append(f"{name} over {covers}".strip() if covers else name)
+        said.append(f"{name} {_over(covers)}".strip() if covers else name)
     first = ratings[ratings["method"] == methods[0]] if "method" in ratings else ratings
     best = first.dropna(subset="rating").sort_values("rating", ascending=False)["system"]
     order = ", ".join(str(name).replace("_", " ") for name in best)
-    intervals = (
-        f" with 95% intervals: {', '.join(said)}" if any(" over " in x for x in said) else ""
-    )
+    intervals = f" with 95% intervals: {', '.join(said)}" if covered else ""
     by = f"By {_METHODS.get(methods[0], methods[0])}, best" if len(methods) > 1 else "Best"
     data = ratings
     if "method" in ratings:
@@ -95,12 +94,19 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
     if "reason" in rows and rows["reason"].ne("").any():
         doubtful = rows[rows["reason"] != ""]
         over: dict[str, Any] = {"color": SYSTEM, "markersize": 4, "mfc": "white", "zorder": 3}
-        ax.plot(doubtful["rating"], doubtful.index, "o", **over)
+        (mark,) = ax.plot(doubtful["rating"], doubtful.index, "o", **over)
+        words = "no interval, or one that cannot be trusted (reason)"
+        ax.legend([mark], [words], loc="lower left", bbox_to_anchor=(-0.3, 1.0), handlelength=1)
     covers = ""
     if "covers" in rows and rows["ci_low"].notna().any():
         covers = str(rows["covers"].iloc[0])
-    ax.set_xlabel(f"Rating (intervals over {covers})" if covers else "Rating")
+    between = "\n" if len(covers) > 12 else " "
+    ax.set_xlabel(f"Rating{between}(intervals {_over(covers)})" if covers else "Rating")
     return covers
+
+
+def _over(covers: str) -> str:
+    return f"for {covers}" if covers.startswith("other ") else f"over {covers}"
 
 
 @in_paper_style
@@ -122,9 +128,9 @@ def plot_win_rates(
     Returns
     -------
     Drawing
-        A cell per pair: the rate at which the row's system beats the column's, in hundredths. Pairs
-        that never played are blank. Of more than 24 systems shades alone, with a bar that says what
-        they mean.
+        A cell per pair: the rate at which the row's system beats the column's, in hundredths, in
+        orange below 50 and purple above. Pairs that never played are gray. Of more than 24 systems
+        colors alone, with a bar that says what they mean.
 
     Raises
     ------
@@ -158,13 +164,13 @@ def plot_win_rates(
 def draw_matrix(
     ax: Axes, values: np.ndarray, names: list[str], *, bold: np.ndarray | None = None
 ) -> None:
-    """Draw shares of systems (rows) against opponents as shades, with hundredths in the cells."""
+    """Draw shares of systems (rows) against opponents in colors centered at a half, and numbers."""
     many = len(names) > _MANY
-    # Shades end at a middle gray, on which black numbers can still be read.
-    look: dict[str, Any] = {"cmap": "Greys", "vmin": 0, "vmax": 1.6, "edgecolor": "white"}
+    # Colors end where black numbers can still be read.
+    ends = (0, 1) if many else (-0.3, 1.3)
+    look: dict[str, Any] = {"cmap": "PuOr", "vmin": ends[0], "vmax": ends[1], "edgecolor": "white"}
     places = range(len(names))
-    if many:
-        look |= {"vmin": -0.2, "vmax": 1}  # a rate of 0 is not blank
+    ax.set_facecolor("#cccccc")
     shades = ax.pcolormesh(places, places, values, **look, linewidth=0.0 if many else 0.5)
     if many:
         where = ax.inset_axes((1.02, 0, 0.02, 1))
@@ -188,7 +194,9 @@ def draw_matrix(
 
 
 @in_paper_style
-def plot_convergence(history: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
+def plot_convergence(
+    history: pd.DataFrame, *, ratings: pd.DataFrame | None = None, ax: Axes | None = None
+) -> Drawing:
     """Draw how ratings settle over games, with a band of one deviation.
 
     Parameters
@@ -196,6 +204,9 @@ def plot_convergence(history: pd.DataFrame, *, ax: Axes | None = None) -> Drawin
     history : DataFrame
         ``game``, ``system``, ``rating``, ``deviation``, as `nlgbench.tournament` keeps them.
         Deviations cover games, not other texts.
+    ratings : DataFrame, optional
+        From `nlgbench.rate`, with Glicko-2: ``system``, ``rating`` after all games, drawn at the
+        right. A tournament draws some games, with replacement, so that it ends elsewhere.
     ax : Axes, optional
         Where to draw; a figure of its own by default.
 
@@ -219,7 +230,12 @@ def plot_convergence(history: pd.DataFrame, *, ax: Axes | None = None) -> Drawin
     """
     needed = "game:int system rating:float deviation:float"
     history = read_table(history, needed, "history has")
+    final = pd.Series(dtype=float)
+    if ratings is not None:
+        ratings = read_table(ratings, "system rating:float", "ratings have")
+        final = ratings.set_index("system")["rating"]
     (ax,) = axes_for(ax, TWO_COLUMN, 2.8)
+    at = 1.04 * history["game"].max()
     last = history.sort_values("game").groupby("system")["rating"].last()
     for n, system in enumerate(last.sort_values(ascending=False).index):
         rows = history[history["system"] == system].sort_values("game")
@@ -231,8 +247,20 @@ def plot_convergence(history: pd.DataFrame, *, ax: Axes | None = None) -> Drawin
         low, high = rows["rating"] - rows["deviation"], rows["rating"] + rows["deviation"]
         ax.fill_between(rows["game"], low, high, color=color, alpha=0.12, linewidth=0)
         ax.plot(rows["game"], rows["rating"], **look, label=str(system).replace("_", " "))
-    ax.set_xlabel("Games")
-    ax.set_ylabel("Rating")
+        if system in final:
+            alone: dict[str, Any] = {"marker": marker, "color": color, "mfc": "white"}
+            ax.plot(at, final[system], **alone, markersize=4.5, linestyle="none", clip_on=False)
+    if len(final):
+        alone = {"marker": "o", "color": "black", "mfc": "white", "linestyle": "none"}
+        ax.plot([], [], **alone, markersize=4.5, label="all games, each once")
+    ax.set_xlabel("Games of one tournament, drawn with replacement")
+    ax.set_ylabel("Rating (bands: one deviation)")
     ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), borderaxespad=0.3, handlelength=3)
     alt = "Ratings of the systems game by game, with bands of one deviation, up to game "
-    return drawn_on(ax, history, f"{alt}{history['game'].max():,}.")
+    alt += f"{history['game'].max():,}."
+    if len(final):
+        words = ", ".join(
+            f"{str(name).replace('_', ' ')} {final[name]:.0f}" for name in final.index
+        )
+        alt += f" Open marks, ratings after all games, each once: {words}."
+    return drawn_on(ax, history, alt)

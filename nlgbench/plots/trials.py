@@ -36,8 +36,9 @@ def plot_single_outputs(table: pd.DataFrame) -> Drawing:
     if rows.empty:
         raise ValueError("table has no row where statistic is 'spearman': that is what is drawn.")
     names = list(dict.fromkeys(rows["data"]))
-    n_rows = (len(names) + 1) // 2
-    figure, axes = canvas(TWO_COLUMN, 0.6 + 1.45 * n_rows, rows=n_rows, columns=2)
+    columns = min(2, len(names))
+    n_rows = -(-len(names) // columns)
+    figure, axes = canvas(TWO_COLUMN, 0.6 + 1.45 * n_rows, rows=n_rows, columns=columns)
     for ax in axes[len(names) :]:
         ax.set_visible(False)
     for ax, name in zip(axes, names, strict=False):

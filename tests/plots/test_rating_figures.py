@@ -57,6 +57,10 @@ def test_the_axis_says_what_intervals_cover_and_doubtful_ones_have_an_open_mark(
     doubtful = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
     assert [line.get_xydata().tolist() for line in doubtful] == [[[1700, 2]]]
     assert doubtful[0].get_zorder() > ax.lines[0].get_zorder()
+    (words,) = ax.get_legend().get_texts()
+    assert words.get_text() == "no interval, or one that cannot be trusted (reason)"
+    votes = plot_ratings(RATINGS.assign(covers="other items, these annotators"))
+    assert votes.axes[0].get_xlabel() == "Rating\n(intervals for other items, these annotators)"
     bare = plot_ratings(said.assign(ci_low=np.nan, ci_high=np.nan))
     assert bare.axes[0].get_xlabel() == "Rating"
 
@@ -71,6 +75,8 @@ def test_win_rates_are_written_where_a_pair_played():
     }
     assert written == {("a", "b"): "25", ("b", "a"): "75", ("a", "c"): "90", ("c", "a"): "10"}
     assert ax.yaxis_inverted()
+    shades = ax.collections[0]
+    assert shades.norm(0.5) == 0.5 and shades.get_cmap().name == "PuOr"
     (other,) = plot_win_rates(RATES, order=["c", "b", "a"]).axes
     assert [tick.get_text() for tick in other.get_xticklabels()] == ["c", "b", "a"]
 
@@ -83,6 +89,12 @@ def test_convergence_draws_a_line_and_a_band_for_each_system():
     assert len(ax.collections) == 2
     assert ax.collections[0].get_paths()[0].get_extents().intervaly.tolist() == [1250, 1850]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+    drawn = plot_convergence(HISTORY, ratings=RATINGS.iloc[:2])
+    (ax,) = drawn.axes
+    ends = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
+    assert sorted(line.get_ydata()[0] for line in ends if len(line.get_ydata())) == [1500, 1700]
+    assert ax.get_legend().get_texts()[-1].get_text() == "all games, each once"
+    assert drawn.alt.endswith("Open marks, ratings after all games, each once: a 1500, b 1700.")
 
 
 def test_lines_of_many_systems_are_told_apart_without_color():
@@ -129,6 +141,7 @@ def test_each_method_has_a_panel_and_words_say_who_is_best():
     )
     assert drawn.data["method"].unique().tolist() == ["Glicko-2", "Bradley-Terry"]
     assert drawn.figure.get_size_inches().tolist() == [TWO_COLUMN, 2.6]
+    assert drawn.axes[0].get_xlim() == drawn.axes[1].get_xlim()
 
 
 def test_on_axes_that_are_given_nothing_else_changes():

@@ -24,6 +24,8 @@ def test_single_outputs_have_a_panel_per_data_set():
     (left,) = [ax for ax in drawn.figure.axes if not ax.get_visible()]
     assert left not in drawn.axes, "an odd panel is not drawn"
     assert "topical_chat, BLEU 0.20" in drawn.alt
+    alone = plot_single_outputs(TABLE[TABLE["data"] == "reviews"]).figure
+    assert len(alone.axes) == 1, "one data set has the whole width"
 
 
 def test_supervision_marks_what_an_evaluator_learned_from():

@@ -1,7 +1,7 @@
 """Votes of people on pairs of outputs: agreement, being shown first, and evaluators against votes.
 
-Items and annotators are both samples. What is said is a function of sums over votes, or over two
-votes of one pair; each item, each annotator, and what shares both is left out in turn.
+Every estimate is a function of sums over votes, or over two votes of one pair. Its variance leaves
+out each item and, where annotators are a sample, each annotator and what shares both.
 """
 
 from __future__ import annotations
@@ -16,11 +16,18 @@ from scipy.sparse import csr_array
 from scipy.stats import binomtest
 from scipy.stats import t as student
 
-from nlgbench.analysis.ratings.bradley_terry import FEW, effective_number, fewest
-from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, votes_of
+from nlgbench.analysis.ratings.bradley_terry import (
+    Annotators,
+    Sample,
+    effective_number,
+    few_units,
+    sample_of,
+    sides,
+)
+from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, of_outputs, votes_of
 from nlgbench.checks import checked
-from nlgbench.evaluators.comparator.comparators import decided
-from nlgbench.inference import Floats, jackknife_variance, ratio
+from nlgbench.evaluators.comparator.comparators import decided, exceeds
+from nlgbench.inference import Floats, jackknife_variance, largest_variance, ratio
 from nlgbench.study import Study
 
 Ints = NDArray[np.int64]
@@ -31,7 +38,11 @@ CHOICES = ("a", "tie", "b")
 
 @checked
 def vote_agreement(
-    study: Study, *, dimension: str | None = None, confidence: float = 0.95
+    study: Study,
+    *,
+    dimension: str | None = None,
+    annotators: Annotators | None = None,
+    confidence: float = 0.95,
 ) -> pd.DataFrame:
     """Say how much people agree in their votes on pairs of outputs.
 
@@ -41,6 +52,8 @@ def vote_agreement(
         With preferences.
     dimension : str, optional
         Which preferences. Default: the quality dimension, or the only one.
+    annotators : {"fixed", "random"}, optional
+        What intervals generalize to, as in `nlgbench.rate`.
     confidence : float
         Coverage asked for, between 0 and 1.
 
@@ -50,8 +63,8 @@ def vote_agreement(
         For ``all`` and each system (the pairs that it is in) three coefficients: row, coefficient
         (percent_agreement, 0 to 1; fleiss_kappa and krippendorff_alpha, nominal, at most 1, 0 as by
         chance), estimate, se, ci_low, ci_high (not clipped), confidence, covers, n_clusters
-        (effective number of items or annotators, whichever is fewer; below 6 there is no interval),
-        reason, n_votes, n_pairs (both: with two votes or more), n_left_out (pairs with one vote),
+        (effective number of items, or of annotators where these are random and fewer), reason,
+        n_votes, n_pairs (both: with two votes or more), n_left_out (pairs with one vote),
         n_repeated (votes of an annotator who had voted on the pair before, as in another
         ``group_id``; they count).
 
@@ -66,7 +79,8 @@ def vote_agreement(
     system whose name comes first. For the same two systems everywhere, kappa and alpha are so those
     of "which system is better". Kappa is Fleiss' (1971, doi:10.1037/h0031619), where pairs weigh
     alike; alpha Krippendorff's (2004, *Content Analysis*, 2nd ed., chapter 11), where votes do.
-    Intervals are over items and annotators at once, as docs/preferences.md says.
+    docs/preferences.md has the variance; clusters of items (``settings["clusters"]``) take their
+    place.
 
     Examples
     --------
@@ -76,6 +90,7 @@ def vote_agreement(
     [['percent_agreement', 0.56], ['fleiss_kappa', 0.28], ['krippendorff_alpha', 0.28]]
     """
     votes = _turned(votes_of(study, dimension))
+    sample = sample_of(study, votes, annotators)
     systems = sorted({*votes["system_a"], *votes["system_b"]})
     if "all" in systems:
         raise ValueError("system 'all' is called as a row of the results is: rename it.")
@@ -102,7 +117,7 @@ def vote_agreement(
         each = choice[one][:, :, None] * choice[other][:, None, :]
         both = (each + each.transpose(0, 2, 1)) / (size - 1)[:, None, None]
         parts = np.column_stack([for_kappa, both.reshape(len(one), 9)])
-        found = _over_both(parts, used, _COEFFICIENTS, confidence, (one, other))
+        found = _intervals_of(parts, used, _COEFFICIENTS, sample, confidence, (one, other))
         rows += [{"row": name, "coefficient": key} | row | counts for key, row in found.items()]
     return pd.DataFrame(rows)
 
@@ -140,8 +155,9 @@ def vote_position(
     Notes
     -----
     ``first`` speaks of position only where who is first was drawn at random. Its interval and its
-    p_value (t) are over items and annotators at once (docs/preferences.md): the exact binomial test
-    takes votes for independent, and so finds too much. ``changed`` compares a pair with
+    p_value (t) are over items, and from ten effective annotators on over annotators, too
+    (docs/preferences.md): the exact binomial test takes votes for independent, and so finds too
+    much. ``changed`` compares a pair with
     itself: its p_value is the exact McNemar test (1947, doi:10.1007/BF02295996), its interval
     Clopper and Pearson's (1934, doi:10.1093/biomet/26.4.404).
 
@@ -167,7 +183,8 @@ def vote_position(
         first, second = shown == "a", shown == "b"
         parts = np.column_stack([first, first | second]).astype(np.float64)
         share: Statistics = {"first": lambda sums: ratio(sums[..., 0], sums[..., 1])}
-        one = _over_both(parts, votes, share, confidence)["first"]
+        sample = sample_of(study, votes if name == PEOPLE else votes.drop(columns="annotator_id"))
+        one = _intervals_of(parts, votes, share, sample, confidence)["first"]
         kept = ["estimate", "ci_low", "ci_high", "confidence", "covers", "reason"]
         row: dict[str, Any] = {"voter": name, "quantity": "first"}
         away = abs(one["estimate"] - 0.5) / one["se"]
@@ -182,7 +199,11 @@ def vote_position(
 
 @checked
 def vote_accuracy(
-    study: Study, *, dimension: str | None = None, confidence: float = 0.95
+    study: Study,
+    *,
+    dimension: str | None = None,
+    annotators: Annotators | None = None,
+    confidence: float = 0.95,
 ) -> pd.DataFrame:
     """Hold evaluators, and people themselves, against people's votes on pairs.
 
@@ -192,6 +213,8 @@ def vote_accuracy(
         With preferences, and scores of outputs, comparisons, or both.
     dimension : str, optional
         Which preferences. Default: the quality dimension, or the only one.
+    annotators : {"fixed", "random"}, optional
+        What intervals generalize to, as in `nlgbench.rate`.
     confidence : float
         Coverage asked for, between 0 and 1.
 
@@ -215,8 +238,9 @@ def vote_accuracy(
 
     Notes
     -----
-    An evaluator says a, tie or b: which output it scores higher (equal scores tie; scores whose
-    signature says ``direction:lower`` are turned), or the likeliest of a comparator's three. A
+    An evaluator says a, tie or b: which output it scores higher (scores within 1e-9 tie, or within
+    1e-9 of the largest where that is below 1; scores whose signature says ``direction:lower`` are
+    turned), or the likeliest of a comparator's three. A
     comparator that saw both orders has both verdicts, half each. a is the output of the system
     whose name comes first. A majority has more votes than either other answer. Cohen (1960),
     doi:10.1177/001316446002000104.
@@ -224,9 +248,8 @@ def vote_accuracy(
     No evaluator can be held to more than people reach: ``people`` is that ceiling. There each vote
     is set against those of the other annotators, or against their majority, which is of one
     annotator fewer, so that this ceiling is a little low, and votes whose others have no majority
-    are left out. Votes of the same annotator are never set against each other. Intervals are over
-    items and annotators at once (docs/preferences.md); compare evaluators by them with care, as
-    their errors are not independent.
+    are left out. Votes of the same annotator are never set against each other. Compare
+    evaluators by their intervals with care, as their errors are not independent.
 
     Examples
     --------
@@ -237,25 +260,33 @@ def vote_accuracy(
     [['quality', 0.83], ['noisy', 0.7], ['people', 0.77]]
     """
     votes = _turned(votes_of(study, dimension))
+    sample = sample_of(study, votes, annotators)
     pairs = votes.drop_duplicates("pair").sort_values("pair", ignore_index=True)
     rows = []
     for name, said in _verdicts(study, pairs).items():
-        rows += _against_votes(name, said[votes["pair"]], votes, confidence)
-        rows += _against_majority(name, said, votes, pairs, confidence)
-    return pd.DataFrame(rows + _people(votes, confidence))
+        rows += _against_votes(name, said[votes["pair"]], votes, sample, confidence)
+        rows += _against_majority(name, said, votes, pairs, sample, confidence)
+    return pd.DataFrame(rows + _people(votes, sample, confidence))
 
 
-def _against_votes(name: str, said: Floats, votes: pd.DataFrame, confidence: float) -> list[dict]:
+def _against_votes(
+    name: str, said: Floats, votes: pd.DataFrame, sample: Sample, confidence: float
+) -> list[dict]:
     """Set verdicts, a row per vote, beside the votes."""
     has = said.sum(axis=1) > 0
     used, chosen = votes[has], _one_hot(votes)[has]
     parts = _confusion(said[has], chosen)
-    found = _over_both(parts, used, _MEASURES, confidence)
+    found = _intervals_of(parts, used, _MEASURES, sample, confidence)
     return _rows(name, "votes", found, parts, len(used), int((~has).sum()))
 
 
 def _against_majority(
-    name: str, said: Floats, votes: pd.DataFrame, pairs: pd.DataFrame, confidence: float
+    name: str,
+    said: Floats,
+    votes: pd.DataFrame,
+    pairs: pd.DataFrame,
+    sample: Sample,
+    confidence: float,
 ) -> list[dict]:
     """Set verdicts, a row per pair, beside the majority, which changes without an annotator."""
     counts = np.zeros((len(pairs), 3))
@@ -274,11 +305,12 @@ def _against_majority(
     annotator = pd.factorize(each["annotator_id"])[0][:, None]
     both = crossed(item[pair], annotator)
     lost = [_lost(parts, item), _lost(changed, annotator), _lost(changed, both)]
-    found = _intervals(parts.sum(axis=0), lost, _effective(votes), _MEASURES, confidence)
+    total, effective = parts.sum(axis=0), _effective(votes)
+    found = _intervals(total, lost, effective, _MEASURES, sample, confidence)
     return _rows(name, "majority", found, parts, n, len(pairs) - n)
 
 
-def _people(votes: pd.DataFrame, confidence: float) -> list[dict]:
+def _people(votes: pd.DataFrame, sample: Sample, confidence: float) -> list[dict]:
     """Set each vote beside those of the other annotators, and beside their majority."""
     one, other, _ = _two_votes(votes)
     different = (votes["annotator_id"].to_numpy()[one]) != (votes["annotator_id"].to_numpy()[other])
@@ -287,7 +319,7 @@ def _people(votes: pd.DataFrame, confidence: float) -> list[dict]:
     chosen = _one_hot(votes)
     n_others = np.bincount(other, minlength=len(votes))
     parts = _confusion(chosen[one], chosen[other]) / n_others[other][:, None]
-    found = _over_both(parts, votes, _MEASURES, confidence, (one, other))
+    found = _intervals_of(parts, votes, _MEASURES, sample, confidence, (one, other))
     left_out = int((n_others == 0).sum())
     rows = _rows(PEOPLE, "votes", found, parts, len(votes) - left_out, left_out)
 
@@ -301,7 +333,7 @@ def _people(votes: pd.DataFrame, confidence: float) -> list[dict]:
     # A pair weighs by its votes that others' majority answers: of 2 to 1 that is the one alone.
     size = votes.groupby("pair")["pair"].transform("size")[has].to_numpy()
     parts = _confusion(chosen[has], others[has]) / size[:, None]
-    found = _over_both(parts, votes[has], _MEASURES, confidence)
+    found = _intervals_of(parts, votes[has], _MEASURES, sample, confidence)
     n = votes.loc[has, "pair"].nunique()
     return rows + _rows(PEOPLE, "majority", found, parts, n, votes["pair"].nunique() - n)
 
@@ -325,8 +357,12 @@ def _verdicts(study: Study, pairs: pd.DataFrame) -> dict[str, Floats]:
         score = scores["score"].where(~lower, -scores["score"])
         for name, own in scores.assign(score=score).groupby("evaluator", sort=False):
             by_output = own.set_index("output_id")["score"]
+            # Scores that are all tiny, as probabilities of texts, are no ties.
+            by_output = by_output / min(1.0, by_output.abs().max() or 1.0)
             a, b = (by_output.reindex(pairs[f"output_{side}"]).to_numpy() for side in "ab")
-            found[str(name)] = np.column_stack([a > b, a == b, a < b]).astype(np.float64)
+            won, lost = exceeds(a, b), exceeds(b, a)
+            said = np.column_stack([won, ~(won | lost), lost]).astype(np.float64)
+            found[str(name)] = np.where(np.isnan(a + b)[:, None], 0, said)
     place = pd.MultiIndex.from_frame(pairs[["output_a", "output_b"]])
     for name, own in _comparisons(study).groupby("comparator", sort=False):
         rows = _turned(own)
@@ -347,14 +383,9 @@ def _comparisons(study: Study) -> pd.DataFrame:
     table = study.comparisons
     if table is None:
         return pd.DataFrame({"comparator": []})
-    of = study.outputs.set_index("output_id")
-    more = {
-        f"{kind}_{side}": of.loc[table[f"output_{side}"], name].to_numpy()
-        for side in "ab"
-        for kind, name in (("item", "item_id"), ("system", "system"))
-    }
     said = decided(table[PROBABILITIES].to_numpy(dtype=np.float64)).argmax(axis=1)
-    return table.assign(**more, choice=np.array(CHOICES)[said])
+    found = of_outputs(study, table, "comparisons")
+    return found.assign(choice=np.array(CHOICES)[said])
 
 
 _TURN = {"a": "b", "b": "a", "tie": "tie"}
@@ -435,9 +466,8 @@ def _confusion(said: Floats, chosen: Floats) -> Floats:
 
 
 def _items(votes: pd.DataFrame) -> Ints:
-    """Give numbers to the items of both outputs."""
-    both = pd.concat([votes["item_a"], votes["item_b"]])
-    return pd.factorize(both)[0].reshape(2, -1).T
+    """Give numbers to the items, or clusters, of both outputs."""
+    return np.column_stack(sides(votes))
 
 
 def _effective(votes: pd.DataFrame) -> tuple[Floats, Floats]:
@@ -473,10 +503,11 @@ def incidence(label: Ints) -> csr_array:
     return found
 
 
-def _over_both(
+def _intervals_of(
     parts: Floats,
     votes: pd.DataFrame,
     statistics: Statistics,
+    sample: Sample,
     confidence: float,
     rows: tuple[Ints, ...] | None = None,
 ) -> dict[str, dict[str, Any]]:
@@ -485,7 +516,7 @@ def _over_both(
     rows = rows or (np.arange(len(votes)),)
     item, annotator = item[rows[0]], np.column_stack([annotator[one] for one in rows])
     lost = [_lost(parts, item), _lost(parts, annotator), _lost(parts, crossed(item, annotator))]
-    return _intervals(parts.sum(axis=0), lost, _effective(votes), statistics, confidence)
+    return _intervals(parts.sum(axis=0), lost, _effective(votes), statistics, sample, confidence)
 
 
 def _intervals(
@@ -493,43 +524,37 @@ def _intervals(
     lost: list[Floats],
     effective: tuple[Floats, Floats],
     statistics: Statistics,
+    sample: Sample,
     confidence: float,
 ) -> dict[str, dict[str, Any]]:
-    """Leave out each item, annotator, and what shares both: V_I + V_A - V_IA, at least V_I.
-
-    Where there is one annotator, intervals are over items.
-    """
-    alone = len(lost[1]) < 2
-    items, annotators = effective
-    least, few = fewest(items, items if alone else annotators)
+    """Leave out each item; if annotators are a sample, each of them, and what shares both, too."""
+    items, annotators = (float(number[0]) for number in effective)
+    least, units = items, sample.units
+    if sample.annotators and annotators < items:
+        least, units = annotators, "annotators"
     found = {}
     for name, statistic in statistics.items():
         estimate = float(statistic(total))
-        over_items, over_annotators, over_both = (
-            jackknife_variance(statistic(total - sums)) for sums in lost
-        )
-        variance = over_items
-        if not alone:  # of two large numbers: often below 0 where annotators add little
-            variance += float(np.maximum(over_annotators - over_both, 0))
-        reason, se = str(few[0]), float("nan")
+        each = [jackknife_variance(statistic(total - sums)) for sums in lost]
+        variance = largest_variance(*each) if sample.annotators else each[0]
+        se = float("nan") if sample.missing else float(np.sqrt(variance))
+        reason = sample.missing
         if np.isnan(estimate):
-            reason = "undefined: nothing to compare, or no variation"
-        elif least[0] >= FEW:
-            se = float(np.sqrt(variance))
-            if np.isnan(se):
-                reason = "undefined without one of the clusters"
-            elif se < 1e-12:
-                se, reason = float("nan"), "all clusters give the same: their spread is unknown"
-        half = student.ppf(0.5 + confidence / 2, least[0] - 1) * se if se == se else se
+            se, reason = float("nan"), "undefined: nothing to compare, or no variation"
+        elif not reason and np.isnan(se):
+            reason = "undefined without one of the clusters"
+        elif not reason and se < 1e-12:
+            se, reason = float("nan"), "all clusters give the same: their spread is unknown"
+        half = student.ppf(0.5 + confidence / 2, least - 1) * se
         found[name] = {
             "estimate": estimate,
             "se": se,
             "ci_low": estimate - half,
             "ci_high": estimate + half,
             "confidence": confidence,
-            "covers": "items" if alone else "items and annotators",
-            "n_clusters": float(least[0]),
-            "reason": reason,
+            "covers": sample.covers,
+            "n_clusters": least,
+            "reason": reason or few_units(least, f"effective {units}"),
         }
     return found
 

@@ -6,7 +6,9 @@ variances here are dyadic. Where people choose, games of one annotator depend on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -26,62 +28,106 @@ from scipy.stats import norm, t
 from nlgbench.analysis.ratings.games import Floats, Ints, Of, Outcome, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
 from nlgbench.checks import checked
-from nlgbench.inference import FEWEST
-from nlgbench.names import known
+from nlgbench.inference import (
+    FEWEST,
+    OTHER_ANNOTATORS,
+    choose_annotators,
+    few_clusters,
+    largest_variance,
+)
 from nlgbench.study import Study
 
-Clusters = Literal["items", "outputs", "annotators", "games", "items and annotators"]
 Ties = Literal["davidson", "half"]
-BOTH: Clusters = "items and annotators"
-#: With fewer clusters than this, intervals carry a reason; over items and annotators there is none.
+Annotators = Literal["fixed", "random"]
+#: With fewer clusters than this an audit of judges has no interval.
 FEW = 6
 
 
-def which_clusters(played: pd.DataFrame, clusters: Clusters | None, outcome: Outcome) -> Clusters:
-    """Choose clusters where none are named, and refuse those that the games do not know."""
-    annotators, items = "annotator_id" in played, "item_a" in played or "item_id" in played
-    there: dict[Clusters, bool] = {
-        BOTH: annotators and items,
-        "annotators": annotators,
-        "items": items,
-        "outputs": "output_a" in played,
-        "games": True,
-    }
-    if clusters is None:
-        if there[BOTH] and len(played["annotator_id"].unique()) == 1:
-            return "items"  # what one annotator alone would say
-        return next(name for name, known_here in there.items() if known_here)
-    known(clusters, list(there), "clusters")
-    if not there[clusters]:
-        raise ValueError(
-            f"clusters={clusters!r} needs to know whose they are: give a study, or a table with "
-            "output_a and output_b, item_a and item_b, or annotator_id; or take clusters='games'."
-        )
-    if clusters == "games" and outcome == "expected":
-        raise ValueError(
-            "expected outcomes vary less than games, so clusters='games' would be wrong: use "
-            "clusters='items', or outcome='sampled'."
-        )
-    return clusters
+@dataclass(frozen=True)
+class Sample:
+    """What would be others in another study.
+
+    Parameters
+    ----------
+    units : str
+        What takes the place of items: items, outputs, games, or clusters (with their column).
+    people : bool
+        Whether annotators chose.
+    annotators : bool
+        Whether annotators are a sample, too.
+    covers : str
+        The column of that name.
+    missing : str
+        Why there is no interval, or "".
+    """
+
+    units: str
+    people: bool
+    annotators: bool
+    covers: str
+    missing: str
 
 
-def sides(played: pd.DataFrame, clusters: Clusters) -> tuple[Ints, Ints]:
-    """Give numbers to the clusters of both sides of each game."""
-    if clusters == "games":
+#: A comparator's verdicts on outputs whose items are not known.
+OUTPUTS = Sample("outputs", False, False, "outputs", "")
+
+
+def sample_of(
+    study: Study | pd.DataFrame,
+    played: pd.DataFrame,
+    annotators: Annotators | None = None,
+    outcome: Outcome = "argmax",
+) -> Sample:
+    """Choose what intervals of games, or votes, generalize to."""
+    units = next((name for name in ("item", "output") if f"{name}_a" in played), "game") + "s"
+    if "item_id" in played:
+        units = "items"
+    if "cluster_a" in played:
+        units = f"clusters ({played['grouped_by'].iloc[0]})"
+    if "annotator_id" not in played:
+        if annotators is not None:
+            raise ValueError(
+                f"annotators={annotators!r} is for annotators' choices, and these games have no "
+                "annotator_id: leave annotators out."
+            )
+        missing = (
+            "expected outcomes vary less than games, so an interval needs items: add item_a and "
+            "item_b, or use outcome='sampled'"
+        )
+        certain = units == "games" and outcome == "expected"
+        return Sample(units, False, False, units, missing if certain else "")
+    settings = study.settings or {} if isinstance(study, Study) else {}
+    who = pd.factorize(played["annotator_id"])[0]
+    covers, missing = choose_annotators(
+        annotators,
+        float(effective_number(np.zeros_like(who), who)[0]),
+        persons=settings.get("annotators") != "positions",
+    )
+    return Sample(units, True, covers == OTHER_ANNOTATORS, covers, missing)
+
+
+def annotators_of(played: pd.DataFrame, sample: Sample) -> Ints | None:
+    """Give numbers to annotators where they are a sample."""
+    return pd.factorize(played["annotator_id"])[0] if sample.annotators else None
+
+
+def sides(played: pd.DataFrame) -> tuple[Ints, Ints]:
+    """Give numbers to the clusters of both sides of each game: the widest that are known."""
+    name = next((name for name in ("cluster", "item") if f"{name}_a" in played), "output")
+    if name == "output" and "item_id" in played:
+        one = pd.factorize(played["item_id"])[0]
+        return one, one
+    if f"{name}_a" not in played:
         return np.arange(len(played)), np.arange(len(played))
-    name = {"items": "item", "outputs": "output"}.get(clusters, "")
-    if f"{name}_a" in played:
-        both = pd.concat([played[f"{name}_a"], played[f"{name}_b"]])
-        one, other = pd.factorize(both)[0].reshape(2, -1)
-        return one, other
-    one = pd.factorize(played["annotator_id" if clusters == "annotators" else "item_id"])[0]
-    return one, one
+    both = pd.concat([played[f"{name}_a"], played[f"{name}_b"]])
+    one, other = pd.factorize(both)[0].reshape(2, -1)
+    return one, other
 
 
 def bradley_terry(
     played: pd.DataFrame,
+    sample: Sample,
     *,
-    clusters: Clusters = "items",
     ties: Ties = "davidson",
     confidence: float = 0.95,
     differences: bool = False,
@@ -93,9 +139,10 @@ def bradley_terry(
     Davidson (1970), doi:10.1080/01621459.1970.10481082: win, tie and loss of i against j have
     probabilities in proportion to ``p_i``, ``nu sqrt(p_i p_j)`` and ``p_j``; without ties it is
     Bradley and Terry (1952), doi:10.2307/2334029. The covariance is ``H^- M H^-``, H the
-    information, M that of the scores by `covariance`; the interval takes Student's t with one
-    degree of freedom less than the system with the fewest clusters has; over items and annotators
-    as `in_two_ways`, one less than a system's effective number of whichever is fewer.
+    information, M that of the scores by `covariance`, over items and annotators the
+    `largest_variance`. The interval takes Student's t with one degree of freedom less than the
+    system with the fewest clusters has; where annotators chose, than a system's effective number of
+    items, or of annotators where these are a sample and fewer.
     """
     systems, a, b, results = as_arrays(played)
     if ties == "half":
@@ -104,24 +151,23 @@ def bradley_terry(
     system = np.append(a, b)
     left, right = np.triu_indices(n, 1) if differences else (np.arange(n), np.arange(n))
     n_games = np.bincount(system)
+    one, other = sides(played)
+    both = np.append(one, other)
+    annotator = annotators_of(played, sample)
     number: Floats | Ints = n_games
-    quantile = norm.ppf(0.5 + confidence / 2)
-    one, other = sides(played, "items" if clusters == BOTH else clusters)
-    annotator = sides(played, "annotators")[0] if clusters == BOTH else None
-    if annotator is not None:
-        items = effective_number(system, np.append(one, other))
-        annotators = effective_number(system, np.append(annotator, annotator))
-        number, few = fewest(
-            np.minimum(items[left], items[right]), np.minimum(annotators[left], annotators[right])
-        )
-        with np.errstate(invalid="ignore"):
-            quantile = t.ppf(0.5 + confidence / 2, number - 1)
+    few: list[str] = [""] * len(left)
+    if sample.people:
+        who = None if annotator is None else np.append(annotator, annotator)
+        number, few = fewest_of(sample, system, both, who, left, right)
+        df = number - 1
+    elif sample.units == "games":
+        df = np.inf
     else:
-        if clusters != "games":
-            number = n_clusters(system, np.append(one, other))
-            quantile = t.ppf(0.5 + confidence / 2, number.min() - 1)
-        least, number = number.min(), np.minimum(number[left], number[right])
-        few = np.full(len(left), f"few {clusters}: a system has {least}" if least < FEW else "")
+        each = n_clusters(system, both)
+        number, df = np.minimum(each[left], each[right]), each.min() - 1
+        few = [few_units(each.min(), sample.units)] * len(left)
+    with np.errstate(invalid="ignore"):
+        quantile = t.ppf(0.5 + confidence / 2, df)
     ability, variance, tie = np.full(n, np.nan), np.full(len(left), np.nan), float("nan")
     reason = np.full(len(left), _why_infinite(a, b, results, n), dtype=object)
     if not reason[0]:
@@ -134,7 +180,7 @@ def bradley_terry(
             return own[left] + own[right] - 2 * whole[left, right] if differences else own[left]
 
         # Halves of games vary less than games: the model does not say by how much.
-        if clusters == "games" and ties == "davidson":
+        if sample.units == "games" and not sample.people and ties == "davidson":
             variance = of_each(bread)
         else:
             design = _design(a, b, n)
@@ -144,21 +190,17 @@ def bradley_terry(
             def of(one: Ints, other: Ints) -> Floats:
                 return of_each(bread @ covariance(scores, shares, one, other) @ bread)
 
-            if annotator is None:
-                variance = of(one, other)
-            else:
-                variance = in_two_ways(of, one, other, annotator)
-        named = clusters.replace("s and ", " or ").removesuffix("s")
+            variance = over_both(of, one, other, annotator)
         reason = np.select(
             [np.isnan(variance), variance <= 0],
             [
-                f"one {named} is in all games of some system, so there is no interval",
+                f"one {_of_these(sample)} is in all games of some system, so there is no interval",
                 "the variance comes out negative, so there is no interval: play more games",
             ],
             few,
         )
-        if annotator is not None:
-            variance = np.where(number < FEW, np.nan, variance)
+        if sample.missing:
+            variance, reason = variance * np.nan, np.full(len(left), sample.missing, dtype=object)
     se = POINTS * np.sqrt(np.where(variance > 0, variance, np.nan))
     if differences:
         names = np.array(systems, dtype=object)
@@ -169,7 +211,7 @@ def bradley_terry(
         value = START + POINTS * ability
         table = pd.DataFrame({"system": systems, "rating": value})
     table = table.assign(ci_low=value - quantile * se, ci_high=value + quantile * se)
-    table = table.assign(confidence=confidence, covers=clusters)
+    table = table.assign(confidence=confidence, covers=sample.covers)
     if not differences:
         table = table.assign(n_games=n_games)
     return table.assign(se=se, n_clusters=number, tie=tie, reason=reason)
@@ -181,16 +223,16 @@ def win_rates(
     *,
     of: Of | None = None,
     outcome: Outcome = "argmax",
-    clusters: Clusters | None = None,
+    annotators: Annotators | None = None,
     dimension: str | None = None,
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Say how often each system beats each other.
+    """Return how often each system beats each other.
 
     Parameters
     ----------
-    study, of, outcome, clusters, dimension, confidence, seed
+    study, of, outcome, annotators, dimension, confidence, seed
         As in `nlgbench.rate`.
 
     Returns
@@ -198,9 +240,9 @@ def win_rates(
     DataFrame
         Two rows for each pair that played, one from either side: comparator, system, opponent,
         n_games, win, tie, loss (shares of the games), win_rate (win + tie / 2; above .5 is better),
-        ci_low, ci_high (of win_rate), confidence, covers (the clusters), n_clusters (of the side
-        that has fewer; over items and annotators as in `rate`), reason (why an interval is missing
-        or doubtful, or "").
+        ci_low, ci_high (of win_rate), confidence, covers, n_clusters (of the side that has fewer;
+        of annotators' choices the effective number, as in `rate`), reason (why an interval is
+        missing or cannot be trusted, or "").
 
     Raises
     ------
@@ -212,9 +254,9 @@ def win_rates(
     An output plays several games, so games tell less than their number. Intervals are Wilson's
     (1927, doi:10.1080/01621459.1927.10502953) with the effective number of games ``n* = r (1 - r) /
     V`` in place of their number (Franco, Little, Louis and Slud 2019, doi:10.1093/jssam/smy019), r
-    the rate and V its variance, and Student's t. Where only the item of a whole game is known, or
-    nothing, the number of items, or of games, counts. Intervals are one at a time: among many pairs
-    some miss.
+    the rate and V its variance as in `rate`, and Student's t. Where nobody chose, and only the item
+    of a whole game is known, or nothing, the number of items, or of games, counts. Intervals are
+    one at a time: among many pairs some miss.
 
     Examples
     --------
@@ -223,7 +265,7 @@ def win_rates(
     [['x', 1.0, 0.51, 1.0], ['y', 0.0, 0.0, 0.49]]
     """
     all_played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=seed)
-    over = which_clusters(all_played, clusters, "argmax")
+    sample = sample_of(study, all_played, annotators)
     found = []
     for comparator, played in all_played.groupby("comparator"):
         systems, a, b, results = as_arrays(played)
@@ -233,21 +275,17 @@ def win_rates(
         met = np.column_stack([np.minimum(a, b), np.maximum(a, b)])
         pairs, group = np.unique(met, axis=0, return_inverse=True)
         score = results @ [1, 0.5, 0]
-        if over == "games" or (over == "items" and "item_a" not in played):
-            n = np.bincount(group).astype(np.float64)
-            if over == "items":
-                n = n_clusters(group, sides(played, "items")[0]).astype(np.float64)
+        own, others = sides(played)
+        if not sample.people and (own is others or sample.units == "games"):
+            n = n_clusters(group, own)
             rate = np.bincount(group, score) / np.bincount(group)
             low, high = wilson(rate, n, norm.ppf(0.5 + confidence / 2))
-            reason = [f"few {over}: {each:.0f}" if each < FEW else "" for each in n]
             one = pd.DataFrame({"win_rate": rate, "ci_low": low, "ci_high": high})
-            one = one.assign(n_clusters=n.astype(np.int64), reason=reason)
+            one = one.assign(n_clusters=n, reason=[few_units(each, sample.units) for each in n])
         else:
-            a_of, b_of = sides(played, "items" if over == BOTH else over)
-            own, others = np.where(turned, b_of, a_of), np.where(turned, a_of, b_of)
-            annotator = sides(played, "annotators")[0] if over == BOTH else None
-            options = {"confidence": confidence, "clusters": over, "annotator": annotator}
-            one = rate_intervals(group, score, own, others, **options)  # type: ignore[arg-type]
+            own, others = np.where(turned, others, own), np.where(turned, own, others)
+            who = annotators_of(played, sample)
+            one = rate_intervals(group, score, own, others, sample, who, confidence=confidence)
         one["n_games"] = np.bincount(group)
         for kind, column in zip(("win", "tie", "loss"), results.T, strict=True):
             one[kind] = np.bincount(group, column) / one["n_games"]
@@ -255,7 +293,7 @@ def win_rates(
         other = one.rename(columns=turn)
         ends = ["win_rate", "ci_low", "ci_high"]
         other[ends] = 1 - other[ends]
-        both = pd.concat([one, other]).assign(confidence=confidence, covers=over)
+        both = pd.concat([one, other]).assign(confidence=confidence, covers=sample.covers)
         both = both.assign(comparator=comparator)
         both["system"] = np.array(systems)[pairs.T.ravel()]
         both["opponent"] = np.array(systems)[pairs[:, ::-1].T.ravel()]
@@ -309,19 +347,15 @@ def _sums(
     return own, adjusted(pair, between)
 
 
-def in_two_ways(
-    of: Callable[[Ints, Ints], Floats], one: Ints, other: Ints, annotator: Ints
+def over_both(
+    of: Callable[[Ints, Ints], Floats], one: Ints, other: Ints, annotator: Ints | None
 ) -> Floats:
-    """Add variances over items and annotators, less that over what shares both.
-
-    Cameron, Gelbach and Miller (2011, doi:10.1198/jbes.2010.07136): what shares an item and what
-    shares an annotator may depend on each other, and what shares both is in both sums. Where the
-    difference is not positive, nothing is taken off.
-    """
+    """Take the variance over items, or over items and annotators: the `largest_variance`."""
+    if annotator is None:
+        return of(one, other)
     n = annotator.max() + 1
-    total = of(one, other) + of(annotator, annotator)
-    less = total - of(one * n + annotator, other * n + annotator)
-    return np.where(less > 0, less, total)
+    both = of(one * n + annotator, other * n + annotator)
+    return largest_variance(of(one, other), of(annotator, annotator), both)
 
 
 def effective_number(group: Ints, cluster: Ints) -> Floats:
@@ -344,6 +378,34 @@ def fewest(items: Floats, annotators: Floats) -> tuple[Floats, NDArray[np.object
     return least, np.array(words, dtype=object)
 
 
+def few_units(n: float, units: str) -> str:
+    """Return why an interval over so few cannot be trusted, or ""."""
+    return few_clusters(round(n)).replace("clusters", units, 1)
+
+
+def fewest_of(
+    sample: Sample,
+    group: Ints,
+    unit: Ints,
+    annotator: Ints | None,
+    left: Ints,
+    right: Ints,
+) -> tuple[Floats, list[str]]:
+    """Return the least effective number of what varies on both sides, and where it is small."""
+    each = {f"effective {sample.units}": effective_number(group, unit)}
+    if annotator is not None:
+        each["effective annotators"] = effective_number(group, annotator)
+    of_both = np.array([np.minimum(number[left], number[right]) for number in each.values()])
+    names, least = list(each), of_both.min(axis=0)
+    which = of_both.argmin(axis=0)
+    return least, [few_units(n, names[at]) for n, at in zip(least, which, strict=True)]
+
+
+def _of_these(sample: Sample) -> str:
+    one = re.sub(r"s\b", "", sample.units)
+    return f"{one} or annotator" if sample.annotators else one
+
+
 def n_clusters(group: Ints, cluster: Ints) -> Ints:
     """Count the different clusters of each group 0, 1, ..."""
     size = cluster.max() + 1
@@ -355,10 +417,10 @@ def rate_intervals(
     score: Floats,
     one: Ints,
     other: Ints,
+    sample: Sample,
+    annotator: Ints | None = None,
     *,
     confidence: float,
-    clusters: str,
-    annotator: Ints | None = None,
 ) -> pd.DataFrame:
     """Put intervals around each group's mean score, as `win_rates` says: a row per group.
 
@@ -375,25 +437,28 @@ def rate_intervals(
         own, shared = _sums(rest, share, one, other)
         return np.asarray(own.power(2).sum(axis=0) - shared.power(2).sum(axis=0))
 
-    if annotator is None:
-        least = np.minimum(n_clusters(group, one), n_clusters(group, other))
-        few = np.array([f"few {clusters}: {n}" if n < FEW else "" for n in least], dtype=object)
-        variance = of(one, other)
+    least: Floats | Ints
+    if sample.people:
+        # Two groups each, one of either side's clusters.
+        k, rows = len(n_games), np.arange(len(n_games))
+        who = None if annotator is None else np.append(annotator, annotator)
+        both = np.append(group, group + k), np.append(one, other)
+        least, few = fewest_of(sample, *both, who, rows, rows + k)
     else:
-        items = np.minimum(effective_number(group, one), effective_number(group, other))
-        least, few = fewest(items, effective_number(group, annotator))
-        variance = np.where(least < FEW, np.nan, in_two_ways(of, one, other, annotator))
+        least = np.minimum(n_clusters(group, one), n_clusters(group, other))
+        few = [few_units(n, sample.units) for n in least]
+    variance = over_both(of, one, other, annotator)
     spread = rate * (1 - rate)
     flat = ~np.isnan(variance) & ((variance <= 0) | (spread <= 0))
     with np.errstate(divide="ignore", invalid="ignore"):
         effective = np.where(flat, least, spread / variance)
         q = t.ppf(0.5 + confidence / 2, least - 1)
-    low, high = wilson(rate, effective, q)
-    name = clusters.replace("s and ", " or ").removesuffix("s")
+    low, high = wilson(rate, effective, q * np.nan if sample.missing else q)
     reason = np.select(
-        [np.isnan(low) & ((annotator is None) | (least >= FEW)), few != "", flat],
+        [np.full(len(low), bool(sample.missing)), np.isnan(low), np.array(few) != "", flat],
         [
-            f"one {name} is in all games, so there is no interval",
+            sample.missing,
+            f"one {_of_these(sample)} is in all games, so there is no interval",
             few,
             [
                 f"games do not differ enough: the interval is that of {round(n, 1)} games"

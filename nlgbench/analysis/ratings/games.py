@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nlgbench.checks import read_table
 from nlgbench.evaluators.comparator.comparators import decided
+from nlgbench.inference import linked
 from nlgbench.names import known
 from nlgbench.study import Study
 
@@ -36,12 +37,19 @@ def read_games(
     known(of or "comparisons", ["comparisons", "preferences"], "of")
     if isinstance(study, pd.DataFrame):
         table = _bare(study)
-    elif of is None and study.comparisons is None and study.preferences is not None:
-        table = _people(study, dimension)
-    elif of != "preferences":
-        table = _of_outputs(study, study.comparisons, "comparisons", "compare_texts")
     else:
-        table = _people(study, dimension)
+        compared, voted = (
+            each is not None and not each.empty for each in (study.comparisons, study.preferences)
+        )
+        if of is None and compared and voted:
+            raise ValueError(
+                f"{study.name} has comparisons (a comparator's verdicts) and preferences "
+                "(annotators' votes). Choose the games: of='comparisons' or of='preferences'."
+            )
+        if of == "preferences" or (of is None and voted):
+            table = _people(study, dimension)
+        else:
+            table = of_outputs(study, study.comparisons, "comparisons", "compare_texts")
     return games(table, outcome=outcome, seed=seed)
 
 
@@ -86,9 +94,14 @@ def as_arrays(played: pd.DataFrame) -> tuple[list[str], Ints, Ints, Floats]:
     return list(index), *places, played[["win", "tie", "loss"]].to_numpy()
 
 
-def _of_outputs(
+def of_outputs(
     study: Study, table: pd.DataFrame | None, name: str, maker: str = ""
 ) -> pd.DataFrame:
+    """Add the item and system of both outputs, and their clusters where the study names them.
+
+    Clusters (``settings["clusters"]``) are numbered in ``cluster_a`` and ``cluster_b``; items that
+    share a cluster are in one; ``grouped_by`` is the column's name.
+    """
     if table is None:
         hint = f" Make them with {maker}." if maker else ""
         raise ValueError(f"{study.name} has no {name}: give Study({name}=...).{hint}")
@@ -97,7 +110,23 @@ def _of_outputs(
     for side in ("a", "b"):
         rows = of.loc[table[f"output_{side}"]]
         found[[f"item_{side}", f"system_{side}"]] = rows.to_numpy()
-    return found
+    column = (study.settings or {}).get("clusters", "item_id")
+    if column == "item_id" or not (column in study.outputs or column in found):
+        return found
+    item = pd.concat([found["item_a"], found["item_b"]], ignore_index=True)
+    if column in study.outputs:
+        named = study.outputs.set_index("output_id")[column]
+        both = [named.loc[table[f"output_{side}"]] for side in "ab"]
+    else:  # group_id of preferences
+        both = [found[column], found[column]]
+    cluster = pd.concat(both, ignore_index=True)
+    # Who is in no cluster is one of their own.
+    alone = cluster.isna() | (cluster == "")
+    number = linked(item, cluster.astype(str).mask(alone, "item " + item))
+    if len(np.unique(number)) == item.nunique():
+        return found
+    found[["cluster_a", "cluster_b"]] = number.reshape(2, -1).T
+    return found.assign(grouped_by=column)
 
 
 def _people(study: Study, dimension: str | None) -> pd.DataFrame:
@@ -107,7 +136,7 @@ def _people(study: Study, dimension: str | None) -> pd.DataFrame:
 def votes_of(study: Study, dimension: str | None) -> pd.DataFrame:
     """Give preferences of one dimension, with items and systems of both outputs."""
     given = study.preferences
-    table = _of_outputs(study, None if given is None or given.empty else given, "preferences")
+    table = of_outputs(study, None if given is None or given.empty else given, "preferences")
     there = [str(name) for name in table["dimension"].unique()]
     quality = (study.settings or {}).get("quality")
     if dimension is None and quality in there:

@@ -14,10 +14,10 @@ from scipy.stats import rankdata
 
 from nlgbench.analysis import betting
 from nlgbench.analysis.ratings.bradley_terry import (
-    Clusters,
+    Annotators,
     Ties,
     bradley_terry,
-    which_clusters,
+    sample_of,
 )
 from nlgbench.analysis.ratings.games import Floats, Ints, Of, Outcome, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import (
@@ -49,7 +49,7 @@ def rate(
     ties: Ties = "davidson",
     tie_ratio: float | None = 0.1,
     outcome: Outcome = "argmax",
-    clusters: Clusters | None = None,
+    annotators: Annotators | None = None,
     dimension: str | None = None,
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
@@ -64,8 +64,8 @@ def rate(
         prob_b``; ``output_a, output_b, item_a, item_b`` (or ``item_id``), ``annotator_id`` and
         ``comparator`` where they are known.
     of : {"comparisons", "preferences"}, optional
-        What of a study are games: a comparator's verdicts, or people's choices. Default: its
-        comparisons, else its preferences.
+        Which of a study's tables are games: a comparator's verdicts, or annotators' choices.
+        Required where the study has both.
     method : {"bradley_terry", "glicko2", "elo"}
         ``"bradley_terry"``: maximum likelihood; no order of games changes it. ``"glicko2"``: game
         after game, in an order drawn from `seed`, as in the paper. ``"elo"``: the same by Elo with
@@ -80,13 +80,11 @@ def rate(
     outcome : {"argmax", "sampled", "expected"}
         How probabilities become results. ``"argmax"``: the likeliest of win, tie and loss, and a
         tie where two are equally likely. ``"sampled"``: drawn. ``"expected"``: as shares of each.
-    clusters : {"items and annotators", "items", "outputs", "annotators", "games"}, optional
-        For Bradley-Terry, what would be others in another sample. ``"items"``: the items of *both*
-        outputs of a game; it takes in what ``"outputs"`` does, and what outputs of one item share.
-        ``"games"``: other games of these very outputs, if the model holds; it knows nothing of
-        other texts, and is not for expected outcomes, which vary less than games. ``"items and
-        annotators"``: both at once, as people differ in taste. Default: both where there are
-        several annotators; else items, annotators or games, the first that is known.
+    annotators : {"fixed", "random"}, optional
+        For Bradley-Terry of annotators' choices, what intervals generalize to. ``"fixed"``: other
+        items, these annotators. ``"random"``: other items and annotators. Default: random from ten
+        effective annotators on, ``(sum n)^2 / sum n^2`` with n the choices of each, else fixed. A
+        comparator's intervals are over items.
     dimension : str, optional
         Of the preferences; default: the quality dimension, or the only one.
     confidence : float
@@ -100,11 +98,11 @@ def rate(
         A row per comparator (people: ``people``) and system: comparator, system, rating (points,
         higher is better, of mean 1500; 173.7 per nat of log-odds), ci_low, ci_high (against the
         mean of all systems), confidence, method, covers (what the interval is over), n_games,
-        reason (why numbers are NaN or doubtful, or ""); with Bradley-Terry se, n_clusters (of the
-        system's own outputs; over items and annotators the effective number of whichever is fewer,
-        and below 6 there is no interval), tie (Davidson's nu: 0 without ties; 2 where equals tie
-        half the time); with Glicko-2 and Elo deviation and volatility. Systems without a game are
-        not in it.
+        reason (why numbers are NaN, or an interval cannot be trusted, or ""); with Bradley-Terry
+        se, n_clusters (of the system's own outputs; of annotators' choices the effective number of
+        items, or of annotators where these are random and fewer), tie (Davidson's nu: 0 without
+        ties; 2 where equals tie half the time); with Glicko-2 and Elo deviation and volatility.
+        Systems without a game are not in it.
 
     Raises
     ------
@@ -120,14 +118,16 @@ def rate(
     and at most one where they tie. Its interval is for the ratings over all outputs that these
     systems could give, as this comparator sees them; the model need not hold. In the layout of
     notebook 06b's reviews (60 outputs of each of 12 systems, 100 or 200 games of each two) 95%
-    intervals held the truth in .953 and .951 of 500 simulations (`benchmarks/ratings.py`), with
-    clusters of games in .55 and .43 of 100. Exchanging a and b, or rows, changes nothing.
+    intervals held the truth in .953 and .951 of 500 simulations (`benchmarks/ratings.py`),
+    without knowing whose outputs games are of in .55 and .43 of 100. Exchanging a and b, or rows,
+    changes nothing.
 
-    Over items and annotators the variance is that over items plus that over annotators, less that
-    over games that share both (Cameron, Gelbach and Miller 2011, doi:10.1198/jbes.2010.07136), or,
-    where that is not positive, without taking it off; t has one degree of freedom less than
-    ``(sum n)^2 / sum n^2``, n the games of each item, or annotator, whichever is least
-    (docs/preferences.md has its coverage).
+    Items are those of *both* outputs of a game, or, in their place, the clusters that
+    ``settings["clusters"]`` names. For other items and annotators the variance is the largest of
+    that over items, that over annotators, and their sum less that over games that share both
+    (`nlgbench.inference.largest_variance`); t has one degree of freedom less than `n_clusters`
+    (docs/preferences.md has coverage). A table without items has intervals over outputs, or games;
+    over games they hold for these very outputs, if the model holds.
 
     Glicko-2: Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
     doi:10.1609/aaai.v34i05.6521); volatility 0, as systems are frozen. Its intervals say where the
@@ -149,22 +149,21 @@ def rate(
     rng = np.random.default_rng(seed)
     played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=rng)
     if method == "bradley_terry":
-        clusters = which_clusters(played, clusters, outcome)
+        sample = sample_of(study, played, annotators, outcome)
     elif ties == "half":
         raise ValueError(
             f"ties='half' is for method='bradley_terry'. For {method!r} say tie_ratio=None, which "
             "counts a tie as half a win."
         )
-    elif clusters not in (None, "games"):
+    elif annotators is not None:
         raise ValueError(
-            f"method={method!r} knows of no clusters: its deviations cover games. For "
-            f"clusters={clusters!r} take method='bradley_terry'."
+            f"annotators={annotators!r} is for method='bradley_terry': deviations of {method!r} "
+            "cover games alone."
         )
     found = []
     for comparator, rows in played.groupby("comparator"):
         if method == "bradley_terry":
-            assert clusters is not None
-            table = bradley_terry(rows, clusters=clusters, ties=ties, confidence=confidence)
+            table = bradley_terry(rows, sample, ties=ties, confidence=confidence)
         else:
             if method == "glicko2":
                 rated = glicko2(rows, tie_ratio=tie_ratio, seed=rng)
@@ -185,16 +184,16 @@ def rating_differences(
     of: Of | None = None,
     ties: Ties = "davidson",
     outcome: Outcome = "argmax",
-    clusters: Clusters | None = None,
+    annotators: Annotators | None = None,
     dimension: str | None = None,
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Say how far each two systems' ratings by Bradley and Terry are apart.
+    """Return how far each two systems' ratings by Bradley and Terry are apart.
 
     Parameters
     ----------
-    study, of, ties, outcome, clusters, dimension, confidence, seed
+    study, of, ties, outcome, annotators, dimension, confidence, seed
         As in `rate`.
 
     Returns
@@ -221,10 +220,10 @@ def rating_differences(
     [['x', 'y', 190.85]]
     """
     played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=seed)
-    options = {"clusters": which_clusters(played, clusters, outcome), "ties": ties}
+    sample = sample_of(study, played, annotators, outcome)
     found = []
     for comparator, rows in played.groupby("comparator"):
-        table = bradley_terry(rows, **options, confidence=confidence, differences=True)  # type: ignore[arg-type]
+        table = bradley_terry(rows, sample, ties=ties, confidence=confidence, differences=True)
         found.append(table.assign(comparator=comparator))
     whole = pd.concat(found, ignore_index=True)
     return whole[["comparator", *whole.columns.drop("comparator")]]
@@ -553,6 +552,7 @@ class Convergence:
 def convergence(
     study: Study | pd.DataFrame,
     *,
+    of: Of | None = None,
     n_tournaments: int = 5,
     max_games: int = 20_000,
     tie_ratio: float | None = 0.1,
@@ -563,7 +563,7 @@ def convergence(
 
     Parameters
     ----------
-    study, tie_ratio
+    study, of, tie_ratio
         As in `tournament`.
     n_tournaments : int
         With each pairing, random and adaptive.
@@ -591,11 +591,12 @@ def convergence(
     >>> found.table["pairing"].tolist()
     ['random', 'adaptive']
     """
-    rated = glicko2(read_games(study), tie_ratio=tie_ratio, seed=seed).set_index("system")
+    rated = glicko2(read_games(study, of=of), tie_ratio=tie_ratio, seed=seed).set_index("system")
     rows, histories = [], []
     for pairing, number in product(("random", "adaptive"), range(n_tournaments)):
         played = tournament(
             study,
+            of=of,
             pairing=pairing,  # type: ignore[arg-type]
             max_games=max_games,
             tie_ratio=tie_ratio,

@@ -16,11 +16,16 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.analysis.ratings.bradley_terry import rate_intervals
+from nlgbench.analysis.ratings.bradley_terry import OUTPUTS, rate_intervals
 from nlgbench.analysis.ratings.games import games, single_outputs
 from nlgbench.analysis.ratings.glicko import glicko2
 from nlgbench.checks import checked, read_table
-from nlgbench.evaluators.comparator.comparators import Comparator, compare, train_comparator
+from nlgbench.evaluators.comparator.comparators import (
+    Comparator,
+    compare,
+    exceeds,
+    train_comparator,
+)
 from nlgbench.evaluators.comparator.pairs import (
     draw_between,
     human_pairs,
@@ -69,12 +74,12 @@ def choose(scores: pd.DataFrame, *, patience: int | None = None) -> pd.DataFrame
 
     Notes
     -----
-    Of equal scores the first is chosen. Zhou and Xu (2020, section 4.1) stop once the newest
-    checkpoint has lost more often than it won five times running. Which checkpoint is then used
-    they do not say: here it is the last one before the losing streak, or the last of all where
-    training never stops. Equal rates end a streak, as do undefined ones. For evaluators that score
-    one checkpoint at a time the best is kept once it is `patience` checkpoints old; the paper does
-    not say what it did for these.
+    Of scores that are equal (within 1e-9) the first is chosen. Zhou and Xu (2020, section 4.1) stop
+    once the newest checkpoint has lost more often than it won five times running. Which checkpoint
+    is then used they do not say: here it is the last one before the losing streak, or the last of
+    all where training never stops. Equal rates end a streak, as do undefined ones. For evaluators
+    that score one checkpoint at a time the best is kept once it is `patience` checkpoints old; the
+    paper does not say what it did for these.
 
     Examples
     --------
@@ -97,7 +102,13 @@ def _choose_best(scores: pd.DataFrame) -> pd.DataFrame:
     found = []
     for (evaluator, group), rows in scores.groupby(["evaluator", "group"], sort=False):
         defined = rows.dropna(subset="score")
-        system = None if defined.empty else defined["system"].iloc[int(defined["score"].argmax())]
+        score = defined["score"].to_numpy()
+        # The first that none exceeds.
+        system = (
+            None
+            if defined.empty
+            else defined["system"].iloc[(~exceeds(score.max(), score)).argmax()]
+        )
         row = {"evaluator": evaluator, "group": group, "system": system}
         found.append(row | {"n_undefined": len(rows) - len(defined)})
     return pd.DataFrame(found)
@@ -107,7 +118,7 @@ def _stop_on_losses(rates: pd.DataFrame, patience: int) -> pd.DataFrame:
     found = []
     for names, rows in _runs(rates, ("win", "loss")):
         chosen, stopped, streak = len(rows) - 1, float("nan"), 0
-        for at, lost in enumerate((rows["win"] < rows["loss"]).tolist()):
+        for at, lost in enumerate(exceeds(rows["loss"], rows["win"]).tolist()):
             streak = streak + 1 if lost else 0
             if streak == patience:
                 chosen, stopped = max(at - patience, 0), rows["progress"].iloc[at]
@@ -121,7 +132,7 @@ def _stop_on_scores(scores: pd.DataFrame, patience: int) -> pd.DataFrame:
     for names, rows in _runs(scores, ("score",)):
         best, chosen, stopped = -np.inf, -1, float("nan")
         for at, score in enumerate(rows["score"].tolist()):
-            if score > best:
+            if exceeds(score, best):
                 best, chosen = score, at
             elif at - chosen == patience:
                 stopped = rows["progress"].iloc[at]
@@ -270,9 +281,7 @@ def win_and_loss(
         # No output is on both sides: a checkpoint's own are new, all others' old.
         older += newer.max() + 1
         score = (rows["win"] + rows["tie"] / 2).to_numpy()
-        rates = rate_intervals(
-            group, score, newer, older, confidence=confidence, clusters="outputs"
-        )
+        rates = rate_intervals(group, score, newer, older, OUTPUTS, confidence=confidence)
         table = pd.DataFrame({"evaluator": comparator, "system": systems})
         for kind in ("win", "tie", "loss"):
             table[kind] = np.bincount(group, rows[kind]) / np.bincount(group)

@@ -331,10 +331,19 @@ def compare(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame) 
     return found
 
 
+def exceeds(one: Any, other: Any) -> Any:
+    """Return where one value is the higher one: values within 1e-9 are equal.
+
+    Probabilities and scores that are equal on paper may differ in their last bits, as 1 - .45 - .1
+    and .45 do.
+    """
+    return one > other + 1e-9
+
+
 def decided(chances: Floats) -> Floats:
-    """Say the likeliest of win, tie and loss, one-hot; a tie where two are equally likely."""
-    won = chances[:, 0] > chances[:, 1:].max(axis=1)
-    lost = chances[:, 2] > chances[:, :2].max(axis=1)
+    """Return the likeliest of win, tie and loss, one-hot; a tie where two are equally likely."""
+    won = exceeds(chances[:, 0], chances[:, 1:].max(axis=1))
+    lost = exceeds(chances[:, 2], chances[:, :2].max(axis=1))
     return np.column_stack([won, ~(won | lost), lost]).astype(np.float64)
 
 
@@ -360,7 +369,7 @@ def order_agreement(
     """
     rows = _texts_of(comparator, outputs, pairs)
     forward, backward = _in_both_orders(comparator, rows.drop_duplicates())
-    same = forward.argmax(axis=1) == backward.argmax(axis=1)
+    same = (decided(forward) == decided(backward)).all(axis=1)
     low, high = proportion_confint(same.sum(), len(same), alpha=0.05, method="wilson")
     row = {"comparator": comparator.name, "agreement": same.mean(), "ci_low": low, "ci_high": high}
     return pd.DataFrame([{**row, "confidence": 0.95, "n": len(same)}])

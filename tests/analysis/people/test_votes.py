@@ -7,6 +7,7 @@ from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
 
 import nlgbench as nb
 from nlgbench.analysis.people.reliability import fleiss_kappa, krippendorff_alpha
+from nlgbench.inference import OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.study import Study
 
 KEY = ["output_a", "output_b", "annotator_id", "choice"]
@@ -50,7 +51,7 @@ def test_agreement_is_that_of_tables_of_counts():
     assert found["n_left_out"].eq((counts.sum(axis=1) == 1).sum()).all()
     assert found["n_repeated"].eq(0).all()
     assert (found["ci_low"] < found["estimate"]).all()
-    assert found["covers"].eq("items and annotators").all()
+    assert found["covers"].eq(OTHER_ANNOTATORS).all()
     # Each system's pairs: every pair is in two of the six rows.
     of_systems = table.drop(index="all").xs("fleiss_kappa", level="coefficient")
     assert of_systems["n_pairs"].sum() == 2 * len(paired)
@@ -63,11 +64,11 @@ def test_agreement_is_that_of_tables_of_counts():
     np.testing.assert_allclose(again[numbers], table[numbers].to_numpy())
 
 
-@pytest.mark.parametrize(("seed", "annotators_add"), [(0, True), (6, False)])
-def test_variance_of_agreement_is_never_less_than_over_items_alone(seed, annotators_add):
-    """V_items + V_annotators - V_both of plain refits, where the last two add anything."""
+@pytest.mark.parametrize(("seed", "largest"), [(1, "annotators"), (3, "items")])
+def test_variance_of_agreement_is_the_largest_of_three(seed, largest):
+    """V_items, V_annotators, or V_items + V_annotators - V_both of plain refits."""
     # With two votes on a pair, a pair without one of them has none that agree.
-    world = {"n_items": 8, "n_pairs": 3, "n_votes": 2, "n_annotators": 7, "of_taste": 0.8}
+    world = {"n_items": 8, "n_pairs": 3, "n_votes": 2, "n_annotators": 12, "of_taste": 0.8}
     study = nb.simulate("votes", **world, seed=seed)
     votes = study.preferences
     item = votes["output_a"].str.split("-").str[0]
@@ -90,11 +91,13 @@ def test_variance_of_agreement_is_never_less_than_over_items_alone(seed, annotat
     ):
         found = np.array([kappa(of != one) for one in of.unique()])
         variance[name] = found.var() * (len(found) - 1)
-    more = variance["annotators"] - variance["both"]
-    assert (more > 0) == annotators_add
+    variance["sum"] = variance["items"] + variance["annotators"] - variance.pop("both")
+    assert max(variance, key=variance.get) == largest
     table = nb.vote_agreement(study).set_index(["row", "coefficient"])
     found = table.loc[("all", "fleiss_kappa"), "se"]
-    assert found**2 == pytest.approx(variance["items"] + max(0, more))
+    assert found**2 == pytest.approx(variance[largest])
+    few = nb.vote_agreement(study, annotators="fixed").set_index(["row", "coefficient"])
+    assert few.loc[("all", "fleiss_kappa"), "se"] ** 2 == pytest.approx(variance["items"])
 
 
 def test_a_second_vote_of_an_annotator_on_a_page_of_its_own_counts():
@@ -224,7 +227,7 @@ def test_a_judge_asked_in_both_orders_counts_half_for_each():
     study = voted(rows, comparisons=verdicts.assign(comparator="j", prob_tie=0.0))
     found = measures(nb.vote_accuracy(study), "j")
     assert found.loc["accuracy", "estimate"] == pytest.approx((0.5 + 1) / 2)
-    assert found["n"].eq(2).all() and found["covers"].eq("items").all()
+    assert found["n"].eq(2).all() and found["covers"].eq(THESE_ANNOTATORS).all()
 
 
 def test_names_that_would_be_two_things_are_refused():

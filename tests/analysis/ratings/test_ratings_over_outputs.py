@@ -14,8 +14,8 @@ from scipy.stats import t
 from statsmodels.stats.sandwich_covariance import cov_cluster_2groups
 
 from nlgbench.analysis.ratings import glicko, rate, win_rates
-from nlgbench.analysis.ratings.bradley_terry import covariance, rate_intervals
-from nlgbench.analysis.ratings.games import read_games
+from nlgbench.analysis.ratings.bradley_terry import OUTPUTS, covariance, rate_intervals
+from nlgbench.analysis.ratings.games import of_outputs, read_games
 from nlgbench.analysis.ratings.glicko import POINTS
 from nlgbench.study import Study
 
@@ -72,6 +72,12 @@ def played(draw):
     return outputs, *np.array(pairs, dtype=int).reshape(-1, 2).T, outcome
 
 
+def without(study, columns):
+    """Its comparisons as a table of games that knows of less."""
+    table = of_outputs(study, study.comparisons, "comparisons")
+    return table.loc[:, ~table.columns.str.contains(columns)]
+
+
 @given(played(), st.randoms(use_true_random=False))
 @settings(max_examples=10)
 def test_who_is_called_a_and_the_order_of_rows_change_nothing(world, random):
@@ -83,9 +89,8 @@ def test_who_is_called_a_and_the_order_of_rows_change_nothing(world, random):
     mixed = [study.comparisons[np.logical_not(some)], turned.comparisons[some]]
     mixed = study.replace(comparisons=pd.concat(mixed, ignore_index=True).iloc[rows])
     for function, columns in NUMBERS.items():
-        for clusters in ("items", "outputs", "games"):
-            first = function(study, clusters=clusters)
-            again = function(mixed, clusters=clusters)
+        for gone in ("none", "item_", "item_|output_"):
+            first, again = (function(without(one, gone)) for one in (study, mixed))
             assert again["reason"].tolist() == first["reason"].tolist()
             np.testing.assert_allclose(again[columns], first[columns], rtol=1e-9, atol=1e-9)
     for one_by_one in (glicko.glicko2, glicko.elo):  # rows keep their order
@@ -178,7 +183,7 @@ def test_an_output_that_is_a_in_one_game_and_b_in_another_is_one_cluster():
     np.testing.assert_allclose(mixed["se"], straight["se"], rtol=1e-12)
     # Scores of 6 (1 - .5), with a sixth of the information; of .5 for each of 36 pairs; 36 / 4.
     by_hand = np.sqrt(6 * (3 * 6 / 5) ** 2 - 36 * (0.5 * 36 / 35) ** 2) / 9 / 2
-    by_game = rate(compared(outputs, *pairs.T, outcome), clusters="games")
+    by_game = rate(without(compared(outputs, *pairs.T, outcome), "item_|output_"))
     assert straight["se"][0] / POINTS == pytest.approx(by_hand)
     assert by_game["se"][0] / POINTS == pytest.approx(1 / np.sqrt(36 * 0.25) / 2)
 
@@ -206,19 +211,14 @@ def met():
 
 def test_what_an_interval_covers_is_said(met):
     assert rate(met, method="glicko2")["covers"].eq("games").all()
-    with pytest.raises(ValueError, match=r"its deviations cover games. For clusters='items' take"):
-        rate(met, method="glicko2", clusters="items")
-    bare = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": [*"aab"]})
+    with pytest.raises(ValueError, match="annotators='fixed' is for method='bradley_terry'"):
+        rate(met, method="glicko2", annotators="fixed")
     for function in (rate, win_rates):
-        for clusters in ("items", "outputs", "games"):
-            found = function(met, clusters=clusters)
-            assert found["covers"].eq(clusters).all()
-            assert found["reason"].eq("").all()
-        assert function(met)["n_clusters"].max() == 6
-        with pytest.raises(ValueError, match="clusters='outputs' needs to know whose they are"):
-            function(bare, clusters="outputs")
-        with pytest.raises(ValueError, match=r"clusters: 'item' is unknown. Did you mean 'items'"):
-            function(met, clusters="item")
+        found = function(met)
+        assert found["covers"].eq("items").all() and found["n_clusters"].eq(6).all()
+        assert found["reason"].str.match("6 items: .* fewer than 10 cannot be trusted").all()
+        assert function(without(met, "item_"))["covers"].eq("outputs").all()
+        assert function(without(met, "item_|output_"))["covers"].eq("games").all()
 
 
 def test_intervals_from_almost_nothing_have_a_reason():
@@ -227,27 +227,24 @@ def test_intervals_from_almost_nothing_have_a_reason():
     outcome = np.array([0, 1, 0, 2, 0])[pairs[0]]  # some outputs always win
     for function in (rate, win_rates):
         few = function(compared(outputs, *pairs, outcome))
-        assert few["reason"].str.startswith("few items: ").all()
+        assert few["reason"].str.startswith("5 items: ").all()
         assert few["n_clusters"].eq(5).all()
         assert few[["ci_low", "ci_high"]].notna().all(axis=None)
         one = outputs.assign(item_id="1")
         none = function(compared(one, *pairs, outcome))
         assert none["reason"].str.startswith("one item is in all games").all()
         assert none[["ci_low", "ci_high"]].isna().all(axis=None)
-        by_output = function(compared(one, *pairs, outcome), clusters="outputs")
-        columns = ["ci_low", "ci_high"]
-        np.testing.assert_allclose(by_output[columns], few[columns])
 
 
 def test_games_that_end_alike_give_the_interval_of_as_many_games_as_outputs():
-    outputs = written(2, 8)
-    pairs = np.array([(a, b) for a in range(8) for b in range(8, 16)]).T
-    row = win_rates(compared(outputs, *pairs, np.zeros(64, dtype=int))).iloc[0]
-    assert (row["win_rate"], row["ci_high"], row["n_clusters"]) == (1, 1, 8)
+    outputs = written(2, 10)
+    pairs = np.array([(a, b) for a in range(10) for b in range(10, 20)]).T
+    row = win_rates(compared(outputs, *pairs, np.zeros(100, dtype=int))).iloc[0]
+    assert (row["win_rate"], row["ci_high"], row["n_clusters"]) == (1, 1, 10)
     # Wilson's lower end where all of n games are won: n / (n + q^2).
-    assert row["ci_low"] == pytest.approx(8 / (8 + t.ppf(0.975, 7) ** 2))
-    assert row["reason"] == "games do not differ enough: the interval is that of 8 games"
-    ties = win_rates(compared(outputs, *pairs, np.ones(64, dtype=int))).iloc[0]
+    assert row["ci_low"] == pytest.approx(10 / (10 + t.ppf(0.975, 9) ** 2))
+    assert row["reason"] == "games do not differ enough: the interval is that of 10 games"
+    ties = win_rates(compared(outputs, *pairs, np.ones(100, dtype=int))).iloc[0]
     assert ties["win_rate"] == 0.5
     assert ties["reason"] == row["reason"]
 
@@ -257,10 +254,9 @@ def test_games_that_end_alike_give_the_interval_of_as_many_games_as_outputs():
 def test_a_rate_lies_in_its_interval_and_the_other_side_mirrors_it(rows):
     one, other, kind = np.array(rows).T
     score, group = kind / 2, np.zeros(len(rows), dtype=int)
-    options = {"confidence": 0.9, "clusters": "items"}
-    found = rate_intervals(group, score, one, other, **options).iloc[0]
-    mirrored = rate_intervals(group, 1 - score, other, one, **options).iloc[0]
-    if found["reason"].startswith("one item"):
+    found = rate_intervals(group, score, one, other, OUTPUTS, confidence=0.9).iloc[0]
+    mirrored = rate_intervals(group, 1 - score, other, one, OUTPUTS, confidence=0.9).iloc[0]
+    if found["reason"].startswith("one output"):
         assert np.isnan([found["ci_low"], mirrored["ci_high"]]).all()
     else:
         assert 0 <= found["ci_low"] <= found["win_rate"] <= found["ci_high"] <= 1
