@@ -208,7 +208,7 @@ def draw_highest(
     if "is_sentinel" in table:
         always |= table["is_sentinel"].astype(bool)
     means = table[by].groupby(names).mean().sort_values(ascending=False, kind="stable")
-    others = means.drop(index=names[always].unique())
+    others = means[~means.index.isin(names[always])]
     kept = others.index[:MOST_EVALUATORS]
     drawn = plot(table[always | names.isin(kept)], **options)
     if len(kept) == len(others):
