@@ -110,7 +110,7 @@ ODD: dict[str, Callable[[], nb.Study]] = {
 
 
 @pytest.mark.parametrize("shape", ODD)
-@pytest.mark.parametrize("number", ["08"])
+@pytest.mark.parametrize("number", ["08", "10"])
 def test_a_study_that_lacks_something_ends_well(number, shape, tmp_path):
     """In this process, which spares a kernel for each."""
     ODD[shape]().write(tmp_path / "own")
