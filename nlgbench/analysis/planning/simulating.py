@@ -18,7 +18,7 @@ from nlgbench.analysis.correlation.comparing import swap_p, swapped_statistics, 
 from nlgbench.analysis.huse.score import compare, difference
 from nlgbench.analysis.people.additive import effective_size
 from nlgbench.analysis.planning.power import Design, Spread
-from nlgbench.inference import Floats, two_way_variance
+from nlgbench.inference import Floats, largest_variance
 from nlgbench.worlds.gaussian import gaussian_world, true_scores
 from nlgbench.worlds.votes import chances
 
@@ -108,7 +108,7 @@ def _beyond(difference: Floats, se: Floats, df: float, alpha: float) -> int:
 def paired(d: Floats, item: Ints, annotator: Ints) -> tuple[Floats, Floats, float]:
     """Give mean, standard error and degrees of freedom of differences (worlds, cells).
 
-    The variance is ``V_I + V_A - V_IA``, each a jackknife; no two cells share item and annotator.
+    The variance is `largest_variance` of jackknives; no two cells share item and annotator.
     """
     mean = d.mean(axis=1)
     off = d - mean[:, None]
@@ -154,7 +154,7 @@ def refitted(
 
 
 def _both_ways(items: Floats, annotators: Floats, cells: Floats) -> Floats:
-    return np.sqrt(two_way_variance(items, annotators, cells)[0])
+    return np.sqrt(largest_variance(items, annotators, cells))
 
 
 def _df(item: Ints, annotator: Ints) -> float:
