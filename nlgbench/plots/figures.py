@@ -6,7 +6,7 @@ import functools
 import io
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ParamSpec
 
@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from nlgbench import files
 from nlgbench.checks import checked
+from nlgbench.evaluators.names import kind
 from nlgbench.plots.style import paper_style
 
 P = ParamSpec("P")
@@ -188,6 +189,34 @@ def axes_for(
     if ax is None:
         return canvas(width, height, **grid)[1]
     return (ax,) if isinstance(ax, Axes) else tuple(ax)
+
+
+#: Figures of one study draw the highest so many evaluators; sentinels and length are always drawn.
+MOST_EVALUATORS = 20
+
+
+def draw_highest(
+    plot: Callable[..., Drawing], table: pd.DataFrame, *, by: str = "estimate", **options: Any
+) -> Drawing:
+    """Draw the 20 evaluators with the highest mean of column `by`, and always the yardsticks.
+
+    These are sentinels, length and people. `plot` is called with the rows of `table` to draw, and
+    `options`. Where rows are left out, a line below the figure and its alternative text say so.
+    """
+    names = table["evaluator"].astype(str)
+    always = names.map(kind).isin(["Sentinels", "People"]) | names.isin(["length", "text_length"])
+    if "is_sentinel" in table:
+        always |= table["is_sentinel"].astype(bool)
+    means = table[by].groupby(names).mean().sort_values(ascending=False, kind="stable")
+    others = means[~means.index.isin(names[always])]
+    kept = others.index[:MOST_EVALUATORS]
+    drawn = plot(table[always | names.isin(kept)], **options)
+    if len(kept) == len(others):
+        return drawn
+    words = f"The {len(kept)} highest of {len(others)} evaluators"
+    words += ", and sentinels, length and people." if always.any() else "."
+    drawn.figure.supxlabel(words, fontsize=7, parse_math=False)
+    return replace(drawn, alt=f"{drawn.alt} {words}")
 
 
 def drawn_on(ax: Axes | Sequence[Axes], data: pd.DataFrame, alt: str) -> Drawing:

@@ -38,6 +38,7 @@ def plot_forest(
     ax: Axes | None = None,
     xlabel: str = "Correlation with humans",
     xlim: tuple[float, float] = (-1.1, 1.1),
+    line: float = 0.0,
 ) -> Drawing:
     """Draw the correlation of each evaluator with its interval.
 
@@ -53,6 +54,8 @@ def plot_forest(
         Names the statistic.
     xlim : tuple of float, default (-1.1, 1.1)
         Ends of the axis.
+    line : float, default 0
+        Where a thin line stands: the value without any agreement, .5 for shares of votes.
 
     Returns
     -------
@@ -81,7 +84,7 @@ def plot_forest(
     names = list(dict.fromkeys(data["kind"].astype(str))) if "kind" in rows else [""]
     looks = dict(zip(names, LOOKS if len(names) > 1 else [("o", HUMAN)], strict=False))
     handles = []
-    ax.axvline(0, color="#555555", linewidth=0.6, zorder=1)
+    ax.axvline(line, color="#555555", linewidth=0.6, zorder=1)
     for kind, (marker, color) in looks.items():
         chosen = (kinds == kind).to_numpy()
         part = rows[chosen]

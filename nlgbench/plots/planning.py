@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,8 @@ def plot_plan(
     -------
     Drawing
         Lines are the formula, marks with intervals the share of simulated studies that find the
-        difference. Marks of several lines at one number stand a little apart.
+        difference, which a plan's title names. Marks of several lines at one number stand a little
+        apart.
 
     Raises
     ------
@@ -106,10 +108,18 @@ def plot_plan(
     what = "items" if x == "n_items" else "systems"
     ax.set_xlabel(f"Number of {what}")
     ax.set_ylabel("Power")
+    question = ""
+    if isinstance(plan, StudyPlan):
+        question = str(plan.report.set_index("what")["value"]["question"])
+        # Above the legend, where there is one.
+        pad = 30 if any(people for people, _ in groups) else 4
+        title = question[:1].upper() + question[1:]
+        ax.set_title(textwrap.fill(title, 56), loc="left", fontsize=7, pad=pad)
     if any(people for people, _ in groups):
         legend = {"title": "Annotators", "title_fontsize": 7, "ncols": 4, "borderaxespad": 0.2}
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1), alignment="left", **legend)
-    alt = f"Power against the number of {what}: {'; '.join(said)}."
+    of = f" ({question})" if question else ""
+    alt = f"Power{of} against the number of {what}: {'; '.join(said)}."
     if "simulated" in curve and curve["simulated"].notna().any():
         alt += " Marks are shares of simulated studies."
     return drawn_on(ax, curve, alt)

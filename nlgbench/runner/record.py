@@ -12,7 +12,7 @@ import fnmatch
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -133,17 +133,19 @@ class Record:
         name: str,
         analysis: Callable[..., T],
         *args: Any,
-        plot: Callable[[T], Drawing] | None = None,
+        plot: Callable[[T], Drawing] | Mapping[str, Callable[[T], Drawing]] | None = None,
         columns: Sequence[str] | None = None,
+        tables: Mapping[str, str] | None = None,
         **options: Any,
     ) -> T | None:
         """Run an analysis, record and show what it returns; or print why it was skipped.
 
         `analysis` is called with what follows it. A DataFrame is saved as the table `name`; of a
-        result with several tables each is saved as ``<name>_<table>``. `plot` draws the result as
-        the figure `name`. Of a DataFrame, `columns` are shown, rounded. Where the study lacks what
-        `analysis` or `plot` needs (they raise ValueError), "Skipped ..." is printed, and None
-        returned if there is no result.
+        result with several tables each is saved as ``<name>_<table>``, or those alone that `tables`
+        names, a mapping of table to file. `plot` draws the result as the figure `name`; a mapping
+        draws several, by name. Of a DataFrame, `columns` are shown, rounded, without those that are
+        two-thirds empty. Where the study lacks what `analysis` or `plot` needs (they raise
+        ValueError), "Skipped ..." is printed, and None returned if there is no result.
         """
         from IPython.display import display
 
@@ -152,27 +154,26 @@ class Record:
         except ValueError as error:
             print(f"Skipped {name}: {error}")
             return None
-        tables = (
-            {name: found}
-            if isinstance(found, pd.DataFrame)
-            else {
-                f"{name}_{part}": table
-                for part, table in vars(found).items()
-                if isinstance(table, pd.DataFrame)
-            }
-        )
-        for table_name, table in tables.items():
-            self.table(table, table_name)
-        if plot is not None:
+        if isinstance(found, pd.DataFrame):
+            self.table(found, name)
+        else:
+            for part, table in vars(found).items():
+                if isinstance(table, pd.DataFrame) and (tables is None or part in tables):
+                    self.table(table, f"{name}_{part}" if tables is None else tables[part])
+        plots = plot if isinstance(plot, Mapping) else {} if plot is None else {name: plot}
+        for figure_name, draw in plots.items():
             try:
-                drawing = plot(found)
+                drawing = draw(found)
             except ValueError as error:
-                print(f"Skipped the figure {name}: {error}")
+                print(f"Skipped the figure {figure_name}: {error}")
             else:
-                self.figure(drawing, name)
-        display(
-            found[list(columns)].round(3) if isinstance(found, pd.DataFrame) and columns else found
-        )
+                self.figure(drawing, figure_name)
+        shown: object = found
+        if isinstance(found, pd.DataFrame):
+            table = found if columns is None else found[list(columns)]
+            shown = table.loc[:, ~(table.isna().mean() > 2 / 3)].round(3)
+        with pd.option_context("display.max_colwidth", None):  # a reason is read to its end
+            display(shown)
         return found
 
     def claims(self, answers: pd.DataFrame) -> None:

@@ -1,6 +1,10 @@
 """A notebook on a folder of one's own gives what it gives on the study that it was made of."""
 
 import ast
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -15,6 +19,7 @@ from nlgbench.runner import execute
 from nlgbench.runner.cli import main
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
 
+simulate = partial(nb.simulate, seed=0)
 #: Smaller than the notebooks' own, so that this takes seconds.
 SMALL = {
     "01": {"n_outputs": 60},
@@ -70,6 +75,56 @@ def test_a_folder_gives_the_same_figures_and_values(number, tmp_path):
                 np.testing.assert_allclose(first[column], second[column], rtol=1e-9, atol=1e-12)
             else:
                 assert first[column].astype(str).equals(second[column].astype(str)), (name, column)
+
+
+def no_tables(study: nb.Study, *names: str) -> nb.Study:
+    return replace(study, truth=None, related={}, **dict.fromkeys(names))
+
+
+def of_many_evaluators() -> nb.Study:
+    """34 evaluators, 16 systems, 3 annotators, as a public study of summaries has."""
+    study = simulate("own", means=np.linspace(0, 1.5, 16).tolist(), n_items=10, n_annotators=3)
+    errors = {f"metric_{n}": 0.5 + n / 10 for n in range(34)}
+    rng, first = np.random.default_rng(0), study.scores[study.scores["evaluator"] == "close"]
+    scores = [
+        first.assign(evaluator=name, score=first["score"] + rng.normal(0, error, len(first)))
+        for name, error in errors.items()
+    ]
+    return no_tables(replace(study, scores=pd.concat(scores, ignore_index=True)))
+
+
+def pilot(n_systems: int, n_items: int, n_annotators: int) -> nb.Study:
+    means = np.linspace(0, 1, n_systems).tolist()
+    return no_tables(simulate("own", means=means, n_items=n_items, n_annotators=n_annotators))
+
+
+#: Studies that lack what some analyses need.
+ODD: dict[str, Callable[[], nb.Study]] = {
+    "2 systems x 5 items x 1 annotator": lambda: pilot(2, 5, 1),
+    "votes alone": lambda: no_tables(simulate("votes", n_items=20), "scores"),
+    "no scores": lambda: no_tables(simulate("own", n_items=12, n_annotators=12), "scores"),
+    "3 systems x 12 items x 2 annotators": lambda: pilot(3, 12, 2),
+    "6 systems x 40 items x 6 annotators": lambda: pilot(6, 40, 6),
+    "34 evaluators x 16 systems x 3 annotators": of_many_evaluators,
+}
+
+
+@pytest.mark.parametrize("shape", ODD)
+@pytest.mark.parametrize("number", ["08", "10"])
+def test_a_study_that_lacks_something_ends_well(number, shape, tmp_path):
+    """In this process, which spares a kernel for each."""
+    ODD[shape]().write(tmp_path / "own")
+    path = find_notebooks([number])[0]
+    given = {"study": str(tmp_path / "own"), "output_dir": str(tmp_path / "out")}
+    names = {"__name__": "__main__"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "code":
+                exec(ast.unparse(ast.parse(cell.source)), names)
+            if "parameters" in cell.metadata.get("tags", []):
+                names |= given
+    assert (tmp_path / "out" / "ledger.csv").exists()
 
 
 FIGURES = {

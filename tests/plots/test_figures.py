@@ -16,7 +16,7 @@ from matplotlib.transforms import Bbox
 import nlgbench as nb
 from nlgbench.analysis.huse import Boundary
 from nlgbench.plots.boundary import plot_boundary
-from nlgbench.plots.figures import Drawing, canvas, drawing, redrawn
+from nlgbench.plots.figures import Drawing, canvas, draw_highest, drawing, redrawn
 from nlgbench.plots.style import (
     GROUPS,
     HUMAN,
@@ -339,3 +339,20 @@ def test_a_figure_is_drawn_anew_for_a_narrower_paper_unless_its_text_collides(
         assert float(page.mediabox.width) / 72 == pytest.approx(narrower)
         assert "/F1 8 Tf" in page.get_contents().get_data().decode("latin-1")  # as large as before
     assert figure.get_size_inches()[0] == width
+
+
+def test_of_many_evaluators_the_highest_are_drawn_and_the_figure_says_so():
+    """A public study has 34 evaluators: a figure of all is a page that no paper holds."""
+    names = [f"e{n}" for n in range(30)] + ["length@sentinel", "people", "length"]
+    table = pd.DataFrame({"evaluator": names, "statistic": "pearson", "ci_low": 0.0})
+    table = table.assign(estimate=[n / 40 for n in range(30)] + [-0.5, 0.9, -0.2], ci_high=0.95)
+    drawn = draw_highest(nb.plot_forest, table)
+    words = "The 20 highest of 30 evaluators, and sentinels, length and people."
+    assert drawn.alt.endswith(words) and drawn.figure.get_supxlabel() == words
+    assert set(drawn.data["evaluator"]) == {f"e{n}" for n in range(10, 30)} | {
+        "Length",
+        "Human",
+        "length",
+    }
+    few = draw_highest(nb.plot_forest, table[10:])
+    assert len(few.data) == 23 and not few.figure.get_supxlabel()

@@ -55,5 +55,7 @@ def test_plans_are_drawn_as_they_come():
     plan = nb.plan_study(stated, difference=0.3, n_simulations=20)
     drawn = nb.plot_plan(plan)
     assert len(drawn.data) == 12
+    effect = "difference of 0.3 between two means, in points"
+    assert effect in drawn.axes[0].get_title(loc="left") and effect in drawn.alt
     with pytest.raises(ValueError, match="neither n_items nor n_systems"):
         nb.plot_plan(CURVE[["power"]])

@@ -1,6 +1,7 @@
 """What a notebook leaves behind."""
 
 import json
+from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
@@ -198,3 +199,18 @@ def test_a_section_is_recorded_and_drawn_or_skipped_with_its_reason(tmp_path, ca
     assert "Skipped the figure three: no row has an interval." in said
     assert not (tmp_path / "tables" / "two.csv").exists()
     assert (tmp_path / "tables" / "three.csv").is_file()
+
+
+def test_a_section_names_its_tables_and_figures_and_shows_reasons_in_full(tmp_path, capsys):
+    run = record.open(NOTEBOOK, source="simulated", output_dir=str(tmp_path))
+    long = "too few annotators for an interval over other annotators: " * 3
+    table = pd.DataFrame({"x": [1.23456], "low": [np.nan], "reason": [long]})
+    found = SimpleNamespace(stops=table, path=table, report=table)
+    names = {"stops": "stops", "report": "stops_report"}
+    run.section("many", lambda: found, tables=names, plot={"a": lambda _: line()})
+    kept = {path.stem for path in tmp_path.rglob("*.csv")}
+    assert kept == {"stops", "stops_report", "a"}
+    capsys.readouterr()
+    run.section("one", lambda: table)
+    said = capsys.readouterr().out
+    assert long.strip() in said and "1.235" in said and "low" not in said

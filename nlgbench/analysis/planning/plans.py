@@ -489,7 +489,7 @@ def _report(
     what = "two means, in points" if means else "the shares of wins and of losses"
     paid = ", ".join(f"{price:g} for each {name}" for name, price in prices.items() if price)
     entries = {
-        "question": f"a difference of {asked['difference']:g} between {what}",
+        "question": f"a difference of {asked['difference']:.3g} between {what}",
         "components": f"{'measured' if measured else 'stated'}: "
         + ", ".join(f"{name} {value:.3g}" for name, value in parts.items()),
         "not told apart": f"{', '.join(held)}: held by other components, as their reasons say; "
