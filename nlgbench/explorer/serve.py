@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING
 from nlgbench.study import read_study
 
 if TYPE_CHECKING:
+    from tornado.web import RequestHandler
     from voila.app import Voila
 
 HOST = "127.0.0.1"
+#: Seconds after which a kernel ends that no page is connected to: its page was killed, say.
+_IDLE = 60
 
 # What of JupyterLab the app needs: the widgets alone.
 _EXTENSIONS = [
@@ -41,7 +44,11 @@ def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> 
         read_study(folder)  # what is wrong with it is said here, not in each browser
     with tempfile.TemporaryDirectory(prefix="nlgbench-explore-") as place:
         app = _app(Path(place), folder, _free(port))
-        say(f"http://{HOST}:{app.port}/?token={app.token}  (Ctrl-C ends it)")
+        address = f"http://{HOST}:{app.port}/?token={app.token}  (Ctrl-C ends it)"
+        from tornado.ioloop import IOLoop  # which comes with Voila
+
+        # The loop begins when the port is open, so whoever reads the address can open it.
+        IOLoop.current().add_callback(say, address)
         try:
             app.start()
         finally:
@@ -60,6 +67,11 @@ def _free(port: int | None) -> int:
                 "it out for a free one."
             ) from None
         return int(tried.getsockname()[1])
+
+
+def _set_xsrf_cookie(page: RequestHandler, **_: object) -> None:
+    """Give a page the cookie with which its request to end its kernel, as it closes, is allowed."""
+    page.xsrf_token  # noqa: B018, reading it sets the cookie
 
 
 def _app(place: Path, folder: Path | None, port: int) -> Voila:
@@ -84,14 +96,21 @@ def _app(place: Path, folder: Path | None, port: int) -> Voila:
         open_browser=False,
         notebook_path=str(notebook),
         log_level=logging.ERROR,
-        # Jupyter's own default is longer than what it lets itself be, and it says so.
-        tornado_settings={"ws_ping_timeout": 30_000},
+        tornado_settings={
+            # Jupyter's own default is longer than what it lets itself be, and it says so.
+            "ws_ping_timeout": 30_000,
+            # Only requests for this machine: another name that resolves to it is refused.
+            "allow_remote_access": False,
+        },
         # No configuration of whoever calls: it could open the app to others.
         config_file_paths=[],
     )
     # Sockets in a folder of the user's own, where no two choose the same port.
-    app.update_config(Config({"ConnectionFileMixin": {"transport": "ipc"}}))
+    sockets = {"ConnectionFileMixin": {"transport": "ipc"}}
+    culled = {"cull_idle_timeout": _IDLE, "cull_interval": max(1, _IDLE // 2)}
+    app.update_config(Config({**sockets, "MappingKernelManager": culled}))
     app.initialize([])
+    app.voila_configuration.prelaunch_hook = _set_xsrf_cookie
     app.voila_configuration.extension_allowlist = _EXTENSIONS
     (place / "template").mkdir()
     (place / "template" / "index.html.j2").write_text(_TEMPLATE)

@@ -302,6 +302,8 @@ def run(
     """
     if quiet and verbose:
         raise click.UsageError("-q and -v contradict each other: leave one out.")
+    if force and retry_failed:
+        raise click.UsageError("--retry-failed runs what failed, --force all: leave one out.")
     if jobs > 1 and cluster not in (None, "local"):
         raise click.UsageError(
             "--jobs does not go with the address of a cluster: it runs as many notebooks at once "
@@ -545,7 +547,7 @@ def plot_sweep(directory: Path, x: str, y: str, hue: str | None) -> None:
 
 
 @main.command()
-@click.argument("directory", type=click.Path(path_type=Path), metavar="[DIR]", required=False)
+@click.argument("directory", metavar="[DIR]", required=False, callback=_new)
 @click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
 def clean(directory: Path | None, dry_run: bool) -> None:
     """Remove what killed commands left in DIR, and scores kept from earlier runs.
@@ -554,6 +556,8 @@ def clean(directory: Path | None, dry_run: bool) -> None:
     """
     from nlgbench.runner import listing, runs
 
+    if directory is not None and not directory.is_dir():
+        raise UsageError(f"no folder {directory}: name what was given as --out, or leave it out.")
     left = runs.clean(directory or Path("figures/latest"), dry_run=dry_run)
     click.echo(listing.plain(left) if len(left) else "nothing to remove")
 

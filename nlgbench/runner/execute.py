@@ -14,15 +14,19 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nlgbench.datasets import cache
 from nlgbench.runner import grid as grid_of_runs
 from nlgbench.runner import identity, runs
 from nlgbench.runner.kernels import LOG, Kernels, interruptible
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
-from nlgbench.runner.plan import Outcome, Plan, SourceWish, check, plan
+from nlgbench.runner.parameters import ParameterError, UsageError
+from nlgbench.runner.plan import Outcome, Plan, SourceWish, check, check_names, plan
 from nlgbench.runner.progress import Lines, Progress
+
+if TYPE_CHECKING:
+    from nlgbench.study import Study
 
 #: Seconds that runs have to notice that their kernel was killed.
 _PATIENCE = 8.0
@@ -268,12 +272,14 @@ def run(
     happens, `complain` what failed; `verbose` says what cells print, too. Runs are made by `makers`
     instead of on this machine, `jobs` at once.
     """
-    out = out.absolute()
+    shown_out, out = out, out.absolute()
     settle_data_folder()
     # Matrices here are small: threads of one product wait for each other, forty times as long where
     # the cores are busy; and with one thread results do not depend on how many cores there are.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     notebooks = [read_notebook(path) for path in find_notebooks(names)]
+    if twice := [name for part in grid for name in part if name in given]:
+        raise ParameterError(f"-p and --grid both set {twice[0]!r}: leave one out.")
     asked = [
         (notebook, one)
         for notebook in notebooks
@@ -286,12 +292,28 @@ def run(
     plans = [
         plan(notebook, one, source=source, effort=effort, around=around) for notebook, one in asked
     ]
-    plans = list({one.place: one for one in plans}.values())
+    opened: dict[tuple[str, str], Study] = {}
+    by_place: dict[str, Plan] = {}
+    for (notebook, one), each in zip(asked, plans, strict=True):
+        check_names(notebook, one, each, opened)
+        if each.source == "study":
+            runs.refuse_other_study(out / each.place, each.parameters["study"], each.data)
+        if by_place.setdefault(each.place, each).data != each.data:
+            raise UsageError(
+                f"{by_place[each.place].parameters['study']} and {each.parameters['study']} are "
+                "two studies of one name, by which results go: run them with different --out."
+            )
+    plans = list(by_place.values())
     if retry_failed:
         plans = [one for one in plans if (out / f"{one.place}.failed").is_dir()]
+        if not plans:
+            (say or complain)(f"none of these runs failed the last time in {shown_out}")
+            return []
 
     def why_run(plan: Plan) -> str:
-        return "--force" if force else runs.why_anew(out / plan.place, plan.parts)
+        if force or retry_failed:
+            return "--force" if force else "it failed the last time"
+        return runs.why_anew(out / plan.place, plan.parts, plan.parameters.get("study"))
 
     if dry_run:
         for each in plans:

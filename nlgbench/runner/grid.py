@@ -27,8 +27,18 @@ def read_grid(path: Path) -> list[dict[str, Any]]:
     """
     import yaml  # type: ignore[import-untyped]
 
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            names = [key.value for key, _ in node.value]
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise ParameterError(
+                    f"{path}, line {node.start_mark.line + 1}: {twice[0]!r} is there twice: give "
+                    "its values in one list."
+                )
+            return super().construct_mapping(node, deep=deep)
+
     try:
-        written = yaml.safe_load(path.read_text(encoding="utf-8"))
+        written = yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)
     except OSError as error:
         raise ParameterError(f"{path} cannot be read ({error.strerror}): name the grid.") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -139,6 +139,11 @@ def _guess(path: Path, place: Path, layout: str | None) -> _Guess:
     frame = pd.concat(frames, ignore_index=True).fillna("")
     made = _Guess(path, place, options, frame)
     made.stems = [formats.stem(one) for one in there]
+    if layout == "mturk" and not any(str(name).startswith("Answer.") for name in frame):
+        raise TableError(
+            f"{path} has no column `Answer.*`, which an export of Mechanical Turk has: leave --as "
+            "out, or name another file."
+        )
     made.tables = (ADAPTERS[layout] if layout else guess)(frame)
     return made
 

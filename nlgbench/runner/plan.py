@@ -7,8 +7,9 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from nlgbench.datasets import cache, registry
@@ -18,8 +19,13 @@ from nlgbench.runner import identity
 from nlgbench.runner.notebooks import Notebook
 from nlgbench.runner.parameters import ParameterError, resolve, shown
 
+if TYPE_CHECKING:
+    from nlgbench.study import Study
+
 #: Parameters of which the newest run replaces the former, and what is in the name already.
 _BY_THEMSELVES = ("source", "effort", "study", "output_dir")
+#: Parameters that name something in the study.
+_NAMING = ("dimension", "evaluator", "evaluators", "sampling", "authors")
 
 SourceWish = Literal["auto", "released", "simulated"]
 
@@ -93,7 +99,7 @@ def _folder(notebook: Notebook, name: str, value: str, holding: str) -> str:
     why, hint = f"holds no {holding}", ""
     if not value or not os.path.isdir(home):
         there = os.listdir(home.parent) if os.path.isdir(home.parent) else []
-        why, hint = "is no folder", did_you_mean(home.name, there)
+        why, hint = "is no folder", did_you_mean(home.name, there) if value else ""
     raise ParameterError(
         f"{notebook.name}: {name}={shown(value)} {why}.{hint} Give the folder that holds {holding}."
     )
@@ -111,9 +117,9 @@ def plan(
     values = check(notebook, given, source=source, effort=effort)
     chosen, note, varied = "", "", {}
     if "study" in given and values["study"] is not None:
-        home, chosen = Path(values["study"]), "study"
-        safe = re.sub(r"[^A-Za-z0-9._-]", "_", home.name)[:40]  # in file names everywhere
-        varied = {"study": f"{safe}-{identity.short(str(home))}"}
+        chosen = "study"
+        # Printable in file names and macros everywhere, and the same wherever the folder is.
+        varied = {"study": re.sub(r"[^A-Za-z0-9._-]", "_", _name_of(Path(values["study"])))[:40]}
     elif "source" in notebook.parameters:
         chosen, note = _choose_source(notebook, source)
         values |= resolve(
@@ -129,10 +135,77 @@ def plan(
         if name in values and name not in _BY_THEMSELVES and values[name] != parameter.default:
             varied[name] = values[name]
     data = hash_data(notebook, values, chosen)
-    parts = identity.parts(notebook.code, values, data, around)
+    parts = identity.parts(notebook.code, values | varied, data, around)
     about = (notebook.name, notebook.path, values, chosen, data, parts, identity.digest(parts))
     prose, place = identity.short(notebook.prose), _place(notebook.name, varied)
     return Plan(*about, prose, len(notebook.code), note, place)
+
+
+def _name_of(home: Path) -> str:
+    """Give the name of the study in a folder: that of its description, or the folder's."""
+    from nlgbench.reading import load_yaml  # JSON is YAML, too
+
+    about: Any = None
+    for described in ("study.yml", "study.json"):
+        if about is None and (home / described).is_file():
+            with contextlib.suppress(ValueError):  # what is wrong with it is said when it is read
+                about = load_yaml(home / described)
+    name = about.get("name") if isinstance(about, dict) else None
+    return str(name or home.resolve().name)
+
+
+def check_names(
+    notebook: Notebook, given: Mapping[str, Any], plan: Plan, opened: dict[tuple[str, str], Study]
+) -> None:
+    """Check parameters that name something in the study; each study is `opened` once."""
+    values = {name: plan.parameters[name] for name in _NAMING if name in given}
+    asked = {name: value for name, value in values.items() if value is not None}
+    mine = plan.parameters["study"] if plan.source == "study" else None
+    code = "\n".join(notebook.code)
+    names = [mine] if mine else re.findall(r'\bopen_study\(\s*"([^"]+)"', code)
+    if not asked or not plan.source or not names:
+        return
+    from nlgbench.worlds.simulated import open_study
+
+    for name in names:
+        if (name, plan.source) not in opened:
+            source: Any = "released" if plan.source == "released" else "simulated"
+            opened[name, plan.source] = open_study(name, source=source, folder=mine)
+    studies = [opened[name, plan.source] for name in names]
+
+    def there(column: str, *tables: str) -> list[str]:
+        frames = [getattr(one, table) for one in studies for table in tables]
+        found = (frame[column].unique() for frame in frames if frame is not None)
+        return [str(value) for value in dict.fromkeys(chain(*found))]
+
+    def refuse_unknown(name: str, value: str, choices: list[str]) -> None:
+        if value not in choices:
+            listed = f"There are: {', '.join(choices)}." if choices else "It has none."
+            raise ParameterError(
+                f"{notebook.name}: {name}={shown(plan.parameters[name])}: the study has no "
+                f"{shown(value)}.{did_you_mean(value, choices)} {listed}"
+            )
+
+    declared = [(one.settings or {}).get("extra", ()) for one in studies]
+    choices = {
+        "dimension": there("dimension", "judgments", "preferences"),
+        "evaluator": there("evaluator", "scores"),
+        "evaluators": there("evaluator", "scores") + there("comparator", "comparisons"),
+        "sampling": ["random", *chain(*declared)],
+    }
+    for name, value in asked.items():
+        listed = value.split(",") if name in ("evaluators", "authors") else [value]
+        for each in map(str.strip, value if isinstance(value, list) else listed):
+            if name != "authors":
+                refuse_unknown(name, each, choices[name])
+                continue
+            judge, equals, system = each.partition("=")
+            if not equals:
+                raise ParameterError(
+                    f"{notebook.name}: authors={shown(value)} is not JUDGE=SYSTEM,JUDGE=SYSTEM."
+                )
+            refuse_unknown(name, judge, there("comparator", "comparisons"))
+            refuse_unknown(name, system, there("system", "outputs"))
 
 
 def _place(notebook: str, varied: Mapping[str, Any]) -> str:

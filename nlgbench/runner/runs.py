@@ -22,6 +22,7 @@ import nlgbench
 from nlgbench import files
 from nlgbench.hashing import content_hash, file_hash, installed_versions
 from nlgbench.runner import identity, kernels
+from nlgbench.runner.parameters import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,8 +63,11 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     files.replace_bytes(folder / MANIFEST, text.encode())
 
 
-def why_anew(place: Path, parts: Mapping[str, str]) -> str:
-    """Say why a run has to be made; nothing where its result is there, whole, of these parts."""
+def why_anew(place: Path, parts: Mapping[str, str], study: str | None = None) -> str:
+    """Say why a run has to be made; nothing where its result is there, whole, of these parts.
+
+    `study` is the folder of the study, which may have moved.
+    """
     manifest = read_manifest(place)
     if manifest is None:
         return FIRST
@@ -76,13 +80,36 @@ def why_anew(place: Path, parts: Mapping[str, str]) -> str:
             return f"{name} is missing from its result"
         if file_hash(path) != expected:
             return f"{name} of its result was changed"
+    return _changed_read(manifest, study)
+
+
+def _changed_read(manifest: Mapping[str, Any], study: str | None) -> str:
+    """Say what a run read that is not as it was; what is in or beside a study moves with it."""
+    former = manifest.get("parameters", {}).get("study")
     for name, expected in manifest.get("read", {}).items():
         path = Path(name)
+        if study and former and study != former:
+            moved = Path(os.path.normpath(Path(study, os.path.relpath(name, former))))
+            path = moved if moved.exists() else path
         if not path.exists():
-            return f"it read {name}, which is gone"
+            return f"it read {path}, which is gone"
         if content_hash(path) != expected:
-            return f"it read {name}, which was changed"
+            return f"it read {path}, which was changed"
     return ""
+
+
+def refuse_other_study(place: Path, study: str, data: Mapping[str, str]) -> None:
+    """Refuse to replace results of another study of the same name: other content, elsewhere."""
+    manifest = read_manifest(place) or {}
+    former = manifest.get("parameters", {}).get("study")
+    if former in (None, study):
+        return
+    if manifest.get("data") != data or _changed_read(manifest, study):
+        raise UsageError(
+            f"{place} holds results of the study in {former}, and the one in {study} has the same "
+            "name and other content: choose another --out, or give one another `name` in its "
+            "study.yml."
+        )
 
 
 def take_read(folder: Path) -> dict[str, str]:

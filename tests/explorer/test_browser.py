@@ -372,6 +372,58 @@ def test_whoever_has_no_token_is_refused(app):
             pass
 
 
+def n_kernels(app):
+    """Count the kernels of the app's process."""
+    return sum(
+        "ipykernel_launcher" in " ".join(child.cmdline())
+        for child in psutil.Process(app.process.pid).children(recursive=True)
+        if child.status() != psutil.STATUS_ZOMBIE
+    )
+
+
+def settles(count, at_most):
+    """Wait until a count has come down."""
+    for _ in range(120):
+        if count() <= at_most:
+            return
+        time.sleep(0.5)
+    assert count() <= at_most
+
+
+def test_a_page_that_closes_ends_its_kernel(browser, app):
+    before = n_kernels(app)  # of the page that all tests share
+    with opened(browser, app.address) as page:
+        for _ in range(3):
+            page.wait_for_selector(".nlg-picture .nlg-point", state="attached")
+            page.reload()
+        page.wait_for_selector(".nlg-picture .nlg-point", state="attached")
+        settles(lambda: n_kernels(app), before + 1)
+        page.goto("about:blank")
+        settles(lambda: n_kernels(app), before)
+
+
+def test_only_this_machine_is_a_host_and_kernels_without_a_page_end(study_folder):
+    main = "from nlgbench.explorer import serve\nfrom nlgbench.runner.cli import main\n"
+    main += "serve._IDLE = 2\nmain()"
+    with started("-c", main, "explore", "--study", str(study_folder)) as process:
+        address = process.stdout.readline().decode().split()[0]
+        app = SimpleNamespace(process=process)
+        port = re.search(r":(\d+)/", address)[1]
+        # It listens already, and a name that was made to lead here is none of its own.
+        for host in ("evil.example", f"evil.example:{port}", ""):
+            asked = urllib.request.Request(address, headers={"Host": host})
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(asked, timeout=60)
+            refused.value.close()
+            assert refused.value.code == 403
+        assert n_kernels(app) == 0
+        for host in (f"127.0.0.1:{port}", f"localhost:{port}"):
+            asked = urllib.request.Request(address, headers={"Host": host})
+            urllib.request.urlopen(asked, timeout=60).close()
+        assert n_kernels(app) > 0
+        settles(lambda: n_kernels(app), 0)
+
+
 def test_jupyterlab_opens_the_same(browser, study_folder, tmp_path, make_lab_notebook):
     token = secrets.token_hex(16)
     with socket.socket() as tried:

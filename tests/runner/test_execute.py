@@ -15,7 +15,7 @@ import pytest
 import nlgbench as nb
 from nlgbench.runner import execute, runs
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
-from nlgbench.runner.parameters import ParameterError
+from nlgbench.runner.parameters import ParameterError, UsageError
 from nlgbench.runner.plan import plan
 
 PARAMETERS = "k: int = 1\noutput_dir: str | None = None"
@@ -432,7 +432,7 @@ def test_a_study_of_ones_own_stands_beside_the_other_runs(make_notebook, tmp_pat
     (home / "outputs.csv").write_text("output_id,item_id,system\n1,1,a\n")
     assert run(path, out=out)[0] == ["done"]
     assert run(path, out=out, given={"study": str(home)})[0] == ["done"]
-    (place,) = out.glob("mine@study=my_study-*")
+    place = out / "mine@study=my_study"
     assert (place / "made.txt").read_text() == f"simulated {home}"
     manifest = runs.read_manifest(place)
     assert manifest["source"] == "study" and list(manifest["data"]) == ["outputs.csv"]
@@ -440,6 +440,18 @@ def test_a_study_of_ones_own_stands_beside_the_other_runs(make_notebook, tmp_pat
     (home / "outputs.csv").write_text("output_id,item_id,system\n2,1,a\n")
     assert run(path, out=out, given={"study": str(home)})[0] == ["done"]
     assert (out / "mine" / "made.txt").read_text() == "simulated None"
+    other = shutil.copytree(home, tmp_path / "elsewhere" / "my study")
+    assert run(path, out=out, given={"study": str(other)})[0] == ["skipped"]
+    (other / "outputs.csv").write_text("output_id,item_id,system\n3,1,a\n")
+    for wish in ({}, {"force": True}, {"dry_run": True}):
+        with pytest.raises(UsageError, match=r"same name and other content: choose another --out"):
+            run(path, out=out, given={"study": str(other)}, **wish)
+    both = [{"study": str(home)}, {"study": str(other)}]
+    with pytest.raises(UsageError, match="two studies of one name, by which results go"):
+        run(path, out=tmp_path / "new", grid=both)
+    (other / "study.json").write_text('{"name": "another"}')
+    assert run(path, out=out, given={"study": str(other)})[0] == ["done"]
+    assert (out / "mine@study=another" / "made.txt").is_file()
     with pytest.raises(ParameterError, match="are two studies: leave one out"):
         run(path, out=out, given={"study": str(home)}, source="released")
     with pytest.raises(ParameterError, match=r"is no folder\. Did you mean 'my study'\?"):
@@ -467,11 +479,19 @@ def test_a_changed_cell_or_line_of_a_study_makes_its_run_new(make_notebook, tmp_
         assert run(path, out=out, given=given)[0] == ["skipped"]
         place.write_text(ratings.replace("me,5", "me,4"))
         assert run(path, out=out, given=given)[0] == ["done"]
-        (made,) = out.glob("mine@study=own-*/made.txt")
+        made = out / "mine@study=own" / "made.txt"
         assert made.read_text() == "3.5"
         (home / "study.yml").write_text(named + "    values: {value: {3: 1}}\n")
         assert run(path, out=out, given=given)[0] == ["done"]
         assert made.read_text() == "2.5"
+    moved = tmp_path / "moved"
+    shutil.copytree(home, moved / "own")
+    shutil.copy(tmp_path / "outside.csv", moved)
+    given = {"study": str(moved / "own")}
+    assert run(path, out=out, given=given)[0] == ["skipped"]
+    (moved / "outside.csv").write_text(ratings)
+    with pytest.raises(UsageError, match="same name and other content"):
+        run(path, out=out, given=given)
 
 
 def test_a_number_stands_for_all_notebooks_that_share_it(tmp_path, monkeypatch, make_notebook):

@@ -93,6 +93,11 @@ def test_a_grid_runs_resumes_and_is_gathered(make_notebook, tmp_path):
     outcomes = execute.run([str(path)], {}, grid=sets, retry_failed=True, **options)
     assert [(one.plan.place, one.status) for one in outcomes] == [("mine@k=3", "failed")]
     assert runs.read_manifest(out / "mine@k=4") is None
+    said.clear()
+    empty = {**options, "out": tmp_path / "empty"}
+    assert execute.run([str(path)], {}, retry_failed=True, **empty) == []
+    assert said == [f"none of these runs failed the last time in {tmp_path / 'empty'}"]
+    assert not (tmp_path / "empty").exists()
     with pytest.raises(ParameterError, match="'k' is declared 'int'; got 'x'"):
         execute.run([str(path)], {}, grid=[*sets, {"k": "x"}], **options)
 

@@ -10,6 +10,7 @@ from nlgbench.runner import execute
 from nlgbench.runner.cli import main
 
 PARAMETERS = "k: int = 1\noutput_dir: str | None = None"
+NAMING = "source: str = 'simulated'\nstudy: str | None = None\nevaluators: str | None = None"
 LONG = "x" * 20_000
 
 
@@ -64,6 +65,7 @@ WRONG_NOTEBOOKS = {
     "two\nlines": node(cell()),
     ".hidden": node(cell()),
     "good": node(cell()),
+    "naming": node(cell(NAMING)),
     "other/good": node(cell()),
 }
 
@@ -72,12 +74,22 @@ WRONG_NOTEBOOKS = {
 def place(tmp_path_factory):
     """Make a folder of what one may name by mistake."""
     home = tmp_path_factory.mktemp("place")
-    for name in ("folder.ipynb", "other", "empty_study", "broken_run", "data"):
+    for name in ("folder.ipynb", "other", "empty_study", "broken_run", "data", "judged"):
         (home / name).mkdir()
     for name, content in WRONG_NOTEBOOKS.items():
         raw = content if isinstance(content, bytes) else json.dumps(content).encode()
         (home / f"{name}.ipynb").write_bytes(raw)
     (home / "file").write_text("a file")
+    (home / "judged" / "outputs.csv").write_text("output_id,item_id,system\n1,1,a\n2,1,b\n")
+    judgments = "output_id,annotator_id,dimension,value\n1,me,fluency,3\n2,me,fluency,2\n"
+    (home / "judged" / "judgments.csv").write_text(judgments)
+    scores = "output_id,evaluator,score\n1,bleu,.3\n2,bleu,.2\n1,chrf,.3\n2,chrf,.2\n"
+    (home / "judged" / "scores.csv").write_text(scores)
+    comparisons = "output_a,output_b,comparator,prob_a,prob_tie,prob_b\n1,2,judge,.5,0,.5\n"
+    (home / "judged" / "comparisons.csv").write_text(comparisons)
+    (home / "twice.yml").write_text("- k: [1, 2]\n  k: [3]\n")
+    (home / "grid.yml").write_text("k: [1, 2]\n")
+    (home / "plain.csv").write_text("item,model,fluency\n1,a,3\n")
     (home / "broken_run" / "ledger.csv").write_text("claim_id,variant\n1,2\n")
     for ending in ("", ".ipynb"):
         (home / f"dangling{ending}").symlink_to("nothing")
@@ -270,6 +282,33 @@ WRONG = [
     ("run 06 -p encoder=a/b/c", 2, "Give the folder that holds config.json"),
     ("run 06b -p encoder=./other", 2, "encoder='./other' holds no config.json"),
     ("run 06b -p encoder=", 2, "encoder='' is no folder"),
+    # What parameters name in a study.
+    (
+        "run 08 -p study=judged -p dimension=fluancy",
+        2,
+        "has no 'fluancy'. Did you mean 'fluency'? There are: fluency.",
+    ),
+    ("run 08 -p study=judged -p dimension= --dry-run", 2, "has no ''. There are: fluency."),
+    ("run 10 --source simulated -p dimension=fluency", 2, "There are: quality."),
+    ("run 09 -p study=judged -p evaluator=bleau", 2, "Did you mean 'bleu'? There are: bleu, chrf"),
+    (
+        "run 09 -p study=judged -p sampling=zufall --dry-run",
+        2,
+        "'zufall'. There are: random",
+    ),
+    ("run 09 -p study=judged -p authors=xx", 2, "authors='xx' is not JUDGE=SYSTEM"),
+    ("run 09 -p study=judged -p authors=juge=a", 2, "Did you mean 'judge'? There are: judge."),
+    ("run 09 -p study=judged -p authors=judge=a,judge=c", 2, "has no 'c'"),
+    ("run 09 --source simulated -p authors=xx=yy --dry-run", 2, "the study has no 'xx'"),
+    ("run naming.ipynb -p study=judged -p evaluators=bleu,chfr", 2, "Did you mean 'chrf'?"),
+    # Grids, retries.
+    ("run good.ipynb --grid twice.yml", 2, "twice.yml, line 1: 'k' is there twice"),
+    ("run good.ipynb --grid grid.yml -p k=3", 2, "-p and --grid both set 'k': leave one out"),
+    ("run good.ipynb --retry-failed --force", 2, "leave one out"),
+    # What is cleaned, and begun.
+    ("clean nope", 2, "no folder nope"),
+    ("clean --dry-run good.ipynb", 2, "'good.ipynb' is a file: name a folder"),
+    ("new begun --from plain.csv --as mturk", 1, "plain.csv has no column `Answer.*`"),
     # Released data.
     ("run 01 --source released", 1, "NLGBENCH_DATA names that folder"),
     ("fetch hues", 2, "Did you mean 'huse'"),
@@ -325,6 +364,12 @@ def test_a_wrong_command_names_what_is_wrong(place, monkeypatch, line, code, mes
     assert isinstance(result.exception, SystemExit), "no traceback"
     assert len(result.stderr) < 5_000
     assert sorted(place.rglob("*")) == before, "something was written"
+
+
+def test_an_empty_value_has_no_nearest(place, monkeypatch):
+    monkeypatch.chdir(place / "judged")
+    told = CliRunner().invoke(main, ["run", "01", "-p", "study="]).stderr
+    assert "study='' is no folder" in told and "Did you mean" not in told
 
 
 def test_the_table_is_long_enough():
