@@ -57,7 +57,7 @@ OTHERS = {
     "trials_coverage": ("Trials", ["--worlds", "20"]),
     "agreement_coverage": ("Agreement", ["--worlds", "20", "--cell", "15 HITs"]),
     "annotator_models": ("Models of annotators", ["--worlds", "3", "--resamples", "20"]),
-    "systems_coverage": ("Which system is better", ["--worlds", "40", "--rounds", "1"]),
+    "systems_coverage": ("Which system is better", ["--studies", "20"]),
     "votes_coverage": ("Votes", ["--worlds", "20", "--only", "20 annotators"]),
     "ratings": ("Ratings", ["--worlds", "10", "--tournaments", "1", "--layouts", "5"]),
     "components_coverage": (

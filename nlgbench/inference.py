@@ -302,22 +302,6 @@ def jackknife_variance(without: Floats) -> Any:
     return (n - 1) / n * ((without - without.mean(axis=0)) ** 2).sum(axis=0)
 
 
-def two_way_variance(one: Floats, other: Floats, both: Floats) -> tuple[Floats, Bools]:
-    """Put variances over two factors together: ``V_1 + V_2 - V_12`` (Cameron and others 2011).
-
-    ``V_1 + V_2`` where that is not positive, and where this is so. doi:10.1198/jbes.2010.07136.
-    """
-    whole = one + other
-    positive = whole - both > 1e-9 * whole
-    return np.where(positive, whole - both, whole), ~positive
-
-
-def positive_part(matrix: Floats) -> Floats:
-    """Give a symmetric matrix with its negative eigenvalues at 0."""
-    value, vector = np.linalg.eigh(matrix)
-    return np.asarray((vector * np.maximum(value, 0)) @ vector.T)
-
-
 def ratio(part: Any, whole: Any) -> Any:
     """Divide sums over clusters, NaN where nothing is."""
     # Sums less one cluster's can leave a rounding error where nothing is.
