@@ -235,12 +235,13 @@ def ways_to_rate(
 
     method, system, rating, ci_low, ci_high, covers, n_clusters, reason.
     """
-    games: dict[str, Any] = {"method": "glicko2", "seed": seed}
+    of: dict[str, Any] = {"of": "comparisons"}
+    games = of | {"method": "glicko2", "seed": seed}
     found = {
         "Glicko-2, tie as .1": rate(compared, tie_ratio=tie_ratio, **games),
         "Glicko-2, tie as half": rate(compared, tie_ratio=None, **games),
-        "Bradley-Terry with ties": rate(compared),
-        "Elo": rate(compared, method="elo", seed=seed),
+        "Bradley-Terry with ties": rate(compared, **of),
+        "Elo": rate(compared, method="elo", seed=seed, **of),
     }
     systems = next(iter(found.values()))["system"]
     quality = pd.DataFrame({"system": systems, "rating": systems.map(system_quality(judged))})
@@ -298,8 +299,8 @@ def table1(outputs: pd.DataFrame) -> pd.DataFrame:
 def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0) -> pd.DataFrame:
     """Write Spearman's correlations of evaluators out, data sets side by side, as the paper does.
 
-    Estimates with [interval], or (range over splits) where there is none; for dialogue the printed
-    value, of Table 5 where that is `number`.
+    Estimates with [interval], or (range over splits) where there is none; beside data sets of
+    dialogue the printed value, of Table 5 where that is `number`.
     """
     rows = table[table["statistic"] == "spearman"]
     text = [
@@ -314,6 +315,8 @@ def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0)
     wide = rows.pivot(index=["evaluator", "supervision"], columns="data", values="text")
     wide = wide[list(dict.fromkeys(rows["data"]))]
     wide = wide.loc[[name for name in evaluators if name in wide.index]]
+    if not set(rows["data"]) & (set(RELEASED) - {"reviews"}):
+        return wide.astype(object).where(wide.notna(), "")
     if "printed_dialogue" in rows:
         printed = rows.drop_duplicates("evaluator").set_index("evaluator")["printed_dialogue"]
         wide["printed (dialogue)"] = printed.loc[wide.index.get_level_values(0)].to_numpy()

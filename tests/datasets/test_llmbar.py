@@ -8,6 +8,7 @@ import pytest
 import nlgbench as nb
 from nlgbench.datasets import cache
 from nlgbench.datasets.llmbar import RAW_FILES, read_llmbar
+from nlgbench.inference import THESE_ANNOTATORS
 
 RELEASED = pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available(RAW_FILES["llmbar-natural"]),
@@ -121,7 +122,7 @@ def test_the_printed_counts_follow(name):
         if both.all():
             assert row["estimate"] == pytest.approx(np.mean(right))
         none = int(((one == "none") & (other == "none")).sum())
-        assert row[["covers", "n", "n_left_out"]].tolist() == ["items", n - none, none]
+        assert row[["covers", "n", "n_left_out"]].tolist() == [THESE_ANNOTATORS, n - none, none]
 
 
 @RELEASED

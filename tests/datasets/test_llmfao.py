@@ -62,7 +62,7 @@ def test_ratings_and_win_rates_are_those_that_evalica_gives():
     compare(mean, golden.loc[mean.index, "average_win_rate"], atol=1e-9, rtol=0)
     points = (rates["win_rate"] * rates["n_games"]).groupby(rates["system"]).sum()
     compare(points, golden.loc[points.index, "counting"], atol=1e-9, rtol=0)
-    # 13 prompts: no system has an interval by more than t(12), and some have none.
+    # 13 prompts: no system has an interval by more than t(12), and some are marked.
     assert found["n_clusters"].max() <= 13
-    assert found["reason"].str.contains("no interval over fewer than 6").any()
-    assert (found["ci_low"].isna() == (found["n_clusters"] < 6)).all()
+    few = found["reason"].str.contains("effective items: an interval from fewer than 10 cannot")
+    assert few.any() and (few == (found["n_clusters"].round() < 10)).all()

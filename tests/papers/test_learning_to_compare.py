@@ -105,6 +105,9 @@ def test_directions_are_the_differences_that_the_paper_speaks_of():
 
 def test_tables_are_written_out_beside_print():
     table = paper.table1(outputs_table())
+    reviews = paper.side_by_side(table.assign(data="reviews"), list(paper.IN_PRINT))
+    assert "printed (dialogue)" not in reviews
+    table = pd.concat([table, table.assign(data="dailydialog")])
     wide = paper.side_by_side(table, list(paper.IN_PRINT))
     assert wide.index.get_level_values("evaluator").tolist() == list(paper.IN_PRINT)
     assert wide["reviews"].iloc[0] == "0.00 [0.00, 0.50]"

@@ -2,7 +2,7 @@
 Ratings as games accrue
 =======================
 
-How Glicko-2 ratings settle, game by game.
+How Glicko-2 ratings settle, game by game; open marks are ratings after all games, each once.
 """
 
 import nlgbench as nb
@@ -10,4 +10,4 @@ import nlgbench as nb
 study = nb.simulate("votes", n_items=40, seed=1)
 quality = study.truth["systems"].set_index("system")["ability"]
 settled = nb.convergence(study, quality=quality, seed=0)
-drawing = nb.plot_convergence(settled.history)
+drawing = nb.plot_convergence(settled.history, ratings=nb.rate(study, method="glicko2"))

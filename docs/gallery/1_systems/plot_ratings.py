@@ -2,7 +2,7 @@
 Ratings of systems from votes
 =============================
 
-Bradley-Terry ratings from people's votes on pairs, with intervals over items and annotators.
+Bradley-Terry ratings from people's votes on pairs, with intervals for other items and annotators.
 """
 
 import nlgbench as nb
