@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 
 from nlgbench.analysis.distributions.trends import LOWER_IS_BETTER
 from nlgbench.checks import read_table
+from nlgbench.names import spaced
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
@@ -95,7 +96,7 @@ def plot_distributions(
     needed = "system measure estimate:float ci_low:float ci_high:float"
     table = read_table(table, f"{needed} p_value:float? between_people:float?", "tables have")
     order = list(dict.fromkeys(table["system"])) if levels is None else list(levels)
-    written = [name.replace("_", " ") for name in order]
+    written = list(spaced(order).values())
     if levels is not None:
         written = [str(level) for level in levels.values()]
         if lost := sorted(set(order) - set(table["system"])):
