@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 #: Characters of a value that a message quotes.
@@ -26,6 +27,17 @@ def known(name: str, choices: Sequence[str], what: str) -> str:
         hint = did_you_mean(name, choices)
         raise ValueError(f"{what}: {name!r} is unknown.{hint} There are: {', '.join(choices)}.")
     return name
+
+
+def spaced(names: Iterable[object]) -> dict[str, str]:
+    """Write names with spaces for underscores, except where two would become one.
+
+    >>> spaced(["word_lstm", "a_b", "a b"])
+    {'word_lstm': 'word lstm', 'a_b': 'a_b', 'a b': 'a b'}
+    """
+    plain = {str(name): str(name).replace("_", " ") for name in names}
+    counts = Counter(plain.values())
+    return {name: text if counts[text] == 1 else name for name, text in plain.items()}
 
 
 def brief(value: object) -> str:

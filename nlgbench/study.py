@@ -207,9 +207,9 @@ class Study:
     def label(self, name: str) -> str:
         """Give a system's or evaluator's name as figures write it."""
         labels = (self.settings or {}).get("labels", {})
-        spaced = name.replace("_", " ")
-        alike = [one for one in self.outputs["system"].unique() if one.replace("_", " ") == spaced]
-        return str(labels.get(name, name if len(alike) > 1 else spaced))
+        plain = name.replace("_", " ")
+        alike = [one for one in self.outputs["system"].unique() if one.replace("_", " ") == plain]
+        return str(labels.get(name, name if len(alike) > 1 else plain))
 
     def replace(self, **changes: Any) -> Study:
         """Give a study with some parts changed; what is given is checked anew.

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.checks import read_table
+from nlgbench.names import spaced
 from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
 from nlgbench.plots.style import GROUPS, SYSTEM, TWO_COLUMN
 
@@ -87,7 +88,7 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
     ends = rows["ci_low"], rows["ci_high"]
     draw_intervals(ax, rows.index, *ends, upright=False, color=SYSTEM, linewidth=1.0)
     ax.plot(rows["rating"].astype(float), rows.index, "o", color=SYSTEM, markersize=4)
-    ax.set_yticks(rows.index, [str(name).replace("_", " ") for name in rows["system"]])
+    ax.set_yticks(rows.index, list(spaced(rows["system"]).values()))
     ax.set_ylim(-0.6, len(rows) - 0.4)
     ax.grid(axis="y", color="#dddddd", linewidth=0.5)
     ax.set_axisbelow(True)
@@ -183,7 +184,7 @@ def draw_matrix(
                 heavy = "bold" if bold is not None and bold[row, column] else "normal"
                 text: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5}
                 ax.text(column, row, f"{100 * value:.0f}", **text, fontweight=heavy)
-    labels = [str(name).replace("_", " ") for name in names]
+    labels = list(spaced(names).values())
     ax.set(aspect="equal", xticks=places, yticks=places, xlabel="Opponent", ylabel="System")
     size: dict[str, Any] = {"fontsize": 5} if many else {}
     ax.set_xticklabels(labels, rotation=90, **size)

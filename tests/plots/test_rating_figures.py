@@ -45,6 +45,15 @@ def test_ratings_stand_in_order_with_their_intervals():
     assert [1450, 1550] in segments and [1650, 1800] in segments
 
 
+def test_systems_whose_names_differ_by_an_underscore_are_told_apart_in_labels():
+    alike = {"a": "under_score", "b": "under score", "c": "a_system"}
+    (ax,) = plot_ratings(RATINGS.replace({"system": alike})).axes
+    written = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert written == ["a system", "under_score", "under score"]
+    (ax,) = plot_win_rates(RATES.replace(alike)).axes
+    assert {tick.get_text() for tick in ax.get_xticklabels()} == set(written)
+
+
 def test_an_estimate_may_lie_outside_its_interval():
     (ax,) = plot_ratings(RATINGS.assign(ci_low=1800.0, ci_high=1900.0)).axes
     assert len(ax.collections[0].get_segments()) == RATINGS["rating"].notna().sum()

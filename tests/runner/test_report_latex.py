@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from nlgbench.runner.report import folder, latex, writing
@@ -77,3 +78,12 @@ def test_macros_have_valid_names_that_are_one_number_each(reported):
     assert numbers["macro"].str.fullmatch("nlg[A-Za-z]+").all()
     text = (reported / writing.PLACE / "numbers.tex").read_text(encoding="utf-8")
     assert re.findall(r"^\\newcommand\{\\(\w+)\}", text, re.MULTILINE) == numbers["macro"].tolist()
+
+
+def test_a_caption_is_not_cut_within_a_name(tmp_path):
+    alt = "Scores of Acme Inc. large and gpt. Best first: gpt. Source: simulated."
+    figure = folder.Figure("run", "scores", tmp_path / "scores.pdf", alt, "simulated")
+    pd.DataFrame({"system": ["Acme_Inc. large", "gpt"], "reason": "none."}).to_csv(
+        tmp_path / "scores.csv", index=False
+    )
+    assert latex.caption(figure) == "Scores of Acme Inc. large and gpt. Source: simulated."

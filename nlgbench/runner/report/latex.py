@@ -287,12 +287,29 @@ def figures_tex(folder: Folder) -> str:
     return "\n".join([*lines, ""])
 
 
+#: Columns of a figure's data that hold names, which its words repeat.
+_OF_NAMES = ["system", "opponent", "label", "evaluator", "comparator", "dimension", "study"]
+
+
 def caption(figure: Figure) -> str:
     """Give a figure's first sentence, and its source, with which all its words end."""
     source = f" Source: {figure.source}."
     words = _one_line(figure.alt).removesuffix(source)
-    first = re.split(r"(?<=[a-z)\]])\.(?: |$)", words)[0]
+    for name in _names_with_periods(figure):
+        words = words.replace(name, name.replace(".", "\0"))
+    first = re.split(r"(?<=[a-z)\]])\.(?: |$)", words)[0].replace("\0", ".")
     return f"{first.removesuffix('.')}.{source}"
+
+
+def _names_with_periods(figure: Figure) -> list[str]:
+    """List the names in a figure's data in which a period ends no sentence, the longest first."""
+    path = figure.path.with_suffix(".csv")
+    if not path.is_file():
+        return []
+    cells = pd.read_csv(path, dtype=str, keep_default_na=False)
+    cells = cells[cells.columns.intersection(_OF_NAMES)]
+    found = {one for name in cells for one in cells[name].unique() if re.search(r"\.(?: |$)", one)}
+    return sorted(found | {one.replace("_", " ") for one in found}, key=len, reverse=True)
 
 
 def sizes(figure: Figure) -> str:
