@@ -90,6 +90,13 @@ _PEOPLE = {"worker", "participant", "prolific", "assignment", "annotator", "turk
 _NAMED = {"first", "last", "full", "user"}
 
 
+#: Words of a column's name whose equal values several items may share.
+_GROUPS = {
+    *("doc", "document", "article", "passage", "source", "prompt", "story", "talk", "topic"),
+    *("dialog", "dialogue", "conversation"),
+}
+
+
 class Raw(NamedTuple):
     """A table as it was written: texts, and what a message says of where they stand."""
 
@@ -160,7 +167,10 @@ def read(
     private: dict[Path, dict[str, bool]] = {}  # file -> personal column -> is it read?
     for table, spec in declared.items():
         extra = said["settings"].get("extra", []) if table == "outputs" else []
-        found = _table(place, table, spec, extra, problems, notes, private)
+        of_table: list[str] = []
+        found = _table(place, table, spec, extra, problems, notes, private, of_table)
+        if not said["settings"].get("clusters") and table == next(iter(declared)):
+            notes += of_table
         if found is not None:
             raws[table] = found
     for path, columns in private.items():
@@ -309,6 +319,7 @@ def _table(
     problems: list[str],
     notes: list[str],
     private: dict[Path, dict[str, bool]],
+    grouping: list[str],
 ) -> Raw | None:
     about = f"{place / FILE}, tables: {table}"
     ours = [*schema.columns(table), *extra]
@@ -350,6 +361,8 @@ def _table(
         is_read = {*one.called.values(), *of_constants, *spec.get("only", {}), *ours}
         for name in personal(theirs.columns):
             said[name] = said.get(name, False) or name in is_read
+        if len(paths) == 1:
+            grouping += _grouping(path, one.theirs, frame, is_read)
         before = f"{path.name}, " if len(paths) > 1 else ""
         lines += [f"{before}{places[at]}" for at in frame["{at}"]]
         parts.append(frame[[name for name in frame if name in ours]])
@@ -377,6 +390,26 @@ def _table(
             f"under `constants`.{did_you_mean(lacking[0], there)} Found {_some(there)}."
         )
     return Raw(whole, where, lines, called, frozenset(lost | {*lacking}), there)
+
+
+def _grouping(
+    path: Path, theirs: pd.DataFrame, frame: pd.DataFrame, is_read: set[str]
+) -> list[str]:
+    """Name the columns that are not read and group items, such as documents."""
+    found = []
+    for name in map(str, theirs.columns if "item_id" in frame else ()):
+        if name in is_read or not _words(name) & _GROUPS:
+            continue
+        groups = frame[["item_id"]].assign(group=theirs[name].loc[frame["{at}"]].to_numpy())
+        groups = groups.drop_duplicates()
+        n, n_items = groups["group"].nunique(), groups["item_id"].nunique()
+        if groups["item_id"].is_unique and 1 < n <= n_items / 2:
+            found.append(
+                f"{path}: {n_items:,} items have {n:,} values of {name}, which is not read: if "
+                f"items of one {name} are alike, read it with outputs and set settings: extra: "
+                f"[{name}] and clusters: {name}."
+            )
+    return found
 
 
 def _some(names: Sequence[str]) -> str:

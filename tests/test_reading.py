@@ -297,6 +297,18 @@ def test_a_column_that_a_table_reads_is_not_said_to_be_unread(tmp_path):
     assert notes == [f"{tmp_path / 's' / 'r.csv'}: looks personal, is not read: phone."]
 
 
+def test_an_unread_column_that_groups_items_is_named(tmp_path):
+    rows = "".join(f"{i},{i // 3},{s},me,3\n" for i in range(6) for s in "ab")
+    files = {"r.csv": f"item,talk_id,model,who,flow\n{rows}"}
+    about = described(
+        "r.csv", "{item_id: item, system: model, annotator_id: who, value: [flow]}", ""
+    )
+    _, notes = read_folder(folder(tmp_path / "s", files, about), [])
+    (said,) = notes
+    assert "6 items have 2 values of talk_id, which is not read" in said
+    assert "clusters: talk_id" in said
+
+
 def test_excluded_judgments_are_noted(tmp_path):
     files = {"r.csv": "item,model,who,flow\n1,a,x,3\n1,a,y,300\n"}
     about = "settings: {valid: {flow: {max: 100}}}\n" + described(
