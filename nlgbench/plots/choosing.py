@@ -183,8 +183,8 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     axes = axes_for(ax, TWO_COLUMN if columns > 1 else 4.5, 2.5, columns=columns)
     if ax is None:
         open_ = any(kind(name) == "Baselines" for name in names)
-        words = "; open: a baseline, no evaluator" if open_ else ""
-        axes[0].figure.supxlabel(f"Regret (nats per token{words})", fontsize=8)
+        about = "; open: a baseline, no evaluator" if open_ else ""
+        axes[0].figure.supxlabel(f"Regret (nats per token{about})", fontsize=8)
     said = []
     for number, (one, experiment) in enumerate(zip(axes, experiments, strict=True)):
         rows = table[table["experiment"] == experiment] if experiment else table

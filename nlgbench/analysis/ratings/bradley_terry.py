@@ -156,13 +156,12 @@ def bradley_terry(
     annotator = annotators_of(played, sample)
     number: Floats | Ints = n_games
     few: list[str] = [""] * len(left)
+    df: Floats | float = np.inf
     if sample.people:
         who = None if annotator is None else np.append(annotator, annotator)
         number, few = fewest_of(sample, system, both, who, left, right)
         df = number - 1
-    elif sample.units == "games":
-        df = np.inf
-    else:
+    elif sample.units != "games":
         each = n_clusters(system, both)
         number, df = np.minimum(each[left], each[right]), each.min() - 1
         few = [few_units(each.min(), sample.units)] * len(left)
@@ -278,8 +277,9 @@ def win_rates(
         own, others = sides(played)
         if not sample.people and (own is others or sample.units == "games"):
             n = n_clusters(group, own)
+            count = n.astype(np.float64)
             rate = np.bincount(group, score) / np.bincount(group)
-            low, high = wilson(rate, n, norm.ppf(0.5 + confidence / 2))
+            low, high = wilson(rate, count, norm.ppf(0.5 + confidence / 2))
             one = pd.DataFrame({"win_rate": rate, "ci_low": low, "ci_high": high})
             one = one.assign(n_clusters=n, reason=[few_units(each, sample.units) for each in n])
         else:
