@@ -115,5 +115,5 @@ def _highest(table: pd.DataFrame) -> pd.DataFrame:
     if len(table) <= _MOST:
         return table
     known = table["evaluator"].map(kind) == "Sentinels"
-    highest = table[~known & table["rho"].notna()].head(_MOST - int(known.sum()))
+    highest = table[~known].head(_MOST - int(known.sum()))
     return table[known | table.index.isin(highest.index)]
