@@ -315,8 +315,8 @@ def beside_all(
     -------
     DataFrame
         A row per system, its index, in the order of names: the estimate of each method, ci_low and
-        ci_high (of the corrected mean), and ``all judgments``: the mean over outputs of their mean judgment, its sign turned as theirs are
-        where lower is better.
+        ci_high (of the corrected mean), and ``all judgments``: the mean over outputs of their mean
+        judgment, its sign turned as theirs are where lower is better.
 
     Raises
     ------
