@@ -92,6 +92,8 @@ SCALES = (
     Scale("30 outputs by 3, 0 to 100", 30, 3, 101, missing=0.1),
     Scale("100 outputs by 3, 5 points", 100, 3, 5, missing=0.1),
     Scale("30 outputs by 3, 5 points", 30, 3, 5, missing=0.1),
+    Scale("60 outputs by 2, 5 points", 60, 2, 5, missing=0.1),
+    Scale("60 outputs by 5, 5 points", 60, 5, 5, missing=0.1),
     Scale("100 outputs by 20, 0 to 100", 100, 20, 101, missing=0.1),
     Scale("30 outputs by 20, 0 to 100", 30, 20, 101, missing=0.1),
     Scale("100 outputs by 20, 5 points", 100, 20, 5, missing=0.1),
@@ -126,11 +128,15 @@ def agreement_on(cell: Scale, study: Study) -> pd.DataFrame:
     """Make all coefficients of a world that its cell is about."""
     if not cell.given:
         tables = [agreement(study, coefficients=["icc_2", "icc_2k"])]
+        if cell.n_annotators >= 10:  # fewer are fixed
+            many = {"annotators": "fixed"} if len(study.judgments) > 100_000 else {}
+            names = ["krippendorff_alpha", "icc_1"]
+            tables.append(agreement(study, coefficients=names, metric="interval", **many))
     else:
         few = [name for name in OF_GIVEN[1:] if cell.n_points < 30 or name != "cohen_kappa"]
-        tables = [agreement(study, coefficients=few)]
+        tables = [agreement(study, coefficients=few, annotators="fixed")]
         for metric in ("ordinal", "interval"):
-            alpha = agreement(study, coefficients=OF_GIVEN[:1], metric=metric)
+            alpha = agreement(study, coefficients=OF_GIVEN[:1], metric=metric, annotators="fixed")
             tables.append(alpha.assign(coefficient=f"alpha, {metric}"))
     whole = pd.concat(tables, ignore_index=True)
     return whole[whole["row"] == "all"].assign(of=whole["coefficient"])

@@ -22,7 +22,8 @@ class Reported:
         return "\n".join([self._shown().to_string(index=False), "", *lines])
 
     def _repr_html_(self) -> str:
-        shown = self._shown().to_html(index=False, escape=True, na_rep="", border=0)
+        with pd.option_context("display.max_colwidth", None):  # reasons in full
+            shown = self._shown().to_html(index=False, escape=True, na_rep="", border=0)
         rows = "".join(
             f"<dt>{html.escape(what)}</dt><dd>{html.escape(value)}</dd>"
             for what, value in self.report.itertuples(index=False)

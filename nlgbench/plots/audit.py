@@ -34,6 +34,7 @@ _GRAY = "#777777"
 #: Verdict -> color, marker, and whether the marker is filled: all three differ in gray.
 _LOOKS = {
     "found": (SYSTEM, "s", True),
+    "significant": (SYSTEM, "s", False),
     "acquitted": (HUMAN, "o", True),
     "not shown": (_GRAY, "o", False),
     "": ("#333333", "D", True),
@@ -55,9 +56,11 @@ def plot_audit(audited: Audit) -> Drawing:
     Returns
     -------
     Drawing
-        A row per judge, sentinels below, each estimate with its interval. Biases have a square
-        where they are found, a full circle where the judge is acquitted (the 90% interval lies in
-        the gray margin), an open one where neither is shown. Beside each judge's agreement with the
+        A row per judge, sentinels below (which are not tested), each estimate with its interval.
+        Biases have a square where they are found, an open one where they are significant but not
+        beyond the gray margin, a full circle where the judge is acquitted (the 90% interval lies in
+        the margin), an open one where neither is shown. Panels of what is not known of any judge
+        are left out. Beside each judge's agreement with the
         other annotators stands an annotator's own, a blue bar. Of judges with probabilities: how
         often people prefer what the judge prefers, against what it says.
 
@@ -67,7 +70,7 @@ def plot_audit(audited: Audit) -> Drawing:
     >>> study = nb.simulate("judges", n_items=400, seed=1)
     >>> wrote = study.truth["judges"].set_index("judge")["system"].to_dict()
     >>> plot_audit(nb.audit(study, authors=wrote)).alt.split(". ")[1]
-    'Found: hasty position, wordy length, vain own'
+    'Found: wordy length, vain own'
     """
     table = audited.findings
     names = list(dict.fromkeys(table["evaluator"]))
@@ -75,30 +78,40 @@ def plot_audit(audited: Audit) -> Drawing:
     n_judges = len(names) - len(sentinels)
     # A gap parts judges from sentinels.
     lane = {name: n + 0.6 * (name in sentinels) for n, name in enumerate(names)}
-    height = 2 * (0.75 + 0.15 * len(names)) + 0.5
-    figure, (first,) = canvas(TWO_COLUMN, height)
+    judged = [name for name in names if name not in sentinels]
+    # Of what is known of no judge there is no panel.
+    seen = table[table["evaluator"].isin(judged) & table["estimate"].notna()]["test"].unique()
+    tests = [test for test in _PANELS if test in seen]
+    calibrated = audited.calibration["evaluator"].isin(judged).any()
+    slots = len(tests) + 2 * calibrated  # calibration is two panels wide
+    n_rows = -(-slots // 4)
+    # Reliability diagrams stand at the end, and never on two rows.
+    n_columns = -(-slots // n_rows)
+    figure, (first,) = canvas(TWO_COLUMN, n_rows * (0.75 + 0.15 * len(names)) + 0.6)
     first.remove()
-    grid = figure.add_gridspec(2, 4)
-    axes = [figure.add_subplot(grid[n // 4, n % 4]) for n in range(len(_PANELS))]
-    wide = figure.add_subplot(grid[1, 2:])
-    for number, (ax, (test, (title, unit))) in enumerate(zip(axes, _PANELS.items(), strict=False)):
+    grid = figure.add_gridspec(n_rows, n_columns)
+    axes = [figure.add_subplot(grid[n // n_columns, n % n_columns]) for n in range(len(tests))]
+    for number, (ax, test) in enumerate(zip(axes, tests, strict=True)):
+        title, unit = _PANELS[test]
         _draw_lanes(ax, table[table["test"] == test], lane, audited.margin, test)
         ax.set_title(title, fontsize=7)
         ax.set_xlabel(unit, fontsize=7)
-        ax.set_yticks(
-            list(lane.values()), [_short(name) for name in names] if number in (0, 4) else []
-        )
+        named = number % n_columns == 0
+        ax.set_yticks(list(lane.values()), [_short(name) for name in names] if named else [])
         ax.set_ylim(max(lane.values()) + 0.6, -0.6)
         ax.axhline(n_judges - 0.2, color="#bbbbbb", linewidth=0.5)
         ax.tick_params(axis="y", length=0)
     own = table[table["test"] == "agreement_of_people"]
-    for name, value in zip(own["evaluator"], own["estimate"], strict=True):
-        if np.isfinite(value):
-            at = lane[str(name)]
-            axes[4].plot([value, value], [at - 0.4, at + 0.4], color=HUMAN, linewidth=1.6)
-    judged = [name for name in names if name not in sentinels]
-    _draw_bins(wide, audited.calibration, judged)
-    _legend(figure)
+    if "agreement" in tests:
+        ax = axes[tests.index("agreement")]
+        for name, value in zip(own["evaluator"], own["estimate"], strict=True):
+            if np.isfinite(value):
+                at = lane[str(name)]
+                ax.plot([value, value], [at - 0.4, at + 0.4], color=HUMAN, linewidth=1.6)
+    if calibrated:
+        axes.append(figure.add_subplot(grid[-1, n_columns - 2 :]))
+        _draw_bins(axes[-1], audited.calibration, judged)
+    _legend(figure, table[table["test"].isin(tests)], bool(own["estimate"].notna().any()))
     found = table[table["verdict"].eq("found") & ~table["is_sentinel"]]
     listed = ", ".join(
         f"{one} {test}" for one, test in zip(found["evaluator"], found["test"], strict=True)
@@ -108,7 +121,7 @@ def plot_audit(audited: Audit) -> Drawing:
         f"systems, agreement, ties and calibration. Found: {listed or 'nothing'}. "
         f"Gray is the margin, {audited.margin:g} of verdicts."
     )
-    return drawn_on([*axes, wide], table, alt)
+    return drawn_on(axes, table, alt)
 
 
 def _short(name: object) -> str:
@@ -169,28 +182,33 @@ def _draw_bins(ax: Axes, bins: pd.DataFrame, judges: list[str]) -> None:
         ends = bins.loc[bins["evaluator"].isin(there), ["people", "ci_low", "ci_high"]]
         low, high = np.nanmin(ends.to_numpy(dtype=float)), np.nanmax(ends.to_numpy(dtype=float))
         ax.set_ylim(min(0.45, low - 0.02), max(1.0, high + 0.02))
-    else:
-        ax.set_ylim(0.45, 1)
-        ax.text(0.75, 0.6, "judges give no probabilities", ha="center", fontsize=7, color=_GRAY)
     ax.set_xlim(0.49, 1.01)
 
 
-def _legend(figure: Any) -> None:
-    """Say below the panels what marks mean."""
+def _legend(figure: Any, table: pd.DataFrame, annotators: bool) -> None:
+    """Say below the panels what the marks that are drawn mean."""
     words = {
-        "found": "bias found",
+        "found": "bias beyond margin",
+        "significant": "significant, not beyond",
         "acquitted": "acquitted",
         "not shown": "not shown",
-        "": "no test",
+        "": "not tested",
     }
     handles: list[Any] = []
+    there = table[table["estimate"].notna()]
     for verdict, (color, marker, full) in _LOOKS.items():
+        if not there["verdict"].eq(verdict).any():
+            continue
         face = color if full else "white"
         look: dict[str, Any] = {"linestyle": "", "markersize": 4, "color": color, "mfc": face}
         handles.append(Line2D([], [], marker=marker, label=words[verdict], **look))
-    handles.append(
-        Line2D([], [], marker="x", linestyle="", color=_GRAY, markersize=4, label="not known")
+    if table["estimate"].isna().any():
+        cross: dict[str, Any] = {"marker": "x", "linestyle": "", "color": _GRAY, "markersize": 4}
+        handles.append(Line2D([], [], label="not known", **cross))
+    if table["test"].isin(["position", "length", "own"]).any():
+        handles.append(Patch(color="#e6e6e6", label="margin"))
+    if annotators:
+        handles.append(Line2D([], [], color=HUMAN, linewidth=1.6, label="an annotator's own"))
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=-(-len(handles) // 2), fontsize=6.5
     )
-    handles.append(Patch(color="#e6e6e6", label="margin"))
-    handles.append(Line2D([], [], color=HUMAN, linewidth=1.6, label="an annotator's own"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=6.5)

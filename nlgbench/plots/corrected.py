@@ -23,7 +23,7 @@ from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 #: Method -> how far from its system's line it stands, marker, color, and what the legend says.
 _LOOKS = {
     "labels alone": (-0.24, "s", HUMAN, "labels alone"),
-    "evaluator alone": (0.0, "D", "#999999", "evaluator alone (biased)"),
+    "evaluator alone": (0.0, "D", "#777777", "evaluator alone"),
     "corrected": (0.24, "o", SYSTEM, "corrected"),
 }
 
@@ -40,13 +40,15 @@ def plot_corrected(
         From `nlgbench.corrected_quality`, or its ``systems``: ``system``, ``method``,
         ``estimate``, ``ci_low``, ``ci_high``; optional ``label``, ``labels_saved``.
     ax : Axes, optional
-        Where to draw; a figure of its own by default, as high as the systems need.
+        Where to draw labels alone and corrected means; a figure of its own by default, as high as
+        the systems need, with the evaluator's own means.
 
     Returns
     -------
     Drawing
-        Systems in the order of the table. The evaluator's own means are gray, and the legend calls
-        them biased. At the right the labels saved, below 0 where correction costs some.
+        Systems in the order of the table, with the number of labels and what intervals cover. The
+        evaluator's own means have a panel of their own, as scores may be on another scale. At the
+        right the labels saved, below 0 where correction costs some.
 
     Raises
     ------
@@ -62,6 +64,7 @@ def plot_corrected(
     """
     table = corrected.systems if isinstance(corrected, CorrectedQuality) else corrected
     needed = "system method estimate:float ci_low:float ci_high:float label? labels_saved:float?"
+    needed += " n_labels:float? n_outputs:float? covers?"
     table = read_table(table, needed, "table has")
     unknown = table.loc[~table["method"].isin(list(_LOOKS)), "method"]
     if len(unknown):
@@ -77,24 +80,36 @@ def plot_corrected(
         )
     systems = table.drop_duplicates("system")
     lane = {name: place for place, name in enumerate(systems["system"])}
-    (ax,) = axes_for(ax, TWO_COLUMN * 0.75, 0.95 + 0.36 * len(lane))
+    of_evaluator = table[(table["method"] == "evaluator alone") & table["estimate"].notna()]
+    beside = ax is None and len(of_evaluator) > 0
+    ratios = {"columns": 2, "width_ratios": [2.2, 1]} if beside else {}
+    panels = axes_for(ax, TWO_COLUMN * (1.0 if beside else 0.75), 1.05 + 0.3 * len(lane), **ratios)
+    names = systems["label"] if "label" in systems else systems["system"].str.replace("_", " ")
+    for panel in panels:
+        name_lanes(panel, names.tolist())
+        for place in range(1, len(lane)):
+            panel.axhline(place - 0.5, color="#dddddd", linewidth=0.5, zorder=0)
     for method, (away, marker, color, words) in _LOOKS.items():
         rows = table[(table["method"] == method) & table["estimate"].notna()]
-        if rows.empty:
+        own = method == "evaluator alone"
+        if rows.empty or (own and not beside):
             continue
+        panel = panels[-1] if own else panels[0]
         at = rows["system"].map(lane).to_numpy(dtype=float) + away
-        draw_intervals(ax, at, rows["ci_low"], rows["ci_high"], upright=False, color=color)
+        draw_intervals(panel, at, rows["ci_low"], rows["ci_high"], upright=False, color=color)
         look: dict[str, Any] = {"color": color, "markersize": 3.6, "zorder": 3, "label": words}
-        ax.plot(rows["estimate"], at, marker, **look)
-    names = systems["label"] if "label" in systems else systems["system"].str.replace("_", " ")
-    name_lanes(ax, names.tolist())
-    for place in range(1, len(lane)):
-        ax.axhline(place - 0.5, color="#dddddd", linewidth=0.5, zorder=0)
-    ax.set_xlabel("Mean judgment")
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, borderaxespad=0.2)
+        panel.plot(rows["estimate"], at, marker, **look)
+    panels[0].set_xlabel("Mean judgment")
+    if beside:
+        panels[-1].set_yticks([])
+        panels[-1].set_xlabel("Evaluator's own mean score")
+    place_of: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": 2}
+    said_of = _said(table)
+    panels[0].legend(borderaxespad=0.2, title=said_of or None, title_fontsize=6.5, **place_of)
+    panels[0].get_legend()._legend_box.align = "left"
     saved = table[table["method"] == "corrected"]
     if "labels_saved" in saved and saved["labels_saved"].notna().any():
-        _write_saved(ax, saved, lane)
+        _write_saved(panels[-1], saved, lane)
     shown = [method for method in _LOOKS if (table["method"] == method).any()]
     said = [
         f"{label} "
@@ -103,13 +118,26 @@ def plot_corrected(
     ]
     listed = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
     alt = f"Mean judgments of {len(lane)} systems, by {listed} with intervals: {'; '.join(said)}."
-    return drawn_on(ax, table, alt)
+    return drawn_on(panels, table, f"{alt} {said_of}.".removesuffix(" ."))
+
+
+def _said(table: pd.DataFrame) -> str:
+    """Say how many outputs were labelled, and what intervals of the labels cover."""
+    words = []
+    rows = table[table["method"] == "labels alone"]
+    if len(rows) and {"n_labels", "n_outputs"} <= set(rows):
+        words.append(
+            f"Labels of {rows['n_labels'].sum():,.0f} of {rows['n_outputs'].sum():,.0f} outputs"
+        )
+    if len(rows) and "covers" in rows and rows["ci_low"].notna().any():
+        words.append(f"{'i' if words else 'I'}ntervals cover {rows['covers'].iloc[0]}")
+    return "; ".join(words)
 
 
 def _write_saved(ax: Axes, rows: pd.DataFrame, lane: dict[str, int]) -> None:
     """Write at the right how many labels the evaluator saved."""
     place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "fontsize": 6.5, "ha": "center"}
-    ax.text(1.09, -0.75, "labels\nsaved", va="bottom", **place)
+    ax.text(1.15, -0.75, "labels\nsaved", va="bottom", **place)
     for name, saved in zip(rows["system"], rows["labels_saved"], strict=True):
         if np.isfinite(saved):
-            ax.text(1.09, lane[name], f"{saved:.0f}".replace("-", "\u2212"), va="center", **place)
+            ax.text(1.15, lane[name], f"{saved:.0f}".replace("-", "\u2212"), va="center", **place)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.judges import Replacement
+from nlgbench.evaluators.names import kind
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
@@ -19,6 +21,8 @@ from nlgbench.plots.figures import (
 from nlgbench.plots.style import GROUPS, TWO_COLUMN
 
 _LINES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)))
+#: More evaluators cannot be told apart; of more the highest are drawn, and always sentinels.
+_MOST = 20
 
 
 @in_paper_style
@@ -38,13 +42,14 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
         At the left omega over epsilon: an evaluator replaces annotators from the mark on, where its
         line reaches one half; the epsilon that was declared is the upright line. At the right the
         chance that it agrees at least as well as an annotator, with its interval; the greatest at
-        the top. Evaluators that cannot be tested are said in words. Its data are the curves.
+        the top. Evaluators that cannot be tested are said in words. Of more than 20 evaluators the
+        20 with the highest rho are drawn, and always sentinels (length among them), as a line below
+        says. Its data are the curves of those drawn.
 
     Raises
     ------
     ValueError
-        When there are more evaluators than can be told apart, no two Axes, or none that could be
-        tested.
+        When there are no two Axes, or no evaluator could be tested.
 
     Examples
     --------
@@ -53,14 +58,10 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     >>> plot_replacement(nb.replaces_annotators(study, epsilon=0.1, agreement="rmse")).alt
     'At epsilon 0.1 omega is close 1.00, coarse 0.00, blind 0.00; one half counts as replacing.'
     """
-    table = result.evaluators
+    whole = result.evaluators
     looks = [(marker, color, line) for line in _LINES for marker, color in GROUPS]
+    table = _highest(whole)
     tested = table[table["omega"].notna()]
-    if len(table) > len(looks):
-        raise ValueError(
-            f"{len(table)} evaluators, and only {len(looks)} can be told apart: draw studies with "
-            "fewer scores."
-        )
     if tested.empty:
         raise ValueError(f"no evaluator could be tested: {table['reason'].iloc[0]}.")
     height = max(2.2, 0.9 + 0.19 * len(table))
@@ -77,7 +78,7 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     for lane, (name, rho, low, high, least, reason) in zip(
         lanes, rows.itertuples(index=False), strict=True
     ):
-        marker, color, line = looks[lane]
+        marker, color, line = looks[lane % len(looks)]
         if rho != rho:
             place: dict[str, Any] = {"transform": right.get_yaxis_transform(), "va": "center"}
             place |= {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5}}
@@ -99,4 +100,20 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     right.set_xlabel("As good as an annotator (\u03c1)")
     said = ", ".join(f"{a} {b:.2f}" for a, b in tested[["label", "omega"]].itertuples(index=False))
     alt = f"At epsilon {epsilon:g} omega is {said}; one half counts as replacing."
-    return drawn_on(panels, result.curve, alt)
+    if len(table) < len(whole):
+        words = (
+            f"The {len(table)} of {len(whole)} evaluators with the highest \u03c1, and sentinels"
+        )
+        left.set_title(words, fontsize=7, loc="left")
+        alt += f" Drawn are {words[0].lower()}{words[1:].replace(chr(0x3C1), 'rho')}."
+    curve = result.curve[result.curve["evaluator"].isin(table["evaluator"])]
+    return drawn_on(panels, curve.reset_index(drop=True), alt)
+
+
+def _highest(table: pd.DataFrame) -> pd.DataFrame:
+    """Take the evaluators with the highest rho, and sentinels; the table is in order of rho."""
+    if len(table) <= _MOST:
+        return table
+    known = table["evaluator"].map(kind) == "Sentinels"
+    highest = table[~known].head(_MOST - int(known.sum()))
+    return table[known | table.index.isin(highest.index)]

@@ -145,3 +145,63 @@ def test_a_published_study_goes_from_raw_files_to_figures(name, tmp_path, monkey
     assert [one.status for one in done] == ["done"], done[0].message
     drawn = {one.stem for one in (out / done[0].plan.place).glob("figures/*.pdf")}
     assert drawn == FIGURES[name]
+
+
+def judged(n_systems, n_items, n_annotators, n_evaluators, seed=0):
+    """A study of a shape, whose evaluators see more and more; every other one on another scale."""
+    rng = np.random.default_rng(seed)
+    outputs = pd.DataFrame(
+        [(f"i{i:03d}", f"s{s:02d}") for i in range(n_items) for s in range(n_systems)],
+        columns=["item_id", "system"],
+    )
+    outputs["output_id"] = outputs["item_id"] + outputs["system"]
+    outputs["text"] = ["word " * n for n in rng.integers(3, 12, len(outputs))]
+    felt = rng.normal(size=len(outputs))
+    ids = outputs[["output_id"]]
+    judgments = [
+        ids.assign(annotator_id=f"w{n}", value=np.clip(np.round(3 + felt + noise), 1, 5))
+        for n, noise in enumerate(rng.normal(size=(n_annotators, len(felt))))
+    ]
+    names = ["length@sentinel", *(f"e{n:02d}" for n in range(1, n_evaluators))]
+    scores = [
+        ids.assign(evaluator=name, score=(3 + felt * n / len(names) + noise) / (1 + 9 * (n % 2)))
+        for n, (name, noise) in enumerate(
+            zip(names, rng.normal(size=(len(names), len(felt))), strict=True)
+        )
+    ]
+    return nb.Study(
+        outputs,
+        pd.concat(judgments),
+        scores=pd.concat(scores) if n_evaluators else None,
+        settings={"scales": {"quality": {"min": 1, "max": 5}}},
+    )
+
+
+STUDIES = {
+    "34 evaluators of 16 systems": lambda: judged(16, 12, 3, 34),
+    "2 systems x 5 items x 1 annotator": lambda: judged(2, 5, 1, 2),
+    "without scores": lambda: judged(4, 10, 3, 0),
+    "votes alone": lambda: nb.Study(
+        (votes := nb.simulate("votes", seed=0)).outputs, preferences=votes.preferences
+    ),
+    "a pilot of 3 systems": lambda: judged(3, 12, 2, 3, seed=1),
+    "a pilot of 6 systems": lambda: judged(6, 40, 6, 3, seed=2),
+}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_judges_and_people_end_well_on_any_study(name, tmp_path):
+    STUDIES[name]().write(tmp_path / "own")
+    asked, out = {"study": str(tmp_path / "own")}, tmp_path / "out"
+    done = execute.run(["09"], asked, out=out, source="auto", timeout=900, say=str)
+    assert [one.status for one in done] == ["done"], done[0].message
+    folder = out / done[0].plan.place
+    printed = (folder / "notebook.ipynb").read_text(encoding="utf-8")
+    assert "Skipped audit" in printed
+    if "34" in name:
+        drawn = set(pd.read_csv(folder / "figures" / "replacement.csv")["evaluator"])
+        assert len(drawn) == 20 and "length@sentinel" in drawn
+        alt = (folder / "figures" / "replacement.txt").read_text(encoding="utf-8")
+        assert "20 of 34 evaluators" in alt
+    elif "pilot" not in name:
+        assert "Skipped corrected" in printed or "Skipped replaced" in printed

@@ -20,7 +20,12 @@ def test_estimates_stand_in_lanes_and_look_as_their_verdict(audited):
     lanes = [tick.get_text() for tick in drawn.axes[0].get_yticklabels()]
     at = dict(zip(lanes, drawn.axes[0].get_yticks(), strict=True))
     assert lanes[:5] == ["fair", "hasty", "wordy", "vain", "certain"] and len(lanes) == 9
-    look = {"found": (SYSTEM, "s"), "acquitted": (HUMAN, "o"), "not shown": ("#777777", "o")}
+    look = {
+        "found": (SYSTEM, "s"),
+        "significant": (SYSTEM, "s"),
+        "acquitted": (HUMAN, "o"),
+        "not shown": ("#777777", "o"),
+    }
     for ax, test in zip(drawn.axes[1:4], ("position", "length", "own"), strict=True):
         drawn_at = {}
         for line in ax.lines:
@@ -30,7 +35,7 @@ def test_estimates_stand_in_lanes_and_look_as_their_verdict(audited):
             row = rows.loc[(name, test)]
             place = (round(row["estimate"], 9), round(at[name], 9))
             assert drawn_at[place] == look[row["verdict"]]
-    assert "Found: hasty position, wordy length, vain own." in drawn.alt
+    assert "Found: wordy length, vain own." in drawn.alt
 
 
 def test_only_judges_with_probabilities_are_in_the_reliability_diagram(audited):
@@ -67,4 +72,9 @@ def test_judges_without_probabilities_or_people_are_drawn(audited):
     hard[["prob_a", "prob_b"]] = (chance == chance.max(axis=1, keepdims=True)).astype(float)
     bare = study.replace(preferences=None, judgments=None, settings={}, comparisons=hard)
     drawn = nb.plot_audit(nb.audit(bare))
-    assert [text.get_text() for text in drawn.axes[-1].texts] == ["judges give no probabilities"]
+    # No panel of what is not known of any judge, and no mark in the legend that is not drawn.
+    titles = [ax.get_title() for ax in drawn.axes]
+    assert len(titles) == 3 and "Its own system gains" not in titles
+    assert not any(title.startswith("Calibration") for title in titles)
+    words = [text.get_text() for text in drawn.figure.legends[0].get_texts()]
+    assert "an annotator's own" not in words and "not tested" in words

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import nlgbench as nb
+from nlgbench.plots.figures import canvas
 
 METHODS = ["labels alone", "evaluator alone", "corrected"]
 TABLE = pd.DataFrame(
@@ -21,23 +22,26 @@ TABLE = pd.DataFrame(
 
 def test_three_methods_stand_in_lanes_and_the_biased_one_is_gray():
     drawn = nb.plot_corrected(TABLE)
-    (ax,) = drawn.axes
+    ax, own = drawn.axes
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["b 1", "a"]
     lines = {
         line.get_label(): line
-        for line in ax.lines
+        for line in [*ax.lines, *own.lines]
         if len(line.get_xydata()) != 2 or not str(line.get_label()).startswith("_")
     }
     shown = {name: line.get_xydata().round(2).tolist() for name, line in lines.items()}
     assert shown == {
         "labels alone": [[3, -0.24], [1, 0.76]],
-        "evaluator alone (biased)": [[5, 0], [4, 1]],
+        "evaluator alone": [[5, 0], [4, 1]],
         "corrected": [[3.2, 0.24]],
     }
-    assert lines["evaluator alone (biased)"].get_color() == "#999999"
+    assert lines["evaluator alone"].get_color() == "#777777"
     ends = [one[:, 0].tolist() for part in ax.collections for one in part.get_segments()]
-    assert ends == [[2, 4], [0.5, 1.5], [4.9, 5.1], [3.9, 4.1], [2.8, 3.6]]
-    assert [text.get_text() for text in ax.texts] == ["labels\nsaved", "\u22123"]
+    assert ends == [[2, 4], [0.5, 1.5], [2.8, 3.6]]
+    # An evaluator's own mean may be on another scale: it is not on the axis of judgments.
+    assert own.collections and max(ax.get_xlim()) < 4.5 < max(own.get_xlim())
+    assert own.get_xlabel() == "Evaluator's own mean score"
+    assert [text.get_text() for text in own.texts] == ["labels\nsaved", "\u22123"]
     assert drawn.alt.startswith("Mean judgments of 2 systems, by labels alone, evaluator alone and")
 
 
@@ -45,7 +49,15 @@ def test_a_result_is_drawn_and_wrong_tables_are_refused():
     found = nb.corrected_quality(
         nb.simulate("own", n_items=30, seed=0), evaluator="close", sampling="random"
     )
-    assert nb.plot_corrected(found).data.equals(found.systems)
+    drawn = nb.plot_corrected(found)
+    assert drawn.data.equals(found.systems)
+    n = found.systems.query("method == 'labels alone'")[["n_labels", "n_outputs"]].sum()
+    title = drawn.axes[0].get_legend().get_title().get_text()
+    covers = "intervals cover other items and annotators"
+    assert title == f"Labels of {n['n_labels']} of {n['n_outputs']} outputs; {covers}"
+    assert title in drawn.alt
+    (one,) = nb.plot_corrected(found, ax=canvas(4, 2)[1][0]).axes
+    assert len(one.lines) == 2 + len(found.systems["system"].unique()) - 1
     with pytest.raises(ValueError, match="method 'corected', which is unknown"):
         nb.plot_corrected(TABLE.replace("corrected", "corected"))
     with pytest.raises(ValueError, match="'labels alone' of system 'b_1' twice"):

@@ -50,7 +50,7 @@ def test_curves_least_epsilons_and_rho_stand_where_they_should():
     assert [tick.get_text() for tick in right.get_yticklabels()] == ["a 1", "b", "c"]
     assert first.get_color() == right.lines[0].get_color() != second.get_color()
     assert drawn.alt == "At epsilon 0.2 omega is a 1 1.00, b 0.25; one half counts as replacing."
-    assert drawn.data is FOUND.curve
+    pd.testing.assert_frame_equal(drawn.data, FOUND.curve)
 
 
 def test_it_draws_on_two_axes_and_says_what_it_cannot():
@@ -61,6 +61,18 @@ def test_it_draws_on_two_axes_and_says_what_it_cannot():
     untested = dataclasses.replace(FOUND, evaluators=FOUND.evaluators.iloc[2:])
     with pytest.raises(ValueError, match="no evaluator could be tested: no score is a value"):
         nb.plot_replacement(untested)
-    many = pd.concat([FOUND.evaluators.iloc[:1].assign(evaluator=f"e{n}") for n in range(30)])
-    with pytest.raises(ValueError, match="30 evaluators, and only 21 can be told apart"):
-        nb.plot_replacement(dataclasses.replace(FOUND, evaluators=many))
+
+
+def test_of_many_evaluators_the_highest_and_sentinels_are_drawn():
+    names = [*(f"e{n:02d}" for n in range(33)), "length@sentinel"]
+    parts = {}
+    for table in ("evaluators", "curve"):
+        rows = getattr(FOUND, table).query("evaluator == 'a_1'")
+        many = [rows.assign(evaluator=name) for name in names]
+        parts[table] = pd.concat(many, ignore_index=True)
+    parts["evaluators"] = parts["evaluators"].assign(label=names, rho=np.linspace(0.9, 0.1, 34))
+    drawn = nb.plot_replacement(dataclasses.replace(FOUND, **parts))
+    lanes = [tick.get_text() for tick in drawn.axes[1].get_yticklabels()]
+    assert lanes == [*names[:19], "length@sentinel"] and set(drawn.data["evaluator"]) == set(lanes)
+    assert "20 of 34 evaluators" in drawn.alt
+    assert drawn.axes[0].get_title(loc="left").startswith("The 20 of 34 evaluators")

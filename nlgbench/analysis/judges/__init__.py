@@ -1,6 +1,6 @@
 """Judges: what an evaluator's scores and verdicts are worth where people's word is what counts."""
 
-from nlgbench.analysis.judges.auditing import Audit, audit
+from nlgbench.analysis.judges.auditing import Audit, audit, planted_and_found
 from nlgbench.analysis.judges.corrected import (
     CorrectedQuality,
     beside_all,
@@ -18,6 +18,7 @@ __all__ = [
     "beside_all",
     "corrected_quality",
     "draw_labels",
+    "planted_and_found",
     "prevalence",
     "replaces_annotators",
 ]

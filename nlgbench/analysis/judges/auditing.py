@@ -77,7 +77,8 @@ class Audit(Reported):
 
     def _shown(self) -> pd.DataFrame:
         """Shorten the findings for reading: the tests of bias."""
-        table = self.findings[self.findings["test"].isin(BIASES)]
+        table = self.findings
+        table = table[table["test"].isin(BIASES) & ~table["is_sentinel"]]
         names = ["evaluator", "test", "estimate", "ci_low", "ci_high", "p_adjusted", "verdict"]
         return table[[*names, "n", "reason"]].round(3)
 
@@ -244,6 +245,22 @@ def audit(
         _report(study, data, judges, authors or {}, margin, confidence),
         margin,
     )
+
+
+def planted_and_found(found: Audit, study: Study) -> pd.DataFrame:
+    """Set verdicts beside the biases that were planted in a simulated study's judges.
+
+    >>> import nlgbench as nb
+    >>> study = nb.simulate("judges", n_items=30, seed=1)
+    >>> list(planted_and_found(audit(study), study))[:4]
+    ['planted first', 'planted length', 'planted own', 'position']
+    """
+    if "judges" not in (study.truth or {}):
+        raise ValueError(f"{study.name} is not simulated with known biases: there is no truth.")
+    table = found.findings[found.findings["test"].isin(BIASES)]
+    verdicts = table.pivot(index="evaluator", columns="test", values="verdict")
+    planted = study.truth["judges"].set_index("judge")[["first", "length", "own"]]
+    return planted.add_prefix("planted ").join(verdicts[list(BIASES)])
 
 
 _FINDINGS = (

@@ -314,9 +314,9 @@ def beside_all(
     Returns
     -------
     DataFrame
-        A row per system, its index, in the order of names: the estimate of each method, and ``all
-        judgments``: the mean over outputs of their mean judgment, its sign turned as theirs are
-        where lower is better.
+        A row per system, its index, in the order of names: the estimate of each method, ci_low and
+        ci_high (of the corrected mean), and ``all judgments``: the mean over outputs of their mean
+        judgment, its sign turned as theirs are where lower is better.
 
     Raises
     ------
@@ -329,7 +329,7 @@ def beside_all(
     >>> study = nb.simulate("own", seed=0)
     >>> found = corrected_quality(draw_labels(study, 60), evaluator="close", sampling="random")
     >>> list(beside_all(found, study))
-    ['corrected', 'evaluator alone', 'labels alone', 'all judgments']
+    ['corrected', 'evaluator alone', 'labels alone', 'ci_low', 'ci_high', 'all judgments']
     """
     dimension = study.dimension(dimension)
     assert study.judgments is not None
@@ -338,6 +338,8 @@ def beside_all(
     each = turn * judged.groupby("output_id")["value"].mean()
     system = study.outputs.set_index("output_id")["system"].reindex(each.index)
     table = found.systems.set_index(["system", "method"])["estimate"].unstack()
+    corrected = found.systems[found.systems["method"] == CORRECTED].set_index("system")
+    table = table.join(corrected[["ci_low", "ci_high"]])
     return table.join(each.groupby(system).mean().rename("all judgments"))
 
 

@@ -116,9 +116,10 @@ def replaces_annotators(
         independent), least_epsilon (from which on omega is one half or more, in thousandths; NaN:
         nowhere below 1), rho (the chance that the evaluator agrees at least as well as an
         annotator, mean over annotators), ci_low, ci_high, se, covers (what the interval of rho
-        generalizes to), power (mean of the annotators'), n_rejected, n_annotators (tested), n_left_out
-        (annotators with fewer than 30 outputs), n_outputs, n_clusters, n_missing (outputs without a
-        score), n_outside (scores that are no label, or out of the range, of people's), reason.
+        generalizes to), power (mean of the annotators'), n_rejected, n_annotators (tested),
+        n_left_out (annotators with fewer than 30 outputs), n_outputs, n_clusters, n_missing
+        (outputs without a score), n_outside (scores that are no label, or out of the range, of
+        people's), reason.
 
         ``annotators``, a row for each evaluator and annotator: evaluator, annotator_id, difference
         (share of outputs where the annotator agrees better, less that where the evaluator does),
@@ -151,8 +152,9 @@ def replaces_annotators(
     ``(sum n)^2 / sum n^2``. docs/replacing-annotators.md has the level that was measured. Intervals
     of differences are its inversion. That of rho is a jackknife over clusters, and from ten
     annotators on over them, too (the largest of ``V_I``, ``V_A`` and ``V_I + V_A - V_IA``, each
-    annotator left out as judge and as one of the others). Omega has none: it counts rejections at this study's size, and no population has
-    such a number. Numbers within 1e-9 of the range of people's values are equal.
+    annotator left out as judge and as one of the others). Omega has none: it counts rejections at
+    this study's size, and no population has such a number. Numbers within 1e-9 of the range of
+    people's values are equal.
 
     Examples
     --------
@@ -403,7 +405,7 @@ def _tested(
     there = judged[~lacks].reset_index(drop=True)
     value, said = there["value"], there.loc[~there["output_id"].duplicated(), "score"]
     outside = (
-        ~said.isin(value.unique())
+        ~said.round(9).isin(value.round(9).unique())
         if kind == "accuracy"
         else (said < value.min()) | (said > value.max())
     )
@@ -429,6 +431,8 @@ def _tested(
         row |= dict.fromkeys((*missing, "power"), np.nan)
         row |= {"verdict": "", "covers": "", "n_rejected": 0, "reason": unknown}
         return row, pd.DataFrame(columns=list(_ANNOTATORS)), np.full(len(_CURVE), np.nan)
+    if kind == "accuracy":  # labels that differ by rounding are equal
+        there = there.round({"value": 9, "score": 9})
     place = pd.Index(names).get_indexer(pd.Index(there["annotator_id"]))
     is_tested = place >= 0
     given = _Given(

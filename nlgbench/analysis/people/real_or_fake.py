@@ -44,15 +44,16 @@ def accuracy(
     -------
     DataFrame
         Rows ``all``, ``real`` (human outputs: the true positive rate), ``fake`` (the true negative
-        rate) and every system: rule, row, estimate (a proportion; for a system lower means more
-        like human), se, ci_low, ci_high, confidence, n_clusters, reason, method, n_votes,
-        n_outputs, n_left_out (outputs with another number of votes).
+        rate) and every system (one that is called ``all`` as ``all (system)``): rule, row, estimate
+        (a proportion; for a system lower means more like human), se, ci_low, ci_high, confidence,
+        n_clusters, reason, method, n_votes, n_outputs, n_left_out (outputs with another number of
+        votes).
 
     Raises
     ------
     ValueError
         When there are no judgments, the dimension is unknown, a value is no vote, `n_votes` is
-        even, an output is in two HITs, or a system is called as a row is.
+        even, or an output is in two HITs.
 
     Notes
     -----
@@ -246,9 +247,6 @@ def judged(study: Study, dimension: str | None) -> pd.DataFrame:
     dimension = study.dimension(dimension)
     judgments = study.judgments
     assert judgments is not None
-    named = sorted({"all", "real", "fake"} & set(study.outputs["system"]))
-    if named:
-        raise ValueError(f"system {named[0]!r} is called as a row of the results is: rename it.")
     judgments = judgments[judgments["dimension"] == dimension]
     frame = judgments.merge(study.outputs, on="output_id", validate="many_to_one")
     own = frame["group_id"] == ""
@@ -261,11 +259,15 @@ def judged(study: Study, dimension: str | None) -> pd.DataFrame:
 
 
 def rows_of(frame: pd.DataFrame) -> dict[str, pd.Series]:
-    """Say which rows are real (human), fake (others) and of each system; ``all`` first."""
+    """Say which rows are real (human), fake (others) and of each system; ``all`` first.
+
+    A system of such a name is told from the row: ``all (system)``.
+    """
     human = frame["is_human"]
     systems = frame.loc[~human, "system"].unique()
     parts = {"all": human | True, "real": human, "fake": ~human}
-    return parts | {name: ~human & (frame["system"] == name) for name in systems}
+    named = {name: f"{name} (system)" if name in parts else name for name in systems}
+    return parts | {named[name]: ~human & (frame["system"] == name) for name in systems}
 
 
 def correct_votes(frame: pd.DataFrame) -> pd.Series:

@@ -9,17 +9,22 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.stats import f as fisher
 from scipy.stats import rankdata
+from scipy.stats import t as student
 
 from nlgbench.analysis.people.real_or_fake import correct_votes, judged, rows_of
 from nlgbench.checks import checked
 from nlgbench.inference import (
     FEWEST,
+    OTHER_ANNOTATORS,
     Floats,
+    choose_annotators,
     cluster_jackknife,
     few_clusters,
     half_samples,
     interval,
     jackknife,
+    jackknife_variance,
+    largest_variance,
 )
 from nlgbench.study import Study
 from nlgbench.text import check_n
@@ -51,8 +56,9 @@ def agreement(
     *,
     coefficients: Sequence[Coefficient] = COEFFICIENTS,
     coded: Literal["value", "correct"] = "value",
-    metric: Literal["nominal", "ordinal", "interval"] = "nominal",
+    metric: Literal["nominal", "ordinal", "interval"] | None = None,
     dimension: str | None = None,
+    annotators: Literal["fixed", "random"] | None = None,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
     """Say how much annotators agree: in all, on real and fake outputs, and by system.
@@ -69,22 +75,29 @@ def agreement(
     coded : {"value", "correct"}
         What is compared: the judgment (real or fake), or whether the vote was right. Within a class
         both are the same; over all outputs they differ, as chance agreement does.
-    metric : {"nominal", "ordinal", "interval"}
-        Of Krippendorff's alpha.
+    metric : {"nominal", "ordinal", "interval"}, optional
+        Of Krippendorff's alpha. Default: interval, or nominal where there are at most two different
+        values. Set it for labels that are coded as more than two numbers.
     dimension : str, optional
         Which judgments. Default: the study's quality dimension.
+    annotators : {"fixed", "random"}, optional
+        What intervals generalize to: other items judged by these annotators, or other items and
+        annotators. Default: annotators are a random sample if there are ten or more effective ones,
+        else fixed. Where each annotator judged a single cluster (HIT), intervals over clusters
+        cover annotators, too.
     confidence : float
         Coverage asked for, between 0 and 1.
 
     Returns
     -------
     DataFrame
-        A line for each row (``all``, ``real``: human outputs, ``fake``: others, then systems) and
-        coefficient: row, coded, coefficient (percent_agreement, 0 to 1; others at most 1, 0 as by
-        chance), metric (of alpha, else empty), estimate, se, ci_low, ci_high (not clipped),
-        confidence, n_clusters, reason (why there is no estimate or interval, or why to doubt it),
-        method, n_judgments, n_outputs (both: that can be paired), n_left_out (outputs with one
-        judgment); where pairs of annotators are asked for, n_pairs and n_pairs_left_out.
+        A line for each row (``all``, ``real``: human outputs, ``fake``: others, then systems; one
+        that is called ``all`` is ``all (system)``) and coefficient: row, coded, coefficient
+        (percent_agreement, 0 to 1; others at most 1, 0 as by chance), metric (of alpha, else
+        empty), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters, reason (why
+        there is no estimate or interval, or why to doubt it), method, covers (what the interval
+        generalizes to), n_judgments, n_outputs (both: that can be paired), n_left_out (outputs with
+        one judgment); where pairs of annotators are asked for, n_pairs and n_pairs_left_out.
 
     Raises
     ------
@@ -110,12 +123,15 @@ def agreement(
     with the mean number ``(N - sum m^2 / N) / (n - 1)``; ``icc_2`` and ``icc_2k`` ICC(2,1) and
     ICC(2,k), of crossed designs alone, else there is a reason.
 
-    Intervals are those of `accuracy`, over clusters, for these annotators; those of ``icc_2`` and
-    ``icc_2k`` are by F (Shrout and Fleiss), for other outputs and annotators, and take normal
-    values for granted. A low kappa within one class can
-    come with high agreement: where nearly all votes are the same, chance agreement is high, too.
-    In 500 simulated crowds of each of five layouts (docs/agreement.md) 95% intervals held
-    the true value in .89 to .96 of cases; least for single systems whose votes are nearly alike.
+    Intervals are delete-one-cluster jackknives, with t. Where annotators are random, each annotator
+    and each annotator's judgments of a cluster are left out, too: the variance is the largest of
+    ``V_I``, ``V_A`` and ``V_I + V_A - V_IA``, and t has one degree of freedom less than clusters or
+    effective annotators, whichever are fewer. Those of ``icc_2`` and ``icc_2k`` are by F (Shrout
+    and Fleiss), always for other outputs and annotators, and take normal values for granted. A low
+    kappa within one class can come with high agreement: where nearly all votes are the same, chance
+    agreement is high, too. In 500 simulated crowds of each of five layouts (docs/agreement.md) 95%
+    intervals held the true value in .89 to .96 of cases; least for single systems whose votes are
+    nearly alike.
     In seven others those of pairs, intraclass correlations and alphas of ratings held .93 to .97.
 
     Examples
@@ -129,10 +145,20 @@ def agreement(
     frame = judged(study, dimension)
     rated = correct_votes(frame) if coded == "correct" else frame["value"]
     scale = np.unique(rated)
+    chosen_metric = metric or ("nominal" if len(scale) < 3 else "interval")
     whole = frame.drop_duplicates("output_id").reset_index(drop=True)
     place = pd.Index(whole["output_id"]).get_indexer(frame["output_id"])
     again = np.bincount(place, minlength=len(whole)) > 1
     annotator = pd.factorize(frame["annotator_id"])[0]
+    persons = (study.settings or {}).get("annotators") != "positions"
+    crossed = frame.groupby("annotator_id")["cluster"].nunique().gt(1).any()
+    nested = not crossed and annotators != "fixed"
+    covers, missing = choose_annotators(
+        annotators, _effective(annotator[again[place]]), persons=persons
+    )
+    if nested:  # other clusters have other annotators
+        covers, missing = OTHER_ANNOTATORS, ""
+    two_way = covers == OTHER_ANNOTATORS and not nested and not missing
     table = []
     for name, chosen in rows_of(whole).items():
         inside = chosen.to_numpy()
@@ -146,10 +172,14 @@ def agreement(
             int(inside.sum()) - len(paired),
         )
         for coefficient in coefficients:
-            found = _compute(part, coefficient, metric, scale, confidence)
+            found = _compute(part, coefficient, chosen_metric, scale, two_way, confidence)
+            of_all = coefficient in ("icc_2", "icc_2k")
+            if missing and not of_all:
+                found |= dict.fromkeys(("se", "ci_low", "ci_high"), np.nan) | {"reason": missing}
+            found["covers"] = OTHER_ANNOTATORS if of_all else covers
             row: dict[str, Any] = {"row": name, "coded": coded, "coefficient": coefficient}
             pairs = {key: found.pop(key, 0) for key in ("n_pairs", "n_pairs_left_out")}
-            row |= {"metric": metric if "alpha" in coefficient else ""} | found
+            row |= {"metric": chosen_metric if "alpha" in coefficient else ""} | found
             row |= {"n_judgments": len(part.value), "n_outputs": len(paired)}
             row["n_left_out"] = part.n_left_out
             table.append(row | (pairs if set(coefficients) & set(_PAIRWISE) else {}))
@@ -171,13 +201,22 @@ class _Part(NamedTuple):
 
 
 def _compute(
-    part: _Part, coefficient: str, metric: str, scale: Floats, confidence: float
+    part: _Part, coefficient: str, metric: str, scale: Floats, two_way: bool, confidence: float
 ) -> dict[str, Any]:
-    """Compute one coefficient with its interval."""
+    """Compute one coefficient with its interval, over clusters or over annotators as well."""
     if coefficient in ("icc_2", "icc_2k"):
         return _crossed_icc(part, coefficient, confidence)
     if coefficient == "krippendorff_alpha" and metric == "ordinal":
-        return _ordinal_alpha(part, confidence)
+        found = _ordinal_alpha(part, confidence)
+        if not two_way or np.isnan(found["se"]):
+            return found
+        if len(scale) > _MOST_VALUES:
+            why = (
+                f"{len(scale)} different values: an interval of ordinal alpha over other "
+                f"annotators takes at most {_MOST_VALUES}. Use metric='interval', or "
+                "annotators='fixed'"
+            )
+            return found | dict.fromkeys(("se", "ci_low", "ci_high"), np.nan) | {"reason": why}
     alike = coefficient in ("percent_agreement", "fleiss_kappa", "cohen_kappa")
     alike |= coefficient == "krippendorff_alpha" and metric == "nominal"
     if alike and len(scale) > _MOST_VALUES:
@@ -189,21 +228,89 @@ def _compute(
             confidence,
         )
     if coefficient in _PAIRWISE:
-        return _over_pairs(part, coefficient, confidence)
-    if coefficient == "icc_1":
-        parts, statistic = _variance_parts(part), _icc_1
-    elif metric == "interval" and coefficient == "krippendorff_alpha":
-        parts, statistic = _variance_parts(part), _interval_alpha
+        return _over_pairs(part, coefficient, two_way, confidence)
+    statistic: Callable[[Floats], Floats]
+    if coefficient == "icc_1" or (metric == "interval" and coefficient == "krippendorff_alpha"):
+        value = _scaled(part.value)
+        each, parts_of = np.column_stack([value**0, value, value**2]), _moment_parts
+        parts = _variance_parts(part)
+        statistic = _icc_1 if coefficient == "icc_1" else _interval_alpha
     else:
+        each = (part.value[:, None] == scale).astype(np.float64)
         counts = np.zeros((len(part.cluster), len(scale)))
-        np.add.at(counts, (part.output, np.searchsorted(scale, part.value)), 1)
+        np.add.at(counts, part.output, each)
         if coefficient == "krippendorff_alpha":
-            flat = _coincidences(counts).reshape(len(counts), len(scale) ** 2)
-            parts, statistic = flat, lambda sums: _alpha(sums, scale, metric)
+            parts_of, statistic = _flat_coincidences, lambda sums: _alpha(sums, scale, metric)
         else:
             statistic = _agreement if coefficient == "percent_agreement" else _kappa
-            parts = _pair_parts(counts)
-    return cluster_jackknife(parts, part.cluster, statistic, confidence=confidence)
+            parts_of = _pair_parts
+        parts = parts_of(counts)
+    found = cluster_jackknife(parts, part.cluster, statistic, confidence=confidence)
+    if not two_way or np.isnan(found["se"]):
+        return found
+    with np.errstate(invalid="ignore", divide="ignore"):
+        without = _without_annotators(part, each, parts_of, statistic, parts.sum(axis=0))
+    return _over_both(found, part, *without, confidence)
+
+
+def _effective(annotator: Ints) -> float:
+    """Count annotators as if all had judged equally much: ``(sum n)^2 / sum n^2``."""
+    n = np.bincount(annotator).astype(np.float64)
+    return float(n.sum() ** 2 / max(1.0, (n**2).sum()))
+
+
+def _over_both(
+    found: dict[str, Any], part: _Part, people: Floats, cells: Floats, confidence: float
+) -> dict[str, Any]:
+    """Widen an interval over clusters to other annotators.
+
+    From the values without each annotator, and without each one's judgments of each cluster.
+    """
+    n = _effective(part.annotator)
+    why = choose_annotators("random", n)[1]
+    if not why and np.isnan(np.append(people, cells)).any():
+        why = "undefined without one of the annotators"
+    if why:
+        return found | dict.fromkeys(("se", "ci_low", "ci_high"), np.nan) | {"reason": why}
+    of_people, of_cells = jackknife_variance(people), jackknife_variance(cells)
+    se = float(np.sqrt(largest_variance(found["se"] ** 2, of_people, of_cells)))
+    half = float(student.ppf(0.5 + confidence / 2, min(found["n_clusters"], n) - 1)) * se
+    ends = {"ci_low": found["estimate"] - half, "ci_high": found["estimate"] + half}
+    return found | {"se": se, **ends, "method": "delete-one jackknife over both, t"}
+
+
+def _without_annotators(
+    part: _Part,
+    each: Floats,
+    parts_of: Callable[[Floats], Floats],
+    statistic: Callable[[Floats], Floats],
+    total: Floats,
+) -> tuple[Floats, Floats]:
+    """Compute a statistic of sums without each annotator, and without each cell.
+
+    A cell holds one annotator's judgments of one cluster. `each` is what a judgment adds to its
+    output's row, which `parts_of` makes parts of: 0 of an output with fewer than two judgments.
+    """
+    who, names = pd.factorize(part.annotator)
+    pair, place = np.unique(part.output * len(names) + who, return_inverse=True)
+    output, who = np.divmod(pair, len(names))
+    own = np.zeros((len(pair), each.shape[1]))
+    np.add.at(own, place, each)
+    table = np.zeros((len(part.cluster), each.shape[1]))
+    np.add.at(table, part.output, each)
+    cell = np.unique(part.cluster[output] * len(names) + who, return_inverse=True)[1]
+    order = np.argsort(cell, kind="stable")
+    n_cells = int(cell.max()) + 1
+    by_people, cells = np.zeros((len(names), len(total))), []
+    for rows in _some_clusters(n_cells, len(total) * -(-len(pair) // n_cells)):
+        here = order[slice(*np.searchsorted(cell[order], [rows.start, rows.stop]))]
+        whole = table[output[here]]
+        lost = parts_of(whole) - parts_of(whole - own[here])
+        np.add.at(by_people, who[here], lost)
+        by_cell = np.zeros((rows.stop - rows.start, len(total)))
+        np.add.at(by_cell, cell[here] - rows.start, lost)
+        cells.append(statistic(total - by_cell))
+    return np.asarray(statistic(total - by_people)), np.concatenate(cells)
 
 
 @checked
@@ -388,8 +495,10 @@ def _pairable(counts: ArrayLike) -> Floats:
 def _pair_parts(counts: Floats) -> Floats:
     """Give each output's 1, share of agreeing pairs, and share of each value."""
     size = counts.sum(axis=1)
+    there = size > 1.5  # of fewer than two nothing can be paired: 0
+    size = np.where(there, size, np.inf)
     agreeing = (counts * (counts - 1)).sum(axis=1) / (size * (size - 1))
-    return np.column_stack([np.ones(len(counts)), agreeing, counts / size[:, None]])
+    return np.column_stack([there, np.where(there, agreeing, 0), counts / size[:, None]])
 
 
 def _agreement(sums: Floats) -> Floats:
@@ -409,7 +518,12 @@ def _coincidences(counts: Floats) -> Floats:
     """Give each output's ordered pairs of values, each weighing 1 / (m - 1)."""
     pairs = counts[:, :, None] * counts[:, None, :]
     pairs -= counts[:, :, None] * np.eye(counts.shape[1])
-    return pairs / (counts.sum(axis=1) - 1)[:, None, None]
+    size = counts.sum(axis=1)
+    return pairs / np.where(size > 1.5, size - 1, np.inf)[:, None, None]
+
+
+def _flat_coincidences(counts: Floats) -> Floats:
+    return _coincidences(counts).reshape(len(counts), counts.shape[1] ** 2)
 
 
 def _alpha(sums: Floats, values: Floats, metric: str) -> Floats:
@@ -460,6 +574,16 @@ def _variance_parts(part: _Part) -> Floats:
     within = part.of_outputs((value - (total / m)[part.output]) ** 2)
     squares = part.of_outputs(value**2)
     return np.column_stack([m > 0, m, m**2, total, squares, within, within * m / (m - 1)])
+
+
+def _moment_parts(moments: Floats) -> Floats:
+    """Give `_variance_parts` of outputs' m, sum, and squares; 0 of fewer than two judgments."""
+    m, total, squares = moments.T
+    there = m > 1.5
+    m = np.where(there, m, np.inf)
+    within = np.maximum(squares - total**2 / m, 0)
+    parts = [m**0, m, m**2, total, squares, within, within / (1 - 1 / m)]
+    return np.where(there[:, None], np.column_stack(parts), 0)
 
 
 def _added(place: Ints, values: Floats, n: int) -> Floats:
@@ -591,7 +715,7 @@ def _crossed_icc(part: _Part, coefficient: str, confidence: float) -> dict[str, 
     return found | {"method": "F, Satterthwaite's degrees of freedom (Shrout and Fleiss 1979)"}
 
 
-def _over_pairs(part: _Part, coefficient: str, confidence: float) -> dict[str, Any]:
+def _over_pairs(part: _Part, coefficient: str, two_way: bool, confidence: float) -> dict[str, Any]:
     """Average a coefficient of two annotators over pairs that judged ten outputs in common."""
     given = pd.DataFrame({"output": part.output, "annotator": part.annotator, "value": part.value})
     both = given.merge(given, on="output", suffixes=("", "_other"))
@@ -599,7 +723,9 @@ def _over_pairs(part: _Part, coefficient: str, confidence: float) -> dict[str, A
     n_clusters = int(part.cluster.max(initial=-1)) + 1
     n_pairs, estimates = 0, []
     met, changed, lost = np.zeros((3, n_clusters))
-    for _, own in both.groupby(["annotator", "annotator_other"], sort=False):
+    n_people = int(part.annotator.max(initial=-1)) + 1
+    of_people, of_cells = np.zeros((2, n_people)), np.zeros((n_people, n_clusters))
+    for sides, own in both.groupby(["annotator", "annotator_other"], sort=False):
         n_pairs += 1
         if len(own) < FEWEST:
             continue
@@ -611,6 +737,10 @@ def _over_pairs(part: _Part, coefficient: str, confidence: float) -> dict[str, A
             continue
         undefined = np.isnan(without)
         estimates.append(estimate)
+        for one in sides:
+            of_people[:, one] += estimate, 1
+            # Undefined without a cell, the pair is as undefined without its cluster.
+            of_cells[one, clusters] += without - estimate
         met[clusters] = 1
         changed[clusters] += np.where(undefined, 0, without) - estimate
         lost[clusters] += undefined
@@ -621,8 +751,15 @@ def _over_pairs(part: _Part, coefficient: str, confidence: float) -> dict[str, A
         return _none(why, part, confidence) | counts
     with np.errstate(invalid="ignore", divide="ignore"):
         without = ((sum(estimates) + changed) / (used - lost))[met > 0]
+        people = ((sum(estimates) - of_people[0]) / (used - of_people[1]))[of_people[1] > 0]
     without[np.isinf(without)] = np.nan
-    return jackknife(float(np.mean(estimates)), without, confidence=confidence) | counts
+    found = jackknife(float(np.mean(estimates)), without, confidence=confidence)
+    if two_way and not np.isnan(found["se"]):
+        met_cells = np.zeros((n_people, n_clusters), dtype=bool)
+        met_cells[part.annotator, part.cluster[part.output]] = True
+        cells = (sum(estimates) + of_cells[met_cells & (of_people[1] > 0)[:, None]]) / used
+        found = _over_both(found, part, people, cells, confidence)
+    return found | counts
 
 
 def _of_sums(

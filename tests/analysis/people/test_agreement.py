@@ -514,7 +514,6 @@ def test_groups_that_share_outputs_are_one_cluster():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda o, j: (o.assign(system=o["system"].replace("a", "fake")), j), "'fake' is called"),
         (lambda o, j: (o, j.assign(value=j["value"] + 1)), r"must be 1 \(real\).*'w0' gave output"),
         (lambda o, j: (o, None), "has no judgments"),
     ],

@@ -14,6 +14,7 @@ from nlgbench.analysis.people import agreement, reliability
 from nlgbench.analysis.people.reliability import krippendorff_alpha
 from nlgbench.datasets import cache
 from nlgbench.datasets.usr import RAW_FILES
+from nlgbench.inference import OTHER_ANNOTATORS, THESE_ANNOTATORS
 
 RELEASED = pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available(list(RAW_FILES.values())),
@@ -113,7 +114,8 @@ def test_alpha_does_not_mind_where_a_scale_lies():
 def test_equal_values_of_a_fine_scale_are_no_agreement():
     """More than 30 values: those that count equal ones say so, and the others go on."""
     names = ["percent_agreement", "fleiss_kappa", "krippendorff_alpha", "cohen_kappa", "pearson"]
-    table = agreement(study_of(ratings(3)), coefficients=names).set_index(["row", "coefficient"])
+    table = agreement(study_of(ratings(3)), coefficients=names, metric="nominal")
+    table = table.set_index(["row", "coefficient"])
     for name in names[:-1]:
         found = table.loc[("a", name)]
         assert np.isnan(found["estimate"]) and np.isnan(found["ci_low"])
@@ -235,7 +237,7 @@ def test_what_was_there_before_is_the_same():
     table = agreement(study_of(ratings(9, step=20)))
     assert table["coefficient"].unique().tolist() == list(reliability.COEFFICIENTS)
     before = "row coded coefficient metric estimate se ci_low ci_high confidence n_clusters reason"
-    before += " method n_judgments n_outputs n_left_out"
+    before += " method covers n_judgments n_outputs n_left_out"
     assert " ".join(table) == before
     with pytest.raises(ValueError, match=r"coefficients: 'cohens_kappa' is unknown\. Did you mean"):
         agreement(study_of(ratings(9)), coefficients=["cohens_kappa"])
@@ -262,3 +264,125 @@ def test_usrs_agreement_is_over_places_in_its_file(name, spearman, pearson):
         found = only(people, coefficient, "all")
         assert found["n_pairs"] == (10 if "topical" in name else 6)
         assert 0.002 < abs(found["estimate"] - value) < 0.03
+
+
+def test_alpha_is_of_the_kind_of_scale():
+    """Two values: nominal, which is then interval; more: interval, and the result says so."""
+    five = study_of(ratings(9, step=20))
+    judgments = five.judgments
+    two = five.replace(judgments=judgments.assign(value=(judgments["value"] > 50) * 1.0))
+    for study, metric in ((two, "nominal"), (five, "interval")):
+        table = agreement(study)
+        assert set(table.loc[table["coefficient"] == "krippendorff_alpha", "metric"]) == {metric}
+        pd.testing.assert_frame_equal(table, agreement(study, metric=metric))
+    nominal, interval = (only(agreement(two, metric=one)) for one in ("nominal", "interval"))
+    assert nominal["estimate"] == pytest.approx(interval["estimate"])
+    labels = only(agreement(five, metric="nominal"))
+    assert labels["estimate"] < only(agreement(five))["estimate"]
+
+
+def test_a_system_may_be_called_as_a_row_is():
+    study = study_of(ratings(9, step=20))
+    outputs = study.outputs.assign(system=np.resize(["all", "fake", "b"], len(study.outputs)))
+    found = agreement(study.replace(outputs=outputs))
+    assert list(dict.fromkeys(found["row"])) == [
+        *("all", "real", "fake", "all (system)", "fake (system)", "b")
+    ]
+    plain = study.replace(outputs=outputs.replace({"system": {"all": "x", "fake": "y"}}))
+    columns = ["estimate", "ci_low"]
+    np.testing.assert_array_equal(found[columns], agreement(plain)[columns])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "percent_agreement",
+        "fleiss_kappa",
+        "nominal",
+        "ordinal",
+        "interval",
+        "icc_1",
+    ],
+)
+def test_other_annotators_are_left_out_one_by_one(name, per_hit=3):
+    """Clusters, annotators, and each annotator's judgments of each cluster, by a plain loop."""
+    values = ratings(4, n=9, k=12, step=25.0, missing=0.1)
+    values[3] = NAN
+    values[3, [1, 2]] = 25.0, 50.0  # an output that goes with either of two annotators
+    alpha = name in ("nominal", "ordinal", "interval")
+    asked = {"coefficients": ["krippendorff_alpha" if alpha else name]}
+    asked |= {"metric": name if alpha else None}
+
+    def found(kept):
+        table = agreement(study_of(np.where(kept, values, NAN), per_hit), **asked)
+        return table[table["row"] == "all"].iloc[0]
+
+    n, k = values.shape
+    start, whole = found(np.ones((n, k), dtype=bool)), np.isfinite(values)
+    of, who = np.meshgrid(np.arange(n) // per_hit, np.arange(k), indexing="ij")
+    ways = [[of == one for one in np.unique(of)], [who == one for one in range(k)]]
+    ways += [[one & other for one in ways[0] for other in ways[1] if (one & other & whole).any()]]
+    items, people, both = (
+        (len(way) - 1) * np.var([found(~one)["estimate"] for one in way]) for way in ways
+    )
+    largest = max(items, people, items + people - both)
+    assert start["se"] == pytest.approx(np.sqrt(largest), rel=1e-6)
+    assert start["covers"] == OTHER_ANNOTATORS
+    judged = np.bincount(np.nonzero(whole)[1])
+    df = min(n // per_hit, judged.sum() ** 2 / (judged**2).sum()) - 1
+    half = stats.t.ppf(0.975, df) * start["se"]
+    assert start["ci_high"] == pytest.approx(start["estimate"] + half)
+
+
+def test_other_annotators_are_left_out_of_pairs():
+    """The mean r of pairs without an annotator, and without one's judgment of an output."""
+    values = ratings(4, n=14, k=10, step=0.0, missing=0.0)
+    n, k = values.shape
+
+    def r(one, other, left_out=-1):
+        kept = np.arange(n) != left_out
+        return np.corrcoef(values[kept, one], values[kept, other])[0, 1]
+
+    pairs = list(combinations(range(k), 2))
+    items = [np.mean([r(*pair, at) for pair in pairs]) for at in range(n)]
+    people = [np.mean([r(*pair) for pair in pairs if who not in pair]) for who in range(k)]
+    both = [
+        np.mean([r(*pair, at if who in pair else -1) for pair in pairs])
+        for at in range(n)
+        for who in range(k)
+    ]
+    v_items, v_people, v_both = ((len(one) - 1) * np.var(one) for one in (items, people, both))
+    found = only(agreement(study_of(values), coefficients=["pearson"]), "pearson")
+    largest = max(v_items, v_people, v_items + v_people - v_both)
+    assert found["se"] == pytest.approx(np.sqrt(largest), rel=1e-6)
+
+
+def test_few_annotators_are_fixed_and_many_can_be():
+    names = ["fleiss_kappa", "pearson", "icc_2"]
+    many, few = ratings(5, n=60, k=12, step=25.0), ratings(5, n=60, k=4, step=25.0)
+    fixed = agreement(study_of(many), coefficients=names, annotators="fixed")
+    assert fixed["covers"].tolist()[:3] == [THESE_ANNOTATORS] * 2 + [OTHER_ANNOTATORS]
+    random = agreement(study_of(many), coefficients=names)
+    width = random["ci_high"] - random["ci_low"], fixed["ci_high"] - fixed["ci_low"]
+    assert (width[0] > width[1])[:2].all()
+    default = agreement(study_of(few), coefficients=names)
+    pd.testing.assert_frame_equal(
+        default, agreement(study_of(few), coefficients=names, annotators="fixed")
+    )
+    assert default["ci_low"].notna()[:2].all() and (default["reason"] == "")[:2].all()
+    none = agreement(study_of(few), coefficients=names, annotators="random")
+    assert none["ci_low"][:2].isna().all() and none["estimate"][:2].notna().all()
+    assert none["reason"][0].startswith("3.9 effective annotators")
+    fine = ratings(5, n=30, k=12, step=0.0)
+    one = only(agreement(study_of(fine), metric="ordinal"))
+    assert np.isnan(one["ci_low"]) and "takes at most 30" in one["reason"]
+
+
+def test_who_judged_one_hit_alone_is_part_of_it():
+    """Other HITs have other annotators: intervals over HITs cover these, too."""
+    values = np.full((40, 20), NAN)
+    rng = np.random.default_rng(6)
+    for hit in range(10):
+        values[4 * hit : 4 * hit + 4, 2 * hit : 2 * hit + 2] = rng.integers(1, 6, (4, 2))
+    found = only(agreement(study_of(values, 4)))
+    assert found["covers"] == OTHER_ANNOTATORS and found["method"].startswith("delete-one-cluster")
