@@ -85,10 +85,8 @@ def plot_stability(
     kinds = " (left) and of ".join(over) + (" (right)" if len(over) > 1 else "")
     names = ", ".join(SCORE_NAMES.get(str(one), str(one)) for one in curves["score"].unique())
     words = f"{names} of subsamples against the number of {kinds}, with bands that hold {share} of "
-    words += "the subsamples" + (
-        "; thin lines are the true values. " if truth is not None else ". "
-    )
-    words += "Large subsamples overlap, so bands close at the full study."
+    words += "the subsamples" + ("; thin lines are the true values" if truth is not None else "")
+    words += ". Large subsamples overlap, so bands close at the full study."
     return drawn_on(axes, curves, words)
 
 
