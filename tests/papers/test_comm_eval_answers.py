@@ -234,7 +234,7 @@ def released():
 
 @RELEASED
 def test_figure_2_has_the_paper_s_order_and_its_human_panel(released):
-    """Overlap in its first two columns, then listeners, then people: 4,353 + 4,029 + 4,353 clicks."""
+    """Overlap, then listeners, then people: 4,353 + 4,029 + 4,353 clicks."""
     scores = pd.DataFrame({"output_id": released.outputs["output_id"][:4], "score": 0.5})
     names = ["literal_0", "cider_d", "bleu_1@coco", "chrf"]
     study = released.replace(scores=scores.assign(evaluator=names, signature=""))
