@@ -357,5 +357,6 @@ def test_of_many_evaluators_the_highest_are_drawn_and_the_figure_says_so():
         "Human",
         "length",
     }
-    few = draw_highest(nb.plot_forest, table[10:])
+    few = draw_highest(nb.plot_forest, table[10:], line=0.5)
+    assert set(few.axes[0].lines[0].get_xdata()) == {0.5}, "of votes, chance gives half"
     assert len(few.data) == 23 and not few.figure.get_supxlabel()
