@@ -13,6 +13,8 @@ from nlgbench.study import Study
 def disagreements(study: Study, evaluator_a: str, evaluator_b: str, *, n: int = 5) -> pd.DataFrame:
     """Find the outputs whose ranks under two evaluators are furthest apart, as many each way.
 
+    Of each item it takes the output whose ranks are furthest apart.
+
     Parameters
     ----------
     study : Study
@@ -20,7 +22,7 @@ def disagreements(study: Study, evaluator_a: str, evaluator_b: str, *, n: int = 
     evaluator_a, evaluator_b : str
         Higher scores are taken to be better.
     n : int, default 5
-        Outputs each way; fewer where there are not so many.
+        Outputs each way; fewer where there are not so many items.
 
     Returns
     -------
@@ -36,7 +38,7 @@ def disagreements(study: Study, evaluator_a: str, evaluator_b: str, *, n: int = 
 
     Examples
     --------
-    >>> outputs = pd.DataFrame({"output_id": list("abc"), "item_id": "i", "system": "s"})
+    >>> outputs = pd.DataFrame({"output_id": list("abc"), "item_id": list("ijk"), "system": "s"})
     >>> scores = pd.DataFrame({"output_id": list("abc") * 2, "evaluator": ["e"] * 3 + ["f"] * 3})
     >>> study = Study(outputs, scores=scores.assign(score=[1.0, 2.0, 3.0, 1.5, 1.0, 0.5]))
     >>> disagreements(study, "e", "f", n=1)["output_id"].tolist()
@@ -50,7 +52,11 @@ def disagreements(study: Study, evaluator_a: str, evaluator_b: str, *, n: int = 
     both = scores[scores["evaluator"].isin([evaluator_a, evaluator_b])]
     wide = both.pivot(index="output_id", columns="evaluator", values="score").dropna()
     ranks = wide.rank(pct=True).rename(columns={evaluator_a: "rank_a", evaluator_b: "rank_b"})
-    ranks = ranks.assign(gap=ranks["rank_a"] - ranks["rank_b"]).sort_values("gap", kind="stable")
+    ranks = ranks.assign(gap=ranks["rank_a"] - ranks["rank_b"])
+    item = study.outputs.set_index("output_id")["item_id"]
+    ranks = ranks.loc[ranks["gap"].abs().groupby(item).idxmax().dropna()].sort_values(
+        "gap", kind="stable"
+    )
     first = ranks.iloc[: min(n, len(ranks) // 2)]
     last = ranks.iloc[len(ranks) - min(n, len(ranks) - len(first)) :]
     found = pd.concat([first, last]).reset_index()

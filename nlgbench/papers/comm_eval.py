@@ -36,7 +36,7 @@ from nlgbench.study import Study, trusted
 KINDS = ("literal", "pragmatic", "context")
 #: Overlap as Table 1 has it; METEOR, which it has too, needs Java.
 OVERLAP = (*(f"bleu_{n}@coco" for n in range(1, 5)), "rouge_l", "cider_d")
-#: What Figure 2 shows, and what is compared with the ensemble.
+#: What is compared with the ensemble.
 SHOWN = (*(f"{kind}_0" for kind in KINDS), "bleu_1@coco", "rouge_l", "cider_d", "meteor")
 
 _LABELS = {
@@ -169,6 +169,32 @@ def human_votes(
         source=study.source,
         settings={"quality": "quality"},
     )
+
+
+def figure2(study: Study) -> tuple[Study, list[str]]:
+    """Give what Figure 2 shows: scores, on the release also people's picks, and whose, in order.
+
+    Overlap comes first, then listeners, then ``human``, each of whose picks is an output.
+    """
+    assert study.scores is not None
+    scored = set(study.scores["evaluator"])
+    order = ("bleu_1@coco", "rouge_l", "meteor", "cider_d", *(f"{kind}_0" for kind in KINDS))
+    shown = [name for name in order if name in scored]
+    if not study.origin.startswith("released:comm-eval"):
+        return study, shown
+    votes = human_votes(study)
+    tables = [
+        pd.concat([getattr(one, table) for one in (study, votes)], ignore_index=True)
+        for table in ("outputs", "scores")
+    ]
+    drawn = trusted(
+        tables[0],
+        scores=tables[1],
+        name=study.name,
+        source=study.source,
+        settings=study.settings,
+    )
+    return drawn, [*shown, "human"]
 
 
 def counts(study: Study) -> pd.DataFrame:

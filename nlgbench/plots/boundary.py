@@ -61,11 +61,12 @@ def plot_boundary(
     shown = [boundaries] if isinstance(boundaries, Boundary) else list(boundaries)
     if not shown:
         raise ValueError("plot_boundary draws one panel per boundary: give at least one.")
-    size = (ONE_COLUMN, ONE_COLUMN) if len(shown) == 1 else (TWO_COLUMN, 2.9)
+    size = (ONE_COLUMN, ONE_COLUMN) if len(shown) == 1 else (TWO_COLUMN, 3.0)
     axes = axes_for(ax, *size, columns=len(shown))
     for place, one in zip(axes, shown, strict=True):
-        what = one.label if len(shown) > 1 else one.source
-        _draw_panel(place, one, f"HUSE = {one.scores['huse']:.2f} ({what})")
+        huse = f"HUSE = {one.scores['huse']:.2f}"
+        title = f"{huse} ({one.source})" if len(shown) == 1 else f"{one.label}\n{huse}"
+        _draw_panel(place, one, title)
     _draw_legend(axes[0 if len(shown) == 1 else 1])
     data = pd.concat([one.outputs.drop(columns="item_id") for one in shown], ignore_index=True)
     return drawn_on(axes, data, _words(shown))

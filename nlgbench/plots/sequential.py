@@ -109,7 +109,7 @@ def plot_sequential(
     below.axhline(row["null"], color="black", linewidth=0.7, zorder=1)
     if np.isfinite(row["stopped_at"]):
         below.axvline(row["stopped_at"], color="black", linewidth=0.6, linestyle=":", zorder=1)
-    below.set_ylabel("Mean so far")
+    below.set_ylabel("Mean so far,\nconfidence sequence")
     below.set_xlabel("Blocks")
     below.set_xlim(0, own["block"].max())
     n_told = int(stops["stopped_at"].notna().sum())

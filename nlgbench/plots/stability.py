@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,12 +74,19 @@ def plot_stability(
         score = "Score" if n_systems == 1 else f"Score of {system}"
         place.set_ylabel(score if first else "")
     axes[0].legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.2)
+    share = f"{curves['confidence'].iloc[0]:.0%}" if "confidence" in curves else "most"
+    foot = f"Bands: {share} of the subsamples of this study. Large subsamples overlap, so bands "
+    foot += "close at the full study: they are no intervals."
+    if ax is None:
+        figure = axes[0].get_figure(root=True)
+        assert figure is not None
+        figure.supxlabel(textwrap.fill(foot, 110 if columns > 1 else 55), fontsize=7)
     over = list(curves["over"].unique())
     kinds = " (left) and of ".join(over) + (" (right)" if len(over) > 1 else "")
     names = ", ".join(SCORE_NAMES.get(str(one), str(one)) for one in curves["score"].unique())
-    share = f"{curves['confidence'].iloc[0]:.0%}" if "confidence" in curves else "most"
     words = f"{names} of subsamples against the number of {kinds}, with bands that hold {share} of "
-    words += "the subsamples" + ("; thin lines are the true values." if truth is not None else ".")
+    words += "the subsamples" + ("; thin lines are the true values" if truth is not None else "")
+    words += ". Large subsamples overlap, so bands close at the full study."
     return drawn_on(axes, curves, words)
 
 

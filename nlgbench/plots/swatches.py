@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from colorsys import hls_to_rgb
 from typing import Any
@@ -12,6 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from nlgbench.checks import read_table
+from nlgbench.evaluators.names import label
+from nlgbench.names import known
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import TWO_COLUMN
 from nlgbench.study import Study
@@ -26,6 +29,7 @@ def plot_contexts(
     beliefs: pd.DataFrame,
     *,
     outputs: Sequence[str] | None = None,
+    evaluators: Sequence[str] = (),
     ax: Axes | Sequence[Axes] | None = None,
 ) -> Drawing:
     """Draw captions with the colors of their contexts, the target, and listeners' probabilities.
@@ -38,6 +42,8 @@ def plot_contexts(
         From `nlgbench.beliefs`; listeners are drawn in order of appearance.
     outputs : sequence of str, optional
         Panels, by output_id, in this order. Default: all of `beliefs`.
+    evaluators : sequence of str, default ()
+        Whose scores stand beside each caption, such as those that it was chosen by.
     ax : Axes or sequence of Axes, optional
         At least one for each output; a figure of its own by default.
 
@@ -52,7 +58,8 @@ def plot_contexts(
     Raises
     ------
     ValueError
-        If the contexts are no colors, an output is not in `beliefs`, or axes are too few.
+        If the contexts are no colors, an output is not in `beliefs`, an evaluator has no scores, or
+        axes are too few.
 
     Examples
     --------
@@ -82,11 +89,18 @@ def plot_contexts(
     alone = kinds.nunique() == data["evaluator"].nunique()
     data = data.assign(listener=kinds if alone else data["evaluator"])
     rows = -(-len(chosen) // 2)
-    panels = axes_for(ax, TWO_COLUMN, 1.6 * rows, rows=rows, columns=2)
+    panels = axes_for(ax, TWO_COLUMN, 1.75 * rows, rows=rows, columns=2)
     if len(panels) < len(chosen):
         raise ValueError(f"{len(chosen)} captions need as many axes, not {len(panels)}.")
     captions = study.outputs.set_index("output_id").loc[chosen]
     listeners = list(dict.fromkeys(data["listener"]))
+    labels = (study.settings or {}).get("labels", {})
+    written = {one: str(labels.get(one, label(one))) for one in evaluators}
+    scored = pd.DataFrame(columns=["evaluator"]) if study.scores is None else study.scores
+    scores = {}
+    for one in evaluators:
+        known(one, [str(name) for name in scored["evaluator"].unique()], "evaluators")
+        scores[one] = scored[scored["evaluator"] == one].set_index("output_id")["score"]
     for panel, (name, row) in zip(panels, captions.iterrows(), strict=False):
         context = contexts[contexts["item_id"] == row["item_id"]]
         if context.empty:
@@ -96,7 +110,10 @@ def plot_contexts(
         own = data[data["output_id"] == name]
         found = own.pivot(index="listener", columns="state", values="probability")
         found = found.reindex(index=listeners, columns=context["state"].tolist())
-        _draw(panel, context, found, f"“{row['text']}” ({row['system']})")
+        said = [str(row["system"])]
+        said += [f"{written[one]} {scores[one].get(name, np.nan):.2f}" for one in evaluators]
+        words = textwrap.shorten(f"“{row['text']}”", 50, placeholder=" …”")
+        _draw(panel, context, found, f"{words}\n{', '.join(said)}")
     for panel in panels[len(chosen) :]:
         panel.axis("off")
     return drawn_on(

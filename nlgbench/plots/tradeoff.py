@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from nlgbench.checks import read_table
 from nlgbench.plots.figures import (
@@ -92,7 +93,7 @@ def plot_tradeoff(
         points = points.merge(true, on="system", how="left", validate="many_to_one")
     _refuse_undefined(points)
     small = truth is None and len(points) <= _MANY
-    size = (ONE_COLUMN, ONE_COLUMN * 1.02) if small else (TWO_COLUMN * 0.8, TWO_COLUMN * 0.75)
+    size = (ONE_COLUMN, ONE_COLUMN * 1.1) if small else (TWO_COLUMN * 0.8, TWO_COLUMN * 0.75)
     (ax,) = axes_for(ax, *size)
     looks = task_looks(list(dict.fromkeys(points["task"])))
     known = [
@@ -122,7 +123,10 @@ def plot_tradeoff(
         look: dict[str, Any] = {"facecolor": color if filled else "white", "edgecolor": color}
         look |= {"s": 22 if filled else 46, "linewidth": 1.1, "zorder": 4 if filled else 3}
         ax.scatter(row["huse_q"], row["huse_d"], marker=marker, **look)
-    _draw_legend(ax, points, looks)
+    shares = scores.get("confidence", pd.Series(dtype="float64")).dropna().unique()
+    share = f"{shares[0]:.0%} " if len(shares) == 1 else ""
+    drawn = "huse_q_low" in points and points["huse_q_low"].notna().any()
+    _draw_legend(ax, points, looks, f"{share}interval" if drawn else "")
     _write_labels(ax, points, looks)
     return drawn_on(ax, points, _words(points, truth is not None))
 
@@ -306,22 +310,31 @@ def _intervals(row: Mapping[Hashable, Any]) -> list[list[tuple[float, float]]]:
     return lines
 
 
-def _draw_legend(ax: Axes, scores: pd.DataFrame, looks: dict[str, tuple[str, str]]) -> None:
+def _draw_legend(
+    ax: Axes, scores: pd.DataFrame, looks: dict[str, tuple[str, str]], interval: str
+) -> None:
     def handle(label: str, marker: str, edge: str, face: str) -> Line2D:
         look: dict[str, Any] = {"markerfacecolor": face, "markeredgecolor": edge, "markersize": 4.5}
         return Line2D([], [], linestyle="none", marker=marker, label=label, **look)
 
-    handles = [handle(task, marker, color, color) for task, (marker, color) in looks.items()]
-    sources = list(dict.fromkeys(scores["source"]))
-    gray = "#555555"
-    if len(sources) > 1:
-        for source in sources:
-            words = {"published": "printed", "simulated": "simulated"}.get(
-                source, f"recomputed, {source}"
-            )
-            handles.append(handle(words, "p", gray, gray if source == "published" else "white"))
+    printed = scores["source"] == "published"
+    filled = set(scores.loc[printed, "task"])
+    handles: list[Line2D | Patch] = [
+        handle(task, marker, color, color if task in filled else "white")
+        for task, (marker, color) in looks.items()
+    ]
+    if printed.any():
+        handles.append(Patch(facecolor="#555555", alpha=0.13, label="dominated by printed"))
+    if interval:
+        handles.append(Line2D([], [], color="#555555", linewidth=0.8, label=interval))
     if "huse_q_true" in scores.columns:
         handles.append(handle("true value", "x", "black", "black"))
     # The distance is in font sizes, so that it clears the axis' label at any size of figure.
     below: dict[str, Any] = {"bbox_to_anchor": (0.5, 0), "borderaxespad": 4.2}
-    ax.legend(handles=handles, loc="upper center", ncols=2, **below)
+    others = [
+        source if source == "simulated" else f"recomputed, {source}"
+        for source in scores.loc[~printed, "source"].unique()
+    ]
+    title = f"Filled: printed. Open: {', '.join(others)}." if filled and others else None
+    words: dict[str, Any] = {"title": title, "title_fontsize": 7, "alignment": "left"}
+    ax.legend(handles=handles, loc="upper center", ncols=2, **below, **words)

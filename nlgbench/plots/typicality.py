@@ -55,13 +55,14 @@ def plot_typicality(
     draw_intervals(ax, at, *ends, upright=True, color=HUMAN, linewidth=0.6)
     ax.plot(at, table["judgment"], "o", color=HUMAN, markersize=3)
     ax.set_xlabel("Log-frequency per token (nats)")
-    ax.set_ylabel("Mean human judgment")
+    share = f"{table['confidence'].iloc[0]:.0%}"
+    ax.set_ylabel(f"Mean human judgment, {share} interval")
     words = f"Mean judgment of {len(table)} texts against their log-frequency per token, with "
-    words += f"{table['confidence'].iloc[0]:.0%} intervals."
+    words += f"{share} intervals."
     if r is not None:
         found = r.set_index("x").loc["logprob_per_token"]
-        label = f"r = {found['pearson']:.2f} [{found['ci_low']:.2f}, {found['ci_high']:.2f}]"
-        label += f" ({table['source'].iloc[0]})"
+        label = f"r = {found['pearson']:.2f}, 95% interval {found['ci_low']:.2f} to "
+        label += f"{found['ci_high']:.2f} ({table['source'].iloc[0]})"
         ax.set_title(label, loc="left")
         words += f" {label}."
     data = table.rename(columns={"logprob_per_token": "log_frequency"})

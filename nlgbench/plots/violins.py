@@ -19,6 +19,8 @@ from nlgbench.study import Study
 
 # A spread that rounding alone makes, as part of the axis, has no density to estimate.
 _CONSTANT = 1e-9
+#: More panels than these stand in two rows.
+_ONE_ROW = 6
 _SCALE = re.compile(r"scale:(-?[\d.]+)-([\d.]+)")
 
 
@@ -86,7 +88,13 @@ def plot_violins(
     data = scored[scored["evaluator"].isin(shown) & scored["system"].isin(places)]
     ranks = [data["system"].map(places.index), data["evaluator"].map(shown.index)]
     data = data.iloc[np.lexsort(ranks)]
-    panels = axes_for(ax, TWO_COLUMN, 2.2, columns=len(shown))
+    rows = 1 if len(shown) <= _ONE_ROW else 2
+    columns = -(-len(shown) // rows)
+    panels = axes_for(ax, TWO_COLUMN, 2.2 * rows, rows=rows, columns=columns)
+    if ax is None:
+        for empty in panels[len(shown) :]:
+            empty.axis("off")
+        panels = panels[: len(shown)]
     if len(panels) != len(shown):
         raise ValueError(
             f"{len(shown)} evaluators need as many axes, not {len(panels)}: {', '.join(shown)}."
@@ -97,7 +105,8 @@ def plot_violins(
         scale = (float(found[1]), float(found[2])) if found else (0.0, 1.0)
         range_ = (bounds or {}).get(evaluator, scale)
         _panel(panel, own, places, range_, written[evaluator])
-    panels[0].set_ylabel("Score")
+    for panel in panels[:: columns if ax is None else len(panels)]:
+        panel.set_ylabel("Score")
     data = data.assign(evaluator=data["evaluator"].map(written))
     means = data.groupby(["evaluator", "system"], sort=False)["score"].mean()
     said = "; ".join(

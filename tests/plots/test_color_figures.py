@@ -169,8 +169,27 @@ def test_swatches_have_the_context_s_colors_and_mark_the_target():
     assert np.argmax([patch.get_linewidth() for patch in swatches]) == 1
     (marker,) = ax.lines
     assert marker.get_xdata()[0] == 1.5
-    assert ax.get_title(loc="left") == "“the $green$ one” (descriptive)"
+    assert ax.get_title(loc="left") == "“the $green$ one”\ndescriptive"
     ax.figure.draw_without_rendering()
+
+
+def test_what_captions_were_chosen_by_stands_beside_them():
+    study, believed = asked()
+    scores = pd.DataFrame({"output_id": ["o0"], "evaluator": "bleu_1", "score": 0.5})
+    scored = study.replace(scores=scores)
+    (ax,) = plot_contexts(scored, believed, evaluators=["bleu_1"]).axes
+    assert ax.get_title(loc="left").endswith("\ndescriptive, BLEU-1 0.50")
+    with pytest.raises(ValueError, match="evaluators: 'chrf' is unknown"):
+        plot_contexts(scored, believed, evaluators=["chrf"])
+
+
+def test_many_panels_stand_in_two_rows(scores):
+    names = [f"e{n}" for n in range(7)]
+    table = scores[scores["evaluator"] == "bleu_1"].drop(columns="evaluator")
+    table = table.merge(pd.DataFrame({"evaluator": names}), how="cross")
+    drawn = plot_violins(scored(table))
+    assert len(drawn.axes) == 7
+    assert len({round(ax.get_subplotspec().rowspan.start) for ax in drawn.axes}) == 2
 
 
 def test_bars_are_as_wide_as_probable():

@@ -96,8 +96,8 @@ def test_each_system_has_a_panel(problem):
     other = replace(problem, system="gru", label="GRU", outputs=problem.outputs.iloc[:31])
     drawn = plot_boundary([problem, other])
     assert [ax.get_title(loc="left") for ax in drawn.axes] == [
-        "HUSE = 0.50 (lstm t1.0)",
-        "HUSE = 0.50 (GRU)",
+        "lstm t1.0\nHUSE = 0.50",
+        "GRU\nHUSE = 0.50",
     ]
     assert [ax.get_legend() is None for ax in drawn.axes] == [True, False]
     assert "15 to 20 outputs of each system" in drawn.alt
@@ -137,7 +137,9 @@ def test_tradeoff_shows_every_system_once_and_names_it():
     assert faces[-1] == (1.0, 1.0, 1.0), "what was recomputed is open"
     assert faces[0] == to_rgb(GROUPS[0][1])
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["summarization", "LM", "printed", "recomputed, released"]
+    assert labels == ["summarization", "LM", "dominated by printed"]
+    title = ax.get_legend().get_title().get_text()
+    assert title == "Filled: printed. Open: recomputed, released."
     assert ax.get_ylim()[1] > 1.02, "a score above 1 is not cut off"
 
 
@@ -354,5 +356,6 @@ def test_of_many_evaluators_the_highest_are_drawn_and_the_figure_says_so():
         "Human",
         "length",
     }
-    few = draw_highest(nb.plot_forest, table[10:])
+    few = draw_highest(nb.plot_forest, table[10:], line=0.5)
+    assert set(few.axes[0].lines[0].get_xdata()) == {0.5}, "of votes, chance gives half"
     assert len(few.data) == 23 and not few.figure.get_supxlabel()

@@ -58,8 +58,10 @@ def test_stability_draws_a_line_and_a_band_for_each_score_in_order_of_size():
     assert huse.get_linestyle() != huse_q.get_linestyle(), "or gray would leave them alike"
     assert drawn.alt == (
         "HUSE, HUSE-Q of subsamples against the number of outputs, with bands that hold 90% of the "
-        "subsamples; thin lines are the true values."
+        "subsamples; thin lines are the true values. Large subsamples overlap, so bands close at "
+        "the full study."
     )
+    assert "close at the full study" in drawn.figure.get_supxlabel().replace("\n", " ")
 
 
 def test_stability_has_a_panel_for_each_kind_and_system():
@@ -95,7 +97,7 @@ def test_typicality_draws_each_text_with_its_interval():
     assert ax.lines[0].get_xydata().tolist() == [[-2, 2], [-1, 4]]
     (bars,) = ax.collections
     assert [segment[:, 1].tolist() for segment in bars.get_segments()] == [[1, 3], [3, 4.5]]
-    assert ax.get_title(loc="left") == "r = 0.90 [0.84, 0.94] (simulated)"
+    assert ax.get_title(loc="left") == "r = 0.90, 95% interval 0.84 to 0.94 (simulated)"
     assert "log_frequency" in drawn.data and "text" not in drawn.data
 
 

@@ -81,7 +81,8 @@ def boundary(
     system : str, optional
         May be left out where there is one.
     n_grid : int, default 200
-        Points along each axis, at least 2; they reach beyond the outputs by .05 of their range.
+        Points along each axis, at least 2; they reach beyond the outputs by .05 of their range,
+        along judgments beyond those of all systems.
     **options
         Of `huse`: dimension, n_neighbors, ties (one), label_ties, scaling, length.
 
@@ -113,8 +114,13 @@ def boundary(
     if options.get("scaling") == "rank":
         raise ValueError("a grid point has no rank among the outputs: choose another scaling.")
     one = compare(study, the_system(study, system), **options)
+    judged = study.judgments
+    assert judged is not None
+    judged = judged[judged["dimension"] == study.dimension(options.get("dimension"))]
+    # Judgments of all systems, so that panels of several have one axis.
+    means = judged.groupby("output_id")["value"].mean().to_numpy()
     axes = []
-    for feature in one.raw.T:
+    for feature in (one.raw[:, 0], np.append(one.raw[:, 1], means)):
         low, high = feature.min(), feature.max()
         margin = 0.05 * (high - low)
         axes.append(np.linspace(low - margin, high + margin, n_grid))

@@ -388,3 +388,10 @@ def test_released_summarization_at_t_1_0():
 def test_released_huse_moves_with_k(k, expected):
     # Measured by a separate implementation.
     assert scored(nb.load("huse"), n_neighbors=k)["huse"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_boundaries_of_several_systems_have_one_range_of_judgments():
+    study = nb.simulate("gaussian", seed=0)
+    rows = [nb.boundary(study, system=one, n_grid=5).grid.index for one in study.systems]
+    for other in rows[1:]:
+        assert other.to_numpy() == pytest.approx(rows[0].to_numpy())
