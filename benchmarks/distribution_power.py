@@ -150,7 +150,7 @@ def trends(n_worlds: int, seed: int) -> pd.DataFrame:
         return pd.Series({"target": (weight * part["mean"]).sum(), "apart": apart})
 
     line = kept.apply(slope).reindex(whole.index)
-    target = line["target"].where(whole["slope"].notna())
+    target = line["target"].where(whole["ci_low"].notna())
     held = whole["ci_low"].le(target) & whole["ci_high"].ge(target)
     apart = (whole["slope"] - target).abs() <= 1.96 * line["apart"]
     columns = pd.get_dummies(whole["verdict"].replace("", "none")).astype(float)

@@ -90,7 +90,9 @@ def measure_trends(
 
     "Not monotone" compares all pairs of systems whose truth differs by .1 or more, each by a
     normal test of independent errors, Bonferroni over the pairs. Two true values that go together
-    give the same verdict. `plot_distributions` draws slopes and verdicts.
+    give the same verdict. Over temperatures HUSE-D was not monotone in .20 of 25 worlds; nothing
+    else was, nor anything of six systems that all write as people do. `plot_distributions` draws
+    slopes and verdicts.
 
     Examples
     --------
