@@ -138,8 +138,6 @@ ALLOWED = {
         "leave people's grammar in three ways": "definition",
         "both sides are one distribution": "definition",
         "L* is one minus the": "definition",
-        "one that errs to the left": "definition",
-        "Three planes of quality and diversity: two that need": 'code: ("precision", "recall")',
     },
 }
 WORDS = "two three four five six seven eight nine ten eleven twelve twenty fifty sixty hundred"

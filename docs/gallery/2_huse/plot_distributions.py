@@ -7,7 +7,7 @@ Slopes of measures of systems' texts on a known truth, as sampling grows cooler.
 
 import nlgbench as nb
 
-names = ["grammar_t1.0", "grammar_t0.5", "grammar_t0.3"]
+names = ["grammar_t1.0", "grammar_t0.7", "grammar_t0.5"]
 study = nb.simulate("reviews", systems=names, n_outputs=60, n_truth=200, seed=0)
 found = nb.compare_distributions(study, n_resamples=50, seed=0)
 trends = nb.measure_trends(found, study.truth["systems"], against=["l_star"])
