@@ -373,7 +373,7 @@ def choices(
         raise ValueError(f"quality of {row['system']!r} in {row['group']!r} is missing.")
     of = quality.groupby("group")["quality"]
     about = pd.DataFrame({"best": of.max(), "average": of.mean()})
-    is_best = quality["quality"] >= quality["group"].map(about["best"]) - tolerance
+    is_best = ~exceeds(quality["group"].map(about["best"]) - tolerance, quality["quality"])
     about["share_best"] = is_best.groupby(quality["group"]).mean()
 
     picked = chosen[["evaluator", "group", "system"]].merge(
@@ -388,8 +388,8 @@ def choices(
         )
     picked = picked.join(about, on="group")
     top = picked.groupby("group")["quality"].transform("max")
-    picked["wins_among_choices"] = picked["quality"] >= top - tolerance
-    picked["win_times"] = picked["quality"] >= picked["best"] - tolerance
+    picked["wins_among_choices"] = ~exceeds(top - tolerance, picked["quality"])
+    picked["win_times"] = ~exceeds(picked["best"] - tolerance, picked["quality"])
     picked["regret"] = picked["best"] - picked["quality"]
     picked["gain"] = picked["quality"] - picked["average"]
 
