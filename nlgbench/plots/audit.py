@@ -83,7 +83,7 @@ def plot_audit(audited: Audit) -> Drawing:
     seen = table[table["evaluator"].isin(judged) & table["estimate"].notna()]["test"].unique()
     tests = [test for test in _PANELS if test in seen]
     calibrated = audited.calibration["evaluator"].isin(judged).any()
-    slots = len(tests) + 2 * calibrated  # calibration is two panels wide
+    slots = len(tests) + 2 * int(calibrated)  # calibration is two panels wide
     n_rows = -(-slots // 4)
     # Reliability diagrams stand at the end, and never on two rows.
     n_columns = -(-slots // n_rows)

@@ -105,8 +105,8 @@ def plot_corrected(
         panels[-1].set_xlabel("Evaluator's own mean score")
     place_of: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": 2}
     said_of = _said(table)
-    panels[0].legend(borderaxespad=0.2, title=said_of or None, title_fontsize=6.5, **place_of)
-    panels[0].get_legend()._legend_box.align = "left"
+    place_of |= {"title": said_of or None, "title_fontsize": 6.5, "alignment": "left"}
+    panels[0].legend(borderaxespad=0.2, **place_of)
     saved = table[table["method"] == "corrected"]
     if "labels_saved" in saved and saved["labels_saved"].notna().any():
         _write_saved(panels[-1], saved, lane)

@@ -255,11 +255,12 @@ def planted_and_found(found: Audit, study: Study) -> pd.DataFrame:
     >>> list(planted_and_found(audit(study), study))[:4]
     ['planted first', 'planted length', 'planted own', 'position']
     """
-    if "judges" not in (study.truth or {}):
+    judges = (study.truth or {}).get("judges")
+    if judges is None:
         raise ValueError(f"{study.name} is not simulated with known biases: there is no truth.")
     table = found.findings[found.findings["test"].isin(BIASES)]
     verdicts = table.pivot(index="evaluator", columns="test", values="verdict")
-    planted = study.truth["judges"].set_index("judge")[["first", "length", "own"]]
+    planted = judges.set_index("judge")[["first", "length", "own"]]
     return planted.add_prefix("planted ").join(verdicts[list(BIASES)])
 
 

@@ -230,6 +230,7 @@ def _compute(
     if coefficient in _PAIRWISE:
         return _over_pairs(part, coefficient, two_way, confidence)
     statistic: Callable[[Floats], Floats]
+    parts_of: Callable[[Floats], Floats]
     if coefficient == "icc_1" or (metric == "interval" and coefficient == "krippendorff_alpha"):
         value = _scaled(part.value)
         each, parts_of = np.column_stack([value**0, value, value**2]), _moment_parts
@@ -725,7 +726,7 @@ def _over_pairs(part: _Part, coefficient: str, two_way: bool, confidence: float)
     met, changed, lost = np.zeros((3, n_clusters))
     n_people = int(part.annotator.max(initial=-1)) + 1
     of_people, of_cells = np.zeros((2, n_people)), np.zeros((n_people, n_clusters))
-    for sides, own in both.groupby(["annotator", "annotator_other"], sort=False):
+    for _, own in both.groupby(["annotator", "annotator_other"], sort=False):
         n_pairs += 1
         if len(own) < FEWEST:
             continue
@@ -737,7 +738,7 @@ def _over_pairs(part: _Part, coefficient: str, two_way: bool, confidence: float)
             continue
         undefined = np.isnan(without)
         estimates.append(estimate)
-        for one in sides:
+        for one in own[["annotator", "annotator_other"]].iloc[0].to_numpy():
             of_people[:, one] += estimate, 1
             # Undefined without a cell, the pair is as undefined without its cluster.
             of_cells[one, clusters] += without - estimate
