@@ -211,7 +211,7 @@ def measure(layout: Layout, fixed: bool, n_studies: int, seed: int) -> dict[str,
         shares[name] = (p[:, null] < level).mean()
     shares["difference"] = (np.abs(error) <= critical * se).mean()
     shares["mean"] = all_of["mean"].mean()
-    share = all_of["superiority"]
+    share, shares["superiority"] = all_of["superiority"], np.nan
     if not fixed:
         true = share[:, :, 0].mean(axis=0)
         covers = (share[:, :, 1] <= true) & (true <= share[:, :, 2])
