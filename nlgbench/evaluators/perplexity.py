@@ -20,10 +20,9 @@ def score_perplexity(study: Study, names: Sequence[str]) -> pd.DataFrame:
     counts as a token, and whether the end is one, is as in ``logprobs``, so perplexities of models
     that count otherwise, or know other words, are not comparable.
 
-    NaN where the model gives no log-probability, and infinity where it gives the text probability
-    0; the signature counts both. An infinite perplexity is a fact about the text, not a gap: it
-    ranks last, and makes its system's mean infinite. Where most texts have unknown words, as those
-    of other systems have under a small model, take log-probabilities of known words
+    NaN where the model gives no log-probability, or gives the text probability 0 (its perplexity is
+    infinite); the signature counts both. Where most texts have unknown words, as those of other
+    systems have under a small model, take log-probabilities of known words
     (`RecurrentModel.logprob_known`). Which model Zhou and Xu (2020, section 4.1,
     doi:10.1609/aaai.v34i05.6521) computed perplexity under is not said.
     """
@@ -48,5 +47,6 @@ def score_perplexity(study: Study, names: Sequence[str]) -> pd.DataFrame:
         how += f"|undefined:{np.isnan(score).sum()}|infinite:{np.isposinf(score).sum()}"
         how += "|direction:lower is better"
         evaluator = f"perplexity@{model}"
+        score = np.where(np.isinf(score), np.nan, score)
         frames.append(joined[["output_id"]].assign(evaluator=evaluator, score=score, signature=how))
     return pd.concat(frames, ignore_index=True)

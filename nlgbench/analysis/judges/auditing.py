@@ -247,6 +247,7 @@ def audit(
     )
 
 
+@checked
 def planted_and_found(found: Audit, study: Study) -> pd.DataFrame:
     """Set verdicts beside the biases that were planted in a simulated study's judges.
 

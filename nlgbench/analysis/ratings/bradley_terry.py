@@ -154,7 +154,7 @@ def bradley_terry(
     one, other = sides(played)
     both = np.append(one, other)
     annotator = annotators_of(played, sample)
-    number: Floats | Ints = n_games
+    number: Floats | Ints = np.minimum(n_games[left], n_games[right])
     few: list[str] = [""] * len(left)
     df: Floats | float = np.inf
     if sample.people:

@@ -26,7 +26,7 @@ def judged(study: nb.Study):
 @pytest.mark.parametrize("design", ["crossed", "scattered", "distinct"])
 def test_the_simulated_test_is_that_of_compare_systems(design):
     study = nb.simulate(
-        "judgments", means=[0.3, 0], n_items=30, n_annotators=12, design=design, seed=3
+        "judgments", means=[0.3, 0], n_items=30, n_annotators=18, design=design, seed=3
     )
     frame, second, item, annotator = judged(study)
     wanted = nb.compare_systems(study).pairs.loc[0, ["difference", "se", "df"]]
