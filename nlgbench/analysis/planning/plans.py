@@ -44,6 +44,7 @@ _PRICES = ("judgment", "item", "annotator")
 #: What `designs` are looked for among.
 _ITEMS = np.unique(np.geomspace(FEWEST, 2000, 80).round())
 _PEOPLE = np.array([10, 12, 15, 20, 25, 30, 40, 50, 75, 100])
+_FIXED_PEOPLE = np.array([1, 2, 3, 4, 5, 7, 10])
 _VOTES = np.array([1, 2, 3, 4, 5, 7, 10])
 CURVE = (
     *("n_systems", "n_items", "n_annotators", "n_votes", "se", "df", "power", "power_low"),
@@ -87,6 +88,7 @@ def plan_study(
     difference: float,
     question: Question = "means",
     dimension: str | None = None,
+    annotators: Literal["fixed", "random"] = "random",
     design: Design = "crossed",
     n_systems: int = 2,
     n_items: Sequence[int] = (25, 50, 100, 200),
@@ -117,6 +119,9 @@ def plan_study(
         Whether annotators judge outputs or vote on pairs of them.
     dimension : str, optional
         Of a pilot's judgments or votes. Default: the study's quality dimension.
+    annotators : {"random", "fixed"}
+        What the planned test generalizes to: other items and annotators, or other items and these
+        annotators, as with fewer than ten.
     design : {"crossed", "blocked", "scattered", "distinct"}
         ``"crossed"``: every annotator judges every output. ``"blocked"``: `n_votes` annotators,
         drawn for each item, judge all its outputs. ``"scattered"``: they are drawn for each output
@@ -228,7 +233,7 @@ def plan_study(
         columns=["n_items", "n_annotators", "n_votes"],
     )
     asked: dict[str, Any] = {"difference": difference, "alpha": alpha, "power": power}
-    asked |= {"n_repetitions": n_repetitions, "question": question}
+    asked |= {"n_repetitions": n_repetitions, "question": question, "fixed": annotators == "fixed"}
     curve = _by_formula(layouts, design, spreads, asked)
     rejected = _simulated(curve, design, spreads[0], components, asked, n_simulations, rng)
     curve = with_simulated(curve, rejected, n_simulations).assign(n_systems=n_systems)
@@ -324,9 +329,10 @@ def _by_formula(
 ) -> pd.DataFrame:
     """Add se, df, power, power at the intervals' ends, mdd and reason to layouts."""
     items, people = layouts["n_items"], layouts["n_annotators"]
-    df = pd.Series(degrees_of_freedom(design, items, people), layouts.index)
+    fixed = asked["fixed"]
+    df = pd.Series(degrees_of_freedom(design, items, people, fixed), layouts.index)
     made = layouts.assign(df=df)
-    numbers = items, people, layouts["n_votes"], asked["n_repetitions"]
+    numbers = items, people, layouts["n_votes"], asked["n_repetitions"], fixed
     for name, spread in zip(("power", "power_low", "power_high"), spreads, strict=True):
         made[name] = np.nan
         if spread is not None:
@@ -336,13 +342,14 @@ def _by_formula(
     made["se"] = standard_error(design, spreads[0], *numbers)
     away = {one: noncentrality(asked["power"], one, asked["alpha"]) for one in df.unique()}
     made["mdd"] = made["se"] * df.map(away)
-    return made.assign(reason=[_doubt(*row) for row in zip(items, people, made["se"], strict=True)])
+    rows = zip(items, people, made["se"], strict=True)
+    return made.assign(reason=[_doubt(*row, fixed) for row in rows])
 
 
-def _doubt(n_items: int, n_annotators: int, se: float) -> str:
+def _doubt(n_items: int, n_annotators: int, se: float, fixed: bool) -> str:
     if np.isnan(se):
         return "annotators share too few items with each other: take more votes"
-    if n_annotators < FEWEST:
+    if n_annotators < FEWEST and not fixed:
         return f"{n_annotators} annotators: fewer than {FEWEST} do not speak for others"
     return few_clusters(n_items).replace("clusters", "items", 1)
 
@@ -368,7 +375,7 @@ def _simulated(
         votes = simulating.latent_votes(difference, ties, spread)
     columns = curve[["n_items", "n_annotators", "n_votes"]].astype(int).to_numpy().tolist()
     for (items, people, n_votes), known_ in zip(columns, curve["se"].notna(), strict=True):
-        layout = Layout(design, items, people, n_votes, asked["n_repetitions"])
+        layout = Layout(design, items, people, n_votes, asked["n_repetitions"], asked["fixed"])
         if not known_:
             found.append(np.nan)
         elif votes is not None:
@@ -403,8 +410,9 @@ def _designs(
     budget: float | None,
 ) -> pd.DataFrame:
     """Look for the cheapest design with each number of annotators."""
+    people = _FIXED_PEOPLE if asked["fixed"] else _PEOPLE
     grid = pd.MultiIndex.from_product(
-        [_ITEMS, _PEOPLE, _VOTES], names=["n_items", "n_annotators", "n_votes"]
+        [_ITEMS, people, _VOTES], names=["n_items", "n_annotators", "n_votes"]
     ).to_frame(index=False)
     if design == "crossed":
         grid["n_votes"] = grid["n_annotators"]
@@ -425,16 +433,16 @@ def _designs(
         grid = grid[price <= budget]
     if grid.empty:
         raise ValueError(
-            f"budget buys no design of {FEWEST} items and {FEWEST} annotators: the cheapest costs "
-            f"{price.min():g}. Got {budget:g}."
+            f"budget buys no design of {FEWEST} items and {people[0]} annotators: the cheapest "
+            f"costs {price.min():g}. Got {budget:g}."
         )
     # At equal price the difference that is found is what counts.
     assert spreads[0] is not None
     se = standard_error(
         *(design, spreads[0], grid["n_items"], grid["n_annotators"], grid["n_votes"]),
-        asked["n_repetitions"],
+        *(asked["n_repetitions"], asked["fixed"]),
     )
-    df = degrees_of_freedom(design, grid["n_items"], grid["n_annotators"])
+    df = degrees_of_freedom(design, grid["n_items"], grid["n_annotators"], asked["fixed"])
     grid = grid.assign(power=power_of(asked["difference"], se, df, asked["alpha"]))
     enough = grid[grid["power"] >= asked["power"]]
     by = "n_votes" if design == "distinct" else "n_annotators"
@@ -467,6 +475,7 @@ def _report(
 ) -> pd.DataFrame:
     """Say in words what was asked, what is stated, what measured, and how."""
     means = asked["question"] == "means"
+    people = _FIXED_PEOPLE if asked["fixed"] else _PEOPLE
     measured = (components["source"] == "measured").any()
     parts = components.dropna(subset="variance").set_index("component")["variance"]
     held = components.loc[components["variance"].isna(), "component"].tolist()
@@ -499,7 +508,8 @@ def _report(
         "uncertain": unsure,
         "design": f"{design}: {of_design[design]}; {asked['n_repetitions']} repetition"
         + "s" * (asked["n_repetitions"] > 1),
-        "test": f"t over items and annotators, two-sided, at {asked['alpha']:.2g}"
+        "test": f"t over items{' alone' if asked['fixed'] else ' and annotators'}, two-sided, at "
+        f"{asked['alpha']:.2g}"
         + (f", as {pairs} pairs of {n_systems} systems share the level" if pairs > 1 else ""),
         "simulated": "nothing"
         if not n_simulations
@@ -511,7 +521,7 @@ def _report(
         + (
             f"{_VOTES.min()} to {_VOTES.max()} annotators of an item's own"
             if design == "distinct"
-            else f"{_PEOPLE.min()} to {_PEOPLE.max()} annotators"
+            else f"{people.min()} to {people.max()} annotators"
         ),
     }
     return in_words(entries.items())

@@ -30,25 +30,29 @@ def standard_error(
     n_annotators: Any,
     n_votes: Any,
     n_repetitions: int,
+    fixed: bool = False,
 ) -> Floats:
     """Give the standard error of the difference of two systems, of numbers or columns of them.
 
-    NaN where scattered annotators meet so seldom that their severities are hardly known.
+    NaN where scattered annotators meet so seldom that their severities are hardly known. Of `fixed`
+    annotators only who judges which item varies.
     """
     i, a, v = (np.asarray(n, dtype=np.float64) for n in (n_items, n_annotators, n_votes))
     rest = spread.rest / (i * v * n_repetitions)
     if design == "scattered":
         lost = (a - 1) * (1 - v / a) / (i * np.maximum(2 * v - 1 - v / a, 1e-9))
         rest = rest / np.where(lost < 0.5, 1 - lost, np.nan)
-    share = 1 / a + (1 - v / a) / (i * v)
+    share = (0 if fixed else 1 / a) + (1 - v / a) / (i * v)
     if design == "distinct":
         share = 1 / (i * v)
     return np.asarray(np.sqrt(spread.item / i + spread.annotator * share + rest))
 
 
-def degrees_of_freedom(design: Design, n_items: Any, n_annotators: Any) -> Floats:
+def degrees_of_freedom(
+    design: Design, n_items: Any, n_annotators: Any, fixed: bool = False
+) -> Floats:
     """Count one less than there are of the fewer of both, which `compare_systems` takes."""
-    least = n_items if design == "distinct" else np.minimum(n_items, n_annotators)
+    least = n_items if fixed or design == "distinct" else np.minimum(n_items, n_annotators)
     return np.asarray(least, dtype=np.float64) - 1
 
 

@@ -43,6 +43,8 @@ class Layout:
     #: Annotators of one output (one pair, of votes).
     n_votes: int
     n_repetitions: int = 1
+    #: Whether the test is for these annotators, and over items alone.
+    fixed: bool = False
 
     def cells(self, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """Give item and annotator of each output of one system."""
@@ -73,13 +75,23 @@ def rejections_of_means(
         y = y + rng.normal(0, np.sqrt(rest / 2), (n, len(item)))
         for cluster, variance in ((item, spread.item), (annotator, spread.annotator)):
             size = int(cluster.max()) + 1
-            y += rng.normal(0, np.sqrt(variance / 2), (n, 2 * size))[:, cluster + size * second]
-        return _beyond(*refitted(y, second, item, annotator), alpha)
+            effect = rng.normal(0, np.sqrt(variance / 2), (n, 2, size))
+            if layout.fixed and cluster is annotator:  # the difference is these annotators'
+                effect -= effect.mean(axis=2, keepdims=True)
+            y += effect.reshape(n, 2 * size)[:, cluster + size * second]
+        return _beyond(*refitted(y, second, item, annotator, layout.fixed), alpha)
     d = difference + rng.normal(0, np.sqrt(spread.item), (n, layout.n_items))[:, item]
     size = int(annotator.max()) + 1
-    d += rng.normal(0, np.sqrt(spread.annotator), (n, size))[:, annotator]
+    d += _tastes(np.sqrt(spread.annotator), (n, size), layout, rng)[:, annotator]
     d += rng.normal(0, np.sqrt(rest), d.shape)
-    return _beyond(*paired(d, item, annotator), alpha)
+    return _beyond(*paired(d, item, annotator, layout.fixed), alpha)
+
+
+def _tastes(sd: float, shape: tuple[int, int], layout: Layout, rng: np.random.Generator) -> Floats:
+    """Draw what annotators add to a difference; fixed ones add 0 on average."""
+    drawn = rng.normal(0, sd, shape)
+    center = layout.fixed and layout.design != "distinct"
+    return drawn - drawn.mean(axis=1, keepdims=True) if center else drawn
 
 
 def rejections_of_votes(
@@ -94,18 +106,20 @@ def rejections_of_votes(
     """Count worlds in which the share of wins less that of losses is off 0, votes on each pair."""
     item, annotator = layout.cells(rng)
     latent = gap + rng.normal(0, sds[0], (n, layout.n_items))[:, item]
-    latent += rng.normal(0, sds[1], (n, int(annotator.max()) + 1))[:, annotator]
+    latent += _tastes(sds[1], (n, int(annotator.max()) + 1), layout, rng)[:, annotator]
     win, _, loss = np.moveaxis(chances(latent, nu), -1, 0)
     drawn = rng.random(latent.shape)
     scores = (drawn < win) * 1.0 - (drawn > 1 - loss)
-    return _beyond(*paired(scores, item, annotator), alpha)
+    return _beyond(*paired(scores, item, annotator, layout.fixed), alpha)
 
 
 def _beyond(difference: Floats, se: Floats, df: float, alpha: float) -> int:
     return int((np.abs(difference) > student.isf(alpha / 2, df) * se).sum())
 
 
-def paired(d: Floats, item: Ints, annotator: Ints) -> tuple[Floats, Floats, float]:
+def paired(
+    d: Floats, item: Ints, annotator: Ints, fixed: bool = False
+) -> tuple[Floats, Floats, float]:
     """Give mean, standard error and degrees of freedom of differences (worlds, cells).
 
     The variance is as in `compare_systems`; no two cells share item and annotator.
@@ -119,11 +133,11 @@ def paired(d: Floats, item: Ints, annotator: Ints) -> tuple[Floats, Floats, floa
         of = csr_array((np.ones(n), (cluster, np.arange(n))), shape=(len(size), n))
         without = -(of @ off.T).T / (n - size)
         parts.append((len(size) - 1) / len(size) * (without**2).sum(axis=1))
-    return mean, np.sqrt(largest_variance(*parts)), _df(item, annotator)
+    return mean, _error(parts, fixed), _df(item, annotator, fixed)
 
 
 def refitted(
-    y: Floats, second: NDArray[np.bool_], item: Ints, annotator: Ints
+    y: Floats, second: NDArray[np.bool_], item: Ints, annotator: Ints, fixed: bool = False
 ) -> tuple[Floats, Floats, float]:
     """Give the same of judgments (worlds, n) by least squares of system + item + annotator.
 
@@ -150,11 +164,16 @@ def refitted(
                 @ (weights[0, own] @ np.linalg.pinv(kept, rcond=1e-9, hermitian=True))
             ) ** 2
         parts.append((len(groups) - 1) / len(groups) * total)
-    return y @ weights[0], np.sqrt(largest_variance(*parts)), _df(item, annotator)
+    return y @ weights[0], _error(parts, fixed), _df(item, annotator, fixed)
 
 
-def _df(item: Ints, annotator: Ints) -> float:
-    return min(effective_size(item), effective_size(annotator)) - 1
+def _error(parts: list[Floats], fixed: bool) -> Floats:
+    return np.sqrt(parts[0] if fixed else largest_variance(*parts))
+
+
+def _df(item: Ints, annotator: Ints, fixed: bool) -> float:
+    items = effective_size(item)
+    return (items if fixed else min(items, effective_size(annotator))) - 1
 
 
 # Votes -----------------------------------------------------------------------------------------

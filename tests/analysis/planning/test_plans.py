@@ -45,12 +45,14 @@ def test_the_simulated_test_is_that_of_compare_systems(design):
         )
 
 
+@pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("design", ["crossed", "blocked", "scattered", "distinct"])
-def test_the_formula_is_the_error_of_simulated_studies(design):
+def test_the_formula_is_the_error_of_simulated_studies(design, fixed):
     spread, rng = Spread(1.0, 0.3, 2.0), np.random.default_rng(0)
-    layout = Layout(design, 40, 12, 12 if design == "crossed" else 3)
-    se = power.standard_error(design, spread, 40, 12, layout.n_votes, 1)
-    df = power.degrees_of_freedom(design, 40, 12)
+    people = 4 if fixed else 12
+    layout = Layout(design, 40, people, people if design == "crossed" else 3, fixed=fixed)
+    se = power.standard_error(design, spread, 40, people, layout.n_votes, 1, fixed)
+    df = power.degrees_of_freedom(design, 40, people, fixed)
     n = 2000
     for difference in (0.0, float(2.5 * se)):
         rejected = simulating.rejections_of_means(layout, difference, spread, 0.05, n, rng)
