@@ -31,7 +31,7 @@ from nlgbench.runner.execute import Makers, execute, import_ahead, settle_data_f
 from nlgbench.runner.kernels import Kernels
 from nlgbench.runner.notebooks import read_notebook
 from nlgbench.runner.parameters import shown
-from nlgbench.runner.plan import Outcome, Plan, hash_data
+from nlgbench.runner.plan import Outcome, Plan, hash_data, study_name
 
 if TYPE_CHECKING:
     from distributed import Client, Future, Worker
@@ -364,7 +364,10 @@ def refusal(plan: Plan, content: bytes, versions: Mapping[str, str]) -> str:
         data, missing = {}, f" ({error})"
     else:
         missing = ""
-    own = identity.parts(notebook.code, plan.parameters, data, around)
+    parameters = dict(plan.parameters)
+    if parameters.get("study"):
+        parameters["study"] = study_name(parameters["study"])
+    own = identity.parts(notebook.code, parameters, data, around)
     part = next((name for name in plan.parts if plan.parts[name] != own[name]), None)
     if part is None:
         return ""

@@ -118,8 +118,7 @@ def plan(
     chosen, note, varied = "", "", {}
     if "study" in given and values["study"] is not None:
         chosen = "study"
-        # Printable in file names and macros everywhere, and the same wherever the folder is.
-        varied = {"study": re.sub(r"[^A-Za-z0-9._-]", "_", _name_of(Path(values["study"])))[:40]}
+        varied = {"study": study_name(values["study"])}
     elif "source" in notebook.parameters:
         chosen, note = _choose_source(notebook, source)
         values |= resolve(
@@ -141,17 +140,17 @@ def plan(
     return Plan(*about, prose, len(notebook.code), note, place)
 
 
-def _name_of(home: Path) -> str:
-    """Give the name of the study in a folder: that of its description, or the folder's."""
+def study_name(folder: str) -> str:
+    """Name the study in a folder as its description or the folder does, printable in file names."""
     from nlgbench.reading import load_yaml  # JSON is YAML, too
 
-    about: Any = None
+    home, about = Path(folder), None
     for described in ("study.yml", "study.json"):
         if about is None and (home / described).is_file():
             with contextlib.suppress(ValueError):  # what is wrong with it is said when it is read
                 about = load_yaml(home / described)
     name = about.get("name") if isinstance(about, dict) else None
-    return str(name or home.resolve().name)
+    return re.sub(r"[^A-Za-z0-9._-]", "_", str(name or home.resolve().name))[:40]
 
 
 def check_names(

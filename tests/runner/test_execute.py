@@ -126,16 +126,16 @@ def test_a_run_that_could_not_begin_names_no_notebook(make_notebook, tmp_path, m
     assert status == ["failed"] and "OSError: no room" in said and "Up to there" not in said
 
 
-def test_what_is_left_of_a_forced_run_that_failed_goes_with_the_next(
-    make_notebook, tmp_path, monkeypatch
-):
+def test_a_forced_run_that_failed_is_made_again_by_a_retry(make_notebook, tmp_path, monkeypatch):
     look = "import os\nassert 'FAIL_NOW' not in os.environ"
     path, out = make_notebook("mine", PARAMETERS, WRITE, look), tmp_path / "out"
     assert run(path, out=out)[0] == ["done"]
     monkeypatch.setenv("FAIL_NOW", "1")
     assert run(path, out=out, force=True)[0] == ["failed"]
     assert (out / "mine.failed").is_dir() and (out / "mine" / "made.txt").is_file()
-    assert run(path, out=out, retry_failed=True)[0] == ["skipped"]
+    assert run(path, out=out, retry_failed=True)[0] == ["failed"]
+    monkeypatch.delenv("FAIL_NOW")
+    assert run(path, out=out, retry_failed=True)[0] == ["done"]
     assert not (out / "mine.failed").exists()
 
 
