@@ -62,7 +62,7 @@ def test_a_folder_gives_the_same_figures_and_values(number, tmp_path):
         assert [one.status for one in done] == ["done"], done[0].message
         folders.append(out / done[0].plan.place)
     made, own = folders
-    assert "@study=" in own.name and "study=" not in made.name
+    assert "study=" in own.name and "study=" not in made.name
     found = {one.relative_to(made) for one in made.glob("figures/*.csv")}
     assert found and found == {one.relative_to(own) for one in own.glob("figures/*.csv")}
     for name in found:
