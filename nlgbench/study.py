@@ -204,6 +204,63 @@ class Study:
             )
         return there[0]
 
+    @property
+    def clusters(self) -> str:
+        """The column of outputs, or of judgments, whose equal values go together: items, unless set."""
+        return str((self.settings or {}).get("clusters", "item_id"))
+
+    @property
+    def persons(self) -> bool:
+        """Whether annotators' ids say who judged; else they are positions in a file."""
+        return (self.settings or {}).get("annotators") != "positions"
+
+    def sign(self, dimension: str) -> float:
+        """Give 1, or -1 where a lower value is better."""
+        return -1.0 if dimension in (self.settings or {}).get("lower_is_better", ()) else 1.0
+
+    def scale(self, dimension: str) -> tuple[float, float] | None:
+        """Give the least and the greatest value that an annotator can give, where it is declared."""
+        ends = (self.settings or {}).get("scales", {}).get(dimension)
+        return None if ends is None else (float(ends["min"]), float(ends["max"]))
+
+    def judged(self, dimension: str | None = None) -> pd.DataFrame:
+        """Give the judgments of one dimension with what their outputs are; higher is better.
+
+        Returns
+        -------
+        DataFrame
+            A row per judgment: ``output_id, annotator_id, dimension, value, group_id, item_id,
+            system, is_human, cluster``; where a lower value is better, values are negated.
+        """
+        name = self.dimension(dimension)
+        assert self.judgments is not None
+        rows = self.judgments[self.judgments["dimension"] == name]
+        of = self.outputs[["output_id", "item_id", "system", "is_human"]]
+        if self.clusters in self.outputs:
+            of = of.assign(cluster=self.outputs[self.clusters])
+        rows = rows.merge(of, on="output_id", validate="m:1")
+        if "cluster" not in rows:
+            rows["cluster"] = rows[self.clusters]
+        return rows.assign(value=self.sign(name) * rows["value"])
+
+    def scored(
+        self, evaluators: Iterable[str] | None = None, *, of: str = "scores"
+    ) -> pd.DataFrame:
+        """Give scores of outputs, or of systems (`of` is then "system_scores"); higher is better.
+
+        Scores whose signature says ``direction:lower`` are negated.
+        """
+        table: pd.DataFrame | None = getattr(self, of)
+        if table is None:
+            raise ValueError(f"{self.name} has no {of}: compute them with `score`.")
+        if evaluators is not None:
+            there = [str(name) for name in table["evaluator"].unique()]
+            table = table[
+                table["evaluator"].isin([known(one, there, "evaluator") for one in evaluators])
+            ]
+        lower = table["signature"].str.contains("direction:lower", regex=False)
+        return table.assign(score=table["score"].where(~lower, -table["score"]))
+
     def label(self, name: str) -> str:
         """Give a system's or evaluator's name as figures write it."""
         labels = (self.settings or {}).get("labels", {})
