@@ -44,10 +44,6 @@ SPEED = {
 OTHERS = {
     "huse_coverage": ("Coverage of HUSE", ["--worlds", "20"]),
     "known_world": ("The known world", ["2000"]),
-    "few_judgments": (
-        "HUSE with few human judgments",
-        ["--worlds", "5", "--sets", "100", "--checkpoint", "worlds.csv"],
-    ),
     "correlation_coverage": (
         "Evaluators against people",
         ["--worlds", "10", "--levels", "system", "--jobs", "1"],

@@ -1,12 +1,12 @@
-"""How often `nb.sequential` stops falsely, and what stopping costs.
+"""How often `nb.sequential` stops falsely.
 
 ``python benchmarks/sequential_level.py`` draws worlds in which systems are equal over all blocks:
 annotators with a taste of their own, ties, skew, few blocks. It counts in how many the e-value ever
 reaches 20, beside two who look after each block: a z test of block means (from the tenth block on),
 and the beta mixture of votes counted one by one, which knows nothing of blocks. Coverage is of the
 whole confidence sequence. Crossed cells let annotators share a pool of items: what holds for
-these items need not hold for others. Then all pairs of systems with e-Holm, tournaments that stop
-by it, and numbers of blocks.
+these items need not hold for others. Then all pairs of systems with e-Holm, and tournaments
+that stop by it.
 
 It returns 1 where the lower Clopper-Pearson limit of false stops, or misses, is above .05 in a cell
 that is claimed (crossed ones over other items are not).
@@ -174,18 +174,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worlds", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", nargs="*", default=[*PARTS, "cost"])
+    parser.add_argument("--only", nargs="*", default=list(PARTS))
     options = parser.parse_args()
     bad = 0
     for name in options.only:
         start = time.perf_counter()
-        if name == "cost":
-            tables = [nb.blocks_needed([0.55, 0.6, 0.7, 0.8], tie=tie) for tie in (0.0, 0.3)]
-            table = pd.concat([*tables, nb.blocks_needed([0.6, 0.7], n_pairs=15)])
-        else:
-            table = PARTS[name](options.worlds, options.seed)
-            claimed = ~table["cell"].str.contains(": others|, ratings")
-            bad += int((table["low"] > LEVEL)[claimed].sum())
+        table = PARTS[name](options.worlds, options.seed)
+        claimed = ~table["cell"].str.contains(": others|, ratings")
+        bad += int((table["low"] > LEVEL)[claimed].sum())
         print(table.round(4).to_string(index=False))
         print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
     print(f"{bad} claimed cells whose lower limit is above {LEVEL}")

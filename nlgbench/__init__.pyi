@@ -22,8 +22,6 @@ from nlgbench.analysis.distributions.trends import measure_trends as measure_tre
 from nlgbench.analysis.huse.diagnosis import boundary as boundary
 from nlgbench.analysis.huse.diagnosis import failures as failures
 from nlgbench.analysis.huse.diagnosis import multiverse as multiverse
-from nlgbench.analysis.huse.few_judgments import huse_with_predictions as huse_with_predictions
-from nlgbench.analysis.huse.few_judgments import optimal_error_bound as optimal_error_bound
 from nlgbench.analysis.huse.score import huse as huse
 from nlgbench.analysis.huse.score import huse_difference as huse_difference
 from nlgbench.analysis.huse.score import huse_outputs as huse_outputs
@@ -87,14 +85,11 @@ from nlgbench.analysis.judges import replaces_annotators as replaces_annotators
 
 # How many judgments
 from nlgbench.analysis.datasheet import datasheet as datasheet
-from nlgbench.analysis.planning import coverage as coverage
 from nlgbench.analysis.planning import StudyPlan as StudyPlan
 from nlgbench.analysis.planning import plan_correlations as plan_correlations
-from nlgbench.analysis.planning import plan_huse as plan_huse
 from nlgbench.analysis.planning import plan_study as plan_study
 from nlgbench.analysis.planning import variance_components as variance_components
 from nlgbench.analysis.planning import Sequential as Sequential
-from nlgbench.analysis.planning import blocks_needed as blocks_needed
 from nlgbench.analysis.planning import sequential as sequential
 
 # Claims: one's own, and how near recomputed numbers come
@@ -145,4 +140,3 @@ from nlgbench.plots.ratings import plot_win_rates as plot_win_rates
 from nlgbench.plots.trials import plot_single_outputs as plot_single_outputs
 from nlgbench.plots.trials import plot_supervision as plot_supervision
 from nlgbench.plots.planning import plot_components as plot_components
-from nlgbench.plots.planning import plot_coverage as plot_coverage

@@ -11,7 +11,7 @@ means that it does not refute form an interval.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betaln, logsumexp
+from scipy.special import logsumexp
 
 from nlgbench.inference import Floats
 
@@ -98,31 +98,3 @@ def e_holm(e_values: Floats) -> Floats:
 def e_values(logs: Floats) -> Floats:
     """Take logs back, without overflow."""
     return np.exp(np.minimum(logs, 700.0))
-
-
-def stopping_distribution(p: float, log_threshold: float) -> tuple[Floats, float]:
-    """Give the chance to stop after each vote, each won with chance p, and what is then left over.
-
-    Exact: a walk over numbers of wins, between the numbers at which the uniform mixture's e-value
-    reaches the threshold.
-    """
-    stops: list[float] = []
-    chances, low, left = np.ones(1), 0, 1.0
-    while left > 1e-7 and len(stops) < 1_000_000:
-        n = len(stops) + 1
-        after = np.zeros(len(chances) + 1)
-        after[1:] = p * chances
-        after[:-1] += (1 - p) * chances
-        first, last = 0, len(after)
-        while first < last and _log_laplace(low + first, n) >= log_threshold:
-            first += 1
-        while first < last and _log_laplace(low + last - 1, n) >= log_threshold:
-            last -= 1
-        chances, low = after[first:last], low + first
-        stops.append(float(after[:first].sum() + after[last:].sum()))
-        left = float(chances.sum())
-    return np.array(stops), left
-
-
-def _log_laplace(wins: int, n: int) -> float:
-    return float(betaln(wins + 1, n - wins + 1) + n * np.log(2))

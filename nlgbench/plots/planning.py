@@ -1,4 +1,4 @@
-"""Planning: power of planned studies, components of variance, and how often intervals hold."""
+"""Planning: power of planned studies, and components of variance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
-from statsmodels.stats.proportion import proportion_confint
 
 from nlgbench.analysis.planning import StudyPlan
 from nlgbench.checks import read_table
@@ -21,13 +20,9 @@ from nlgbench.plots.figures import (
     in_paper_style,
     name_lanes,
 )
-from nlgbench.plots.style import GROUPS, HUMAN, ONE_COLUMN, SYSTEM, TWO_COLUMN
+from nlgbench.plots.style import GROUPS, ONE_COLUMN, SYSTEM
 
 _LINES = ("-", "--", ":", "-.")
-#: Where coverage is as it should be.
-_LOW, _HIGH = 0.93, 0.97
-#: More rows than these have no names; those of a quantity share so many lanes.
-_MOST_LANES, _SHARED = 40, 8
 
 
 @in_paper_style
@@ -39,7 +34,7 @@ def plot_plan(
     Parameters
     ----------
     plan : StudyPlan or DataFrame
-        From `nlgbench.plan_study`, `plan_correlations` or `plan_huse`, or its ``curve``: ``power``,
+        From `nlgbench.plan_study` or `plan_correlations`, or its ``curve``: ``power``,
         and ``n_items`` (with ``n_annotators``, a line for each number) or ``n_systems``; optional
         ``simulated``, ``simulated_low``, ``simulated_high``.
     power : float
@@ -182,95 +177,3 @@ def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Draw
     )
     alt = f"Share of the variance of judgments in each component: {said}."
     return drawn_on(ax, table, alt)
-
-
-@in_paper_style
-def plot_coverage(coverage: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
-    """Draw how often intervals held in simulated studies, against the share that was asked for.
-
-    Parameters
-    ----------
-    coverage : DataFrame
-        From `nlgbench.coverage`, for 95% intervals: ``quantity``, ``name``, ``coverage``,
-        ``n_worlds``; optional ``opponent``, ``granularity``.
-    ax : Axes, optional
-        Where to draw; a figure of its own by default, as high as the rows need.
-
-    Returns
-    -------
-    Drawing
-        A point per row with its Monte Carlo interval (Wilson 1927, 95%), the line at .95, and a
-        band from .93 to .97. A point whose interval lies off the band is filled. More than 40 rows
-        have no names: those of one quantity share a line. Rows without intervals are left out, and
-        counted in words.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or no row has a coverage.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"quantity": "mean", "name": ["a", "b"], "n_worlds": 200})
-    >>> plot_coverage(table.assign(coverage=[0.95, 0.8])).alt
-    'Share of 95% intervals that hold, of 2 intervals: 0.80 to 0.95; clearly below .93: 1.'
-    """
-    needed = "quantity:text name:text coverage:float n_worlds:number opponent:text? "
-    table = read_table(coverage, needed + "granularity:text?", "table has")
-    rows = table.dropna(subset="coverage").reset_index(drop=True)
-    if rows.empty:
-        raise ValueError("no row has a coverage, so there is nothing to draw: see the reasons.")
-    rows, lanes, ticks = _lanes(rows)
-    (ax,) = axes_for(ax, TWO_COLUMN * 0.6, 0.91 + 0.16 * lanes[-1])
-    share, n = rows["coverage"].to_numpy(dtype=float), rows["n_worlds"].to_numpy(dtype=float)
-    low, high = proportion_confint(share * n, n, method="wilson")
-    ax.axvspan(_LOW, _HIGH, color="#e6e6e6", linewidth=0, zorder=0)
-    ax.axvline(0.95, color="#555555", linewidth=0.6, zorder=1)
-    crowded = len(rows) > _MOST_LANES
-    line = {"linewidth": 0.4, "alpha": 0.4} if crowded else {}
-    draw_intervals(ax, lanes, low, high, upright=False, color=HUMAN, **line)
-    off = (high < _LOW) | (low > _HIGH)
-    look: dict[str, Any] = {"color": HUMAN, "markersize": 2 if crowded else 3.5, "zorder": 3}
-    ax.plot(share[~off], lanes[~off], "o", mfc="white", **look)
-    ax.plot(share[off], lanes[off], "o", **look)
-    ax.set_yticks(list(ticks.values()), list(ticks))
-    ax.set_ylim(lanes[-1] + 0.6, -0.6)
-    ax.tick_params(axis="y", length=0)
-    ax.set_xlim(min(0.85, float(low.min()) - 0.01), 1.005)
-    ax.set_xlabel("Share of intervals that hold")
-    n_below = int((high < _LOW).sum())
-    alt = (
-        f"Share of 95% intervals that hold, of {len(rows)} intervals: {share.min():.2f} to "
-        f"{share.max():.2f}; clearly below .93: {n_below}."
-    )
-    lost = len(table) - len(rows)
-    alt += f" {lost} without intervals are left out." if lost else ""
-    return drawn_on(ax, table, alt)
-
-
-def _lanes(rows: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, dict[str, float]]:
-    """Order rows, place them from the top, and say where which name stands.
-
-    Of very many rows those of a quantity share a few lanes, the lowest coverage first.
-    """
-    names = [_named(one) for one in rows.to_dict("records")]
-    lanes = np.arange(len(rows), dtype=np.float64)
-    if len(rows) <= _MOST_LANES:
-        return rows, lanes, dict(zip(names, lanes, strict=True))
-    nameless = rows.reindex(columns=["quantity", "granularity"], fill_value="")
-    line, quantities = pd.factorize(pd.Series([_named(one) for one in nameless.to_dict("records")]))
-    order = np.lexsort([rows["coverage"].to_numpy(), line])
-    sizes = np.bincount(line)
-    deep = np.minimum(sizes, _SHARED)
-    top = np.cumsum(deep + 1) - deep - 1
-    within = np.concatenate([np.linspace(0, d - 1, n) for d, n in zip(deep, sizes, strict=True)])
-    middles = dict(zip(quantities, top + (deep - 1) / 2, strict=True))
-    ticks = {f"{name} ({n})": middles[name] for name, n in zip(quantities, sizes, strict=True)}
-    return rows.iloc[order], top[line[order]] + within, ticks
-
-
-def _named(row: dict) -> str:
-    """Write what a row is about."""
-    about = " \u2212 ".join(str(row[one]) for one in ("name", "opponent") if row.get(one))
-    of = f" ({row['granularity']})" if row.get("granularity") else ""
-    return f"{row['quantity']}{of} {about}".replace("_", " ").strip()

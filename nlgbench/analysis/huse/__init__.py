@@ -8,7 +8,6 @@ from nlgbench.analysis.huse.diagnosis import (
     moved_votes,
     multiverse,
 )
-from nlgbench.analysis.huse.few_judgments import huse_with_predictions, optimal_error_bound
 from nlgbench.analysis.huse.score import SCORES, huse, huse_difference, huse_outputs
 from nlgbench.analysis.huse.uncertainty import (
     annotator_difference,
@@ -30,14 +29,12 @@ __all__ = [
     "huse",
     "huse_difference",
     "huse_outputs",
-    "huse_with_predictions",
     "impossible_outputs",
     "interval_widths",
     "length_difference",
     "moved_votes",
     "multiverse",
     "needed_outputs",
-    "optimal_error_bound",
     "permutation_test",
     "stability",
 ]

@@ -1,4 +1,4 @@
-"""How many systems tell evaluators apart, and how many outputs tell two HUSE scores apart."""
+"""How many systems tell two evaluators apart."""
 
 from __future__ import annotations
 
@@ -10,17 +10,12 @@ from scipy.optimize import brentq
 
 from nlgbench.analysis.correlation.comparing import williams
 from nlgbench.analysis.planning import simulating
-from nlgbench.analysis.planning.plans import (
-    CURVE,
-    StudyPlan,
-    with_simulated,
-)
-from nlgbench.analysis.planning.power import noncentrality, power_of
+from nlgbench.analysis.planning.plans import CURVE, StudyPlan, with_simulated
+from nlgbench.analysis.planning.power import power_of
 from nlgbench.checks import checked
 from nlgbench.reported import in_words
-from nlgbench.text import check_n
 
-#: More systems, or outputs, than these are not looked for.
+#: More systems than these are not looked for.
 _MOST = 10_000
 
 
@@ -131,104 +126,6 @@ def plan_correlations(
         "test": f"swaps of systems' scores, as compare_evaluators, at {alpha:.2g}",
         "simulated": f"{n_simulations} studies of normal scores for each number of systems",
         "assumed": "systems are a sample, and their scores have no error of their own",
-    }
-    return StudyPlan(_in_full(curve), designs, components, in_words(entries.items()))
-
-
-@checked
-def plan_huse(
-    scores: tuple[float, float],
-    *,
-    n_outputs: Sequence[int] = (50, 100, 200),
-    n_annotators: int = 20,
-    power: float = 0.8,
-    confidence: float = 0.95,
-    n_simulations: int = 40,
-    seed: int | np.random.Generator = 0,
-) -> StudyPlan:
-    """Say how many outputs it takes to tell two systems apart by their HUSE.
-
-    Parameters
-    ----------
-    scores : (float, float)
-        The two systems' HUSE, 0 to 1.
-    n_outputs : sequence of int
-        Of each system, and of people: what the curve is of.
-    n_annotators : int
-        Who judge every output.
-    power, confidence, seed
-        As in `plan_study`.
-    n_simulations : int
-        Simulated studies for each number of outputs, at least 10.
-
-    Returns
-    -------
-    StudyPlan
-        As `plan_study` gives it; items are outputs of each class. ``designs`` has one row: the
-        fewest outputs of that power.
-
-    Raises
-    ------
-    ValueError
-        For equal scores, or such as the simulated world does not reach.
-
-    Notes
-    -----
-    Simulated are two systems of the world ``gaussian``, that differ in quality so that their true
-    HUSE is as stated; what is asked is whether `huse_difference`'s interval (k = 16) holds 0. The
-    formula takes the gap for t, with half as many degrees of freedom as outputs; its standard error
-    is that of the simulated gaps, in proportion to ``1 / sqrt(n)``: no formula is known that needs
-    no simulation.
-
-    Examples
-    --------
-    >>> plan = plan_huse((0.8, 0.4), n_outputs=[50], n_simulations=10)
-    >>> plan.curve[["n_items", "n_simulations"]].values.tolist()
-    [[50, 10]]
-    """
-    check_n(n_annotators, "n_annotators")
-    gap = abs(scores[0] - scores[1])
-    if not gap > 0:
-        raise ValueError(f"scores must be two that differ. Got {scores[0]:g} twice.")
-    if n_simulations < 10 or min(n_outputs) < 20:
-        raise ValueError(
-            "n_simulations must be at least 10, and n_outputs each at least 20. Got "
-            f"n_simulations={n_simulations} and n_outputs={list(n_outputs)}."
-        )
-    alpha, rng = 1 - confidence, np.random.default_rng(seed)
-    rejected, unit = [], []
-    for n in n_outputs:
-        gaps, found = simulating.huse_gaps(scores, n, n_annotators, confidence, n_simulations, rng)
-        rejected.append(found)
-        unit.append(gaps.var(ddof=1) * n)
-    of_one = float(np.sqrt(np.mean(unit)))
-    curve = pd.DataFrame({"n_items": list(n_outputs), "n_annotators": n_annotators})
-    curve = curve.assign(n_systems=2, n_votes=n_annotators, df=curve["n_items"] / 2)
-    curve["se"] = of_one / np.sqrt(curve["n_items"])
-    curve["power"] = power_of(gap, curve["se"], curve["df"], alpha)
-    away = np.array([noncentrality(power, df, alpha) for df in curve["df"]])
-    curve["mdd"] = away * curve["se"]
-    curve = with_simulated(curve, rejected, n_simulations).assign(reason="")
-    numbers = np.arange(20, _MOST)
-    enough = power_of(gap, of_one / np.sqrt(numbers), numbers / 2, alpha) >= power
-    least = float(numbers[enough.argmax()]) if enough.any() else np.nan
-    designs = pd.DataFrame({"n_items": [least], "n_annotators": n_annotators})
-    designs["n_judgments"] = 3 * least * n_annotators
-    why = f"not even {_MOST:,} outputs have a power of {power:g}"
-    designs["reason"] = "" if enough.any() else why
-    shifts = [simulating.shift_of(score, n_annotators) for score in scores]
-    components = pd.DataFrame({"component": ["system a", "system b"], "huse": scores})
-    components = components.assign(quality_shift=shifts, source="stated")
-    error = of_one / np.sqrt(2 * (n_simulations - 1) * len(unit)) / of_one
-    entries = {
-        "question": f"are a HUSE of {scores[0]:g} and one of {scores[1]:g} told apart",
-        "world": "gaussian: judgments and log-probabilities of two normal classes; real judgments "
-        "are coarser",
-        "annotators": f"{n_annotators}, each judges every output; others would see another HUSE",
-        "formula": f"t of the gap, n / 2 degrees of freedom; its standard error is simulated, and "
-        f"known to {100 * error:.0f}%",
-        "test": f"huse_difference, {100 * confidence:g}% interval, k = 16",
-        "simulated": f"{n_simulations} studies for each number of outputs",
     }
     return StudyPlan(_in_full(curve), designs, components, in_words(entries.items()))
 

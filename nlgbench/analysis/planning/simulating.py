@@ -1,7 +1,7 @@
 """Studies that are only planned, simulated: how often the test that will be asked finds it.
 
-The tests are those of `compare_systems`, of votes, of `compare_evaluators` and `huse_difference`,
-written so that hundreds of worlds are tested at once.
+The tests are those of `compare_systems`, of votes and of `compare_evaluators`, written so that
+hundreds of worlds are tested at once.
 """
 
 from __future__ import annotations
@@ -10,16 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq, least_squares
+from scipy.optimize import least_squares
 from scipy.sparse import csr_array
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.comparing import swap_p, swapped_statistics, ways_to_swap
-from nlgbench.analysis.huse.score import compare, difference
 from nlgbench.analysis.people.additive import effective_size
 from nlgbench.analysis.planning.power import Design, Spread
 from nlgbench.inference import Floats, largest_variance
-from nlgbench.worlds.gaussian import gaussian_world, true_scores
 from nlgbench.worlds.votes import chances
 
 Ints = NDArray[np.int64]
@@ -27,10 +25,6 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 #: Up to so many systems all swaps are gone through, of more some are drawn.
 _ALL_SWAPS, _N_SWAPS = 12, 999
-#: How much likelier than people's its own texts are to a model, in nats per token; and the least
-#: HUSE of two systems that differ in quality alone.
-LIKELIHOOD_SHIFT, _LEAST_HUSE = 0.1, 0.05
-_N_HALVES = 100
 
 
 @dataclass(frozen=True)
@@ -231,51 +225,3 @@ def rejections_of_correlations(
         _, statistics = swapped_statistics(scores[:2, None], scores[2], "pearson", drawn)
         found += int(swap_p(statistics, named=True)[0][0] <= alpha)
     return found
-
-
-# HUSE ------------------------------------------------------------------------------------------
-
-
-def shift_of(huse: float, n_annotators: int) -> float:
-    """Find how far below the human the judgments of a system of this HUSE lie."""
-    most = true_scores(0.0, LIKELIHOOD_SHIFT, n_annotators)["huse"]
-    if not _LEAST_HUSE <= huse < most:
-        raise ValueError(
-            f"huse must be two scores from {_LEAST_HUSE} to {most:.2f}, what a system judged like "
-            f"people reaches here. Got {huse:g}."
-        )
-
-    def off(shift: float) -> float:
-        return true_scores(shift, LIKELIHOOD_SHIFT, n_annotators)["huse"] - huse
-
-    return float(brentq(off, 0.0, 10.0))
-
-
-def huse_gaps(
-    scores: tuple[float, float],
-    n_outputs: int,
-    n_annotators: int,
-    confidence: float,
-    n: int,
-    rng: np.random.Generator,
-) -> tuple[Floats, int]:
-    """Estimate the gap in worlds, and count those in which `huse_difference` finds one."""
-    systems = {
-        name: (shift_of(score, n_annotators), LIKELIHOOD_SHIFT)
-        for name, score in zip("ab", scores, strict=True)
-    }
-    gaps, found = np.empty(n), 0
-    for number in range(n):
-        study = gaussian_world(
-            n_outputs=n_outputs, n_annotators=n_annotators, systems=systems, seed=rng
-        )
-        table = difference(
-            [compare(study, name) for name in systems],
-            n_resamples=_N_HALVES,
-            confidence=confidence,
-            seed=rng,
-        )
-        row = table[table["score"] == "huse"].iloc[0]
-        gaps[number] = row["estimate"]
-        found += int(not row["ci_low"] <= 0 <= row["ci_high"])
-    return gaps, found

@@ -1,15 +1,13 @@
-"""Stop early: e-values by blocks, which may be looked at after each, and what that costs."""
+"""Stop early: e-values by blocks, which may be looked at after each"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom, norm
 
 from nlgbench.analysis import betting
 from nlgbench.analysis.ratings.games import as_arrays, read_games
@@ -17,7 +15,6 @@ from nlgbench.checks import checked
 from nlgbench.inference import Floats
 from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
-from nlgbench.text import check_n
 
 Block = Literal["annotator", "item"]
 _OTHER = {"annotator": "item", "item": "annotator"}
@@ -191,92 +188,6 @@ def sequential(
     stops = pd.DataFrame(rows)
     report = _report(about, block, order, len(d), stops, confidence)
     return Sequential(stops, pd.concat(paths, ignore_index=True), report)
-
-
-@checked
-def blocks_needed(
-    win: float | Sequence[float],
-    *,
-    tie: float = 0.0,
-    n_pairs: int = 1,
-    power: float = 0.8,
-    confidence: float = 0.95,
-) -> pd.DataFrame:
-    """Say how many blocks `sequential` needs, beside a test of a size that is fixed beforehand.
-
-    Parameters
-    ----------
-    win : float or list of float
-        The share of wins among votes that are no ties; .5 is never told apart.
-    tie : float
-        The share of ties among all votes.
-    n_pairs : int
-        Pairs that are tested together: the numbers are those of the first that is told apart.
-    power : float
-        Of the fixed size, and of the number of blocks set beside it.
-    confidence : float
-        1 - confidence is the level.
-
-    Returns
-    -------
-    DataFrame
-        A row per share: win, tie, n_pairs, least (no fewer can tell), mean, median, n_power (by
-        then it has stopped with chance `power`), n_fixed (votes of the two-sided z test with that
-        power, at the level over n_pairs), mean_ratio (mean over n_fixed).
-
-    Raises
-    ------
-    ValueError
-        For shares out of range, or wins within .01 of .5.
-
-    Notes
-    -----
-    One vote is a block. Exact, by a walk over numbers of wins (ties prolong it); no limit is set to
-    the blocks, so that all stop in the end. Several votes of one annotator in a block count for
-    more than one vote, and for fewer than as many as they are.
-
-    Examples
-    --------
-    >>> blocks_needed([0.6, 0.7]).round(2)[["win", "mean", "n_power", "n_fixed"]].values.tolist()
-    [[0.6, 241.24, 376.0, 194.0], [0.7, 54.34, 83.0, 47.0]]
-    """
-    check_n(n_pairs, "n_pairs")
-    if not 0 <= tie < 1:
-        raise ValueError(f"tie must be a share, at least 0 and below 1. Got {tie}.")
-    if not 0 < power < 1:
-        raise ValueError(f"power must be between 0 and 1. Got {power}: 0.8 is usual.")
-    threshold = np.log(n_pairs / (1 - confidence))
-    rows = []
-    for share in [win] if isinstance(win, float | int) else win:
-        if not (0 < share < 1 and abs(share - 0.5) > 0.01):
-            raise ValueError(
-                "win must be between 0 and 1, and more than .01 away from .5: equal systems are "
-                f"never told apart. Got {share}."
-            )
-        stops, _ = betting.stopping_distribution(max(share, 1 - share), threshold)
-        decided = np.arange(1, len(stops) + 1)
-        gap = (1 - tie) * (2 * share - 1)
-        z = norm.isf((1 - confidence) / 2 / n_pairs), norm.ppf(power)
-        n_fixed = ((z[0] * np.sqrt(1 - tie) + z[1] * np.sqrt(1 - tie - gap**2)) / gap) ** 2
-        row = {"win": share, "tie": tie, "n_pairs": n_pairs, "least": betting.least_n(threshold)}
-        row["mean"] = float(stops @ decided) / (1 - tie)
-        row["median"] = _blocks_until(0.5, stops, tie)
-        row["n_power"] = _blocks_until(power, stops, tie)
-        row["n_fixed"] = int(np.ceil(n_fixed))
-        rows.append(row | {"mean_ratio": row["mean"] / row["n_fixed"]})
-    return pd.DataFrame(rows)
-
-
-def _blocks_until(chance: float, stops: Floats, tie: float) -> int:
-    """Give the number of blocks, ties among them, after which so many have stopped."""
-    low, high = 0, int(2 * len(stops) / (1 - tie)) + 1
-    decided = np.arange(1, len(stops) + 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        # Stopped by then: where at least as many of these blocks as it takes are no ties.
-        reached = float(stops @ binom.sf(decided - 1, middle, 1 - tie))
-        low, high = (low, middle) if reached >= chance else (middle, high)
-    return high
 
 
 @dataclass(frozen=True, eq=False)

@@ -270,20 +270,6 @@ def test_two_evaluators_that_are_equal_are_told_apart_at_the_level():
     assert binomtest(found, 300, 0.05).pvalue > 0.001
 
 
-def test_outputs_needed_to_tell_huse_scores_apart():
-    plan = nb.plan_huse((0.8, 0.3), n_outputs=[30, 60], n_simulations=10)
-    shifts = plan.components["quality_shift"]
-    truth = nb.simulate(
-        "gaussian", n_outputs=5, systems={"a": (shifts[0], 0.1), "b": (shifts[1], 0.1)}
-    ).truth["systems"]
-    assert truth["huse"].tolist() == pytest.approx([0.8, 0.3])
-    curve = plan.curve
-    assert curve["se"][0] == pytest.approx(np.sqrt(2) * curve["se"][1])
-    assert (curve["simulated_low"] <= curve["power"] + 0.1).all()
-    assert (curve["simulated_high"] >= curve["power"] - 0.1).all()
-    assert 20 <= plan.designs["n_items"][0] < 200
-
-
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
@@ -291,9 +277,6 @@ def test_outputs_needed_to_tell_huse_scores_apart():
         (lambda: nb.plan_correlations((0.95, 0.1, 0.9)), "no three variables correlate"),
         (lambda: nb.plan_correlations((1.0, 0.1, 0.9)), "between -1 and 1"),
         (lambda: nb.plan_correlations((0.9, 0.6, 0.6), n_systems=[4]), "at least 5. Got 4"),
-        (lambda: nb.plan_huse((0.5, 0.5)), "two that differ"),
-        (lambda: nb.plan_huse((0.99, 0.5)), "what a system judged like people reaches"),
-        (lambda: nb.plan_huse((0.8, 0.5), n_simulations=2), "at least 10"),
     ],
 )
 def test_errors_of_plans_of_scores(plan, message):
