@@ -1,9 +1,8 @@
 """How often intervals of variance components hold: ``python benchmarks/components_coverage.py``.
 
 Judgments of five systems, drawn by the model of `variance_components`: normal effects of items,
-annotators, and of both with systems. ``balanced``: every annotator judges every output.
-``scattered``: three annotators of an output, drawn for it, some far more diligent than others, as
-in WebNLG 2020. Of each component the share of the variance is that of
+annotators, and of both with systems; every annotator judges every output. Of each component the
+share of the variance is that of
 
 - ``even``: a fifth each;
 - ``world``: `nlgbench.simulate("judgments")`;
@@ -23,10 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from nlgbench.analysis.planning.components import components_of
-from nlgbench.analysis.planning.reml import levels
+from nlgbench.analysis.planning.components import components_of, levels
 
-SYSTEMS, VOTES = 5, 3
+SYSTEMS = 5
 SHARES = {
     "even": (0.2, 0.2, 0.2, 0.2, 0.2),
     "world": tuple(np.array([0.25, 0.25, 1, 0.0625, 1]) / 2.5625),
@@ -39,7 +37,6 @@ SHARES = {
 class Cell:
     """A layout, and the variances."""
 
-    design: str
     n_annotators: int
     n_items: int
     shares: str
@@ -47,35 +44,24 @@ class Cell:
     @property
     def name(self) -> str:
         """Say what it is."""
-        return f"{self.design}, {self.n_annotators} x {self.n_items}, {self.shares}"
+        return f"balanced, {self.n_annotators} x {self.n_items}, {self.shares}"
 
 
-CELLS = tuple(
-    Cell(design, *size, shares)
-    for size in ((20, 100), (88, 178))
-    for design in ("balanced", "scattered")
-    for shares in SHARES
-)
+CELLS = tuple(Cell(*size, shares) for size in ((20, 100), (88, 178)) for shares in SHARES)
 
 
 def one_world(cell: Cell, seed: int) -> pd.DataFrame:
     """Draw judgments and estimate their components."""
     rng = np.random.default_rng(seed)
     n_outputs = SYSTEMS * cell.n_items
-    if cell.design == "balanced":
-        output, annotator = np.divmod(np.arange(n_outputs * cell.n_annotators), cell.n_annotators)
-    else:
-        output = np.repeat(np.arange(n_outputs), VOTES)
-        diligence = rng.lognormal(0, 0.5, cell.n_annotators)
-        race = rng.exponential(size=(n_outputs, cell.n_annotators)) / diligence
-        annotator = np.argpartition(race, VOTES - 1, axis=1)[:, :VOTES].ravel()
+    output, annotator = np.divmod(np.arange(n_outputs * cell.n_annotators), cell.n_annotators)
     system, item = np.divmod(output, cell.n_items)
 
     def drawn(n: int) -> np.ndarray:
         return rng.exponential(size=n) - 1 if cell.shares == "skewed" else rng.normal(size=n)
 
     y = np.zeros(len(output))
-    numbers = [*levels(system, item, annotator), np.arange(len(y))]
+    numbers = levels(system, item, annotator)
     for share, one in zip(SHARES[cell.shares], numbers, strict=True):
         y += np.sqrt(share) * drawn(int(one.max()) + 1)[one]
     return components_of(y, system, item, annotator).assign(truth=SHARES[cell.shares])

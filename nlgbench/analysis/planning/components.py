@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import statsmodels.formula.api as smf
 from numpy.typing import NDArray
 from scipy.stats import chi2
 from scipy.stats import f as fisher
 
 from nlgbench.analysis.people.comparing import judged_systems
-from nlgbench.analysis.planning import reml
-from nlgbench.analysis.planning.reml import FACTORS, Ints
 from nlgbench.analysis.ratings.games import votes_of
 from nlgbench.checks import checked
 from nlgbench.inference import Floats, cluster_jackknife, ratio
 from nlgbench.study import Study
 
+Ints = NDArray[np.int64]
+
+#: The random effects but the rest, which comes last.
+FACTORS = ("item", "annotator", "system x item", "system x annotator")
 #: Intervals are claimed for factors of so many levels, and of such a share of the variance.
 FEWEST_LEVELS, LEAST_SHARE = 20, 0.1
-#: More levels of items and annotators together take minutes and gigabytes.
-_MOST_LEVELS = 5_000
+#: Likelihood takes half a minute for so many levels of all factors; more are left to moments.
+_MOST_LEVELS = 500
 
 
 @checked
@@ -56,23 +60,20 @@ def variance_components(
     Raises
     ------
     ValueError
-        When fewer than two systems are judged, or there are over 5,000 items and annotators; for
-        an unknown dimension.
+        When fewer than two systems are judged, or for an unknown dimension.
 
     Notes
     -----
     Systems are fixed, all else is normal: ``y = system + item + annotator + system x item + system
-    x annotator + rest``. Variances are those of restricted maximum likelihood, 0 or more; where
-    every annotator judged every output equally often, they are the mean squares' of an analysis of
-    variance. The rest holds what an annotator makes of an item or output, and their mood. What a
-    design cannot tell apart is counted once, and named in `reason`.
+    x annotator + rest``. Where every annotator judged every output equally often, variances are
+    those of an analysis of variance, 0 or more. Else they are of restricted maximum likelihood
+    (statsmodels' MixedLM), or, where the factors have over 500 levels, of moments: sums of squares
+    set equal to their expectations (Rao 1971, doi:10.1016/0047-259X(71)90001-7). What a design
+    cannot tell apart is counted once, and named in `reason`.
 
-    Intervals are claimed for components of at least 20 levels that hold a tenth of the variance.
-    Balanced: modified large sample (Ting, Burdick, Graybill, Jeyaratnam and Lu 1990,
-    doi:10.1080/00949659008811240). Else ``(estimate + c) / (variance + c)`` is taken for a
-    chi-square over its degrees of freedom, both such that the information matrix's standard error
-    follows at the estimate and at 0. docs/variance-components.md has the coverage that was
-    measured.
+    Intervals are modified large sample ones (Ting, Burdick, Graybill, Jeyaratnam and Lu 1990,
+    doi:10.1080/00949659008811240), for balanced judgments, and components of at least 20 levels
+    that hold a tenth of the variance. docs/variance-components.md has their coverage.
 
     Examples
     --------
@@ -91,12 +92,6 @@ def variance_components(
         pd.factorize(frame[name])[0].astype(np.int64)
         for name in ("system", "item_id", "annotator_id")
     )
-    n_levels = int(item.max() + annotator.max()) + 2
-    if n_levels > _MOST_LEVELS:
-        raise ValueError(
-            f"{study.name} has {n_levels:,} items and annotators: over {_MOST_LEVELS:,} take too "
-            "long. Keep a random part of the items' outputs."
-        )
     return components_of(
         frame["value"].to_numpy(dtype=np.float64), system, item, annotator, confidence
     )
@@ -109,9 +104,11 @@ def components_of(
     size = np.bincount(system)
     y = y - (np.bincount(system, y) / size)[system]
     unit = float(np.sqrt((y @ y) / len(y)))
-    kept, why = reml.identified(system, item, annotator)
+    numbers = levels(system, item, annotator)
+    gram = _gram(numbers, system)
+    kept, why = _identified(gram, len(y))
     names = [*FACTORS, "rest"]
-    counts = [int(one.max()) + 1 for one in reml.levels(system, item, annotator)]
+    counts = [int(one.max()) + 1 for one in numbers[:4]]
     table = pd.DataFrame({"component": names, "variance": np.nan, "ci_low": np.nan})
     table = table.assign(ci_high=np.nan, share=np.nan, n_levels=[*counts, len(y)])
     reason = [why.get(number, "") for number in range(5)]
@@ -119,16 +116,19 @@ def components_of(
         nothing = "judgments do not vary within systems"
         return table.assign(reason=[one or nothing for one in reason], method="none")
     chosen = [*kept, 4]
+    low, high = np.full((2, len(chosen)), np.nan)
     squares = _mean_squares(y / unit, system, item, annotator) if len(kept) == 4 else None
+    fitted, converged = None, True
+    if squares is None and kept and sum(counts[k] for k in kept) <= _MOST_LEVELS:
+        fitted = _likelihood(y / unit, system, [numbers[k] for k in kept])
     if squares is not None:
         variances, low, high = _balanced(*squares, confidence)
         method = "mean squares; modified large sample"
+    elif fitted is not None:
+        variances, converged = fitted
+        method = "restricted maximum likelihood"
     else:
-        data = reml.layout(y / unit, system, item, annotator, kept)
-        variances, point = reml.fit(data)
-        big = variances >= LEAST_SHARE * variances.sum()
-        low, high = _intervals(data, variances, point, big, confidence)
-        method = "restricted maximum likelihood; chi-square"
+        variances, method = _moments(y / unit, numbers, gram, chosen), "moments"
     share = variances / variances.sum()
     for number, k in enumerate(chosen):
         held = [names[one] for one, words in why.items() if f"with {names[k]}," in words + ","]
@@ -140,6 +140,10 @@ def components_of(
             said.append(f"{table['n_levels'][k]} levels: no interval below {FEWEST_LEVELS}")
         elif share[number] < LEAST_SHARE:
             said.append("less than a tenth of the variance: no interval")
+        elif squares is None:
+            said.append("not balanced: no interval")
+        if not converged:
+            said.append("the search for the greatest likelihood did not converge")
         claimed = not few and share[number] >= LEAST_SHARE
         ends = (low[number], high[number]) if claimed else (np.nan, np.nan)
         reason[k] = "; ".join(said)
@@ -234,33 +238,76 @@ def _modified_large_sample(
     return one - other - np.sqrt(max(below, 0)), one - other + np.sqrt(max(above, 0))
 
 
-def _intervals(
-    data: reml.Layout,
-    variances: Floats,
-    point: reml.Point,
-    big: NDArray[np.bool_],
-    confidence: float,
-) -> tuple[Floats, Floats]:
-    """Take (estimate + c) / (variance + c) for a chi-square, c such that spreads follow."""
-    tail = (1 - confidence) / 2
-    low, high = np.full(len(variances), np.nan), np.full(len(variances), np.nan)
-    error = _errors(point)
-    for k in np.flatnonzero(big):
-        variance, shift = variances[k], 0.0
-        if k < len(variances) - 1:
-            less = variances.copy()
-            less[k] = 0
-            at_zero = _errors(reml.evaluate(data, less))[k]
-            shift = variance * at_zero / (error[k] - at_zero)
-        df = 2 * ((variance + shift) / error[k]) ** 2
-        low[k] = (variance + shift) * df / chi2.isf(tail, df) - shift
-        high[k] = (variance + shift) * df / chi2.ppf(tail, df) - shift
-    return np.maximum(low, 0), high
+def levels(system: Ints, item: Ints, annotator: Ints) -> list[Ints]:
+    """Count off the levels of each factor, in the order of `FACTORS`, and of the rest."""
+    cells = [item, annotator, system * (item.max() + 1) + item]
+    cells.append(system * (annotator.max() + 1) + annotator)
+    found = [np.unique(one, return_inverse=True)[1].astype(np.int64) for one in cells]
+    return [*found, np.arange(len(system))]
 
 
-def _errors(point: reml.Point) -> Floats:
-    """Give standard errors of the variances, from half the information's inverse."""
-    return np.sqrt(2 * np.diag(np.linalg.inv(point.information)))
+def _gram(numbers: list[Ints], system: Ints) -> Floats:
+    """Give tr(P V_k P V_l), where P takes off systems' means: what sums of squares expect."""
+    size = np.bincount(system)
+    shares = [
+        np.bincount(one * len(size) + system, minlength=(one.max() + 1) * len(size))
+        .reshape(-1, len(size))
+        .astype(np.float64)
+        for one in numbers
+    ]
+    squares = [one.T @ one / np.sqrt(np.outer(size, size)) for one in shares]
+    gram = np.empty((5, 5))
+    for k in range(5):
+        for other in range(k + 1):
+            flat = numbers[k] * (numbers[other].max() + 1) + numbers[other]
+            cell, count = np.unique(flat, return_counts=True)
+            one, two = np.divmod(cell, numbers[other].max() + 1)
+            mean = (shares[k][one] / size * shares[other][two]).sum(axis=1)
+            inner = (count * (count - 2 * mean)).sum()
+            gram[k, other] = gram[other, k] = inner + (squares[k] * squares[other]).sum()
+    return gram
+
+
+def _identified(gram: Floats, n: int) -> tuple[tuple[int, ...], dict[int, str]]:
+    """Say which factors the design tells from the others, and what each of the rest is mixed with.
+
+    A factor is told apart where its covariance, less the systems' means, is no sum of others'.
+    """
+    names = [*FACTORS, "rest"]
+    kept, why = [4], {}
+    for k in (2, 3, 0, 1):
+        if gram[k, k] <= 1e-9 * n:
+            why[k] = "one level, or one for each system: nothing to compare"
+            continue
+        weight = np.linalg.solve(gram[np.ix_(kept, kept)], gram[kept, k])
+        if gram[k, k] - weight @ gram[kept, k] > 1e-9 * gram[k, k]:
+            kept.append(k)
+            continue
+        mixed = [names[one] for one, w in zip(kept, weight, strict=True) if abs(w) > 1e-6]
+        why[k] = f"confounded with {' and '.join(mixed)}, where it is counted"
+    return tuple(sorted(kept[1:])), why
+
+
+def _moments(y: Floats, numbers: list[Ints], gram: Floats, chosen: list[int]) -> Floats:
+    """Set the sums of squares of the levels' sums equal to their expectations; 0 or more."""
+    sums = [(np.bincount(numbers[k], y) ** 2).sum() for k in chosen]
+    return np.maximum(np.linalg.solve(gram[np.ix_(chosen, chosen)], sums), 0)
+
+
+def _likelihood(y: Floats, system: Ints, numbers: list[Ints]) -> tuple[Floats, bool] | None:
+    """Fit by statsmodels: variances, and whether its search converged; None where it cannot."""
+    names = [f"f{k}" for k in range(len(numbers))]
+    frame = pd.DataFrame(dict(zip(names, numbers, strict=True))).assign(y=y, system=system, all=1)
+    parts = {name: f"0 + C({name})" for name in names}
+    model = smf.mixedlm("y ~ 0 + C(system)", frame, groups="all", vc_formula=parts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = model.fit(reml=True, method="powell", ftol=1e-9)
+        except np.linalg.LinAlgError:
+            return None
+    of = dict(zip(model.exog_vc.names, found.vcomp, strict=True))
+    return np.array([*(of[name] for name in names), found.scale]), bool(found.converged)
 
 
 def vote_components(study: Study, *, dimension: str | None = None) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Stop early: e-values by blocks, which may be looked at after each"""
+"""Stop early: e-values by blocks, which may be looked at after each."""
 
 from __future__ import annotations
 
