@@ -47,7 +47,7 @@ class _Cell:
     def se(self) -> float:
         """The standard error of the coefficient, were its variances known."""
         numbers = self.n_items, self.n_workers, self.n_workers
-        return float(standard_error("crossed", self.spread, *numbers, 1)) / 2
+        return float(standard_error("crossed", self.spread, *numbers)) / 2
 
 
 def figure6(*, n_worlds: int = 10_000, seed: int = 0) -> pd.DataFrame:

@@ -52,7 +52,7 @@ def test_distinct_annotators_are_one_line():
 
 def test_plans_are_drawn_as_they_come():
     stated = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
-    plan = nb.plan_study(stated, difference=0.3, n_simulations=20)
+    plan = nb.plan_study(stated, difference=0.3)
     drawn = nb.plot_plan(plan)
     assert len(drawn.data) == 12
     effect = "difference of 0.3 between two means, in points"

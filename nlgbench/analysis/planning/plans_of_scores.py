@@ -7,16 +7,24 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
+from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.analysis.correlation.comparing import williams
-from nlgbench.analysis.planning import simulating
-from nlgbench.analysis.planning.plans import CURVE, StudyPlan, with_simulated
+from nlgbench.analysis.correlation.comparing import (
+    swap_p,
+    swapped_statistics,
+    ways_to_swap,
+    williams,
+)
+from nlgbench.analysis.planning.plans import StudyPlan
 from nlgbench.analysis.planning.power import power_of
 from nlgbench.checks import checked
+from nlgbench.inference import Floats
 from nlgbench.reported import in_words
 
 #: More systems than these are not looked for.
 _MOST = 10_000
+#: Up to so many systems all swaps are gone through, of more some are drawn.
+_ALL_SWAPS, _N_SWAPS = 12, 999
 
 
 @checked
@@ -38,14 +46,22 @@ def plan_correlations(
         other.
     n_systems : sequence of int
         What the curve is of.
-    power, confidence, n_simulations, seed
-        As in `plan_study`.
+    power : float
+        The power that is wanted.
+    confidence : float
+        1 - confidence is the level of the test.
+    n_simulations : int
+        Simulated studies for each number of systems.
+    seed : int or Generator
+        Where the random numbers come from.
 
     Returns
     -------
     StudyPlan
-        As `plan_study` gives it. ``mdd`` is the difference that would be found, were the better
-        evaluator better than stated. ``designs`` has one row: the fewest systems of that power.
+        ``curve``, a row per number of systems: n_systems, df, se, power (by the formula), mdd,
+        simulated, simulated_low, simulated_high (share of simulated studies whose test is
+        significant, Wilson's 95%), n_simulations, reason. ``mdd`` is the difference that would be
+        found, were the better evaluator better than stated. ``designs`` has one row: the fewest systems of that power.
 
     Raises
     ------
@@ -103,10 +119,13 @@ def plan_correlations(
         for n in curve["n_systems"]
     ]
     rejected = [
-        simulating.rejections_of_correlations(np.array(correlations), n, alpha, n_simulations, rng)
-        for n in curve["n_systems"]
+        rejections(np.array(correlations), n, alpha, n_simulations, rng) for n in curve["n_systems"]
     ]
-    curve = with_simulated(curve, rejected, n_simulations).assign(reason="")
+    low, high = proportion_confint(np.array(rejected), n_simulations, method="wilson")
+    curve["simulated"] = np.array(rejected) / n_simulations
+    curve = curve.assign(
+        simulated_low=low, simulated_high=high, n_simulations=n_simulations, reason=""
+    )
     least = next((n for n in range(5, _MOST) if found(a, n) >= power), None)
     designs = pd.DataFrame({"n_systems": [np.nan if least is None else least]})
     designs["power"] = np.nan if least is None else found(a, least)
@@ -127,8 +146,26 @@ def plan_correlations(
         "simulated": f"{n_simulations} studies of normal scores for each number of systems",
         "assumed": "systems are a sample, and their scores have no error of their own",
     }
-    return StudyPlan(_in_full(curve), designs, components, in_words(entries.items()))
+    return StudyPlan(curve, designs, components, in_words(entries.items()))
 
 
-def _in_full(curve: pd.DataFrame) -> pd.DataFrame:
-    return curve.reindex(columns=list(CURVE))
+def rejections(
+    correlations: Floats, n_systems: int, alpha: float, n: int, rng: np.random.Generator
+) -> int:
+    """Count worlds in which `compare_evaluators` tells two evaluators apart, by swapping systems.
+
+    `correlations`: of both with people, and with each other, over systems.
+    """
+    a, b, both = correlations
+    whole = np.array([[1, both, a], [both, 1, b], [a, b, 1]])
+    root = np.linalg.cholesky(whole)
+    swaps, _ = ways_to_swap(n_systems, 0, rng) if n_systems <= _ALL_SWAPS else (None, False)
+    found = 0
+    for _ in range(n):
+        scores = root @ rng.normal(size=(3, n_systems))
+        drawn = swaps if swaps is not None else rng.random((_N_SWAPS + 1, n_systems)) < 0.5
+        if swaps is None:
+            drawn[0] = False
+        _, statistics = swapped_statistics(scores[:2, None], scores[2], "pearson", drawn)
+        found += int(swap_p(statistics, named=True)[0][0] <= alpha)
+    return found

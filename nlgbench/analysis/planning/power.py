@@ -29,7 +29,6 @@ def standard_error(
     n_items: Any,
     n_annotators: Any,
     n_votes: Any,
-    n_repetitions: int,
     fixed: bool = False,
 ) -> Floats:
     """Give the standard error of the difference of two systems, of numbers or columns of them.
@@ -38,7 +37,7 @@ def standard_error(
     annotators only who judges which item varies.
     """
     i, a, v = (np.asarray(n, dtype=np.float64) for n in (n_items, n_annotators, n_votes))
-    rest = spread.rest / (i * v * n_repetitions)
+    rest = spread.rest / (i * v)
     if design == "scattered":
         lost = (a - 1) * (1 - v / a) / (i * np.maximum(2 * v - 1 - v / a, 1e-9))
         rest = rest / np.where(lost < 0.5, 1 - lost, np.nan)
