@@ -35,18 +35,15 @@ def log_e_values(values: Floats, mean: float = 0.0) -> Floats:
     return found
 
 
-def greatest_log_e_value(n: int, mean: float = 0.0) -> float:
+def greatest_log_e_value(n: int) -> float:
     """Give the greatest log e-value that n values can have."""
-    ends = np.log1p(SHARES * (np.sign(SHARES) - mean) / (1 + np.sign(SHARES) * mean))
-    sides = (SHARES > 0, SHARES < 0)
-    worst = np.log1p(-np.abs(SHARES))
-    return float(max(logsumexp(LOG_WEIGHTS + n * np.where(one, ends, worst)) for one in sides))
+    return float(logsumexp(LOG_WEIGHTS + n * np.log1p(SHARES)))
 
 
-def least_n(log_threshold: float, mean: float = 0.0) -> int:
+def least_n(log_threshold: float) -> int:
     """Give the fewest values that can reach a log e-value."""
     n = 1
-    while greatest_log_e_value(n, mean) < log_threshold:
+    while greatest_log_e_value(n) < log_threshold:
         n += 1
     return n
 

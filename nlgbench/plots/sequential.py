@@ -106,7 +106,7 @@ def plot_sequential(
     there = own["lower"] <= own["upper"]
     below.fill_between(own["block"], own["lower"], own["upper"], where=there, **band)
     below.plot(own["block"], own["estimate"], color=HUMAN, linewidth=1)
-    below.axhline(row["null"], color="black", linewidth=0.7, zorder=1)
+    below.axhline(0, color="black", linewidth=0.7, zorder=1)
     if np.isfinite(row["stopped_at"]):
         below.axvline(row["stopped_at"], color="black", linewidth=0.6, linestyle=":", zorder=1)
     below.set_ylabel("Mean so far,\nconfidence sequence")

@@ -61,7 +61,8 @@ def plan_correlations(
         ``curve``, a row per number of systems: n_systems, df, se, power (by the formula), mdd,
         simulated, simulated_low, simulated_high (share of simulated studies whose test is
         significant, Wilson's 95%), n_simulations, reason. ``mdd`` is the difference that would be
-        found, were the better evaluator better than stated. ``designs`` has one row: the fewest systems of that power.
+        found, were the better evaluator better than stated. ``designs`` has one row: the fewest
+        systems of that power.
 
     Raises
     ------

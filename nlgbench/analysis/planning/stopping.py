@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
@@ -52,47 +52,34 @@ def sequential(
     study: Study | pd.DataFrame,
     *,
     block: Block,
-    of: Literal["preferences", "comparisons", "judgments"] | None = None,
     dimension: str | None = None,
-    mean: float | None = None,
-    order: Literal["appearance", "random"] = "appearance",
     confidence: float = 0.95,
-    seed: int | np.random.Generator = 0,
 ) -> Sequential:
     """Tell systems apart by e-values, which may be looked at after each block.
 
     Parameters
     ----------
     study : Study or DataFrame
-        With `preferences`, judgments on a declared scale, or `comparisons` of one comparator. Or a
-        table with a row per vote, as `nlgbench.rate` takes it.
+        With `preferences`, else judgments on a declared scale, else `comparisons` of one
+        comparator. Or a table with a row per vote, as `nlgbench.rate` takes it.
     block : {"annotator", "item"}
         What is drawn anew, one after another: all that one annotator said, or all that was said of
-        one item, is one value. Take the factor whose next one you decide about.
-    of : {"preferences", "comparisons", "judgments"}, optional
-        What of a study is tested. Default: its preferences, else its judgments.
+        one item, is one value. Take the factor whose next one you decide about. Blocks come in
+        the order in which their first rows stand in the table, which must not come from results.
     dimension : str, optional
         Default: the quality dimension, or the only one.
-    mean : float, optional
-        Of judgments: set each system against this mean, in points, and not against each other.
-    order : {"appearance", "random"}
-        Of the blocks: as their first rows stand in the table, or drawn from `seed`. It must not
-        come from the results.
     confidence : float
         Of the whole: 1 - confidence is the level of all tests together.
-    seed : int or Generator
-        Where the random order comes from.
 
     Returns
     -------
     Sequential
-        ``stops``, a row per two systems (per system with `mean`): system, opponent, n_blocks (with
-        both), e_value (after the last), p (1 over the greatest e-value so far: at most 1),
-        p_adjusted (the same after e-Holm over all rows), verdict (``better``, ``worse``; with
-        `mean` ``above``, ``below``; else ``undecided``), stopped_at (the block, from 1, after which
-        the verdict stood; NaN while undecided), estimate (mean over blocks: P(win) - P(loss), or
-        points; above 0 the system is better), ci_low, ci_high (confidence sequence: holds at all
-        times at once, of one row), confidence, null (0, or `mean`), reason.
+        ``stops``, a row per two systems: system, opponent, n_blocks (with both), e_value (after the
+        last), p (1 over the greatest e-value so far: at most 1), p_adjusted (the same after e-Holm
+        over all rows), verdict (``better``, ``worse``, ``undecided``), stopped_at (the block, from
+        1, after which the verdict stood; NaN while undecided), estimate (mean over blocks: P(win) -
+        P(loss), or points; above 0 the system is better), ci_low, ci_high (confidence sequence:
+        holds at all times at once, of one row), confidence, reason.
 
         ``path``, a row per two systems and block: system, opponent, block, name (of the annotator
         or item), n_blocks, log_e, log_e_adjusted, estimate (so far), lower, upper.
@@ -130,13 +117,9 @@ def sequential(
     >>> found.stops[["system", "opponent", "verdict", "stopped_at"]].values.tolist()
     [['x', 'y', 'better', 12.0]]
     """
-    if mean is not None and of is None:
-        of = "judgments"
-    values, about = _read(study, block, of, dimension, mean)
-    if order == "random":
-        values = values.iloc[np.random.default_rng(seed).permutation(len(values))]
+    values, about = _read(study, block, dimension)
     d = values.to_numpy(dtype=np.float64)
-    logs = betting.log_e_values(d.T, about.null).T
+    logs = betting.log_e_values(d.T).T
     adjusted = betting.e_holm(betting.e_values(logs))
     threshold = 1 / (1 - confidence)
     counts = np.cumsum(np.isfinite(d), axis=0)
@@ -145,21 +128,20 @@ def sequential(
         own = np.isfinite(d[:, k])
         low, high = _sequence(d[:, k], confidence)
         crossed = low[-1] > high[-1]
-        low, high = (about.center + about.unit * one for one in (low, high))
+        low, high = about.unit * low, about.unit * high
         with np.errstate(invalid="ignore"):
-            so_far = about.center + about.unit * np.nancumsum(d[:, k]) / own.cumsum()
+            so_far = about.unit * np.nancumsum(d[:, k]) / own.cumsum()
         reached = adjusted[:, k] >= threshold
         stop = int(reached.argmax()) if reached.any() else None
         verdict, reason = "undecided", ""
         if stop is not None:
             # The mean so far is among the means that are not refuted, so it lies on their side.
-            upward = np.nanmean(d[: stop + 1, k]) > about.null
-            verdict = about.verdicts[0 if upward else 1]
-        greatest = betting.greatest_log_e_value(int(own.sum()), about.null)
+            verdict = "better" if np.nanmean(d[: stop + 1, k]) > 0 else "worse"
+        greatest = betting.greatest_log_e_value(int(own.sum()))
         if greatest < np.log(threshold):
             reason = (
                 f"{own.sum()} blocks cannot tell: their e-value is at most {np.exp(greatest):.3g}, "
-                f"below {threshold:.4g}; {betting.least_n(np.log(threshold), about.null)} could"
+                f"below {threshold:.4g}; {betting.least_n(np.log(threshold))} could"
             )
         elif crossed:
             reason = "no mean fits all blocks: they are no draws of one kind"
@@ -177,7 +159,6 @@ def sequential(
                 "ci_low": float("nan") if crossed else float(low[-1]),
                 "ci_high": float("nan") if crossed else float(high[-1]),
                 "confidence": confidence,
-                "null": about.center + about.unit * about.null,
                 "reason": reason,
             }
         )
@@ -186,21 +167,18 @@ def sequential(
         path |= {"estimate": so_far, "lower": low, "upper": high}
         paths.append(pd.DataFrame(names | path))
     stops = pd.DataFrame(rows)
-    report = _report(about, block, order, len(d), stops, confidence)
+    report = _report(about, block, len(d), stops, confidence)
     return Sequential(stops, pd.concat(paths, ignore_index=True), report)
 
 
 @dataclass(frozen=True, eq=False)
 class _About:
-    """What is tested: rows, the null in [-1, 1], and back to the units of the estimate."""
+    """What is tested: rows, words, and what a value of 1 is in the units of the estimate."""
 
     rows: list[tuple[str, str]]
     what: str
-    null_in_words: str
-    verdicts: tuple[str, str]
+    null: str
     shared: str
-    null: float = 0.0
-    center: float = 0.0
     unit: float = 1.0
 
 
@@ -215,19 +193,14 @@ def _sequence(values: Floats, confidence: float) -> tuple[Floats, Floats]:
 def _read(
     study: Study | pd.DataFrame,
     block: Block,
-    of: Literal["preferences", "comparisons", "judgments"] | None,
     dimension: str | None,
-    mean: float | None,
 ) -> tuple[pd.DataFrame, _About]:
     """Give a row per block, in order of appearance, and a column per row of the results."""
-    if isinstance(study, Study) and of is None:
-        of = "judgments" if study.preferences is None else "preferences"
-    if of == "judgments":
-        if not isinstance(study, Study):
-            raise ValueError("judgments are a study's: give Study(judgments=...).")
-        return _of_judgments(study, block, dimension, mean)
-    if mean is not None:
-        raise ValueError(f"mean is of judgments, in points. Got {mean} with of={of!r}.")
+    of: Literal["preferences", "comparisons"] | None = None
+    if isinstance(study, Study):
+        if study.preferences is None and study.judgments is not None:
+            return _of_judgments(study, block, dimension)
+        of = "comparisons" if study.preferences is None else "preferences"
     played = read_games(study, of=of, dimension=dimension)
     comparators = played["comparator"].unique()
     if len(comparators) > 1:
@@ -251,58 +224,32 @@ def _read(
     wide = wide.reindex(index=frame["block"].unique(), columns=np.array(codes)[met])
     what = f"{len(played)} {of or 'votes'} on {len(systems)} systems"
     null = f"P(win) = P(loss) of each two; ties count 0, {block}s weigh alike"
-    return wide, _About(rows, what, null, ("better", "worse"), _shared(blocks, other, block))
+    return wide, _About(rows, what, null, _shared(blocks, other, block))
 
 
-def _of_judgments(
-    study: Study, block: Block, dimension: str | None, mean: float | None
-) -> tuple[pd.DataFrame, _About]:
+def _of_judgments(study: Study, block: Block, dimension: str | None) -> tuple[pd.DataFrame, _About]:
     dimension = study.dimension(dimension)
-    ends = (study.settings or {}).get("scales", {}).get(dimension)
+    ends = study.scale(dimension)
     if ends is None:
         example = f"settings={{'scales': {{{dimension!r}: {{'min': 1, 'max': 5}}}}}}"
         raise ValueError(
             f"{study.name} does not say the least and the greatest value of {dimension!r}, and "
             f"bets on judgments need bounds that are known beforehand: {example}."
         )
-    least, span = float(ends["min"]), float(ends["max"]) - float(ends["min"])
-    judged = study.judgments
-    assert judged is not None
-    judged = judged[judged["dimension"] == dimension]
-    judged = judged.merge(
-        study.outputs[["output_id", "item_id", "system", "is_human"]],
-        on="output_id",
-        validate="m:1",
-    )
+    span = ends[1] - ends[0]
+    judged = study.judged(dimension)
     judged = judged[~judged["is_human"]]
     blocks = judged[f"{block}_id"].to_numpy()
     wide = judged.groupby([f"{block}_id", "system"])["value"].mean().unstack("system")
     systems = [name for name in study.systems if name in wide]
     wide = wide.reindex(index=pd.unique(blocks), columns=systems)
-    what = f"{len(judged)} judgments of {dimension!r} of {len(systems)} systems"
-    shared = _shared(blocks, judged[f"{_OTHER[block]}_id"].to_numpy(), block)
-    if mean is not None:
-        if not least < mean < least + span:
-            raise ValueError(
-                f"mean must be inside the scale, {least:g} to {least + span:g}. Got {mean:g}."
-            )
-        rows = [(name, f"mean {mean:g}") for name in systems]
-        unit = span / 2
-        null = f"each system's mean is {mean:g}, {block}s weighing alike"
-        about = _About(rows, what, null, ("above", "below"), shared)
-        about = replace(about, null=(mean - least) / unit - 1, center=least + unit, unit=unit)
-        return (wide - least) / unit - 1, about
     if len(systems) < 2:
         raise ValueError(
             f"{study.name} has judgments of {dimension!r} of {len(systems)} systems: two are "
-            "needed, or mean= to set one against."
+            "needed."
         )
-    sign = -1.0 if dimension in (study.settings or {}).get("lower_is_better", ()) else 1.0
-    each = {
-        (one, other): sign * (wide[one] - wide[other]) / span
-        for one, other in combinations(systems, 2)
-    }
-    table = pd.DataFrame(each)
+    pairs = list(combinations(systems, 2))
+    table = pd.DataFrame({pair: (wide[pair[0]] - wide[pair[1]]) / span for pair in pairs})
     table = table.loc[:, table.notna().any()]
     if table.empty:
         raise ValueError(
@@ -310,10 +257,11 @@ def _of_judgments(
             f"{block} meet several systems."
         )
     null = f"both systems' means are equal, {block}s weighing alike"
-    if sign < 0:
+    if study.sign(dimension) < 0:
         null += "; lower is better, so signs are turned"
-    rows = [pair for pair in each if pair in table]
-    return table, _About(rows, what, null, ("better", "worse"), shared, unit=span)
+    what = f"{len(judged)} judgments of {dimension!r} of {len(systems)} systems"
+    shared = _shared(blocks, judged[f"{_OTHER[block]}_id"].to_numpy(), block)
+    return table, _About([pair for pair in pairs if pair in table], what, null, shared, span)
 
 
 def _known(played: pd.DataFrame, factor: str) -> bool:
@@ -360,24 +308,18 @@ def _shared(blocks: np.ndarray, other: np.ndarray | None, block: Block) -> str:
 
 
 def _report(
-    about: _About,
-    block: Block,
-    order: str,
-    n: int,
-    stops: pd.DataFrame,
-    confidence: float,
+    about: _About, block: Block, n: int, stops: pd.DataFrame, confidence: float
 ) -> pd.DataFrame:
     level = 1 - confidence
-    by = {"appearance": "as they first stand in the table", "random": "drawn at random"}
-    least = [betting.least_n(np.log(m / level), about.null) for m in (1, len(stops))]
+    least = [betting.least_n(np.log(m / level)) for m in (1, len(stops))]
     told = stops["stopped_at"].dropna()
     shared = about.shared.format(level=level) or (
         f"other {block}s, as far as these are independent draws"
     )
     rows = [
         ("tested", f"{about.what}, in {n} blocks, each of one {block}"),
-        ("null", about.null_in_words),
-        ("order of blocks", by[order]),
+        ("null", about.null),
+        ("order of blocks", "as they first stand in the table"),
         ("level", f"{level:.2g} for all {len(stops)} rows at all times together (e-Holm)"),
         ("intervals", f"{confidence:g} at all times together, of one row at a time"),
         ("speaks of", shared),

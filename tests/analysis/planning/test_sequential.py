@@ -145,16 +145,6 @@ def test_too_few_blocks_say_so():
     assert row["reason"] == "7 blocks cannot tell: their e-value is at most 16, below 20; 8 could"
 
 
-def test_the_order_of_blocks_changes_the_path_and_not_its_end():
-    table = votes_by("ab" * 3 + "a" * 20)
-    given = nb.sequential(table, block="annotator")
-    other = nb.sequential(table, block="annotator", order="random", seed=1)
-    assert given.stops["e_value"].iloc[0] == pytest.approx(other.stops["e_value"].iloc[0])
-    assert given.path["name"].tolist() == table["annotator_id"].tolist()
-    assert other.path["name"].tolist() != given.path["name"].tolist()
-    assert "drawn at random" in set(other.report["value"])
-
-
 def test_pairs_meet_at_one_block_and_are_adjusted_there():
     study = nb.simulate("votes", systems={"x": 2.0, "y": 0.0, "z": 0.0}, seed=0)
     found = nb.sequential(study, block="item")
@@ -198,19 +188,6 @@ def test_judgments_are_differences_over_the_range():
     assert (row["verdict"], turned["verdict"]) == ("better", "worse")
 
 
-def test_a_system_is_set_against_a_mean():
-    values = np.random.default_rng(4).choice([3.0, 4.0, 5.0], (80, 1), p=[0.2, 0.3, 0.5])
-    study = judged(values, scales={"quality": {"min": 1, "max": 5}})
-    found = nb.sequential(study, block="annotator", mean=3.5)
-    row = found.stops.iloc[0]
-    assert (row["system"], row["opponent"], row["verdict"]) == ("s0", "mean 3.5", "above")
-    scaled = (values[:, 0] - 3) / 2
-    assert found.path["log_e"].to_numpy() == pytest.approx(betting.log_e_values(scaled, 0.25))
-    assert row["estimate"] == pytest.approx(values.mean()) and 3.5 < row["ci_low"] < 4.3
-    below = nb.sequential(study, block="annotator", mean=4.9).stops.iloc[0]
-    assert below["verdict"] == "below" and below["ci_high"] < 4.9
-
-
 VOTES = votes_by("ab")
 SCALE = {"scales": {"quality": {"min": 1, "max": 5}}}
 
@@ -220,14 +197,11 @@ SCALE = {"scales": {"quality": {"min": 1, "max": 5}}}
     [
         (VOTES, {"block": "item"}, "needs to know the item"),
         (VOTES, {"block": "annotators"}, "Did you mean 'annotator'"),
-        (VOTES, {"block": "annotator", "of": "judgments"}, "judgments are a study's"),
-        (VOTES, {"block": "annotator", "mean": 3.0, "of": "preferences"}, "mean is of judgments"),
         (VOTES.drop(columns="annotator_id"), {"block": "annotator"}, "column annotator_id"),
         (VOTES.assign(item_a=1, item_b=2), {"block": "item"}, "both outputs to be of one item"),
         (VOTES.assign(comparator=["p", "q"]), {"block": "annotator"}, "2 comparators"),
         (judged([[1, 2]]), {"block": "annotator"}, "settings={'scales'"),
         (judged([[1], [2]], **SCALE), {"block": "annotator"}, "of 1 systems"),
-        (judged([[1, 2]], **SCALE), {"block": "annotator", "mean": 5.0}, "inside the scale"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(study, options, message):
@@ -245,7 +219,7 @@ def test_a_comparator_is_asked_by_items():
     table["prob_a"] = [0.7] * 9 + [0.45, 0.1, 0.1]
     table["prob_b"] = 0.9 - table["prob_a"]
     study = nb.Study(outputs, comparisons=table)
-    found = nb.sequential(study, of="comparisons", block="item")
+    found = nb.sequential(study, block="item")
     values = np.array([1.0] * 9 + [0, -1, -1])
     assert found.path["log_e"].to_numpy() == pytest.approx(betting.log_e_values(values))
     assert found.stops["stopped_at"].tolist() == [8]
