@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plain_huse import plain_leave_one_out
 
 import nlgbench as nb
-from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, subsample_errors, twice_error
+from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, sample_errors, twice_error
 from nlgbench.datasets import cache
 from nlgbench.datasets.huse import RAW_FILE
 from nlgbench.inference import half_samples
@@ -37,7 +37,7 @@ def data() -> tuple[str, Maps, Bools]:
 
 def fast(maps: Maps, is_machine: Bools) -> NDArray[np.float64]:
     members = half_samples(is_machine, n_resamples=N_RESAMPLES, seed=0)
-    return np.array([subsample_errors(features, is_machine, members, K) for features in maps])
+    return np.array([sample_errors(features, members, is_machine, K) for features in maps])
 
 
 def plain(maps: Maps, is_machine: Bools, sort_outputs: bool = True) -> NDArray[np.float64]:

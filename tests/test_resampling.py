@@ -9,7 +9,7 @@ from plain_huse import plain_leave_one_out
 from nlgbench.analysis.huse.neighbors import (
     EXACT_TOLERANCE,
     leave_one_out,
-    subsample_errors,
+    sample_errors,
     twice_error,
 )
 from nlgbench.inference import half_samples, interval, split_interval
@@ -32,9 +32,7 @@ def test_every_replicate_is_the_plain_loop_on_its_outputs(seed, n, d, k, label_t
     rng = np.random.default_rng(seed)
     features, label = tied_features(rng, n, d), rng.random(n) < 0.5
     members = rng.random((15, n)) < rng.uniform(0.2, 1)
-    found = subsample_errors(
-        features, label, members, k, tolerance=tolerance, label_ties=label_ties
-    )
+    found = sample_errors(features, members, label, k, tolerance=tolerance, label_ties=label_ties)
     for member, value in zip(members, found, strict=True):
         own = label[member]
         if member.sum() <= k or own.all() or not own.any():
@@ -52,7 +50,7 @@ def test_large_samples_sort_part_of_the_list_and_answer_the_same(dimensions):
     features = tied_features(rng, n, 1) if dimensions == 1 else rng.normal(size=(n, 2))
     label = np.arange(n) % 2 == 0
     members = half_samples(label, fraction=0.3, n_resamples=4, seed=rng)
-    found = subsample_errors(features, label, members, 16)
+    found = sample_errors(features, members, label, 16)
     for member, value in zip(members, found, strict=True):
         own = label[member]
         assert value == twice_error(*leave_one_out(features[member], own, 16), own)

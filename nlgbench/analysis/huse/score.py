@@ -265,10 +265,10 @@ def output_replicates(one: Compared, members: ArrayLike) -> pd.DataFrame:
     Features stay divided by the full sample's standard deviations: neighborhoods are shared.
     """
     found = {
-        name: neighbors.subsample_errors(
+        name: neighbors.sample_errors(
             one.points[:, columns],
-            one.is_machine,
             members,
+            one.is_machine,
             one.n_neighbors,
             tolerance=TOLERANCE[one.ties],
             label_ties=one.label_ties,

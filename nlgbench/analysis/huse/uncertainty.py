@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.analysis.huse.neighbors import Bools, Ints, errors_of_labelings
+from nlgbench.analysis.huse.neighbors import Bools, Ints, sample_errors
 from nlgbench.analysis.huse.score import (
     MAPS,
     SCORES,
@@ -140,8 +140,9 @@ def _permutations(
     rows: list[dict[str, object]] = []
     for score, columns in MAPS.items():
         estimate = one.scores[score]
-        permuted = errors_of_labelings(
+        permuted = sample_errors(
             one.points[:, columns],
+            np.ones(len(place), dtype=bool),
             labels[:, place],
             one.n_neighbors,
             tolerance=TOLERANCE[one.ties],

@@ -70,7 +70,7 @@ def test_equal_to_the_plain_loop_on_larger_tables(seed):
 
 
 def test_equal_to_the_plain_loop_in_small_blocks(monkeypatch):
-    monkeypatch.setattr(neighbors, "_BLOCK", 50)
+    monkeypatch.setattr(neighbors, "_WALKED", 50)
     for seed in range(60, 70):
         assert_equal_to_plain(*random_table(seed))
 

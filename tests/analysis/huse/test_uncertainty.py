@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import t as student
 
 import nlgbench as nb
-from nlgbench.analysis.huse.neighbors import errors_of_labelings, leave_one_out, twice_error
+from nlgbench.analysis.huse.neighbors import leave_one_out, sample_errors, twice_error
 from nlgbench.analysis.huse.score import annotator_replicates, compare
 from nlgbench.inference import half_samples
 
@@ -255,10 +255,12 @@ def test_permuted_scores_are_those_of_relabeled_outputs(study):
     assert 0.4 < labels.mean() < 0.6
     assert len(np.unique(labels, axis=0)) == 30
     rule = {"tolerance": 1e-9, "label_ties": "human"}
-    found = errors_of_labelings(full.points, labels, 8, **rule)
+    found = sample_errors(full.points, np.ones(len(item), dtype=bool), labels, 8, **rule)
     expected = [twice_error(*leave_one_out(full.points, one, 8), one) for one in labels]
     assert found.tolist() == expected
-    alone = errors_of_labelings(full.points[:, 1:], full.is_machine[None], 8, **rule)
+    alone = sample_errors(
+        full.points[:, 1:], np.ones((1, len(item)), dtype=bool), full.is_machine, 8, **rule
+    )
     assert alone[0] == full.scores["huse_q"]
 
 
