@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,10 +10,11 @@ import pandas as pd
 from nlgbench.analysis.huse import neighbors
 from nlgbench.analysis.huse.neighbors import LabelTies
 from nlgbench.analysis.huse.score import (
+    LABEL_TIES,
+    LENGTHS,
     MAPS,
+    SCALINGS,
     TOLERANCE,
-    Length,
-    Scaling,
     Ties,
     chosen_systems,
     compare,
@@ -69,22 +69,25 @@ def boundary(
     study: Study,
     *,
     system: str | None = None,
+    dimension: str | None = None,
+    n_neighbors: int = 16,
+    ties: Ties = "exact",
+    label_ties: LabelTies = "human",
     n_grid: int = 200,
-    **options: Any,
 ) -> Boundary:
     """Evaluate the classifier behind a HUSE over the plane, for `plot_boundary`.
 
     Parameters
     ----------
-    study : Study
+    study, dimension, n_neighbors, label_ties
         As in `huse`.
     system : str, optional
         May be left out where there is one.
+    ties : {"exact", "released"}
+        One of `huse`'s.
     n_grid : int, default 200
         Points along each axis, at least 2; they reach beyond the outputs by .05 of their range,
         along judgments beyond those of all systems.
-    **options
-        Of `huse`: dimension, n_neighbors, ties (one), label_ties, scaling, length.
 
     Returns
     -------
@@ -94,7 +97,7 @@ def boundary(
     Raises
     ------
     ValueError
-        As `huse`, when `n_grid` is below 2, or features are scaled to ranks.
+        As `huse`, or when `n_grid` is below 2.
 
     Notes
     -----
@@ -111,12 +114,17 @@ def boundary(
     """
     if n_grid < 2:
         raise ValueError(f"n_grid must be at least 2. Got {n_grid}.")
-    if options.get("scaling") == "rank":
-        raise ValueError("a grid point has no rank among the outputs: choose another scaling.")
-    one = compare(study, the_system(study, system), **options)
+    one = compare(
+        study,
+        the_system(study, system),
+        dimension=dimension,
+        n_neighbors=n_neighbors,
+        ties=ties,
+        label_ties=label_ties,
+    )
     judged = study.judgments
-    assert judged is not None
-    judged = judged[judged["dimension"] == study.dimension(options.get("dimension"))]
+    assert judged is not None  # `compare` saw to that
+    judged = judged[judged["dimension"] == one.dimension]
     # Judgments of all systems, so that panels of several have one axis.
     means = judged.groupby("output_id")["value"].mean().to_numpy()
     axes = []
@@ -150,12 +158,20 @@ def boundary(
 
 
 @checked
-def failures(study: Study, *, system: str | None = None, **options: Any) -> pd.DataFrame:
+def failures(
+    study: Study,
+    *,
+    system: str | None = None,
+    dimension: str | None = None,
+    n_neighbors: int = 16,
+    ties: Ties = "exact",
+    label_ties: LabelTies = "human",
+) -> pd.DataFrame:
     """Sort outputs by what gives them away: the failure browser.
 
     Parameters
     ----------
-    study, system, **options
+    study, system, dimension, n_neighbors, ties, label_ties
         As in `boundary`.
 
     Returns
@@ -185,7 +201,14 @@ def failures(study: Study, *, system: str | None = None, **options: Any) -> pd.D
     >>> sorted(found["kind"].unique())
     ['diversity failure', 'indistinguishable', 'quality failure']
     """
-    table = outputs_of(compare(study, the_system(study, system), **options))
+    table = huse_outputs(
+        study,
+        systems=the_system(study, system),
+        dimension=dimension,
+        n_neighbors=n_neighbors,
+        ties=ties,
+        label_ties=label_ties,
+    )
     both = table["correct_huse"].fillna(False).to_numpy(dtype=bool)
     alone = table["correct_huse_q"].fillna(False).to_numpy(dtype=bool)
     kind = np.where(both, np.where(alone, "quality failure", "diversity failure"), "")
@@ -199,14 +222,13 @@ def failures(study: Study, *, system: str | None = None, **options: Any) -> pd.D
 
 
 @checked
-def moved_votes(study: Study, **options: Any) -> pd.DataFrame:
+def moved_votes(study: Study, *, n_neighbors: int = 16) -> pd.DataFrame:
     """List the outputs whose vote by judgment depends on the rule for ties.
 
     Parameters
     ----------
-    study, **options
-        As in `huse_outputs`, but for ties: systems, dimension, n_neighbors, label_ties, scaling,
-        length.
+    study, n_neighbors
+        As in `huse`.
 
     Returns
     -------
@@ -225,7 +247,8 @@ def moved_votes(study: Study, **options: Any) -> pd.DataFrame:
     >>> len(moved_votes(nb.simulate("gaussian", seed=0)))  # nothing ties
     0
     """
-    exact, raw = (huse_outputs(study, ties=ties, **options) for ties in ("exact", "released"))
+    rules: tuple[Ties, Ties] = ("exact", "released")
+    exact, raw = (huse_outputs(study, n_neighbors=n_neighbors, ties=ties) for ties in rules)
     column = "predicted_human_huse_q"
     return exact[(exact[column] != raw[column]).fillna(False)].reset_index(drop=True)
 
@@ -271,10 +294,6 @@ def multiverse(
     systems: str | Iterable[str] | None = None,
     dimension: str | None = None,
     n_neighbors: Sequence[int] = (5, 10, 15, 16, 20, 30),
-    ties: Sequence[Ties] = ("exact", "released"),
-    label_ties: Sequence[LabelTies] = ("human", "system", "half"),
-    scaling: Sequence[Scaling] = ("unit variance", "none", "rank"),
-    length: Sequence[Length] = ("per token", "whole text"),
 ) -> pd.DataFrame:
     """Score one study under every combination of conventions.
 
@@ -282,8 +301,8 @@ def multiverse(
     ----------
     study, systems, dimension
         As in `huse`.
-    n_neighbors, ties, label_ties, scaling, length : sequence
-        The choices for each of `huse`'s keywords.
+    n_neighbors : sequence of int
+        The choices of k; of ties, label_ties, scaling and length all that `huse` offers.
 
     Returns
     -------
@@ -310,7 +329,7 @@ def multiverse(
     """
     rows = []
     chosen = chosen_systems(study, systems)
-    for system, scale, divided in product(chosen, scaling, length):
+    for system, scale, divided in product(chosen, SCALINGS, LENGTHS):
         widest = max(n_neighbors)
         full = compare(
             study,
@@ -320,7 +339,7 @@ def multiverse(
             scaling=scale,
             length=divided,
         )
-        for k, tie in product(n_neighbors, ties):
+        for k, tie in product(n_neighbors, TOLERANCE):
             check_n(k, "n_neighbors")
             counted = [
                 neighbors.leave_one_out(
@@ -328,7 +347,7 @@ def multiverse(
                 )
                 for columns in MAPS.values()
             ]
-            for rule in label_ties:
+            for rule in LABEL_TIES:
                 choices: dict[str, int | str] = {"n_neighbors": k, "ties": tie, "label_ties": rule}
                 choices |= {"scaling": scale, "length": divided}
                 both, alone = (

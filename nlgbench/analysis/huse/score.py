@@ -4,11 +4,11 @@ The public `huse` is at the end; what comes first is what it does, in order: the
 scores, the scores of resampled outputs and annotators, and the intervals that these give.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -491,42 +491,18 @@ def huse(
     Liang 2019, sections 3 and 4, eq. 3 and 7-9, algorithm 1, doi:10.18653/v1/N19-1169).
 
     The neighborhood of an output holds the k nearest others and all others at the distance of
-    the k-th. L gives each class a probability of one half, so where the classes are not of one
-    size votes weigh the inverse of their class's size, and the score is the error rate among
-    the human outputs plus that among the system's: with classes of one size, twice the error.
-
-    A log-probability of minus infinity is replaced, after dividing by length, by the least finite
-    one minus one nat per token. With no difference between the classes and 200 outputs scores
-    range over about .83 to 1.20. A fixed k keeps the error of the k-NN classifier above the
-    optimal one however many outputs there are: with k = 16 and 20,000 outputs per class, HUSE and
-    HUSE-Q were .01 to .06 above the truth in simulated worlds.
+    the k-th. Where the classes are not of one size votes weigh the inverse of their class's size,
+    and the score is the error rate among the human outputs plus that among the system's. A
+    log-probability of minus infinity is replaced, after dividing by length, by the least finite
+    one minus one nat per token. A fixed k keeps the error of the classifier above the optimal one.
 
     Halves are drawn without replacement: the bootstrap puts copies of a held-out output among its
-    own neighbors, so its center is too low. Over outputs and items the variance is the mean of
-    ``(half - other half)^2 / 4``, as votes among neighbors are no sum over outputs: the spread of
-    half-samples around their mean, which counts what neighbors do together more than once, was 1.1
-    to 1.35 times too large. The interval is Student's, around the full estimate, with half as many
-    degrees of freedom as there are units of the rarer class: 2 over the squared coefficient of
-    variation of the variance was about that (median 21 for 50 outputs per class, 50 for 100). It
-    is an interval for the expectation of HUSE at this number of outputs and annotators, not for
-    L*, which lies below. k stays as it is in a half, so a neighborhood there holds twice the share
-    of the outputs. Where mean judgments take few values (three whole numbers from 0 to 5 have 16
-    means) whole values change sides at a vote, and intervals of HUSE-Q and HUSE-D are a little
-    narrow: marked.
-
-    Over annotators the spread of half-samples, recentered on the full estimate (fewer annotators
-    are noisier, which lifts HUSE), is that of ``huse`` with as much noise added to the mean
-    judgments as they have already. Differences of halves are no better: HUSE of half as many
-    annotators varies hardly more than that of all, not twice as much. t has as many degrees of
-    freedom as annotators, less one for each HIT. With fewer than ten annotators of a HIT there is
-    no interval (with three to six, .85 to .92 held). Annotators of different HITs are drawn
-    independently. Where each HIT holds one class (as in the authors' release) the annotators'
-    leniency is confounded with the class; no resampling takes that out.
-
-    How often intervals hold is in docs/huse.md: 95% ones over outputs and items and of differences
-    held the expectation in .92 to .98 of simulated studies, but for HUSE-Q and HUSE-D of whole
-    numbers by three annotators (.92 to .94, with down to .81 times the width of an interval that
-    knows the true standard deviation; ``benchmarks/huse_coverage.py``).
+    own neighbors. Over outputs and items the variance is the mean of ``(half - other half)^2 / 4``,
+    and the interval Student's, around the full estimate, with half as many degrees of freedom as
+    there are units of the rarer class. It is for the expectation of HUSE at this number of outputs
+    and annotators, not for L*, which lies below. Over annotators it is the spread of half-samples,
+    recentered, with as many degrees of freedom as annotators, less one for each HIT; fewer than ten
+    annotators of a HIT give none. docs/huse.md says how often intervals hold.
 
     Examples
     --------
@@ -538,7 +514,7 @@ def huse(
     True
     """
     rules = [ties] if isinstance(ties, str) else list(ties)
-    rows: list[dict[Hashable, Any]] = []
+    parts = []
     for system in chosen_systems(study, systems):
         features = compare(
             study,
@@ -549,7 +525,7 @@ def huse(
             scaling=scaling,
             length=length,
         )
-        about: dict[Hashable, Any] = {
+        about = {
             "resample": resample,
             "n_neighbors": features.n_neighbors,
             "label_ties": label_ties,
@@ -565,7 +541,7 @@ def huse(
         for rule in rules:
             one = replace(features, ties=rule)
             if n_resamples == 0:
-                found = _without_intervals(one, confidence)
+                table = _without_intervals(one, confidence)
             else:
                 table = intervals(
                     one,
@@ -574,30 +550,24 @@ def huse(
                     confidence=confidence,
                     seed=seed,
                 )
-                found = table.to_dict("records")
-            rows += [{"system": system, "ties": rule, **row, **about} for row in found]
-    return pd.DataFrame([tuple(row.values()) for row in rows], columns=list(rows[0]))
+            parts.append(table.assign(**about))
+            parts[-1].insert(0, "system", system)
+            parts[-1].insert(1, "ties", rule)
+    return pd.concat(parts, ignore_index=True)
 
 
-def _without_intervals(one: Compared, confidence: float) -> list[dict[Hashable, Any]]:
+def _without_intervals(one: Compared, confidence: float) -> pd.DataFrame:
     """Give the scores alone, in the columns of `intervals`."""
-    return [
-        {
-            "score": score,
-            "estimate": estimate,
-            "se": float("nan"),
-            "ci_low": float("nan"),
-            "ci_high": float("nan"),
-            "confidence": confidence,
-            "center": float("nan"),
-            "n_resamples": 0,
-            "n_undefined": 0,
-            "reason": "no interval: n_resamples = 0",
-            "n_clusters": 0,
-            "method": "",
-        }
-        for score, estimate in one.scores.items()
-    ]
+    table = pd.DataFrame({"score": list(SCORES), "estimate": list(one.scores.values())})
+    table = table.assign(se=np.nan, ci_low=np.nan, ci_high=np.nan, confidence=confidence)
+    return table.assign(
+        center=np.nan,
+        n_resamples=0,
+        n_undefined=0,
+        reason="no interval: n_resamples = 0",
+        n_clusters=0,
+        method="",
+    )
 
 
 @checked
@@ -609,14 +579,12 @@ def huse_outputs(
     n_neighbors: int = 16,
     ties: Ties = "exact",
     label_ties: LabelTies = "human",
-    scaling: Scaling = "unit variance",
-    length: Length = "per token",
 ) -> pd.DataFrame:
     """List what the classifier behind HUSE sees and says of each output.
 
     Parameters
     ----------
-    study, systems, dimension, n_neighbors, label_ties, scaling, length
+    study, systems, dimension, n_neighbors, label_ties
         As in `huse`.
     ties : {"exact", "released"}
         One of `huse`'s.
@@ -626,8 +594,8 @@ def huse_outputs(
     DataFrame
         A row per output compared, human ones once for each system, in the order of the outputs:
         ``compared`` (the system), ``output_id``, ``item_id``, ``system``, ``is_human``,
-        ``logprob_per_token`` (nats; the whole text's under ``length="whole text"``), ``judgment``
-        (mean), ``scaled_logprob``, ``scaled_judgment``; then, for both features (``_huse``) and for
+        ``logprob_per_token`` (nats), ``judgment`` (mean), ``scaled_logprob``, ``scaled_judgment``;
+        then, for both features (``_huse``) and for
         the judgment alone (``_huse_q``): ``neighbors_*`` (at least k), ``machine_share_*`` (the
         class-weighted share of the neighborhood that is machine, 0 to 1: the leave-one-out
         confidence), ``predicted_human_*`` and ``correct_*`` (nullable boolean: missing for a vote
@@ -654,8 +622,6 @@ def huse_outputs(
                 n_neighbors=n_neighbors,
                 ties=ties,
                 label_ties=label_ties,
-                scaling=scaling,
-                length=length,
             )
         )
         for system in chosen_systems(study, systems)
@@ -690,10 +656,11 @@ def huse_difference(
     *,
     system_a: str,
     system_b: str,
+    dimension: str | None = None,
+    n_neighbors: int = 16,
     n_resamples: int = 1000,
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
-    **options: Any,
 ) -> pd.DataFrame:
     """Compare two systems on the same items: the difference of their scores, with an interval.
 
@@ -703,10 +670,8 @@ def huse_difference(
         As in `huse`; the human outputs serve both systems.
     system_a, system_b : str
         The two systems.
-    n_resamples, confidence, seed
+    dimension, n_neighbors, n_resamples, confidence, seed
         As in `huse`.
-    **options
-        Of `huse`: dimension, n_neighbors, ties (one), label_ties, scaling, length.
 
     Returns
     -------
@@ -734,7 +699,10 @@ def huse_difference(
     >>> bool((found["estimate"] > found["ci_low"]).all())
     True
     """
-    pair = [compare(study, system, **options) for system in (system_a, system_b)]
+    pair = [
+        compare(study, system, dimension=dimension, n_neighbors=n_neighbors)
+        for system in (system_a, system_b)
+    ]
     items = [set(one.outputs.loc[one.is_machine, "item_id"]) for one in pair]
     if system_a == system_b or not items[0] & items[1]:
         raise ValueError(

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, product
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -45,17 +45,18 @@ def permutation_test(
     study: Study,
     *,
     systems: str | Iterable[str] | None = None,
+    dimension: str | None = None,
+    n_neighbors: int = 16,
     within: Within | None = None,
     n_permutations: int = 1000,
     seed: int | np.random.Generator = 0,
-    **options: Any,
 ) -> pd.DataFrame:
     """Test whether a system's outputs are indistinguishable from human ones.
 
     Parameters
     ----------
-    study, systems, **options
-        As in `huse`: dimension, n_neighbors, ties (one), label_ties, scaling, length.
+    study, systems, dimension, n_neighbors
+        As in `huse`.
     within : {"items", "hits"}, optional
         ``"items"``: labels are permuted among the outputs of one item (swapped, for a pair).
         ``"hits"``: labels are permuted among whole HITs (``group_id``), each of one class.
@@ -86,14 +87,11 @@ def permutation_test(
     -----
     One-sided. Over all labelings, of which the observed one is one, p is the share of them that
     score as low: at least 1 / 70 for 4 + 4 HITs. Over random ones (Phipson and Smyth 2010,
-    doi:10.2202/1544-6115.1585) ``p = (1 + #(permuted <= observed)) / (n_permutations + 1)``. The
-    labels are exchangeable within an item when the system writes as humans do in every context.
-    Under ``"items"`` judgments are taken for the outputs' own: where every HIT holds one class, as
-    in the authors' release, the leniency of an HIT's annotators is confounded with the class, and a
-    small p may come from either. ``"hits"`` takes whole HITs for the units, so that leniency is
-    part of the null; it has few labelings (70 for 4 + 4 HITs), hence little power, and it takes the
-    HITs for exchangeable although their outputs are for given contexts. HUSE-D is a difference that
-    may deviate to either side, so it has no one-sided p.
+    doi:10.2202/1544-6115.1585) ``p = (1 + #(permuted <= observed)) / (n_permutations + 1)``. Under
+    ``"items"`` judgments are taken for the outputs' own: where every HIT holds one class, the
+    leniency of its annotators is confounded with the class, and a small p may come from either.
+    ``"hits"`` makes leniency part of the null, with few labelings and little power. HUSE-D may
+    deviate to either side, so it has no one-sided p.
 
     Examples
     --------
@@ -105,7 +103,7 @@ def permutation_test(
     check_n(n_permutations, "n_permutations")
     rows: list[dict[str, object]] = []
     for system in chosen_systems(study, systems):
-        one = compare(study, system, **options)
+        one = compare(study, system, dimension=dimension, n_neighbors=n_neighbors)
         for how in [within] if within else _possible(one):
             rows += _permutations(one, how, n_permutations, np.random.default_rng(seed))
     return pd.DataFrame(rows)
@@ -231,19 +229,20 @@ def stability(
     study: Study,
     *,
     systems: str | Iterable[str] | None = None,
+    dimension: str | None = None,
+    n_neighbors: int = 16,
     over: Over | Sequence[Over] = ("outputs", "annotators"),
     sizes: Sequence[int] | None = None,
     n_resamples: int = 200,
     confidence: float = 0.9,
     seed: int | np.random.Generator = 0,
-    **options: Any,
 ) -> pd.DataFrame:
     """Score subsamples of growing size: Figure 5.
 
     Parameters
     ----------
-    study, systems, **options
-        As in `huse`: dimension, n_neighbors, ties (one), label_ties, scaling, length.
+    study, systems, dimension, n_neighbors
+        As in `huse`.
     over : {"outputs", "annotators"} or a sequence of them
         What is drawn, without replacement.
     sizes : sequence of int, optional
@@ -272,13 +271,10 @@ def stability(
 
     Notes
     -----
-    The band is the spread of subsamples of *this* study. Near the full size they overlap, and it
-    closes whatever the sampling error is: for an interval use `huse`.
-
-    Figure 5 of Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169, subsamples likewise;
-    but in the released code the annotators' curve is of log-probabilities that are not divided by
-    length, and of another classifier. Here both curves are of one HUSE. Over outputs, features
-    stay divided by the full sample's standard deviations; over annotators they are scaled anew.
+    The band is the spread of subsamples of *this* study, which closes near the full size whatever
+    the sampling error is: for an interval use `huse`. Figure 5 of Hashimoto, Zhang and Liang
+    (2019), doi:10.18653/v1/N19-1169, subsamples likewise. Over outputs, features stay divided by
+    the full sample's standard deviations; over annotators they are scaled anew.
 
     Examples
     --------
@@ -293,7 +289,7 @@ def stability(
     check_n(n_resamples, "n_resamples")
     rows: list[dict[str, object]] = []
     for system in chosen_systems(study, systems):
-        one = compare(study, system, **options)
+        one = compare(study, system, dimension=dimension, n_neighbors=n_neighbors)
         for kind in [over] if isinstance(over, str) else over:
             n_all = len(one.outputs) if kind == "outputs" else _fewest(one.annotators)
             rng = np.random.default_rng(seed)
@@ -352,14 +348,13 @@ def length_difference(
     n_resamples: int = 1000,
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
-    **options: Any,
 ) -> pd.DataFrame:
     """Say how much higher HUSE is where log-probabilities are not divided by length.
 
     Parameters
     ----------
-    study, systems, n_resamples, confidence, seed, **options
-        As in `huse`: dimension, n_neighbors, ties (one), label_ties, scaling.
+    study, systems, n_resamples, confidence, seed
+        As in `huse`.
 
     Returns
     -------
@@ -386,8 +381,9 @@ def length_difference(
     """
     parts = []
     for system in chosen_systems(study, systems):
-        one = compare(study, system, **options)
-        whole = compare(study, system, length="whole text", **options)
+        one, whole = (
+            compare(study, system, length=length) for length in ("per token", "whole text")
+        )
         is_human = one.outputs["is_human"]
         members = both_halves(half_samples(is_human, n_resamples=n_resamples, seed=seed))
         gaps = output_replicates(whole, members) - output_replicates(one, members)
@@ -441,12 +437,9 @@ def annotator_difference(
 
     Notes
     -----
-    The half-samples of outputs are shared, so that the difference is paired. The spread of
-    `stability` over samples of annotators is no interval of this difference: it is that of a
-    single sample, and knows no other outputs. What more annotators than all would give, nothing
-    says. The interval is conservative, as those of HUSE are: in 280 Gaussian worlds of 50 outputs
-    per class, with 5 of 20 annotators, it held the mean difference in .98 (standard error .01), and
-    was 1.2 times as wide as the true spread asks for.
+    The half-samples of outputs are shared, so that the difference is paired. The interval is
+    conservative: in 280 Gaussian worlds of 50 outputs per class, with 5 of 20 annotators, it held
+    the mean difference in .98 (standard error .01).
 
     Examples
     --------
@@ -565,7 +558,6 @@ def interval_widths(
     system: str | None = None,
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
-    **options: Any,
 ) -> pd.DataFrame:
     """Simulate how wide an interval is at each number of outputs and annotators.
 
@@ -587,8 +579,6 @@ def interval_widths(
         Coverage of the interval, between 0 and 1.
     seed : int or Generator, default 0
         Where the random numbers come from.
-    **options
-        Of `huse`: dimension, n_neighbors, ties (one), label_ties, scaling, length.
 
     Returns
     -------
@@ -605,11 +595,9 @@ def interval_widths(
 
     Notes
     -----
-    With a callable, outputs and annotators are new in every study, so the width is of both. The
-    relative standard error of a width is about ``1 / sqrt(2 n_studies)``. With a study,
-    the standard deviation is divided by ``sqrt(1 - f)``, ``f`` the share of outputs drawn, which
-    undoes the overlap of the subsamples; the overlap of annotators is left, so widths are too small
-    where nearly all annotators are drawn and few outputs.
+    With a callable, outputs and annotators are new in every study, so the width is of both. With a
+    study, the standard deviation is divided by ``sqrt(1 - f)``, ``f`` the share of outputs drawn,
+    which undoes the overlap of the subsamples, but not that of annotators.
 
     Examples
     --------
@@ -629,7 +617,7 @@ def interval_widths(
     given = None
     if isinstance(world, Study):
         # Once, for its checks; then the outputs that are compared alone.
-        one = compare(world, the_system(world, system), **options)
+        one = compare(world, the_system(world, system))
         rows_of = world.outputs["output_id"].isin(one.outputs["output_id"])
         given = _with(world, outputs=world.outputs[rows_of], judgments=one.judged)
         n_annotators = n_annotators or [_fewest(one.annotators)]
@@ -642,7 +630,7 @@ def interval_widths(
                 study = world(n_each, n_judging, rng)
             else:
                 study = _smaller(given, n_each, n_judging, rng)
-            scores.append(compare(study, the_system(study, system), **options).scores)
+            scores.append(compare(study, the_system(study, system)).scores)
         values = pd.DataFrame(scores)
         share = 0.0 if given is None else n_each / given.outputs["is_human"].value_counts().min()
         for score in SCORES:

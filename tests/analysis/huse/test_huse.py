@@ -363,8 +363,6 @@ def test_a_study_that_lacks_a_table_is_refused():
 def test_a_bad_grid_is_refused():
     with pytest.raises(ValueError, match="n_grid must be at least 2"):
         nb.boundary(random_study(0), n_grid=1)
-    with pytest.raises(ValueError, match="a grid point has no rank"):
-        nb.boundary(random_study(0), scaling="rank")
 
 
 @RELEASED
