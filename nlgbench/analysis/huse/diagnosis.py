@@ -348,7 +348,7 @@ def multiverse(
                 for columns in MAPS.values()
             ]
             for rule in LABEL_TIES:
-                choices: dict[str, int | str] = {"n_neighbors": k, "ties": tie, "label_ties": rule}
+                choices: dict[str, object] = {"n_neighbors": k, "ties": tie, "label_ties": rule}
                 choices |= {"scaling": scale, "length": divided}
                 both, alone = (
                     neighbors.twice_error(*counts, full.is_machine, label_ties=rule)

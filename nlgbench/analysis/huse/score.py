@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -34,9 +34,9 @@ SCORES = ("huse", "huse_q", "huse_d")
 MAPS = {"huse": slice(0, 2), "huse_q": slice(1, 2)}
 #: Tie rule -> how much two distances may differ and still be equal, in unit-variance features.
 TOLERANCE = {"exact": neighbors.EXACT_TOLERANCE, "released": 0.0}
-LABEL_TIES = ("human", "system", "half")
-SCALINGS = ("unit variance", "none", "rank")
-LENGTHS = ("per token", "whole text")
+LABEL_TIES: tuple[LabelTies, ...] = get_args(LabelTies)
+SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
+LENGTHS: tuple[Length, ...] = get_args(Length)
 
 #: Where coverage was measured, and below which a reason stands beside an interval.
 LEAST_UNITS = 10  # of the rarer class: outputs, or items that have one
@@ -117,10 +117,6 @@ def compare(
     length: Length = "per token",
 ) -> Compared:
     """Put together both features of a system's outputs and the human ones; all checks are here."""
-    _one_of(ties, list(TOLERANCE), "ties")
-    _one_of(label_ties, LABEL_TIES, "label_ties")
-    _one_of(scaling, SCALINGS, "scaling")
-    _one_of(length, LENGTHS, "length")
     dimension = study.dimension(dimension)
     if study.judgments is None or study.logprobs is None:
         raise ValueError(
@@ -168,11 +164,6 @@ def compare(
         n_judgments=n_judgments,
         n_floored=n_floored,
     )
-
-
-def _one_of(name: str, choices: Sequence[str], what: str) -> None:
-    if name not in choices:
-        known(name, choices, what)
 
 
 def chosen_systems(study: Study, systems: str | Iterable[str] | None) -> list[str]:

@@ -93,8 +93,14 @@ class _Asked:
 
     def errors(self, layouts: pd.DataFrame, spread: Spread | None = None) -> pd.Series:
         """Give the standard error of the difference."""
-        numbers = (layouts[name] for name in ("n_items", "n_annotators", "n_votes"))
-        se = standard_error(self.design, spread or self.spread, *numbers, self.fixed)
+        se = standard_error(
+            self.design,
+            spread or self.spread,
+            layouts["n_items"],
+            layouts["n_annotators"],
+            layouts["n_votes"],
+            self.fixed,
+        )
         return pd.Series(se, layouts.index)
 
     def df(self, layouts: pd.DataFrame) -> pd.Series:
