@@ -6,8 +6,6 @@ __version__: str
 # Data
 from nlgbench.datasets.public import load as load
 from nlgbench.datasets.public import studies as studies
-from nlgbench.analysis.people.surveys import export_survey as export_survey
-from nlgbench.analysis.people.surveys import import_survey as import_survey
 from nlgbench.study import Study as Study
 from nlgbench.study import read_study as read_study
 from nlgbench.worlds.simulated import open_study as open_study
