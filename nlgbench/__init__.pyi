@@ -79,7 +79,6 @@ from nlgbench.analysis.judges import Audit as Audit
 from nlgbench.analysis.judges import audit as audit
 from nlgbench.analysis.judges import CorrectedQuality as CorrectedQuality
 from nlgbench.analysis.judges import corrected_quality as corrected_quality
-from nlgbench.analysis.judges import prevalence as prevalence
 from nlgbench.analysis.judges import Replacement as Replacement
 from nlgbench.analysis.judges import replaces_annotators as replaces_annotators
 

@@ -548,7 +548,7 @@ def bounded(
     given = _laid_out(table, errors_of(model, predicted, is_machine), labels)
     rows = []
     for method in (LABELS, CORRECTED):
-        fit = fitted(given, method, False, "population")
+        fit = fitted(given, method, False)
         estimate, df = float(fit.level.sum()), float(fit.df.min())
         se = float(np.sqrt(fit.variance(np.ones((1, 2)))[0]))
         reason = few_clusters(int(fit.n_clusters.min()))

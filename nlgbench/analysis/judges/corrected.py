@@ -32,7 +32,6 @@ from nlgbench.study import Study
 from nlgbench.text import check_n
 
 Ints = NDArray[np.int64]
-Target = Literal["population", "outputs"]
 RANDOM = "random"
 LABELS, EVALUATOR, CORRECTED = "labels alone", "evaluator alone", "corrected"
 
@@ -89,7 +88,6 @@ def corrected_quality(
     evaluator: str,
     sampling: str | None = None,
     dimension: str | None = None,
-    target: Target = "population",
     include_human: bool = False,
     annotators: Literal["fixed", "random"] | None = None,
     confidence: float = 0.95,
@@ -110,17 +108,13 @@ def corrected_quality(
     dimension : str, optional
         Which judgments. Default: the quality dimension. One in which lower is better has its signs
         turned, and the report says so.
-    target : {"population", "outputs"}
-        ``"population"``: further items and annotators of the kind. ``"outputs"``: these outputs,
-        had all been judged as the labelled ones were; only which were drawn is then chance.
     include_human : bool
         Whether human outputs are a system here. Default: they are left out.
     annotators : {"fixed", "random"}, optional
-        What intervals generalize to where `target` is the population: other items judged by these
-        annotators, or other items and annotators. Default: annotators are a random sample if ten
-        or more effective ones judged (each counts by their share of the labels), else fixed. Where
-        each annotator judged a single cluster of items, intervals over clusters cover annotators,
-        too.
+        What intervals generalize to: other items judged by these annotators, or other items and
+        annotators. Default: annotators are a random sample if ten or more effective ones judged
+        (each counts by their share of the labels), else fixed. Where each annotator judged a single
+        cluster of items, intervals over clusters cover annotators, too.
     confidence : float
         Coverage asked for, between 0 and 1; 1 - confidence is the level of tests.
 
@@ -161,9 +155,7 @@ def corrected_quality(
     random, annotators: the largest of ``V_I``, ``V_A`` and ``V_I + V_A - V_IA``, as in
     `compare_systems`; residuals are from slopes without their cluster. t has ``G - 1`` degrees of
     freedom, G the smaller effective number. Rank ranges count the pairs that Holm's tests reject.
-    With ``target="outputs"`` labels are fixed, and outputs drawn (whole clusters, where
-    labels come so), with the finite population correction. docs/corrected-means.md has the coverage
-    that was measured.
+    docs/corrected-means.md has the coverage that was measured.
 
     Examples
     --------
@@ -188,12 +180,11 @@ def corrected_quality(
             "designs. Outputs that people chose cannot be corrected: draw some at random."
         )
     dimension = study.dimension(dimension)
-    given, counts = _read(study, evaluator, sampling, dimension, include_human, target)
+    given, counts = _read(study, evaluator, sampling, dimension, include_human)
     n_labels = int((given.weight > 0).sum())
-    covers, unknown, over_annotators = _covered(study, given, target, annotators, counts)
+    covers, unknown, over_annotators = _covered(study, given, annotators, counts)
     fits = {
-        method: fitted(given, method, over_annotators, target)
-        for method in (LABELS, EVALUATOR, CORRECTED)
+        method: fitted(given, method, over_annotators) for method in (LABELS, EVALUATOR, CORRECTED)
     }
     missing = ""
     if n_labels < FEWEST_LABELS:
@@ -209,11 +200,11 @@ def corrected_quality(
     shown, paired, has_ranks = [], [], False
     for method, fit in fits.items():
         why = {EVALUATOR: BIASED, CORRECTED: missing or unknown, LABELS: unknown}[method]
-        of = "other items" if method == EVALUATOR and target == "population" else covers
+        of = "other items" if method == EVALUATOR else covers
         table = _systems(study, given, fit, method, why, confidence)
         ranks = dict.fromkeys(("rank_low", "rank_high"), np.full(len(table), np.nan))
         if method != EVALUATOR and len(table) > 1:
-            pairs = _pairs(given, fit, method, why, (over_annotators, target), confidence)
+            pairs = _pairs(given, fit, method, why, over_annotators, confidence)
             pairs["reason"] = _joined(
                 pairs["reason"], _left_out(counts["unscored"], pairs["system"], pairs["opponent"])
             )
@@ -224,7 +215,7 @@ def corrected_quality(
                 ranks, has_ranks = rank_ranges(one, other, better, len(table)), True
         table["reason"] = _joined(table["reason"], _left_out(counts["unscored"], table["number"]))
         shown.append(table.assign(covers=of, **ranks))
-    saved = labels_saved(given, fits[LABELS], fits[CORRECTED], over_annotators, target, confidence)
+    saved = labels_saved(given, fits[LABELS], fits[CORRECTED], over_annotators, confidence)
     systems = [shown[0].assign(effective_labels=shown[0]["n_labels"], labels_saved=0.0)]
     systems += [shown[1], shown[2].assign(**saved)]
     first = fits[LABELS if missing else CORRECTED].level
@@ -239,7 +230,7 @@ def corrected_quality(
         both = both.assign(system=names[both["system"]], opponent=names[both["opponent"]])
     else:
         both = pd.DataFrame(columns=list(_PAIRS))
-    asked: dict = {"evaluator": evaluator, "sampling": sampling, "target": target}
+    asked: dict = {"evaluator": evaluator, "sampling": sampling}
     asked |= {"dimension": dimension, "confidence": confidence, "covers": covers}
     asked |= {"over_annotators": over_annotators, "missing": missing, "ranks": has_ranks}
     report = _report(study, given, fits[CORRECTED], counts, asked)
@@ -363,9 +354,8 @@ class Scored:
     system: Ints
     item: Ints
     cluster: Ints
-    #: What lambda is fitted without, and what is drawn at once where outputs are the target.
+    #: What lambda is fitted without.
     fold: Ints
-    unit: Ints
     score: Floats
     #: 1 / chance of being labelled; 0 of what is not.
     weight: Floats
@@ -378,7 +368,7 @@ class Scored:
         """Keep some outputs of some systems, which are numbered anew."""
         place = np.cumsum(kept) - 1
         judged = kept[self.output]
-        columns = ("item", "cluster", "fold", "unit", "score", "weight")
+        columns = ("item", "cluster", "fold", "score", "weight")
         changed = {name: getattr(self, name)[kept] for name in columns}
         changed |= {name: getattr(self, name)[judged] for name in ("annotator", "value")}
         return replace(
@@ -397,7 +387,7 @@ class Fit:
     level: Floats
     #: The slope of labels on scores, over all labels of a system.
     slope: Floats
-    #: What items (or units), annotators, and pairs of both add: each of shape (clusters, systems).
+    #: What items, annotators, and pairs of both add: each of shape (clusters, systems).
     ways: list[csr_array]
     df: Floats
     n_clusters: Floats
@@ -423,7 +413,6 @@ def _read(
     sampling: str,
     dimension: str,
     include_human: bool,
-    target: Target,
 ) -> tuple[Scored, dict[str, Any]]:
     """Lay scores, labels and chances beside each other, and count what is left out."""
     settings, outputs = study.settings or {}, study.outputs
@@ -472,7 +461,6 @@ def _read(
         "unscored": unscored,
         "n_unscored": int(n_unscored),
         "n_human": int(len(outputs) - len(used) - (~there).sum()),
-        "whole": given.unit is given.cluster,
         "p": p_of_draw(given),
         "expected": np.nan if chance is None else float(chance[there].sum()),
         "expected_sd": np.nan
@@ -486,13 +474,10 @@ def _read(
 def _covered(
     study: Study,
     given: Scored,
-    target: Target,
     annotators: Literal["fixed", "random"] | None,
     counts: dict[str, Any],
 ) -> tuple[str, str, bool]:
     """Say what intervals cover, why there are none, and whether annotators are a factor."""
-    if target == "outputs":
-        return "these outputs, these annotators", "", False
     if not is_crossed(given) and annotators != "fixed":
         return OTHER_ANNOTATORS, "", False
     persons = (study.settings or {}).get("annotators") != "positions"
@@ -526,12 +511,9 @@ def laid_out(
     annotator: Ints,
     value: Floats,
 ) -> Scored:
-    """Say of outputs and judgments what lambda is fitted without, and what was drawn at once."""
-    unit = cluster if _drawn_whole(cluster, weight > 0) else np.arange(len(system))
+    """Say of outputs and judgments what lambda is fitted without."""
     fold = _folds(cluster, output, annotator)
-    return Scored(
-        *(names, system, item, cluster, fold, unit, score, weight, output, annotator, value)
-    )
+    return Scored(names, system, item, cluster, fold, score, weight, output, annotator, value)
 
 
 def is_crossed(given: Scored) -> bool:
@@ -574,15 +556,6 @@ def _chances(study: Study, used: pd.DataFrame, sampling: str) -> Floats:
     return chance
 
 
-def _drawn_whole(cluster: Ints, labelled: NDArray[np.bool_]) -> bool:
-    """Say whether whole clusters of several outputs were labelled, as if these had been drawn."""
-    n = np.bincount(cluster)
-    n_labelled = np.bincount(cluster, labelled)
-    several = n > 1
-    whole = (n_labelled == n) | (n_labelled == 0)
-    return bool(several.any() and whole[several].all() and (n_labelled[several] > 0).any())
-
-
 def _folds(cluster: Ints, output: Ints, annotator: Ints) -> Ints:
     """Put together what shares annotators, where that leaves ten parts; else clusters alone."""
     part = linked(cluster[output], annotator)
@@ -619,13 +592,13 @@ def _scaled(n: Floats) -> Floats:
     return np.sqrt(n / np.where(n > 1 + 1e-9, n - 1, np.nan))
 
 
-def fitted(given: Scored, method: str, over_annotators: bool, target: Target) -> Fit:
+def fitted(given: Scored, method: str, over_annotators: bool) -> Fit:
     """Estimate each system's level, and say what each cluster adds to it."""
     k, system = len(given.names), given.system
     n_outputs = np.bincount(system, minlength=k)
     mean: Floats = np.bincount(system, given.score, k) / n_outputs
     apart: Floats = given.score - mean[system]
-    clusters = given.cluster if target == "population" else given.unit
+    clusters = given.cluster
     leaning = (
         apart
         / n_outputs[system]
@@ -633,7 +606,7 @@ def fitted(given: Scored, method: str, over_annotators: bool, target: Target) ->
     )
     if method == EVALUATOR:
         n = _effective(clusters, system, np.ones(len(system)), k)
-        ways = [_sums(clusters, system, leaning * (target == "population"), k)]
+        ways = [_sums(clusters, system, leaning, k)]
         return Fit(mean, np.full(k, np.nan), ways, n - 1, n)
     rows = np.flatnonzero(given.weight > 0)
     of, f = system[rows], apart[rows]
@@ -662,18 +635,12 @@ def fitted(given: Scored, method: str, over_annotators: bool, target: Target) ->
             return_inverse=True,
         )[1]
         shares += [(given.annotator, added), (cell, added)]
-    if target == "outputs":
-        rate = np.bincount(of, minlength=k) / n_outputs
-        drawn = 1 / given.weight[given.output]
-        # Chances that are all alike are the shares that were drawn.
-        drawn = rate[whose] if (given.weight[rows] == 1).all() else drawn
-        shares = [(clusters[given.output], added * np.sqrt(1 - drawn))]
     ways, sizes = [], []
     for number, (of_way, value) in enumerate(shares):
         n = _effective(of_way, whose, share, k)
         sizes.append(n)
         value = value * _scaled(n)[whose]
-        if number == 0 and target == "population":
+        if number == 0:
             of_way = np.concatenate([of_way, clusters])
             value = np.concatenate([value, slope[system] * leaning])
             ways.append(_sums(of_way, np.concatenate([whose, system]), value, k))
@@ -812,7 +779,7 @@ def _pairs(
     fit: Fit,
     method: str,
     why: str,
-    asked: tuple[bool, Target],
+    over_annotators: bool,
     confidence: float,
 ) -> pd.DataFrame:
     """Compare each two systems, from either side; systems by number."""
@@ -833,7 +800,10 @@ def _pairs(
         if len(np.unique(given.system[both & (given.weight > 0)])) < 2:
             difference[pair] = variance[pair] = n[pair] = np.nan
             continue
-        part, apart = fitted(given.only(both, sides), method, *asked), np.array([[1.0, -1.0]])
+        part, apart = (
+            fitted(given.only(both, sides), method, over_annotators),
+            np.array([[1.0, -1.0]]),
+        )
         difference[pair] = (apart @ part.level)[0]
         variance[pair], n[pair] = part.variance(apart)[0], part.n_clusters.min()
     se, reason = _errors(variance, difference, n)
@@ -866,7 +836,6 @@ def labels_saved(
     alone: Fit,
     corrected: Fit,
     over_annotators: bool,
-    target: Target,
     confidence: float,
 ) -> dict[str, Floats | NDArray]:
     """Say how many labels alone would be as sure as the corrected mean.
@@ -876,7 +845,6 @@ def labels_saved(
     """
     k = len(given.names)
     n_labels = np.bincount(given.system, given.weight > 0, k)
-    n_outputs = np.bincount(given.system, minlength=k)
     unknown = np.isnan(corrected.level)
     squares = [np.asarray(fit.ways[0].power(2).toarray()) for fit in (corrected, alone)]
     variances = [fit.variance(np.eye(k)) for fit in (corrected, alone)]
@@ -886,16 +854,9 @@ def labels_saved(
         error = np.sqrt(((parts[0] - parts[1]) ** 2).sum(axis=0)) * _scaled(corrected.n_clusters)
         step = np.exp(student.ppf(0.5 + confidence / 2, corrected.df) * error)
         none = unknown | ~np.isfinite(ratio) | (ratio <= 0)
-
-        def labels(ratio: Floats) -> Floats:
-            if target == "population":
-                found = n_labels / ratio
-            else:
-                found = 1 / (1 / n_outputs + ratio * (1 / n_labels - 1 / n_outputs))
-            return np.where(none, np.nan, found)
-
-        effective = labels(ratio)
-        ends = [labels(ratio * step) - n_labels, labels(ratio / step) - n_labels]
+        ratio = np.where(none, np.nan, ratio)
+        effective = n_labels / ratio
+        ends = [n_labels / (ratio * step) - n_labels, n_labels / (ratio / step) - n_labels]
     few = corrected.n_clusters < FEWEST_FOLDS
     even = len(np.unique(given.weight[given.weight > 0])) == 1
     reason = np.where(few, f"fewer than {FEWEST_FOLDS} effective clusters: such intervals fail", "")
@@ -945,17 +906,11 @@ def _report(
     """Say in words what was estimated, of what, and how."""
     dimension, level = asked["dimension"], asked["confidence"]
     k, labelled = len(given.names), given.weight > 0
-    whole, both = asked["target"] == "population", asked["over_annotators"]
     n_people, n_annotators = counts["n_people"], counts["n_annotators"]
     binary = set(np.unique(given.score)) | set(np.unique(np.abs(given.value))) <= {0.0, 1.0}
-    of = asked["covers"]
-    if whole:
-        method = "V_I (items)"
-        if both:
-            method = "the largest of V_I, V_A and V_I + V_A - V_IA (items and annotators)"
-    else:
-        drawn = "clusters" if counts["whole"] else "outputs"
-        method = f"of drawing {drawn}, with the finite population correction"
+    method = "V_I (items)"
+    if asked["over_annotators"]:
+        method = "the largest of V_I, V_A and V_I + V_A - V_IA (items and annotators)"
     lost = counts["unscored"].loc[counts["unscored"]["system"] < 0, "name"].unique()
     gone = f", all outputs of {', '.join(map(str, lost))} among them" if len(lost) else ""
     few = np.bincount(given.system, labelled, k) < FEWEST_OWN
@@ -974,7 +929,7 @@ def _report(
         if p < 0.05:
             check += "; this is a doubt: were outputs chosen by what they are like?"
     entries = {
-        "estimand": f"mean {dimension} of each system: {of}",
+        "estimand": f"mean {dimension} of each system: {asked['covers']}",
         "direction": f"signs are turned: a lower {dimension} is better"
         if counts["turned"]
         else f"a higher {dimension} is better",
