@@ -90,7 +90,6 @@ def audit(
     authors: Mapping[str, str] | None = None,
     dimension: str | None = None,
     margin: float = 0.05,
-    stated: Mapping[str, float] | None = None,
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> Audit:
@@ -110,9 +109,6 @@ def audit(
         The largest bias that does not matter, as a share of verdicts, chosen before looking at the
         data: a bias is found only if its interval lies beyond the margin, and a judge is acquitted
         only if the 90% interval lies within it.
-    stated : mapping of str to float, optional
-        The biases that ``power`` is of. Default: ``{"position": .7, "length": .1, "own": .1}``:
-        the share of flips that go to the first shown, and shares of verdicts.
     confidence : float
         Coverage asked for, between 0 and 1; 1 - confidence is the level of tests.
     seed : int or Generator
@@ -162,7 +158,8 @@ def audit(
         ``ratings``: evaluator (with ``people``), system, rating, equal_length (as if texts were of
         one length), each with its interval, reason.
 
-        ``power``: evaluator, test, bias, n (pairs, as many times more or fewer as ``times``),
+        ``power``: evaluator, test, bias (position: the share of flips that go to the first
+        shown, .7; else a share of verdicts, .1), n (pairs, as many times more or fewer as ``times``),
         power (at the level over three; of slopes, whose spread is then at its upper 80% limit),
         needed (pairs for a power of .95).
 
@@ -171,8 +168,8 @@ def audit(
     Raises
     ------
     ValueError
-        When there are no comparisons, a judge is called as a sentinel is, or an author, system or
-        bias is unknown.
+        When there are no comparisons, a judge is called as a sentinel is, or an author or
+        system is unknown.
 
     Notes
     -----
@@ -197,14 +194,6 @@ def audit(
     if margin <= 0:
         raise ValueError(
             f"margin must be above 0, a share of verdicts that may be overlooked. Got {margin}."
-        )
-    wanted = {**STATED, **(stated or {})}
-    for name in wanted:
-        known(name, list(BIASES), "stated")
-    if not 0.5 < wanted["position"] <= 1 or min(wanted.values()) <= 0:
-        raise ValueError(
-            "stated must be above 0, and for position a share of flips above .5, at most 1. Got "
-            f"{wanted}."
         )
     data = read_verdicts(study, dimension, np.random.default_rng(seed))
     judges = [name for name in data.said if name not in SENTINELS]
@@ -231,7 +220,7 @@ def audit(
         bins.append(binned.assign(evaluator=name))
         ratings.append(rated.assign(evaluator=name))
         if name in judges:
-            power += [{"evaluator": name} | row for row in _power(rows, table, wanted, confidence)]
+            power += [{"evaluator": name} | row for row in _power(rows, table, confidence)]
     if data.n_votes:
         ratings.append(_rate_people(view).assign(evaluator=PEOPLE))
     found = pd.DataFrame(findings).assign(confidence=confidence)
@@ -606,14 +595,13 @@ def _rate_people(view: _View) -> pd.DataFrame:
 def _power(
     rows: dict[str, dict[str, Any]],
     counts: dict[str, int],
-    stated: Mapping[str, float],
     confidence: float,
 ) -> list[dict[str, Any]]:
     """Say how often a stated bias would be found with more or fewer pairs like these."""
     level = (1 - confidence) / len(BIASES)
     found = []
     for test in BIASES:
-        row, bias = rows[test], stated[test]
+        row, bias = rows[test], STATED[test]
         n = counts["n_both"] if test == "position" else row["n"]
         power_of: Callable[[float], float] | None = None
         if test == "position" and counts["n_first"] + counts["n_second"]:

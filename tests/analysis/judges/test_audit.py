@@ -359,8 +359,6 @@ def test_what_cannot_be_said_has_a_reason(study):
         ({}, {"authors": {"faire": "s01"}}, "'fair'"),
         ({}, {"authors": {"fair": "s1"}}, "'s01'"),
         ({}, {"margin": 0.0}, "margin must be above 0"),
-        ({}, {"stated": {"place": 0.7}}, "position"),
-        ({}, {"stated": {"position": 0.3}}, "share of flips above .5"),
     ],
 )
 def test_what_is_wrong_is_named(study, change, asked, said):
