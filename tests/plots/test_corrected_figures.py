@@ -50,7 +50,7 @@ def test_a_result_is_drawn_and_wrong_tables_are_refused():
         nb.simulate("own", n_items=30, seed=0), evaluator="close", sampling="random"
     )
     drawn = nb.plot_corrected(found)
-    assert drawn.data.equals(found.systems)
+    assert drawn.data[list(found.systems)].equals(found.systems)
     n = found.systems.query("method == 'labels alone'")[["n_labels", "n_outputs"]].sum()
     title = drawn.axes[0].get_legend().get_title().get_text()
     covers = "intervals cover other items and annotators"

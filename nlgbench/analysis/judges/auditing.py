@@ -159,9 +159,9 @@ def audit(
         one length), each with its interval, reason.
 
         ``power``: evaluator, test, bias (position: the share of flips that go to the first
-        shown, .7; else a share of verdicts, .1), n (pairs, as many times more or fewer as ``times``),
-        power (at the level over three; of slopes, whose spread is then at its upper 80% limit),
-        needed (pairs for a power of .95).
+        shown, .7; else a share of verdicts, .1), n (pairs, as many times more or fewer as
+        ``times``), power (at the level over three; of slopes, whose spread is then at its
+        upper 80% limit), needed (pairs for a power of .95).
 
         ``report``: what, value.
 

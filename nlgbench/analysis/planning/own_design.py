@@ -159,7 +159,7 @@ def _asked(
     else:
         compared = compare_systems(study, annotators="random", **asked)
         systems, pairs = compared.systems.rename(columns={"system": "name"}), compared.pairs
-        if (systems["better"] == "lower").all():
+        if (compared.details["better"] == "lower").all():
             systems[ends] = -systems[["estimate", "ci_high", "ci_low"]].to_numpy()
         systems = systems.sort_values("name", kind="stable")
         pairs = pairs[pairs["system"] < pairs["opponent"]].sort_values(["system", "opponent"])
