@@ -82,7 +82,7 @@ def audited(cell: Cell, seed: Any, stated: Any = None, **size: Any) -> nb.Audit:
 
 def tested(found: nb.Audit) -> pd.DataFrame:
     """Give a row per judge and test."""
-    table = found.findings
+    table = found.findings.merge(found.details, on=["evaluator", "test"])
     kept = ~table["is_sentinel"] & table["test"].isin([*BIASES, *VALUES])
     return table[kept].set_index(["evaluator", "test"])
 
