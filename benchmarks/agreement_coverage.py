@@ -255,7 +255,7 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> pd.DataFrame:
             table = agreement(given, metric=metric, dimension="quality")
             tables = [table.assign(of=table["coefficient"])]
             for rule in ("votes", "majority") if not cell.whole_numbers else ():
-                table = accuracy(given, rule=rule, n_votes=cell.n_votes, dimension="quality")
+                table = accuracy(given, rule=rule, dimension="quality")
                 tables.append(table.assign(of="accuracy, " + rule))
         found += [table.assign(world=number) for table in tables]
     whole = pd.concat(found, ignore_index=True)

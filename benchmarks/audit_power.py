@@ -13,11 +13,13 @@ import sys
 import time
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 
 import nlgbench as nb
+from nlgbench.analysis.judges import auditing
 
 SEEING = {
     "usual": {},
@@ -74,12 +76,13 @@ def audited(cell: Cell, seed: Any, stated: Any = None, **size: Any) -> nb.Audit:
     """Audit one world; the first judge wrote the first system, and so on."""
     study = study_of(cell, seed, **size)
     wrote = dict(zip(study.comparisons["comparator"].unique(), study.systems, strict=False))
-    return nb.audit(study, authors=wrote, stated=stated)
+    with patch.dict(auditing.STATED, stated or {}):
+        return nb.audit(study, authors=wrote)
 
 
 def tested(found: nb.Audit) -> pd.DataFrame:
     """Give a row per judge and test."""
-    table = found.findings
+    table = found.findings.merge(found.details, on=["evaluator", "test"])
     kept = ~table["is_sentinel"] & table["test"].isin([*BIASES, *VALUES])
     return table[kept].set_index(["evaluator", "test"])
 

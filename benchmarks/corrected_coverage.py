@@ -56,7 +56,6 @@ class Cell:
     binary_judge: bool = False
     #: Labels by chances that rise with the evaluator's doubt, instead of alike ones.
     active: bool = False
-    target: str = "population"
 
 
 CELLS = (
@@ -67,20 +66,17 @@ CELLS = (
     Cell("100 of 1,000, binary", kind="binary"),
     Cell("100 of 1,000, binary judge", kind="binary", binary_judge=True),
     Cell("100 of 1,000, binary, rare", kind="rare", binary_judge=True),
-    Cell("100 of 200, these outputs", n_items=200, target="outputs"),
     Cell("100 of 200", n_items=200),
     Cell("10 documents of 10", document=10),
     Cell("10 documents of 10, useless", document=10, r=0.0),
     Cell("10 documents of 10, skewed", document=10, kind="skewed"),
     Cell("10 documents of 10, binary", document=10, kind="binary"),
-    Cell("10 documents of 10, these outputs", document=10, target="outputs"),
     Cell("10 annotators of 10", n_annotators=10),
     Cell("10 annotators of 10, skewed", n_annotators=10, kind="skewed"),
     Cell("10 annotators of 10, binary", n_annotators=10, kind="binary", severity=0.3),
     Cell("20 annotators, two an output", n_annotators=20, how="dealt"),
     Cell("chances by doubt", active=True),
     Cell("chances by doubt, skewed", active=True, kind="skewed"),
-    Cell("chances by doubt, these outputs", active=True, target="outputs"),
     Cell("20 labels each of 8", n_labels=20, means=(0.4, 0.3, 0.2, 0.1, 0.0, 0.0, -0.2, -0.4)),
     Cell("30 labels each of 3", n_labels=30),
     Cell("alike, 5 by 20, noise", means=ALIKE, n_annotators=20, noise=3.0, how="dealt"),
@@ -159,8 +155,6 @@ def world(cell: Cell, rng: np.random.Generator) -> tuple[corrected.Scored, np.nd
         *(where, who, bent(felt, cell.kind)),
     )
     truth = np.array([expected(mean, cell) for mean in cell.means])
-    if cell.target == "outputs":
-        truth = bent(latent, cell.kind).mean(axis=1)
     if cell.fixed:
         truth = np.array(cell.means) - (severity + np.zeros((k, 1)) + taste).mean(axis=1)
     return given, chance.ravel(), truth
@@ -198,8 +192,8 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> dict[str, Any]:
     for number in range(n_worlds):
         rng = np.random.default_rng([seed, number])
         given, chance, truth = world(cell, rng)
-        people = corrected.is_crossed(given) and cell.target == "population" and not cell.fixed
-        fits = {name: corrected.fitted(given, name, people, cell.target) for name in widths}
+        people = corrected.is_crossed(given) and not cell.fixed
+        fits = {name: corrected.fitted(given, name, people) for name in widths}
         for method, fit in fits.items():
             level = contrasts @ fit.level
             se = np.sqrt(fit.variance(contrasts))
@@ -226,20 +220,18 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> dict[str, Any]:
                 shares[f"{tag}family"].append(holm[alike].any())
             widths[method].append(half[:k].mean())
             errors[method].append(fit.level - truth)
-        rows = labels_saved(given, fits[LABELS], fits[CORRECTED], people, cell.target, 0.95)
+        rows = labels_saved(given, fits[LABELS], fits[CORRECTED], people, 0.95)
         saved.append([rows["saved_low"], rows["saved_high"]])
         sizes.append(np.bincount(given.system, given.weight > 0, k))
         if number == 0:
             study = as_study(given, chance)
-            asked = {"sampling": "chance" if cell.active else "random", "target": cell.target}
+            asked = {"sampling": "chance" if cell.active else "random"}
             found = nb.corrected_quality(study, evaluator="judge", **asked).systems
             found = found[found["method"] == CORRECTED].set_index("system").loc[given.names]
             np.testing.assert_allclose(found["ci_high"], (level + half)[:k], atol=1e-9)
     variance = {name: np.var(value, axis=0) for name, value in errors.items()}
     ratio, n_labels = variance[CORRECTED] / variance[LABELS], np.mean(sizes, axis=0)
     true = n_labels / ratio - n_labels
-    if cell.target == "outputs":
-        true = 1 / (1 / cell.n_items + ratio * (1 / n_labels - 1 / cell.n_items)) - n_labels
     ends = np.array(saved)
     inside = (ends[:, 0] <= true) & (true <= ends[:, 1])
     row = {"cell": cell.name, "worlds": n_worlds}
@@ -307,7 +299,7 @@ def beside_ppi_python() -> None:
         *([str(number) for number in range(k)], system, np.arange(k * n), np.arange(k * n)),
         *(score, labelled * 1.0, where, np.arange(len(where)), value[where]),
     )
-    fit = corrected.fitted(given, CORRECTED, False, "population")
+    fit = corrected.fitted(given, CORRECTED, False)
     se = np.sqrt(fit.variance(np.eye(k)))
     ours = time.process_time() - start
     tuned = fit.slope * (1 - n_labels / n)

@@ -172,7 +172,7 @@ def panels(n_worlds, seed, only):
             study = panel(*layout, error, rng)
             found = nb.replaces_annotators(study, epsilon=epsilon, agreement=layout[0])
             people.append(found.annotators.assign(world=world))
-            rows.append(found.evaluators)
+            rows.append(found.evaluators.merge(found.details, on="evaluator"))
         people, rows = pd.concat(people), pd.concat(rows)
         rho = rows["rho"].mean()
         held = ((rows["ci_low"] <= rho) & (rho <= rows["ci_high"])).mean()

@@ -6,8 +6,6 @@ __version__: str
 # Data
 from nlgbench.datasets.public import load as load
 from nlgbench.datasets.public import studies as studies
-from nlgbench.analysis.people.surveys import export_survey as export_survey
-from nlgbench.analysis.people.surveys import import_survey as import_survey
 from nlgbench.study import Study as Study
 from nlgbench.study import read_study as read_study
 from nlgbench.worlds.simulated import open_study as open_study
@@ -79,7 +77,6 @@ from nlgbench.analysis.judges import Audit as Audit
 from nlgbench.analysis.judges import audit as audit
 from nlgbench.analysis.judges import CorrectedQuality as CorrectedQuality
 from nlgbench.analysis.judges import corrected_quality as corrected_quality
-from nlgbench.analysis.judges import prevalence as prevalence
 from nlgbench.analysis.judges import Replacement as Replacement
 from nlgbench.analysis.judges import replaces_annotators as replaces_annotators
 

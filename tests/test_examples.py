@@ -19,8 +19,7 @@ from nlgbench.runner import record
 ROOT = Path(__file__).parent.parent
 #: Pages whose blocks other tests follow, and which.
 ELSEWHERE = {
-    "docs/own-claims.md": "tests/test_docs_claims_and_surveys.py",
-    "docs/surveys.md": "tests/test_docs_claims_and_surveys.py",
+    "docs/own-claims.md": "tests/test_docs_claims.py",
     "docs/runs.md": "tests/runner/test_grid.py",
 }
 #: Pages whose blocks run on any study of the kind, and on the released ones.

@@ -20,7 +20,7 @@ from nlgbench.explorer.view import (
     written,
 )
 from nlgbench.plots.figures import Drawing
-from nlgbench.plots.judged import measured, plot_systems
+from nlgbench.plots.judged import measured, plot_systems, with_details
 from nlgbench.plots.style import HUMAN
 from nlgbench.study import Study
 
@@ -69,7 +69,7 @@ class SystemsView(View):
 
     def picture(self, values: Values) -> dict[str, Any]:
         """Lay out a line for each system, the best first."""
-        table = self.compared(**self.options(values)).systems
+        table = with_details(self.compared(**self.options(values)))
         lanes = list(range(len(table)))
         ends = table[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=float)
         known = ends[np.isfinite(ends)]
@@ -124,7 +124,7 @@ class SystemsView(View):
 
     def says(self, values: Values) -> str:
         """Say what stands at the right."""
-        table = self.compared(**self.options(values)).systems
+        table = with_details(self.compared(**self.options(values)))
         told = ", ".join(
             f"{one['label']} {written(one['estimate'])}" for one in table.to_dict("records")
         )
@@ -133,7 +133,8 @@ class SystemsView(View):
     def detail(self, values: Values, picked: str) -> dict[str, Any] | None:
         """List a system's differences from the others."""
         found = self.compared(**self.options(values))
-        own = found.systems[found.systems["system"] == picked]
+        table = with_details(found)
+        own = table[table["system"] == picked]
         if own.empty:
             return None
         one = own.iloc[0]

@@ -72,7 +72,7 @@ def plot_audit(audited: Audit) -> Drawing:
     >>> plot_audit(nb.audit(study, authors=wrote)).alt.split(". ")[1]
     'Found: wordy length, vain own'
     """
-    table = audited.findings
+    table = audited.findings.merge(audited.details, on=["evaluator", "test"])
     names = list(dict.fromkeys(table["evaluator"]))
     sentinels = set(table.loc[table["is_sentinel"], "evaluator"])
     n_judges = len(names) - len(sentinels)

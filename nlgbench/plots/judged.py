@@ -57,7 +57,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     >>> plot_systems(table.assign(ci_low=[3.0, 3.8], ci_high=[4.0, 4.2])).alt
     'Mean judgment of 2 systems with intervals. Best first: b 4.00, a 3.50.'
     """
-    table = compared.systems if isinstance(compared, SystemComparison) else compared
+    table = with_details(compared) if isinstance(compared, SystemComparison) else compared
     needed = "system estimate:float ci_low:float ci_high:float label? rank_low:float? "
     needed += "rank_high:float? reason:text? dimension? scale:text? better? covers? "
     table = read_table(table, needed + "confidence:float?", "table has")
@@ -99,6 +99,12 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     said = ", ".join(f"{a} {b:.2f}" for a, b in zip(names, rows["estimate"], strict=True))
     alt = f"{what} of {len(rows)} systems with intervals{covers}. Best first: {said}."
     return drawn_on(ax, table, alt)
+
+
+def with_details(compared: SystemComparison) -> pd.DataFrame:
+    """Set the details of systems beside their estimates."""
+    keys = [name for name in ("dimension", "system") if name in compared.systems]
+    return compared.systems.merge(compared.details, on=keys, validate="one_to_one")
 
 
 def measured(rows: pd.DataFrame) -> str:

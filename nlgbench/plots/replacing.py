@@ -58,7 +58,7 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     >>> plot_replacement(nb.replaces_annotators(study, epsilon=0.1, agreement="rmse")).alt
     'At epsilon 0.1 omega is close 1.00, coarse 0.00, blind 0.00; one half counts as replacing.'
     """
-    whole = result.evaluators
+    whole = result.evaluators.merge(result.details, on="evaluator")
     looks = [(marker, color, line) for line in _LINES for marker, color in GROUPS]
     table = _highest(whole)
     tested = table[table["omega"].notna()]

@@ -214,10 +214,11 @@ def test_the_plane_draws_the_systems_that_are_picked_with_the_intervals_of_huse(
 
 def test_ranks_and_names_are_those_of_the_comparison(open_view, studies):
     widget = open_view("own", "systems")
-    systems = nb.compare_systems(studies["own"]).systems
+    found = nb.compare_systems(studies["own"])
+    systems = found.systems
     (margin,) = [m for m in widget.shown["picture"]["marks"] if m["type"] == "margin"]
     assert len(margin["texts"]) == len(systems)
-    assert widget.shown["picture"]["y"]["names"] == systems["label"].tolist()
+    assert widget.shown["picture"]["y"]["names"] == found.details["label"].tolist()
     best = systems["system"].iloc[0]
     rows = tell(widget, type="pick", id=best)["detail"]["table"]["rows"]
     assert len(rows) == len(systems) - 1

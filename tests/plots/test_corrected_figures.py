@@ -50,8 +50,8 @@ def test_a_result_is_drawn_and_wrong_tables_are_refused():
         nb.simulate("own", n_items=30, seed=0), evaluator="close", sampling="random"
     )
     drawn = nb.plot_corrected(found)
-    assert drawn.data.equals(found.systems)
-    n = found.systems.query("method == 'labels alone'")[["n_labels", "n_outputs"]].sum()
+    assert drawn.data[list(found.systems)].equals(found.systems)
+    n = found.details.query("method == 'labels alone'")[["n_labels", "n_outputs"]].sum()
     title = drawn.axes[0].get_legend().get_title().get_text()
     covers = "intervals cover other items and annotators"
     assert title == f"Labels of {n['n_labels']} of {n['n_outputs']} outputs; {covers}"

@@ -138,7 +138,9 @@ def test_a_comparison_is_drawn_whole_or_by_its_table(name, compared):
     plot = getattr(nb, f"plot_{name}")
     table = {"systems": "systems", "superiority": "pairs", "severity": "annotators"}[name]
     own = plot(compared)
-    assert own.alt == plot(getattr(compared, table)).alt and len(own.data)
+    drawn = plot(getattr(compared, table))
+    # Only details say what was measured.
+    assert own.alt.split(" of ")[1:] == drawn.alt.split(" of ")[1:] and len(own.data)
     _, (ax,) = canvas(5, 4)
     assert plot(compared, ax=ax).axes == (ax,)
 

@@ -13,8 +13,6 @@ FOUND = nb.Replacement(
     pd.DataFrame(
         {
             "evaluator": ["a_1", "b", "c"],
-            "label": ["a 1", "b", "c"],
-            "epsilon": 0.2,
             "omega": [1.0, 0.25, np.nan],
             "rho": [0.8, 0.6, np.nan],
             "ci_low": [0.7, np.nan, np.nan],
@@ -23,6 +21,7 @@ FOUND = nb.Replacement(
             "reason": ["", "one cluster", "no score is a value that people gave: another scale"],
         }
     ),
+    pd.DataFrame({"evaluator": ["a_1", "b", "c"], "label": ["a 1", "b", "c"], "epsilon": 0.2}),
     pd.DataFrame(),
     pd.DataFrame(
         {
@@ -31,7 +30,6 @@ FOUND = nb.Replacement(
             "omega": [0.25, 1.0, 0.0, 0.25, np.nan, np.nan],
         }
     ),
-    pd.DataFrame({"what": [], "value": []}),
 )
 
 
@@ -66,11 +64,12 @@ def test_it_draws_on_two_axes_and_says_what_it_cannot():
 def test_of_many_evaluators_the_highest_and_sentinels_are_drawn():
     names = [*(f"e{n:02d}" for n in range(33)), "length@sentinel"]
     parts = {}
-    for table in ("evaluators", "curve"):
+    for table in ("evaluators", "details", "curve"):
         rows = getattr(FOUND, table).query("evaluator == 'a_1'")
         many = [rows.assign(evaluator=name) for name in names]
         parts[table] = pd.concat(many, ignore_index=True)
-    parts["evaluators"] = parts["evaluators"].assign(label=names, rho=np.linspace(0.9, 0.1, 34))
+    parts["evaluators"] = parts["evaluators"].assign(rho=np.linspace(0.9, 0.1, 34))
+    parts["details"] = parts["details"].assign(label=names)
     drawn = nb.plot_replacement(dataclasses.replace(FOUND, **parts))
     lanes = [tick.get_text() for tick in drawn.axes[1].get_yticklabels()]
     assert lanes == [*names[:19], "length@sentinel"] and set(drawn.data["evaluator"]) == set(lanes)

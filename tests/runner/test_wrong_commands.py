@@ -324,24 +324,6 @@ WRONG = [
     ("ledger broken_run", 1, "no column"),
     ("ledger broken_run --verdict difers", 2, "Did you mean 'differs'"),
     ("ledger broken_run --format xml", 2, "is not one of 'table', 'csv', 'json', 'latex'"),
-    # Surveys.
-    ("survey exprot other", 2, "No such command 'exprot'"),
-    ("survey export", 2, "Missing argument 'DIR'"),
-    ("survey export other", 2, "Missing option '--kind'"),
-    ("survey export other --kind likret", 2, "is not one of 'likert', 'pairwise'"),
-    ("survey export nowhere --kind likert", 2, "'nowhere' does not exist"),
-    ("survey export file --kind likert", 2, "'file' is a file"),
-    ("survey export other --kind likert --per-output 0", 2, "0 is not in the range"),
-    ("survey export other --kind likert --page two", 2, "'two' is not a valid integer"),
-    ("survey export other --kind likert --gotchas -1", 2, "-1 is not in the range"),
-    ("survey export other --kind likert --seed -1", 2, "-1 is not in the range"),
-    ("survey export other --kind likert --out=", 2, "is empty: name a folder"),
-    ("survey export other --kind likert --out file", 2, "'file' is a file: name a folder"),
-    ("survey export other --kind likert", 1, "other has no outputs.csv"),
-    ("survey import other", 2, "Missing argument 'RESULTS...'"),
-    ("survey import other nowhere.csv", 2, "'nowhere.csv' does not exist"),
-    ("survey import other file --survey nowhere", 2, "'nowhere' does not exist"),
-    ("survey import other file", 1, "other has no outputs.csv"),
 ]
 
 

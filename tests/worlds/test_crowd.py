@@ -64,7 +64,7 @@ def test_a_large_crowd_says_what_is_true():
     truth = world.truth["systems"].set_index("system")
     study = Study(world.outputs, world.judgments)
     for rule, name in [("votes", "quality"), ("majority", "majority_quality")]:
-        found = accuracy(study, rule=rule, n_votes=3).set_index("row")
+        found = accuracy(study, rule=rule).set_index("row")
         expected = (1 - truth.loc[SMALL, name]).to_dict() | {"real": truth.loc["human", name]}
         for row, value in expected.items():
             error = np.hypot(found.loc[row, "se"], truth[f"{name}_se"].max())

@@ -8,7 +8,6 @@ from nlgbench.analysis.judges.corrected import (
     draw_labels,
 )
 from nlgbench.analysis.judges.replacing import Replacement, replaces_annotators
-from nlgbench.analysis.judges.shares import prevalence
 
 __all__ = [
     "Audit",
@@ -19,6 +18,5 @@ __all__ = [
     "corrected_quality",
     "draw_labels",
     "planted_and_found",
-    "prevalence",
     "replaces_annotators",
 ]

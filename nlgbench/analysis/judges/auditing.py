@@ -32,7 +32,7 @@ from nlgbench.analysis.ratings.games import PEOPLE
 from nlgbench.checks import checked
 from nlgbench.inference import adjust, ratio
 from nlgbench.names import known
-from nlgbench.reported import Reported, in_words
+from nlgbench.reported import Reported
 from nlgbench.study import Study
 
 #: The three tests of bias, over which p-values are adjusted.
@@ -52,10 +52,8 @@ class Audit(Reported):
 
     Parameters
     ----------
-    findings, orders, calibration, ratings, power : DataFrame
+    findings, details, orders, calibration, ratings, power : DataFrame
         As `audit` says.
-    report : DataFrame
-        ``what`` and ``value``: what was asked of what, and how, in words.
     margin : float
         What may be overlooked, as a share of verdicts.
 
@@ -68,19 +66,18 @@ class Audit(Reported):
     """
 
     findings: pd.DataFrame
+    details: pd.DataFrame
     orders: pd.DataFrame
     calibration: pd.DataFrame
     ratings: pd.DataFrame
     power: pd.DataFrame
-    report: pd.DataFrame
     margin: float
 
     def _shown(self) -> pd.DataFrame:
         """Shorten the findings for reading: the tests of bias."""
         table = self.findings
-        table = table[table["test"].isin(BIASES) & ~table["is_sentinel"]]
-        names = ["evaluator", "test", "estimate", "ci_low", "ci_high", "p_adjusted", "verdict"]
-        return table[[*names, "n", "reason"]].round(3)
+        tested = table["test"].isin(BIASES) & ~table["evaluator"].isin(SENTINELS)
+        return table[tested].round(3)
 
 
 @checked
@@ -90,7 +87,6 @@ def audit(
     authors: Mapping[str, str] | None = None,
     dimension: str | None = None,
     margin: float = 0.05,
-    stated: Mapping[str, float] | None = None,
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> Audit:
@@ -110,9 +106,6 @@ def audit(
         The largest bias that does not matter, as a share of verdicts, chosen before looking at the
         data: a bias is found only if its interval lies beyond the margin, and a judge is acquitted
         only if the 90% interval lies within it.
-    stated : mapping of str to float, optional
-        The biases that ``power`` is of. Default: ``{"position": .7, "length": .1, "own": .1}``:
-        the share of flips that go to the first shown, and shares of verdicts.
     confidence : float
         Coverage asked for, between 0 and 1; 1 - confidence is the level of tests.
     seed : int or Generator
@@ -123,13 +116,13 @@ def audit(
     Audit
         ``findings``, for each judge, then each sentinel (``longest``: the longer text is better;
         ``first``: what is shown first is; ``constant``: always a tie; ``random``; sentinels are
-        not tested), rows by test:
-        evaluator, is_sentinel, test, estimate, ci_low, ci_high, confidence, inner_low, inner_high
-        (the 90% interval that the margin is held against), p, p_adjusted (Holm, over the judge's
-        tests of position, length and own), verdict (``found``: p_adjusted is significant, and the
+        not tested), rows by test: evaluator, test, estimate, ci_low, ci_high, covers (what the
+        interval generalizes to), p_adjusted (Holm, over the judge's tests of position, length and
+        own), verdict (``found``: p_adjusted is significant, and the
         interval lies beyond the margin; ``significant``: p_adjusted is, but the bias may lie within
         the margin; ``acquitted``: not significant, and the 90% interval lies within the margin;
-        ``not shown``), n, covers (what the interval generalizes to), reason. The tests:
+        ``not shown``), n, reason. ``details``, by evaluator and test: is_sentinel, confidence, se,
+        inner_low, inner_high (the 90% interval that the margin is held against), p. The tests:
 
         ======================  ===================================================================
         consistency             share of pairs with the same verdict in both orders
@@ -162,17 +155,16 @@ def audit(
         ``ratings``: evaluator (with ``people``), system, rating, equal_length (as if texts were of
         one length), each with its interval, reason.
 
-        ``power``: evaluator, test, bias, n (pairs, as many times more or fewer as ``times``),
-        power (at the level over three; of slopes, whose spread is then at its upper 80% limit),
-        needed (pairs for a power of .95).
-
-        ``report``: what, value.
+        ``power``: evaluator, test, bias (position: the share of flips that go to the first
+        shown, .7; else a share of verdicts, .1), n (pairs, as many times more or fewer as
+        ``times``), power (at the level over three; of slopes, whose spread is then at its
+        upper 80% limit), needed (pairs for a power of .95).
 
     Raises
     ------
     ValueError
-        When there are no comparisons, a judge is called as a sentinel is, or an author, system or
-        bias is unknown.
+        When there are no comparisons, a judge is called as a sentinel is, or an author or
+        system is unknown.
 
     Notes
     -----
@@ -197,14 +189,6 @@ def audit(
     if margin <= 0:
         raise ValueError(
             f"margin must be above 0, a share of verdicts that may be overlooked. Got {margin}."
-        )
-    wanted = {**STATED, **(stated or {})}
-    for name in wanted:
-        known(name, list(BIASES), "stated")
-    if not 0.5 < wanted["position"] <= 1 or min(wanted.values()) <= 0:
-        raise ValueError(
-            "stated must be above 0, and for position a share of flips above .5, at most 1. Got "
-            f"{wanted}."
         )
     data = read_verdicts(study, dimension, np.random.default_rng(seed))
     judges = [name for name in data.said if name not in SENTINELS]
@@ -231,18 +215,18 @@ def audit(
         bins.append(binned.assign(evaluator=name))
         ratings.append(rated.assign(evaluator=name))
         if name in judges:
-            power += [{"evaluator": name} | row for row in _power(rows, table, wanted, confidence)]
+            power += [{"evaluator": name} | row for row in _power(rows, table, confidence)]
     if data.n_votes:
         ratings.append(_rate_people(view).assign(evaluator=PEOPLE))
     found = pd.DataFrame(findings).assign(confidence=confidence)
     found["verdict"] = found["verdict"].fillna("")
     return Audit(
         found.reindex(columns=list(_FINDINGS)),
+        found.reindex(columns=list(_DETAILS)),
         pd.DataFrame(orders),
         _first(pd.concat(bins, ignore_index=True)),
         _first(pd.concat(ratings, ignore_index=True)),
         pd.DataFrame(power),
-        _report(study, data, judges, authors or {}, margin, confidence),
         margin,
     )
 
@@ -266,8 +250,11 @@ def planted_and_found(found: Audit, study: Study) -> pd.DataFrame:
 
 
 _FINDINGS = (
-    *("evaluator", "is_sentinel", "test", "estimate", "ci_low", "ci_high", "confidence", "se"),
-    *("inner_low", "inner_high", "p", "p_adjusted", "verdict", "n", "covers", "reason"),
+    *("evaluator", "test", "estimate", "ci_low", "ci_high", "covers", "p_adjusted", "verdict"),
+    *("n", "reason"),
+)
+_DETAILS = (
+    *("evaluator", "test", "is_sentinel", "confidence", "se", "inner_low", "inner_high", "p"),
 )
 
 
@@ -606,14 +593,13 @@ def _rate_people(view: _View) -> pd.DataFrame:
 def _power(
     rows: dict[str, dict[str, Any]],
     counts: dict[str, int],
-    stated: Mapping[str, float],
     confidence: float,
 ) -> list[dict[str, Any]]:
     """Say how often a stated bias would be found with more or fewer pairs like these."""
     level = (1 - confidence) / len(BIASES)
     found = []
     for test in BIASES:
-        row, bias = rows[test], stated[test]
+        row, bias = rows[test], STATED[test]
         n = counts["n_both"] if test == "position" else row["n"]
         power_of: Callable[[float], float] | None = None
         if test == "position" and counts["n_first"] + counts["n_second"]:
@@ -655,45 +641,3 @@ def _needed(power_of: Callable[[float], float]) -> float:
         middle = np.sqrt(low * high)
         low, high = (low, middle) if power_of(middle) >= 0.95 else (middle, high)
     return float(np.ceil(high))
-
-
-def _report(
-    study: Study,
-    data: Verdicts,
-    judges: list[str],
-    authors: Mapping[str, str],
-    margin: float,
-    confidence: float,
-) -> pd.DataFrame:
-    n_people = len(np.unique(data.annotator))
-    level = 100 * (2 * confidence - 1)
-    lines = [
-        ("study", f"{study.name} ({study.source})"),
-        ("judges", f"{', '.join(judges)}; beside them {', '.join(SENTINELS)}, on the same pairs"),
-        ("pairs", f"{len(data.one):,} that a judge compared"),
-        (
-            "people",
-            f"{data.n_votes:,} votes of {n_people} on {len(np.unique(data.pair)):,} of these pairs "
-            f"({data.whence}); {data.n_left_out:,} votes on other pairs are left out",
-        ),
-        ("position", "exact McNemar test of pairs that went to one place in both orders"),
-        (
-            "length and own",
-            "gain in share of verdicts, people's expected vote held fixed, its noise taken out by "
-            "products of two annotators' votes; length in doublings of characters, both in one "
-            "model",
-        ),
-        ("authors", ", ".join(f"{one} of {two}" for one, two in authors.items()) or "not known"),
-        (
-            "found",
-            f"p below {1 - confidence:.3g}, Holm over {', '.join(BIASES)} of a judge, and the "
-            f"{100 * confidence:.3g}% interval lies beyond {margin:g} of verdicts",
-        ),
-        ("significant", "p is as low, but the interval reaches into the margin"),
-        (
-            "acquitted",
-            f"not significant, and the {level:.3g}% interval lies within {margin:g} of verdicts",
-        ),
-        ("calibration", "squared error, debiased by bins' variances, as a root; ten bins at most"),
-    ]
-    return in_words(lines)

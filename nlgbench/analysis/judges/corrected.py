@@ -26,13 +26,12 @@ from nlgbench.inference import (
     linked,
     rank_ranges,
 )
-from nlgbench.names import brief, known
-from nlgbench.reported import Reported, in_words
+from nlgbench.names import brief
+from nlgbench.reported import Reported
 from nlgbench.study import Study
 from nlgbench.text import check_n
 
 Ints = NDArray[np.int64]
-Target = Literal["population", "outputs"]
 RANDOM = "random"
 LABELS, EVALUATOR, CORRECTED = "labels alone", "evaluator alone", "corrected"
 
@@ -52,10 +51,8 @@ class CorrectedQuality(Reported):
 
     Parameters
     ----------
-    systems, pairs : DataFrame
+    systems, pairs, details : DataFrame
         As `corrected_quality` says.
-    report : DataFrame
-        ``what`` and ``value``: what was estimated of what, and how, in words.
 
     Examples
     --------
@@ -67,19 +64,10 @@ class CorrectedQuality(Reported):
 
     systems: pd.DataFrame
     pairs: pd.DataFrame
-    report: pd.DataFrame
+    details: pd.DataFrame
 
     def _shown(self) -> pd.DataFrame:
-        """Shorten the table of systems for reading."""
-        table = self.systems
-        ranks = [
-            f"{low:.0f} to {high:.0f}" if low == low else ""
-            for low, high in zip(table["rank_low"], table["rank_high"], strict=True)
-        ]
-        shown = table[["label", "method", "estimate", "ci_low", "ci_high"]].round(3)
-        shown = shown.assign(ranks=ranks, n_labels=table["n_labels"])
-        shown["labels_saved"] = table["labels_saved"].round(1)
-        return shown.rename(columns={"label": "system"}).assign(reason=table["reason"])
+        return self.systems.round(3)
 
 
 @checked
@@ -89,7 +77,6 @@ def corrected_quality(
     evaluator: str,
     sampling: str | None = None,
     dimension: str | None = None,
-    target: Target = "population",
     include_human: bool = False,
     annotators: Literal["fixed", "random"] | None = None,
     confidence: float = 0.95,
@@ -109,38 +96,35 @@ def corrected_quality(
         inclusion probability, above 0 and at most 1, where chances were not equal.
     dimension : str, optional
         Which judgments. Default: the quality dimension. One in which lower is better has its signs
-        turned, and the report says so.
-    target : {"population", "outputs"}
-        ``"population"``: further items and annotators of the kind. ``"outputs"``: these outputs,
-        had all been judged as the labelled ones were; only which were drawn is then chance.
+        turned, and ``details`` say so.
     include_human : bool
         Whether human outputs are a system here. Default: they are left out.
     annotators : {"fixed", "random"}, optional
-        What intervals generalize to where `target` is the population: other items judged by these
-        annotators, or other items and annotators. Default: annotators are a random sample if ten
-        or more effective ones judged (each counts by their share of the labels), else fixed. Where
-        each annotator judged a single cluster of items, intervals over clusters cover annotators,
-        too.
+        What intervals generalize to: other items judged by these annotators, or other items and
+        annotators. Default: annotators are a random sample if ten or more effective ones judged
+        (each counts by their share of the labels), else fixed. Where each annotator judged a single
+        cluster of items, intervals over clusters cover annotators, too.
     confidence : float
         Coverage asked for, between 0 and 1; 1 - confidence is the level of tests.
 
     Returns
     -------
     CorrectedQuality
-        ``systems``, three rows for each, the best first: system, label, method (``labels alone``,
-        ``evaluator alone``, ``corrected``), estimate, ci_low, ci_high, se, df, rank, rank_low,
-        rank_high (simultaneous), n_labels (labelled outputs), n_outputs, n_clusters (effective
-        clusters of labels), lambda (PPI++'s), correlation (of labels and scores), effective_labels
-        (how many labels alone would be as sure), labels_saved (those less n_labels), saved_low,
-        saved_high, saved_reason, covers (what the interval generalizes to), reason (why there is no
-        interval or why to doubt it, and how many outputs are left out, having no score).
+        ``systems``, three rows for each, the best first: system, method (``labels alone``,
+        ``evaluator alone``, ``corrected``), estimate, ci_low, ci_high, covers (what the interval
+        generalizes to), rank_low, rank_high (simultaneous), labels_saved (labels alone that would
+        be as sure, less those that there are), reason (why there is no interval or why to doubt it,
+        and how many outputs are left out, having no score).
+
+        ``details``, by system and method: label, se, df, rank, n_labels (labelled outputs),
+        n_outputs, n_clusters (effective clusters of labels), lambda (PPI++'s), correlation (of
+        labels and scores), effective_labels, saved_low, saved_high, saved_reason, p_of_draw (that
+        labelled outputs' scores are as those of all), better.
 
         ``pairs``, two rows for each two systems and of ``labels alone`` and ``corrected``: method,
         system, opponent, difference (above 0: system is better), ci_low, ci_high (one at a time),
         se, df, p, p_adjusted (Holm over all pairs), verdict (``better``, ``worse``,
         ``undecided``), n_items (that both answered), covers, reason.
-
-        ``report``: what, value.
 
     Raises
     ------
@@ -161,9 +145,7 @@ def corrected_quality(
     random, annotators: the largest of ``V_I``, ``V_A`` and ``V_I + V_A - V_IA``, as in
     `compare_systems`; residuals are from slopes without their cluster. t has ``G - 1`` degrees of
     freedom, G the smaller effective number. Rank ranges count the pairs that Holm's tests reject.
-    With ``target="outputs"`` labels are fixed, and outputs drawn (whole clusters, where
-    labels come so), with the finite population correction. docs/corrected-means.md has the coverage
-    that was measured.
+    docs/corrected-means.md has the coverage that was measured.
 
     Examples
     --------
@@ -188,12 +170,11 @@ def corrected_quality(
             "designs. Outputs that people chose cannot be corrected: draw some at random."
         )
     dimension = study.dimension(dimension)
-    given, counts = _read(study, evaluator, sampling, dimension, include_human, target)
+    given, counts = _read(study, evaluator, sampling, dimension, include_human)
     n_labels = int((given.weight > 0).sum())
-    covers, unknown, over_annotators = _covered(study, given, target, annotators, counts)
+    covers, unknown, over_annotators = _covered(study, given, annotators, counts)
     fits = {
-        method: fitted(given, method, over_annotators, target)
-        for method in (LABELS, EVALUATOR, CORRECTED)
+        method: fitted(given, method, over_annotators) for method in (LABELS, EVALUATOR, CORRECTED)
     }
     missing = ""
     if n_labels < FEWEST_LABELS:
@@ -206,14 +187,14 @@ def corrected_quality(
         none = np.full(len(given.names), np.nan)
         for method in (LABELS, CORRECTED):
             fits[method] = replace(fits[method], df=none)
-    shown, paired, has_ranks = [], [], False
+    shown, paired = [], []
     for method, fit in fits.items():
         why = {EVALUATOR: BIASED, CORRECTED: missing or unknown, LABELS: unknown}[method]
-        of = "other items" if method == EVALUATOR and target == "population" else covers
+        of = "other items" if method == EVALUATOR else covers
         table = _systems(study, given, fit, method, why, confidence)
         ranks = dict.fromkeys(("rank_low", "rank_high"), np.full(len(table), np.nan))
         if method != EVALUATOR and len(table) > 1:
-            pairs = _pairs(given, fit, method, why, (over_annotators, target), confidence)
+            pairs = _pairs(given, fit, method, why, over_annotators, confidence)
             pairs["reason"] = _joined(
                 pairs["reason"], _left_out(counts["unscored"], pairs["system"], pairs["opponent"])
             )
@@ -221,10 +202,10 @@ def corrected_quality(
             if pairs["p_adjusted"].notna().all():
                 one, other = (pairs[name].to_numpy() for name in ("system", "opponent"))
                 better = (pairs["verdict"] == "better").to_numpy()
-                ranks, has_ranks = rank_ranges(one, other, better, len(table)), True
+                ranks = rank_ranges(one, other, better, len(table))
         table["reason"] = _joined(table["reason"], _left_out(counts["unscored"], table["number"]))
         shown.append(table.assign(covers=of, **ranks))
-    saved = labels_saved(given, fits[LABELS], fits[CORRECTED], over_annotators, target, confidence)
+    saved = labels_saved(given, fits[LABELS], fits[CORRECTED], over_annotators, confidence)
     systems = [shown[0].assign(effective_labels=shown[0]["n_labels"], labels_saved=0.0)]
     systems += [shown[1], shown[2].assign(**saved)]
     first = fits[LABELS if missing else CORRECTED].level
@@ -239,15 +220,15 @@ def corrected_quality(
         both = both.assign(system=names[both["system"]], opponent=names[both["opponent"]])
     else:
         both = pd.DataFrame(columns=list(_PAIRS))
-    asked: dict = {"evaluator": evaluator, "sampling": sampling, "target": target}
-    asked |= {"dimension": dimension, "confidence": confidence, "covers": covers}
-    asked |= {"over_annotators": over_annotators, "missing": missing, "ranks": has_ranks}
-    report = _report(study, given, fits[CORRECTED], counts, asked)
-    return CorrectedQuality(
-        whole.reindex(columns=list(_SYSTEMS)).fillna({"saved_reason": ""}),
-        both[list(_PAIRS)],
-        report,
+    whole["p_of_draw"] = counts["p"]
+    whole["better"] = "lower, signs are turned" if study.sign(dimension) < 0 else "higher"
+    doubts = _doubts(counts, n_labels)
+    of_labels = whole["method"] != EVALUATOR
+    whole.loc[of_labels, "reason"] = _joined(
+        whole.loc[of_labels, "reason"], ["; ".join(doubts)] * int(of_labels.sum())
     )
+    details = whole.reindex(columns=list(_DETAILS)).fillna({"saved_reason": ""})
+    return CorrectedQuality(whole[list(_SYSTEMS)], both[list(_PAIRS)], details)
 
 
 @checked
@@ -331,23 +312,22 @@ def beside_all(
     >>> list(beside_all(found, study))
     ['corrected', 'evaluator alone', 'labels alone', 'ci_low', 'ci_high', 'all judgments']
     """
-    dimension = study.dimension(dimension)
-    assert study.judgments is not None
-    judged = study.judgments[study.judgments["dimension"] == dimension]
-    turn = -1.0 if dimension in (study.settings or {}).get("lower_is_better", ()) else 1.0
-    each = turn * judged.groupby("output_id")["value"].mean()
-    system = study.outputs.set_index("output_id")["system"].reindex(each.index)
+    judged = study.judged(dimension)
+    outputs = judged.groupby("output_id").agg(system=("system", "first"), value=("value", "mean"))
     table = found.systems.set_index(["system", "method"])["estimate"].unstack()
     corrected = found.systems[found.systems["method"] == CORRECTED].set_index("system")
     table = table.join(corrected[["ci_low", "ci_high"]])
-    return table.join(each.groupby(system).mean().rename("all judgments"))
+    return table.join(outputs.groupby("system")["value"].mean().rename("all judgments"))
 
 
 _SYSTEMS = (
-    *("system", "label", "method", "estimate", "ci_low", "ci_high", "se", "df", "rank"),
-    *("rank_low", "rank_high", "n_labels", "n_outputs", "n_clusters", "lambda", "correlation"),
-    *("effective_labels", "labels_saved", "saved_low", "saved_high", "saved_reason", "covers"),
-    "reason",
+    *("system", "method", "estimate", "ci_low", "ci_high", "covers", "rank_low", "rank_high"),
+    *("labels_saved", "reason"),
+)
+_DETAILS = (
+    *("system", "method", "label", "se", "df", "rank", "n_labels", "n_outputs", "n_clusters"),
+    *("lambda", "correlation", "effective_labels", "saved_low", "saved_high", "saved_reason"),
+    *("p_of_draw", "better"),
 )
 _PAIRS = (
     *("method", "system", "opponent", "difference", "ci_low", "ci_high", "se", "df", "p"),
@@ -363,9 +343,8 @@ class Scored:
     system: Ints
     item: Ints
     cluster: Ints
-    #: What lambda is fitted without, and what is drawn at once where outputs are the target.
+    #: What lambda is fitted without.
     fold: Ints
-    unit: Ints
     score: Floats
     #: 1 / chance of being labelled; 0 of what is not.
     weight: Floats
@@ -378,7 +357,7 @@ class Scored:
         """Keep some outputs of some systems, which are numbered anew."""
         place = np.cumsum(kept) - 1
         judged = kept[self.output]
-        columns = ("item", "cluster", "fold", "unit", "score", "weight")
+        columns = ("item", "cluster", "fold", "score", "weight")
         changed = {name: getattr(self, name)[kept] for name in columns}
         changed |= {name: getattr(self, name)[judged] for name in ("annotator", "value")}
         return replace(
@@ -397,7 +376,7 @@ class Fit:
     level: Floats
     #: The slope of labels on scores, over all labels of a system.
     slope: Floats
-    #: What items (or units), annotators, and pairs of both add: each of shape (clusters, systems).
+    #: What items, annotators, and pairs of both add: each of shape (clusters, systems).
     ways: list[csr_array]
     df: Floats
     n_clusters: Floats
@@ -423,21 +402,17 @@ def _read(
     sampling: str,
     dimension: str,
     include_human: bool,
-    target: Target,
 ) -> tuple[Scored, dict[str, Any]]:
     """Lay scores, labels and chances beside each other, and count what is left out."""
-    settings, outputs = study.settings or {}, study.outputs
+    outputs = study.outputs
     scores = scores_of(study, evaluator)
     used = outputs if include_human else outputs[~outputs["is_human"]]
     chance = None if sampling == RANDOM else _chances(study, used, sampling)
     score = used["output_id"].map(scores).to_numpy(dtype=np.float64)
     there = np.isfinite(score)
-    judgments = study.judgments
-    assert judgments is not None
-    judged = judgments[judgments["dimension"] == dimension]
+    judged = study.judged(dimension)
     place = pd.Index(used["output_id"][there]).get_indexer(judged["output_id"])
     unscored_ids = judged.loc[place < 0, "output_id"]
-    n_unscored = unscored_ids.isin(used["output_id"]).sum()
     judged, place = judged[place >= 0], place[place >= 0]
     if judged.empty:
         raise ValueError(
@@ -446,13 +421,11 @@ def _read(
         )
     all_used, used, score = used, used[there], score[there]
     system, names = pd.factorize(used["system"])
-    by = settings.get("clusters")
-    cluster = pd.factorize(used[by if by in used else "item_id"])[0]
+    cluster = pd.factorize(used[study.clusters if study.clusters in used else "item_id"])[0]
     labelled = np.zeros(len(used), dtype=bool)
     labelled[place] = True
     weight = np.where(labelled, 1.0 if chance is None else 1 / chance[there], 0.0)
     annotator = pd.factorize(judged["annotator_id"])[0]
-    turn = -1.0 if dimension in settings.get("lower_is_better", ()) else 1.0
     dropped = all_used[~there]
     unscored = pd.DataFrame(
         {
@@ -463,22 +436,16 @@ def _read(
     )
     given = laid_out(
         *(list(map(str, names)), system, pd.factorize(used["item_id"])[0], cluster, score, weight),
-        *(place, annotator, turn * judged["value"].to_numpy(dtype=np.float64)),
+        *(place, annotator, judged["value"].to_numpy(dtype=np.float64)),
     )
     counts = {
-        "n_judgments": len(judged),
-        "n_people": int(annotator.max()) + 1,
         "n_annotators": float(_effective(annotator, annotator * 0, _share(given), 1)[0]),
         "unscored": unscored,
-        "n_unscored": int(n_unscored),
-        "n_human": int(len(outputs) - len(used) - (~there).sum()),
-        "whole": given.unit is given.cluster,
         "p": p_of_draw(given),
         "expected": np.nan if chance is None else float(chance[there].sum()),
         "expected_sd": np.nan
         if chance is None
         else float(np.sqrt((chance[there] * (1 - chance[there])).sum())),
-        "turned": turn < 0,
     }
     return given, counts
 
@@ -486,17 +453,13 @@ def _read(
 def _covered(
     study: Study,
     given: Scored,
-    target: Target,
     annotators: Literal["fixed", "random"] | None,
     counts: dict[str, Any],
 ) -> tuple[str, str, bool]:
     """Say what intervals cover, why there are none, and whether annotators are a factor."""
-    if target == "outputs":
-        return "these outputs, these annotators", "", False
     if not is_crossed(given) and annotators != "fixed":
         return OTHER_ANNOTATORS, "", False
-    persons = (study.settings or {}).get("annotators") != "positions"
-    covers, unknown = choose_annotators(annotators, counts["n_annotators"], persons=persons)
+    covers, unknown = choose_annotators(annotators, counts["n_annotators"], persons=study.persons)
     return covers, unknown, covers == OTHER_ANNOTATORS and not unknown
 
 
@@ -526,12 +489,9 @@ def laid_out(
     annotator: Ints,
     value: Floats,
 ) -> Scored:
-    """Say of outputs and judgments what lambda is fitted without, and what was drawn at once."""
-    unit = cluster if _drawn_whole(cluster, weight > 0) else np.arange(len(system))
+    """Say of outputs and judgments what lambda is fitted without."""
     fold = _folds(cluster, output, annotator)
-    return Scored(
-        *(names, system, item, cluster, fold, unit, score, weight, output, annotator, value)
-    )
+    return Scored(names, system, item, cluster, fold, score, weight, output, annotator, value)
 
 
 def is_crossed(given: Scored) -> bool:
@@ -543,12 +503,8 @@ def is_crossed(given: Scored) -> bool:
 
 def scores_of(study: Study, evaluator: str) -> pd.Series:
     """Give an evaluator's scores by output, the better the higher."""
-    if study.scores is None:
-        raise ValueError(f"{study.name} has no scores of outputs: give Study(scores=...).")
-    there = [str(name) for name in study.scores["evaluator"].unique()]
-    own = study.scores[study.scores["evaluator"] == known(evaluator, there, "evaluator")]
-    lower = own["signature"].str.contains("direction:lower", regex=False)
-    return own["score"].where(~lower, -own["score"]).set_axis(own["output_id"])
+    own = study.scored([evaluator])
+    return own["score"].set_axis(own["output_id"])
 
 
 def _chances(study: Study, used: pd.DataFrame, sampling: str) -> Floats:
@@ -572,15 +528,6 @@ def _chances(study: Study, used: pd.DataFrame, sampling: str) -> Floats:
             "drawn nothing is known: leave them out."
         )
     return chance
-
-
-def _drawn_whole(cluster: Ints, labelled: NDArray[np.bool_]) -> bool:
-    """Say whether whole clusters of several outputs were labelled, as if these had been drawn."""
-    n = np.bincount(cluster)
-    n_labelled = np.bincount(cluster, labelled)
-    several = n > 1
-    whole = (n_labelled == n) | (n_labelled == 0)
-    return bool(several.any() and whole[several].all() and (n_labelled[several] > 0).any())
 
 
 def _folds(cluster: Ints, output: Ints, annotator: Ints) -> Ints:
@@ -619,13 +566,13 @@ def _scaled(n: Floats) -> Floats:
     return np.sqrt(n / np.where(n > 1 + 1e-9, n - 1, np.nan))
 
 
-def fitted(given: Scored, method: str, over_annotators: bool, target: Target) -> Fit:
+def fitted(given: Scored, method: str, over_annotators: bool) -> Fit:
     """Estimate each system's level, and say what each cluster adds to it."""
     k, system = len(given.names), given.system
     n_outputs = np.bincount(system, minlength=k)
     mean: Floats = np.bincount(system, given.score, k) / n_outputs
     apart: Floats = given.score - mean[system]
-    clusters = given.cluster if target == "population" else given.unit
+    clusters = given.cluster
     leaning = (
         apart
         / n_outputs[system]
@@ -633,7 +580,7 @@ def fitted(given: Scored, method: str, over_annotators: bool, target: Target) ->
     )
     if method == EVALUATOR:
         n = _effective(clusters, system, np.ones(len(system)), k)
-        ways = [_sums(clusters, system, leaning * (target == "population"), k)]
+        ways = [_sums(clusters, system, leaning, k)]
         return Fit(mean, np.full(k, np.nan), ways, n - 1, n)
     rows = np.flatnonzero(given.weight > 0)
     of, f = system[rows], apart[rows]
@@ -662,18 +609,12 @@ def fitted(given: Scored, method: str, over_annotators: bool, target: Target) ->
             return_inverse=True,
         )[1]
         shares += [(given.annotator, added), (cell, added)]
-    if target == "outputs":
-        rate = np.bincount(of, minlength=k) / n_outputs
-        drawn = 1 / given.weight[given.output]
-        # Chances that are all alike are the shares that were drawn.
-        drawn = rate[whose] if (given.weight[rows] == 1).all() else drawn
-        shares = [(clusters[given.output], added * np.sqrt(1 - drawn))]
     ways, sizes = [], []
     for number, (of_way, value) in enumerate(shares):
         n = _effective(of_way, whose, share, k)
         sizes.append(n)
         value = value * _scaled(n)[whose]
-        if number == 0 and target == "population":
+        if number == 0:
             of_way = np.concatenate([of_way, clusters])
             value = np.concatenate([value, slope[system] * leaning])
             ways.append(_sums(of_way, np.concatenate([whose, system]), value, k))
@@ -812,7 +753,7 @@ def _pairs(
     fit: Fit,
     method: str,
     why: str,
-    asked: tuple[bool, Target],
+    over_annotators: bool,
     confidence: float,
 ) -> pd.DataFrame:
     """Compare each two systems, from either side; systems by number."""
@@ -833,7 +774,10 @@ def _pairs(
         if len(np.unique(given.system[both & (given.weight > 0)])) < 2:
             difference[pair] = variance[pair] = n[pair] = np.nan
             continue
-        part, apart = fitted(given.only(both, sides), method, *asked), np.array([[1.0, -1.0]])
+        part, apart = (
+            fitted(given.only(both, sides), method, over_annotators),
+            np.array([[1.0, -1.0]]),
+        )
         difference[pair] = (apart @ part.level)[0]
         variance[pair], n[pair] = part.variance(apart)[0], part.n_clusters.min()
     se, reason = _errors(variance, difference, n)
@@ -866,7 +810,6 @@ def labels_saved(
     alone: Fit,
     corrected: Fit,
     over_annotators: bool,
-    target: Target,
     confidence: float,
 ) -> dict[str, Floats | NDArray]:
     """Say how many labels alone would be as sure as the corrected mean.
@@ -876,7 +819,6 @@ def labels_saved(
     """
     k = len(given.names)
     n_labels = np.bincount(given.system, given.weight > 0, k)
-    n_outputs = np.bincount(given.system, minlength=k)
     unknown = np.isnan(corrected.level)
     squares = [np.asarray(fit.ways[0].power(2).toarray()) for fit in (corrected, alone)]
     variances = [fit.variance(np.eye(k)) for fit in (corrected, alone)]
@@ -886,16 +828,9 @@ def labels_saved(
         error = np.sqrt(((parts[0] - parts[1]) ** 2).sum(axis=0)) * _scaled(corrected.n_clusters)
         step = np.exp(student.ppf(0.5 + confidence / 2, corrected.df) * error)
         none = unknown | ~np.isfinite(ratio) | (ratio <= 0)
-
-        def labels(ratio: Floats) -> Floats:
-            if target == "population":
-                found = n_labels / ratio
-            else:
-                found = 1 / (1 / n_outputs + ratio * (1 / n_labels - 1 / n_outputs))
-            return np.where(none, np.nan, found)
-
-        effective = labels(ratio)
-        ends = [labels(ratio * step) - n_labels, labels(ratio / step) - n_labels]
+        ratio = np.where(none, np.nan, ratio)
+        effective = n_labels / ratio
+        ends = [n_labels / (ratio * step) - n_labels, n_labels / (ratio / step) - n_labels]
     few = corrected.n_clusters < FEWEST_FOLDS
     even = len(np.unique(given.weight[given.weight > 0])) == 1
     reason = np.where(few, f"fewer than {FEWEST_FOLDS} effective clusters: such intervals fail", "")
@@ -939,78 +874,18 @@ def p_of_draw(given: Scored) -> float:
     return float(min(1, 2 * min(found))) if found else np.nan
 
 
-def _report(
-    study: Study, given: Scored, fit: Fit, counts: dict[str, Any], asked: dict
-) -> pd.DataFrame:
-    """Say in words what was estimated, of what, and how."""
-    dimension, level = asked["dimension"], asked["confidence"]
-    k, labelled = len(given.names), given.weight > 0
-    whole, both = asked["target"] == "population", asked["over_annotators"]
-    n_people, n_annotators = counts["n_people"], counts["n_annotators"]
-    binary = set(np.unique(given.score)) | set(np.unique(np.abs(given.value))) <= {0.0, 1.0}
-    of = asked["covers"]
-    if whole:
-        method = "V_I (items)"
-        if both:
-            method = "the largest of V_I, V_A and V_I + V_A - V_IA (items and annotators)"
-    else:
-        drawn = "clusters" if counts["whole"] else "outputs"
-        method = f"of drawing {drawn}, with the finite population correction"
-    lost = counts["unscored"].loc[counts["unscored"]["system"] < 0, "name"].unique()
-    gone = f", all outputs of {', '.join(map(str, lost))} among them" if len(lost) else ""
-    few = np.bincount(given.system, labelled, k) < FEWEST_OWN
-    folds = np.unique(given.fold[labelled])
-    p = counts["p"]
-    chance = f"stated: {asked['sampling']}"
-    if asked["sampling"] == RANDOM:
-        chance = "stated: at random within systems"
-    elif counts["expected_sd"] > 0:
-        away = (labelled.sum() - counts["expected"]) / counts["expected_sd"]
-        chance += f", which sum to {counts['expected']:.1f} of {labelled.sum()} labels"
-        chance += " (doubtful: too far apart for chance)" if abs(away) > 3 else ""
-    check = "all outputs are labelled, or scores do not vary: nothing to test"
-    if p == p:
-        check = f"scores of labelled outputs against all, in mean and spread: p = {p:.2g}"
-        if p < 0.05:
-            check += "; this is a doubt: were outputs chosen by what they are like?"
-    entries = {
-        "estimand": f"mean {dimension} of each system: {of}",
-        "direction": f"signs are turned: a lower {dimension} is better"
-        if counts["turned"]
-        else f"a higher {dimension} is better",
-        "evaluator": asked["evaluator"],
-        "sampling": chance,
-        "check of sampling": check,
-        "outputs": f"{len(given.system)} of {k} systems, {labelled.sum()} of them labelled",
-        "judgments": f"{counts['n_judgments']} by {n_people} annotators "
-        f"({n_annotators:.1f} effective)",
-        "lambda": asked["missing"]
-        or (
-            f"tuned (PPI++): {int((~few).sum())} systems have their own, {int(few.sum())} with "
-            f"fewer than {FEWEST_OWN} labels share one"
-            + (
-                "; fitted without each cluster, which it corrects"
-                if len(folds) < FEWEST_FOLDS
-                else ""
-            )
-        ),
-        "intervals": "none"
-        if np.isnan(fit.df).all()
-        else f"{100 * level:g}%, {method}, t with {np.nanmin(fit.df):.1f} degrees of freedom or "
-        "more",
-        "tests": f"one family of {k * (k - 1) // 2} pairs, Holm, at {1 - level:.2g}"
-        if k > 1
-        else "none: one system",
-        "ranks": f"simultaneous {100 * level:g}%: systems that Holm's tests find better or worse"
-        if asked["ranks"]
-        else "none",
-        "left out": f"{len(counts['unscored'])} outputs without a score, with "
-        f"{counts['n_unscored']} judgments{gone}; {counts['n_human']} human outputs",
-        "source": study.origin or study.source,
-    }
-    if binary:
-        entries["values"] = (
-            "0 and 1: means are shares of positives, corrected by how often each verdict is right "
-            "(predictive values)"
+def _doubts(counts: dict[str, Any], n_labels: int) -> list[str]:
+    """Say where the labelled outputs do not look like those that were to be drawn."""
+    found = []
+    if counts["p"] < 0.05:
+        found.append(
+            f"scores of labelled outputs differ from those of all (p = {counts['p']:.2g}): were "
+            "outputs chosen by what they are like?"
         )
-    return in_words(entries.items())
+    away = n_labels - counts["expected"]
+    if abs(away) > 3 * counts["expected_sd"] > 0:
+        found.append(f"chances sum to {counts['expected']:.1f}, too far from {n_labels} labels")
+    lost = counts["unscored"].loc[counts["unscored"]["system"] < 0, "name"].unique()
+    if len(lost):
+        found.append(f"left out, as no output has a score: {', '.join(map(str, lost))}")
+    return found

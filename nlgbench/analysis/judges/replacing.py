@@ -22,7 +22,7 @@ from nlgbench.inference import (
     largest_variance,
 )
 from nlgbench.names import known
-from nlgbench.reported import Reported, in_words
+from nlgbench.reported import Reported
 from nlgbench.study import Study
 
 Ints = NDArray[np.int64]
@@ -43,10 +43,8 @@ class Replacement(Reported):
 
     Parameters
     ----------
-    evaluators, annotators, curve : DataFrame
+    evaluators, details, annotators, curve : DataFrame
         As `replaces_annotators` says.
-    report : DataFrame
-        ``what`` and ``value``: what was asked of what, and how, in words.
 
     Examples
     --------
@@ -58,15 +56,12 @@ class Replacement(Reported):
     """
 
     evaluators: pd.DataFrame
+    details: pd.DataFrame
     annotators: pd.DataFrame
     curve: pd.DataFrame
-    report: pd.DataFrame
 
     def _shown(self) -> pd.DataFrame:
-        """Shorten the table of evaluators for reading."""
-        names = ["label", "omega", "omega_paper", "verdict", "least_epsilon", "rho", "ci_low"]
-        names += ["ci_high", "n_annotators", "reason"]
-        return self.evaluators[names].round(3).rename(columns={"label": "evaluator"})
+        return self.evaluators.round(3)
 
 
 @checked
@@ -110,16 +105,18 @@ def replaces_annotators(
     Returns
     -------
     Replacement
-        ``evaluators``, the greatest rho first: evaluator, label, epsilon, omega (share of
-        annotators for whom the test rejects), verdict ("replaces" where that is one half or more,
-        else "not shown"), omega_paper (by the paper's own t test, which takes outputs for
-        independent), least_epsilon (from which on omega is one half or more, in thousandths; NaN:
-        nowhere below 1), rho (the chance that the evaluator agrees at least as well as an
-        annotator, mean over annotators), ci_low, ci_high, se, covers (what the interval of rho
-        generalizes to), power (mean of the annotators'), n_rejected, n_annotators (tested),
+        ``evaluators``, the greatest rho first: evaluator, omega (share of annotators for whom the
+        test rejects), verdict ("replaces" where that is one half or more, else "not shown"),
+        least_epsilon (from which on omega is one half or more, in thousandths; NaN: nowhere below
+        1), rho (the chance that the evaluator agrees at least as well as an annotator, mean over
+        annotators), ci_low, ci_high, covers (what the interval of rho generalizes to), n_annotators
+        (tested), reason.
+
+        ``details``, by evaluator: label, epsilon, agreement, omega_paper (by the paper's own t
+        test, which takes outputs for independent), se, power (mean of the annotators'), n_rejected,
         n_left_out (annotators with fewer than 30 outputs), n_outputs, n_clusters, n_missing
         (outputs without a score), n_outside (scores that are no label, or out of the range, of
-        people's), reason.
+        people's).
 
         ``annotators``, a row for each evaluator and annotator: evaluator, annotator_id, difference
         (share of outputs where the annotator agrees better, less that where the evaluator does),
@@ -130,8 +127,6 @@ def replaces_annotators(
         n_outputs, n_ties, n_clusters (effective), design_effect, reason.
 
         ``curve``: evaluator, epsilon (thousandths, 0 to .5), omega.
-
-        ``report``: what, value.
 
     Raises
     ------
@@ -174,31 +169,34 @@ def replaces_annotators(
         )
     dimension = study.dimension(dimension)
     level, scores = 1 - confidence, _scores(study)
-    judged, counts = _judged(study, dimension, clusters)
-    kind, rule = _agreement(study, judged, dimension, agreement)
+    judged = _judged(study, dimension, clusters)
+    kind = _agreement(study, judged, dimension, agreement)
     rows, people, curves = [], [], []
     for name in scores["evaluator"].unique():
         own = scores[scores["evaluator"] == name].set_index("output_id")["score"]
         against = judged.assign(score=judged["output_id"].map(own).to_numpy(dtype=np.float64))
         row, tested, curve = _tested(against, kind, epsilon, level)
         of = {"evaluator": name}
-        rows.append(of | {"label": study.label(name), "epsilon": epsilon} | row)
+        asked = {"label": study.label(name), "epsilon": epsilon, "agreement": kind}
+        rows.append(of | asked | row)
         people.append(tested.assign(evaluator=name))
         curves.append(pd.DataFrame(of | {"epsilon": _CURVE, "omega": curve}))
-    evaluators = pd.DataFrame(rows)[list(_EVALUATORS)]
-    evaluators = evaluators.sort_values("rho", ascending=False, kind="stable", ignore_index=True)
+    whole = pd.DataFrame(rows).sort_values("rho", ascending=False, kind="stable", ignore_index=True)
     return Replacement(
-        evaluators,
+        whole[list(_EVALUATORS)],
+        whole[list(_DETAILS)],
         pd.concat(people, ignore_index=True)[list(_ANNOTATORS)],
         pd.concat(curves, ignore_index=True),
-        _report(study, evaluators, counts | {"agreement": rule}, dimension, epsilon, confidence),
     )
 
 
 _EVALUATORS = (
-    *("evaluator", "label", "epsilon", "omega", "verdict", "omega_paper", "least_epsilon", "rho"),
-    *("ci_low", "ci_high", "se", "covers", "power", "n_rejected", "n_annotators", "n_left_out"),
-    *("n_outputs", "n_clusters", "n_missing", "n_outside", "reason"),
+    *("evaluator", "omega", "verdict", "least_epsilon", "rho", "ci_low", "ci_high", "covers"),
+    *("n_annotators", "reason"),
+)
+_DETAILS = (
+    *("evaluator", "label", "epsilon", "agreement", "omega_paper", "se", "power", "n_rejected"),
+    *("n_left_out", "n_outputs", "n_clusters", "n_missing", "n_outside"),
 )
 _ANNOTATORS = (
     *("evaluator", "annotator_id", "difference", "ci_low", "ci_high", "advantage", "p"),
@@ -217,21 +215,17 @@ def _scores(study: Study) -> pd.DataFrame:
     return scores
 
 
-def _judged(
-    study: Study, dimension: str, clusters: str | None
-) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Give a row per output and annotator, of outputs with two annotators, and what was left."""
-    settings, outputs, judgments = study.settings or {}, study.outputs, study.judgments
-    assert judgments is not None
+def _judged(study: Study, dimension: str, clusters: str | None) -> pd.DataFrame:
+    """Give a row per output and annotator, of outputs with two annotators."""
+    outputs = study.outputs
     if clusters is not None:
         known(clusters, [str(name) for name in outputs], "clusters")
-    column = clusters or settings.get("clusters", "item_id")
+    column = clusters or study.clusters
     column = column if column in outputs else "item_id"
-    all_of = judgments[judgments["dimension"] == dimension]
     # An annotator who judged an output in two groups would be one of the others of themselves.
-    once = all_of[~all_of.duplicated(["output_id", "annotator_id"])]
-    n_of = once.groupby("output_id")["value"].transform("size")
-    frame = once.loc[n_of > 1, ["output_id", "annotator_id", "value"]].reset_index(drop=True)
+    frame = study.judged(dimension).drop_duplicates(["output_id", "annotator_id"])
+    n_of = frame.groupby("output_id")["value"].transform("size")
+    frame = frame.loc[n_of > 1, ["output_id", "annotator_id", "value"]].reset_index(drop=True)
     if frame.empty:
         raise ValueError(
             f"no output of {study.name} has judgments of {dimension!r} by two annotators: each "
@@ -244,31 +238,20 @@ def _judged(
             f"clusters={column!r} is empty for some judged outputs: fill it in, or choose another "
             "column."
         )
-    frame = frame.assign(cluster=pd.factorize(of)[0])
-    counts = {
-        "outputs": f"{frame['output_id'].nunique()}, with two annotators or more",
-        "clusters": f"{frame['cluster'].nunique()}, by {column}",
-        "left out": f"{int((n_of == 1).sum())} outputs with one annotator, and "
-        f"{len(all_of) - len(once)} judgments by who had judged the output before",
-    }
-    return frame, counts
+    return frame.assign(cluster=pd.factorize(of)[0], value=study.sign(dimension) * frame["value"])
 
 
 def _agreement(
     study: Study, judged: pd.DataFrame, dimension: str, agreement: Agreement | None
-) -> tuple[Agreement, str]:
-    """Say how agreement is measured, and in words by which rule."""
-    words = {
-        "accuracy": "accuracy: the share of the others' labels that are equal",
-        "rmse": "minus the root mean squared difference from the others' numbers",
-    }
+) -> Agreement:
+    """Say how agreement is measured."""
     if agreement is not None:
-        return agreement, words[agreement]
+        return agreement
     n_values = judged["value"].nunique()
     if n_values <= 2:
-        return "accuracy", f"{words['accuracy']} (people gave {n_values} different values)"
-    if dimension in (study.settings or {}).get("scales", {}):
-        return "rmse", f"{words['rmse']} (the study declares a scale)"
+        return "accuracy"
+    if study.scale(dimension) is not None:
+        return "rmse"
     raise ValueError(
         f"judgments of {dimension!r} have {n_values} different values, which may be labels or "
         "numbers: say agreement='accuracy' for labels, or 'rmse' for numbers."
@@ -562,36 +545,3 @@ def _without(given: _Given, one: int, m: int) -> float:
     n = np.bincount(who[who >= 0], minlength=m)
     won = np.bincount(who[who >= 0], wins, minlength=m)
     return float((won[n > 0] / n[n > 0]).mean())
-
-
-def _report(
-    study: Study,
-    evaluators: pd.DataFrame,
-    counts: dict[str, str],
-    dimension: str,
-    epsilon: float,
-    confidence: float,
-) -> pd.DataFrame:
-    """Say in words what was asked, of what, and how."""
-    level = f"{1 - confidence:.2g}"
-    entries = {
-        "question": f"{dimension}: does an evaluator agree with the other annotators as well as an "
-        f"annotator does, or at most {epsilon:g} less often?",
-        "agreement": counts["agreement"],
-        "omega": f"share of annotators for whom the test rejects at {level} (Benjamini and "
-        "Yekutieli over annotators); it counts tests at this size and has no interval",
-        "test": "score test of paired shares with the design effect of clusters; omega_paper is by "
-        "the paper's t test, which takes outputs for independent",
-        "rho": f"mean over annotators; {100 * confidence:g}%, delete-one-cluster jackknife, over "
-        f"annotators, too, from {FEWEST} on",
-        "power": f"of an annotator's test, to be one of the half that reject, were the evaluator "
-        f"just as good; normal law; detectable: where it is {POWER}",
-        "outputs": counts["outputs"],
-        "clusters": counts["clusters"],
-        "left out": f"annotators with fewer than {FEWEST_ITEMS} outputs (at most "
-        f"{evaluators['n_left_out'].max()}, who stay among the others); {counts['left out']}",
-        "scores": f"missing of {evaluators['n_missing'].sum()} judged outputs; "
-        f"{evaluators['n_outside'].sum()} that nobody's judgments hold",
-        "source": study.origin or study.source,
-    }
-    return in_words(entries.items())

@@ -49,10 +49,8 @@ class Verdicts:
     annotator: Ints
     vote: Floats  # an annotator's mean over votes on the pair
     n_votes: int
-    n_left_out: int  # votes on pairs that no judge compared
     said: dict[str, Floats]  # evaluator -> (pairs, order)
     chance: dict[str, Floats]  # likewise, expected verdict by its probabilities
-    whence: str  # what people's votes are, in words
     persons: bool  # whether annotators' ids name persons
 
 
@@ -80,7 +78,7 @@ def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator)
     a, b = (place.get_indexer(table[f"output_{side}"]) for side in "ab")
     kept = a != b
     table, a, b = table[kept], a[kept], b[kept]
-    votes, whence = _votes(study, dimension, a, b)
+    votes = _votes(study, dimension, a, b)
     # A pair stands as people first saw it, or else as a judge did.
     first = np.append(votes["a"].to_numpy(dtype=np.int64), a)
     second = np.append(votes["b"].to_numpy(dtype=np.int64), b)
@@ -130,15 +128,13 @@ def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator)
         annotator=mean["who"].to_numpy(),
         vote=mean["vote"].to_numpy(),
         n_votes=int(there.sum()),
-        n_left_out=int((~there).sum()),
         said=said,
         chance=chance,
-        whence=whence,
-        persons=(study.settings or {}).get("annotators") != "positions",
+        persons=study.persons,
     )
 
 
-def _votes(study: Study, dimension: str | None, a: Ints, b: Ints) -> tuple[pd.DataFrame, str]:
+def _votes(study: Study, dimension: str | None, a: Ints, b: Ints) -> pd.DataFrame:
     """Give people's votes, or what annotators who judged both outputs of a pair said by that."""
     place = pd.Index(study.outputs["output_id"])
     if study.preferences is not None and len(study.preferences):
@@ -146,13 +142,10 @@ def _votes(study: Study, dimension: str | None, a: Ints, b: Ints) -> tuple[pd.Da
         sides = {side: place.get_indexer(votes[f"output_{side}"]) for side in "ab"}
         vote = votes["choice"].map({"a": 0.5, "tie": 0.0, "b": -0.5})
         found = pd.DataFrame({**sides, "annotator_id": votes["annotator_id"], "vote": vote})
-        return found[found["a"] != found["b"]].reset_index(drop=True), "votes on pairs"
-    nobody = pd.DataFrame({"a": [], "b": [], "annotator_id": [], "vote": []})
+        return found[found["a"] != found["b"]].reset_index(drop=True)
     if study.judgments is None:
-        return nobody, "none"
-    name = study.dimension(dimension)
-    rows = study.judgments[study.judgments["dimension"] == name]
-    by = rows.groupby(["output_id", "annotator_id"])["value"]
+        return pd.DataFrame({"a": [], "b": [], "annotator_id": [], "vote": []})
+    by = study.judged(dimension).groupby(["output_id", "annotator_id"])["value"]
     judged = by.mean().reset_index()
     judged["output"] = place.get_indexer(judged["output_id"])
     pairs = pd.DataFrame({"a": np.minimum(a, b), "b": np.maximum(a, b)}).drop_duplicates()
@@ -160,10 +153,7 @@ def _votes(study: Study, dimension: str | None, a: Ints, b: Ints) -> tuple[pd.Da
     both = pairs.merge(kept.rename(columns={"output": "a"}), on="a")
     both = both.merge(kept.rename(columns={"output": "b"}), on=["b", "annotator_id"])
     lead = sign((both["value_x"] - both["value_y"]).to_numpy()) / 2
-    if name in (study.settings or {}).get("lower_is_better", ()):
-        lead = -lead
-    found = both[["a", "b", "annotator_id"]].assign(vote=lead)
-    return found, f"what annotators who judged both outputs made of their {name}"
+    return both[["a", "b", "annotator_id"]].assign(vote=lead)
 
 
 @dataclass(frozen=True, eq=False)

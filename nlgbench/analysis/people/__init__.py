@@ -9,20 +9,16 @@ from nlgbench.analysis.people.real_or_fake import (
 )
 from nlgbench.analysis.people.reliability import agreement, split_half
 from nlgbench.analysis.people.shared_tasks import rank_systems
-from nlgbench.analysis.people.surveys import Answers, export_survey, import_survey
 from nlgbench.analysis.people.votes import vote_accuracy, vote_agreement, vote_position
 
 __all__ = [
     "AggregatedJudgments",
-    "Answers",
     "SystemComparison",
     "accuracy",
     "aggregate_judgments",
     "agreement",
     "annotator_accuracy",
     "compare_systems",
-    "export_survey",
-    "import_survey",
     "outputs_needed",
     "rank_systems",
     "split_half",

@@ -7,10 +7,10 @@ are sums over an annotator's labels, weighted by the classes' probabilities: one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,10 +38,8 @@ _TINY = 1e-10
 _CLOSE, _MOST_STEPS = 1e-6, 1000
 #: Refits are for a spread: nearer costs many steps and moves it little.
 _CLOSE_AGAIN = 1e-4
-#: Cells of posteriors that are held in memory at once.
-_AT_ONCE = 1 << 20
-#: Optima whose objectives are within this share of the best are one.
-_SAME = 1e-5
+#: Starts of MACE: the shares of votes, and random ones.
+_STARTS = 10
 #: Hovy and others' priors: Beta(.5, .5) of competence, Dirichlet(10) of what spammers answer.
 _COMPETENCE, _STRATEGY = 0.5, 10.0
 
@@ -52,7 +50,7 @@ class AggregatedJudgments(Reported):
 
     Parameters
     ----------
-    outputs, systems, annotators, confusion, convergence, judgments : DataFrame
+    outputs, systems, annotators, confusion, judgments : DataFrame
         As `aggregate_judgments` says.
     report : DataFrame
         ``what`` and ``value``: what was done with how many judgments, in words.
@@ -70,7 +68,6 @@ class AggregatedJudgments(Reported):
     systems: pd.DataFrame
     annotators: pd.DataFrame
     confusion: pd.DataFrame
-    convergence: pd.DataFrame
     judgments: pd.DataFrame
     report: pd.DataFrame
 
@@ -85,7 +82,6 @@ def aggregate_judgments(
     *,
     method: Method = "majority",
     dimension: str | None = None,
-    n_restarts: int = 10,
     n_resamples: int = 200,
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
@@ -103,8 +99,6 @@ def aggregate_judgments(
         (Hovy and others 2013), by variational Bayes.
     dimension : str, optional
         Which judgments. Default: the study's quality dimension.
-    n_restarts : int
-        Starts of the models, at least 1: the majority, and random ones.
     n_resamples : int
         Bootstrap samples for intervals, each of which is fitted anew; 0 leaves intervals out.
     confidence : float
@@ -128,17 +122,15 @@ def aggregate_judgments(
         they know, mean of its posterior; else NaN), n_judgments, reason.
 
         ``confusion`` (models): annotator_id, true_value, value, probability (NaN where the
-        annotator judged nothing of that class). ``convergence`` (models), a row per start: start,
-        n_iterations, log_likelihood ("mace": the lower bound of it that is maximized), converged,
-        chosen. ``judgments``: the labels as judgments of one annotator, called as the method:
-        ``study.replace(judgments=found.judgments)`` is the study as this annotator judged it, which
-        every analysis takes. ``report``: what, value.
+        annotator judged nothing of that class). ``judgments``: the labels as judgments of one
+        annotator, called as the method: ``study.replace(judgments=found.judgments)`` is the study
+        as this annotator judged it, which every analysis takes. ``report``: what, value.
 
     Raises
     ------
     ValueError
-        When there are no judgments, the dimension is unknown, `n_restarts` is 0, or there are more
-        than 30 different values, or one, and the method wants classes.
+        When there are no judgments, the dimension is unknown, or there are more than 30
+        different values, or one, and the method wants classes.
 
     Notes
     -----
@@ -147,13 +139,12 @@ def aggregate_judgments(
     where most annotators err alike, accuracy is agreement with an error.
 
     **Dawid-Skene.** ``P(votes, class k of output i) = pi_k prod_j C_j[k, v_ij]``, maximum
-    likelihood (doi:10.2307/2346806). The fit that starts at the shares of votes is taken, as
-    another maximum may have the classes' names exchanged; random starts count how many end higher.
-    Chances of 0 are held at 1e-10.
+    likelihood (doi:10.2307/2346806), from the shares of votes, as another maximum may have the
+    classes' names exchanged. Chances of 0 are held at 1e-10.
 
     **MACE.** ``C_j[k, v] = theta_j [v = k] + (1 - theta_j) xi_j[v]``, all classes equally likely;
     theta has the prior Beta(.5, .5), xi Dirichlet(10) (https://aclanthology.org/N13-1132, section
-    3). Of all starts the one with the greatest bound is taken.
+    3). Of ten starts the one with the greatest bound is taken.
 
     Intervals of systems: a bootstrap over clusters (HITs, which are linked where they share
     outputs; items where there are none) of which each is fitted anew, t with G - 1 degrees of
@@ -177,14 +168,12 @@ def aggregate_judgments(
     >>> judged.judgments["annotator_id"].unique().tolist()
     ['dawid_skene']
     """
-    if n_restarts < 1:
-        raise ValueError(f"n_restarts must be at least 1. Got {n_restarts}.")
     rng = np.random.default_rng(seed)
     dimension = study.dimension(dimension)
     votes = _votes(study, dimension)
     if method != "mean":
         _check_classes(votes, study, dimension, method)
-    fit = _fitted(votes, method, n_restarts, rng)
+    fit = _fitted(votes, method, rng)
     again = _bootstrapped(votes, fit, method, n_resamples, rng)
     outputs = _outputs_of(votes, fit, method)
     annotators = _annotators_of(votes, fit, again, confidence)
@@ -204,7 +193,6 @@ def aggregate_judgments(
         systems=systems,
         annotators=annotators,
         confusion=_confusion_of(votes, fit),
-        convergence=fit.convergence,
         judgments=judgments,
         report=_report(votes, fit, method, outputs, again),
     )
@@ -283,67 +271,50 @@ class _Fit(NamedTuple):
     """Classes' probabilities (outputs, k), what annotators say (annotators, value, k), the rest."""
 
     posterior: Floats
-    chances: Floats | None
-    competence: Floats | None
-    convergence: pd.DataFrame
+    chances: Floats | None = None
+    competence: Floats | None = None
     state: tuple[Floats, ...] = ()
+    n_steps: int = 0
 
 
-#: Sums over annotators' judgments (annotators, value, fits, k) and the last parameters -> the next
-#: ones, log chances (annotators, value, fits, k), and what each fit's objective loses to priors.
-Step = Callable[[Floats, tuple[Floats, ...]], tuple[tuple[Floats, ...], Floats, Any]]
-
-
-def _fitted(votes: _Votes, method: str, n_restarts: int, rng: np.random.Generator) -> _Fit:
-    """Fit by the method, from all starts."""
-    none = pd.DataFrame(columns=["start", "n_iterations", "log_likelihood", "converged", "chosen"])
+def _fitted(votes: _Votes, method: str, rng: np.random.Generator) -> _Fit:
     if method == "mean":
-        return _Fit(votes.mean[:, None], None, None, none)
+        return _Fit(votes.mean[:, None])
     counts = votes.by_value()
     if method == "majority":
-        return _Fit(_hardest(counts), None, None, none)
+        return _Fit(_hardest(counts))
     n, n_annotators, n_classes = votes.shape
-    first = rng.dirichlet(np.ones(n_classes), (n, n_restarts))
+    once = np.ones(n)
+    first = rng.dirichlet(np.ones(n_classes), (n, _STARTS))
     first[:, 0] = counts / counts.sum(axis=1, keepdims=True)
-    state: tuple[Floats, ...] = ()
-    if method == "mace":
-        knows = rng.uniform(0.2, 0.8, (n_annotators, n_restarts))
-        habit = rng.dirichlet(np.full(n_classes, 5.0), (n_annotators, n_restarts))
-        knows[:, 0], habit[:, 0] = 0.5, 1 / n_classes
-        state = (knows, (1 - knows)[:, None] * habit.transpose(0, 2, 1))
-    runs = converge(votes.said, method, first, np.ones((n, n_restarts)), state)
-    chosen = 0 if method == "dawid_skene" else int(runs.objective.argmax())
-    convergence = pd.DataFrame(
-        {
-            "start": ["majority", *["random"] * (n_restarts - 1)],
-            "n_iterations": runs.n_iterations,
-            "log_likelihood": runs.objective,
-            "converged": runs.converged,
-            "chosen": np.arange(n_restarts) == chosen,
-        }
-    )
-    posterior = runs.posterior[:, chosen]
-    best = tuple(part[..., [chosen]] for part in runs.state)
-    if method == "mace":
-        knows, habit = best[2][:, 0], best[3][..., 0]
-        chances = (1 - knows)[:, None, None] * habit[:, :, None]
-        chances = chances + knows[:, None, None] * np.eye(n_classes)
-        return _Fit(posterior, chances, knows, convergence, best)
-    sums = (votes.said.T @ posterior).reshape(n_annotators, n_classes, n_classes)
-    total = sums.sum(axis=1, keepdims=True)
-    total = np.broadcast_to(np.where(total > 1e-9, total, np.nan), sums.shape)
-    return _Fit(posterior, sums / total, None, convergence)
+    if method == "dawid_skene":
+        run = converge(votes.said, method, first[:, 0], once)
+        sums = (votes.said.T @ run.posterior).reshape(n_annotators, n_classes, n_classes)
+        total = sums.sum(axis=1, keepdims=True)
+        return _Fit(run.posterior, sums / np.where(total > 1e-9, total, np.nan), None, (), run.n)
+    knows = rng.uniform(0.2, 0.8, (n_annotators, _STARTS))
+    habit = rng.dirichlet(np.full(n_classes, 5.0), (n_annotators, _STARTS))
+    knows[:, 0], habit[:, 0] = 0.5, 1 / n_classes
+    starts = [
+        (knows[:, at], (1 - knows[:, [at]]) * habit[:, at], first[:, at]) for at in range(_STARTS)
+    ]
+    runs = [converge(votes.said, method, start, once, state) for *state, start in starts]
+    best = max(runs, key=lambda run: run.objective)
+    mean, habits = best.state[2:]
+    chances = (1 - mean)[:, None, None] * habits[:, :, None]
+    chances = chances + mean[:, None, None] * np.eye(n_classes)
+    return _Fit(best.posterior, chances, mean, best.state, best.n)
 
 
-@dataclass
-class Runs:
-    """Where EM ended, from each start or with each weights: posterior (outputs, fits, k)."""
+class Run(NamedTuple):
+    """Where EM ended."""
 
     posterior: Floats
     state: tuple[Floats, ...]
-    objective: Floats
-    n_iterations: Ints
-    converged: NDArray[np.bool_]
+    #: The log-likelihood, or with priors its lower bound.
+    objective: float
+    n: int
+    converged: bool
 
 
 def converge(
@@ -351,111 +322,53 @@ def converge(
     method: str,
     posterior: Floats,
     weight: Floats,
-    state: tuple[Floats, ...],
+    state: Sequence[Floats] = (),
     *,
     close: float = _CLOSE,
-) -> Runs:
-    """Alternate between annotators' chances and outputs' classes until these stay, fit by fit.
+) -> Run:
+    """Alternate between annotators' chances and outputs' classes until these stay.
 
-    `said` counts outputs x (annotator, value); `posterior` is (outputs, fits, k); `weight`
-    (outputs, fits) says how often each output is drawn. Fits that are at their end are left alone.
+    `said` counts outputs x (annotator, value), `posterior` is (outputs, k), and `weight` says how
+    often each output is drawn.
     """
-    step: Step = {
-        "dawid_skene": _confusions,
-        "mace": _mace_by_bayes,
-        "mace_em": _mace_by_em,
-    }[method]
-    n, n_fits, n_classes = posterior.shape
-    to_annotators = said.T.tocsr()
-    done = Runs(
-        posterior.copy(), (), np.zeros(n_fits), np.zeros(n_fits, int), np.zeros(n_fits, bool)
-    )
-    left = np.arange(n_fits)
-    for n_iterations in range(1, _MOST_STEPS + 1):
-        drawn = (weight[:, :, None] * posterior).reshape(n, -1)
-        sums = (to_annotators @ drawn).reshape(-1, n_classes, len(left), n_classes)
-        state, log_chances, lost = step(sums, state)
-        if not done.state:
-            done.state = tuple(np.zeros((*part.shape[:-1], n_fits)) for part in state)
-        joint = (said @ log_chances.reshape(len(log_chances) * n_classes, -1)).reshape(
-            n, len(left), n_classes
-        )
-        share = np.full((len(left), n_classes), 1 / n_classes)
-        if method == "dawid_skene":
-            share = drawn.sum(axis=0).reshape(-1, n_classes) / weight.sum(axis=0)[:, None]
-        joint += np.log(np.maximum(share, _TINY))
-        most = joint.max(axis=2, keepdims=True)
-        moved = np.exp(joint - most)
-        total = moved.sum(axis=2, keepdims=True)
-        moved /= total
-        stays = np.abs(moved - posterior).max(axis=(0, 2)) < close
-        ended = stays | (n_iterations == _MOST_STEPS)
-        posterior = moved
-        if ended.any():
-            at = left[ended]
-            of_output = (np.log(total) + most)[:, :, 0]
-            done.posterior[:, at] = posterior[:, ended]
-            done.objective[at] = ((weight * of_output).sum(axis=0) - lost)[ended]
-            done.n_iterations[at], done.converged[at] = n_iterations, stays[ended]
-            for whole, part in zip(done.state, state, strict=True):
-                whole[..., at] = part[..., ended]
-            left = left[~ended]
-            if not len(left):
-                break
-            posterior, weight = posterior[:, ~ended], weight[:, ~ended]
-            state = tuple(part[..., ~ended] for part in state)
-    return done
+    n_classes, to_annotators = posterior.shape[1], said.T.tocsr()
+    lost, share = 0.0, np.full(n_classes, 1 / n_classes)
+    state = tuple(state)
+    n = 0
+    while n < _MOST_STEPS:
+        n += 1
+        drawn = weight[:, None] * posterior
+        sums = (to_annotators @ drawn).reshape(-1, n_classes, n_classes)
+        if method == "mace":
+            state, log_chances, lost = _mace(sums, state)
+        else:
+            sums = np.maximum(sums, _TINY)
+            log_chances = np.log(sums / sums.sum(axis=1, keepdims=True))
+            share = drawn.sum(axis=0) / weight.sum()
+        joint = said @ log_chances.reshape(-1, n_classes) + np.log(np.maximum(share, _TINY))
+        before, of_output = posterior, np.logaddexp.reduce(joint, axis=1, keepdims=True)
+        posterior = np.exp(joint - of_output)
+        stays = bool(np.abs(posterior - before).max() < close)
+        if stays:
+            break
+    return Run(posterior, state, float(weight @ of_output[:, 0]) - lost, n, stays)
 
 
-def _confusions(
-    sums: Floats, state: tuple[Floats, ...]
-) -> tuple[tuple[Floats, ...], Floats, float]:
-    """Give Dawid and Skene's chances: shares of each value among an annotator's of a class."""
-    sums = np.maximum(sums, _TINY)
-    return state, np.log(sums / sums.sum(axis=1, keepdims=True)), 0.0
-
-
-def _split(sums: Floats, state: tuple[Floats, ...]) -> tuple[Floats, Floats]:
-    """Count how often each annotator knew, and how often they gave each value by habit."""
-    knows, habit = state[:2]
-    known = np.einsum("avbv->avb", sums) * knows[:, None]
-    known /= np.maximum(knows[:, None] + habit, np.finfo(float).tiny)
-    return known.sum(axis=1), np.maximum(sums.sum(axis=3) - known, 0)
-
-
-def _mixed(knows: Floats, habit: Floats) -> Floats:
-    """Give log chances (annotators, value, fits, k) of weights of knowing and of habit."""
-    n_classes = habit.shape[1]
-    same = np.eye(n_classes)[None, :, None]
-    return np.log(np.maximum(habit[..., None] + knows[:, None, :, None] * same, _TINY))
-
-
-def _mace_by_em(
-    sums: Floats, state: tuple[Floats, ...]
-) -> tuple[tuple[Floats, ...], Floats, float]:
-    """Maximize MACE's likelihood, with .01 / K added to counts as its authors' program does."""
-    knew, answered = _split(sums, state)
-    more = 0.01 / answered.shape[1]
-    guessed = answered.sum(axis=1)
-    knows = (knew + more) / (knew + guessed + 2 * more)
-    habit = (answered + more) / (guessed + 0.01)[:, None]
-    made = (knows, (1 - knows)[:, None] * habit, knows, habit)
-    return made, _mixed(*made[:2]), 0.0
-
-
-def _mace_by_bayes(
-    sums: Floats, state: tuple[Floats, ...]
-) -> tuple[tuple[Floats, ...], Floats, Floats]:
+def _mace(sums: Floats, state: tuple[Floats, ...]) -> tuple[tuple[Floats, ...], Floats, float]:
     """Update MACE's posteriors of competence and habit, and their distance from the priors."""
-    knew, answered = _split(sums, state)
-    of_knowing = np.stack([knew, answered.sum(axis=1)], axis=1) + _COMPETENCE
+    knows, habit = state[:2]
+    known = np.einsum("avv->av", sums) * knows[:, None]
+    known /= np.maximum(knows[:, None] + habit, np.finfo(float).tiny)
+    answered = np.maximum(sums.sum(axis=2) - known, 0)
+    of_knowing = np.stack([known.sum(axis=1), answered.sum(axis=1)], axis=1) + _COMPETENCE
     of_habit = answered + _STRATEGY
     logs = _expected_logs(of_knowing)
     knows, habit = np.exp(logs[:, 0]), np.exp(logs[:, [1]] + _expected_logs(of_habit))
     lost = _from_prior(of_knowing, _COMPETENCE) + _from_prior(of_habit, _STRATEGY)
     mean = of_knowing[:, 0] / of_knowing.sum(axis=1)
     means = mean, of_habit / of_habit.sum(axis=1, keepdims=True)
-    return (knows, habit, *means), _mixed(knows, habit), lost
+    both = habit[:, :, None] + knows[:, None, None] * np.eye(habit.shape[1])
+    return (knows, habit, *means), np.log(np.maximum(both, _TINY)), lost
 
 
 def _expected_logs(parameters: Floats) -> Floats:
@@ -463,13 +376,13 @@ def _expected_logs(parameters: Floats) -> Floats:
     return np.asarray(digamma(parameters) - digamma(parameters.sum(axis=1, keepdims=True)))
 
 
-def _from_prior(parameters: Floats, prior: float) -> Floats:
+def _from_prior(parameters: Floats, prior: float) -> float:
     """Sum the Kullback-Leibler divergences of Dirichlet posteriors from a symmetric prior."""
     n = parameters.shape[1]
     of_posterior = gammaln(parameters.sum(axis=1)) - gammaln(parameters).sum(axis=1)
     of_prior = gammaln(n * prior) - n * gammaln(prior)
     moved = ((parameters - prior) * _expected_logs(parameters)).sum(axis=1)
-    return np.asarray((of_posterior - of_prior + moved).sum(axis=0))
+    return float((of_posterior - of_prior + moved).sum())
 
 
 def _hardest(weights: Floats) -> Floats:
@@ -516,19 +429,11 @@ def _refitted(votes: _Votes, fit: _Fit, method: str, drawn: Floats) -> tuple[Seq
     """Fit again to outputs that are drawn so often; give posteriors, and how many have no end."""
     if fit.chances is None:
         return [fit.posterior] * len(drawn), 0
-    n, n_classes = fit.posterior.shape
-    at_once = max(1, _AT_ONCE // (n * n_classes))
-    found: list[Floats] = []
-    n_unfinished = 0
-    for start in range(0, len(drawn), at_once):
-        weight = drawn[start : start + at_once].T
-        many = weight.shape[1]
-        first = np.repeat(fit.posterior[:, None], many, axis=1)
-        state = tuple(np.repeat(part, many, axis=-1) for part in fit.state)
-        runs = converge(votes.said, method, first, weight, state, close=_CLOSE_AGAIN)
-        n_unfinished += int((~runs.converged).sum())
-        found.extend(np.moveaxis(runs.posterior, 1, 0))
-    return found, n_unfinished
+    runs = [
+        converge(votes.said, method, fit.posterior, weight, fit.state, close=_CLOSE_AGAIN)
+        for weight in drawn
+    ]
+    return [run.posterior for run in runs], sum(not run.converged for run in runs)
 
 
 def _shares(votes: _Votes, posterior: Floats, weight: Floats) -> Floats:
@@ -661,8 +566,9 @@ def _report(
     n_tied = int(outputs["label"].isna().sum())
     if n_tied:
         words.append(("no label", f"{n_tied} outputs, of two classes that are equally likely"))
-    if len(fit.convergence):
-        words.append(("convergence", _of_starts(fit.convergence, method)))
+    if fit.chances is not None:
+        if fit.n_steps == _MOST_STEPS:
+            words.append(("doubt of the fit", f"not converged after {_MOST_STEPS:,} steps"))
         pattern = csr_array(votes.said)
         cells = linked(pattern.nonzero()[0], pattern.nonzero()[1] // len(votes.classes))
         n_parts = len(np.unique(cells))
@@ -681,18 +587,3 @@ def _report(
     if method != "mean" and len(again.shares):
         words.append(("intervals of systems", "too narrow: how far labels are off is not in them"))
     return in_words(words)
-
-
-def _of_starts(convergence: pd.DataFrame, method: str) -> str:
-    """Say where the starts ended."""
-    chosen = convergence[convergence["chosen"]].iloc[0]
-    best, ends = chosen["log_likelihood"], np.sort(convergence["log_likelihood"])
-    limit = _SAME * abs(best)
-    n_optima = 1 + int((np.diff(ends) > limit).sum())
-    n_higher = int((ends > best + limit).sum())
-    what = "lower bound" if method == "mace" else "log-likelihood"
-    state = "" if chosen["converged"] else f", not converged after {_MOST_STEPS:,}"
-    return (
-        f"{chosen['n_iterations']} iterations, {what} {best:.2f}{state}; {len(ends)} starts end in "
-        f"{n_optima} different optima, {n_higher} of them higher"
-    )

@@ -27,7 +27,7 @@ from nlgbench.inference import (
     linked,
     rank_ranges,
 )
-from nlgbench.reported import Reported, in_words
+from nlgbench.reported import Reported
 from nlgbench.study import Study
 
 Annotators = Literal["fixed", "random"]
@@ -40,10 +40,8 @@ class SystemComparison(Reported):
 
     Parameters
     ----------
-    systems, pairs, annotators : DataFrame
+    systems, pairs, details, annotators : DataFrame
         As `compare_systems` says.
-    report : DataFrame
-        ``what`` and ``value``: what was estimated of what, and how, in words.
 
     Examples
     --------
@@ -55,20 +53,11 @@ class SystemComparison(Reported):
 
     systems: pd.DataFrame
     pairs: pd.DataFrame
+    details: pd.DataFrame
     annotators: pd.DataFrame
-    report: pd.DataFrame
 
     def _shown(self) -> pd.DataFrame:
-        """Shorten the table of systems for reading."""
-        table = self.systems
-        rounded = table[["dimension", "label", "estimate", "ci_low", "ci_high", "covers"]].round(3)
-        ranks = [
-            f"{low:.0f} to {high:.0f}" if low == low else ""
-            for low, high in zip(table["rank_low"], table["rank_high"], strict=True)
-        ]
-        rounded = rounded.assign(rank=table["rank"], ranks=ranks, cluster=table["cluster"])
-        counts = table[["n_outputs", "n_judgments", "n_missing", "reason"]]
-        return pd.concat([rounded.rename(columns={"label": "system"}), counts], axis=1)
+        return self.systems.round(3)
 
 
 @checked
@@ -113,17 +102,20 @@ def compare_systems(
     Returns
     -------
     SystemComparison
-        ``systems``, the best first: dimension, system, label, estimate (the adjusted mean: as if
-        every system had been judged in every judgment's place), ci_low, ci_high, se, confidence,
-        covers (what intervals generalize to), better (``higher`` or ``lower``), scale, raw,
-        centered (less the annotator's mean), z (over the annotator's standard deviation; higher is
-        better), median (means over outputs of these), lowest, highest (the estimate if all missing
-        outputs were worst, or best), n_outputs (judged), n_judgments, n_missing (items judged for
-        others, not for it), rank, rank_low, rank_high (simultaneous), cluster (1 is best: all of a
-        cluster are significantly better than all of the next), superiority (mean over opponents),
+        ``systems``, the best first: system, estimate (the adjusted mean: as if every system had
+        been judged in every judgment's place), ci_low, ci_high, covers (what intervals generalize
+        to), rank, rank_low, rank_high (simultaneous), n_judgments, reason. Of several dimensions
+        the first column is dimension.
+
+        ``details``, by dimension and system: label, se, confidence, better (``higher`` or
+        ``lower``), scale, raw, centered (less the annotator's mean), z (over the annotator's
+        standard deviation; higher is better), median (means over outputs of these), lowest, highest
+        (the estimate if all missing outputs were worst, or best), n_outputs (judged), n_missing
+        (items judged for others, not for it), cluster (1 is best: all of a cluster are
+        significantly better than all of the next), superiority (mean over opponents),
         rank_superiority, rank_changes (whether difference and superiority disagree who is ahead of
-        some opponent, and an interval of the two leaves no difference out; ranks that differ by
-        chance alone do not count), reason.
+        some opponent, and an interval of the two leaves no difference out), effective_items,
+        effective_annotators, model.
 
         ``pairs``, two rows for each, one from either side: dimension, system, opponent, difference
         (above 0: system is better), ci_low, ci_high (one at a time), se, df, covers, p, p_adjusted
@@ -134,8 +126,6 @@ def compare_systems(
 
         ``annotators``: dimension, annotator_id, severity (how much worse than the average annotator
         they judge the same), ci_low, ci_high, se, n_judgments, n_items, n_systems, reason.
-
-        ``report``: what, value.
 
     Raises
     ------
@@ -177,33 +167,34 @@ def compare_systems(
     fitted = [_fitted(study, name, include_human, scale) for name in names]
     # One family of tests generalizes to one thing.
     fewest = min(additive.effective_size(one.annotator) for one in fitted)
-    persons = (study.settings or {}).get("annotators") != "positions"
-    covers, missing = choose_annotators(annotators, fewest, persons=persons)
+    covers, missing = choose_annotators(annotators, fewest, persons=study.persons)
     found = []
     for name, judged in zip(names, fitted, strict=True):
         spread, without_item = _spread(judged, covers, missing)
         pairs = _pairs(judged, spread, confidence)
         found.append(_Found(name, judged, spread, without_item, pairs))
     tables: dict[str, list[pd.DataFrame]] = {
-        name: [] for name in ("systems", "pairs", "annotators")
+        name: [] for name in ("details", "pairs", "annotators")
     }
-    reports = []
-    asked = {"scale": scale, "margin": margin, "confidence": confidence}
     for one, pairs in zip(found, _verdicts(found, margin, confidence), strict=True):
         made = _tables(study, one, pairs, scale, confidence)
         for name, table in zip(tables, made, strict=True):
             table.insert(0, "dimension", one.dimension)
             tables[name].append(table)
-        reports.append(_report(study, one, found, made[0], include_human, asked))
     whole = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
-    return SystemComparison(**whole, report=_joined(reports, names))
+    details = whole.pop("details")
+    systems = details[[*(["dimension"] if len(names) > 1 else []), *_SYSTEMS]]
+    return SystemComparison(systems, details=details[list(_DETAILS)], **whole)
 
 
 _SYSTEMS = (
-    *("system", "label", "estimate", "ci_low", "ci_high", "se", "confidence", "covers", "better"),
-    *("scale", "raw", "centered", "z", "median"),
-    *("lowest", "highest", "n_outputs", "n_judgments", "n_missing", "rank", "rank_low"),
-    *("rank_high", "cluster", "superiority", "rank_superiority", "rank_changes", "reason"),
+    *("system", "estimate", "ci_low", "ci_high", "covers", "rank", "rank_low", "rank_high"),
+    *("n_judgments", "reason"),
+)
+_DETAILS = (
+    *("dimension", "system", "label", "se", "confidence", "better", "scale", "raw", "centered"),
+    *("z", "median", "lowest", "highest", "n_outputs", "n_missing", "cluster", "superiority"),
+    *("rank_superiority", "rank_changes", "effective_items", "effective_annotators", "model"),
 )
 _PAIRS = (
     *("system", "opponent", "difference", "ci_low", "ci_high", "se", "df", "covers"),
@@ -212,7 +203,6 @@ _PAIRS = (
     *("p_not_inferior", "verdict", "reason"),
 )
 _ALIKE = 1e-12
-_SCALED = {"raw": "", "z": ", z-scored within annotator", "rank": ", ranked within annotator"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,22 +273,15 @@ class _Spread:
 
 def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.DataFrame:
     """Give a row per judgment with its output's item and system; higher is better."""
-    judgments, outputs = study.judgments, study.outputs
-    assert judgments is not None
-    judgments = judgments[judgments["dimension"] == dimension]
-    place = pd.Index(outputs["output_id"]).get_indexer(judgments["output_id"])
-    frame = judgments[["output_id", "annotator_id", "value"]].reset_index(drop=True)
-    for name in ("item_id", "system", "is_human"):
-        frame[name] = outputs[name].to_numpy()[place]
-    column = (study.settings or {}).get("clusters", "item_id")
-    if column in outputs and column != "item_id":
-        named = outputs[column].astype(str).where(outputs[column].notna(), "").to_numpy()[place]
+    frame = study.judged(dimension)
+    if study.clusters in study.outputs and study.clusters != "item_id":
+        named = frame["cluster"].astype(str).where(frame["cluster"].notna(), "")
         # Who is in no cluster is one of their own.
-        frame["cluster"] = np.where(named == "", "item " + frame["item_id"], named)
-    if dimension in (study.settings or {}).get("lower_is_better", ()):
-        frame["value"] = -frame["value"]
+        frame["cluster"] = named.where(named != "", "item " + frame["item_id"])
+    else:
+        frame = frame.drop(columns="cluster")
     if not include_human:
-        frame = frame[~frame["is_human"].to_numpy(dtype=bool)].reset_index(drop=True)
+        frame = frame[~frame["is_human"]].reset_index(drop=True)
     if frame["system"].nunique() < 2:
         more = "" if include_human else " (include_human=True adds human outputs)"
         raise ValueError(
@@ -322,7 +305,7 @@ def _tables(
     both = pairs.assign(system=names[pairs["system"]], opponent=names[pairs["opponent"]])
     sides = [_place(order, pairs["opponent"]), _place(order, pairs["system"])]
     return (
-        systems.iloc[order].reset_index(drop=True)[list(_SYSTEMS)],
+        systems.iloc[order].reset_index(drop=True),
         both.iloc[np.lexsort(sides)].reset_index(drop=True)[list(_PAIRS)],
         _annotators(judged, found.without_item, confidence),
     )
@@ -338,7 +321,7 @@ def _fitted(study: Study, dimension: str, include_human: bool, scale: Scale = "r
     if "cluster" in frame:
         group = linked(item, frame["cluster"])
         if group.max() < item.max():
-            grouped_by = str((study.settings or {})["clusters"])
+            grouped_by = study.clusters
             cell = np.unique(group * len(people) + annotator, return_inverse=True)[1]
     nested = bool(len(np.unique(item * len(names) + system)) == item.max() + 1)
     # An item of one system alone does not say how hard it is: it is a sample, and has no effect.
@@ -589,7 +572,7 @@ def _systems(
         n_wanted = np.full(len(level), frame["item_id"].nunique())
     n_missing = n_wanted - n_items
     low, high, declared = scale_of(study, dimension, frame, scale)
-    lower = dimension in (study.settings or {}).get("lower_is_better", ())
+    lower = study.sign(dimension) < 0
     variance = spread.variance(np.eye(len(level)))
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
     half = student.ppf(0.5 + confidence / 2, spread.df) * se if not spread.missing else se * np.nan
@@ -605,6 +588,7 @@ def _systems(
         table = table.rename(columns=swapped | {new: old for old, new in swapped.items()})
         flipped = ["estimate", *swapped, *swapped.values(), "raw", "centered", "median"]
         table[flipped] = -table[flipped]
+    effects = ["system", *["item"] * (not judged.nested), *["annotator"] * (not judged.once)]
     words = {"z": "z-score within annotator", "rank": "rank within annotator, 0 to 1"}
     ends = (-high, -low) if lower else (low, high)
     given = "{:g} to {:g}".format(*ends) if declared else ""
@@ -620,6 +604,9 @@ def _systems(
         rank=rankdata(-level, method="min").astype(int),
         superiority=superiority,
         rank_superiority=rankdata(-superiority, method="min").astype(int),
+        effective_items=spread.n_items,
+        effective_annotators=spread.n_annotators,
+        model=" + ".join(effects),
         reason=spread.missing or spread.doubt,
     )
 
@@ -628,17 +615,13 @@ def scale_of(
     study: Study, dimension: str, frame: pd.DataFrame, scale: Scale = "raw"
 ) -> tuple[float, float, bool]:
     """Give the worst and best judgment, higher being better, and whether they were declared."""
-    settings = study.settings or {}
-    declared = settings.get("scales", {}).get(dimension)
+    declared = study.scale(dimension)
     if scale == "rank":
         return 0.0, 1.0, True
     if declared is None or scale == "z":
         return float(frame["value"].min()), float(frame["value"].max()), False
-    low, high = float(declared["min"]), float(declared["max"])
-    return (
-        *((-high, -low) if dimension in settings.get("lower_is_better", ()) else (low, high)),
-        True,
-    )
+    low, high = sorted(study.sign(dimension) * end for end in declared)
+    return low, high, True
 
 
 def _ranks(pairs: pd.DataFrame, k: int, confidence: float) -> dict[str, Floats]:
@@ -723,89 +706,3 @@ def _annotators(
 
 def _place(order: Ints, system: pd.Series) -> Ints:
     return np.argsort(order)[system]
-
-
-def _report(
-    study: Study,
-    found: _Found,
-    family: list[_Found],
-    systems: pd.DataFrame,
-    include_human: bool,
-    asked: dict,
-) -> dict[str, str]:
-    """Say in words what was estimated, of what, and how."""
-    dimension, judged, spread = found.dimension, found.judged, found.spread
-    scale, level = asked["scale"], asked["confidence"]
-    lower = dimension in (study.settings or {}).get("lower_is_better", ())
-    frame, judgments, outputs = judged.frame, study.judgments, study.outputs
-    assert judgments is not None
-    human = set(outputs.loc[outputs["is_human"], "output_id"])
-    own = judgments.loc[judgments["dimension"] == dimension, "output_id"]
-    n_human = 0 if include_human else int(own.isin(human).sum())
-    constant = int(frame.groupby("annotator_id")["value"].transform("nunique").eq(1).sum())
-    constant += len(own) - n_human - len(frame)
-    low, high, declared = scale_of(study, dimension, frame, scale)
-    low, high = (-high, -low) if lower and scale == "raw" else (low, high)
-    both = "the largest of V_I, V_A and V_I + V_A - V_IA"
-    method = both if spread.cells is not None else "V_A" if spread.items is None else "V_I"
-    items, others = f"{judged.item.max() + 1} ({spread.n_items:.1f} effective)", ""
-    if judged.grouped_by:
-        items = f"{judged.item.max() + 1} in {judged.group.max() + 1} clusters by "
-        items += f"{judged.grouped_by} ({spread.n_items:.1f} effective)"
-        others = f" (items in clusters by {judged.grouped_by})"
-    effects = ["system", *["item"] * (not judged.nested), *["annotator"] * (not judged.once)]
-    left = ["each item is of one system"] * judged.nested
-    left += ["each annotator judged one output, so severities are noise"] * judged.once
-    n_pairs, n_dimensions = sum(len(one.pairs) // 2 for one in family), len(family)
-    of_all = "pairs"
-    if n_dimensions > 1:
-        of_all = f"pairs, all of {n_dimensions} dimensions ({', '.join(_names(family))})"
-    direction = f"a {'lower' if lower else 'higher'} {dimension} is better"
-    if lower and scale != "raw":
-        direction += ", so signs are flipped: a higher value is better"
-    return {
-        "estimand": f"mean {dimension} of each system{_SCALED[scale]}, as if each had been judged "
-        "in every judgment's place",
-        "direction": direction,
-        "covers": spread.covers + others,
-        "systems": f"{len(judged.names)}",
-        "items": items,
-        "annotators": f"{len(judged.people)} ({spread.n_annotators:.1f} effective)",
-        "judgments": f"{len(frame)} of {frame['output_id'].nunique()} outputs",
-        "model": f"least squares of {' + '.join(effects)}{'; '.join(['', *left])}",
-        "intervals": spread.missing
-        or f"{100 * level:g}%, {method}, each a delete-one-cluster jackknife, t with "
-        f"{spread.df:.1f} degrees of freedom"
-        + (f"; {spread.doubt}" if spread.doubt else ""),
-        "tests": spread.missing
-        or f"one family of {n_pairs} {of_all}, Holm, at {1 - level:.2g}; Student's t",
-        "ranks": spread.missing
-        or "one more than the systems that are significantly better, to as many as are not "
-        "significantly worse",
-        "margin": "none declared: nothing is called equivalent"
-        if asked["margin"] is None
-        else f"{asked['margin']:g} points; two one-sided tests, Holm",
-        "missing": f"{systems['n_missing'].sum()} outputs; lowest and highest by the "
-        f"{'declared' if declared else 'observed'} range, {low:g} to {high:g}",
-        "left out": f"{n_human} judgments of human outputs"
-        + (f"; {constant} judgments of annotators who gave one value, from z" if constant else ""),
-        "source": study.origin or study.source,
-    }
-
-
-def _names(family: list[_Found]) -> list[str]:
-    return [one.dimension for one in family]
-
-
-def _joined(reports: list[dict[str, str]], names: list[str]) -> pd.DataFrame:
-    """Say once what is so in all dimensions, and the rest of each."""
-    rows = []
-    for what in reports[0]:
-        said = [report[what] for report in reports]
-        alike = len(set(said)) == 1
-        rows += (
-            [(what, said[0])]
-            if alike
-            else [(f"{what} ({name})", one) for name, one in zip(names, said, strict=True)]
-        )
-    return in_words(rows)

@@ -20,7 +20,6 @@ def accuracy(
     study: Study,
     *,
     rule: Literal["votes", "majority"] = "votes",
-    n_votes: int | None = None,
     dimension: str | None = None,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
@@ -32,9 +31,7 @@ def accuracy(
         With judgments that are votes: 1 (real) or 0 (fake).
     rule : {"votes", "majority"}
         ``"votes"``: every vote counts (H1). ``"majority"``: the majority of each output with
-        exactly `n_votes` votes counts (H2); other outputs are left out.
-    n_votes : int, optional
-        For the majority; odd, so that there are no ties. Default: the commonest number.
+        the commonest number of votes counts (H2), which must be odd; others are left out.
     dimension : str, optional
         Which judgments are the votes. Default: the study's quality dimension.
     confidence : float
@@ -52,8 +49,8 @@ def accuracy(
     Raises
     ------
     ValueError
-        When there are no judgments, the dimension is unknown, a value is no vote, `n_votes` is
-        even, or an output is in two HITs.
+        When there are no judgments, the dimension is unknown, a value is no vote, the
+        commonest number of votes is even, or an output is in two HITs.
 
     Notes
     -----
@@ -83,10 +80,12 @@ def accuracy(
     frame["n_votes"] = frame.groupby("output_id")["correct"].transform("size")
     frame["used"] = True
     if rule == "majority":
-        if n_votes is None:
-            n_votes = int(frame.drop_duplicates("output_id")["n_votes"].mode().iloc[0])
-        if n_votes < 1 or n_votes % 2 == 0:
-            raise ValueError(f"n_votes must be odd, so that a majority exists. Got {n_votes}.")
+        n_votes = int(frame.drop_duplicates("output_id")["n_votes"].mode().iloc[0])
+        if n_votes % 2 == 0:
+            raise ValueError(
+                f"most outputs have {n_votes} votes: a majority exists of an odd number. Use "
+                "rule='votes'."
+            )
         frame["used"] = frame["n_votes"] == n_votes
         frame["correct"] = (frame.groupby("output_id")["correct"].transform("mean") > 0.5) * 1.0
         frame = frame.drop_duplicates("output_id")

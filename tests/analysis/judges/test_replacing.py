@@ -43,6 +43,11 @@ PAIRS = [
 ][1:]
 
 
+def whole(found):
+    """Evaluators with their details."""
+    return found.evaluators.merge(found.details, on="evaluator")
+
+
 def made(judgments, scores, texts=None, **settings):
     """Make a study: annotator -> values of outputs in a row (None: not judged), likewise scores."""
     n = max(len(own) for own in judgments.values())
@@ -89,7 +94,7 @@ def test_omega_and_rho_follow_to_the_printed_digits(printed):
     (name, epsilon, agreement), *pairs = printed
     study = nb.load(f"alttest-{name}")
     found = nb.replaces_annotators(study, epsilon=float(epsilon), agreement=agreement)
-    table = found.evaluators.set_index("evaluator")[["omega_paper", "rho"]]
+    table = whole(found).set_index("evaluator")[["omega_paper", "rho"]]
     assert {
         evaluator: tuple(f"{value:.2f}" for value in table.loc[evaluator])
         for evaluator, *_ in pairs
@@ -99,7 +104,7 @@ def test_omega_and_rho_follow_to_the_printed_digits(printed):
 @RELEASED
 def test_880_labels_of_22_posts_show_less_than_880_independent_ones():
     found = nb.replaces_annotators(nb.load("alttest-lgbteen"), epsilon=0.2, agreement="accuracy")
-    table = found.evaluators.set_index("evaluator").loc["gpt-4o-mini"]
+    table = whole(found).set_index("evaluator").loc["gpt-4o-mini"]
     assert (table["omega_paper"], table["omega"], table["verdict"]) == (0.75, 0, "not shown")
     assert found.annotators["design_effect"].max() > 3
 
@@ -222,7 +227,8 @@ def test_rhos_interval_is_a_jackknife_over_texts_and_over_annotators_from_ten_on
         among = spread([rho({n: o for n, o in people.items() if n != name})[0] for name in people])
         both = spread([each for _, each in without]) / m**2
         variance = max(variance, among, variance + among - both)
-    found = nb.replaces_annotators(study, epsilon=0.1, agreement="accuracy").evaluators.iloc[0]
+    found = nb.replaces_annotators(study, epsilon=0.1, agreement="accuracy")
+    found = whole(found).iloc[0]
     assert found["se"] == pytest.approx(np.sqrt(variance))
     assert found["covers"] == (OTHER_ANNOTATORS if m >= 10 else THESE_ANNOTATORS)
 
@@ -243,7 +249,7 @@ def test_who_knows_what_most_would_say_replaces_and_who_guesses_does_not():
     scores["guess"] = np.random.default_rng(9).integers(0, 3, 100).tolist()
     scores["copy"] = people["w0"]
     found = nb.replaces_annotators(made(people, scores), epsilon=0.1, agreement="accuracy")
-    table = found.evaluators.set_index("evaluator")
+    table = whole(found).set_index("evaluator")
     assert table.loc["judge", ["omega", "verdict"]].tolist() == [1, "replaces"]
     assert table.loc["guess", ["omega", "verdict"]].tolist() == [0, "not shown"]
     own = found.annotators.query("evaluator == 'copy' and annotator_id == 'w0'").iloc[0]
@@ -291,13 +297,11 @@ def test_what_is_left_out_is_counted():
     twice = study.judgments.iloc[:10].assign(group_id="again", value=2.0)
     study = study.replace(judgments=pd.concat([study.judgments, twice]))
     found = nb.replaces_annotators(study, epsilon=0.1, agreement="accuracy")
-    row = found.evaluators.set_index("evaluator").loc["judge"]
+    row = whole(found).set_index("evaluator").loc["judge"]
     counted = ["n_annotators", "n_left_out", "n_outputs", "n_missing", "n_outside"]
     assert row[counted].tolist() == [3, 1, 65, 5, 0]
     assert found.annotators["n_outputs"].tolist() == [65] * 3
-    said = found.report.set_index("what")["value"]
-    assert "2 outputs with one annotator, and 10 judgments by who had judged" in said["left out"]
-    other = found.evaluators.set_index("evaluator").loc["other"]
+    other = whole(found).set_index("evaluator").loc["other"]
     assert np.isnan(other["omega"]) and np.isnan(other["rho"]) and other["verdict"] == ""
     assert other["reason"] == "no score is a value that people gave: other labels"
     assert found.curve.query("evaluator == 'other'")["omega"].isna().all()
@@ -348,19 +352,19 @@ def test_the_order_of_rows_does_not_matter():
 @pytest.mark.parametrize(
     "people, settings, expected",
     [
-        ({"a": [0, 1] * 20, "b": [1, 0] * 20}, {}, "people gave 2 different values"),
+        ({"a": [0, 1] * 20, "b": [1, 0] * 20}, {}, "accuracy"),
         (
             {"a": [1, 5] * 20, "b": [2, 4] * 20},
             {"scales": {"quality": {"min": 1, "max": 5}}},
-            "the study declares a scale",
+            "rmse",
         ),
     ],
 )
 def test_agreement_follows_a_stated_rule(people, settings, expected):
     study = made(people, {"judge": people["a"]}, **settings)
     found = nb.replaces_annotators(study, epsilon=0.1)
-    assert expected in found.report.set_index("what").loc["agreement", "value"]
-    assert expected in str(found) and expected in found._repr_html_()
+    assert found.details["agreement"].tolist() == [expected]
+    assert len(found.evaluators.columns) == 10
 
 
 def test_what_cannot_be_asked_is_refused_with_a_way_out():

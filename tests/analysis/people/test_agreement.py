@@ -78,15 +78,13 @@ def test_accuracies_by_hand():
     assert votes["n_votes"].tolist() == [14, 6, 8, 5, 3]
     assert votes["n_outputs"].tolist() == [5, 2, 3, 2, 1]
     assert votes["n_clusters"].tolist() == [5, 2, 3, 2, 1]
-    majority = accuracy(made(HAND), rule="majority", n_votes=3).set_index("row")
+    majority = accuracy(made(HAND), rule="majority").set_index("row")
     assert majority["estimate"].tolist() == [2 / 4, 1 / 2, 1 / 2, 1, 0]
     assert majority["n_left_out"].tolist() == [1, 0, 1, 1, 0]
     assert majority["n_votes"].tolist() == [12, 6, 6, 3, 3]
     # One output gives no spread; its estimate stands.
     assert majority.loc["b", ["se", "ci_low", "ci_high"]].isna().all()
     assert majority.loc["b", "reason"] == "one cluster: its spread is unknown"
-    none = accuracy(made(HAND), rule="majority", n_votes=7)
-    assert none["estimate"].isna().all() and none["reason"].str.contains("nothing").all()
 
 
 def test_clusters_of_one_size_give_the_standard_error_of_a_mean(study):
@@ -476,7 +474,7 @@ def test_votes_that_are_all_alike_have_no_interval():
     votes = {f"{s}{n}": (s, [1.0, 1.0, 1.0]) for s in ["human", "a", "b"] for n in range(12)}
     data = made(votes)
     for rule in ("votes", "majority"):
-        table = accuracy(data, rule=rule, n_votes=3).set_index("row").drop(index="all")
+        table = accuracy(data, rule=rule).set_index("row").drop(index="all")
         assert table["estimate"].to_dict() == {"real": 1.0, "fake": 0.0, "a": 0.0, "b": 0.0}
         assert table["ci_low"].isna().all()
         assert table["reason"].eq("all clusters give the same: their spread is unknown").all()
@@ -525,8 +523,9 @@ def test_tables_that_cannot_be_are_refused(change, message):
 
 
 def test_options_that_cannot_be_are_refused(study):
-    with pytest.raises(ValueError, match="n_votes must be odd"):
-        accuracy(study, rule="majority", n_votes=4)
+    pairs = {f"{s}{n}": (s, [1.0, 0.0]) for s in ["human", "a"] for n in range(3)}
+    with pytest.raises(ValueError, match="most outputs have 2 votes"):
+        accuracy(made(pairs), rule="majority")
     with pytest.raises(ValueError, match=r"rule: 'vote' is unknown\. Did you mean 'votes'"):
         accuracy(study, rule="vote")
     with pytest.raises(ValueError, match="coded: 'label' is unknown"):

@@ -76,9 +76,9 @@ def test_ranks_follow_by_the_authors_rule(study, dimension):
 @pytest.mark.parametrize("dimension", MEANS)
 def test_means_follow_and_the_design_is_connected(study, dimension):
     found = nb.compare_systems(study, dimension=dimension, include_human=True)
-    raw = found.systems.set_index("system")["raw"]
+    raw = found.details.set_index("system")["raw"]
     for name, printed in MEANS[dimension].items():
         assert raw[name] == pytest.approx(printed, abs=0.0005)
     if dimension == "correctness":
         assert raw["Baseline-FORGE2020"] == pytest.approx(91.794 * 178 / 177, abs=0.001)
-    assert found.systems["n_missing"].sum() == 1 and found.pairs["p"].notna().all()
+    assert found.details["n_missing"].sum() == 1 and found.pairs["p"].notna().all()

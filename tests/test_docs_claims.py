@@ -1,4 +1,4 @@
-"""What docs/own-claims.md and docs/surveys.md write, followed block by block."""
+"""What docs/own-claims.md writes, followed block by block."""
 
 import re
 from pathlib import Path
@@ -6,10 +6,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
-
-import nlgbench as nb
-from nlgbench.runner.cli import main
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -59,33 +55,3 @@ def test_own_claims_are_checked_as_written(folder):
     }
     assert rows.loc["study/my-study/table1/alpha", "recomputed"] == 1
     assert rows.iloc[-1]["reason"] == "The log files were not kept."
-
-
-def test_surveys_are_laid_out_and_read_as_written(folder):
-    languages, codes = zip(*blocks("surveys.md"), strict=True)
-    assert languages == ("console", "console", "csv", "python", "python")
-    Path("my-study/judgments.csv").unlink()
-
-    def call(line):
-        done = CliRunner().invoke(main, line.split()[1:])
-        assert done.exit_code == 0, done.output
-
-    call(codes[0])
-    key = pd.read_csv("my-study/survey/survey-key.csv", dtype=str, keep_default_na=False)
-    assert set(key["dimension"]) == {"fluency"}
-    fields = codes[2].splitlines()[0].split(",")
-    for worker in ("x", "y", "z"):
-        rows = key.assign(worker=worker, value=key["expected"].where(key["expected"] != "", "4"))
-        more = Path("results.csv").is_file()
-        rows[fields].to_csv("results.csv", mode="a", header=not more, index=False)
-    call(codes[1])
-    judged = nb.read_study("my-study").judgments
-    assert judged.groupby("output_id").size().eq(3).all() and len(judged) == 3 * 48
-    names = {}
-    run(codes[3], names)
-    key = names["key"]
-    rows = key.assign(worker="x", value=key["expected"].where(key["expected"] != "", "tie"))
-    rows[fields].to_csv("results.csv", index=False)
-    counts = run(codes[4], names)
-    assert counts.iloc[0].tolist() == ["kept", key["page"].nunique(), (key["expected"] == "").sum()]
-    assert set(names["study"].preferences["choice"]) == {"tie"}
