@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import nlgbench as nb
-from nlgbench.csv_files import TableError
 from nlgbench.runner.cli import main
+from nlgbench.study.csv_files import TableError
 
 OUTPUTS = "output_id,item_id,system\n1,1,a\n2,1,b\n3,2,a\n4,2,b\n"
 JUDGMENTS = "output_id,annotator_id,value\n1,x,3\n2,x,4\n3,y,5\n4,y,1\n"

@@ -10,11 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 import nlgbench as nb
-from nlgbench import formats
-from nlgbench.csv_files import TableError
-from nlgbench.reading import personal
 from nlgbench.runner.cli import main
-from nlgbench.study import read_folder
+from nlgbench.study import formats, read_folder
+from nlgbench.study.csv_files import TableError
+from nlgbench.study.reading import personal
 
 LONG = "item,model,who,how,score\n1,a,ann,flow,3\n1,b,bob,flow,4\n2,a,ann,flow,5\n"
 #: What each of the layouts below says: output, annotator, dimension, value.

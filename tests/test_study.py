@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import nlgbench as nb
-from nlgbench.csv_files import TableError
 from nlgbench.study import TABLES, read_study
+from nlgbench.study.csv_files import TableError
 
 
 def outputs(**more):

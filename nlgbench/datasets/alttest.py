@@ -10,9 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nlgbench import schema
 from nlgbench.datasets import cache
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, schema, trusted
 
 #: Set -> who annotated it, in the paper's words, and what.
 SETS = {

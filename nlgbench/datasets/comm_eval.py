@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, schema
 from nlgbench.datasets import cache
 from nlgbench.datasets.color_contexts import context_rows
 from nlgbench.datasets.monroe import role_colors
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, csv_files, schema, trusted
 
 RAW_FILE = "comm-eval/clean_data.csv"
 

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import csv_files, schema
 from nlgbench.datasets import cache
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, csv_files, schema, trusted
 
 RAW_FILE = "dailydialog-multiref/mturk_rating_processed_output.csv"
 TURNS_FILE = "dailydialog-multiref/multireftest.json"

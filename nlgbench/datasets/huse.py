@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nlgbench import csv_files, schema
 from nlgbench.datasets import cache
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, csv_files, schema, trusted
 
 RAW_FILE = "huse/summarization_raw_outputs.csv"
 SYSTEM = "summarization_t1.0"

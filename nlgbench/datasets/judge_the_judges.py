@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import csv_files, schema
 from nlgbench.datasets import cache
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, csv_files, schema, trusted
 
 RAW_FILE = "judge-the-judges/Batch_3205459_batch_results_8th.csv"
 

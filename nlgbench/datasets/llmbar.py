@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from nlgbench import schema
 from nlgbench.datasets import cache
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, schema, trusted
 
 #: Study -> its folder. All but the first are adversarial: the worse output looks better.
 SETS = {

@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, schema
 from nlgbench.datasets import cache
 from nlgbench.datasets.color_contexts import context_rows
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, csv_files, schema, trusted
 
 RAW_FILES = {split: f"comm-eval/{split}_corpus_monroe.csv" for split in ("train", "dev", "test")}
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from nlgbench.checks import checked
 from nlgbench.datasets import (
     alttest,
     cache,
@@ -26,6 +25,7 @@ from nlgbench.datasets import (
 )
 from nlgbench.names import known
 from nlgbench.study import TABLES, Study, straight_from, trusted
+from nlgbench.study.checks import checked
 
 
 class _Public(NamedTuple):

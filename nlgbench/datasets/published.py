@@ -42,7 +42,7 @@ def load_claims(paper: str | None = None) -> pd.DataFrame:
     doi:10.1609/aaai.v34i05.6521); With Little Power Comes Great Responsibility (Card, Henderson,
     Khandelwal, Jia, Mahowald, Jurafsky 2020, doi:10.18653/v1/2020.emnlp-main.745).
     """
-    from nlgbench import schema
+    from nlgbench.study import schema
 
     claims = schema.read(published_dir() / "claims.csv", "claims")
     if paper is None:
@@ -87,7 +87,7 @@ def load_lists() -> pd.DataFrame:
     annotators' majority in place of the natural labels. Crista23/JudgeTheJudges on GitHub; which
     file holds which list stands in ``data/published/README.md``.
     """
-    from nlgbench import csv_files
+    from nlgbench.study import csv_files
 
     lists, _ = csv_files.parse(published_dir() / "judge_the_judges_lists.csv")
     return lists.set_index("row").astype("float64")

@@ -10,9 +10,8 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from nlgbench import schema
 from nlgbench.datasets import cache, registry
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, schema, trusted
 
 DATASET = "webnlg-2020"
 

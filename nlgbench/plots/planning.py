@@ -12,7 +12,6 @@ from matplotlib.ticker import NullLocator
 from statsmodels.stats.proportion import proportion_confint
 
 from nlgbench.analysis.planning import StudyPlan
-from nlgbench.checks import read_table
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
@@ -22,6 +21,7 @@ from nlgbench.plots.figures import (
     name_lanes,
 )
 from nlgbench.plots.style import GROUPS, HUMAN, ONE_COLUMN, SYSTEM, TWO_COLUMN
+from nlgbench.study.checks import read_table
 
 _LINES = ("-", "--", ":", "-.")
 #: Where coverage is as it should be.

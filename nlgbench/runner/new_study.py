@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, files, formats, reading
-from nlgbench.csv_files import TableError
-from nlgbench.reading import FILE, personal
+from nlgbench import files
 from nlgbench.runner import listing
-from nlgbench.study import read_folder
+from nlgbench.study import csv_files, formats, read_folder, reading
+from nlgbench.study.csv_files import TableError
+from nlgbench.study.reading import FILE, personal
 
 Specs = dict[str, dict[str, Any]]
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgbench import schema
 from nlgbench.datasets.color_contexts import NEAR, context_rows
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, schema, trusted
 from nlgbench.worlds.color_speech import draw_contexts, palette, speak
 
 _SETTINGS = {"quality": "listener_success"}

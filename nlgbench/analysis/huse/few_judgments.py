@@ -36,9 +36,9 @@ from nlgbench.analysis.judges.corrected import (
     p_of_draw,
     scores_of,
 )
-from nlgbench.checks import checked
 from nlgbench.inference import few_clusters, half_samples, split_interval
 from nlgbench.study import Study, trusted
+from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
 Unit = Literal["outputs", "items"]

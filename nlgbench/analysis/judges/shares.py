@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from nlgbench.analysis.judges.corrected import scores_of
-from nlgbench.checks import checked
 from nlgbench.inference import Floats
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 
 @checked

@@ -19,11 +19,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nlgbench import csv_files, files, schema
-from nlgbench.checks import checked
-from nlgbench.csv_files import TableError
+from nlgbench import files
 from nlgbench.names import brief, did_you_mean
-from nlgbench.study import Study
+from nlgbench.study import Study, csv_files, schema
+from nlgbench.study.checks import checked
+from nlgbench.study.csv_files import TableError
 
 Kind = Literal["likert", "pairwise", "real-or-fake", "typicality"]
 

@@ -14,9 +14,9 @@ from nlgbench.analysis.people.comparing import judged_systems
 from nlgbench.analysis.planning import reml
 from nlgbench.analysis.planning.reml import FACTORS, Ints
 from nlgbench.analysis.ratings.games import votes_of
-from nlgbench.checks import checked
 from nlgbench.inference import Floats, cluster_jackknife, ratio
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 #: Intervals are claimed for factors of so many levels, and of such a share of the variance.
 FEWEST_LEVELS, LEAST_SHARE = 20, 0.1

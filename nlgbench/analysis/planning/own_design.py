@@ -13,8 +13,8 @@ from nlgbench.analysis.correlation import correlate
 from nlgbench.analysis.correlation.coefficients import coefficients
 from nlgbench.analysis.people import agreement, compare_systems
 from nlgbench.analysis.planning.parametric_bootstrap import FittedModel, fit_model
-from nlgbench.checks import checked
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
 Analysis = Literal["compare_systems", "correlate", "agreement"]

@@ -16,8 +16,8 @@ from nlgbench.analysis.planning.plans import (
     with_simulated,
 )
 from nlgbench.analysis.planning.power import noncentrality, power_of
-from nlgbench.checks import checked
 from nlgbench.reported import in_words
+from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
 #: More systems, or outputs, than these are not looked for.

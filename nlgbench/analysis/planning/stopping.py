@@ -13,10 +13,10 @@ from scipy.stats import binom, norm
 
 from nlgbench.analysis import betting
 from nlgbench.analysis.ratings.games import as_arrays, read_games
-from nlgbench.checks import checked
 from nlgbench.inference import Floats
 from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
 Block = Literal["annotator", "item"]

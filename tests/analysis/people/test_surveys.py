@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nlgbench as nb
-from nlgbench import csv_files
 from nlgbench.analysis.people import surveys
 from nlgbench.runner.cli import main
+from nlgbench.study import csv_files
 
 KINDS = ("likert", "pairwise", "real-or-fake", "typicality")
 FORMS = ("mturk", "flattened", "json", "wide", "long")

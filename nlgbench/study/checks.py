@@ -14,9 +14,9 @@ from typing import Any, Literal, ParamSpec, TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files
-from nlgbench.csv_files import TableError
 from nlgbench.names import brief, did_you_mean, known
+from nlgbench.study import csv_files
+from nlgbench.study.csv_files import TableError
 
 P = ParamSpec("P")
 R = TypeVar("R")

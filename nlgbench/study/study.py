@@ -18,11 +18,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, files, formats, reading, schema
-from nlgbench.checks import checked
-from nlgbench.csv_files import TableError
+from nlgbench import files
 from nlgbench.names import brief, did_you_mean, known
-from nlgbench.reading import TABLES, Raw
+from nlgbench.study import csv_files, formats, reading, schema
+from nlgbench.study.checks import checked
+from nlgbench.study.csv_files import TableError
+from nlgbench.study.reading import TABLES, Raw
 
 Source = Literal["published", "released", "simulated", "study"]
 
@@ -206,7 +207,7 @@ class Study:
 
     @property
     def clusters(self) -> str:
-        """The column of outputs, or of judgments, whose equal values go together: items, unless set."""
+        """The column of outputs, or judgments, whose equal values go together; items, unless set."""
         return str((self.settings or {}).get("clusters", "item_id"))
 
     @property
@@ -219,7 +220,7 @@ class Study:
         return -1.0 if dimension in (self.settings or {}).get("lower_is_better", ()) else 1.0
 
     def scale(self, dimension: str) -> tuple[float, float] | None:
-        """Give the least and the greatest value that an annotator can give, where it is declared."""
+        """Give the least and the greatest value that can be given, where they are declared."""
         ends = (self.settings or {}).get("scales", {}).get(dimension)
         return None if ends is None else (float(ends["min"]), float(ends["max"]))
 

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, files
-from nlgbench.csv_files import TableError
+from nlgbench import files
 from nlgbench.names import brief, did_you_mean
+from nlgbench.study import csv_files
+from nlgbench.study.csv_files import TableError
 
 if TYPE_CHECKING:
     import pandera.pandas as pa

@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench import csv_files
-from nlgbench.csv_files import TableError
 from nlgbench.names import brief
+from nlgbench.study import csv_files
+from nlgbench.study.csv_files import TableError
 
 #: Format -> how the names of its files end; .gz may follow, except for Parquet.
 ENDINGS = {

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, files, formats, schema
-from nlgbench.csv_files import TableError
+from nlgbench import files
 from nlgbench.names import brief, did_you_mean
+from nlgbench.study import csv_files, formats, schema
+from nlgbench.study.csv_files import TableError
 
 FILE = "study.yml"
 
