@@ -207,7 +207,7 @@ class Study:
 
     @property
     def clusters(self) -> str:
-        """The column of outputs, or judgments, whose equal values go together; items, unless set."""
+        """The column of outputs, or judgments, whose equal values go together: else items."""
         return str((self.settings or {}).get("clusters", "item_id"))
 
     @property
