@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from nlgbench import files
 from nlgbench.names import brief, did_you_mean
 from nlgbench.study import csv_files, formats, schema
 from nlgbench.study.csv_files import TableError
+from nlgbench.study.schema import Raw
 
 FILE = "study.yml"
 
@@ -96,17 +97,6 @@ _GROUPS = {
     *("doc", "document", "article", "passage", "source", "prompt", "story", "talk", "topic"),
     *("dialog", "dialogue", "conversation"),
 }
-
-
-class Raw(NamedTuple):
-    """A table as it was written: texts, and what a message says of where they stand."""
-
-    frame: pd.DataFrame
-    where: str
-    lines: Sequence[int | str] | None = None
-    called: Mapping[str, str] | None = None  # our column -> theirs
-    lost: frozenset[str] = frozenset()  # our columns that the file lacks, which is said already
-    found: Sequence[str] = ()  # the file's columns
 
 
 def personal(columns: Iterable[str]) -> list[str]:

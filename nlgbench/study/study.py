@@ -23,7 +23,8 @@ from nlgbench.names import brief, did_you_mean, known
 from nlgbench.study import csv_files, formats, reading, schema
 from nlgbench.study.checks import checked
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.reading import TABLES, Raw
+from nlgbench.study.reading import TABLES
+from nlgbench.study.schema import Raw
 
 Source = Literal["published", "released", "simulated", "study"]
 
@@ -624,9 +625,7 @@ def _one_examined(table: str, raw: Raw, extra: tuple[str, ...]) -> tuple[pd.Data
     if "signature" in frame and "signature" in schema.columns(table):
         frame = frame.assign(signature=_with_plain_direction(frame["signature"], shown, table))
     lost = raw.lost | ({"is_human"} if table == "outputs" else set())  # it follows from system
-    checked, found = schema.examine(
-        frame, table, where=shown, lines=raw.lines, called=raw.called, lost=lost
-    )
+    checked, found = schema.examine(raw._replace(frame=frame, lost=frozenset(lost)), table)
     added = {name: kept[name].loc[checked.index] for name in map(str, kept)}
     return checked.assign(**added), problems + found
 
@@ -667,9 +666,8 @@ def _reference_problems(
             value = frame.loc[row, column]
             hint = did_you_mean(value, there.unique()[:5000])
             raw = raws.get(table, Raw(frame, f"Study({table}=...)"))
-            line = f" ({schema.line_of(raw.lines, row)})" if raw.lines else ""
             problems.append(
-                f"{raw.where}, row {row + 1}{line}: {column} {value!r} is no {target} of outputs "
+                f"{raw.where}, row {raw.at(row)}: {column} {value!r} is no {target} of outputs "
                 f"({int(lost.sum()):,} such rows).{hint} Add it to outputs, or drop those rows."
             )
     return problems
@@ -734,13 +732,7 @@ def _setting_problems(
             outside = ~judgments["value"].between(ends["min"], ends["max"])
             bad = (judgments["dimension"] == dimension) & outside
             raw = raws.get("judgments", Raw(judgments, "Study(judgments=...)"))
-            problems += schema.problem(
-                *(judgments, bad.to_numpy(), "value", rule),
-                table="judgments",
-                where=raw.where,
-                lines=raw.lines,
-                called=raw.called or {},
-            )
+            problems += schema.problem(raw, "judgments", judgments, bad.to_numpy(), "value", rule)
     return problems
 
 
