@@ -136,7 +136,7 @@ MALFORMED = {
     ),
     "a range without an end": (
         table(top="settings: {valid: {flow: {max: high}}}\n"),
-        ["valid: flow: min and max must be numbers", "'high'"],
+        ["valid: flow must have min or max, each a number", "'high'"],
     ),
     "a range that leaves nothing": (
         table(top="settings: {valid: {flow: {min: 9}}}\n"),
@@ -285,11 +285,11 @@ MALFORMED = {
     ),
     "scales of words": (
         table(top="settings: {scales: {flow: {min: one, max: 5}}}\n"),
-        ["scales: flow: min and max must be numbers"],
+        ["scales: flow must have min and max, each a number"],
     ),
     "scales upside down": (
         table(top="settings: {scales: {flow: {min: 5, max: 1}}}\n"),
-        ["min must be below max"],
+        ["must have min below max"],
     ),
     "scales left": (
         table(top="settings: {scales: {depth: {min: 1, max: 4}}}\n"),

@@ -16,7 +16,7 @@ import pandas as pd
 
 from nlgbench import files
 from nlgbench.names import brief, did_you_mean
-from nlgbench.study import csv_files, formats, schema
+from nlgbench.study import csv_files, formats, schema, settings
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.schema import Raw
 
@@ -63,17 +63,6 @@ _KEYS = {
     "constants": "names, each with a text",
     "values": "names, each with texts and what these become",
     "sum": "true or false",
-}
-_SETTINGS = {
-    "quality": "a text",
-    "lower_is_better": "a list of texts",
-    "clusters": "a text",
-    "labels": "names, each with a text",
-    "extra": "a list of texts",
-    "scales": "dimensions, each with min and max",
-    "valid": "dimensions, each with min or max",
-    "annotators": "persons or positions",
-    "keep_annotator_ids": "true or false",
 }
 _TOP = {"name": "a text", "settings": "a mapping", "tables": "a mapping"}
 
@@ -133,8 +122,10 @@ def about(place: Path, problems: list[str]) -> dict[str, Any]:
         )
     said = _right(written, _TOP, str(path), problems)
     where = f"{path}, settings"
-    said["settings"] = _right(said.get("settings") or {}, _SETTINGS, where, problems)
-    _convert_settings(said["settings"], where, problems)
+    said["settings"], found = settings.settled(
+        settings.from_texts(said.get("settings") or {}), where
+    )
+    problems += found
     if "tables" in said:
         where = f"{path}, tables"
         known = dict.fromkeys(TABLES, "a mapping")
@@ -243,28 +234,7 @@ _SHAPES = {
         lambda one: _is_text(one) or _are_texts(one) or (bool(one) and _named(_is_text)(one))
     ),
     _KEYS["values"]: _named(_named(lambda one: isinstance(one, str))),
-    _SETTINGS["scales"]: _named(lambda one: isinstance(one, dict) and set(one) == {"min", "max"}),
-    _SETTINGS["valid"]: _named(
-        lambda one: isinstance(one, dict) and bool(one) and set(one) <= {"min", "max"}
-    ),
-    _SETTINGS["annotators"]: lambda value: value in ("persons", "positions"),
 }
-
-
-def _convert_settings(settings: dict[str, Any], where: str, problems: list[str]) -> None:
-    for key in ("scales", "valid"):
-        made = {}
-        for dimension, ends in settings.get(key, {}).items():
-            try:
-                made[dimension] = {name: float(end) for name, end in ends.items()}
-            except (TypeError, ValueError):
-                problems.append(
-                    f"{where}: {key}: {dimension}: min and max must be numbers. Got {brief(ends)}."
-                )
-        if key in settings:
-            settings[key] = made
-    if "keep_annotator_ids" in settings:
-        settings["keep_annotator_ids"] = settings["keep_annotator_ids"] == "true"
 
 
 def load_yaml(path: Path) -> Any:

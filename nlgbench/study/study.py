@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import os
 import re
 import shutil
@@ -25,6 +24,7 @@ from nlgbench.study.checks import checked
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.reading import TABLES
 from nlgbench.study.schema import Raw
+from nlgbench.study.settings import exclude_invalid, settled, unfitting
 
 Source = Literal["published", "released", "simulated", "study"]
 
@@ -43,17 +43,6 @@ _REFERS = {
     ("system_scores", "system"): "system",
 }
 
-_SETTINGS = {
-    "quality": "the dimension of judgments that is meant by quality",
-    "lower_is_better": "dimensions in which a lower value is better",
-    "clusters": "the column of outputs, or group_id of judgments, whose equal values go together",
-    "labels": "for systems and evaluators, as figures write them",
-    "extra": "further columns of outputs",
-    "scales": "for dimensions, the least and the greatest value that an annotator can give",
-    "valid": "for dimensions, min or max: judgments outside are excluded, and counted",
-    "annotators": "persons, or positions where ids do not say who judged",
-    "keep_annotator_ids": "true keeps annotators' ids when a folder is read",
-}
 _DIRECTION = re.compile(r"(?i)(?:^|(?<=\|))\s*direction\s*:\s*(\w*)")
 
 
@@ -151,9 +140,7 @@ class Study:
             given = getattr(self, name)
             if given is not None and not isinstance(given, Mapping):
                 raise ValueError(f"{name} must be a dict. Got {brief(given)}.")
-        settings = dict(self.settings or {})
-        for key in settings:
-            known(key, list(_SETTINGS), "settings")
+        settings, wrong = settled(self.settings or {})
         put = _put(self)
         given = {table: getattr(self, table) for table in TABLES}
         raws = {
@@ -162,8 +149,8 @@ class Study:
             if frame is not None or table == "outputs"
         }
         tables, problems = _examined(raws, settings)
-        if problems:
-            raise TableError(*problems)
+        if wrong or problems:
+            raise TableError(*wrong, *problems)
         for table, frame in tables.items():
             put(table, frame)
         put("settings", settings)
@@ -539,7 +526,7 @@ def _examined(
         tables[table], found = _one_examined(table, raw, tuple(extra))
         problems += found
     if {"dimension", "value"} <= set(tables.get("judgments", ())):
-        tables["judgments"] = _exclude_invalid(tables["judgments"], settings, problems)
+        tables["judgments"] = exclude_invalid(tables["judgments"], settings, problems)
     there = {table: getattr(former, table, None) for table in TABLES}
     whole = {**{table: frame for table, frame in there.items() if frame is not None}, **tables}
     # Against what was written, or a row of outputs with a bad cell would make others bad.
@@ -547,7 +534,7 @@ def _examined(
     if isinstance(written, pd.DataFrame):
         problems += _reference_problems(whole, raws, written)
     if former is None:
-        problems += _setting_problems(whole, raws, settings)
+        problems += unfitting(whole, raws, settings)
     if not problems and settings.get("valid"):
         tables = {table: frame.reset_index(drop=True) for table, frame in tables.items()}
     return tables, problems
@@ -563,35 +550,6 @@ def _without_doubled(raws: Mapping[str, Raw]) -> tuple[dict[str, Raw], list[str]
             problems.append(f"{raw.where}: {table} has two columns {names}: keep one.")
             kept[table] = raw._replace(frame=raw.frame.loc[:, ~doubled])
     return kept, problems
-
-
-def _exclude_invalid(
-    judgments: pd.DataFrame, settings: dict[str, Any], problems: list[str]
-) -> pd.DataFrame:
-    """Leave out the judgments outside `valid`, and count them there."""
-    given = settings.get("valid")
-    for dimension, ends in given.items() if isinstance(given, Mapping) else ():
-        if not _is_range(ends):
-            problems.append(
-                f"settings: valid: {dimension} must have min or max, each a number. Got "
-                f"{brief(ends)}."
-            )
-            continue
-        own = (judgments["dimension"] == dimension).to_numpy()
-        inside = judgments["value"].between(ends.get("min", -np.inf), ends.get("max", np.inf))
-        outside = own & ~inside.to_numpy()
-        if outside.any() and outside.sum() == own.sum():
-            problems.append(
-                f"settings: valid: {dimension}: all {int(own.sum()):,} judgments are outside: "
-                "correct min and max."
-            )
-            continue
-        judgments = judgments[~outside]
-        # What is read again, or passed on, was excluded before.
-        excluded = max(int(outside.sum()), ends.get("excluded", 0))
-        counted = {**ends, "excluded": excluded}
-        settings["valid"] = {**settings["valid"], dimension: counted}
-    return judgments
 
 
 def _one_examined(table: str, raw: Raw, extra: tuple[str, ...]) -> tuple[pd.DataFrame, list[str]]:
@@ -671,77 +629,6 @@ def _reference_problems(
                 f"({int(lost.sum()):,} such rows).{hint} Add it to outputs, or drop those rows."
             )
     return problems
-
-
-def _setting_problems(
-    tables: Mapping[str, pd.DataFrame], raws: Mapping[str, Raw], settings: Mapping[str, Any]
-) -> list[str]:
-    problems = []
-    judgments = tables.get("judgments")
-    having = judgments is not None and "dimension" in judgments
-    # Without them, because of a problem, every dimension would be unknown.
-    missing = judgments is not None and not having
-    with_dimensions = [tables[one] for one in ("judgments", "preferences") if one in tables]
-    there = list(
-        dict.fromkeys(
-            str(one)
-            for table in with_dimensions
-            if "dimension" in table
-            for one in table["dimension"].unique()
-        )
-    )
-    scales = settings.get("scales", {})
-    for key, kind, words in (
-        ("quality", str, "a dimension"),
-        ("lower_is_better", (list, tuple, set, frozenset), "a list of dimensions"),
-        ("labels", Mapping, "names and what figures write for them"),
-        ("scales", Mapping, "dimensions, each with its min and max"),
-        ("valid", Mapping, "dimensions, each with min or max"),
-        ("keep_annotator_ids", bool, "true or false"),
-    ):
-        if key in settings and not isinstance(settings[key], kind):
-            return [f"settings: {key} must be {words}. Got {brief(settings[key])}."]
-    if "annotators" in settings and settings["annotators"] not in ("persons", "positions"):
-        problems.append(
-            f"settings: annotators must be persons or positions. Got "
-            f"{brief(settings['annotators'])}."
-        )
-    quality = [settings["quality"]] if "quality" in settings else []
-    named = [*quality, *settings.get("lower_is_better", ()), *scales, *settings.get("valid", {})]
-    for dimension in dict.fromkeys(named):
-        if not missing and str(dimension) not in there:
-            problems.append(
-                f"settings: dimension: {str(dimension)!r} is unknown."
-                f"{did_you_mean(dimension, there)} There are: {', '.join(there) or 'none'}."
-            )
-    if "clusters" in settings and "outputs" in tables:
-        names = [*map(str, tables["outputs"]), *["group_id"] * (judgments is not None)]
-        if settings["clusters"] not in names:
-            problems.append(
-                f"settings: clusters: {settings['clusters']!r} is unknown."
-                f"{did_you_mean(settings['clusters'], names)} There are: {', '.join(names)}."
-            )
-    for dimension, ends in scales.items():
-        if not isinstance(ends, Mapping) or set(ends) != {"min", "max"}:
-            problems.append(f"settings: scales: {dimension} must have min and max. Got {ends!r}.")
-        elif not ends["min"] < ends["max"]:
-            problems.append(f"settings: scales: {dimension}: min must be below max. Got {ends!r}.")
-        elif judgments is not None and {"dimension", "value"} <= set(judgments):
-            rule = f"must be within its scale, {ends['min']:g} to {ends['max']:g}: mend the value, "
-            rule += "or settings: scales"
-            outside = ~judgments["value"].between(ends["min"], ends["max"])
-            bad = (judgments["dimension"] == dimension) & outside
-            raw = raws.get("judgments", Raw(judgments, "Study(judgments=...)"))
-            problems += schema.problem(raw, "judgments", judgments, bad.to_numpy(), "value", rule)
-    return problems
-
-
-def _is_range(ends: object) -> bool:
-    """Say whether this is min, max or both, as numbers."""
-    if not isinstance(ends, Mapping) or not {"min", "max"} & set(ends):
-        return False
-    numbers = (isinstance(end, int | float) and math.isfinite(end) for end in ends.values())
-    return set(ends) <= {"min", "max", "excluded"} and all(numbers)
 
 
 def _write(study: Study, folder: Path) -> None:
@@ -952,12 +839,8 @@ def _about(place: Path, problems: list[str]) -> dict[str, Any]:
         elif not isinstance(value, kinds[key]):
             kind = kinds[key].__name__
             raise TableError(f"{path}: {key} must be a {kind}. Got {brief(value)}: mend it.")
-    for key in about.get("settings", {}):
-        if key not in _SETTINGS:
-            problems.append(
-                f"{path}, settings: {key!r} is unknown.{did_you_mean(key, _SETTINGS)} There are: "
-                f"{', '.join(_SETTINGS)}."
-            )
+    about["settings"], found = settled(about.get("settings", {}), f"{path}, settings")
+    problems += found
     return about
 
 
