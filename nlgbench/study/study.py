@@ -43,6 +43,34 @@ _REFERS = {
     ("system_scores", "system"): "system",
 }
 
+_LOGPROBS = "logprobs (of every output, under its system)"
+_OR = r", or | or |, (?!under)"
+#: Analysis -> what it needs of a study.
+_NEEDS = {
+    "huse": ["human outputs", "judgments", _LOGPROBS],
+    "accuracy": ["human outputs", "judgments"],
+    "agreement": ["judgments", "two judgments of an output"],
+    "aggregate_judgments": ["judgments", "two judgments of an output"],
+    "compare_systems": ["judgments", "outputs of two systems"],
+    "compare_distributions": ["texts", "human outputs"],
+    "score: overlap": ["texts", "references"],
+    "score: discriminators": ["texts", "human outputs"],
+    "score: diversity": ["texts"],
+    "score: listeners": ["texts", "contexts"],
+    "correlate": ["scores or system_scores", "judgments", "outputs of three systems"],
+    "supervise": ["texts", "human outputs"],
+    "rate": ["comparisons or preferences", "outputs of two systems"],
+    "vote_agreement": ["preferences"],
+    "vote_accuracy": ["preferences", "scores or comparisons"],
+    "corrected_quality": ["scores", "judgments"],
+    "replaces_annotators": ["scores", "judgments", "two judgments of an output"],
+    "audit": ["comparisons"],
+    "variance_components": ["judgments", "outputs of two systems"],
+    "sequential": [
+        "preferences, comparisons, or judgments on a scale in settings",
+        "outputs of two systems",
+    ],
+}
 _DIRECTION = re.compile(r"(?i)(?:^|(?<=\|))\s*direction\s*:\s*(\w*)")
 
 
@@ -348,63 +376,22 @@ class Study:
         'human outputs; judgments; logprobs (of every output, under its system)'
         """
         outputs, judgments = self.outputs, self.judgments
-        again = judgments is not None and bool(
-            judgments.duplicated(["output_id", "dimension"]).any()
-        )
-        has = {
+        scales = (self.settings or {}).get("scales")
+        has = {table: getattr(self, table) is not None for table in TABLES}
+        has |= {
             "human outputs": bool(outputs["is_human"].any()),
             "outputs of two systems": len(self.systems) > 1,
             "outputs of three systems": len(self.systems) > 2,
             "texts": bool((outputs["text"] != "").any()),
-            "judgments": judgments is not None,
-            "two judgments of an output": again,
-            "logprobs (of every output, under its system)": self.logprobs is not None,
-            "references": self.references is not None,
-            "contexts": self.contexts is not None,
-            "scores": self.scores is not None,
-            "comparisons": self.comparisons is not None,
-            "preferences, comparisons, or judgments on a scale in settings": self.preferences
-            is not None
-            or self.comparisons is not None
-            or (judgments is not None and bool((self.settings or {}).get("scales"))),
-            "scores or system_scores": self.scores is not None or self.system_scores is not None,
-            "comparisons or preferences": self.comparisons is not None
-            or self.preferences is not None,
-            "preferences": self.preferences is not None,
-            "scores or comparisons": self.scores is not None or self.comparisons is not None,
+            "two judgments of an output": judgments is not None
+            and bool(judgments.duplicated(["output_id", "dimension"]).any()),
+            _LOGPROBS: self.logprobs is not None,
+            "judgments on a scale in settings": judgments is not None and bool(scales),
         }
-        needs = {
-            "huse": ["human outputs", "judgments", "logprobs (of every output, under its system)"],
-            "accuracy": ["human outputs", "judgments"],
-            "agreement": ["judgments", "two judgments of an output"],
-            "aggregate_judgments": ["judgments", "two judgments of an output"],
-            "compare_systems": ["judgments", "outputs of two systems"],
-            "compare_distributions": ["texts", "human outputs"],
-            "score: overlap": ["texts", "references"],
-            "score: discriminators": ["texts", "human outputs"],
-            "score: diversity": ["texts"],
-            "score: listeners": ["texts", "contexts"],
-            "correlate": ["scores or system_scores", "judgments", "outputs of three systems"],
-            "supervise": ["texts", "human outputs"],
-            "rate": ["comparisons or preferences", "outputs of two systems"],
-            "vote_agreement": ["preferences"],
-            "vote_accuracy": ["preferences", "scores or comparisons"],
-            "corrected_quality": ["scores", "judgments"],
-            "huse_with_predictions": [
-                "human outputs",
-                "judgments",
-                "scores",
-                "logprobs (of every output, under its system)",
-            ],
-            "replaces_annotators": ["scores", "judgments", "two judgments of an output"],
-            "audit": ["comparisons"],
-            "variance_components": ["judgments", "outputs of two systems"],
-            "sequential": [
-                "preferences, comparisons, or judgments on a scale in settings",
-                "outputs of two systems",
-            ],
-        }
-        rows = [(name, [one for one in wanted if not has[one]]) for name, wanted in needs.items()]
+        rows = [
+            (name, [one for one in wanted if not any(has[part] for part in re.split(_OR, one))])
+            for name, wanted in _NEEDS.items()
+        ]
         return pd.DataFrame(
             [(name, not lacking, "; ".join(lacking)) for name, lacking in rows],
             columns=["analysis", "possible", "missing"],
