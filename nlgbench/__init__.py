@@ -27,7 +27,7 @@ _WHERE = {
 _GONE = {
     "blocks_needed": "sequential",
     "coverage": "plan_study",
-    "export_survey": "the form of the crowd's own platform, and `nlgbench new --as mturk` for its export",
+    "export_survey": "the crowd's own form; `nlgbench new --as mturk` reads its export",
     "huse_with_predictions": "huse",
     "import_survey": "`nlgbench new --as mturk` (or prolific) and read_study",
     "leave_one_out": "run_trials",

@@ -257,7 +257,7 @@ MALFORMED = {
     "only of nothing": (table(more="only: {whom: zed}"), ["no column 'whom'", "mean 'who'?"]),
     "lists of numbers": (
         table(more="lists: [value]"),
-        ["r.csv", "row 1 (line 2)", "must be a list", "'3'", "separator"],
+        ["r.csv", "row 1 (line 2)", "must be a list, as in [4, 5]", "'3'"],
     ),
     "lists of two lengths": (
         table(

@@ -89,12 +89,6 @@ LAYOUTS = {
         named("value: flow"),
         "lists: [annotator_id, value]\n    constants: {dimension: flow}",
     ),
-    "lists with a separator": (
-        "r.csv",
-        "item,model,who,flow\n1,a,ann;cid,3;\n1,b,bob,4\n2,a,ann,5\n",
-        named("value: flow"),
-        "lists: [annotator_id, value]\n    separator: ';'\n    constants: {dimension: flow}",
-    ),
     "json records": ("r.json", json.dumps(RECORDS), f"{{{DOTTED}}}", ""),
     "json lines": ("r.jsonl", "\n".join(map(json.dumps, RECORDS)), f"{{{DOTTED}}}", ""),
     "rows in a record": (
@@ -258,7 +252,7 @@ def test_annotators_of_a_plain_folder_are_renamed_unless_it_asks_to_keep_them(tm
 POSITIONS = {
     "columns": ("d,m,rater1,rater2\n1,a,3,4\n", "value: 'rater{annotator_id}'", ""),
     "numbers": ("d,m,by 1,by 2\n1,a,3,4\n", "value: 'by {annotator_id}'", ""),
-    "lists": ("d,m,r\n1,a,3|4\n", "value: r", "'{position}'", "lists: [value]\n    separator: '|'"),
+    "lists": ('d,m,r\n1,a,"[3, 4]"\n', "value: r", "'{position}'", "lists: [value]"),
     "slots": ("d,m,h1,h2\n1,a,3,4\n", "value: 'h{slot}'", "'{item_id}/{slot}'"),
     "persons": ("d,m,by ann,by bob\n1,a,3,4\n", "value: 'by {annotator_id}'", ""),
     "ids": ("d,m,r,who\n1,a,3,p1\n1,a,4,p2\n", "value: r, annotator_id: who", ""),

@@ -14,7 +14,7 @@ from nlgbench.hashing import canonical_json, dependencies_hash, folder_hash
 from nlgbench.study import csv_files
 
 # What a score can depend on: what stands below the analyses.
-_CODE = ("*.py", "datasets/**/*.py", "evaluators/**/*.py", "generators/**/*.py")
+_CODE = ("*.py", "study/**/*.py", "datasets/**/*.py", "evaluators/**/*.py", "generators/**/*.py")
 
 
 def stored_dir() -> Path:

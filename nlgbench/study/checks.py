@@ -71,9 +71,11 @@ def _check(name: str, value: Any, hint: Any) -> None:
             if isinstance(one, str) and (choices := _choices(hint)):
                 known(one, choices, name)
         raise ValueError(f"{name} must be {_words(hint)}. Got {brief(value)}.")
-    if isinstance(value, Real) and name in _SHARES and not 0 < value < 1:
+    if not isinstance(value, Real):
+        return
+    if name in _SHARES and not 0 < float(value) < 1:
         raise ValueError(f"{name} must be between 0 and 1. Got {value}{_SHARES[name]}.")
-    if isinstance(value, Real) and name.startswith(_COUNTS) and value < 0:
+    if name.startswith(_COUNTS) and float(value) < 0:
         raise ValueError(f"{name} must be a whole number, not negative. Got {value}.")
 
 

@@ -231,10 +231,8 @@ def _text(cell: Any) -> str:
     return repr(cell) if isinstance(cell, int | float) else str(cell)
 
 
-def as_list(cell: str, separator: str) -> list[str] | None:
-    """Read a cell that holds a list: parted by a separator, or a JSON list without one."""
-    if separator:
-        return [part.strip() for part in cell.split(separator)] if cell.strip() else []
+def as_list(cell: str) -> list[str] | None:
+    """Read a cell that holds a JSON list."""
     try:
         found = json.loads(cell)
         return [_text(one) for one in found] if isinstance(found, list) else None

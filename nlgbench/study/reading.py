@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import glob
 import itertools
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,7 +60,6 @@ _KEYS = {
     "only": "names, each with a text or a list of texts",
     "columns": "names, each with a column, a list of columns, or names with columns",
     "lists": "a list of texts",
-    "separator": "a text",
     "constants": "names, each with a text",
     "values": "names, each with texts and what these become",
     "sum": "true or false",
@@ -137,60 +137,6 @@ def about(place: Path, problems: list[str]) -> dict[str, Any]:
         if not said["tables"]:
             problems.append(f"{path}: `tables` names none; name at least outputs or judgments.")
     return said
-
-
-def read(
-    place: Path, said: Mapping[str, Any], problems: list[str]
-) -> tuple[dict[str, Raw], list[str]]:
-    """Read the tables that study.yml names, and say what is to be noted."""
-    declared = said["tables"]
-    raws: dict[str, Raw] = {}
-    notes: list[str] = []
-    private: dict[Path, dict[str, bool]] = {}  # file -> personal column -> is it read?
-    for table, spec in declared.items():
-        extra = said["settings"].get("extra", []) if table == "outputs" else []
-        of_table: list[str] = []
-        found = _table(place, table, spec, extra, problems, notes, private, of_table)
-        if not said["settings"].get("clusters") and table == next(iter(declared)):
-            notes += of_table
-        if found is not None:
-            raws[table] = found
-    for path, columns in private.items():
-        if unread := [name for name, is_read in columns.items() if not is_read]:
-            notes.append(f"{path}: looks personal, is not read: {', '.join(unread)}.")
-    numbered = [table for table, raw in raws.items() if _are_positions(declared[table], raw.frame)]
-    if numbered and said["settings"].setdefault("annotators", "positions") == "positions":
-        notes.append(
-            f"annotators of {', '.join(numbered)} are made from positions, which need not be "
-            "persons: intervals are for these annotators only. If each position is one person, set "
-            "settings: annotators: persons."
-        )
-    whole = set(raws) >= set(declared)
-    if whole and declared:  # else what lacks is said already, and this would follow from it
-        _identify(place / FILE, raws, problems)
-    for table, raw in raws.items():
-        if table in _PAIRED and table != "outputs":
-            known = set(schema.columns(table))
-            frame = raw.frame[[name for name in raw.frame if name in known]]
-            unknown = set() if whole else set(_PAIRED[table]) - set(frame)
-            raws[table] = raw._replace(frame=frame, lost=raw.lost | unknown)
-    return {one: raws[one] for one in TABLES if one in raws}, notes
-
-
-def _are_positions(spec: Mapping[str, Any], frame: pd.DataFrame) -> bool:
-    """Say whether annotators' ids are positions: in a list, in a file, or in columns' names."""
-    if "annotator_id" not in frame or frame.empty:
-        return False
-    ids = frame["annotator_id"].drop_duplicates()
-    made_of = set(re.findall(r"\{(\w+)\}", spec.get("constants", {}).get("annotator_id", "")))
-    if made_of & {"position", "row"}:
-        return True
-    theirs = [their for their in spec.get("columns", {}).values() if isinstance(their, str)]
-    captured = {name for their in theirs for name in re.findall(r"\{(\w+)\}", their)}
-    if "annotator_id" in captured:
-        parts = [re.fullmatch(r"(\D*)\d+", one) for one in ids]
-        return all(parts) and len({part[1] for part in parts if part}) == 1
-    return bool(made_of & captured) and bool(ids.str.contains(r"\d$").all())
 
 
 def _right(
@@ -272,105 +218,55 @@ def load_yaml(path: Path) -> Any:
         ) from None
 
 
-def _table(
-    place: Path,
-    table: str,
-    spec: Mapping[str, Any],
-    extra: Sequence[str],
-    problems: list[str],
-    notes: list[str],
-    private: dict[Path, dict[str, bool]],
-    grouping: list[str],
-) -> Raw | None:
-    about = f"{place / FILE}, tables: {table}"
-    ours = [*schema.columns(table), *extra]
-    for replaced, system in _PAIRED.get(table, {}).items():
-        ours += [name for name in ("item_id", system) if name not in ours and replaced in ours]
-    if not _declared_rightly(table, spec, ours, about, problems):
-        return None
-    paths = _paths(place, table, spec, about, problems)
-    parts: list[pd.DataFrame] = []
-    lines: list[str] = []
-    called: dict[str, str] = {}
-    lost: set[str] = set()
-    of_constants = {
-        name
-        for one in spec.get("constants", {}).values()
-        for name in re.findall(r"\{([^{}]+)\}", one)
-    }
-    for path in paths:
-        kind = spec.get("format") or formats.guess(path)
-        if kind not in formats.ENDINGS:
-            known = ", ".join(formats.ENDINGS)
-            problems.append(f"{about}: {path.name} is of no known format: set format: {known}.")
-            continue
-        asked = {name: spec[name] for name in ("delimiter", "keys", "rows") if name in spec}
-        try:
-            theirs, places = formats.read(path, kind, problems=problems, **asked)
-        except (TableError, OSError) as error:
-            problems += getattr(error, "problems", [str(error)])
-            continue
-        files.note_read(path)
-        if table == "contexts":  # whose features are whatever a study has
-            features = spec.get("columns", {**dict.fromkeys(theirs.columns)})
-            ours += [name for name in features if name not in ours]
-        one = _OneFile(path, table, theirs, places, spec, ours, about, problems, notes)
-        frame = one.long()
-        called |= one.called
-        lost |= one.lost
-        said = private.setdefault(place / _shown(spec, table), {})
-        is_read = {*one.called.values(), *of_constants, *spec.get("only", {}), *ours}
-        for name in personal(theirs.columns):
-            said[name] = said.get(name, False) or name in is_read
-        if len(paths) == 1:
-            grouping += _grouping(path, one.theirs, frame, is_read)
-        before = f"{path.name}, " if len(paths) > 1 else ""
-        lines += [f"{before}{places[at]}" for at in frame["{at}"]]
-        parts.append(frame[[name for name in frame if name in ours]])
-    if not parts:
-        return None
-    whole = pd.concat(parts, ignore_index=True).fillna("").astype("str")
-    if table in ("outputs", "references", "contexts"):
-        # Files with a row per judgment say the same of an output many times.
-        again = whole.duplicated().to_numpy()
-        if again.any():
-            whole = whole[~again].reset_index(drop=True)
-            lines = [line for line, left_out in zip(lines, again, strict=True) if not left_out]
-    where = str(paths[0]) if len(paths) == 1 else str(place / _shown(spec, table))
-    there = list(map(str, theirs.columns))
-    optional = {*schema.DEFAULTS.get(table, ()), *_PAIRED.get(table, ()), "is_human"}
-    lacking = [
-        name
-        for name in schema.columns(table)
-        if not (name in whole or name in lost or name in optional)
-    ]
-    if lacking:
-        problems.append(
-            f"{where}: {table} has no column{'s' * (len(lacking) > 1)} "
-            f"{', '.join(map(repr, lacking))}: name the file's under `columns` in {FILE}, or "
-            f"under `constants`.{did_you_mean(lacking[0], there)} Found {_some(there)}."
-        )
-    return Raw(whole, where, lines, called, frozenset(lost | {*lacking}), there)
+def read(
+    place: Path, said: Mapping[str, Any], problems: list[str]
+) -> tuple[dict[str, Raw], list[str]]:
+    """Read the tables that study.yml names, and say what is to be noted."""
+    chosen = said["settings"]
+    raws: dict[str, Raw] = {}
+    notes: list[str] = []
+    private: dict[Path, dict[str, bool]] = {}  # file -> personal column -> is it read?
+    for table, spec in said["tables"].items():
+        extra = chosen.get("extra", []) if table == "outputs" else []
+        one = _Table(place, table, spec, extra, problems)
+        found = one.read()
+        notes += one.notes
+        seen = private.setdefault(one.where, {})
+        for name, is_read in one.personal.items():
+            seen[name] = seen.get(name, False) or is_read
+        if not chosen.get("clusters") and table == next(iter(said["tables"])):
+            notes += one.grouping
+        if found is not None:
+            raws[table] = found
+            if one.has_positions(found.frame) and chosen.get("annotators") != "persons":
+                chosen["annotators"] = "positions"
+                notes.append(
+                    f"annotators of {table} are made from positions, which need not be persons: "
+                    "intervals are for these annotators only. If each position is one person, set "
+                    "settings: annotators: persons."
+                )
+    for path, columns in private.items():
+        if unread := [name for name, is_read in columns.items() if not is_read]:
+            notes.append(f"{path}: looks personal, is not read: {', '.join(unread)}.")
+    whole = set(raws) >= set(said["tables"])
+    if whole and raws:  # else what lacks is said already, and this would follow from it
+        _identify(place / FILE, raws, problems)
+    for table, raw in raws.items():
+        if table in _PAIRED and table != "outputs":
+            known = set(schema.columns(table))
+            frame = raw.frame[[name for name in raw.frame if name in known]]
+            unknown = set() if whole else set(_PAIRED[table]) - set(frame)
+            raws[table] = raw._replace(frame=frame, lost=raw.lost | unknown)
+    return {one: raws[one] for one in TABLES if one in raws}, notes
 
 
-def _grouping(
-    path: Path, theirs: pd.DataFrame, frame: pd.DataFrame, is_read: set[str]
-) -> list[str]:
-    """Name the columns that are not read and group items, such as documents."""
-    found = []
-    for name in map(str, theirs.columns if "item_id" in frame else ()):
-        if name in is_read or not _words(name) & _GROUPS:
-            continue
-        groups = frame[["item_id"]].assign(group=theirs[name].loc[frame["{at}"]].to_numpy())
-        groups = groups.drop_duplicates()
-        n, n_items = groups["group"].nunique(), groups["item_id"].nunique()
-        if groups["item_id"].is_unique and 1 < n <= n_items / 2:
-            found.append(
-                f"{path}: {n_items:,} items have {n:,} values of {name}, which is not read: if "
-                f"items of one {name} are alike, read it with outputs and set settings: extra: "
-                f"[{name}] and clusters: {name}."
-            )
-    return found
+def grouped(items: pd.Series, groups: pd.Series) -> str:
+    """Say that a column groups items, such as documents; nothing where it does not."""
+    pairs = pd.DataFrame({"item": items.to_numpy(), "group": groups.to_numpy()}).drop_duplicates()
+    n, n_items = pairs["group"].nunique(), pairs["item"].nunique()
+    if not pairs["item"].is_unique or not 1 < n <= n_items / 2:
+        return ""
+    return f"{n_items:,} items have {n:,} values of {groups.name}"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -378,117 +274,204 @@ def _some(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - 40} more" if len(names) > 40 else "")
 
 
-def _shown(spec: Mapping[str, Any], table: str) -> str:
-    pattern = spec.get("file", f"{table}.csv")
-    return pattern if isinstance(pattern, str) else ", ".join(pattern)
+def _in_braces(text: str) -> list[str]:
+    return re.findall(r"\{([^{}]+)\}", text)
 
 
-def _declared_rightly(
-    table: str, spec: Mapping[str, Any], ours: list[str], about: str, problems: list[str]
-) -> bool:
-    """Check what can be known of a table's lines without its files."""
-    found = []
-    for key in ("columns", "constants"):
-        for name in spec.get(key, {}):
-            if name not in ours and table != "contexts":
-                found.append(
-                    f"{about}: {key}: {name!r} is no column of {table}."
-                    f"{did_you_mean(name, ours)} There are: {', '.join(ours)}."
-                )
-            if key == "constants" and name in spec.get("columns", {}):
-                found.append(f"{about}: {name!r} stands in columns and in constants: keep one.")
-    if spec.get("format", "csv") not in formats.ENDINGS:
-        hint = did_you_mean(spec["format"], formats.ENDINGS)
-        found.append(
-            f"{about}: format {spec['format']!r} is unknown.{hint} There are: "
-            f"{', '.join(formats.ENDINGS)}."
-        )
-    if len(spec.get("delimiter", ",")) > 1:
-        found.append(f"{about}: delimiter must be one character. Got {spec['delimiter']!r}.")
-    if spec.get("sum") == "true" and table != "judgments":
-        found.append(f"{about}: `sum` adds up the values of judgments: leave it out here.")
-    sources = {
-        our: [re.sub(r"\{\w+\}", " ", their)]
-        if isinstance(their, str)
-        else list(_columns_of(their).values())
-        for our, their in spec.get("columns", {}).items()
-    }
-    sources |= {
-        our: re.findall(r"\{([^{}]+)\}", one) for our, one in spec.get("constants", {}).items()
-    }
-    for our, theirs in sources.items():
-        telling = [one for one in theirs if _identifies(one)]
-        if telling and our != "annotator_id" and telling[0] != our:
-            found.append(
-                f"{about}: {our} comes from {telling[0]!r}, which looks personal: only "
-                "annotator_id may, which becomes w001, w002, ...; leave it out."
-            )
-    problems += found
-    return not found
-
-
-def _columns_of(their: list[str] | dict[str, str]) -> dict[str, str]:
-    return their if isinstance(their, dict) else {name: name for name in their}
-
-
-def _paths(
-    place: Path, table: str, spec: Mapping[str, Any], about: str, problems: list[str]
-) -> list[Path]:
-    named = spec.get("file", f"{table}.csv")
-    paths: list[Path] = []
-    for name in [named] if isinstance(named, str) else named:
-        if (place / name).is_file():
-            paths.append(Path(os.path.normpath(place / name)))
-            continue
-        found = sorted(glob.glob(name, root_dir=place, recursive=True))  # noqa: PTH207, absolute too
-        found = [one for one in found if os.path.isfile(place / one)]  # noqa: PTH113
-        if not found:
-            home = (place / name).parent
-            there = [one.name for one in home.iterdir()] if home.is_dir() else []
-            hint = did_you_mean(Path(name).name, there)
-            problems.append(f"{about}: no file {place / name}.{hint} Name it with `file`.")
-        paths += [Path(os.path.normpath(place / one)) for one in found]
-    return paths
-
-
-class _OneFile:
-    """A file's rows on their way to a table: renamed, filtered, made long."""
+class _Table:
+    """A table on its way from the files that study.yml names: opened, renamed, made long."""
 
     def __init__(
         self,
-        path: Path,
+        place: Path,
         table: str,
-        theirs: pd.DataFrame,
-        places: list[str],
         spec: Mapping[str, Any],
-        ours: list[str],
-        about: str,
+        extra: Sequence[str],
         problems: list[str],
-        notes: list[str],
     ) -> None:
-        self.path, self.table, self.theirs, self.places = path, table, theirs, places
-        self.spec, self.ours, self.about = spec, ours, about
-        self.problems, self.notes = problems, notes
+        self.place, self.table, self.spec, self.problems = place, table, spec, problems
+        self.about = f"{place / FILE}, tables: {table}"
+        named = spec.get("file", f"{table}.csv")
+        self.files = [named] if isinstance(named, str) else named
+        self.where = place / ", ".join(self.files)
+        self.columns: Mapping[str, Any] = spec.get("columns", {})
+        self.constants: Mapping[str, str] = spec.get("constants", {})
+        self.ours = [*schema.columns(table), *extra]
+        for replaced, system in _PAIRED.get(table, {}).items():
+            if replaced in self.ours:
+                self.ours += [name for name in ("item_id", system) if name not in self.ours]
+        self.notes: list[str] = []
+        self.grouping: list[str] = []
+        self.personal: dict[str, bool] = {}
         self.called: dict[str, str] = {}
         self.lost: set[str] = set()
-        doubled = theirs.columns[theirs.columns.duplicated()]
-        if len(doubled):
-            problems.append(f"{path} has two columns {doubled[0]!r}: rename one.")
-            self.theirs = theirs.loc[:, ~theirs.columns.duplicated()]
+        # Of the file at hand:
+        self.path = place
+        self.theirs = pd.DataFrame()
+        self.places: list[str] = []
 
-    def long(self) -> pd.DataFrame:
+    def read(self) -> Raw | None:
+        """Read all files, one below the other."""
+        if not self._is_declared_rightly():
+            return None
+        parts: list[pd.DataFrame] = []
+        lines: list[str] = []
+        paths = self._paths()
+        for self.path in paths:
+            try:
+                self._open()
+            except (TableError, OSError) as error:
+                self.problems += getattr(error, "problems", [str(error)])
+                continue
+            frame = self._long()
+            self._look_at_unread(frame, alone=len(paths) == 1)
+            before = f"{self.path.name}, " if len(paths) > 1 else ""
+            lines += [f"{before}{self.places[at]}" for at in frame["{at}"]]
+            parts.append(frame[[name for name in frame if name in self.ours]])
+        if not parts:
+            return None
+        whole = pd.concat(parts, ignore_index=True).fillna("").astype("str")
+        if self.table in ("outputs", "references", "contexts"):
+            # Files with a row per judgment say the same of an output many times.
+            again = whole.duplicated().to_numpy()
+            whole = whole[~again].reset_index(drop=True)
+            lines = [line for line, left_out in zip(lines, again, strict=True) if not left_out]
+        where = str(paths[0]) if len(paths) == 1 else str(self.where)
+        there = list(map(str, self.theirs.columns))
+        optional = {*schema.DEFAULTS.get(self.table, ()), *_PAIRED.get(self.table, ()), "is_human"}
+        known = {*whole, *self.lost, *optional}
+        lacking = [name for name in schema.columns(self.table) if name not in known]
+        if lacking:
+            self.problems.append(
+                f"{where}: {self.table} has no column{'s' * (len(lacking) > 1)} "
+                f"{', '.join(map(repr, lacking))}: name the file's under `columns` in {FILE}, or "
+                f"under `constants`.{did_you_mean(lacking[0], there)} Found {_some(there)}."
+            )
+        return Raw(whole, where, lines, self.called, frozenset({*self.lost, *lacking}), there)
+
+    def has_positions(self, frame: pd.DataFrame) -> bool:
+        """Say whether annotators' ids are positions: in a list, in a file, or in columns' names."""
+        if "annotator_id" not in frame or frame.empty:
+            return False
+        ids = frame["annotator_id"].drop_duplicates()
+        made_of = set(_in_braces(self.constants.get("annotator_id", "")))
+        theirs = [their for their in self.columns.values() if isinstance(their, str)]
+        captured = {name for their in theirs for name in _in_braces(their)}
+        if "annotator_id" in captured:
+            alike = len(set(ids.str.rstrip("0123456789"))) == 1
+            return alike and bool(ids.str.fullmatch(r"\D*\d+").all())
+        if made_of & {"position", "row"}:
+            return True
+        return bool(made_of & captured) and bool(ids.str.contains(r"\d$").all())
+
+    def _is_declared_rightly(self) -> bool:
+        """Check what can be known of a table's lines without its files."""
+        found = []
+        for key, names in (("columns", self.columns), ("constants", self.constants)):
+            found += [
+                f"{self.about}: {key}: {name!r} is no column of {self.table}."
+                f"{did_you_mean(name, self.ours)} There are: {', '.join(self.ours)}."
+                for name in names
+                if name not in self.ours and self.table != "contexts"
+            ]
+        found += [
+            f"{self.about}: {name!r} stands in columns and in constants: keep one."
+            for name in self.constants
+            if name in self.columns
+        ]
+        kind = self.spec.get("format", "csv")
+        if kind not in formats.ENDINGS:
+            found.append(
+                f"{self.about}: format {kind!r} is unknown.{did_you_mean(kind, formats.ENDINGS)} "
+                f"There are: {', '.join(formats.ENDINGS)}."
+            )
+        delimiter = self.spec.get("delimiter", ",")
+        if len(delimiter) > 1:
+            found.append(f"{self.about}: delimiter must be one character. Got {delimiter!r}.")
+        if self.spec.get("sum") == "true" and self.table != "judgments":
+            found.append(f"{self.about}: `sum` adds up the values of judgments: leave it out here.")
+        sources = {our: _in_braces(text) for our, text in self.constants.items()}
+        for our, their in self.columns.items():
+            named = re.sub(r"\{\w+\}", " ", their) if isinstance(their, str) else their
+            sources[our] = [named] if isinstance(named, str) else list(_columns_of(named).values())
+        for our, theirs in sources.items():
+            telling = [one for one in theirs if _identifies(one)]
+            if telling and our != "annotator_id" and telling[0] != our:
+                found.append(
+                    f"{self.about}: {our} comes from {telling[0]!r}, which looks personal: only "
+                    "annotator_id may, which becomes w001, w002, ...; leave it out."
+                )
+        self.problems += found
+        return not found
+
+    def _paths(self) -> list[Path]:
+        paths: list[Path] = []
+        for name in self.files:
+            if (self.place / name).is_file():
+                found = [name]
+            else:
+                matching = glob.glob(name, root_dir=self.place, recursive=True)  # noqa: PTH207, absolute too
+                found = sorted(one for one in matching if (self.place / one).is_file())
+            if not found:
+                home = (self.place / name).parent
+                there = [one.name for one in home.iterdir()] if home.is_dir() else []
+                hint = did_you_mean(Path(name).name, there)
+                self.problems.append(
+                    f"{self.about}: no file {self.place / name}.{hint} Name it with `file`."
+                )
+            paths += [Path(os.path.normpath(self.place / one)) for one in found]
+        return paths
+
+    def _open(self) -> None:
+        kind = self.spec.get("format") or formats.guess(self.path)
+        if kind not in formats.ENDINGS:
+            raise TableError(
+                f"{self.about}: {self.path.name} is of no known format: set format: "
+                f"{', '.join(formats.ENDINGS)}."
+            )
+        asked = {
+            name: self.spec[name] for name in ("delimiter", "keys", "rows") if name in self.spec
+        }
+        theirs, self.places = formats.read(self.path, kind, problems=self.problems, **asked)
+        files.note_read(self.path)
+        doubled = theirs.columns.duplicated()
+        if doubled.any():
+            name = theirs.columns[doubled][0]
+            self.problems.append(f"{self.path} has two columns {name!r}: rename one.")
+        self.theirs = theirs.loc[:, ~doubled]
+        if self.table == "contexts":  # whose features are whatever a study has
+            features = self.columns or theirs.columns
+            self.ours += [name for name in features if name not in self.ours]
+
+    def _look_at_unread(self, frame: pd.DataFrame, *, alone: bool) -> None:
+        """Note the columns that look personal, and those that group items and are not read."""
+        constant = {name for text in self.constants.values() for name in _in_braces(text)}
+        is_read = {*self.called.values(), *constant, *self.spec.get("only", {}), *self.ours}
+        there = list(map(str, self.theirs.columns))
+        for name in personal(there):
+            self.personal[name] = self.personal.get(name, False) or name in is_read
+        for name in there if alone and "item_id" in frame else ():
+            if name in is_read or not _words(name) & _GROUPS:
+                continue
+            if said := grouped(frame["item_id"], self.theirs[name].loc[frame["{at}"]]):
+                self.grouping.append(
+                    f"{self.path}: {said}, which is not read: if items of one {name} are alike, "
+                    f"read it with outputs and set settings: extra: [{name}] and clusters: {name}."
+                )
+
+    def _long(self) -> pd.DataFrame:
         """Give our columns, with `{at}`, the number of the row in the file."""
         kept, captured = self._only()
         single, several = self._resolved(captured)
         frame = pd.DataFrame({our: kept[their] for our, their in single.items()}, index=kept.index)
         frame = frame.assign(**{"{at}": kept.index})
         if several is not None:
-            wide = [name for name in map(str, several) if name in self.spec["columns"]]
-            captured_names = [name for name in map(str, several) if name not in wide]
+            wide = [name for name in map(str, several) if name in self.columns]
+            inner = {name: _own(name, self.ours) for name in map(str, several) if name not in wide}
             parts = [
                 frame.assign(
                     **{name: kept[one[name]] for name in wide},
-                    **{_own(name, self.ours): one[name] for name in captured_names},
+                    **{own: one[name] for name, own in inner.items()},
                 )
                 for one in several.to_dict("records")
             ]
@@ -501,7 +484,7 @@ class _OneFile:
                 shown = f"{int(empty.sum()):,} empty cells are no {self.table}"
                 self.notes.append(f"{self.path}: {shown}.")
                 frame = frame[~empty].reset_index(drop=True)
-        for our, text in self.spec.get("constants", {}).items():
+        for our, text in self.constants.items():
             frame[our] = self._filled(our, text, frame)
         for our, changed in self.spec.get("values", {}).items():
             self._replace(frame, our, changed)
@@ -526,50 +509,48 @@ class _OneFile:
         self, captured: dict[str, list[str]]
     ) -> tuple[dict[str, str], pd.DataFrame | None]:
         """Find the columns that the map names: our column -> theirs, and a grid of several."""
-        there = set(self.theirs.columns)
-        spec = self.spec
-        taken = {*spec.get("columns", {}), *spec.get("constants", {})}
-        single = {name: name for name in self.ours if name in there and name not in taken}
-        grids, missing = [], {}
-        for our, their in spec.get("columns", {}).items():
+        there = list(map(str, self.theirs.columns))
+        single: dict[str, str] = {}
+        grids, missing = [], []
+        for our, their in self.columns.items():
             if isinstance(their, str) and their in there:
                 single[our] = their
-            elif isinstance(their, str) and re.search(r"\{\w+\}", their):
-                grid = _captures(our, their, list(self.theirs.columns))
+                continue
+            if isinstance(their, str) and re.search(r"\{\w+\}", their):
+                grid = _captures(our, their, there)
                 for name, listed in captured.items():
                     grid = grid[grid[name].isin(listed)] if name in grid else grid
-                if grid.empty:
-                    missing[our] = [their]
+                lost = [their] if grid.empty else []
                 grids.append(grid)
             elif isinstance(their, str):
-                missing[our] = [their]
+                lost = [their]
+                self.lost.add(our)
             else:
                 named = _columns_of(their)
-                if lost := [one for one in named.values() if one not in there]:
-                    missing[our] = lost
+                lost = [one for one in named.values() if one not in there]
                 named = {name: one for name, one in named.items() if one in there}
                 names = _NAMES.get(self.table, "name")
                 grids.append(pd.DataFrame({names: list(named), our: list(named.values())}))
-        self.called = {
-            our: their for our, their in spec.get("columns", {}).items() if our in single
-        }
+            missing += lost
+        self.called |= single
         if missing:
-            self.lost |= {our for our in missing if our not in {n for g in grids for n in g}}
-            self._say_missing([one for lost in missing.values() for one in lost])
-        made = set().union(*grids) - set(spec.get("columns", {})) if grids else set()
+            self._say_missing(missing)
+        made = set().union(*grids) - set(self.columns) if grids else set()
         if unknown := [name for name in captured if name not in made]:
             self._say_missing(unknown, "only")
-        single = {our: their for our, their in single.items() if our not in made}
+        taken = {*self.columns, *self.constants, *made}
+        same = {name: name for name in self.ours if name in there and name not in taken}
         if not grids:
-            return single, None
+            return same | single, None
+        single = {our: their for our, their in single.items() if our not in made}
         try:
-            return single, functools.reduce(lambda one, other: one.merge(other), grids)
+            return same | single, functools.reduce(pd.merge, grids)
         except pd.errors.MergeError:
             self.problems.append(
                 f"{self.about}: columns that stand for several must share what is in braces, as in "
                 "system: Input.system_{slot} and value: Answer.rating_{slot}."
             )
-            return single, grids[0]
+            return same | single, grids[0]
 
     def _say_missing(self, names: list[str], key: str = "columns") -> None:
         there = list(map(str, self.theirs.columns))
@@ -579,37 +560,39 @@ class _OneFile:
             f"{self.table} ({key}).{did_you_mean(names[0], there)} Found {_some(there)}."
         )
 
+    def _say_unread(self, key: str, name: str, frame: pd.DataFrame) -> None:
+        self.problems.append(
+            f"{self.about}: {key}: {name!r} is no column that is read."
+            f"{did_you_mean(name, map(str, frame))} Name it in columns, too."
+        )
+
     def _exploded(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Make a row of each element of the cells that are lists."""
         asked = [name for name in self.spec.get("lists", []) if name not in self.lost]
-        if unknown := [name for name in asked if name not in frame]:
-            self.problems.append(
-                f"{self.about}: lists: {unknown[0]!r} is no column that is read."
-                f"{did_you_mean(unknown[0], map(str, frame))} Name it in columns, too."
-            )
+        for name in asked:
+            if name not in frame:
+                self._say_unread("lists", name, frame)
         asked = [name for name in asked if name in frame]
         if not asked:
             return frame
-        separator = self.spec.get("separator", "")
         listed = {
-            name: pd.Series(
-                [formats.as_list(cell, separator) if cell.strip() else [] for cell in frame[name]],
-                dtype=object,
-            )
+            name: [formats.as_list(cell) if cell.strip() else [] for cell in frame[name]]
             for name in asked
         }
-        bad = np.zeros(len(frame), dtype=bool)
-        for name, cells in listed.items():
-            none = cells.isna().to_numpy()
-            self._report(frame, none, name, "must be a list, as in [4, 5]; or set `separator`")
-            bad |= none
-        sizes = pd.DataFrame({name: cells[~bad].map(len) for name, cells in listed.items()})
-        uneven = bad.copy()
-        uneven[~bad] = sizes.nunique(axis=1).to_numpy() > 1
-        self._report(
-            frame, uneven & ~bad, asked[0], f"must be as long as {', '.join(asked[1:])}: mend it"
+        sizes = pd.DataFrame(
+            {
+                name: [math.nan if cell is None else len(cell) for cell in cells]
+                for name, cells in listed.items()
+            }
         )
-        whole = frame.assign(**listed)[~(bad | uneven)].reset_index(drop=True)
+        bad = sizes.isna()
+        for name in asked:
+            self._report(frame, bad[name].to_numpy(), name, "must be a list, as in [4, 5]: mend it")
+        uneven = (~bad.any(axis=1) & (sizes.min(axis=1) < sizes.max(axis=1))).to_numpy()
+        rule = f"must be as long as {', '.join(asked[1:])}: mend it"
+        self._report(frame, uneven, asked[0], rule)
+        cells = {name: pd.Series(one, dtype=object) for name, one in listed.items()}
+        whole = frame.assign(**cells)[~(bad.any(axis=1).to_numpy() | uneven)].reset_index(drop=True)
         made = whole.explode(asked).dropna(subset=asked)
         made["{position}"] = (made.groupby(level=0).cumcount() + 1).astype("str")
         return made.reset_index(drop=True).astype(dict.fromkeys(asked, "str"))
@@ -630,22 +613,16 @@ class _OneFile:
         about = {"file": formats.stem(self.path), "folder": self.path.resolve().parent.name}
         for literal, name in re.findall(r"([^{]*)(?:\{([^{}]*)\})?", text):
             made = made + literal
-            if not name:
-                continue
-            if name in frame:
-                made = made + frame[name]
-            elif _own(name, self.ours) in frame:
-                made = made + frame[_own(name, self.ours)]
+            if name in frame or _own(name, self.ours) in frame:
+                made = made + frame[name if name in frame else _own(name, self.ours)]
             elif name in about:
                 made = made + about[name]
             elif name == "row":
                 made = made + (frame["{at}"] + 1).astype("str")
             elif name in self.theirs:
-                cells = self.theirs.loc[frame["{at}"], name]
-                made = made + cells.set_axis(frame.index)
-            else:
-                there = [*frame, *about, "row", "position"]
-                hint = did_you_mean(name, there)
+                made = made + self.theirs.loc[frame["{at}"], name].set_axis(frame.index)
+            elif name:
+                hint = did_you_mean(name, [*frame, *about, "row", "position"])
                 self.problems.append(
                     f"{self.about}: constants: {our}: {{{name}}} is no column here.{hint}"
                 )
@@ -655,10 +632,7 @@ class _OneFile:
         name = our if our in frame else _own(our, self.ours)
         if name not in frame:
             if our not in self.lost:
-                self.problems.append(
-                    f"{self.about}: values: {our!r} is no column that is read."
-                    f"{did_you_mean(our, map(str, frame))} Name it in columns, too."
-                )
+                self._say_unread("values", our, frame)
             return
         starred = [
             (re.compile(".*".join(map(re.escape, old.split("*"))), re.DOTALL), new)
@@ -686,6 +660,10 @@ class _OneFile:
         rule_of = {"value": "sum", "{at}": "first"}
         made = frame.groupby(same, sort=False, as_index=False).agg(rule_of)
         return made.assign(value=[repr(float(one)) for one in made["value"]])
+
+
+def _columns_of(their: list[str] | dict[str, str]) -> dict[str, str]:
+    return their if isinstance(their, dict) else {name: name for name in their}
 
 
 def _own(name: str, ours: list[str]) -> str:

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -73,26 +73,30 @@ _UNDEFINED = {
 _UNDEFINED["ledgers"] = _UNDEFINED["ledger"]
 
 
-def _one_of(choices: Sequence[str]) -> tuple[Callable, str]:
+#: Which cells are right, and what the others break, with the way out.
+_Rule = tuple[Callable[[pd.Series], Any], str]
+
+
+def _one_of(choices: Sequence[str]) -> _Rule:
     return lambda cells: cells.isin(choices), f"must be one of {', '.join(choices)}"
 
 
 _PART = "[a-z0-9._-]+"
-_FINITE = (np.isfinite, "must be finite: leave the row out where it is missing")
-_NOT_NEGATIVE = (lambda numbers: numbers >= 0, "must not be negative: check the sign")
-_DEFINED = (
+_FINITE: _Rule = (np.isfinite, "must be finite: leave the row out where it is missing")
+_NOT_NEGATIVE: _Rule = (lambda numbers: numbers >= 0, "must not be negative: check the sign")
+_DEFINED: _Rule = (
     lambda numbers: ~np.isinf(numbers),
     "must be finite: leave the cell empty where the score is undefined",
 )
-_PROBABILITY = (
+_PROBABILITY: _Rule = (
     lambda numbers: numbers.between(0, 1),
     "must be a probability between 0 and 1: divide percentages by 100",
 )
 _OWN_CLAIM = re.compile(rf"{_PART}(?:/{_PART})+")
 _CLAIM = re.compile(rf"(?:{'|'.join(PAPERS)})/(?:direction/{_PART}|{_PART}/{_PART}/{_PART})")
 
-#: What one cell can break: which cells are right, and the rule with the way out.
-_RULES: dict[tuple[str, str], list[tuple[Callable, str]]] = {
+#: What one cell can break.
+_RULES: dict[tuple[str, str], list[_Rule]] = {
     ("logprobs", "logprob"): [
         (
             lambda numbers: numbers <= 0,
@@ -107,7 +111,9 @@ _RULES: dict[tuple[str, str], list[tuple[Callable, str]]] = {
     ("scores", "score"): [_DEFINED],
     ("system_scores", "score"): [_DEFINED],
     ("preferences", "choice"): [_one_of(("a", "b", "tie"))],
-    **{("comparisons", name): [_PROBABILITY] for name in ("prob_a", "prob_tie", "prob_b")},
+    ("comparisons", "prob_a"): [_PROBABILITY],
+    ("comparisons", "prob_tie"): [_PROBABILITY],
+    ("comparisons", "prob_b"): [_PROBABILITY],
     ("claims", "claim_id"): [
         (
             lambda ids: ids.str.fullmatch(_CLAIM),
@@ -232,7 +238,7 @@ def examine(given: Raw, table: str) -> tuple[pd.DataFrame, list[str]]:
     problems = _name_problems(list(raw.columns), table, given.where, given.lost)
     raw = raw.loc[:, ~raw.columns.duplicated()]
     raw = raw[[name for name in raw.columns if name in wanted or (table == "contexts" and name)]]
-    kinds = {**wanted, **{name: "float" for name in raw if name not in wanted}}
+    kinds = {**wanted, **{name: "float" for name in map(str, raw) if name not in wanted}}
     plain = {name: "text" if kinds[name] == "id" else kinds[name] for name in kinds if name in raw}
     typed, right = {}, {}
     for name, kind in plain.items():
@@ -342,12 +348,13 @@ def _broken_cells(frame: pd.DataFrame, table: str) -> Iterator[tuple[str, pd.Ind
     for name, kind in COLUMNS[table].items():
         if name not in frame:
             continue
-        missing = frame[name].isna()
+        missing = frame[name].isna().to_numpy()
         rules = _RULES.get((rules_of, name), [])
         if kind == "id":
             rules = [(lambda ids: ids != "", "must not be empty: fill it in every row"), *rules]
-        broken = [(~np.asarray(right(frame[name]), dtype=bool), rule) for right, rule in rules]
-        broken = [(bad & ~missing, rule) for bad, rule in broken]
+        broken = [
+            (~np.asarray(right(frame[name]), dtype=bool) & ~missing, rule) for right, rule in rules
+        ]
         if name not in _UNDEFINED.get(table, ()):
             broken.append((missing, "must not be missing: leave the row out, or mend it"))
         for bad, rule in broken:
