@@ -33,8 +33,8 @@ def files(name: str) -> list[str]:
     return [f"alttest/{name}/{who}_annotations.json" for who in ("human", "llm")]
 
 
-def load_alttest(name: str) -> Study:
-    """Load a set of AltTest as tidy tables.
+def read_alttest(people: Path, models: Path) -> Study:
+    """Read a set of AltTest as tidy tables.
 
     What was annotated is an output of the one system ``annotated``, without a text: ``output_id``
     and ``item_id`` are the release's item, which names an aspect or a question, too, where a thing
@@ -46,11 +46,6 @@ def load_alttest(name: str) -> Study:
     people and models in alphabetical order, so that only their equality means something (`labels`
     lists them).
     """
-    return read_alttest(*map(cache.path, files(name)))
-
-
-def read_alttest(people: Path, models: Path) -> Study:
-    """Read two files laid out as a set of the release."""
     given, scored = _annotations(people, models)
     found = _labels(given, scored)
     code = {label: n for n, label in enumerate(found)} if isinstance(found[0], str) else {}

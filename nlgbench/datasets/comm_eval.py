@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nlgbench.datasets import cache
 from nlgbench.datasets.color_contexts import context_rows
 from nlgbench.datasets.monroe import role_colors
-from nlgbench.study import Study, csv_files, schema, trusted
+from nlgbench.study import Study, csv_files, from_rows
 
 RAW_FILE = "comm-eval/clean_data.csv"
 
@@ -27,8 +26,8 @@ _MAJORITY = 2
 _FIRST_GAME = 10
 
 
-def load_comm_eval(*, filtered: bool = True) -> Study:
-    """Load the comm-eval release, with the paper's filter or every caption that was collected.
+def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
+    """Read the comm-eval release, with the paper's filter or every caption that was collected.
 
     1,912 descriptive, 1,343 ambiguous and 1,909 misleading captions, the ``system`` (see
     `QUALITY`). ``context`` is one of 360 contexts, such as ``ci7.1``; contexts ``ci7.0`` and
@@ -55,11 +54,6 @@ def load_comm_eval(*, filtered: bool = True) -> Study:
     blanks at the ends. The paper says instead that such captions were removed from a CIEDE2000 of
     20 on, but none of the 16 has that.
     """
-    return read_comm_eval(cache.path(RAW_FILE), filtered=filtered)
-
-
-def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
-    """Read a file laid out as the comm-eval release."""
     captions, judgments = _captions(path)
     described = captions["kind"] != "ambiguous"
     from_game = captions["kind"] == "game"
@@ -92,10 +86,10 @@ def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
     )
     judgments = judgments[judgments["output_id"].isin(outputs["output_id"])]
     colors = np.array(items["colors"].tolist())
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        judgments=schema.typed(judgments, "judgments"),
-        references=schema.typed(references, "references"),
+    return from_rows(
+        outputs=outputs,
+        judgments=judgments,
+        references=references,
         contexts=context_rows(items["item_id"].tolist(), colors),
         settings={"annotators": "positions"},
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from nlgbench.datasets import cache
-from nlgbench.study import Study, csv_files, schema, trusted
+from nlgbench.study import Study, csv_files, from_rows, schema
 
 RAW_FILE = "dailydialog-multiref/mturk_rating_processed_output.csv"
 TURNS_FILE = "dailydialog-multiref/multireftest.json"
@@ -44,8 +44,8 @@ _CUTS = [
 ]
 
 
-def load_dailydialog() -> Study:
-    """Load the rated responses of multi-reference DailyDialog as tidy tables.
+def read_dailydialog(path: Path) -> Study:
+    """Read the rated responses of multi-reference DailyDialog as tidy tables.
 
     500 responses, one of ``human`` and of each of four systems on each of 100 contexts (``item_id``
     is the release's context_id; turns of a context are lines). The mean of the annotators' ratings,
@@ -55,11 +55,6 @@ def load_dailydialog() -> Study:
     DailyDialog's own next turn; no human response is among them. Systems write some responses more
     than once.
     """
-    return read_dailydialog(cache.path(RAW_FILE))
-
-
-def read_dailydialog(path: Path) -> Study:
-    """Read a file laid out as the release's ratings."""
     frame, _ = csv_files.parse(path)
     system = frame["model"].map(SYSTEMS)
     outputs = pd.DataFrame(
@@ -84,10 +79,10 @@ def read_dailydialog(path: Path) -> Study:
         others.remove(row["prevgt"])
         named = {f"r{n}": text for n, text in enumerate(others, 1)} | {"original": row["prevgt"]}
         references += [(row["context_id"], name, text) for name, text in named.items()]
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        judgments=schema.typed(judgments, "judgments"),
-        references=schema.typed(references, "references"),
+    return from_rows(
+        outputs=outputs,
+        judgments=judgments,
+        references=references,
         settings={"scales": {"appropriateness": {"min": 1.0, "max": 5.0}}},
     )
 
@@ -100,7 +95,7 @@ def load_dailydialog_turns() -> pd.DataFrame:
     ``73_4-original`` is DailyDialog's own next turn, ``73_4-r1`` to ``-r4`` are of the release's
     annotators. White space is made single spaces, and a blank response is left out.
 
-    The 100 contexts of `load_dailydialog` are all among these, with the same
+    The 100 contexts of `read_dailydialog` are all among these, with the same
     ``item_id`` and, to the letter, the same ``context``; its references are ``original`` and r1 to
     r3 here, but its rated human responses are others. What trains a generator that is judged there
     must leave them out, and by context, because some dialogues begin alike.

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from nlgbench.datasets import cache
-from nlgbench.study import Study, csv_files, schema, trusted
+from nlgbench.study import Study, csv_files, from_rows
 
 RAW_FILE = "judge-the-judges/Batch_3205459_batch_results_8th.csv"
 
@@ -38,8 +38,8 @@ _VOTES = {"real": 1, "fake": 0}
 _NO_COMMENT = "{}"
 
 
-def load_judge_the_judges() -> Study:
-    """Load the annotated reviews of Judge the Judges as tidy tables.
+def read_judge_the_judges(path: Path) -> Study:
+    """Read the annotated reviews of Judge the Judges as tidy tables.
 
     3,600 reviews, 1,800 of ``human`` and 150 of each of 12 systems. Ids count in the order (HIT,
     slot), HITs as they first stand in the file, which is the authors' own numbering. Reviews answer
@@ -52,11 +52,6 @@ def load_judge_the_judges() -> Study:
     three. Each accepted worker did one HIT, so annotators are nested in HITs. Of
     ``contexts_to_sequences``' 150 texts 111 are distinct: split by text, or a test set leaks.
     """
-    return read_judge_the_judges(cache.path(RAW_FILE))
-
-
-def read_judge_the_judges(path: Path) -> Study:
-    """Read a file laid out as the Judge the Judges release."""
     frame, accepted = _assignments(path)
     outputs, judgments = [], []
     ids: dict[tuple[str, int], str] = {}
@@ -74,16 +69,14 @@ def read_judge_the_judges(path: Path) -> Study:
                 output_id, annotator = ids[row["HITId"], slot], row["annotator_id"]
                 judgments.append((output_id, annotator, "real_or_fake", value, row["group_id"]))
 
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"), judgments=schema.typed(judgments, "judgments")
-    )
+    return from_rows(outputs=outputs, judgments=judgments)
 
 
 def load_reasons() -> pd.DataFrame:
     """Load what accepted annotators wrote when asked why they called reviews fake.
 
     The optional free text at the end of a HIT (section 5.3 of the paper), a row for each annotator
-    who wrote one; ids are those of `load_judge_the_judges`. It is as written, but for identifiers
+    who wrote one; ids are those of `read_judge_the_judges`. It is as written, but for identifiers
     of workers, which become ``[worker]``. People may say otherwise who they are: quote with care,
     do not pass it on.
     """

@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nlgbench.datasets import cache
 from nlgbench.datasets.color_contexts import context_rows
-from nlgbench.study import Study, csv_files, schema, trusted
+from nlgbench.study import Study, csv_files, from_rows
 
 RAW_FILES = {split: f"comm-eval/{split}_corpus_monroe.csv" for split in ("train", "dev", "test")}
 
@@ -21,8 +20,8 @@ _ROLES = ("target", "distr1", "distr2")
 _PLACES = ("click", "alt1", "alt2")
 
 
-def load_monroe(split: str) -> Study:
-    """Load the rounds of one split as tidy tables.
+def read_monroe(path: Path, *, prefix: str = "") -> Study:
+    """Read the rounds of one split as tidy tables.
 
     Monroe et al.'s own splits: 15,665, 15,670 and 15,659 rounds. The captions and colors of
     ``comm-eval`` come from dev. The speaker's caption of every round stands there, whether or not
@@ -35,11 +34,6 @@ def load_monroe(split: str) -> Study:
     The file names speakers only, and some not at all, so a partner is named after the game and may
     occur under several names. A few people speak in more than one split.
     """
-    return read_monroe(cache.path(RAW_FILES[split]), prefix=f"{split}_")
-
-
-def read_monroe(path: Path, *, prefix: str = "") -> Study:
-    """Read a file laid out as the Monroe rounds of the comm-eval release."""
     frame, _ = csv_files.parse(path)
     games = {game: f"{prefix}g{n:03d}" for n, game in enumerate(dict.fromkeys(frame["gameid"]), 1)}
     game = frame["gameid"].map(games)
@@ -63,9 +57,9 @@ def read_monroe(path: Path, *, prefix: str = "") -> Study:
             "group_id": game,
         }
     )
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        judgments=schema.typed(judgments, "judgments"),
+    return from_rows(
+        outputs=outputs,
+        judgments=judgments,
         contexts=context_rows(rounds.tolist(), role_colors(frame)),
     )
 

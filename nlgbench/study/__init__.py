@@ -3,6 +3,7 @@
 from nlgbench.study.reading import TABLES
 from nlgbench.study.study import (
     Study,
+    from_rows,
     part_of,
     read_folder,
     read_study,
@@ -14,6 +15,7 @@ from nlgbench.study.study import (
 __all__ = [
     "TABLES",
     "Study",
+    "from_rows",
     "part_of",
     "read_folder",
     "read_study",
