@@ -8,7 +8,7 @@ import itertools
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from nlgbench.names import brief, did_you_mean
 from nlgbench.study import csv_files, formats, schema, settings
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.schema import Raw
+from nlgbench.study.settings import Rules, right_of
 
 FILE = "study.yml"
 
@@ -51,20 +52,49 @@ _PAIRED = {
 #: Where an empty cell of a wide table is nothing, not something undefined.
 _MEASURES = {"judgments": "value", "preferences": "choice", "references": "text"}
 
-_KEYS = {
-    "file": "a text or a list of texts",
-    "format": "a text",
-    "delimiter": "a text",
-    "keys": "a list of texts",
-    "rows": "a text",
-    "only": "names, each with a text or a list of texts",
-    "columns": "names, each with a column, a list of columns, or names with columns",
-    "lists": "a list of texts",
-    "constants": "names, each with a text",
-    "values": "names, each with texts and what these become",
-    "sum": "true or false",
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_text, value))
+
+
+def _named(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, dict) and all(map(inner, value.values()))
+
+
+def _is_column(value: Any) -> bool:
+    return _is_text(value) or _are_texts(value) or (bool(value) and _named(_is_text)(value))
+
+
+_TEXT = ("a text", _is_text)
+_TEXTS = ("a list of texts", _are_texts)
+_MAPPING = ("a mapping", lambda value: value == "" or isinstance(value, dict))
+_TOP: Rules = {"name": _TEXT, "settings": _MAPPING, "tables": _MAPPING}
+_KEYS: Rules = {
+    "file": ("a text or a list of texts", lambda value: _is_text(value) or _are_texts(value)),
+    "format": _TEXT,
+    "delimiter": _TEXT,
+    "keys": _TEXTS,
+    "rows": _TEXT,
+    "only": (
+        "names, each with a text or a list of texts",
+        _named(lambda one: isinstance(one, str) or _are_texts(one)),
+    ),
+    "columns": (
+        "names, each with a column, a list of columns, or names with columns",
+        _named(_is_column),
+    ),
+    "lists": _TEXTS,
+    "constants": ("names, each with a text", _named(lambda one: isinstance(one, str))),
+    "values": (
+        "names, each with texts and what these become",
+        _named(_named(lambda one: isinstance(one, str))),
+    ),
+    "sum": ("true or false", lambda value: value in ("true", "false")),
 }
-_TOP = {"name": "a text", "settings": "a mapping", "tables": "a mapping"}
 
 #: Words of a column's name that tell who somebody is; of these, the first two rows identify a
 #: person, so that only an annotator's id may come from it.
@@ -120,67 +150,23 @@ def about(place: Path, problems: list[str]) -> dict[str, Any]:
             f"{path} must hold names with values, such as `tables:`; got {brief(written)}. "
             "`nlgbench new` in an empty folder writes one to fill in."
         )
-    said = _right(written, _TOP, str(path), problems)
+    said, found = right_of(written, _TOP, str(path))
+    problems += found
     where = f"{path}, settings"
-    said["settings"], found = settings.settled(
-        settings.from_texts(said.get("settings") or {}), where
-    )
+    given = settings.from_texts(said.get("settings") or {})
+    said["settings"], found = settings.settled(given, where)
     problems += found
     if "tables" in said:
         where = f"{path}, tables"
-        known = dict.fromkeys(TABLES, "a mapping")
-        tables = _right(said["tables"] or {}, known, where, problems)
-        said["tables"] = {
-            table: _right(spec or {}, _KEYS, f"{where}: {table}", problems)
-            for table, spec in tables.items()
-        }
+        tables, found = right_of(said["tables"] or {}, dict.fromkeys(TABLES, _MAPPING), where)
+        problems += found
+        said["tables"] = {}
+        for table, spec in tables.items():
+            said["tables"][table], found = right_of(spec or {}, _KEYS, f"{where}: {table}")
+            problems += found
         if not said["tables"]:
             problems.append(f"{path}: `tables` names none; name at least outputs or judgments.")
     return said
-
-
-def _right(
-    written: Mapping[str, Any], known: Mapping[str, str], where: str, problems: list[str]
-) -> dict[str, Any]:
-    right = {}
-    for key, value in written.items():
-        if key not in known:
-            problems.append(
-                f"{where}: {brief(key)} is unknown.{did_you_mean(key, known)} There are: "
-                f"{', '.join(known)}."
-            )
-        elif not _SHAPES[known[key]](value):
-            problems.append(f"{where}: {key} must be {known[key]}. Got {brief(value)}.")
-        else:
-            right[key] = value
-    return right
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(_is_text, value))
-
-
-def _named(inner: Any) -> Any:
-    return lambda value: isinstance(value, dict) and all(map(inner, value.values()))
-
-
-_SHAPES = {
-    "a text": _is_text,
-    "a mapping": lambda value: value == "" or isinstance(value, dict),
-    "a list of texts": _are_texts,
-    "a text or a list of texts": lambda value: _is_text(value) or _are_texts(value),
-    "true or false": lambda value: value in ("true", "false"),
-    "names, each with a text": _named(lambda one: isinstance(one, str)),
-    _KEYS["only"]: _named(lambda one: isinstance(one, str) or _are_texts(one)),
-    _KEYS["columns"]: _named(
-        lambda one: _is_text(one) or _are_texts(one) or (bool(one) and _named(_is_text)(one))
-    ),
-    _KEYS["values"]: _named(_named(lambda one: isinstance(one, str))),
-}
 
 
 def load_yaml(path: Path) -> Any:

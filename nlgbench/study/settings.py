@@ -27,8 +27,10 @@ def _is_mapping(value: object) -> bool:
     return isinstance(value, Mapping)
 
 
-#: Setting -> what it must be, in words, and whether a value is that.
-SETTINGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+#: Name -> what its value must be, in words, and whether a value is that.
+Rules = Mapping[str, tuple[str, Callable[[Any], bool]]]
+
+SETTINGS: Rules = {
     "quality": ("a dimension", _is_text),
     "lower_is_better": ("a list of dimensions or evaluators", _is_list),
     "clusters": ("a column of outputs, or group_id", _is_text),
@@ -41,27 +43,34 @@ SETTINGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-def settled(given: Mapping[str, Any], where: str = "settings") -> tuple[dict[str, Any], list[str]]:
-    """Keep what is right of settings, and say what is wrong with the rest."""
-    right: dict[str, Any] = {}
-    problems = []
-    for key, value in given.items():
-        if key not in SETTINGS:
+def right_of(
+    written: Mapping[str, Any], known: Rules, where: str
+) -> tuple[dict[str, Any], list[str]]:
+    """Keep of what is written by name what is known and right, and say what is wrong."""
+    right, problems = {}, []
+    for key, value in written.items():
+        if key not in known:
             problems.append(
-                f"{where}: {brief(key)} is unknown.{did_you_mean(key, SETTINGS)} There are: "
-                f"{', '.join(SETTINGS)}."
+                f"{where}: {brief(key)} is unknown.{did_you_mean(key, known)} There are: "
+                f"{', '.join(known)}."
             )
-        elif not SETTINGS[key][1](value):
-            problems.append(f"{where}: {key} must be {SETTINGS[key][0]}. Got {brief(value)}.")
-        elif key in ("scales", "valid"):
-            wrong = {one: said for one, ends in value.items() if (said := _wrong_ends(key, ends))}
-            problems += [
-                f"{where}: {key}: {one} {said}. Got {brief(value[one])}."
-                for one, said in wrong.items()
-            ]
-            right[key] = {one: ends for one, ends in value.items() if one not in wrong}
+        elif not known[key][1](value):
+            problems.append(f"{where}: {key} must be {known[key][0]}. Got {brief(value)}.")
         else:
             right[key] = value
+    return right, problems
+
+
+def settled(given: Mapping[str, Any], where: str = "settings") -> tuple[dict[str, Any], list[str]]:
+    """Keep what is right of settings, and say what is wrong with the rest."""
+    right, problems = right_of(given, SETTINGS, where)
+    for key in ("scales", "valid"):
+        ranges = right.get(key, {})
+        wrong = {one: said for one, ends in ranges.items() if (said := _wrong_ends(key, ends))}
+        for one, said in wrong.items():
+            problems.append(f"{where}: {key}: {one} {said}. Got {brief(ranges[one])}.")
+        if wrong:
+            right[key] = {one: ends for one, ends in ranges.items() if one not in wrong}
     return right, problems
 
 

@@ -81,11 +81,11 @@ class Study:
     Parameters
     ----------
     outputs : DataFrame
-        A row per text: ``output_id, item_id, system``; ``text``, ``is_human`` and ``context`` where
-        the study has them (else empty; ``is_human`` is then true for the system ``human``).
+        A row per text: ``output_id, item_id, system``; ``text``, ``is_human`` (else true for the
+        system ``human``) and ``context`` where the study has them.
     judgments : DataFrame, optional
         A row per output, annotator and dimension: ``output_id, annotator_id, value``;
-        ``dimension`` (else "quality") and ``group_id`` (what was judged on one page; else empty).
+        ``dimension`` (else "quality") and ``group_id`` (what was judged on one page).
     name : str, default "study"
         How results and figures call it.
     source : {"study", "released", "simulated", "published"}
@@ -95,23 +95,19 @@ class Study:
         shown first.
     logprobs : DataFrame, optional
         ``output_id, model, logprob, n_tokens``: nats, of the whole text, under ``model``.
-    references : DataFrame, optional
-        ``item_id, reference_id, text``.
-    contexts : DataFrame, optional
-        ``item_id, state, is_target`` and a column per feature.
+    references, contexts : DataFrame, optional
+        ``item_id, reference_id, text``; ``item_id, state, is_target`` and a column per feature.
     scores, system_scores : DataFrame, optional
-        What evaluators said of outputs (``output_id, evaluator, score, signature``) and of whole
-        systems (``system, evaluator, score, signature``).
+        Of outputs (``output_id, evaluator, score, signature``) and of whole systems (``system``).
     comparisons : DataFrame, optional
         ``output_a, output_b, comparator, prob_a, prob_tie, prob_b``.
     settings : mapping, optional
         ``quality`` (a dimension; else the only one), ``lower_is_better`` (dimensions),
         ``clusters`` (a column of outputs, or ``group_id`` of judgments), ``labels`` (name -> as
-        figures write it), ``extra`` (columns of outputs that are kept beside the known ones),
-        ``scales`` (dimension -> ``{"min": 1, "max": 5}``, which no value may leave), ``valid``
-        (dimension -> ``{"min": 0, "max": 100}`` or one of the two: judgments outside are excluded,
-        and their number is kept there as ``excluded``), ``annotators`` (``"positions"`` where ids
-        do not say who judged: results then are for these annotators; else ``"persons"``).
+        figures write it), ``extra`` (columns of outputs that are kept), ``scales`` (dimension ->
+        ``{"min": 1, "max": 5}``, which no value may leave), ``valid`` (likewise, min, max or both:
+        judgments outside are excluded and counted there), ``annotators`` (``"positions"`` where ids
+        do not say who judged; else ``"persons"``).
     truth : mapping of str to DataFrame, optional
         What is known of a simulated study.
     related : mapping of str to Study, optional
@@ -120,19 +116,9 @@ class Study:
     Raises
     ------
     TableError
-        When tables break rules: it names table, row, column, value, rule and way out of each.
+        When tables or settings break rules: it names place, value, rule and way out of each.
     ValueError
-        For a setting or a source that is unknown, with the nearest.
-
-    Warns
-    -----
-    UserWarning
-        For a signature whose ``direction:`` is neither ``lower`` nor ``higher``.
-
-    Notes
-    -----
-    A column ``dataset`` is dropped where it names one data set and refused where it names several.
-    Tables are checked here and nowhere else; they are copies, and not to be changed in place.
+        For an unknown source, with the nearest.
 
     Examples
     --------
@@ -199,13 +185,7 @@ class Study:
         return [str(name) for name in self.judgments["dimension"].unique()]
 
     def dimension(self, name: str | None = None) -> str:
-        """Name a dimension of the judgments; without a name the one that is quality.
-
-        Raises
-        ------
-        ValueError
-            When there is no such dimension, or several and none is said to be quality.
-        """
+        """Name a dimension of the judgments; without a name the one that is quality."""
         there = self.dimensions
         if not there:
             raise ValueError(f"{self.name} has no judgments: give Study(judgments=...).")
@@ -241,13 +221,9 @@ class Study:
         return None if ends is None else (float(ends["min"]), float(ends["max"]))
 
     def judged(self, dimension: str | None = None) -> pd.DataFrame:
-        """Give the judgments of one dimension with what their outputs are; higher is better.
+        """Give the judgments of one dimension, negated where lower is better.
 
-        Returns
-        -------
-        DataFrame
-            A row per judgment: ``output_id, annotator_id, dimension, value, group_id, item_id,
-            system, is_human, cluster``; where a lower value is better, values are negated.
+        Beside their columns: ``item_id, system, is_human, cluster`` of their outputs.
         """
         name = self.dimension(dimension)
         assert self.judgments is not None
@@ -263,10 +239,7 @@ class Study:
     def scored(
         self, evaluators: Iterable[str] | None = None, *, of: str = "scores"
     ) -> pd.DataFrame:
-        """Give scores of outputs, or of systems (`of` is then "system_scores"); higher is better.
-
-        Scores whose signature says ``direction:lower`` are negated.
-        """
+        """Give scores of outputs, or of systems (of="system_scores"), so that higher is better."""
         table: pd.DataFrame | None = getattr(self, of)
         if table is None:
             raise ValueError(f"{self.name} has no {of}: compute them with `score`.")
@@ -286,22 +259,9 @@ class Study:
         return str(labels.get(name, name if len(alike) > 1 else plain))
 
     def replace(self, **changes: Any) -> Study:
-        """Give a study with some parts changed; what is given is checked anew.
+        """Give a study with some parts changed, as `Study` takes them; what is given is checked.
 
-        Parameters
-        ----------
-        **changes
-            As `Study` takes them.
-
-        Returns
-        -------
-        Study
-            It answers no claim of a paper, as it is no longer what was released.
-
-        Raises
-        ------
-        TableError, ValueError
-            As `Study`.
+        It answers no claim of a paper, as it is no longer what was released.
 
         Examples
         --------
@@ -334,12 +294,6 @@ class Study:
         is_human : bool, optional
             True keeps human texts alone, False machines'.
 
-        Returns
-        -------
-        Study
-            Judgments, log-probabilities, scores, comparisons and preferences of other outputs are
-            left out; references and contexts stay.
-
         Raises
         ------
         ValueError
@@ -364,10 +318,7 @@ class Study:
     def check(self) -> pd.DataFrame:
         """Say what can be asked of this study, and what is missing for the rest.
 
-        Returns
-        -------
-        DataFrame
-            ``analysis``, ``possible`` and ``missing`` (empty where it is possible).
+        Columns: ``analysis``, ``possible`` and ``missing`` (empty where it is possible).
 
         Examples
         --------
@@ -400,16 +351,8 @@ class Study:
     def write(self, folder: str | os.PathLike) -> None:
         """Write the study as a folder of CSV files and a ``study.json``.
 
-        Parameters
-        ----------
-        folder : path
-            Written aside and renamed into place; a former study there is replaced (its claims and
-            surveys stay), any other folder refused.
-
-        Raises
-        ------
-        FileExistsError
-            When the folder holds something that is no study.
+        It is written aside and renamed into place; a former study there is replaced (its claims
+        stay), any other folder refused (`FileExistsError`).
 
         Examples
         --------
@@ -430,7 +373,8 @@ class Study:
         try:
             _write(self, aside)
             if place.exists():
-                _carry_over(place, aside)
+                if (place / "claims.csv").is_file():
+                    shutil.copy2(place / "claims.csv", aside)
                 former = place.with_name(f"{aside.name}.former")
                 place.rename(former)
                 aside.rename(place)
@@ -648,13 +592,6 @@ def _write(study: Study, folder: Path) -> None:
     (folder / _ABOUT).write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
 
 
-def _carry_over(former: Path, made: Path) -> None:
-    """Keep what stands beside a study's tables: claims, surveys that are out, former tables."""
-    for one in former.iterdir():
-        if one.name in ("claims.csv", "survey") or ".former" in one.name:
-            (shutil.copytree if one.is_dir() else shutil.copy2)(one, made / one.name)
-
-
 @checked
 def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     r"""Read a study from a folder of tables.
@@ -663,10 +600,8 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     ----------
     folder : path
         With a ``study.yml``, which names files of any layout and says what their columns are
-        (docs/own-study.md). Or with ``outputs.csv``, and any of ``judgments.csv``,
-        ``preferences.csv``, ``logprobs.csv``, ``references.csv``, ``contexts.csv``, ``scores.csv``,
-        ``system_scores.csv``, ``comparisons.csv``; and ``study.json`` with a name and settings, if
-        `Study.write` wrote it.
+        (docs/own-study.md). Or with ``outputs.csv``, other tables as ``judgments.csv`` and so on,
+        and the ``study.json`` of `Study.write`, if it wrote the folder.
     name : str, optional
         Default: that of ``study.yml`` or ``study.json``, or the folder's.
 
