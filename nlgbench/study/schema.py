@@ -240,29 +240,26 @@ def examine(given: Raw, table: str) -> tuple[pd.DataFrame, list[str]]:
     raw = raw[[name for name in raw.columns if name in wanted or (table == "contexts" and name)]]
     kinds = {**wanted, **{name: "float" for name in map(str, raw) if name not in wanted}}
     plain = {name: "text" if kinds[name] == "id" else kinds[name] for name in kinds if name in raw}
-    typed, right = {}, {}
+    found: list[str] = []
+    cells, good, broken = {}, np.ones(len(raw), dtype=bool), np.zeros(len(raw), dtype=bool)
     for name, kind in plain.items():
-        typed[name], bad, rule = csv_files.convert(raw[name], kind)
+        cells[name], bad, rule = csv_files.convert(raw[name], kind)
         problems += problem(given, table, raw, bad, name, rule)
-        right[name] = ~bad
-    good = np.logical_and.reduce([np.ones(len(raw), dtype=bool), *right.values()])
-    parts = []
+        if bad.any():
+            # A cell's rule is tried wherever that cell can be read, whatever else is in its row.
+            cells[name] = csv_files.convert(raw.loc[~bad, name], kind)[0]
+            good &= ~bad
+        for rows, rule in _broken_cells(cells[name], table, name):
+            if not len(rows):
+                continue
+            wrong = raw.index.isin(rows)
+            found += problem(given, table, raw, wrong, name, rule)
+            broken |= wrong
     if not good.all():
-        # A cell's rule is tried wherever that cell can be read, whatever else is in its row.
-        parts = [
-            csv_files.convert(raw.loc[right[name], name], kind)[0].to_frame(name)
-            for name, kind in plain.items()
-        ]
-        typed = {name: csv_files.convert(raw.loc[good, name], plain[name])[0] for name in plain}
-    checked = pd.DataFrame(typed, columns=list(plain))
+        cells = {name: column.loc[raw.index[good]] for name, column in cells.items()}
+    checked = pd.DataFrame(cells, columns=list(plain))
     if set(keys(table)) <= set(plain):
         problems += _key_problems(checked, table, given)
-    found, broken = [], np.zeros(len(raw), dtype=bool)
-    for part in parts or [checked]:
-        for name, rows, rule in _broken_cells(part, table):
-            bad = raw.index.isin(rows)
-            found += problem(given, table, raw if parts else checked, bad, name, rule)
-            broken |= bad
     rest = checked[~broken[checked.index]]
     if set(columns(table)) <= set(checked) and len(rest):
         # What is left of an item may lack its target only because of what was left out.
@@ -342,24 +339,15 @@ def _key_problems(frame: pd.DataFrame, table: str, given: Raw) -> list[str]:
     ]
 
 
-def _broken_cells(frame: pd.DataFrame, table: str) -> Iterator[tuple[str, pd.Index, str]]:
-    """Find the cells that break a rule: column, rows, and the rule."""
-    rules_of = table.replace("ledgers", "ledger")
-    for name, kind in COLUMNS[table].items():
-        if name not in frame:
-            continue
-        missing = frame[name].isna().to_numpy()
-        rules = _RULES.get((rules_of, name), [])
-        if kind == "id":
-            rules = [(lambda ids: ids != "", "must not be empty: fill it in every row"), *rules]
-        broken = [
-            (~np.asarray(right(frame[name]), dtype=bool) & ~missing, rule) for right, rule in rules
-        ]
-        if name not in _UNDEFINED.get(table, ()):
-            broken.append((missing, "must not be missing: leave the row out, or mend it"))
-        for bad, rule in broken:
-            if bad.any():
-                yield name, frame.index[bad], rule
+def _broken_cells(cells: pd.Series, table: str, name: str) -> Iterator[tuple[pd.Index, str]]:
+    """Find the cells of a column that break a rule: rows, and the rule."""
+    missing = cells.isna().to_numpy()
+    if COLUMNS[table].get(name) == "id":
+        yield cells.index[cells == ""], "must not be empty: fill it in every row"
+    for right, rule in _RULES.get((table.replace("ledgers", "ledger"), name), []):
+        yield cells.index[~np.asarray(right(cells), dtype=bool) & ~missing], rule
+    if name in COLUMNS[table] and name not in _UNDEFINED.get(table, ()):
+        yield cells.index[missing], "must not be missing: leave the row out, or mend it"
 
 
 def read(path: str | os.PathLike, table: str) -> pd.DataFrame:
