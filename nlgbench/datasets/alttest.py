@@ -36,15 +36,11 @@ def files(name: str) -> list[str]:
 def read_alttest(people: Path, models: Path) -> Study:
     """Read a set of AltTest as tidy tables.
 
-    What was annotated is an output of the one system ``annotated``, without a text: ``output_id``
-    and ``item_id`` are the release's item, which names an aspect or a question, too, where a thing
-    was annotated in several. ``text_id``, by which outputs are clustered, is what the item's name
-    begins with, up to "__": the article, post, picture, review, question or cue. Judgments are
-    people's (``w001``, ... in order of first appearance in the set: equal names in two sets need
-    not be one person), dimension ``label``; scores are the models', of the same outputs. Labels
-    that are numbers are these numbers; others are the places, from 0, in the list of all labels of
-    people and models in alphabetical order, so that only their equality means something (`labels`
-    lists them).
+    What was annotated is an output of the one system ``annotated``, without a text. ``text_id``, by
+    which outputs are clustered, is what the item's name begins with, up to "__": the article, post,
+    picture, review or cue. Judgments are people's, dimension ``label``; scores are the models', of
+    the same outputs. Labels that are numbers are these numbers; others are their places, from 0, in
+    alphabetical order (`labels`), so that only their equality means something.
     """
     given, scored = _annotations(people, models)
     found = _labels(given, scored)

@@ -91,18 +91,13 @@ def load_dailydialog_turns() -> pd.DataFrame:
     """Load the human responses to every turn of DailyDialog's 1,000 test dialogues.
 
     An ``outputs`` table: 33,699 responses of system ``human`` to 6,740 contexts, the turns before
-    (``item_id`` is the dialogue's number and the last of these, from 0: ``73_4``; turns are lines).
-    ``73_4-original`` is DailyDialog's own next turn, ``73_4-r1`` to ``-r4`` are of the release's
-    annotators. White space is made single spaces, and a blank response is left out.
+    (``item_id`` is the dialogue's number and the last of these: ``73_4``). ``73_4-original`` is
+    DailyDialog's own next turn, ``73_4-r1`` to ``-r4`` are the release's annotators'. The 100
+    contexts of `read_dailydialog` are among these, to the letter: what trains a generator that is
+    judged there must leave them out, and by context, because some dialogues begin alike.
 
-    The 100 contexts of `read_dailydialog` are all among these, with the same
-    ``item_id`` and, to the letter, the same ``context``; its references are ``original`` and r1 to
-    r3 here, but its rated human responses are others. What trains a generator that is judged there
-    must leave them out, and by context, because some dialogues begin alike.
-
-    All turns but a dialogue's first stand in the release as its tokenizer wrote them. The first
-    ones are tokenized here, by rules which do to 99.7% of the other turns what that tokenizer did,
-    and to all of the 100.
+    All turns but a dialogue's first stand in the release as its tokenizer wrote them; the first
+    are tokenized here, by rules that do to 99.7% of the others what that tokenizer did.
     """
     return read_dailydialog_turns(cache.path(TURNS_FILE))
 
