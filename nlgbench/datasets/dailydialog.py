@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench.datasets import cache
 from nlgbench.study import Study, csv_files, from_rows, schema
 
 RAW_FILE = "dailydialog-multiref/mturk_rating_processed_output.csv"
@@ -87,8 +86,8 @@ def read_dailydialog(path: Path) -> Study:
     )
 
 
-def load_dailydialog_turns() -> pd.DataFrame:
-    """Load the human responses to every turn of DailyDialog's 1,000 test dialogues.
+def read_dailydialog_turns(path: Path) -> pd.DataFrame:
+    """Read the human responses to every turn of DailyDialog's 1,000 test dialogues.
 
     An ``outputs`` table: 33,699 responses of system ``human`` to 6,740 contexts, the turns before
     (``item_id`` is the dialogue's number and the last of these: ``73_4``). ``73_4-original`` is
@@ -99,11 +98,6 @@ def load_dailydialog_turns() -> pd.DataFrame:
     All turns but a dialogue's first stand in the release as its tokenizer wrote them; the first
     are tokenized here, by rules that do to 99.7% of the others what that tokenizer did.
     """
-    return read_dailydialog_turns(cache.path(TURNS_FILE))
-
-
-def read_dailydialog_turns(path: Path) -> pd.DataFrame:
-    """Read a file laid out as the release's dialogues."""
     rows = []
     for line in path.read_text(encoding="utf-8").split("\n"):
         found = json.loads(line) if line else {"dialogue": []}

@@ -42,7 +42,7 @@ class _Public(NamedTuple):
 
 
 def _turns() -> Study:
-    return trusted(dailydialog.load_dailydialog_turns())
+    return trusted(dailydialog.read_dailydialog_turns(cache.path(dailydialog.TURNS_FILE)))
 
 
 def _rounds(split: str) -> Study:
