@@ -23,12 +23,27 @@ _WHERE = {
     if isinstance(node, _ast.ImportFrom) and node.module
     for alias in node.names
 }
+# Names that were here -> what to use instead.
+_GONE = {
+    "blocks_needed": "sequential",
+    "coverage": "plan_study",
+    "export_survey": "the crowd's own form; `nlgbench new --as mturk` reads its export",
+    "huse_with_predictions": "huse",
+    "import_survey": "`nlgbench new --as mturk` (or prolific) and read_study",
+    "leave_one_out": "run_trials",
+    "optimal_error_bound": "huse",
+    "plan_huse": "plan_study",
+    "plot_coverage": "plot_plan",
+    "prevalence": "corrected_quality",
+    "score_shards": "score, of a Dask DataFrame",
+}
 __all__ = [*_WHERE, "__version__"]
 
 
 def __getattr__(name: str) -> object:
     if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        instead = f": use {_GONE[name]}" if name in _GONE else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead}")
     module, inner = _WHERE[name]
     found = getattr(_importlib.import_module(module), inner)
     globals()[name] = found

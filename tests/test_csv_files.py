@@ -4,7 +4,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from nlgbench import csv_files, schema
+from nlgbench.study import csv_files, schema
 
 
 def logprobs(**cells):

@@ -15,8 +15,8 @@ LAYERS = {
     name: layer
     for layer, names in enumerate(
         [
-            "names hashing files csv_files formats checks schema reading reported text inference",
-            "study counts",
+            "names hashing files reported text inference",
+            "study",
             "datasets training",
             "evaluators generators",
             "analysis worlds",

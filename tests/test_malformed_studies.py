@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import nlgbench as nb
-from nlgbench.csv_files import TableError
 from nlgbench.runner.cli import main
+from nlgbench.study.csv_files import TableError
 
 OUTPUTS = "output_id,item_id,system\n1,1,a\n2,1,b\n3,2,a\n4,2,b\n"
 JUDGMENTS = "output_id,annotator_id,value\n1,x,3\n2,x,4\n3,y,5\n4,y,1\n"
@@ -136,7 +136,7 @@ MALFORMED = {
     ),
     "a range without an end": (
         table(top="settings: {valid: {flow: {max: high}}}\n"),
-        ["valid: flow: min and max must be numbers", "'high'"],
+        ["valid: flow must have min or max, each a number", "'high'"],
     ),
     "a range that leaves nothing": (
         table(top="settings: {valid: {flow: {min: 9}}}\n"),
@@ -257,7 +257,7 @@ MALFORMED = {
     "only of nothing": (table(more="only: {whom: zed}"), ["no column 'whom'", "mean 'who'?"]),
     "lists of numbers": (
         table(more="lists: [value]"),
-        ["r.csv", "row 1 (line 2)", "must be a list", "'3'", "separator"],
+        ["r.csv", "row 1 (line 2)", "must be a list, as in [4, 5]", "'3'"],
     ),
     "lists of two lengths": (
         table(
@@ -285,11 +285,11 @@ MALFORMED = {
     ),
     "scales of words": (
         table(top="settings: {scales: {flow: {min: one, max: 5}}}\n"),
-        ["scales: flow: min and max must be numbers"],
+        ["scales: flow must have min and max, each a number"],
     ),
     "scales upside down": (
         table(top="settings: {scales: {flow: {min: 5, max: 1}}}\n"),
-        ["min must be below max"],
+        ["must have min below max"],
     ),
     "scales left": (
         table(top="settings: {scales: {depth: {min: 1, max: 4}}}\n"),

@@ -10,11 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 import nlgbench as nb
-from nlgbench import formats
-from nlgbench.csv_files import TableError
-from nlgbench.reading import personal
 from nlgbench.runner.cli import main
-from nlgbench.study import read_folder
+from nlgbench.study import formats, read_folder
+from nlgbench.study.csv_files import TableError
+from nlgbench.study.reading import personal
 
 LONG = "item,model,who,how,score\n1,a,ann,flow,3\n1,b,bob,flow,4\n2,a,ann,flow,5\n"
 #: What each of the layouts below says: output, annotator, dimension, value.
@@ -89,12 +88,6 @@ LAYOUTS = {
         'item,model,who,flow\n1,a,"[""ann""]",[3]\n1,b,"[""bob""]",[4]\n2,a,"[""ann""]",[5]\n',
         named("value: flow"),
         "lists: [annotator_id, value]\n    constants: {dimension: flow}",
-    ),
-    "lists with a separator": (
-        "r.csv",
-        "item,model,who,flow\n1,a,ann;cid,3;\n1,b,bob,4\n2,a,ann,5\n",
-        named("value: flow"),
-        "lists: [annotator_id, value]\n    separator: ';'\n    constants: {dimension: flow}",
     ),
     "json records": ("r.json", json.dumps(RECORDS), f"{{{DOTTED}}}", ""),
     "json lines": ("r.jsonl", "\n".join(map(json.dumps, RECORDS)), f"{{{DOTTED}}}", ""),
@@ -259,7 +252,7 @@ def test_annotators_of_a_plain_folder_are_renamed_unless_it_asks_to_keep_them(tm
 POSITIONS = {
     "columns": ("d,m,rater1,rater2\n1,a,3,4\n", "value: 'rater{annotator_id}'", ""),
     "numbers": ("d,m,by 1,by 2\n1,a,3,4\n", "value: 'by {annotator_id}'", ""),
-    "lists": ("d,m,r\n1,a,3|4\n", "value: r", "'{position}'", "lists: [value]\n    separator: '|'"),
+    "lists": ('d,m,r\n1,a,"[3, 4]"\n', "value: r", "'{position}'", "lists: [value]"),
     "slots": ("d,m,h1,h2\n1,a,3,4\n", "value: 'h{slot}'", "'{item_id}/{slot}'"),
     "persons": ("d,m,by ann,by bob\n1,a,3,4\n", "value: 'by {annotator_id}'", ""),
     "ids": ("d,m,r,who\n1,a,3,p1\n1,a,4,p2\n", "value: r, annotator_id: who", ""),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nlgbench import schema
+from nlgbench.study import schema
 
 # One valid row of each table, and a second with another key.
 ROWS = {

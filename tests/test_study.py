@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import nlgbench as nb
-from nlgbench.csv_files import TableError
 from nlgbench.study import TABLES, read_study
+from nlgbench.study.csv_files import TableError
 
 
 def outputs(**more):
@@ -310,3 +310,6 @@ def test_root_names_are_there_and_load_when_used():
     assert {"Study", "load", "simulate", "Drawing"} <= set(dir(nb))
     with pytest.raises(AttributeError, match="no attribute 'hues'"):
         nb.hues  # noqa: B018
+    for name in set(nb._GONE) - set(nb.__all__):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}': use "):
+            getattr(nb, name)

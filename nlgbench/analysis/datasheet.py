@@ -8,8 +8,8 @@ import pandas as pd
 
 from nlgbench.analysis.people import agreement, compare_systems, vote_agreement
 from nlgbench.analysis.planning.power import noncentrality
-from nlgbench.checks import checked
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 _SAMPLE = "heds-sample_evaluators_design"
 _CRITERION = "heds-criteria-criterion"

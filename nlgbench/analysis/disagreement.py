@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from nlgbench.checks import checked
 from nlgbench.names import known
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 
 @checked

@@ -5,10 +5,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench.checks import checked
 from nlgbench.evaluators.diversity import diversity_of_subsets, signature
 from nlgbench.inference import half_samples, interval
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 _FRACTION = 2 / 3
 

@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 from scipy.stats import chi2, rankdata
 
-from nlgbench import schema
 from nlgbench.analysis.people.reliability import alpha_of_pairs
-from nlgbench.checks import checked, read_table
 from nlgbench.datasets.published import load_claims
 from nlgbench.inference import Floats, jackknife
 from nlgbench.reported import Reported, in_words
+from nlgbench.study import schema
+from nlgbench.study.checks import checked, read_table
 
 #: Verdicts of values under the paper's own conditions, as far as it names them.
 _ALIKE = ("matches", "differs", "same direction", "undecided")

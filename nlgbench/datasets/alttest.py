@@ -10,9 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nlgbench import schema
 from nlgbench.datasets import cache
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, schema, trusted
 
 #: Set -> who annotated it, in the paper's words, and what.
 SETS = {
@@ -34,24 +33,15 @@ def files(name: str) -> list[str]:
     return [f"alttest/{name}/{who}_annotations.json" for who in ("human", "llm")]
 
 
-def load_alttest(name: str) -> Study:
-    """Load a set of AltTest as tidy tables.
-
-    What was annotated is an output of the one system ``annotated``, without a text: ``output_id``
-    and ``item_id`` are the release's item, which names an aspect or a question, too, where a thing
-    was annotated in several. ``text_id``, by which outputs are clustered, is what the item's name
-    begins with, up to "__": the article, post, picture, review, question or cue. Judgments are
-    people's (``w001``, ... in order of first appearance in the set: equal names in two sets need
-    not be one person), dimension ``label``; scores are the models', of the same outputs. Labels
-    that are numbers are these numbers; others are the places, from 0, in the list of all labels of
-    people and models in alphabetical order, so that only their equality means something (`labels`
-    lists them).
-    """
-    return read_alttest(*map(cache.path, files(name)))
-
-
 def read_alttest(people: Path, models: Path) -> Study:
-    """Read two files laid out as a set of the release."""
+    """Read a set of AltTest as tidy tables.
+
+    What was annotated is an output of the one system ``annotated``, without a text. ``text_id``, by
+    which outputs are clustered, is what the item's name begins with, up to "__": the article, post,
+    picture, review or cue. Judgments are people's, dimension ``label``; scores are the models', of
+    the same outputs. Labels that are numbers are these numbers; others are their places, from 0, in
+    alphabetical order (`labels`), so that only their equality means something.
+    """
     given, scored = _annotations(people, models)
     found = _labels(given, scored)
     code = {label: n for n, label in enumerate(found)} if isinstance(found[0], str) else {}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from nlgbench import schema
+from nlgbench.study import schema
 
 #: Features of a color in a ``contexts`` table: degrees, percent, percent.
 FEATURES = ("hue", "saturation", "lightness")

@@ -11,11 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, schema
-from nlgbench.datasets import cache
 from nlgbench.datasets.color_contexts import context_rows
 from nlgbench.datasets.monroe import role_colors
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, csv_files, from_rows
 
 RAW_FILE = "comm-eval/clean_data.csv"
 
@@ -28,39 +26,28 @@ _MAJORITY = 2
 _FIRST_GAME = 10
 
 
-def load_comm_eval(*, filtered: bool = True) -> Study:
-    """Load the comm-eval release, with the paper's filter or every caption that was collected.
+def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
+    """Read the comm-eval release, with the paper's filter or every caption that was collected.
 
     1,912 descriptive, 1,343 ambiguous and 1,909 misleading captions, the ``system`` (see
     `QUALITY`). ``context`` is one of 360 contexts, such as ``ci7.1``; contexts ``ci7.0`` and
-    ``ci7.1`` are twins, see `pairs`. ``item_id`` is the context, too, but for 405 captions of
-    Monroe et al.'s games that were said of other colors than the context's own: ``ci7.1/2``, ...
-    have those. ``output_id`` is context and number, ``ci7.1-04``; ``ci7.1-m12`` is from a game; a
-    misleading caption is its twin's descriptive one, scored with the same colors and the twin's
-    target, and named after it: ``ci7.1-04-twin``. References are the kept descriptive captions of
-    the context, the same for all its items; ``reference_id`` is the output_id of the caption, so
-    that a scorer can leave it out.
+    ``ci7.1`` are twins, see `pairs`. ``item_id`` is the context, but for 405 captions of Monroe et
+    al.'s games that were said of other colors: ``ci7.1/2``. ``output_id`` is context and number,
+    ``ci7.1-04``, or ``ci7.1-m12`` from a game; a misleading caption is its twin's descriptive one,
+    scored with the twin's target: ``ci7.1-04-twin``. References are the kept descriptive captions
+    of the context, by their output_id, so that a scorer can leave the caption itself out.
 
-    Judgments are what a listener picked. ``listener_success`` is 1 for the target; ``twin_picked``
-    is 1 for the first distractor, which is the twin's target. There are three listeners for each
-    crowd caption. Who they are was not released: ``l1`` to ``l3`` are places, not people. Game
-    captions have one ``partner_success``, always 1, as they were selected for it. Misleading
-    captions were never judged as such: see `nlgbench.papers.comm_eval.human_votes`. ``group_id`` is
-    the pair of contexts.
+    ``listener_success`` is 1 where a listener picked the target, ``twin_picked`` where the twin's
+    target. Crowd captions have three listeners, ``l1`` to ``l3``, which are places, not people;
+    game captions one ``partner_success``, always 1. ``group_id`` is the pair of contexts.
 
-    The filter, as it gives the paper's counts: a descriptive caption is kept if at least 2 of its
-    3 listeners found the target (every game caption is kept); an ambiguous one if anybody listened
-    to it (288 of 1,800 have no listener, though the file says ``outcome=False``) and its text is
-    no kept description of its context; a misleading one unless its text is a kept description of
-    its context and the file calls the context far. Texts are compared in lower case, without
-    blanks at the ends. The paper says instead that such captions were removed from a CIEDE2000 of
-    20 on, but none of the 16 has that.
+    The filter gives the paper's counts: a descriptive caption is kept if at least 2 of its 3
+    listeners found the target, or it is from a game; an ambiguous one if anybody listened to it
+    (the file says ``outcome=False`` where nobody did) and its text is no kept description of its
+    context; a misleading one unless its text is one and the file calls the context far. Texts are
+    compared in lower case, without blanks at the ends. The paper says instead that such captions
+    were removed from a CIEDE2000 of 20 on, but none of the 16 has that.
     """
-    return read_comm_eval(cache.path(RAW_FILE), filtered=filtered)
-
-
-def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
-    """Read a file laid out as the comm-eval release."""
     captions, judgments = _captions(path)
     described = captions["kind"] != "ambiguous"
     from_game = captions["kind"] == "game"
@@ -93,10 +80,10 @@ def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
     )
     judgments = judgments[judgments["output_id"].isin(outputs["output_id"])]
     colors = np.array(items["colors"].tolist())
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        judgments=schema.typed(judgments, "judgments"),
-        references=schema.typed(references, "references"),
+    return from_rows(
+        outputs=outputs,
+        judgments=judgments,
+        references=references,
         contexts=context_rows(items["item_id"].tolist(), colors),
         settings={"annotators": "positions"},
     )

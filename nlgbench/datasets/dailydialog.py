@@ -14,9 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import csv_files, schema
-from nlgbench.datasets import cache
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, csv_files, from_rows, schema
 
 RAW_FILE = "dailydialog-multiref/mturk_rating_processed_output.csv"
 TURNS_FILE = "dailydialog-multiref/multireftest.json"
@@ -45,8 +43,8 @@ _CUTS = [
 ]
 
 
-def load_dailydialog() -> Study:
-    """Load the rated responses of multi-reference DailyDialog as tidy tables.
+def read_dailydialog(path: Path) -> Study:
+    """Read the rated responses of multi-reference DailyDialog as tidy tables.
 
     500 responses, one of ``human`` and of each of four systems on each of 100 contexts (``item_id``
     is the release's context_id; turns of a context are lines). The mean of the annotators' ratings,
@@ -56,11 +54,6 @@ def load_dailydialog() -> Study:
     DailyDialog's own next turn; no human response is among them. Systems write some responses more
     than once.
     """
-    return read_dailydialog(cache.path(RAW_FILE))
-
-
-def read_dailydialog(path: Path) -> Study:
-    """Read a file laid out as the release's ratings."""
     frame, _ = csv_files.parse(path)
     system = frame["model"].map(SYSTEMS)
     outputs = pd.DataFrame(
@@ -85,36 +78,26 @@ def read_dailydialog(path: Path) -> Study:
         others.remove(row["prevgt"])
         named = {f"r{n}": text for n, text in enumerate(others, 1)} | {"original": row["prevgt"]}
         references += [(row["context_id"], name, text) for name, text in named.items()]
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        judgments=schema.typed(judgments, "judgments"),
-        references=schema.typed(references, "references"),
+    return from_rows(
+        outputs=outputs,
+        judgments=judgments,
+        references=references,
         settings={"scales": {"appropriateness": {"min": 1.0, "max": 5.0}}},
     )
 
 
-def load_dailydialog_turns() -> pd.DataFrame:
-    """Load the human responses to every turn of DailyDialog's 1,000 test dialogues.
+def read_dailydialog_turns(path: Path) -> pd.DataFrame:
+    """Read the human responses to every turn of DailyDialog's 1,000 test dialogues.
 
     An ``outputs`` table: 33,699 responses of system ``human`` to 6,740 contexts, the turns before
-    (``item_id`` is the dialogue's number and the last of these, from 0: ``73_4``; turns are lines).
-    ``73_4-original`` is DailyDialog's own next turn, ``73_4-r1`` to ``-r4`` are of the release's
-    annotators. White space is made single spaces, and a blank response is left out.
+    (``item_id`` is the dialogue's number and the last of these: ``73_4``). ``73_4-original`` is
+    DailyDialog's own next turn, ``73_4-r1`` to ``-r4`` are the release's annotators'. The 100
+    contexts of `read_dailydialog` are among these, to the letter: what trains a generator that is
+    judged there must leave them out, and by context, because some dialogues begin alike.
 
-    The 100 contexts of `load_dailydialog` are all among these, with the same
-    ``item_id`` and, to the letter, the same ``context``; its references are ``original`` and r1 to
-    r3 here, but its rated human responses are others. What trains a generator that is judged there
-    must leave them out, and by context, because some dialogues begin alike.
-
-    All turns but a dialogue's first stand in the release as its tokenizer wrote them. The first
-    ones are tokenized here, by rules which do to 99.7% of the other turns what that tokenizer did,
-    and to all of the 100.
+    All turns but a dialogue's first stand in the release as its tokenizer wrote them; the first
+    are tokenized here, by rules that do to 99.7% of the others what that tokenizer did.
     """
-    return read_dailydialog_turns(cache.path(TURNS_FILE))
-
-
-def read_dailydialog_turns(path: Path) -> pd.DataFrame:
-    """Read a file laid out as the release's dialogues."""
     rows = []
     for line in path.read_text(encoding="utf-8").split("\n"):
         found = json.loads(line) if line else {"dialogue": []}

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import csv_files, schema
-from nlgbench.datasets import cache
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, csv_files, from_rows
 
 RAW_FILE = "emnlp17/emnlp_data_medians.csv"
 
@@ -25,8 +23,8 @@ SYSTEMS = {"Dusek": "tgen", "LOLS": "lols", "WEN": "rnnlg"}
 DIMENSIONS = ("informativeness", "naturalness", "quality")
 
 
-def load_emnlp17(data: str) -> Study:
-    """Load the outputs on one of the three data sets (`DATA`) as tidy tables.
+def read_emnlp17(path: Path, data: str) -> Study:
+    """Read the outputs on one of the three data sets (`DATA`) as tidy tables.
 
     Of ``bagel`` 404 outputs of TGen and LOLS, of ``sfhotel`` 875 and of ``sfrest`` 1,181 of LOLS
     and RNNLG: two systems on each, so no correlation over systems. An item is a meaning
@@ -35,11 +33,6 @@ def load_emnlp17(data: str) -> Study:
     more. Scores are the release's 23 columns by their names; of ``TER`` and ``lev.dist`` lower is
     better, of some that describe a text neither.
     """
-    return read_emnlp17(cache.path(RAW_FILE), data)
-
-
-def read_emnlp17(path: Path, data: str) -> Study:
-    """Read one data set of a file laid out as the release."""
     frame, _ = csv_files.parse(path)
     columns = list(frame)
     metrics = columns[columns.index("TER") : columns.index("informativeness")]
@@ -61,9 +54,9 @@ def read_emnlp17(path: Path, data: str) -> Study:
     judgments = judged.melt("output_id", var_name="dimension", value_name="value")
     scored = frame[metrics].assign(output_id=outputs["output_id"])
     scores = scored.melt("output_id", var_name="evaluator", value_name="score")
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        judgments=schema.typed(judgments.assign(annotator_id="median", group_id=""), "judgments"),
-        scores=schema.typed(scores.assign(signature=""), "scores"),
+    return from_rows(
+        outputs=outputs,
+        judgments=judgments.assign(annotator_id="median", group_id=""),
+        scores=scores.assign(signature=""),
         settings={"scales": {one: {"min": 1.0, "max": 6.0} for one in DIMENSIONS}},
     )

@@ -14,9 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, schema
-from nlgbench.datasets import cache
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, csv_files, from_rows, schema
 
 RAW_FILE = "hanna/hanna_metric_scores_llm.csv"
 
@@ -37,8 +35,8 @@ _JUDGES = re.compile(r"(RE|CH|EM|SU|EG|CX|AVG) [1-4]$")
 _MARK = re.compile(r" [\u039e\u00a4]\S$")
 
 
-def load_hanna(*, ratings: bool = False, judges: bool = False) -> Study:
-    """Load HANNA's judgments and scores of stories as tidy tables; it released no texts with them.
+def read_hanna(path: Path, *, ratings: bool = False, judges: bool = False) -> Study:
+    """Read HANNA's judgments and scores of stories as tidy tables; it released no texts with them.
 
     96 prompts (``item_id`` p01 to p96, in the order of the release), each with a story of
     ``human`` and of ten systems. Judgments are means of three annotators, by the one annotator
@@ -49,11 +47,6 @@ def load_hanna(*, ratings: bool = False, judges: bool = False) -> Study:
     each in four settings (``mistral_7b_re_2``: relevance, in the second). In which direction a
     metric runs, the release does not say; its authors take absolute values of correlations.
     """
-    return read_hanna(cache.path(RAW_FILE), ratings=ratings, judges=judges)
-
-
-def read_hanna(path: Path, *, ratings: bool = False, judges: bool = False) -> Study:
-    """Read a file laid out as the release: a row per system, a list over prompts in each cell."""
     frame, _ = csv_files.parse(path)
     columns = [str(name) for name in frame if name != "Model"]
     values = {name: np.array([json.loads(cell) for cell in frame[name]]) for name in columns}
@@ -84,10 +77,10 @@ def read_hanna(path: Path, *, ratings: bool = False, judges: bool = False) -> St
         pd.DataFrame({"output_id": ids, "evaluator": new, "score": values[old].ravel()})
         for old, new in chosen.items()
     ]
-    return trusted(
+    return from_rows(
         outputs=outputs,
-        judgments=schema.typed(pd.concat(parts), "judgments"),
-        scores=schema.typed(pd.concat(scores).assign(signature=""), "scores"),
+        judgments=pd.concat(parts),
+        scores=pd.concat(scores).assign(signature=""),
         settings={
             "scales": {name.lower(): {"min": 1.0, "max": 5.0} for name in DIMENSIONS},
             **({"annotators": "positions"} if ratings else {}),

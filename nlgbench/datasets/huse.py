@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nlgbench import csv_files, schema
-from nlgbench.datasets import cache
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, csv_files, from_rows
 
 RAW_FILE = "huse/summarization_raw_outputs.csv"
 SYSTEM = "summarization_t1.0"
@@ -40,8 +38,8 @@ _PER_HIT = 25
 _HUMAN = "HUMAN_SUM"
 
 
-def load_huse() -> Study:
-    """Load the HUSE release as tidy tables.
+def read_huse(path: Path) -> Study:
+    """Read the HUSE release as tidy tables.
 
     200 headlines, 100 of ``human`` and 100 of ``summarization_t1.0``, for 99 contexts; ids count in
     the order (HIT, position), which is that of the authors' ``summary_clean.csv``.
@@ -50,11 +48,6 @@ def load_huse() -> Study:
     typical); ``group_id`` is the HIT. Every HIT holds outputs of one kind only, so the leniency of
     its 20 annotators is confounded with the label.
     """
-    return read_huse(cache.path(RAW_FILE))
-
-
-def read_huse(path: Path) -> Study:
-    """Read a file laid out as the HUSE release."""
     frame, _ = csv_files.parse(path, may_lack=("Approve", "Reject"))
     assignments = frame.to_dict("records")
     hits = {hit: f"hit{n}" for n, hit in enumerate(sorted({a["HITId"] for a in assignments}), 1)}
@@ -83,8 +76,4 @@ def read_huse(path: Path) -> Study:
             row = (ids[hit, position], annotator, "typicality", value, hits[hit])
             judgments.append(row)
 
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        logprobs=schema.typed(logprobs, "logprobs"),
-        judgments=schema.typed(judgments, "judgments"),
-    )
+    return from_rows(outputs=outputs, logprobs=logprobs, judgments=judgments)

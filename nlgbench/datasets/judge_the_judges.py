@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import csv_files, schema
 from nlgbench.datasets import cache
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, csv_files, from_rows
 
 RAW_FILE = "judge-the-judges/Batch_3205459_batch_results_8th.csv"
 
@@ -39,25 +38,17 @@ _VOTES = {"real": 1, "fake": 0}
 _NO_COMMENT = "{}"
 
 
-def load_judge_the_judges() -> Study:
-    """Load the annotated reviews of Judge the Judges as tidy tables.
+def read_judge_the_judges(path: Path) -> Study:
+    """Read the annotated reviews of Judge the Judges as tidy tables.
 
-    3,600 reviews, 1,800 of ``human`` and 150 of each of 12 systems. Ids count in the order (HIT,
-    slot), HITs as they first stand in the file, which is the authors' own numbering. Reviews answer
-    to no input: each is an item of its own. 17,920 votes of dimension ``real_or_fake``, 1 real and
-    0 fake; ``group_id`` is the HIT.
+    3,600 reviews, 1,800 of ``human`` and 150 of each of 12 systems; each is an item of its own.
+    Ids count in the order (HIT, slot), which is the authors' own. 17,920 votes of dimension
+    ``real_or_fake``, 1 real and 0 fake; ``group_id`` is the HIT, and annotators are nested in HITs.
 
     An assignment is accepted when the authors did not reject it and it passed the gotcha, a review
-    that says of itself that it is fake: 896 of 1,094 (197 rejected, one submitted and failed). The
-    gotcha is left out by its slot. 177 HITs have five accepted assignments, two have four, one has
-    three. Each accepted worker did one HIT, so annotators are nested in HITs. Of
+    that says of itself that it is fake, which is left out: 896 of 1,094. Of
     ``contexts_to_sequences``' 150 texts 111 are distinct: split by text, or a test set leaks.
     """
-    return read_judge_the_judges(cache.path(RAW_FILE))
-
-
-def read_judge_the_judges(path: Path) -> Study:
-    """Read a file laid out as the Judge the Judges release."""
     frame, accepted = _assignments(path)
     outputs, judgments = [], []
     ids: dict[tuple[str, int], str] = {}
@@ -75,18 +66,14 @@ def read_judge_the_judges(path: Path) -> Study:
                 output_id, annotator = ids[row["HITId"], slot], row["annotator_id"]
                 judgments.append((output_id, annotator, "real_or_fake", value, row["group_id"]))
 
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"), judgments=schema.typed(judgments, "judgments")
-    )
+    return from_rows(outputs=outputs, judgments=judgments)
 
 
 def load_reasons() -> pd.DataFrame:
-    """Load what accepted annotators wrote when asked why they called reviews fake.
+    """Load what accepted annotators wrote when asked why they called reviews fake (section 5.3).
 
-    The optional free text at the end of a HIT (section 5.3 of the paper), a row for each annotator
-    who wrote one; ids are those of `load_judge_the_judges`. It is as written, but for identifiers
-    of workers, which become ``[worker]``. People may say otherwise who they are: quote with care,
-    do not pass it on.
+    As it is written, but for identifiers of workers, which become ``[worker]``. People may say
+    otherwise who they are: quote with care, do not pass it on.
     """
     return _reasons(cache.path(RAW_FILE))
 

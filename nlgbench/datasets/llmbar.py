@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from nlgbench import schema
-from nlgbench.datasets import cache
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, from_rows
 
 #: Study -> its folder. All but the first are adversarial: the worse output looks better.
 SETS = {
@@ -28,19 +26,14 @@ RAW_FILES = {
 }
 
 
-def load_llmbar(dataset: str) -> Study:
-    """Load one of LLMBar's five sets: the better output as a preference, judges as comparisons.
+def read_llmbar(*paths: Path) -> Study:
+    """Read one of LLMBar's five sets: the better output as a preference, judges as comparisons.
 
     The authors' agreed label is the preference of one annotator, ``gold``. Judges (the vanilla
     prompt) were asked with either output first: rows (1, 2) and (2, 1); an answer that could not be
     read, which the release counts as wrong, is no row. Who wrote an output is not released: systems
     are its places in the release.
     """
-    return read_llmbar([cache.path(name) for name in RAW_FILES[dataset]])
-
-
-def read_llmbar(paths: list[Path]) -> Study:
-    """Read files laid out as one set of the release: the data set, then the judges' results."""
     pairs, *answers = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
     ids = [(f"{number:03d}-1", f"{number:03d}-2") for number in range(1, len(pairs) + 1)]
     outputs = [
@@ -61,8 +54,4 @@ def read_llmbar(paths: list[Path]) -> Study:
                 if winner is not None:  # the place in the release, in either order
                     first = float(shown[0].endswith(f"-{winner}"))
                     comparisons.append((*shown, path.stem, first, 0.0, 1 - first))
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        preferences=schema.typed(preferences, "preferences"),
-        comparisons=schema.typed(comparisons, "comparisons"),
-    )
+    return from_rows(outputs=outputs, preferences=preferences, comparisons=comparisons)

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import csv_files, schema
-from nlgbench.datasets import cache
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, csv_files, from_rows
 
 RAW_FILE = "llmfao/llmfao.csv"
 GOLDEN_FILE = "llmfao/llmfao-golden.csv"
@@ -21,17 +19,12 @@ GOLDEN_FILE = "llmfao/llmfao-golden.csv"
 _CHOICES = {"left": "a", "right": "b", "tie": "tie"}
 
 
-def load_llmfao() -> Study:
-    """Load LLMFAO's votes as preferences; the left output was shown first.
+def read_llmfao(path: Path) -> Study:
+    """Read LLMFAO's votes as preferences; the left output was shown first.
 
     8,931 votes of 124 annotators (``w001``, ... in order of first appearance) on 2,139 pairs of
     outputs to 13 prompts, of 59 systems, named as in the release. Texts are not in it.
     """
-    return read_llmfao(cache.path(RAW_FILE))
-
-
-def read_llmfao(path: Path) -> Study:
-    """Read a file laid out as the release."""
     votes, _ = csv_files.parse(path)
     shown = pd.concat(
         [
@@ -53,7 +46,4 @@ def read_llmfao(path: Path) -> Study:
             "choice": votes["winner"].map(_CHOICES),
         }
     )
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        preferences=schema.typed(preferences, "preferences"),
-    )
+    return from_rows(outputs=outputs, preferences=preferences)

@@ -11,10 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, schema
-from nlgbench.datasets import cache
 from nlgbench.datasets.color_contexts import context_rows
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, csv_files, from_rows
 
 RAW_FILES = {split: f"comm-eval/{split}_corpus_monroe.csv" for split in ("train", "dev", "test")}
 
@@ -22,25 +20,16 @@ _ROLES = ("target", "distr1", "distr2")
 _PLACES = ("click", "alt1", "alt2")
 
 
-def load_monroe(split: str) -> Study:
-    """Load the rounds of one split as tidy tables.
-
-    Monroe et al.'s own splits: 15,665, 15,670 and 15,659 rounds. The captions and colors of
-    ``comm-eval`` come from dev. The speaker's caption of every round stands there, whether or not
-    the partner found the target; several messages of a round are one text, joined by ``~`` as
-    released. ``context`` is the condition that the file states (close, split, far).
-    ``partner_success`` is 1 where the partner picked the target, else 0; ``group_id`` is the game,
-    whose speaker and partner stay the same. Contexts have hue (0 to 360), saturation and lightness
-    (0 to 100) of each color; ``c1`` to ``c3`` are in order of hue, which does not know the target.
-
-    The file names speakers only, and some not at all, so a partner is named after the game and may
-    occur under several names. A few people speak in more than one split.
-    """
-    return read_monroe(cache.path(RAW_FILES[split]), prefix=f"{split}_")
-
-
 def read_monroe(path: Path, *, prefix: str = "") -> Study:
-    """Read a file laid out as the Monroe rounds of the comm-eval release."""
+    """Read the rounds of one split (15,665, 15,670 and 15,659) as tidy tables.
+
+    The speaker's caption of every round, whether or not the partner found the target; several
+    messages of a round are joined by ``~`` as released. ``context`` is the condition (close, split,
+    far). ``partner_success`` is 1 where the partner picked the target; ``group_id`` is the game.
+    Contexts have hue (0 to 360), saturation and lightness (0 to 100) of each color, in an order
+    that does not know the target. The file does not name all people, so a partner is named after
+    the game; a few people speak in more than one split.
+    """
     frame, _ = csv_files.parse(path)
     games = {game: f"{prefix}g{n:03d}" for n, game in enumerate(dict.fromkeys(frame["gameid"]), 1)}
     game = frame["gameid"].map(games)
@@ -64,9 +53,9 @@ def read_monroe(path: Path, *, prefix: str = "") -> Study:
             "group_id": game,
         }
     )
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        judgments=schema.typed(judgments, "judgments"),
+    return from_rows(
+        outputs=outputs,
+        judgments=judgments,
         contexts=context_rows(rounds.tolist(), role_colors(frame)),
     )
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from nlgbench.checks import checked
 from nlgbench.datasets import (
     alttest,
     cache,
@@ -21,17 +20,19 @@ from nlgbench.datasets import (
     llmbar,
     llmfao,
     monroe,
+    registry,
     usr,
     webnlg,
 )
 from nlgbench.names import known
 from nlgbench.study import TABLES, Study, straight_from, trusted
+from nlgbench.study.checks import checked
 
 
 class _Public(NamedTuple):
-    """A public study."""
+    """A public study: what reads it, from which files, and what it holds."""
 
-    load: Callable[..., Study]
+    read: Callable[..., Study]
     files: list[str]
     quality: str | None
     task: str
@@ -41,36 +42,40 @@ class _Public(NamedTuple):
 
 
 def _turns() -> Study:
-    return trusted(dailydialog.load_dailydialog_turns())
+    return trusted(dailydialog.read_dailydialog_turns(cache.path(dailydialog.TURNS_FILE)))
+
+
+def _rounds(split: str) -> Study:
+    return monroe.read_monroe(cache.path(monroe.RAW_FILES[split]), prefix=f"{split}_")
 
 
 _STUDIES = {
     "huse": _Public(
-        huse.load_huse,
+        huse.read_huse,
         [huse.RAW_FILE],
         "typicality",
         "summaries",
         "headlines of a summarization model and of people, log-probabilities, 20 judgments each",
     ),
     "comm-eval": _Public(
-        comm_eval.load_comm_eval,
+        comm_eval.read_comm_eval,
         [comm_eval.RAW_FILE],
         "listener_success",
         "captions",
         "captions of colors of three qualities, and who understood them; related: rounds of the "
         "color game (train, dev, test)",
         options={"filtered": "False: captions that the paper left out, too"},
-        related={name: functools.partial(monroe.load_monroe, name) for name in monroe.RAW_FILES},
+        related={split: functools.partial(_rounds, split) for split in monroe.RAW_FILES},
     ),
     "judge-the-judges": _Public(
-        judge_the_judges.load_judge_the_judges,
+        judge_the_judges.read_judge_the_judges,
         [judge_the_judges.RAW_FILE],
         "real_or_fake",
         "reviews",
         "reviews of twelve generators and of people, taken for real or fake",
     ),
     "llmfao": _Public(
-        llmfao.load_llmfao,
+        llmfao.read_llmfao,
         [llmfao.RAW_FILE],
         None,
         "instructions",
@@ -79,7 +84,7 @@ _STUDIES = {
     ),
     **{
         name: _Public(
-            functools.partial(llmbar.load_llmbar, name),
+            llmbar.read_llmbar,
             files,
             None,
             "instructions",
@@ -88,7 +93,7 @@ _STUDIES = {
         for name, files in llmbar.RAW_FILES.items()
     },
     "dailydialog": _Public(
-        dailydialog.load_dailydialog,
+        dailydialog.read_dailydialog,
         [dailydialog.RAW_FILE],
         "appropriateness",
         "dialogue",
@@ -98,7 +103,7 @@ _STUDIES = {
     ),
     **{
         name: _Public(
-            functools.partial(usr.load_usr, name),
+            usr.read_usr,
             [file],
             "overall",
             "dialogue",
@@ -108,15 +113,15 @@ _STUDIES = {
         for name, file in usr.RAW_FILES.items()
     },
     "webnlg-2020": _Public(
-        webnlg.load_webnlg,
-        [webnlg.DATASET],
+        webnlg.read_webnlg,
+        [file.name for file in registry.files("webnlg-2020")],
         None,
         "data-to-text",
         "texts of 16 systems from 178 sets of triples, and people's (without texts), rated 0 to "
         "100 by 88 annotators in five dimensions",
     ),
     "hanna": _Public(
-        hanna.load_hanna,
+        hanna.read_hanna,
         [hanna.RAW_FILE],
         None,
         "stories",
@@ -129,7 +134,7 @@ _STUDIES = {
     ),
     **{
         f"emnlp17-{name}": _Public(
-            functools.partial(emnlp17.load_emnlp17, name),
+            functools.partial(emnlp17.read_emnlp17, data=name),
             [emnlp17.RAW_FILE],
             "quality",
             "data-to-text",
@@ -139,7 +144,7 @@ _STUDIES = {
     },
     **{
         f"alttest-{name}": _Public(
-            functools.partial(alttest.load_alttest, name),
+            alttest.read_alttest,
             alttest.files(name),
             "label",
             "summaries" if name == "summeval" else "labels",
@@ -242,12 +247,8 @@ def load(name: str, **options: Any) -> Study:
     one = _STUDIES[known(name, list(_STUDIES), "study")]
     for option in options:
         known(option, list(one.options), f"options of {name}")
-    loaded = one.load(**options)
-    settings = dict(loaded.settings or {})
-    study = _named(
-        loaded,
-        name,
-        settings=settings if one.quality is None else settings | {"quality": one.quality},
-        related=_Related(name, one.related),
-    )
+    read = one.read(*map(cache.path, one.files), **options)
+    quality = {} if one.quality is None else {"quality": one.quality}
+    settings = {**(read.settings or {}), **quality}
+    study = _named(read, name, settings=settings, related=_Related(name, one.related))
     return straight_from(study, f"released:{name}")

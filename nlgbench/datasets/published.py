@@ -31,18 +31,12 @@ def load_claims(paper: str | None = None) -> pd.DataFrame:
     """Load the numbers printed in papers, or in one of them: the ``claims`` table.
 
     In printed order: ``claim_id`` (``paper/where/row/column``), ``paper``, ``where`` (``table1``,
-    ``section5.2``, ...), ``quantity`` (in words), ``unit``, ``published`` (in the paper's own
-    scale), ``tolerance`` (largest absolute difference that is still the same number), ``notebook``
-    (its owner) and ``unavailable`` (why no released data can speak to it; empty where they, or
-    printed tables, can). Conventions are in ``data/published/README.md``.
-
-    HUSE (Hashimoto, Zhang, Liang 2019, doi:10.18653/v1/N19-1169); Communication-based Evaluation
-    (Newman, Cohn-Gordon, Potts 2020, Proceedings of SCiL 3, article 24); Judge the Judges
-    (Garbacea, Carton, Yan, Mei 2019, doi:10.18653/v1/D19-1409); Learning to Compare (Zhou, Xu 2020,
-    doi:10.1609/aaai.v34i05.6521); With Little Power Comes Great Responsibility (Card, Henderson,
-    Khandelwal, Jia, Mahowald, Jurafsky 2020, doi:10.18653/v1/2020.emnlp-main.745).
+    ``section5.2``, ...), ``quantity``, ``unit``, ``published`` (in the paper's own scale),
+    ``tolerance`` (largest absolute difference that is still the same number), ``notebook`` (its
+    owner) and ``unavailable`` (why no released data can speak to it). Papers and conventions are in
+    ``data/published/README.md``.
     """
-    from nlgbench import schema
+    from nlgbench.study import schema
 
     claims = schema.read(published_dir() / "claims.csv", "claims")
     if paper is None:
@@ -81,13 +75,12 @@ def load_printed(where: str, *, marks: bool = False) -> pd.DataFrame:
 def load_lists() -> pd.DataFrame:
     """Load the word-overlap scores that the code of Judge the Judges holds as lists of numbers.
 
-    One row per generator, indexed ``row`` as in `load_printed`; higher is better. ``bleu_top10``
-    and ``rouge_top10``: against the ten nearest human-written reviews; ``bleu_all`` and
-    ``rouge_all``: against all of them; ``..._majority``: on the annotated reviews, with the
-    annotators' majority in place of the natural labels. Crista23/JudgeTheJudges on GitHub; which
-    file holds which list stands in ``data/published/README.md``.
+    A row per generator, indexed as in `load_printed`; higher is better. ``bleu_top10`` and
+    ``rouge_top10``: against the ten nearest human-written reviews; ``..._all``: against all of
+    them; ``..._majority``: on the annotated reviews, labeled by the annotators' majority.
+    ``data/published/README.md`` says which file holds which list.
     """
-    from nlgbench import csv_files
+    from nlgbench.study import csv_files
 
     lists, _ = csv_files.parse(published_dir() / "judge_the_judges_lists.csv")
     return lists.set_index("row").astype("float64")

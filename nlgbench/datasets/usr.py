@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from nlgbench import schema
-from nlgbench.datasets import cache
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, from_rows
 
 #: Data set -> its file.
 RAW_FILES = {
@@ -50,19 +48,14 @@ SCALES = {
 }
 
 
-def load_usr(dataset: str, *, fact: bool = False) -> Study:
-    """Load one of USR's two data sets as tidy tables, on demand with the fact before the context.
+def read_usr(path: Path, *, fact: bool = False) -> Study:
+    """Read one of USR's two data sets as tidy tables, on demand with the fact before the context.
 
     60 contexts, each with six responses (Topical-Chat) or five (Persona-Chat), of which two are
     human. Three judgments of each output in each of six dimensions (`DIMENSIONS`), higher is
     better. Annotators are ``w001``, ... in order of first appearance in the data set's file: equal
     names in the two data sets need not be one person.
     """
-    return read_usr(cache.path(RAW_FILES[dataset]), fact=fact)
-
-
-def read_usr(path: Path, *, fact: bool = False) -> Study:
-    """Read a file laid out as the USR release."""
     outputs, judgments = [], []
     workers: dict[str, str] = {}
     for number, item in enumerate(json.loads(path.read_text(encoding="utf-8")), 1):
@@ -83,8 +76,4 @@ def read_usr(path: Path, *, fact: bool = False) -> Study:
                 for name, dimension in DIMENSIONS.items()
                 for who, value in zip(names, response[name], strict=True)
             ]
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        judgments=schema.typed(judgments, "judgments"),
-        settings={"scales": SCALES},
-    )
+    return from_rows(outputs=outputs, judgments=judgments, settings={"scales": SCALES})

@@ -7,14 +7,9 @@ Evaluation Results (WebNLG+ 2020), https://aclanthology.org/2020.webnlg-1.7.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 
-from nlgbench import schema
-from nlgbench.datasets import cache, registry
-from nlgbench.study import Study, trusted
-
-DATASET = "webnlg-2020"
+from nlgbench.study import Study, from_rows
 
 #: The system that people wrote; its texts are not among the released ones.
 HUMAN = "WebNLG-2020-reference"
@@ -29,20 +24,14 @@ DIMENSIONS = {
 }
 
 
-def load_webnlg() -> Study:
-    """Load the English human evaluation of WebNLG+ 2020 as tidy tables.
+def read_webnlg(*paths: Path) -> Study:
+    """Read the English human evaluation of WebNLG+ 2020 as tidy tables.
 
     178 items, each written by 16 systems (by their teams' names) and by people, whose texts were
     not released: they are empty. 88 annotators, up to three on an output; one output has none.
     ``item_id`` is the release's sample, the line of a team's file of outputs. What annotators
     wrote beside their ratings is left out.
     """
-    names = [file.name for file in registry.files(DATASET)]
-    return read_webnlg(cache.path(name) for name in names)
-
-
-def read_webnlg(paths: Iterable[Path]) -> Study:
-    """Read a team's ratings (``TEAM.json``) and outputs (``TEAM.en``), of any number of teams."""
     files = {path.name: path.read_text(encoding="utf-8") for path in paths}
     outputs, judgments = [], []
     workers: dict[str, str] = {}
@@ -62,8 +51,8 @@ def read_webnlg(paths: Iterable[Path]) -> Study:
                     (output_id, who, dimension, values[of], "")
                     for of, dimension in DIMENSIONS.items()
                 ]
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        judgments=schema.typed(judgments, "judgments"),
+    return from_rows(
+        outputs=outputs,
+        judgments=judgments,
         settings={"scales": {one: {"min": 0.0, "max": 100.0} for one in DIMENSIONS.values()}},
     )

@@ -33,10 +33,10 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_sample_weight
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.checks import checked
 from nlgbench.evaluators.stored import stored
 from nlgbench.names import known
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 from nlgbench.text import text_key
 
 Floats = NDArray[np.float64]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from nlgbench.checks import checked
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 _CELLS = 5_000_000  # of the dense block of cosines that is held at once: 40 MB
 

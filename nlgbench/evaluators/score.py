@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 
-from nlgbench.checks import checked, read_table
 from nlgbench.evaluators.stored import stored, stored_dir
 from nlgbench.names import did_you_mean, known
 from nlgbench.study import Study
+from nlgbench.study.checks import checked, read_table
 
 
 class Fitted(Protocol):

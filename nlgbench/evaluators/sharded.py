@@ -34,15 +34,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nlgbench import csv_files, files, schema
-from nlgbench.checks import checked
+from nlgbench import files
 from nlgbench.evaluators import diversity, overlap
 from nlgbench.evaluators.references import reference_lists, usable
 from nlgbench.evaluators.score import OVERLAP
 from nlgbench.evaluators.stored import made_by
 from nlgbench.hashing import file_hash
 from nlgbench.names import did_you_mean
-from nlgbench.study import Study, read_study
+from nlgbench.study import Study, csv_files, read_study, schema
+from nlgbench.study.checks import checked
 from nlgbench.text import count_pairs, count_tokens, tokenize
 
 if TYPE_CHECKING:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import csv_files, files
+from nlgbench import files
 from nlgbench.hashing import canonical_json, dependencies_hash, folder_hash
+from nlgbench.study import csv_files
 
 # What a score can depend on: what stands below the analyses.
-_CODE = ("*.py", "datasets/**/*.py", "evaluators/**/*.py", "generators/**/*.py")
+_CODE = ("*.py", "study/**/*.py", "datasets/**/*.py", "evaluators/**/*.py", "generators/**/*.py")
 
 
 def stored_dir() -> Path:

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nlgbench.checks import checked
 from nlgbench.study import Study, read_study
+from nlgbench.study.checks import checked
 from nlgbench.worlds.simulated import simulate
 
 if TYPE_CHECKING:

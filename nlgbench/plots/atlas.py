@@ -14,10 +14,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
-from nlgbench.checks import convert_columns, read_table
 from nlgbench.evaluators.names import labelled
 from nlgbench.plots.figures import Drawing, axes_for, correlation, drawn_on, in_paper_style
 from nlgbench.plots.style import TWO_COLUMN
+from nlgbench.study.checks import convert_columns, read_table
 
 #: A star marks adjusted p-values below it.
 _ALPHA = 0.05

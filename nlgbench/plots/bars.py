@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from nlgbench.checks import read_table
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
@@ -21,6 +20,7 @@ from nlgbench.plots.figures import (
     spearman,
 )
 from nlgbench.plots.style import GROUPS, HUMAN, ONE_COLUMN, TWO_COLUMN
+from nlgbench.study.checks import read_table
 
 _RATES = "criterion measure estimate:float ci_low:float ci_high:float published:float?"
 _SCORES = "panel system score:float ci_low:float ci_high:float human_quality:float"

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.checks import read_table
 from nlgbench.evaluators.names import kind, label, order
 from nlgbench.plots.figures import (
     Drawing,
@@ -21,6 +20,7 @@ from nlgbench.plots.figures import (
     name_lanes,
 )
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
+from nlgbench.study.checks import read_table
 
 #: Titles of panels, which have less room than a line's label, in their order.
 _PANELS = {

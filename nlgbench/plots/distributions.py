@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from nlgbench.checks import read_table
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
@@ -20,6 +19,7 @@ from nlgbench.plots.figures import (
     name_lanes,
 )
 from nlgbench.plots.style import GROUPS, SCORE_NAMES, TWO_COLUMN
+from nlgbench.study.checks import read_table
 
 _NAMES = SCORE_NAMES | {
     "mmd_gaussian": "MMD\N{SUPERSCRIPT TWO}, Gaussian",

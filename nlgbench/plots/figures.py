@@ -20,9 +20,9 @@ from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
 from nlgbench import files
-from nlgbench.checks import checked
 from nlgbench.evaluators.names import kind
 from nlgbench.plots.style import paper_style
+from nlgbench.study.checks import checked
 
 P = ParamSpec("P")
 

@@ -9,7 +9,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from nlgbench.checks import read_table
 from nlgbench.evaluators.names import label
 from nlgbench.plots.figures import (
     Drawing,
@@ -20,6 +19,7 @@ from nlgbench.plots.figures import (
     name_lanes,
 )
 from nlgbench.plots.style import HUMAN, LOOKS, SYSTEM, TWO_COLUMN
+from nlgbench.study.checks import read_table
 
 _COLUMNS = "evaluator estimate:float ci_low:float ci_high:float published:float? kind?"
 

@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from nlgbench.analysis.people import SystemComparison
-from nlgbench.checks import read_table
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
@@ -22,6 +21,7 @@ from nlgbench.plots.figures import (
 )
 from nlgbench.plots.ratings import draw_matrix
 from nlgbench.plots.style import HUMAN, ONE_COLUMN, SYSTEM, TWO_COLUMN
+from nlgbench.study.checks import read_table
 
 #: More names than these do not fit below an axis.
 _MOST_NAMES = 40

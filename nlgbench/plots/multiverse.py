@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.checks import read_table
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM, TWO_COLUMN
+from nlgbench.study.checks import read_table
 
 _MARK: dict[str, Any] = {"s": 34, "marker": "D", "facecolor": "white", "edgecolor": SYSTEM}
 

@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
 from nlgbench.analysis.planning import StudyPlan
-from nlgbench.checks import read_table
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
@@ -21,6 +20,7 @@ from nlgbench.plots.figures import (
     name_lanes,
 )
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, SYSTEM
+from nlgbench.study.checks import read_table
 
 _LINES = ("-", "--", ":", "-.")
 

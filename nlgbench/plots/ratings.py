@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.checks import read_table
 from nlgbench.names import spaced
 from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
 from nlgbench.plots.style import GROUPS, SYSTEM, TWO_COLUMN
+from nlgbench.study.checks import read_table
 
 _LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 3)))
 _MANY = 24  # systems: beyond these a matrix has no room for numbers, and a list needs a page

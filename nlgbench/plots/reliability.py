@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.checks import read_table
 from nlgbench.evaluators.listeners import Calibration
 from nlgbench.plots.figures import (
     Drawing,
@@ -19,6 +18,7 @@ from nlgbench.plots.figures import (
     in_paper_style,
 )
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
+from nlgbench.study.checks import read_table
 
 _LINES = ("--", "-", ":", "-.")
 

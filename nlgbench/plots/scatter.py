@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.checks import convert_columns
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
@@ -21,6 +20,7 @@ from nlgbench.plots.figures import (
     spearman,
 )
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
+from nlgbench.study.checks import convert_columns
 
 # Directions in which a label is tried, and how far from its point, in points of type.
 _DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.checks import read_table
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, SCORE_NAMES, TWO_COLUMN
+from nlgbench.study.checks import read_table
 
 _LINES = ("-", "--", ":", "-.")
 

@@ -12,12 +12,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from nlgbench.checks import read_table
 from nlgbench.evaluators.names import label
 from nlgbench.names import known
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import TWO_COLUMN
 from nlgbench.study import Study
+from nlgbench.study.checks import read_table
 
 _FEATURES = ["hue", "saturation", "lightness"]
 _LIMITS = (360, 100, 100)

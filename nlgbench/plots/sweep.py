@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.checks import convert_columns, read_table
-from nlgbench.csv_files import GREATEST
 from nlgbench.names import known
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
 from nlgbench.plots.style import GROUPS, ONE_COLUMN
+from nlgbench.study.checks import convert_columns, read_table
+from nlgbench.study.csv_files import GREATEST
 
 _MOST_LINES = len(GROUPS)
 

@@ -13,7 +13,6 @@ from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from nlgbench.checks import read_table
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
@@ -23,6 +22,7 @@ from nlgbench.plots.figures import (
     overlap,
 )
 from nlgbench.plots.style import ONE_COLUMN, SCORE_NAMES, TWO_COLUMN, task_looks
+from nlgbench.study.checks import read_table
 
 #: Values of HUSE = HUSE-Q + HUSE-D - 1 whose diagonals are drawn.
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)

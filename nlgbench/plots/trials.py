@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from nlgbench.checks import read_table
 from nlgbench.plots.figures import Drawing, canvas, in_paper_style
 from nlgbench.plots.forest import plot_forest
 from nlgbench.plots.style import TWO_COLUMN
+from nlgbench.study.checks import read_table
 
 
 @in_paper_style

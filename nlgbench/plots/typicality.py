@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.checks import read_table
 from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
 from nlgbench.plots.style import HUMAN, ONE_COLUMN
+from nlgbench.study.checks import read_table
 
 
 @in_paper_style

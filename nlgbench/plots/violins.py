@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.checks import read_table
 from nlgbench.evaluators import names
 from nlgbench.names import known
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
 from nlgbench.study import Study
+from nlgbench.study.checks import read_table
 
 # A spread that rounding alone makes, as part of the axis, has no density to estimate.
 _CONSTANT = 1e-9

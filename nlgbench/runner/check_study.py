@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nlgbench import counts
-from nlgbench.csv_files import TableError
 from nlgbench.runner import listing
-from nlgbench.study import TABLES, read_folder
+from nlgbench.study import TABLES, checking, read_folder
+from nlgbench.study.csv_files import TableError
 
 
 def check(place: Path) -> tuple[str, bool]:
@@ -27,13 +26,13 @@ def check(place: Path) -> tuple[str, bool]:
         f"{table} {len(frame):,}" for table, frame in there.items() if frame is not None
     )
     tables = {
-        "Judgments": counts.by_dimension(study),
-        "Votes": counts.by_votes(study),
-        "Scores": counts.by_evaluator(study),
+        "Judgments": checking.by_dimension(study),
+        "Votes": checking.by_votes(study),
+        "Scores": checking.by_evaluator(study),
     }
     parts = [f"{listing.visible(study.name)}: {sizes} (rows)"]
     parts += [f"{title}\n{listing.plain(table)}" for title, table in tables.items() if len(table)]
-    parts += _section("What the design cannot tell", counts.doubts(study))
+    parts += _section("What the design cannot tell", checking.doubts(study))
     parts += noted
     can = study.check()
     lines = [

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from nlgbench import schema
 from nlgbench.names import did_you_mean
+from nlgbench.study import schema
 
 #: Why a run on other data than the paper's says nothing of its claims.
 OTHER_DATA = {

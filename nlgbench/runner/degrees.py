@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import files, schema
+from nlgbench import files
 from nlgbench.analysis.reproduction import Reproduction, reproduction
 from nlgbench.hashing import content_hash
 from nlgbench.runner import runs
+from nlgbench.study import schema
 
 #: A row for each printed number, and the folder of figures and of the tables by set and paper.
 TABLE, FOLDER = f"{runs.DEGREES}.csv", runs.DEGREES

@@ -137,7 +137,7 @@ def here(jobs: int) -> Iterator[Makers]:
 
 def import_ahead() -> None:
     """Import what runs need: two threads that begin with it can lock each other out of it."""
-    for package in ("papermill", "pandera.pandas"):
+    for package in ("papermill", "pandas"):
         importlib.import_module(package)
 
 

@@ -84,7 +84,7 @@ def gather(out: Path) -> None:
     """
     import pandas as pd
 
-    from nlgbench import schema
+    from nlgbench.study import schema
 
     parts = []
     found = runs.finished(out)

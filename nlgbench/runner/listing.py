@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench import schema
 from nlgbench.datasets import cache
 from nlgbench.datasets.published import load_claims
 from nlgbench.evaluators.stored import stored_dir
@@ -23,6 +22,7 @@ from nlgbench.runner.claims import OTHER_DATA, summary
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
 from nlgbench.runner.parameters import UsageError
 from nlgbench.runner.plan import Outcome
+from nlgbench.study import schema
 
 #: Columns of a terminal that tables are laid out for, at least and at most.
 _NARROW, _WIDE = 80, 100

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, files, formats, reading
-from nlgbench.csv_files import TableError
-from nlgbench.reading import FILE, personal
+from nlgbench import files
 from nlgbench.runner import listing
-from nlgbench.study import read_folder
+from nlgbench.study import csv_files, formats, read_folder, reading
+from nlgbench.study.csv_files import TableError
+from nlgbench.study.reading import FILE, personal
 
 Specs = dict[str, dict[str, Any]]
 
@@ -209,7 +209,7 @@ def _measured(frame: pd.DataFrame, known: dict[str, str]) -> list[str]:
         cells = frame[name][frame[name].str.strip() != ""].head(100)
         if name in known.values() or _plain(name) in _OTHER or personal([name]) or cells.empty:
             continue
-        listed = [formats.as_list(cell, "") for cell in cells]
+        listed = [formats.as_list(cell) for cell in cells]
         flat = [one for each in listed for one in each or ()] if all(listed) else list(cells)
         if pd.to_numeric(pd.Series(flat), errors="coerce").notna().all():
             found.append(name)
@@ -307,7 +307,7 @@ def _slotted(frame: pd.DataFrame, known: dict[str, str]) -> Specs:
 
 def _numbers(cells: pd.Series) -> np.ndarray:
     """Give the numbers of a column, of all its lists in turn."""
-    flat = [one for cell in cells for one in formats.as_list(cell, "") or [cell]]
+    flat = [one for cell in cells for one in formats.as_list(cell) or [cell]]
     return pd.to_numeric(pd.Series(flat), errors="coerce").to_numpy(dtype=np.float64)
 
 
@@ -366,11 +366,11 @@ def _with_lists(
     """Say that cells are lists, where they are."""
     first = measured if isinstance(measured, str) else measured[0]
     cells = frame[first].head(20)
-    if len(cells) and all(formats.as_list(cell, "") is not None for cell in cells):
+    if len(cells) and all(formats.as_list(cell) is not None for cell in cells):
         ours = "score" if "score" in spec["columns"] else "value"
         spec["lists"] = [ours]
         who = spec["columns"].get("annotator_id")
-        if who and all(formats.as_list(cell, "") is not None for cell in frame[who]):
+        if who and all(formats.as_list(cell) is not None for cell in frame[who]):
             spec["lists"].append("annotator_id")
         if "item_id" not in spec["columns"] and "output_id" not in spec["columns"]:
             spec["constants"] = {"item_id": "{position}"}

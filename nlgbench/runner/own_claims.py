@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, files, schema
-from nlgbench.checks import checked
-from nlgbench.csv_files import TableError
+from nlgbench import files
 from nlgbench.names import brief, did_you_mean
 from nlgbench.papers.claim_rows import own_place
 from nlgbench.runner.claims import verdict
-from nlgbench.study import Study
+from nlgbench.study import Study, csv_files, schema
+from nlgbench.study.checks import checked
+from nlgbench.study.csv_files import TableError
 
 COLUMNS = [
     *("claim_id", "quantity", "published", "tolerance"),

@@ -142,7 +142,7 @@ def plan(
 
 def study_name(folder: str) -> str:
     """Name the study in a folder as its description or the folder does, printable in file names."""
-    from nlgbench.reading import load_yaml  # JSON is YAML, too
+    from nlgbench.study.reading import load_yaml  # JSON is YAML, too
 
     home, about = Path(folder), None
     for described in ("study.yml", "study.json"):

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 import pandas as pd
 
-from nlgbench import files, schema
+from nlgbench import files
 from nlgbench.datasets.published import load_claims
 from nlgbench.runner import claims, exports, runs
+from nlgbench.study import schema
 
 if TYPE_CHECKING:
     from nlgbench.plots.figures import Drawing

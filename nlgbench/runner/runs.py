@@ -284,7 +284,7 @@ def gather(out: Path) -> list[str]:
     """Collect the ledgers and the lists of figures and tables of all finished runs."""
     import pandas as pd
 
-    from nlgbench import schema
+    from nlgbench.study import schema
 
     ledgers = [schema.typed([], "ledgers")]
     index: list[dict[str, str]] = []
@@ -308,7 +308,7 @@ def gather(out: Path) -> list[str]:
 
 def take_record(folder: Path, notebook: str) -> dict[str, Any]:
     """Take over what the notebook left for the manifest when it closed its record."""
-    from nlgbench import schema
+    from nlgbench.study import schema
 
     if (folder / OPEN).exists():
         raise ValueError("it opened a record and never closed it: end it with run.close().")

@@ -10,8 +10,8 @@ from scipy.special import ndtr
 from scipy.stats import norm, pearsonr
 from scipy.stats import t as student
 
-from nlgbench.checks import checked, read_table
 from nlgbench.generators.reviews import review_grammar
+from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n
 
 Floats = NDArray[np.float64]

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgbench import schema
 from nlgbench.datasets.color_contexts import NEAR, context_rows
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, schema, trusted
 from nlgbench.worlds.color_speech import draw_contexts, palette, speak
 
 _SETTINGS = {"quality": "listener_success"}
@@ -40,7 +39,7 @@ def color_world(
     exchanged. Twins of which one has no caption that its listeners understood are left out, so
     there may be fewer than `n_contexts`. `lapse` is how often a listener picks a color blindly.
 
-    Ids, systems, references and judgments are as in `nlgbench.datasets.comm_eval.load_comm_eval`,
+    Ids, systems, references and judgments are as in `nlgbench.datasets.comm_eval.read_comm_eval`,
     with the paper's filter as it is printed. Beside it, ``fresh_success`` is what new listeners
     (``f1``, ...) made of every caption that was kept, misleading ones, too: these judgments are not
     circular, and the release has none such. ``related``: the rounds to learn from; ``context`` is

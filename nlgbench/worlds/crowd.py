@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom, norm
 
-from nlgbench import schema
 from nlgbench.generators.retrieval import Memorizer, Retrieval
 from nlgbench.generators.review_systems import System, review_systems
 from nlgbench.generators.reviews import contexts, review_grammar
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, schema, trusted
 from nlgbench.worlds import annotators
 from nlgbench.worlds.annotators import BIAS_SD, CARELESS, NOISE_SD, REAL_ABOVE, Floats
 

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench import schema
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, schema, trusted
 from nlgbench.worlds.annotators import judgment_rows
 
 #: System -> (quality shift, likelihood shift): how far its outputs lie below the human ones in

@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from nlgbench import schema
 from nlgbench.generators.grammar import Floats
 from nlgbench.generators.retrieval import Memorizer, Retrieval
 from nlgbench.generators.review_systems import System, review_systems
 from nlgbench.generators.reviews import CONTEXT, contexts, review_grammar
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, schema, trusted
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds.annotators import n_tokens
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nlgbench.checks import checked
 from nlgbench.datasets.public import load
 from nlgbench.names import known
 from nlgbench.study import Study, read_study, straight_from
+from nlgbench.study.checks import checked
 from nlgbench.worlds import (
     colors,
     crowd,

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skimage.color import rgb2lab
 
+import nlgbench as nb
 from nlgbench.datasets import cache
 from nlgbench.datasets.color_contexts import FEATURES, context_rows, lab
-from nlgbench.datasets.comm_eval import QUALITY, load_comm_eval, pairs, read_comm_eval
-from nlgbench.datasets.monroe import RAW_FILES, load_monroe, read_monroe
+from nlgbench.datasets.comm_eval import QUALITY, pairs, read_comm_eval
+from nlgbench.datasets.monroe import RAW_FILES, read_monroe
 
 RELEASED = pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available("comm-eval"),
@@ -176,7 +177,7 @@ def test_a_context_does_not_know_the_order_in_which_it_came(colors, others):
 
 @pytest.fixture(scope="module")
 def released():
-    return load_comm_eval()
+    return nb.load("comm-eval")
 
 
 @RELEASED
@@ -202,7 +203,7 @@ def test_the_release_is_as_documented(released):
 @RELEASED
 @pytest.mark.parametrize(("split", "n"), [("train", 15665), ("dev", 15670), ("test", 15659)])
 def test_the_rounds_are_as_documented(split, n, released):
-    study = load_monroe(split)
+    study = released.related[split]
     assert len(study.outputs) == n
     raw = pd.read_csv(cache.path(RAW_FILES[split]), dtype=str, keep_default_na=False)
     assert (study.judgments["value"] == (raw["outcome"] == "True")).all()

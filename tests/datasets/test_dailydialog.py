@@ -3,8 +3,9 @@ import os
 import pandas as pd
 import pytest
 
+import nlgbench as nb
 from nlgbench.datasets import cache
-from nlgbench.datasets.dailydialog import RAW_FILE, SYSTEMS, load_dailydialog, read_dailydialog
+from nlgbench.datasets.dailydialog import RAW_FILE, SYSTEMS, read_dailydialog
 
 RELEASED = pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available([RAW_FILE]),
@@ -48,7 +49,7 @@ def test_ratings_become_tidy_tables(tmp_path):
 
 @RELEASED
 def test_the_release():
-    study = load_dailydialog()
+    study = nb.load("dailydialog")
     assert study.outputs["system"].value_counts().to_dict() == dict.fromkeys(SYSTEMS.values(), 100)
     assert study.outputs["item_id"].nunique() == study.outputs["context"].nunique() == 100
     assert len(study.references) == 400

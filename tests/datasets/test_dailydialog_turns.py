@@ -4,12 +4,11 @@ from itertools import pairwise
 
 import pytest
 
+import nlgbench as nb
 from nlgbench.datasets import cache
 from nlgbench.datasets.dailydialog import (
     RAW_FILE,
     TURNS_FILE,
-    load_dailydialog,
-    load_dailydialog_turns,
     read_dailydialog_turns,
     tokenized,
 )
@@ -79,7 +78,8 @@ def test_first_turns_are_tokenized(raw, expected):
 
 @RELEASED
 def test_the_release():
-    turns, judged = load_dailydialog_turns(), load_dailydialog()
+    judged = nb.load("dailydialog")
+    turns = judged.related["turns"].outputs
     assert len(turns) == 33_699 and turns["item_id"].nunique() == 6_740
     assert not turns["text"].str.contains("  ", regex=False).any()
     contexts = turns.drop_duplicates("item_id").set_index("item_id")["context"]

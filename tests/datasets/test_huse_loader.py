@@ -5,8 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import nlgbench as nb
 from nlgbench.datasets import cache
-from nlgbench.datasets.huse import RAW_FILE, TABLE2_OUTPUTS, TYPICALITY, load_huse, read_huse
+from nlgbench.datasets.huse import RAW_FILE, TABLE2_OUTPUTS, TYPICALITY, read_huse
 from nlgbench.datasets.published import load_claims
 
 RELEASED = pytest.mark.skipif(
@@ -73,16 +74,16 @@ def test_a_release_that_is_not_here_is_not_made_up(tmp_path, monkeypatch):
     with pytest.raises(
         cache.DataUnavailableError, match=r"huse/summarization_raw_outputs\.csv is not"
     ):
-        load_huse()
+        nb.load("huse")
     (tmp_path / "huse").mkdir()
     saved(export(), tmp_path / RAW_FILE)
     with pytest.raises(cache.DataCorruptError, match="is not the released file"):
-        load_huse()
+        nb.load("huse")
 
 
 @pytest.fixture(scope="module")
 def released():
-    return load_huse()
+    return nb.load("huse")
 
 
 @RELEASED

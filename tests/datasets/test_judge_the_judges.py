@@ -1,15 +1,16 @@
 import csv
 import os
+from functools import partial
 
 import pandas as pd
 import pytest
 
+import nlgbench as nb
 from nlgbench.datasets import cache
 from nlgbench.datasets.judge_the_judges import (
     RAW_FILE,
     SYSTEMS,
     _reasons,
-    load_judge_the_judges,
     load_reasons,
     read_judge_the_judges,
 )
@@ -92,7 +93,7 @@ def test_what_a_rejected_worker_answered_does_not_matter(tmp_path):
     assert len(read_judge_the_judges(saved(rows, tmp_path / "raw.csv")).judgments) == 60
 
 
-@pytest.mark.parametrize("load", [load_judge_the_judges, load_reasons])
+@pytest.mark.parametrize("load", [partial(nb.load, "judge-the-judges"), load_reasons])
 def test_a_release_that_is_not_here_is_not_made_up(tmp_path, monkeypatch, load):
     monkeypatch.setenv("NLGBENCH_DATA", str(tmp_path))
     with pytest.raises(cache.DataUnavailableError, match="judge-the-judges/Batch_3205459"):
@@ -111,7 +112,7 @@ def test_systems_are_called_as_the_claims_call_them():
 
 @pytest.fixture(scope="module")
 def released():
-    return load_judge_the_judges()
+    return nb.load("judge-the-judges")
 
 
 @RELEASED

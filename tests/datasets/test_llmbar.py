@@ -82,7 +82,7 @@ def test_a_release_becomes_pairs_and_verdicts_in_both_orders(tmp_path):
     ]
     for name, table in (("dataset", pairs), ("Parrot", results)):
         (tmp_path / f"{name}.json").write_text(json.dumps(table))
-    study = read_llmbar([tmp_path / "dataset.json", tmp_path / "Parrot.json"])
+    study = read_llmbar(tmp_path / "dataset.json", tmp_path / "Parrot.json")
     assert study.outputs[["output_id", "item_id", "system", "text"]].to_numpy().tolist() == [
         ["001-1", "001", "output_1", "2"],
         ["001-2", "001", "output_2", "3"],

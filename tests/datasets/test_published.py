@@ -4,9 +4,9 @@ import shutil
 import numpy as np
 import pytest
 
-from nlgbench import schema
 from nlgbench.datasets import published
 from nlgbench.datasets.published import load_claims, load_printed, published_dir
+from nlgbench.study import schema
 
 
 def test_claims_pass_the_check_of_their_table():

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgbench import schema
 from nlgbench.datasets.published import load_claims, load_lists, load_printed, published_dir
+from nlgbench.study import schema
 
 JTJ = "judge-the-judges"
 TABLES_WITH_STARS = ("table6", "table9", "table10", "table11", "table13", "table15")

@@ -3,8 +3,9 @@ import os
 
 import pytest
 
+import nlgbench as nb
 from nlgbench.datasets import cache
-from nlgbench.datasets.usr import DIMENSIONS, RAW_FILES, load_usr, read_usr
+from nlgbench.datasets.usr import DIMENSIONS, RAW_FILES, read_usr
 
 RELEASED = pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available(list(RAW_FILES.values())),
@@ -60,7 +61,7 @@ def test_a_release_becomes_tidy_tables(tmp_path):
     [("usr-topical-chat", 6, 5), ("usr-persona-chat", 5, 4)],
 )
 def test_the_release(dataset, n_systems, n_annotators):
-    study = load_usr(dataset)
+    study = nb.load(dataset)
     assert len(study.outputs) == 60 * n_systems
     assert study.outputs["context"].nunique() == 60
     assert study.outputs["is_human"].sum() == 120
@@ -76,7 +77,7 @@ def test_the_release(dataset, n_systems, n_annotators):
 def test_unieval_released_the_means_of_the_same_judgments():
     """Its scores of Topical-Chat are no metric's: they are these judgments, averaged."""
     names = ["understandability", "naturalness", "coherence", "engagingness", "groundedness"]
-    study = load_usr("usr-topical-chat")
+    study = nb.load("usr-topical-chat")
     table = study.judgments.pivot_table(
         index="output_id", columns="dimension", values="value", sort=False
     )

@@ -6,10 +6,10 @@ import pytest
 
 import nlgbench as nb
 from nlgbench.datasets import cache
-from nlgbench.datasets.webnlg import DATASET, DIMENSIONS, HUMAN, read_webnlg
+from nlgbench.datasets.webnlg import DIMENSIONS, HUMAN, read_webnlg
 
 RELEASED = pytest.mark.skipif(
-    not os.environ.get("NLGBENCH_DATA") or not cache.available(DATASET),
+    not os.environ.get("NLGBENCH_DATA") or not cache.available("webnlg-2020"),
     reason="NLGBENCH_DATA names no folder with the WebNLG 2020 release",
 )
 RATED = dict.fromkeys(DIMENSIONS, 90)
@@ -43,7 +43,7 @@ def test_a_release_becomes_tidy_tables(tmp_path):
     for team in ("bt5", HUMAN):
         (tmp_path / f"{team}.json").write_text(json.dumps(rated), encoding="utf-8")
     (tmp_path / "bt5.en").write_text("One.\nTwo.", encoding="utf-8")
-    study = read_webnlg(sorted(tmp_path.iterdir()))
+    study = read_webnlg(*sorted(tmp_path.iterdir()))
     assert study.outputs.drop(columns="context").to_numpy().tolist() == [
         [f"2-{HUMAN}", "2", HUMAN, "", True],
         [f"1-{HUMAN}", "1", HUMAN, "", True],
@@ -62,7 +62,7 @@ def test_a_release_becomes_tidy_tables(tmp_path):
 
 @pytest.fixture(scope="module")
 def released():
-    return nb.load(DATASET)
+    return nb.load("webnlg-2020")
 
 
 @RELEASED

@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import nlgbench as nb
-from nlgbench import schema
 from nlgbench.evaluators import sharded
 from nlgbench.evaluators.score import OVERLAP
+from nlgbench.study import schema
 
 NAMES = [
     *("minus_self_bleu_6", "cider_d", "bleu_4", "bleu_2@coco", "cider", "rouge_2", "rouge_l"),

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgbench import schema
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.papers.claim_rows import claim_rows, smaller_than
 from nlgbench.papers.judge_the_judges import not_recomputable, recompute
 from nlgbench.runner import claims, record
+from nlgbench.study import schema
 
 CLAIMS = pd.DataFrame(
     [

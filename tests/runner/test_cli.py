@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 import nlgbench
-from nlgbench import schema
 from nlgbench.runner import execute, listing
 from nlgbench.runner.cli import main
 from nlgbench.runner.plan import Outcome
+from nlgbench.study import schema
 
 
 def call(*args):

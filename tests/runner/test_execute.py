@@ -367,7 +367,7 @@ import sys
 from pathlib import Path
 from nlgbench.runner import execute
 def stand_in(plan, out, **_):
-    print(*("papermill" in sys.modules, "pandera.pandas" in sys.modules))
+    print(*("papermill" in sys.modules, "pandas" in sys.modules))
     sys.stdout.flush()
     raise SystemExit
 execute.execute = stand_in

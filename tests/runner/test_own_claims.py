@@ -275,20 +275,14 @@ def test_claims_may_stand_in_a_studys_folder(tmp_path):
     assert nb.check_claims(study, tmp_path, RESULTS)["verdict"].tolist() == ["matches"]
 
 
-def test_a_study_that_is_written_again_keeps_its_claims_and_its_survey(tmp_path):
+def test_a_study_that_is_written_again_keeps_its_claims(tmp_path):
     place = tmp_path / "mine"
     STUDY.write(place)
     pd.DataFrame([RIGHT]).to_csv(place / "claims.csv", index=False)
-    (place / "survey").mkdir()
-    for name in ("survey/survey-key.csv", "judgments.csv.former"):
-        (place / name).write_text("kept")
-    (place / "survey" / "survey.html").write_text("page")
     before = nb.read_claims(place)
     scores = pd.DataFrame({"output_id": ["1"], "evaluator": "e", "score": 0.5})
     STUDY.replace(scores=scores).write(place)
     assert nb.read_study(place).scores["score"].tolist() == [0.5]
     pd.testing.assert_frame_equal(nb.read_claims(place), before)
-    assert (place / "survey" / "survey-key.csv").read_text() == "kept"
-    assert (place / "judgments.csv.former").read_text() == "kept"
     STUDY.write(place)
     assert not (place / "scores.csv").exists(), "tables that are gone do not stay"

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from nlgbench import schema
 from nlgbench.datasets.published import load_claims
 from nlgbench.papers.claim_rows import claim_rows
 from nlgbench.plots.figures import Drawing, canvas
 from nlgbench.runner import record, runs
+from nlgbench.study import schema
 
 matplotlib.use("Agg")
 NOTEBOOK = "02-huse-boundary"

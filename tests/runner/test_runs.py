@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgbench import hashing, schema
+from nlgbench import hashing
 from nlgbench.evaluators.stored import stored_dir
 from nlgbench.hashing import canonical_json, folder_hash
 from nlgbench.runner import identity, listing, runs
+from nlgbench.study import schema
 
 AROUND = {"package": "p", "platform": "q", "installed packages": "d"}
 

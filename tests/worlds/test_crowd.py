@@ -2,10 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgbench import schema
 from nlgbench.analysis.people import accuracy, agreement, split_half
 from nlgbench.generators.review_systems import review_systems
-from nlgbench.study import Study
+from nlgbench.study import Study, schema
 from nlgbench.worlds import annotators
 from nlgbench.worlds.crowd import CROWD_SYSTEMS, probability_real, review_crowd, vote_truth
 

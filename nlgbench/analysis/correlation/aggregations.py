@@ -11,9 +11,9 @@ import pandas as pd
 from nlgbench.analysis.correlation.comparing import compare_evaluators
 from nlgbench.analysis.correlation.meta_evaluation import chosen_evaluators, gathered
 from nlgbench.analysis.people.annotator_models import Method, aggregate_judgments
-from nlgbench.checks import checked
 from nlgbench.inference import adjust
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 _MEAN: Method = "mean"
 _COLUMNS = {

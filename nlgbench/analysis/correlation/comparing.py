@@ -47,10 +47,10 @@ from nlgbench.analysis.correlation.meta_evaluation import (
     wide_scores,
     without_humans,
 )
-from nlgbench.checks import checked, read_table
 from nlgbench.inference import MOST_EXACT, adjust, orders_of, permutation_p
 from nlgbench.names import known
 from nlgbench.study import Study
+from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n
 
 #: How many permutations Holm's strictest level rests on: p there has a relative error of .1.

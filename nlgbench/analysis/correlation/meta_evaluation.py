@@ -48,10 +48,10 @@ from nlgbench.analysis.correlation.intervals import (
     system_intervals,
 )
 from nlgbench.analysis.people import split_half
-from nlgbench.checks import checked
 from nlgbench.inference import bootstrap_counts, orders_of, permutation_p
 from nlgbench.names import known
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 from nlgbench.text import check_n, count_tokens
 
 Granularity = Literal["system", "output", "item"]

@@ -20,12 +20,12 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.comparing import COLUMNS, compare_evaluators
 from nlgbench.analysis.correlation.meta_evaluation import correlate, dimensions_of, gathered
-from nlgbench.checks import checked, convert_columns, read_table
 from nlgbench.evaluators.references import nearest_references
 from nlgbench.evaluators.score import score
 from nlgbench.inference import Floats
 from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
+from nlgbench.study.checks import checked, convert_columns, read_table
 from nlgbench.text import count_tokens
 
 #: A mean over fewer studies has no interval worth its name, and fewer say nothing of a new study.

@@ -20,9 +20,9 @@ from nlgbench.analysis.distributions.features import (
     similarities,
 )
 from nlgbench.analysis.distributions.vendi import vendi_of_subsets
-from nlgbench.checks import checked
 from nlgbench.inference import few_clusters, half_samples, interval, permutation_p
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.checks import checked, read_table
 from nlgbench.inference import Floats
+from nlgbench.study.checks import checked, read_table
 
 #: Measures of how far systems' texts are from people's, not how near.
 LOWER_IS_BETTER = ("mmd_gaussian", "mmd_linear")

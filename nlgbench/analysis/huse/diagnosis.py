@@ -22,8 +22,8 @@ from nlgbench.analysis.huse.score import (
     outputs_of,
     the_system,
 )
-from nlgbench.checks import checked
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
 #: The choices of Hashimoto, Zhang and Liang (2019) and of their released code.

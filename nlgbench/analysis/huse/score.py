@@ -18,10 +18,10 @@ from scipy.stats import rankdata
 
 from nlgbench.analysis.huse import neighbors
 from nlgbench.analysis.huse.neighbors import Bools, Floats, Ints, LabelTies
-from nlgbench.checks import checked
 from nlgbench.inference import half_samples, interval, split_interval
 from nlgbench.names import known
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 Ties = Literal["exact", "released"]
 Scaling = Literal["unit variance", "none", "rank"]

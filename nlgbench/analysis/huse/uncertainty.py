@@ -23,9 +23,9 @@ from nlgbench.analysis.huse.score import (
     output_replicates,
     the_system,
 )
-from nlgbench.checks import checked, read_table
 from nlgbench.inference import half_samples, interval
 from nlgbench.study import Study, trusted
+from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n
 
 Within = Literal["items", "hits"]

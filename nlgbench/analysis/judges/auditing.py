@@ -29,11 +29,11 @@ from nlgbench.analysis.judges.verdicts import (
 )
 from nlgbench.analysis.ratings.bradley_terry import wilson
 from nlgbench.analysis.ratings.games import PEOPLE
-from nlgbench.checks import checked
 from nlgbench.inference import adjust, ratio
 from nlgbench.names import known
 from nlgbench.reported import Reported
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 #: The three tests of bias, over which p-values are adjusted.
 BIASES = ("position", "length", "own")

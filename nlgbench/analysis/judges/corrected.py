@@ -14,7 +14,6 @@ from scipy.sparse import csr_array
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
-from nlgbench.checks import checked
 from nlgbench.inference import (
     FEWEST,
     OTHER_ANNOTATORS,
@@ -29,6 +28,7 @@ from nlgbench.inference import (
 from nlgbench.names import brief
 from nlgbench.reported import Reported
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
 Ints = NDArray[np.int64]

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, norm
 from scipy.stats import t as student
 
-from nlgbench.checks import checked
 from nlgbench.inference import (
     FEWEST,
     OTHER_ANNOTATORS,
@@ -24,6 +23,7 @@ from nlgbench.inference import (
 from nlgbench.names import known
 from nlgbench.reported import Reported
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 Ints = NDArray[np.int64]
 Agreement = Literal["accuracy", "rmse"]

@@ -20,11 +20,11 @@ from scipy.special import digamma, gammaln
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.checks import checked
 from nlgbench.inference import Floats, bootstrap_counts, few_clusters, linked
 from nlgbench.names import brief
 from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 Ints = NDArray[np.int64]
 Method = Literal["majority", "mean", "dawid_skene", "mace"]

@@ -15,7 +15,6 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.people import additive, wins
 from nlgbench.analysis.people.additive import Fit, Ints, Judgments
-from nlgbench.checks import checked
 from nlgbench.inference import (
     FEWEST,
     OTHER_ANNOTATORS,
@@ -29,6 +28,7 @@ from nlgbench.inference import (
 )
 from nlgbench.reported import Reported
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 Annotators = Literal["fixed", "random"]
 Scale = Literal["raw", "z", "rank"]

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.checks import checked
 from nlgbench.inference import cluster_jackknife, linked
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 TESTS = ("non-inferiority", "equivalence", "difference")
 

@@ -12,7 +12,6 @@ from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from nlgbench.analysis.people.real_or_fake import correct_votes, judged, rows_of
-from nlgbench.checks import checked
 from nlgbench.inference import (
     FEWEST,
     OTHER_ANNOTATORS,
@@ -27,6 +26,7 @@ from nlgbench.inference import (
     largest_variance,
 )
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
 Ints = NDArray[np.int64]

@@ -11,9 +11,9 @@ from scipy.stats import mannwhitneyu, rankdata, ranksums
 
 from nlgbench.analysis.people.additive import Ints
 from nlgbench.analysis.people.comparing import clusters_of, judged_systems
-from nlgbench.checks import checked
 from nlgbench.inference import Floats
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
 Rule = Literal["wmt", "webnlg", "e2e"]

@@ -25,10 +25,10 @@ from nlgbench.analysis.ratings.bradley_terry import (
     sides,
 )
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, of_outputs, votes_of
-from nlgbench.checks import checked
 from nlgbench.evaluators.comparator.comparators import decided, exceeds
 from nlgbench.inference import Floats, jackknife_variance, largest_variance, ratio
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 Ints = NDArray[np.int64]
 #: Each takes clusters' sums (..., m) to values (...), NaN where undefined.

@@ -14,9 +14,9 @@ from scipy.stats import f as fisher
 
 from nlgbench.analysis.people.comparing import judged_systems
 from nlgbench.analysis.ratings.games import votes_of
-from nlgbench.checks import checked
 from nlgbench.inference import Floats, cluster_jackknife, ratio
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 Ints = NDArray[np.int64]
 

@@ -22,11 +22,11 @@ from nlgbench.analysis.planning.power import (
     power_of,
     standard_error,
 )
-from nlgbench.checks import checked, read_table
 from nlgbench.inference import FEWEST, few_clusters
 from nlgbench.names import known
 from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
+from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n
 
 Question = Literal["means", "preferences"]

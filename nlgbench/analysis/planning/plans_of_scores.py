@@ -17,9 +17,9 @@ from nlgbench.analysis.correlation.comparing import (
 )
 from nlgbench.analysis.planning.plans import StudyPlan
 from nlgbench.analysis.planning.power import power_of
-from nlgbench.checks import checked
 from nlgbench.inference import Floats
 from nlgbench.reported import in_words
+from nlgbench.study.checks import checked
 
 #: More systems than these are not looked for.
 _MOST = 10_000

@@ -11,10 +11,10 @@ import pandas as pd
 
 from nlgbench.analysis import betting
 from nlgbench.analysis.ratings.games import as_arrays, read_games
-from nlgbench.checks import checked
 from nlgbench.inference import Floats
 from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 Block = Literal["annotator", "item"]
 _OTHER = {"annotator": "item", "item": "annotator"}

@@ -27,7 +27,6 @@ from scipy.stats import norm, t
 
 from nlgbench.analysis.ratings.games import Floats, Ints, Of, Outcome, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
-from nlgbench.checks import checked
 from nlgbench.inference import (
     FEWEST,
     OTHER_ANNOTATORS,
@@ -36,6 +35,7 @@ from nlgbench.inference import (
     largest_variance,
 )
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 Ties = Literal["davidson", "half"]
 Annotators = Literal["fixed", "random"]

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nlgbench.checks import read_table
 from nlgbench.evaluators.comparator.comparators import decided
 from nlgbench.inference import linked
 from nlgbench.names import known
 from nlgbench.study import Study
+from nlgbench.study.checks import read_table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -33,8 +33,8 @@ from nlgbench.analysis.ratings.glicko import (
     surprise_of,
     with_intervals,
 )
-from nlgbench.checks import checked
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
 _FIRST = ["comparator", "system", "rating", "ci_low", "ci_high", "confidence", "method", "covers"]

@@ -19,7 +19,6 @@ from statsmodels.stats.proportion import proportion_confint
 from nlgbench.analysis.ratings.bradley_terry import OUTPUTS, rate_intervals
 from nlgbench.analysis.ratings.games import games, single_outputs
 from nlgbench.analysis.ratings.glicko import glicko2
-from nlgbench.checks import checked, read_table
 from nlgbench.evaluators.comparator.comparators import (
     Comparator,
     compare,
@@ -37,6 +36,7 @@ from nlgbench.evaluators.comparator.regressor import Regressor, train_regressor
 from nlgbench.evaluators.overlap import bleu
 from nlgbench.evaluators.references import similar_references
 from nlgbench.study import Study, trusted
+from nlgbench.study.checks import checked, read_table
 from nlgbench.worlds.searches import Searches
 
 #: What `choices` calls the baseline that picks any of the group's systems alike.

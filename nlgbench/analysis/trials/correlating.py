@@ -13,9 +13,9 @@ from scipy.stats import t as student
 from nlgbench.analysis.correlation import compare_evaluators, correlate
 from nlgbench.analysis.correlation.coefficients import weighted_coefficients
 from nlgbench.analysis.trials.running import BASELINES, BY_RATING, Trials
-from nlgbench.checks import checked, read_table
 from nlgbench.names import known
 from nlgbench.study import Study
+from nlgbench.study.checks import checked, read_table
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,6 @@ from joblib import Parallel, delayed
 
 from nlgbench.analysis.ratings.games import games, single_outputs
 from nlgbench.analysis.ratings.glicko import glicko2
-from nlgbench.checks import checked
 from nlgbench.evaluators.comparator.comparators import (
     Comparator,
     compare,
@@ -35,6 +34,7 @@ from nlgbench.evaluators.overlap import bleu
 from nlgbench.evaluators.references import similar_references
 from nlgbench.names import known
 from nlgbench.study import Study, with_tables
+from nlgbench.study.checks import checked
 
 if TYPE_CHECKING:
     from nlgbench.evaluators.comparator.encoder import Encoder

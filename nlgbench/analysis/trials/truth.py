@@ -10,9 +10,9 @@ import pandas as pd
 
 from nlgbench.analysis.ratings.rating import rate
 from nlgbench.analysis.trials.running import METHODS, Backend, trial
-from nlgbench.checks import checked
 from nlgbench.evaluators.comparator.pairs import system_pairs
 from nlgbench.study import Study, trusted, with_tables
+from nlgbench.study.checks import checked
 from nlgbench.worlds.quality import true_comparisons, true_quality
 
 if TYPE_CHECKING:

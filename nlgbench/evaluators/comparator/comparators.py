@@ -19,7 +19,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.checks import checked, read_table
 from nlgbench.evaluators.comparator.pairs import (
     SIDES,
     Floats,
@@ -30,6 +29,7 @@ from nlgbench.evaluators.comparator.pairs import (
     system_pairs,
 )
 from nlgbench.study import Study, with_tables
+from nlgbench.study.checks import checked, read_table
 from nlgbench.text import text_key
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from nlgbench.checks import checked, read_table
 from nlgbench.names import known
 from nlgbench.study import Study
+from nlgbench.study.checks import checked, read_table
 from nlgbench.text import text_key
 
 Floats = NDArray[np.float64]

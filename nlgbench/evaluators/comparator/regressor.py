@@ -14,9 +14,9 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nlgbench.checks import checked
 from nlgbench.evaluators.comparator.comparators import Floats, fit_vectorizer, refuse_seen
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 if TYPE_CHECKING:
     from nlgbench.evaluators.comparator.encoder import Encoder

@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from nlgbench.checks import checked
 from nlgbench.names import known
 from nlgbench.study import Study, part_of
+from nlgbench.study.checks import checked
 from nlgbench.text import text_key
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from nlgbench.checks import checked
 from nlgbench.evaluators.listeners.features import (
     check_contexts,
     context_keys,
@@ -28,6 +27,7 @@ from nlgbench.evaluators.listeners.probabilities import (
     temper,
 )
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 Floats = NDArray[np.float64]
 State = tuple[float, ...]

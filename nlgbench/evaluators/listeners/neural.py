@@ -15,7 +15,6 @@ import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
-from nlgbench.checks import checked
 from nlgbench.evaluators.listeners.features import (
     check_contexts,
     context_keys,
@@ -43,6 +42,7 @@ from nlgbench.evaluators.listeners.probabilities import (
 from nlgbench.evaluators.stored import stored_dir
 from nlgbench.names import known
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 from nlgbench.text import check_n, check_texts
 from nlgbench.training import Batch, digest, fit, load, predict, save, seeded, torch
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench import schema
 from nlgbench.runner import runs
 from nlgbench.runner.parameters import UsageError
+from nlgbench.study import schema
 
 #: Whose estimates are ranked, by the column that names it.
 SUBJECTS = {"system": "Systems", "evaluator": "Evaluators"}

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 import nlgbench
-from nlgbench import schema
 from nlgbench.datasets.published import load_claims
 from nlgbench.runner import claims
 from nlgbench.runner.report import checklist, heds, latex
 from nlgbench.runner.report.folder import SUBJECTS, Folder, Run, Table, rankings
+from nlgbench.study import schema
 
 #: Rows of a table that a page shows; its file has all.
 _MOST_ROWS = 50

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 import nlgbench as nb
-from nlgbench import schema
 from nlgbench.analysis.huse import (
     annotator_difference,
     annotator_spread,
@@ -16,6 +15,7 @@ from nlgbench.analysis.huse import (
 )
 from nlgbench.analysis.huse.score import compare, outputs_of
 from nlgbench.inference import half_samples
+from nlgbench.study import schema
 from nlgbench.worlds.gaussian import gaussian_world
 
 RELEASED_FILE = Path(os.environ.get("NLGBENCH_DATA", ""), "huse/summarization_raw_outputs.csv")

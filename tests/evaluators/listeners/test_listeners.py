@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgbench.csv_files import TableError
 from nlgbench.evaluators.listeners import (
     EnsembleListener,
     HumanListener,
@@ -37,6 +36,7 @@ from nlgbench.evaluators.listeners.probabilities import (
     temper,
 )
 from nlgbench.study import Study
+from nlgbench.study.csv_files import TableError
 
 NAMES = {"red": 0, "orange": 30, "green": 120, "blue": 220, "purple": 280}
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from nlgbench.inference import FEWEST, linked
 from nlgbench.study import Study
+from nlgbench.study.reading import grouped
 
 #: Of a correlation, in standard errors: what is said of its sign is then hardly chance.
 _CLEAR = 3.29
@@ -30,7 +31,7 @@ def by_dimension(study: Study) -> pd.DataFrame:
     for dimension, part in _judged(study).groupby("dimension", sort=False):
         each = part.groupby("output_id").size()
         means = part.groupby(["item_id", "output_id"])["value"].mean().reset_index()
-        ends = (study.settings or {}).get("scales", {}).get(dimension)
+        ends = study.scale(str(dimension))
         rows.append(
             {
                 "dimension": dimension,
@@ -41,7 +42,7 @@ def by_dimension(study: Study) -> pd.DataFrame:
                 "repeated": int(part.duplicated(["output_id", "annotator_id"]).sum()),
                 "tied": _tied(means, "value"),
                 "values": f"{part['value'].min():g} to {part['value'].max():g}",
-                "scale": f"{ends['min']:g} to {ends['max']:g}" if ends else "",
+                "scale": f"{ends[0]:g} to {ends[1]:g}" if ends else "",
             }
         )
     return pd.DataFrame(rows)
@@ -145,8 +146,7 @@ def extreme_values(study: Study) -> pd.DataFrame:
         ranks = (own.rank() - 0.5) / own.transform("size")
         machines = part.assign(rank=ranks)[~part["is_human"].to_numpy(dtype=bool)]
         means = machines.groupby("system")[["value", "rank"]].mean()
-        if dimension in (study.settings or {}).get("lower_is_better", ()):
-            means = -means
+        means *= study.sign(str(dimension))
         tau = float(means["value"].corr(means["rank"], method="kendall"))
         order = {
             by: ", ".join(map(str, means[by].sort_values(ascending=False, kind="stable").index))
@@ -164,7 +164,7 @@ def extreme_values(study: Study) -> pd.DataFrame:
 
 def unused_clusters(study: Study) -> list[str]:
     """Name the columns that group items, such as documents, where the study does not use any."""
-    if (study.settings or {}).get("clusters"):
+    if study.clusters != "item_id":
         return []
     known = {"output_id", "item_id", "system", "is_human", "text"}
     tables = {name: study.outputs for name in map(str, study.outputs) if name not in known}
@@ -172,13 +172,10 @@ def unused_clusters(study: Study) -> list[str]:
         tables["group_id"] = _judged(study)
     found = []
     for name, table in tables.items():
-        groups = table.drop_duplicates(["item_id", name])
-        n, n_items = groups[name].nunique(), groups["item_id"].nunique()
-        if groups["item_id"].is_unique and 1 < n <= n_items / 2:
+        if said := grouped(table["item_id"], table[name]):
             found.append(
-                f"{n_items:,} items have {n:,} values of {name}: if items of one {name} are alike, "
-                f"intervals that take them as independent are too narrow. Set settings: clusters: "
-                f"{name}."
+                f"{said}: if items of one {name} are alike, intervals that take them as "
+                f"independent are too narrow. Set settings: clusters: {name}."
             )
     return found
 
@@ -186,9 +183,9 @@ def unused_clusters(study: Study) -> list[str]:
 def doubts(study: Study) -> list[str]:
     """Say in sentences what the design cannot tell, whatever is computed from it."""
     of: dict[str, list[str]] = {}
-    for dimension, part in _judged(study).groupby("dimension", sort=False):
-        for one in _doubts_of(study, part):
-            of.setdefault(one, []).append(str(dimension))
+    for dimension in study.dimensions:
+        for one in _doubts_of(study, study.judged(dimension)):
+            of.setdefault(one, []).append(dimension)
     every = len(study.dimensions)
     found = [
         f"{', '.join(named) if len(named) < every or every == 1 else 'every dimension'}: {one}"
@@ -235,16 +232,11 @@ def _doubts_of(study: Study, part: pd.DataFrame) -> list[str]:
             "one judgment of each output: how far annotators agree, and so how far an evaluator "
             "can agree with them, cannot be told."
         )
-    clusters = (study.settings or {}).get("clusters")
-    if clusters is not None and clusters not in part:
-        part = part.merge(study.outputs[["output_id", clusters]], on="output_id", validate="m:1")
-    for column, words in {
-        "annotator_id": "annotators",
-        "item_id": "items",
-        **({clusters: f"clusters ({clusters})"} if clusters else {}),
-    }.items():
-        if part[column].nunique() < FEWEST:
-            found.append(_few(part[column].nunique(), words))
+    counted = {"annotators": part["annotator_id"], "items": part["item_id"]}
+    if study.clusters != "item_id":
+        counted[f"clusters ({study.clusters})"] = part["cluster"]
+    few = {words: ids.nunique() for words, ids in counted.items()}
+    found += [_few(n, words) for words, n in few.items() if n < FEWEST]
     machines = study.outputs.loc[~study.outputs["is_human"], "output_id"]
     lacking = int((~machines.isin(part["output_id"])).sum())
     if lacking:
@@ -279,26 +271,18 @@ def _connected(part: pd.DataFrame, column: str) -> list[list[str]]:
 
 def reversed_evaluators(study: Study) -> list[str]:
     """Name the evaluators that clearly run against the judgments of quality."""
-    settings = study.settings or {}
     try:
-        dimension = study.dimension()
+        judged = study.judged()
     except ValueError:
         return []
-    judged = _judged(study)
-    judged = judged[judged["dimension"] == dimension]
-    sign = -1 if dimension in settings.get("lower_is_better", ()) else 1
     found = []
     for table, key in (("scores", "output_id"), ("system_scores", "system")):
-        frame = getattr(study, table)
-        if frame is None:
+        if getattr(study, table) is None:
             continue
-        means = sign * judged.groupby(key)["value"].mean()
+        means = judged.groupby(key)["value"].mean()
         of = study.outputs.drop_duplicates(key).set_index(key)["item_id"]
-        for evaluator, part in frame.dropna(subset="score").groupby("evaluator", sort=False):
-            lower = part["signature"].str.contains("direction:lower", regex=False)
-            both = part.assign(
-                score=part["score"].where(~lower, -part["score"]), mean=part[key].map(means)
-            ).dropna(subset="mean")
+        for evaluator, part in study.scored(of=table).groupby("evaluator", sort=False):
+            both = part.assign(mean=part[key].map(means)).dropna(subset=["score", "mean"])
             # Outputs on one item are no independent samples.
             n = both[key].map(of).nunique() if key == "output_id" else len(both)
             if n < FEWEST or both["mean"].nunique() < 2 or both["score"].nunique() < 2:
@@ -306,7 +290,7 @@ def reversed_evaluators(study: Study) -> list[str]:
             r = float(both["mean"].corr(both["score"], method="spearman"))
             if math.atanh(max(r, -1 + 1e-12)) * math.sqrt(n - 3) < -_CLEAR:
                 found.append(
-                    f"{evaluator} runs against {dimension} (Spearman {r:.2f}, {n:,} "
+                    f"{evaluator} runs against {study.dimension()} (Spearman {r:.2f}, {n:,} "
                     f"{'items' if key == 'output_id' else 'systems'}): if lower is better there, "
                     "name it in lower_is_better of study.yml, or turn its sign."
                 )

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache, partial
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, files
-from nlgbench.csv_files import TableError
+from nlgbench import files
 from nlgbench.names import brief, did_you_mean
-
-if TYPE_CHECKING:
-    import pandera.pandas as pa
+from nlgbench.study import csv_files
+from nlgbench.study.csv_files import TableError
 
 _SHOWN = 5
 
@@ -75,75 +73,85 @@ _UNDEFINED = {
 _UNDEFINED["ledgers"] = _UNDEFINED["ledger"]
 
 
-@cache
-def schema(table: str) -> pa.DataFrameSchema:
-    """Build the rules that one cell of a table can break; an error is the rule and the way out."""
-    import pandera.pandas as pa
+#: Which cells are right, and what the others break, with the way out.
+_Rule = tuple[Callable[[pd.Series], Any], str]
 
-    part = "[a-z0-9._-]+"
-    papers = "|".join(PAPERS)
-    not_negative = pa.Check.ge(0.0, error="must not be negative: check the sign")
-    probability = pa.Check.in_range(
-        0.0, 1.0, error="must be a probability between 0 and 1: divide percentages by 100"
-    )
-    finite = pa.Check(np.isfinite, error="must be finite: leave the row out where it is missing")
-    defined = pa.Check(
-        lambda numbers: ~np.isinf(numbers),
-        error="must be finite: leave the cell empty where the score is undefined",
-    )
 
-    def one_of(choices: tuple[str, ...]) -> pa.Check:
-        return pa.Check.isin(choices, error=f"must be one of {', '.join(choices)}")
+def _one_of(choices: Sequence[str]) -> _Rule:
+    return lambda cells: cells.isin(choices), f"must be one of {', '.join(choices)}"
 
-    rules: dict[str, dict[str, list[pa.Check]]] = {
-        "logprobs": {
-            "logprob": [
-                pa.Check.le(
-                    0.0,
-                    error="must be a log-probability in nats, so at most 0 (-inf is allowed): "
-                    "check sign and unit",
-                )
-            ],
-            "n_tokens": [pa.Check.ge(1, error="must be at least 1: drop empty texts")],
-        },
-        "judgments": {"value": [finite]},
-        "scores": {"score": [defined]},
-        "system_scores": {"score": [defined]},
-        "preferences": {"choice": [one_of(("a", "b", "tie"))]},
-        "comparisons": {name: [probability] for name in ("prob_a", "prob_tie", "prob_b")},
-        "claims": {
-            "claim_id": [
-                pa.Check.str_matches(
-                    rf"^(?:{papers})/(?:direction/{part}|{part}/{part}/{part})\Z",
-                    error="must read paper/where/row/column or paper/direction/slug, in lower "
-                    f"case (a-z 0-9 . _ -), paper one of {papers.replace('|', ', ')}",
-                )
-            ],
-            "paper": [one_of(PAPERS)],
-            "published": [finite],
-            "tolerance": [finite, not_negative],
-        },
-        "ledger": {
-            "claim_id": [
-                pa.Check.str_matches(
-                    rf"^{part}(?:/{part})+\Z",
-                    error="must read paper/where/row/column or simulated/..., in lower case",
-                )
-            ],
-            "tolerance": [not_negative],
-            "verdict": [one_of(VERDICTS)],
-            "source": [one_of(SOURCES)],
-        },
-    }
-    rules["ledgers"] = rules["ledger"]
-    not_empty = pa.Check(lambda ids: ids != "", error="must not be empty: fill it in every row")
-    declared = {}
-    for name, kind in COLUMNS[table].items():
-        checks = [not_empty] if kind == "id" else []
-        checks += rules.get(table, {}).get(name, [])
-        nullable = name in _UNDEFINED.get(table, ())
-        declared[name] = pa.Column(None, checks=checks, nullable=nullable)
-    return pa.DataFrameSchema(declared)
+
+_PART = "[a-z0-9._-]+"
+_FINITE: _Rule = (np.isfinite, "must be finite: leave the row out where it is missing")
+_NOT_NEGATIVE: _Rule = (lambda numbers: numbers >= 0, "must not be negative: check the sign")
+_DEFINED: _Rule = (
+    lambda numbers: ~np.isinf(numbers),
+    "must be finite: leave the cell empty where the score is undefined",
+)
+_PROBABILITY: _Rule = (
+    lambda numbers: numbers.between(0, 1),
+    "must be a probability between 0 and 1: divide percentages by 100",
+)
+_OWN_CLAIM = re.compile(rf"{_PART}(?:/{_PART})+")
+_CLAIM = re.compile(rf"(?:{'|'.join(PAPERS)})/(?:direction/{_PART}|{_PART}/{_PART}/{_PART})")
+
+#: What one cell can break.
+_RULES: dict[tuple[str, str], list[_Rule]] = {
+    ("logprobs", "logprob"): [
+        (
+            lambda numbers: numbers <= 0,
+            "must be a log-probability in nats, so at most 0 (-inf is allowed): check sign and "
+            "unit",
+        )
+    ],
+    ("logprobs", "n_tokens"): [
+        (lambda numbers: numbers >= 1, "must be at least 1: drop empty texts")
+    ],
+    ("judgments", "value"): [_FINITE],
+    ("scores", "score"): [_DEFINED],
+    ("system_scores", "score"): [_DEFINED],
+    ("preferences", "choice"): [_one_of(("a", "b", "tie"))],
+    ("comparisons", "prob_a"): [_PROBABILITY],
+    ("comparisons", "prob_tie"): [_PROBABILITY],
+    ("comparisons", "prob_b"): [_PROBABILITY],
+    ("claims", "claim_id"): [
+        (
+            lambda ids: ids.str.fullmatch(_CLAIM),
+            "must read paper/where/row/column or paper/direction/slug, in lower case "
+            f"(a-z 0-9 . _ -), paper one of {', '.join(PAPERS)}",
+        )
+    ],
+    ("claims", "paper"): [_one_of(PAPERS)],
+    ("claims", "published"): [_FINITE],
+    ("claims", "tolerance"): [_FINITE, _NOT_NEGATIVE],
+    ("ledger", "claim_id"): [
+        (
+            lambda ids: ids.str.fullmatch(_OWN_CLAIM),
+            "must read paper/where/row/column or simulated/..., in lower case",
+        )
+    ],
+    ("ledger", "tolerance"): [_NOT_NEGATIVE],
+    ("ledger", "verdict"): [_one_of(VERDICTS)],
+    ("ledger", "source"): [_one_of(SOURCES)],
+}
+
+
+class Raw(NamedTuple):
+    """A table as it was written: texts, and what a message says of where they stand."""
+
+    frame: pd.DataFrame
+    where: str
+    lines: Sequence[int | str] | None = None  # of each row: a line's number, or words
+    called: Mapping[str, str] | None = None  # our column -> theirs
+    lost: frozenset[str] = frozenset()  # our columns that the file lacks, which is said already
+    found: Sequence[str] = ()  # the file's columns
+
+    def at(self, row: int) -> str:
+        """Say where a row stands, by its number and in its file."""
+        if not self.lines:
+            return f"{row + 1}"
+        line = self.lines[row]
+        return f"{row + 1} ({f'line {line}' if isinstance(line, int) else line})"
 
 
 def _broken_rows(frame: pd.DataFrame, table: str) -> tuple[str, np.ndarray, str] | None:
@@ -205,7 +213,7 @@ def check(
     frame: pd.DataFrame,
     table: str,
     *,
-    source: str | os.PathLike | None = None,
+    source: str | os.PathLike = "the frame passed in",
     lines: Sequence[int | str] | None = None,
 ) -> pd.DataFrame:
     """Check a frame against columns, types, keys and rules of a table; give a typed copy.
@@ -213,58 +221,45 @@ def check(
     Raises `TableError`, which names source, row (from 1 below the header), key, column, value, rule
     and way out of all that is wrong.
     """
-    where = "the frame passed in" if source is None else os.fspath(source)
-    checked, problems = examine(frame, table, where=where, lines=lines)
+    checked, problems = examine(Raw(frame, os.fspath(source), lines), table)
     if problems:
         raise TableError(*problems)
     return checked
 
 
-def examine(
-    frame: pd.DataFrame,
-    table: str,
-    *,
-    where: str,
-    lines: Sequence[int | str] | None = None,
-    called: Mapping[str, str] | None = None,
-    lost: Collection[str] = (),
-) -> tuple[pd.DataFrame, list[str]]:
+def examine(given: Raw, table: str) -> tuple[pd.DataFrame, list[str]]:
     """Find all that is wrong with a table; give what of it is right, typed, and the problems.
 
-    Rows keep their numbers as index. `lines` says where a row stands in its file: a line's number,
-    or words; `called`, how a file calls a column of ours; `lost`, what is known to lack.
+    Rows keep their numbers as index.
     """
     wanted = COLUMNS[_known(table)]
-    raw = frame.reset_index(drop=True).set_axis([str(name) for name in frame.columns], axis=1)
-    problems = _name_problems(list(raw.columns), table, where, lost)
+    raw = given.frame.reset_index(drop=True)
+    raw = raw.set_axis([str(name) for name in raw.columns], axis=1)
+    problems = _name_problems(list(raw.columns), table, given.where, given.lost)
     raw = raw.loc[:, ~raw.columns.duplicated()]
     raw = raw[[name for name in raw.columns if name in wanted or (table == "contexts" and name)]]
-    report = partial(problem, table=table, where=where, lines=lines, called=called or {})
-    kinds = {**wanted, **{name: "float" for name in raw.columns if name not in wanted}}
-    plain = {name: "text" if kind == "id" else kind for name, kind in kinds.items() if name in raw}
-    typed, right = {}, {}
+    kinds = {**wanted, **{name: "float" for name in map(str, raw) if name not in wanted}}
+    plain = {name: "text" if kinds[name] == "id" else kinds[name] for name in kinds if name in raw}
+    found: list[str] = []
+    cells, good, broken = {}, np.ones(len(raw), dtype=bool), np.zeros(len(raw), dtype=bool)
     for name, kind in plain.items():
-        typed[name], bad, rule = csv_files.convert(raw[name], kind)
-        problems += report(raw, bad, name, rule)
-        right[name] = ~bad
-    good = np.logical_and.reduce([np.ones(len(raw), dtype=bool), *right.values()])
-    parts = []
+        cells[name], bad, rule = csv_files.convert(raw[name], kind)
+        problems += problem(given, table, raw, bad, name, rule)
+        if bad.any():
+            # A cell's rule is tried wherever that cell can be read, whatever else is in its row.
+            cells[name] = csv_files.convert(raw.loc[~bad, name], kind)[0]
+            good &= ~bad
+        for rows, rule in _broken_cells(cells[name], table, name):
+            if not len(rows):
+                continue
+            wrong = raw.index.isin(rows)
+            found += problem(given, table, raw, wrong, name, rule)
+            broken |= wrong
     if not good.all():
-        # A cell's rule is tried wherever that cell can be read, whatever else is in its row.
-        parts = [
-            csv_files.convert(raw.loc[right[name], name], kind)[0].to_frame(name)
-            for name, kind in plain.items()
-        ]
-        typed = {name: csv_files.convert(raw.loc[good, name], plain[name])[0] for name in plain}
-    checked = pd.DataFrame(typed, columns=list(plain))
+        cells = {name: column.loc[raw.index[good]] for name, column in cells.items()}
+    checked = pd.DataFrame(cells, columns=list(plain))
     if set(keys(table)) <= set(plain):
-        problems += _key_problems(checked, table, where, lines)
-    found, broken = [], np.zeros(len(raw), dtype=bool)
-    for part in parts or [checked]:
-        for name, rows, rule in _broken_cells(part, table):
-            bad = raw.index.isin(rows)
-            found += report(raw if parts else checked, bad, name, rule)
-            broken |= bad
+        problems += _key_problems(checked, table, given)
     rest = checked[~broken[checked.index]]
     if set(columns(table)) <= set(checked) and len(rest):
         # What is left of an item may lack its target only because of what was left out.
@@ -272,7 +267,7 @@ def examine(
         again = _broken_rows(rest, table) if whole else None
         if again is not None:
             name, bad, rule = again
-            found += report(rest, bad, name, rule)
+            found += problem(given, table, rest, bad, name, rule)
     return checked, problems + found
 
 
@@ -308,26 +303,8 @@ def _quoted(names: Sequence[str]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
-def line_of(lines: Sequence[int | str], label: int) -> str:
-    """Say where a row stands in its file."""
-    at = lines[label]
-    return f"line {at}" if isinstance(at, int) else at
-
-
-def _row(label: int, lines: Sequence[int | str] | None) -> str:
-    return f"{label + 1} ({line_of(lines, label)})" if lines else f"{label + 1}"
-
-
 def problem(
-    frame: pd.DataFrame,
-    bad: np.ndarray,
-    name: str,
-    rule: str,
-    *,
-    table: str,
-    where: str,
-    lines: Sequence[int | str] | None,
-    called: Mapping[str, str],
+    given: Raw, table: str, frame: pd.DataFrame, bad: np.ndarray, name: str, rule: str
 ) -> list[str]:
     """Put what breaks one rule into words; nothing where nothing does."""
     rows = np.flatnonzero(bad)
@@ -338,15 +315,14 @@ def problem(
     for row in rows[:_SHOWN]:
         cells = {column: brief(frame[column].iloc[row]) for column in {*there, name}}
         key = "".join(f", {column}={cells[column]}" for column in there)
-        shown.append(f"row {_row(int(frame.index[row]), lines)}{key}: {cells[name]}")
+        shown.append(f"row {given.at(int(frame.index[row]))}{key}: {cells[name]}")
     more = f"; and {len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
-    own = f" ({called[name]!r} in the file)" if called.get(name, name) != name else ""
-    return [f"{where}: {table}, column {name!r}{own} {rule}. Found {'; '.join(shown)}{more}."]
+    their = (given.called or {}).get(name, name)
+    own = f" ({their!r} in the file)" if their != name else ""
+    return [f"{given.where}: {table}, column {name!r}{own} {rule}. Found {'; '.join(shown)}{more}."]
 
 
-def _key_problems(
-    frame: pd.DataFrame, table: str, where: str, lines: Sequence[int | str] | None
-) -> list[str]:
+def _key_problems(frame: pd.DataFrame, table: str, given: Raw) -> list[str]:
     names = keys(table)
     doubled = frame.duplicated(names)
     if not doubled.any():
@@ -357,25 +333,21 @@ def _key_problems(
     named = ", ".join(f"{name}={brief(value)}" for name, value in key.items())
     n_repeated = int(doubled.sum())
     return [
-        f"{where}: {table}, rows {_row(first, lines)} and {_row(second, lines)} have the same key "
+        f"{given.where}: {table}, rows {given.at(first)} and {given.at(second)} have the same key "
         f"({named}); rows that repeat an earlier one's: {n_repeated:,}. Each "
         f"{' + '.join(names)} may stand once: drop the repetition, or give it an id of its own."
     ]
 
 
-def _broken_cells(frame: pd.DataFrame, table: str) -> Iterator[tuple[str, list[int], str]]:
-    """Find the cells that break a rule: column, rows, and the rule."""
-    from pandera.errors import SchemaErrors
-
-    rules = schema(table).select_columns([name for name in columns(table) if name in frame])
-    try:
-        rules.validate(frame, lazy=True)
-    except SchemaErrors as errors:
-        cases = errors.failure_cases
-        for (column, rule), same in cases.groupby(["column", "check"], sort=False):
-            if rule == "not_nullable":
-                rule = "must not be missing: leave the row out, or mend it"
-            yield column, same["index"].astype(int).tolist(), rule
+def _broken_cells(cells: pd.Series, table: str, name: str) -> Iterator[tuple[pd.Index, str]]:
+    """Find the cells of a column that break a rule: rows, and the rule."""
+    missing = cells.isna().to_numpy()
+    if COLUMNS[table].get(name) == "id":
+        yield cells.index[cells == ""], "must not be empty: fill it in every row"
+    for right, rule in _RULES.get((table.replace("ledgers", "ledger"), name), []):
+        yield cells.index[~np.asarray(right(cells), dtype=bool) & ~missing], rule
+    if name in COLUMNS[table] and name not in _UNDEFINED.get(table, ()):
+        yield cells.index[missing], "must not be missing: leave the row out, or mend it"
 
 
 def read(path: str | os.PathLike, table: str) -> pd.DataFrame:
@@ -397,7 +369,6 @@ def write(frame: pd.DataFrame, table: str, path: str | os.PathLike) -> None:
         for name in texts:
             bad = checked[name].str.contains("[\ud800-\udfff]").to_numpy(dtype=bool)
             where = "the frame passed in"
-            report = partial(problem, table=table, where=where, lines=None, called={})
-            if found := report(checked, bad, str(name), rule):
+            if found := problem(Raw(checked, where), table, checked, bad, str(name), rule):
                 raise TableError(*found) from None
         raise

@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench import csv_files
-from nlgbench.csv_files import TableError
 from nlgbench.names import brief
+from nlgbench.study import csv_files
+from nlgbench.study.csv_files import TableError
 
 #: Format -> how the names of its files end; .gz may follow, except for Parquet.
 ENDINGS = {
@@ -231,10 +231,8 @@ def _text(cell: Any) -> str:
     return repr(cell) if isinstance(cell, int | float) else str(cell)
 
 
-def as_list(cell: str, separator: str) -> list[str] | None:
-    """Read a cell that holds a list: parted by a separator, or a JSON list without one."""
-    if separator:
-        return [part.strip() for part in cell.split(separator)] if cell.strip() else []
+def as_list(cell: str) -> list[str] | None:
+    """Read a cell that holds a JSON list."""
     try:
         found = json.loads(cell)
         return [_text(one) for one in found] if isinstance(found, list) else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import os
 import re
 import shutil
@@ -18,11 +17,14 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files, files, formats, reading, schema
-from nlgbench.checks import checked
-from nlgbench.csv_files import TableError
+from nlgbench import files
 from nlgbench.names import brief, did_you_mean, known
-from nlgbench.reading import TABLES, Raw
+from nlgbench.study import csv_files, formats, reading, schema
+from nlgbench.study.checks import checked
+from nlgbench.study.csv_files import TableError
+from nlgbench.study.reading import TABLES
+from nlgbench.study.schema import Raw
+from nlgbench.study.settings import exclude_invalid, settled, unfitting
 
 Source = Literal["published", "released", "simulated", "study"]
 
@@ -41,16 +43,33 @@ _REFERS = {
     ("system_scores", "system"): "system",
 }
 
-_SETTINGS = {
-    "quality": "the dimension of judgments that is meant by quality",
-    "lower_is_better": "dimensions in which a lower value is better",
-    "clusters": "the column of outputs, or group_id of judgments, whose equal values go together",
-    "labels": "for systems and evaluators, as figures write them",
-    "extra": "further columns of outputs",
-    "scales": "for dimensions, the least and the greatest value that an annotator can give",
-    "valid": "for dimensions, min or max: judgments outside are excluded, and counted",
-    "annotators": "persons, or positions where ids do not say who judged",
-    "keep_annotator_ids": "true keeps annotators' ids when a folder is read",
+_LOGPROBS = "logprobs (of every output, under its system)"
+_OR = r", or | or |, (?!under)"
+#: Analysis -> what it needs of a study.
+_NEEDS = {
+    "huse": ["human outputs", "judgments", _LOGPROBS],
+    "accuracy": ["human outputs", "judgments"],
+    "agreement": ["judgments", "two judgments of an output"],
+    "aggregate_judgments": ["judgments", "two judgments of an output"],
+    "compare_systems": ["judgments", "outputs of two systems"],
+    "compare_distributions": ["texts", "human outputs"],
+    "score: overlap": ["texts", "references"],
+    "score: discriminators": ["texts", "human outputs"],
+    "score: diversity": ["texts"],
+    "score: listeners": ["texts", "contexts"],
+    "correlate": ["scores or system_scores", "judgments", "outputs of three systems"],
+    "supervise": ["texts", "human outputs"],
+    "rate": ["comparisons or preferences", "outputs of two systems"],
+    "vote_agreement": ["preferences"],
+    "vote_accuracy": ["preferences", "scores or comparisons"],
+    "corrected_quality": ["scores", "judgments"],
+    "replaces_annotators": ["scores", "judgments", "two judgments of an output"],
+    "audit": ["comparisons"],
+    "variance_components": ["judgments", "outputs of two systems"],
+    "sequential": [
+        "preferences, comparisons, or judgments on a scale in settings",
+        "outputs of two systems",
+    ],
 }
 _DIRECTION = re.compile(r"(?i)(?:^|(?<=\|))\s*direction\s*:\s*(\w*)")
 
@@ -62,11 +81,11 @@ class Study:
     Parameters
     ----------
     outputs : DataFrame
-        A row per text: ``output_id, item_id, system``; ``text``, ``is_human`` and ``context`` where
-        the study has them (else empty; ``is_human`` is then true for the system ``human``).
+        A row per text: ``output_id, item_id, system``; ``text``, ``is_human`` (else true for the
+        system ``human``) and ``context`` where the study has them.
     judgments : DataFrame, optional
         A row per output, annotator and dimension: ``output_id, annotator_id, value``;
-        ``dimension`` (else "quality") and ``group_id`` (what was judged on one page; else empty).
+        ``dimension`` (else "quality") and ``group_id`` (what was judged on one page).
     name : str, default "study"
         How results and figures call it.
     source : {"study", "released", "simulated", "published"}
@@ -76,23 +95,19 @@ class Study:
         shown first.
     logprobs : DataFrame, optional
         ``output_id, model, logprob, n_tokens``: nats, of the whole text, under ``model``.
-    references : DataFrame, optional
-        ``item_id, reference_id, text``.
-    contexts : DataFrame, optional
-        ``item_id, state, is_target`` and a column per feature.
+    references, contexts : DataFrame, optional
+        ``item_id, reference_id, text``; ``item_id, state, is_target`` and a column per feature.
     scores, system_scores : DataFrame, optional
-        What evaluators said of outputs (``output_id, evaluator, score, signature``) and of whole
-        systems (``system, evaluator, score, signature``).
+        Of outputs (``output_id, evaluator, score, signature``) and of whole systems (``system``).
     comparisons : DataFrame, optional
         ``output_a, output_b, comparator, prob_a, prob_tie, prob_b``.
     settings : mapping, optional
         ``quality`` (a dimension; else the only one), ``lower_is_better`` (dimensions),
         ``clusters`` (a column of outputs, or ``group_id`` of judgments), ``labels`` (name -> as
-        figures write it), ``extra`` (columns of outputs that are kept beside the known ones),
-        ``scales`` (dimension -> ``{"min": 1, "max": 5}``, which no value may leave), ``valid``
-        (dimension -> ``{"min": 0, "max": 100}`` or one of the two: judgments outside are excluded,
-        and their number is kept there as ``excluded``), ``annotators`` (``"positions"`` where ids
-        do not say who judged: results then are for these annotators; else ``"persons"``).
+        figures write it), ``extra`` (columns of outputs that are kept), ``scales`` (dimension ->
+        ``{"min": 1, "max": 5}``, which no value may leave), ``valid`` (likewise, min, max or both:
+        judgments outside are excluded and counted there), ``annotators`` (``"positions"`` where ids
+        do not say who judged; else ``"persons"``).
     truth : mapping of str to DataFrame, optional
         What is known of a simulated study.
     related : mapping of str to Study, optional
@@ -101,19 +116,9 @@ class Study:
     Raises
     ------
     TableError
-        When tables break rules: it names table, row, column, value, rule and way out of each.
+        When tables or settings break rules: it names place, value, rule and way out of each.
     ValueError
-        For a setting or a source that is unknown, with the nearest.
-
-    Warns
-    -----
-    UserWarning
-        For a signature whose ``direction:`` is neither ``lower`` nor ``higher``.
-
-    Notes
-    -----
-    A column ``dataset`` is dropped where it names one data set and refused where it names several.
-    Tables are checked here and nowhere else; they are copies, and not to be changed in place.
+        For an unknown source, with the nearest.
 
     Examples
     --------
@@ -149,9 +154,7 @@ class Study:
             given = getattr(self, name)
             if given is not None and not isinstance(given, Mapping):
                 raise ValueError(f"{name} must be a dict. Got {brief(given)}.")
-        settings = dict(self.settings or {})
-        for key in settings:
-            known(key, list(_SETTINGS), "settings")
+        settings, wrong = settled(self.settings or {})
         put = _put(self)
         given = {table: getattr(self, table) for table in TABLES}
         raws = {
@@ -160,8 +163,8 @@ class Study:
             if frame is not None or table == "outputs"
         }
         tables, problems = _examined(raws, settings)
-        if problems:
-            raise TableError(*problems)
+        if wrong or problems:
+            raise TableError(*wrong, *problems)
         for table, frame in tables.items():
             put(table, frame)
         put("settings", settings)
@@ -182,13 +185,7 @@ class Study:
         return [str(name) for name in self.judgments["dimension"].unique()]
 
     def dimension(self, name: str | None = None) -> str:
-        """Name a dimension of the judgments; without a name the one that is quality.
-
-        Raises
-        ------
-        ValueError
-            When there is no such dimension, or several and none is said to be quality.
-        """
+        """Name a dimension of the judgments; without a name the one that is quality."""
         there = self.dimensions
         if not there:
             raise ValueError(f"{self.name} has no judgments: give Study(judgments=...).")
@@ -206,7 +203,7 @@ class Study:
 
     @property
     def clusters(self) -> str:
-        """The column of outputs, or of judgments, whose equal values go together: items, unless set."""
+        """The column of outputs, or judgments, whose equal values go together: else items."""
         return str((self.settings or {}).get("clusters", "item_id"))
 
     @property
@@ -219,18 +216,14 @@ class Study:
         return -1.0 if dimension in (self.settings or {}).get("lower_is_better", ()) else 1.0
 
     def scale(self, dimension: str) -> tuple[float, float] | None:
-        """Give the least and the greatest value that an annotator can give, where it is declared."""
+        """Give the least and the greatest value that can be given, where they are declared."""
         ends = (self.settings or {}).get("scales", {}).get(dimension)
         return None if ends is None else (float(ends["min"]), float(ends["max"]))
 
     def judged(self, dimension: str | None = None) -> pd.DataFrame:
-        """Give the judgments of one dimension with what their outputs are; higher is better.
+        """Give the judgments of one dimension, negated where lower is better.
 
-        Returns
-        -------
-        DataFrame
-            A row per judgment: ``output_id, annotator_id, dimension, value, group_id, item_id,
-            system, is_human, cluster``; where a lower value is better, values are negated.
+        Beside their columns: ``item_id, system, is_human, cluster`` of their outputs.
         """
         name = self.dimension(dimension)
         assert self.judgments is not None
@@ -246,10 +239,7 @@ class Study:
     def scored(
         self, evaluators: Iterable[str] | None = None, *, of: str = "scores"
     ) -> pd.DataFrame:
-        """Give scores of outputs, or of systems (`of` is then "system_scores"); higher is better.
-
-        Scores whose signature says ``direction:lower`` are negated.
-        """
+        """Give scores of outputs, or of systems (of="system_scores"), so that higher is better."""
         table: pd.DataFrame | None = getattr(self, of)
         if table is None:
             raise ValueError(f"{self.name} has no {of}: compute them with `score`.")
@@ -269,22 +259,9 @@ class Study:
         return str(labels.get(name, name if len(alike) > 1 else plain))
 
     def replace(self, **changes: Any) -> Study:
-        """Give a study with some parts changed; what is given is checked anew.
+        """Give a study with some parts changed, as `Study` takes them; what is given is checked.
 
-        Parameters
-        ----------
-        **changes
-            As `Study` takes them.
-
-        Returns
-        -------
-        Study
-            It answers no claim of a paper, as it is no longer what was released.
-
-        Raises
-        ------
-        TableError, ValueError
-            As `Study`.
+        It answers no claim of a paper, as it is no longer what was released.
 
         Examples
         --------
@@ -317,12 +294,6 @@ class Study:
         is_human : bool, optional
             True keeps human texts alone, False machines'.
 
-        Returns
-        -------
-        Study
-            Judgments, log-probabilities, scores, comparisons and preferences of other outputs are
-            left out; references and contexts stay.
-
         Raises
         ------
         ValueError
@@ -347,10 +318,7 @@ class Study:
     def check(self) -> pd.DataFrame:
         """Say what can be asked of this study, and what is missing for the rest.
 
-        Returns
-        -------
-        DataFrame
-            ``analysis``, ``possible`` and ``missing`` (empty where it is possible).
+        Columns: ``analysis``, ``possible`` and ``missing`` (empty where it is possible).
 
         Examples
         --------
@@ -359,63 +327,22 @@ class Study:
         'human outputs; judgments; logprobs (of every output, under its system)'
         """
         outputs, judgments = self.outputs, self.judgments
-        again = judgments is not None and bool(
-            judgments.duplicated(["output_id", "dimension"]).any()
-        )
-        has = {
+        scales = (self.settings or {}).get("scales")
+        has = {table: getattr(self, table) is not None for table in TABLES}
+        has |= {
             "human outputs": bool(outputs["is_human"].any()),
             "outputs of two systems": len(self.systems) > 1,
             "outputs of three systems": len(self.systems) > 2,
             "texts": bool((outputs["text"] != "").any()),
-            "judgments": judgments is not None,
-            "two judgments of an output": again,
-            "logprobs (of every output, under its system)": self.logprobs is not None,
-            "references": self.references is not None,
-            "contexts": self.contexts is not None,
-            "scores": self.scores is not None,
-            "comparisons": self.comparisons is not None,
-            "preferences, comparisons, or judgments on a scale in settings": self.preferences
-            is not None
-            or self.comparisons is not None
-            or (judgments is not None and bool((self.settings or {}).get("scales"))),
-            "scores or system_scores": self.scores is not None or self.system_scores is not None,
-            "comparisons or preferences": self.comparisons is not None
-            or self.preferences is not None,
-            "preferences": self.preferences is not None,
-            "scores or comparisons": self.scores is not None or self.comparisons is not None,
+            "two judgments of an output": judgments is not None
+            and bool(judgments.duplicated(["output_id", "dimension"]).any()),
+            _LOGPROBS: self.logprobs is not None,
+            "judgments on a scale in settings": judgments is not None and bool(scales),
         }
-        needs = {
-            "huse": ["human outputs", "judgments", "logprobs (of every output, under its system)"],
-            "accuracy": ["human outputs", "judgments"],
-            "agreement": ["judgments", "two judgments of an output"],
-            "aggregate_judgments": ["judgments", "two judgments of an output"],
-            "compare_systems": ["judgments", "outputs of two systems"],
-            "compare_distributions": ["texts", "human outputs"],
-            "score: overlap": ["texts", "references"],
-            "score: discriminators": ["texts", "human outputs"],
-            "score: diversity": ["texts"],
-            "score: listeners": ["texts", "contexts"],
-            "correlate": ["scores or system_scores", "judgments", "outputs of three systems"],
-            "supervise": ["texts", "human outputs"],
-            "rate": ["comparisons or preferences", "outputs of two systems"],
-            "vote_agreement": ["preferences"],
-            "vote_accuracy": ["preferences", "scores or comparisons"],
-            "corrected_quality": ["scores", "judgments"],
-            "huse_with_predictions": [
-                "human outputs",
-                "judgments",
-                "scores",
-                "logprobs (of every output, under its system)",
-            ],
-            "replaces_annotators": ["scores", "judgments", "two judgments of an output"],
-            "audit": ["comparisons"],
-            "variance_components": ["judgments", "outputs of two systems"],
-            "sequential": [
-                "preferences, comparisons, or judgments on a scale in settings",
-                "outputs of two systems",
-            ],
-        }
-        rows = [(name, [one for one in wanted if not has[one]]) for name, wanted in needs.items()]
+        rows = [
+            (name, [one for one in wanted if not any(has[part] for part in re.split(_OR, one))])
+            for name, wanted in _NEEDS.items()
+        ]
         return pd.DataFrame(
             [(name, not lacking, "; ".join(lacking)) for name, lacking in rows],
             columns=["analysis", "possible", "missing"],
@@ -424,16 +351,8 @@ class Study:
     def write(self, folder: str | os.PathLike) -> None:
         """Write the study as a folder of CSV files and a ``study.json``.
 
-        Parameters
-        ----------
-        folder : path
-            Written aside and renamed into place; a former study there is replaced (its claims and
-            surveys stay), any other folder refused.
-
-        Raises
-        ------
-        FileExistsError
-            When the folder holds something that is no study.
+        It is written aside and renamed into place; a former study there is replaced (its claims
+        stay), any other folder refused (`FileExistsError`).
 
         Examples
         --------
@@ -454,7 +373,8 @@ class Study:
         try:
             _write(self, aside)
             if place.exists():
-                _carry_over(place, aside)
+                if (place / "claims.csv").is_file():
+                    shutil.copy2(place / "claims.csv", aside)
                 former = place.with_name(f"{aside.name}.former")
                 place.rename(former)
                 aside.rename(place)
@@ -489,6 +409,12 @@ def trusted(outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **part
     put("settings", dict(made.settings or {}))
     put("related", {} if made.related is None else made.related)
     return made
+
+
+def from_rows(*, settings: Mapping[str, Any] | None = None, **tables: Any) -> Study:
+    """Make a study of frames, or lists of rows, that are right but for their types."""
+    typed = {table: schema.typed(rows, table) for table, rows in tables.items()}
+    return trusted(**typed, settings=settings)
 
 
 def part_of(study: Study, kept: np.ndarray) -> Study:
@@ -537,7 +463,7 @@ def _examined(
         tables[table], found = _one_examined(table, raw, tuple(extra))
         problems += found
     if {"dimension", "value"} <= set(tables.get("judgments", ())):
-        tables["judgments"] = _exclude_invalid(tables["judgments"], settings, problems)
+        tables["judgments"] = exclude_invalid(tables["judgments"], settings, problems)
     there = {table: getattr(former, table, None) for table in TABLES}
     whole = {**{table: frame for table, frame in there.items() if frame is not None}, **tables}
     # Against what was written, or a row of outputs with a bad cell would make others bad.
@@ -545,7 +471,7 @@ def _examined(
     if isinstance(written, pd.DataFrame):
         problems += _reference_problems(whole, raws, written)
     if former is None:
-        problems += _setting_problems(whole, raws, settings)
+        problems += unfitting(whole, raws, settings)
     if not problems and settings.get("valid"):
         tables = {table: frame.reset_index(drop=True) for table, frame in tables.items()}
     return tables, problems
@@ -561,35 +487,6 @@ def _without_doubled(raws: Mapping[str, Raw]) -> tuple[dict[str, Raw], list[str]
             problems.append(f"{raw.where}: {table} has two columns {names}: keep one.")
             kept[table] = raw._replace(frame=raw.frame.loc[:, ~doubled])
     return kept, problems
-
-
-def _exclude_invalid(
-    judgments: pd.DataFrame, settings: dict[str, Any], problems: list[str]
-) -> pd.DataFrame:
-    """Leave out the judgments outside `valid`, and count them there."""
-    given = settings.get("valid")
-    for dimension, ends in given.items() if isinstance(given, Mapping) else ():
-        if not _is_range(ends):
-            problems.append(
-                f"settings: valid: {dimension} must have min or max, each a number. Got "
-                f"{brief(ends)}."
-            )
-            continue
-        own = (judgments["dimension"] == dimension).to_numpy()
-        inside = judgments["value"].between(ends.get("min", -np.inf), ends.get("max", np.inf))
-        outside = own & ~inside.to_numpy()
-        if outside.any() and outside.sum() == own.sum():
-            problems.append(
-                f"settings: valid: {dimension}: all {int(own.sum()):,} judgments are outside: "
-                "correct min and max."
-            )
-            continue
-        judgments = judgments[~outside]
-        # What is read again, or passed on, was excluded before.
-        excluded = max(int(outside.sum()), ends.get("excluded", 0))
-        counted = {**ends, "excluded": excluded}
-        settings["valid"] = {**settings["valid"], dimension: counted}
-    return judgments
 
 
 def _one_examined(table: str, raw: Raw, extra: tuple[str, ...]) -> tuple[pd.DataFrame, list[str]]:
@@ -623,9 +520,7 @@ def _one_examined(table: str, raw: Raw, extra: tuple[str, ...]) -> tuple[pd.Data
     if "signature" in frame and "signature" in schema.columns(table):
         frame = frame.assign(signature=_with_plain_direction(frame["signature"], shown, table))
     lost = raw.lost | ({"is_human"} if table == "outputs" else set())  # it follows from system
-    checked, found = schema.examine(
-        frame, table, where=shown, lines=raw.lines, called=raw.called, lost=lost
-    )
+    checked, found = schema.examine(raw._replace(frame=frame, lost=frozenset(lost)), table)
     added = {name: kept[name].loc[checked.index] for name in map(str, kept)}
     return checked.assign(**added), problems + found
 
@@ -666,89 +561,11 @@ def _reference_problems(
             value = frame.loc[row, column]
             hint = did_you_mean(value, there.unique()[:5000])
             raw = raws.get(table, Raw(frame, f"Study({table}=...)"))
-            line = f" ({schema.line_of(raw.lines, row)})" if raw.lines else ""
             problems.append(
-                f"{raw.where}, row {row + 1}{line}: {column} {value!r} is no {target} of outputs "
+                f"{raw.where}, row {raw.at(row)}: {column} {value!r} is no {target} of outputs "
                 f"({int(lost.sum()):,} such rows).{hint} Add it to outputs, or drop those rows."
             )
     return problems
-
-
-def _setting_problems(
-    tables: Mapping[str, pd.DataFrame], raws: Mapping[str, Raw], settings: Mapping[str, Any]
-) -> list[str]:
-    problems = []
-    judgments = tables.get("judgments")
-    having = judgments is not None and "dimension" in judgments
-    # Without them, because of a problem, every dimension would be unknown.
-    missing = judgments is not None and not having
-    with_dimensions = [tables[one] for one in ("judgments", "preferences") if one in tables]
-    there = list(
-        dict.fromkeys(
-            str(one)
-            for table in with_dimensions
-            if "dimension" in table
-            for one in table["dimension"].unique()
-        )
-    )
-    scales = settings.get("scales", {})
-    for key, kind, words in (
-        ("quality", str, "a dimension"),
-        ("lower_is_better", (list, tuple, set, frozenset), "a list of dimensions"),
-        ("labels", Mapping, "names and what figures write for them"),
-        ("scales", Mapping, "dimensions, each with its min and max"),
-        ("valid", Mapping, "dimensions, each with min or max"),
-        ("keep_annotator_ids", bool, "true or false"),
-    ):
-        if key in settings and not isinstance(settings[key], kind):
-            return [f"settings: {key} must be {words}. Got {brief(settings[key])}."]
-    if "annotators" in settings and settings["annotators"] not in ("persons", "positions"):
-        problems.append(
-            f"settings: annotators must be persons or positions. Got "
-            f"{brief(settings['annotators'])}."
-        )
-    quality = [settings["quality"]] if "quality" in settings else []
-    named = [*quality, *settings.get("lower_is_better", ()), *scales, *settings.get("valid", {})]
-    for dimension in dict.fromkeys(named):
-        if not missing and str(dimension) not in there:
-            problems.append(
-                f"settings: dimension: {str(dimension)!r} is unknown."
-                f"{did_you_mean(dimension, there)} There are: {', '.join(there) or 'none'}."
-            )
-    if "clusters" in settings and "outputs" in tables:
-        names = [*map(str, tables["outputs"]), *["group_id"] * (judgments is not None)]
-        if settings["clusters"] not in names:
-            problems.append(
-                f"settings: clusters: {settings['clusters']!r} is unknown."
-                f"{did_you_mean(settings['clusters'], names)} There are: {', '.join(names)}."
-            )
-    for dimension, ends in scales.items():
-        if not isinstance(ends, Mapping) or set(ends) != {"min", "max"}:
-            problems.append(f"settings: scales: {dimension} must have min and max. Got {ends!r}.")
-        elif not ends["min"] < ends["max"]:
-            problems.append(f"settings: scales: {dimension}: min must be below max. Got {ends!r}.")
-        elif judgments is not None and {"dimension", "value"} <= set(judgments):
-            rule = f"must be within its scale, {ends['min']:g} to {ends['max']:g}: mend the value, "
-            rule += "or settings: scales"
-            outside = ~judgments["value"].between(ends["min"], ends["max"])
-            bad = (judgments["dimension"] == dimension) & outside
-            raw = raws.get("judgments", Raw(judgments, "Study(judgments=...)"))
-            problems += schema.problem(
-                *(judgments, bad.to_numpy(), "value", rule),
-                table="judgments",
-                where=raw.where,
-                lines=raw.lines,
-                called=raw.called or {},
-            )
-    return problems
-
-
-def _is_range(ends: object) -> bool:
-    """Say whether this is min, max or both, as numbers."""
-    if not isinstance(ends, Mapping) or not {"min", "max"} & set(ends):
-        return False
-    numbers = (isinstance(end, int | float) and math.isfinite(end) for end in ends.values())
-    return set(ends) <= {"min", "max", "excluded"} and all(numbers)
 
 
 def _write(study: Study, folder: Path) -> None:
@@ -775,13 +592,6 @@ def _write(study: Study, folder: Path) -> None:
     (folder / _ABOUT).write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
 
 
-def _carry_over(former: Path, made: Path) -> None:
-    """Keep what stands beside a study's tables: claims, surveys that are out, former tables."""
-    for one in former.iterdir():
-        if one.name in ("claims.csv", "survey") or ".former" in one.name:
-            (shutil.copytree if one.is_dir() else shutil.copy2)(one, made / one.name)
-
-
 @checked
 def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     r"""Read a study from a folder of tables.
@@ -790,10 +600,8 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     ----------
     folder : path
         With a ``study.yml``, which names files of any layout and says what their columns are
-        (docs/own-study.md). Or with ``outputs.csv``, and any of ``judgments.csv``,
-        ``preferences.csv``, ``logprobs.csv``, ``references.csv``, ``contexts.csv``, ``scores.csv``,
-        ``system_scores.csv``, ``comparisons.csv``; and ``study.json`` with a name and settings, if
-        `Study.write` wrote it.
+        (docs/own-study.md). Or with ``outputs.csv``, other tables as ``judgments.csv`` and so on,
+        and the ``study.json`` of `Study.write`, if it wrote the folder.
     name : str, optional
         Default: that of ``study.yml`` or ``study.json``, or the folder's.
 
@@ -959,12 +767,8 @@ def _about(place: Path, problems: list[str]) -> dict[str, Any]:
         elif not isinstance(value, kinds[key]):
             kind = kinds[key].__name__
             raise TableError(f"{path}: {key} must be a {kind}. Got {brief(value)}: mend it.")
-    for key in about.get("settings", {}):
-        if key not in _SETTINGS:
-            problems.append(
-                f"{path}, settings: {key!r} is unknown.{did_you_mean(key, _SETTINGS)} There are: "
-                f"{', '.join(_SETTINGS)}."
-            )
+    about["settings"], found = settled(about.get("settings", {}), f"{path}, settings")
+    problems += found
     return about
 
 

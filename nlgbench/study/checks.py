@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-import collections.abc
 import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from numbers import Integral, Real
-from typing import Any, Literal, ParamSpec, TypeVar, cast
+from typing import Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from nlgbench import csv_files
-from nlgbench.csv_files import TableError
 from nlgbench.names import brief, did_you_mean, known
+from nlgbench.study import csv_files
+from nlgbench.study.csv_files import TableError
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Parameter -> what its number must be: one of the field's names means one thing everywhere.
+#: Parameter that is a share -> what is usual.
 _SHARES = {"confidence": ": 0.95 is usual", "alpha": ": 0.05 is usual", "test_size": ""}
-_SEEDS = ("seed", "pair_seed")
-_SINGLE: dict[Any, tuple[str, Callable[[Any], bool]]] = {
-    str: ("a text", lambda value: isinstance(value, str)),
-    bool: ("True or False", lambda value: isinstance(value, bool | np.bool_)),
-    int: ("a whole number", lambda value: isinstance(value, Integral) and not _is_bool(value)),
-    float: ("a finite number", lambda value: _is_number(value)),
-    type(None): ("None", lambda value: value is None),
+_COUNTS = ("seed", "pair_seed", "n_", "max_")
+_WORDS = {
+    str: "a text",
+    bool: "True or False",
+    int: "a whole number",
+    float: "a finite number",
+    type(None): "None",
 }
-_MANY = (collections.abc.Collection, Iterator)
 
 #: Of a name, in characters: more leave no room in a figure for what it names.
 LONGEST_NAME = 80
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Hold what a public function is given against its annotations, and names against ranges."""
+    """Hold what a public function is given against choices, kinds and ranges."""
     signature = inspect.signature(function)
     hints: dict[str, Any] = {}
 
@@ -61,29 +59,24 @@ def _hint(function: Callable, parameter: inspect.Parameter) -> Any:
     hint = parameter.annotation
     if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
         return Any
-    if isinstance(hint, str):
-        try:
-            return eval(hint, inspect.unwrap(function).__globals__)
-        except NameError:  # imported for type checkers alone
-            return Any
-    return hint
+    try:
+        return eval(hint, inspect.unwrap(function).__globals__) if isinstance(hint, str) else hint
+    except NameError:  # imported for type checkers alone
+        return Any
 
 
 def _check(name: str, value: Any, hint: Any) -> None:
     if not _fits(value, hint):
-        choices = _choices(hint)
-        listed = [value] if isinstance(value, str) or not isinstance(value, _MANY) else list(value)
-        for one in listed:
-            if choices and isinstance(one, str):
+        for one in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(one, str) and (choices := _choices(hint)):
                 known(one, choices, name)
         raise ValueError(f"{name} must be {_words(hint)}. Got {brief(value)}.")
-    if not isinstance(value, Real) or _is_bool(value):
+    if not isinstance(value, Real):
         return
-    number = cast(float, value)
-    if name in _SHARES and not 0 < number < 1:
-        raise ValueError(f"{name} must be between 0 and 1. Got {number}{_SHARES[name]}.")
-    if number < 0 and (name in _SEEDS or name.startswith(("n_", "max_"))):
-        raise ValueError(f"{name} must be a whole number, not negative. Got {number}.")
+    if name in _SHARES and not 0 < float(value) < 1:
+        raise ValueError(f"{name} must be between 0 and 1. Got {value}{_SHARES[name]}.")
+    if name.startswith(_COUNTS) and float(value) < 0:
+        raise ValueError(f"{name} must be a whole number, not negative. Got {value}.")
 
 
 def _choices(hint: Any) -> list[str]:
@@ -94,61 +87,41 @@ def _choices(hint: Any) -> list[str]:
     return list(dict.fromkeys(choice for each in inner for choice in _choices(each)))
 
 
-def _is_bool(value: object) -> bool:
-    return isinstance(value, bool | np.bool_)
-
-
-def _is_number(value: object) -> bool:
-    if not isinstance(value, Real) or _is_bool(value):
-        return False
-    return abs(cast(float, value)) <= csv_files.GREATEST
-
-
 def _fits(value: Any, hint: Any) -> bool:
-    if hint in _SINGLE:
-        return _SINGLE[hint][1](value)
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return any(_fits(value, one) for one in inner)
     if origin is Literal:
         return isinstance(value, str) and value in inner
-    if origin is tuple and inner[-1] is not ...:
-        several = isinstance(value, collections.abc.Collection) and not isinstance(value, str)
-        return several and len(value) == len(inner) and all(map(_fits, value, inner))
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return isinstance(value, Mapping) and all(_fits(one, inner[1]) for one in value.values())
-    if origin is not None and origin is not collections.abc.Callable:
-        if isinstance(value, str | bytes | pd.DataFrame) or not isinstance(value, _MANY):
+        return isinstance(value, Mapping)
+    if isinstance(origin, type) and origin is not Callable:
+        if isinstance(value, str | bytes | pd.DataFrame | Mapping):
             return False
-        # What can be gone through only once is left to the function.
-        if isinstance(value, Iterator):
-            return True
-        return len(value) > 0 and all(_fits(one, inner[0]) for one in value)
-    if origin is collections.abc.Callable:
-        return callable(value)
-    if hint is Any or not isinstance(hint, type) or getattr(hint, "_is_protocol", False):
-        return True
-    return isinstance(value, hint)
+        several = isinstance(value, Collection) and len(value) > 0
+        return isinstance(value, Iterator) or (several and all(_fits(v, inner[0]) for v in value))
+    if hint in (int, float):
+        kind = Integral if hint is int else Real
+        right = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+        return right and abs(value) <= csv_files.GREATEST
+    if hint is bool:
+        return isinstance(value, bool | np.bool_)
+    vague = hint is Any or getattr(hint, "_is_protocol", False)
+    return vague or not isinstance(hint, type) or isinstance(value, hint)
 
 
 def _words(hint: Any) -> str:
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if hint in _SINGLE:
-        return _SINGLE[hint][0]
     if origin in (typing.Union, types.UnionType):
         # What is longest last: a list's "each" would seem to go on.
-        return ", or ".join(sorted(dict.fromkeys(_words(one) for one in inner), key=len))
+        return ", or ".join(sorted(dict.fromkeys(map(_words, inner)), key=len))
     if origin is Literal:
         return f"one of {', '.join(map(repr, inner))}"
-    if origin is tuple and inner[-1] is not ...:
-        return f"{len(inner)} in a row, each {' or '.join(dict.fromkeys(map(_words, inner)))}"
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return f"a dict whose values are each {_words(inner[1])}"
-    if origin is collections.abc.Callable:
-        return "a function"
+        return "a dict"
     if origin is not None:
         return f"a list of at least one, each {_words(inner[0])}"
-    return f"a {getattr(hint, '__name__', str(hint))}"
+    return _WORDS.get(hint, f"a {getattr(hint, '__name__', str(hint))}")
 
 
 def read_table(frame: pd.DataFrame, columns: str, subject: str) -> pd.DataFrame:
@@ -159,11 +132,11 @@ def read_table(frame: pd.DataFrame, columns: str, subject: str) -> pd.DataFrame:
     "number" need not be; a "name" is a text, or a number written as one, that a figure has room
     for; a "key" may be any text or number. The subject has its verb, such as "scores have".
     """
-    declared = columns.split()
-    parts = [part.rstrip("?").partition(":") for part in declared]
-    kinds = {name: kind or "name" for name, _, kind in parts}
-    optional = {part.rstrip("?").partition(":")[0] for part in declared if part.endswith("?")}
-    wanted = [name for name in kinds if name not in optional]
+    kinds, wanted = {}, []
+    for declared in columns.split():
+        name, _, kind = declared.rstrip("?").partition(":")
+        kinds[name] = kind or "name"
+        wanted += [] if declared.endswith("?") else [name]
     return convert_columns(frame, kinds, wanted, subject)
 
 
@@ -177,13 +150,13 @@ def convert_columns(
     doubled = frame.columns[frame.columns.duplicated()]
     if len(doubled):
         raise TableError(f"{subject} two columns {doubled[0]!r}: keep one.")
-    missing = [name for name in wanted if name not in frame.columns]
+    missing = [name for name in wanted if name not in frame]
     if missing:
         need = "they need" if has == "have" else "it needs"
+        there = list(map(str, frame.columns))
         raise TableError(
             f"{subject} no column {missing[0]!r}: {need} {', '.join(wanted)}; found "
-            f"{', '.join(map(str, frame.columns)) or 'none'}."
-            f"{did_you_mean(missing[0], set(map(str, frame.columns)) - set(wanted))}"
+            f"{', '.join(there) or 'none'}.{did_you_mean(missing[0], {*there} - {*wanted})}"
         )
     if frame.empty:
         raise TableError(f"{subject} no row: there is nothing to draw.")
@@ -206,27 +179,26 @@ def convert_columns(
 
 def _converted(column: pd.Series, kind: str, may_lack: bool) -> tuple[pd.Series, np.ndarray, str]:
     """Convert a column as `csv_files.convert` does; a number may be a name."""
-    column = column.infer_objects() if kind == "key" else column
-    if kind == "key" and pd.api.types.is_any_real_numeric_dtype(column):
-        rule = "must not be missing: leave the row out"
-        bad = column.isna().to_numpy(dtype=bool)
-        plain = column if bad.any() else column.astype(column.to_numpy().dtype)
-        return plain, bad, rule
-    if kind in ("text", "name", "key"):
-        if pd.api.types.is_any_real_numeric_dtype(column) and not column.isna().any():
-            column = column.astype(object).map(str)
-        lacks = column.isna() & may_lack
-        if lacks.any():
-            found, bad, rule = csv_files.convert(column.astype(object).mask(lacks, ""), "text")
-            found = found.mask(lacks)
-        else:
-            found, bad, rule = csv_files.convert(column, "text")
-        if kind == "name" and not bad.any():
-            bad = (found.fillna("").str.len() > LONGEST_NAME).to_numpy(dtype=bool)
-            rule = f"must be at most {LONGEST_NAME} characters long: shorten it for figures"
+    if kind not in ("text", "name", "key"):
+        found, bad, rule = csv_files.convert(column, "float" if kind == "number" else kind)
+        if kind == "float" and not bad.any():
+            bad = np.isinf(found.to_numpy())
+            rule = "must be finite: leave it empty where it is undefined"
         return found, bad, rule
-    found, bad, rule = csv_files.convert(column, "float" if kind == "number" else kind)
-    if kind == "float" and not bad.any():
-        bad = np.isinf(found.to_numpy())
-        rule = "must be finite: leave it empty where it is undefined"
+    column = column.infer_objects() if kind == "key" else column
+    is_number = pd.api.types.is_any_real_numeric_dtype(column)
+    lacks = column.isna().to_numpy(dtype=bool)
+    if is_number and kind == "key":
+        plain = column if lacks.any() else column.astype(column.to_numpy().dtype)
+        return plain, lacks, "must not be missing: leave the row out"
+    if is_number and not lacks.any():
+        column = column.astype(object).map(str)
+    if may_lack and lacks.any():
+        found, bad, rule = csv_files.convert(column.astype(object).mask(lacks, ""), "text")
+        found = found.mask(lacks)
+    else:
+        found, bad, rule = csv_files.convert(column, "text")
+    if kind == "name" and not bad.any():
+        bad = (found.fillna("").str.len() > LONGEST_NAME).to_numpy(dtype=bool)
+        rule = f"must be at most {LONGEST_NAME} characters long: shorten it for figures"
     return found, bad, rule

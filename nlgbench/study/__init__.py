@@ -1,0 +1,25 @@
+"""A study: its tables, how a folder of any layout is read as one, and what it cannot tell."""
+
+from nlgbench.study.reading import TABLES
+from nlgbench.study.study import (
+    Study,
+    from_rows,
+    part_of,
+    read_folder,
+    read_study,
+    straight_from,
+    trusted,
+    with_tables,
+)
+
+__all__ = [
+    "TABLES",
+    "Study",
+    "from_rows",
+    "part_of",
+    "read_folder",
+    "read_study",
+    "straight_from",
+    "trusted",
+    "with_tables",
+]

@@ -1,0 +1,162 @@
+"""What may be declared of a study, and what is wrong with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.names import brief, did_you_mean
+from nlgbench.study import schema
+from nlgbench.study.schema import Raw
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | tuple | set | frozenset) and all(map(_is_text, value))
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+#: Name -> what its value must be, in words, and whether a value is that.
+Rules = Mapping[str, tuple[str, Callable[[Any], bool]]]
+
+SETTINGS: Rules = {
+    "quality": ("a dimension", _is_text),
+    "lower_is_better": ("a list of dimensions or evaluators", _is_list),
+    "clusters": ("a column of outputs, or group_id", _is_text),
+    "labels": ("names and what figures write for them", _is_mapping),
+    "extra": ("a list of columns", _is_list),
+    "scales": ("dimensions, each with its min and max", _is_mapping),
+    "valid": ("dimensions, each with min or max", _is_mapping),
+    "annotators": ("persons or positions", lambda value: value in ("persons", "positions")),
+    "keep_annotator_ids": ("true or false", lambda value: isinstance(value, bool)),
+}
+
+
+def right_of(
+    written: Mapping[str, Any], known: Rules, where: str
+) -> tuple[dict[str, Any], list[str]]:
+    """Keep of what is written by name what is known and right, and say what is wrong."""
+    right, problems = {}, []
+    for key, value in written.items():
+        if key not in known:
+            problems.append(
+                f"{where}: {brief(key)} is unknown.{did_you_mean(key, known)} There are: "
+                f"{', '.join(known)}."
+            )
+        elif not known[key][1](value):
+            problems.append(f"{where}: {key} must be {known[key][0]}. Got {brief(value)}.")
+        else:
+            right[key] = value
+    return right, problems
+
+
+def settled(given: Mapping[str, Any], where: str = "settings") -> tuple[dict[str, Any], list[str]]:
+    """Keep what is right of settings, and say what is wrong with the rest."""
+    right, problems = right_of(given, SETTINGS, where)
+    for key in ("scales", "valid"):
+        ranges = right.get(key, {})
+        wrong = {one: said for one, ends in ranges.items() if (said := _wrong_ends(key, ends))}
+        for one, said in wrong.items():
+            problems.append(f"{where}: {key}: {one} {said}. Got {brief(ranges[one])}.")
+        if wrong:
+            right[key] = {one: ends for one, ends in ranges.items() if one not in wrong}
+    return right, problems
+
+
+def _wrong_ends(key: str, ends: object) -> str:
+    """Say what is wrong with a scale, which has both ends, or with a range, which may lack one."""
+    both = "and" if key == "scales" else "or"
+    if not isinstance(ends, Mapping) or not {"min", "max"} & set(ends):
+        return f"must have min {both} max, each a number"
+    numbers = all(isinstance(end, Real) and math.isfinite(end) for end in ends.values())
+    known = set(ends) <= {"min", "max", "excluded"}
+    if not numbers or not known or (key == "scales" and set(ends) != {"min", "max"}):
+        return f"must have min {both} max, each a number"
+    return "must have min below max" if key == "scales" and ends["min"] >= ends["max"] else ""
+
+
+def from_texts(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Read numbers and truth in the settings of a study.yml, whose values are all texts."""
+
+    def read(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: read(one) for name, one in value.items()}
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            return value
+
+    made = dict(settings)
+    for key in ("scales", "valid"):
+        if key in made:
+            made[key] = read(made[key])
+    if made.get("keep_annotator_ids") in ("true", "false"):
+        made["keep_annotator_ids"] = made["keep_annotator_ids"] == "true"
+    return made
+
+
+def exclude_invalid(
+    judgments: pd.DataFrame, settings: dict[str, Any], problems: list[str]
+) -> pd.DataFrame:
+    """Leave out the judgments outside `valid`, and count them there."""
+    for dimension, ends in settings.get("valid", {}).items():
+        own = (judgments["dimension"] == dimension).to_numpy()
+        inside = judgments["value"].between(ends.get("min", -np.inf), ends.get("max", np.inf))
+        outside = own & ~inside.to_numpy()
+        if outside.any() and outside.sum() == own.sum():
+            problems.append(
+                f"settings: valid: {dimension}: all {int(own.sum()):,} judgments are outside: "
+                "correct min and max."
+            )
+            continue
+        judgments = judgments[~outside]
+        # What is read again, or passed on, was excluded before.
+        counted = {**ends, "excluded": max(int(outside.sum()), ends.get("excluded", 0))}
+        settings["valid"] = {**settings["valid"], dimension: counted}
+    return judgments
+
+
+def unfitting(
+    tables: Mapping[str, pd.DataFrame], raws: Mapping[str, Raw], settings: Mapping[str, Any]
+) -> list[str]:
+    """Say which settings name what the tables do not have, and which values leave their scale."""
+    problems = []
+    judged = tables.get("judgments", pd.DataFrame())
+    voted = tables.get("preferences", pd.DataFrame())
+    there = list(dict.fromkeys([*judged.get("dimension", []), *voted.get("dimension", [])]))
+    quality = [settings["quality"]] if "quality" in settings else []
+    scales = settings.get("scales", {})
+    named = [*quality, *settings.get("lower_is_better", ()), *scales, *settings.get("valid", {})]
+    # Without their column, because of a problem, every dimension would be unknown.
+    for dimension in dict.fromkeys(named if "dimension" in judged or judged.empty else []):
+        if str(dimension) not in there:
+            problems.append(
+                f"settings: dimension: {str(dimension)!r} is unknown."
+                f"{did_you_mean(dimension, there)} There are: {', '.join(there) or 'none'}."
+            )
+    if "clusters" in settings and "outputs" in tables:
+        names = [*map(str, tables["outputs"]), *["group_id"] * ("judgments" in tables)]
+        if settings["clusters"] not in names:
+            problems.append(
+                f"settings: clusters: {settings['clusters']!r} is unknown."
+                f"{did_you_mean(settings['clusters'], names)} There are: {', '.join(names)}."
+            )
+    for dimension, ends in scales.items() if {"dimension", "value"} <= set(judged) else ():
+        rule = f"must be within its scale, {ends['min']:g} to {ends['max']:g}: mend the value, "
+        outside = ~judged["value"].between(ends["min"], ends["max"])
+        bad = ((judged["dimension"] == dimension) & outside).to_numpy()
+        raw = raws.get("judgments", Raw(judged, "Study(judgments=...)"))
+        rule += "or settings: scales"
+        problems += schema.problem(raw, "judgments", judged, bad, "value", rule)
+    return problems
