@@ -1,6 +1,5 @@
 """Simulated annotators: how typical a text is, how they rate it, and what their ratings sum to."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,20 +85,6 @@ def sum_distribution(crew: Crew, typical: Floats) -> Floats:
             wider[value : value + len(total)] += chance * total
         total = wider
     return np.ascontiguousarray(total.T)
-
-
-def judgment_rows(ids: Sequence[str], values: np.ndarray, dimension: str) -> pd.DataFrame:
-    """Lay out judgments, outputs x annotators, as a table."""
-    n = values.shape[1]
-    return pd.DataFrame(
-        {
-            "output_id": np.repeat(np.asarray(ids, dtype=object), n),
-            "annotator_id": np.tile([f"w{nth:03d}" for nth in range(1, n + 1)], len(ids)),
-            "dimension": dimension,
-            "value": values.ravel(),
-            "group_id": "",
-        }
-    )
 
 
 def n_tokens(texts: list[str]) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from nlgbench import schema
 from nlgbench.study import Study, trusted
-from nlgbench.worlds.annotators import judgment_rows
+from nlgbench.worlds.tables import crossed_rows
 
 #: System -> (quality shift, likelihood shift): how far its outputs lie below the human ones in
 #: mean judgment, and above them in log-probability per token (nats). As a model is annealed from
@@ -85,7 +85,7 @@ def gaussian_world(
         latent = _JUDGMENT_MEAN - quality_shift + _JUDGMENT_SD * quality
         noise = rng.normal(0, _NOISE_SD, size=(n_outputs, n_annotators))
         values = latent[:, None] + leniency + noise
-        judgments.append(judgment_rows(ids, values, "typicality"))
+        judgments.append(crossed_rows(ids, values, "typicality"))
         if name == "human":
             human_ids, human_quality = ids, quality
             n_tokens = rng.integers(5, 16, size=n_outputs)

@@ -13,6 +13,7 @@ from nlgbench.generators.reviews import CONTEXT, contexts, review_grammar
 from nlgbench.study import Study, trusted
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds.annotators import n_tokens
+from nlgbench.worlds.tables import crossed_rows
 
 #: Samples of annotators, besides the study's own, over which the truth is given.
 N_CREWS = 20
@@ -147,7 +148,7 @@ def review_world(
         for dimension in dimensions:
             values = annotators.judge(crew, typical, dimension=dimension, seed=own)
             ids = outputs["output_id"].tolist()
-            parts["judgments"].append(annotators.judgment_rows(ids, values, dimension))
+            parts["judgments"].append(crossed_rows(ids, values, dimension))
         if name == "human":
             human_ids = outputs["output_id"].tolist()
             continue
