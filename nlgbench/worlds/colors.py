@@ -12,6 +12,7 @@ from nlgbench import schema
 from nlgbench.datasets.color_contexts import NEAR, context_rows
 from nlgbench.study import Study, trusted
 from nlgbench.worlds.color_speech import draw_contexts, palette, speak
+from nlgbench.worlds.tables import judgment_rows, numbered, output_rows
 
 _SETTINGS = {"quality": "listener_success"}
 _CAPTIONS_PER_QUALITY = 5
@@ -167,15 +168,10 @@ def _study(
 
 def _judged(rows: pd.DataFrame, letter: str, values: np.ndarray, dimension: str) -> pd.DataFrame:
     n = values.shape[1]
-    return pd.DataFrame(
-        {
-            "output_id": np.repeat(rows["output_id"].to_numpy(), n),
-            "annotator_id": np.tile([f"{letter}{nth}" for nth in range(1, n + 1)], len(rows)),
-            "dimension": dimension,
-            "value": values.ravel().astype(float),
-            "group_id": "ci" + rows["pair"].astype("str").repeat(n).to_numpy(),
-        }
-    )
+    people = np.tile(numbered(letter, n, 1), len(rows))
+    group = "ci" + rows["pair"].astype("str").repeat(n).to_numpy()
+    of = np.repeat(rows["output_id"].to_numpy(), n)
+    return judgment_rows(of, people, values.ravel().astype(float), dimension, group)
 
 
 def _rounds(split: str, triples: np.ndarray, lapse: float, rng: np.random.Generator) -> Study:
@@ -185,23 +181,11 @@ def _rounds(split: str, triples: np.ndarray, lapse: float, rng: np.random.Genera
     ids = [f"{split}_r{n:05d}" for n in range(1, len(triples) + 1)]
     rows = pd.DataFrame({"output_id": ids, "member": 0})
     rows[_COLORS], rows[_LITERAL], rows[_IDEAL] = triples, literal[:, 0, 0], ideal[:, 0, 0]
-    outputs = pd.DataFrame(
-        {
-            "output_id": ids,
-            "item_id": ids,
-            "system": "human",
-            "text": said[:, 0, 0],
-            "is_human": True,
-            "context": np.resize(["close", "split", "far"], len(triples)).astype(object),
-        }
-    )
+    outputs = output_rows(ids, ids, "human").assign(text=said[:, 0, 0], is_human=True)
+    outputs["context"] = np.resize(["close", "split", "far"], len(triples)).astype(object)
     picked = _picks(_success(rows, lapse), 1, rng)[:, 0]
-    judgments = outputs[["output_id"]].assign(
-        annotator_id=[f"partner_{name}" for name in ids],
-        dimension="partner_success",
-        value=(picked == 0).astype(float),
-        group_id="",
-    )
+    partners = [f"partner_{name}" for name in ids]
+    judgments = judgment_rows(ids, partners, (picked == 0).astype(float), "partner_success")
     return trusted(
         outputs=schema.typed(outputs, "outputs"),
         judgments=schema.typed(judgments, "judgments"),

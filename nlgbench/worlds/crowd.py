@@ -13,6 +13,7 @@ from nlgbench.generators.reviews import contexts, review_grammar
 from nlgbench.study import Study, trusted
 from nlgbench.worlds import annotators
 from nlgbench.worlds.annotators import BIAS_SD, CARELESS, NOISE_SD, REAL_ABOVE, Floats
+from nlgbench.worlds.tables import judgment_rows, numbered
 
 #: Twelve of the world of reviews, from what people say to what nobody says.
 CROWD_SYSTEMS = (
@@ -65,7 +66,7 @@ def review_crowd(
     classes = (np.arange(n_fake), n_fake + np.arange(n_fake))
     dealt = np.hstack([for_hits.permutation(rows).reshape(n_hits, half) for rows in classes])
     dealt = for_hits.permuted(dealt, axis=1).ravel()
-    ids = [f"o{n:04d}" for n in range(1, len(dealt) + 1)]
+    ids = numbered("o", len(dealt), 4)
     outputs = pool.iloc[dealt].assign(output_id=ids, item_id=ids, context="")
     outputs = outputs.assign(is_human=outputs["system"] == "human")
     values = np.concatenate(
@@ -81,16 +82,12 @@ def review_crowd(
             )
         ]
     )
-    judgments = pd.DataFrame(
-        {
-            "output_id": np.tile(np.reshape(ids, (n_hits, 1, per_hit)), (1, n_votes, 1)).ravel(),
-            "annotator_id": np.repeat(
-                [f"w{n:03d}" for n in range(1, n_hits * n_votes + 1)], per_hit
-            ),
-            "dimension": "real_or_fake",
-            "value": values,
-            "group_id": np.repeat([f"hit{n:03d}" for n in range(1, n_hits + 1)], n_votes * per_hit),
-        }
+    judgments = judgment_rows(
+        np.tile(ids.reshape(n_hits, 1, per_hit), (1, n_votes, 1)).ravel(),
+        np.repeat(numbered("w", n_hits * n_votes), per_hit),
+        values,
+        "real_or_fake",
+        np.repeat(numbered("hit", n_hits), n_votes * per_hit),
     )
     truth = None
     if n_truth:

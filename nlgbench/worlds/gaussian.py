@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from nlgbench import schema
 from nlgbench.study import Study, trusted
-from nlgbench.worlds.tables import crossed_rows
+from nlgbench.worlds.tables import crossed_rows, logprob_rows, output_rows
 
 #: System -> (quality shift, likelihood shift): how far its outputs lie below the human ones in
 #: mean judgment, and above them in log-probability per token (nats). As a model is annealed from
@@ -70,18 +70,11 @@ def gaussian_world(
         own = rng.normal(size=n_outputs)
         quality = np.sqrt(1 - shared_by_item) * own + np.sqrt(shared_by_item) * of_item
         ids = [f"{name}_{item}" for item in items]
-        outputs.append(
-            pd.DataFrame(
-                {
-                    "output_id": ids,
-                    "item_id": items,
-                    "system": name,
-                    "text": [f"simulated output {item} of {name}" for item in items],
-                    "is_human": name == "human",
-                    "context": [f"simulated context {item}" for item in items],
-                }
-            )
-        )
+        texts = {
+            "text": [f"simulated output {item} of {name}" for item in items],
+            "context": [f"simulated context {item}" for item in items],
+        }
+        outputs.append(output_rows(ids, items, name).assign(is_human=name == "human", **texts))
         latent = _JUDGMENT_MEAN - quality_shift + _JUDGMENT_SD * quality
         noise = rng.normal(0, _NOISE_SD, size=(n_outputs, n_annotators))
         values = latent[:, None] + leniency + noise
@@ -97,16 +90,7 @@ def gaussian_world(
             ]
         )
         length = np.concatenate([n_tokens, rng.integers(5, 16, size=n_outputs)])
-        logprobs.append(
-            pd.DataFrame(
-                {
-                    "output_id": human_ids + ids,
-                    "model": name,
-                    "logprob": likelihood * length,
-                    "n_tokens": length,
-                }
-            )
-        )
+        logprobs.append(logprob_rows(human_ids + ids, name, likelihood * length, length))
         truth.append({"system": name} | true_scores(quality_shift, likelihood_shift, n_annotators))
     return trusted(
         outputs=schema.typed(pd.concat(outputs), "outputs"),

@@ -13,7 +13,7 @@ from nlgbench.generators.reviews import CONTEXT, contexts, review_grammar
 from nlgbench.study import Study, trusted
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds.annotators import n_tokens
-from nlgbench.worlds.tables import crossed_rows
+from nlgbench.worlds.tables import crossed_rows, logprob_rows, output_rows
 
 #: Samples of annotators, besides the study's own, over which the truth is given.
 N_CREWS = 20
@@ -152,16 +152,9 @@ def review_world(
         if name == "human":
             human_ids = outputs["output_id"].tolist()
             continue
-        parts["logprobs"].append(
-            pd.DataFrame(
-                {
-                    "output_id": human_ids + outputs["output_id"].tolist(),
-                    "model": name,
-                    "logprob": _own_logprob(system, human + texts, about + about),
-                    "n_tokens": n_tokens(human + texts),
-                }
-            )
-        )
+        both = human_ids + outputs["output_id"].tolist()
+        nats = _own_logprob(system, human + texts, about + about)
+        parts["logprobs"].append(logprob_rows(both, name, nats, n_tokens(human + texts)))
         if n_truth:
             drawn = write_reviews(system, true_about, seed=own)
             draws = (
@@ -215,13 +208,5 @@ def annotator_samples(truth: pd.DataFrame) -> pd.DataFrame:
 
 def _outputs(name: str, texts: list[str], about: list[str]) -> pd.DataFrame:
     items = [f"i{item:05d}" for item in range(1, len(texts) + 1)]
-    return pd.DataFrame(
-        {
-            "output_id": [f"{name}_{item}" for item in items],
-            "item_id": items,
-            "system": name,
-            "text": texts,
-            "is_human": name == "human",
-            "context": about,
-        }
-    )
+    table = output_rows([f"{name}_{item}" for item in items], items, name)
+    return table.assign(text=texts, is_human=name == "human", context=about)

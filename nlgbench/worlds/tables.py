@@ -56,6 +56,13 @@ def crossed_rows(ids: Any, values: np.ndarray, dimension: str, letter: str = "w"
     return judgment_rows(of, people, values.ravel(), dimension)
 
 
+def logprob_rows(ids: Any, model: str, logprob: Any, n_tokens: Any) -> pd.DataFrame:
+    """Lay out a model's log-probabilities."""
+    return pd.DataFrame(
+        {"output_id": ids, "model": model, "logprob": logprob, "n_tokens": n_tokens}
+    )
+
+
 def score_rows(ids: Any, scores: dict[str, Any]) -> pd.DataFrame:
     """Lay out evaluators' scores of the same outputs."""
     parts = [
