@@ -42,33 +42,22 @@ def color_world(
     there may be fewer than `n_contexts`. `lapse` is how often a listener picks a color blindly.
 
     Ids, systems, references and judgments are as in `nlgbench.datasets.comm_eval.load_comm_eval`,
-    with the paper's filter as it is printed. Beside it, ``fresh_success`` is what new listeners
-    (``f1``, ...) made of every caption that was kept, misleading ones, too: these judgments are not
-    circular, and the release has none such. ``related``: the rounds to learn from; ``context`` is
-    the condition. No colors of a round are those of another one, or of a context of the study.
-    ``truth["states"]``, of the study and of each split: a row per output and state with
-    ``is_target``, ``literal``, ``ideal``, ``success``: the probabilities of that state under the
-    words alone, for the ideal listener, and for one who lapses.
+    with the paper's filter as it is printed. ``fresh_success`` is what new listeners made of every
+    caption that was kept, misleading ones, too: these judgments are not circular. ``related``: the
+    rounds to learn from; ``context`` is the condition. No colors of a round are those of another
+    one, or of the study. ``truth["states"]``, of the study and of each split: per output and state
+    ``is_target``, and the state's probabilities under the words alone (``literal``), for the ideal
+    listener (``ideal``), and for one who lapses (``success``).
 
-    The colors are the 949 of the XKCD survey in Matplotlib; two of a context differ by at least 5
-    in CIEDE2000, and contexts are in turn close (all three near), split (one distractor near the
-    target, the other far from both) and far. Constants are those of `color_speech`.
-
-    A caption reads ``[comparative] word [not word]``, such as "darker blue not teal", or "color"
-    for the word. It fits a color ``c`` as the product of its parts: a word by
-    ``exp(-d**2 / (2 * WORD_SPREAD**2))``, ``d`` being CIEDE2000 from the word's own color; "not" a
-    word by ``1 - (1 - NONE_FITS)`` times that; a comparative by the logistic function of how far
-    ``c`` is above the context's mean in lightness or chroma, over `COMPARATIVE_SPREAD`. "blue
-    not teal" and "teal not blue" are opposites made of the same words.
-
-    The literal listener's ``L0(c | u)`` is in proportion to the fit, "none of these" fitting by
-    `NONE_FITS`. A speaker of belief ``b`` says ``u`` in proportion to ``exp(RATIONALITY *
-    (sum_c b(c) log L0(c | u) - WORD_COST * words))``, which is minus the divergence M of Newman et
-    al. (2020, eq. 1), up to a constant: descriptive speakers believe in the target, ambiguous ones
-    half in it and half in the nearest distractor. The ideal listener turns the descriptive
-    speaker round by Bayes with equal priors (Frank and Goodman 2012,
-    doi:10.1126/science.1218633); no listener finds the target of such captions more often.
-    Listeners draw a color from ``success = (1 - lapse) * ideal + lapse / 3``.
+    A caption reads ``[comparative] word [not word]``; it fits a color as the product of its parts:
+    a word by ``exp(-d**2 / (2 * WORD_SPREAD**2))``, ``d`` being CIEDE2000 from the word's own
+    color; "not" a word by ``1 - (1 - NONE_FITS)`` times that; a comparative by the logistic
+    function of how far the color is above the context's mean. The literal listener's ``L0(c | u)``
+    is in proportion to the fit, "none of these" fitting by `NONE_FITS`. A speaker of belief ``b``
+    says ``u`` in proportion to ``exp(RATIONALITY * (sum_c b(c) log L0(c | u) - WORD_COST *
+    words))`` (Newman et al. 2020, eq. 1): descriptive speakers believe in the target, ambiguous
+    ones half in it and half in the nearest distractor. The ideal listener turns the descriptive
+    speaker round by Bayes (Frank and Goodman 2012, doi:10.1126/science.1218633).
     """
     n_rounds = {"train": 3000, "dev": 500, "test": 500} if n_rounds is None else n_rounds
     if n_contexts < 2 or n_contexts % 2 or n_listeners < 1 or not 0 <= lapse <= 1:

@@ -38,9 +38,8 @@ def review_crowd(
     order of the HITs, as the release has them; in each HIT (``group_id``) half are human. `n_votes`
     annotators judge a HIT, who do no other. ``truth["systems"]`` is that of `vote_truth`.
 
-    The design is that of Garbacea et al. (2019), section 3.3.1, doi:10.18653/v1/D19-1409: 12
-    systems, 150 outputs of each, 180 HITs of 20 for 5 annotators. Which HIT an output is in is
-    drawn at random. Annotators are those of `nlgbench.worlds.annotators`: real is what is typical.
+    The design is that of Garbacea et al. (2019), section 3.3.1, doi:10.18653/v1/D19-1409.
+    Annotators are those of `nlgbench.worlds.annotators`: real is what is typical.
     """
     for_training, for_texts, for_hits, for_votes, for_truth = np.random.default_rng(seed).spawn(5)
     if not isinstance(systems, Mapping):

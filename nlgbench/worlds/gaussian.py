@@ -45,10 +45,7 @@ def gaussian_world(
     so the optimal error is ``Phi(-Delta / 2)``, where ``Delta`` is the Mahalanobis distance of the
     class means; with the judgment alone it is ``Phi(-|d| / (2 sigma))``. HUSE and HUSE-Q are twice
     these (Hashimoto, Zhang and Liang 2019, eq. 3, doi:10.18653/v1/N19-1169). A judgment is the
-    output's latent quality + the annotator's leniency + noise. As every annotator judges every
-    output, leniencies shift all means alike; the mean noise is part of ``sigma``. Equal
-    covariances are a convenience: real judgments are discrete, and their spread differs between
-    classes.
+    output's latent quality + the annotator's leniency + noise.
     """
     systems = ANNEALED if systems is None else systems
     if min(n_outputs, n_annotators, len(systems)) < 1 or "human" in systems:

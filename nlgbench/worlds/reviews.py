@@ -96,12 +96,9 @@ def review_world(
 
     Human outputs are drawn from the reference, the grammar of `nlgbench.generators.reviews`. An
     item is a human review and what it is about (product and aspect, the context); a system's
-    output for the item is drawn independently of that, as in language modeling. Retrieval alone
-    reads the context; its log-probability given the context is 0 or minus infinity, which HUSE
-    floors at one nat per token below, and its truth is conditional, too (eq. 2 of Hashimoto, Zhang
-    and Liang 2019, doi:10.18653/v1/N19-1169, averaged over contexts). Annotators rate the text, not
-    whether it goes with the context. Log-probabilities are of the same human outputs under each
-    system's model, and of each system's outputs under its own.
+    output for the item is drawn independently of that. Retrieval alone reads the context; its truth
+    is conditional, too (eq. 2 of Hashimoto, Zhang and Liang 2019, doi:10.18653/v1/N19-1169,
+    averaged over contexts). Annotators rate the text, not whether it goes with the context.
 
     ``truth["systems"]`` has a row per system: l_star (1 - TV), l_star_limit, huse, huse_limit,
     huse_q, huse_d, and entropy (nats per text, given its context where the system reads it), each
@@ -110,13 +107,6 @@ def review_world(
     ``n_careless`` do not read. Beside it stands the truth over `N_CREWS` other samples of as many
     annotators: huse_crews (the mean), huse_crews_sd, huse_crews_min, huse_crews_max, and the same
     of huse_q and huse_d; see `truth.over_crews`.
-
-    How many annotators are careless is left to chance, as it is to a study that recruits: the score
-    that a study estimates is that of its own annotators, and depends on who came. With exactly a
-    tenth in every sample the spread over samples would look smaller than it is.
-
-    Typicality is a linear function of log p_ref per token, so the best boundary, p_ref =
-    p_system, is a curve in HUSE's own features (a line before ratings are cut at 0 and 5).
     """
     rng = np.random.default_rng(seed)
     for_training, for_crew, for_humans, for_truth = rng.spawn(4)
