@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.analysis.huse.neighbors import Bools, Ints, sample_errors
+from nlgbench.analysis.huse.neighbors import Bools, Ints
 from nlgbench.analysis.huse.score import (
     MAPS,
     SCORES,
-    TOLERANCE,
     Compared,
     annotator_replicates,
     both_halves,
@@ -136,16 +135,9 @@ def _permutations(
     else:
         labels = _permuted_within(own, units, n_permutations, rng)
     rows: list[dict[str, object]] = []
-    for score, columns in MAPS.items():
-        estimate = one.scores[score]
-        permuted = sample_errors(
-            one.points[:, columns],
-            np.ones(len(place), dtype=bool),
-            labels[:, place],
-            one.n_neighbors,
-            tolerance=TOLERANCE[one.ties],
-            label_ties=one.label_ties,
-        )
+    replicates = output_replicates(one, np.ones(len(place), dtype=bool), labels[:, place])
+    for score in MAPS:
+        estimate, permuted = one.scores[score], replicates[score].to_numpy()
         # Scores of one rounding: equal ones differ in the last bit at most.
         n_low = int((permuted <= estimate + 1e-12).sum())
         rows.append(
