@@ -98,31 +98,10 @@ def typicality_table(
 ) -> pd.DataFrame:
     """Let 20 simulated annotators judge sentences from all over the range of log-frequency.
 
-    Parameters
-    ----------
-    n_sentences : int
-        How many, at least 1.
-    seed : int or Generator
-        Where the random numbers come from.
+    A row per sentence, for `nlgbench.plot_typicality`: text, logprob (nats), n_tokens,
+    logprob_per_token, judgment (mean, 0 to 5), ci_low, ci_high (90%, Student's t), confidence,
+    source. Figure 2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169).
 
-    Returns
-    -------
-    DataFrame
-        A row per sentence, for `nlgbench.plot_typicality`: text, logprob (nats), n_tokens,
-        logprob_per_token, judgment (mean, 0 to 5), ci_low, ci_high (90%, Student's t), confidence,
-        source.
-
-    Raises
-    ------
-    ValueError
-        When `n_sentences` is below 1.
-
-    Notes
-    -----
-    Figure 2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169), with its intervals.
-
-    Examples
-    --------
     >>> table = typicality_table(n_sentences=10)
     >>> bool(table["judgment"].iloc[0] < table["judgment"].iloc[-1])
     True
@@ -153,27 +132,11 @@ def typicality_table(
 
 @checked
 def typicality_correlation(table: pd.DataFrame) -> pd.DataFrame:
-    """Correlate mean judgments with log-probability.
+    """Correlate mean judgments of `typicality_table` with log-probability, by token or not.
 
-    Parameters
-    ----------
-    table : DataFrame
-        From `typicality_table`.
+    A row for each: x, pearson, ci_low, ci_high (90%, Fisher's), confidence, n. Annotators follow
+    that per token; that of the whole text also tells short from long, so its correlation is lower.
 
-    Returns
-    -------
-    DataFrame
-        For ``logprob`` and ``logprob_per_token``: x, pearson, ci_low, ci_high (90%, Fisher's),
-        confidence, n. Annotators follow that per token; that of the whole text also tells short
-        from long, so its correlation is lower.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or there are fewer than four sentences.
-
-    Examples
-    --------
     >>> found = typicality_correlation(typicality_table(n_sentences=30)).set_index("x")["pearson"]
     >>> bool(found["logprob"] < found["logprob_per_token"])
     True

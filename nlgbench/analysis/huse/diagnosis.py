@@ -224,24 +224,9 @@ def failures(
 def moved_votes(study: Study, *, n_neighbors: int = 16) -> pd.DataFrame:
     """List the outputs whose vote by judgment depends on the rule for ties.
 
-    Parameters
-    ----------
-    study, n_neighbors
-        As in `huse`.
+    The rows of `huse_outputs` under ``ties="exact"`` whose ``predicted_human_huse_q`` is another
+    under ``ties="released"``.
 
-    Returns
-    -------
-    DataFrame
-        The rows of `huse_outputs` under ``ties="exact"`` whose ``predicted_human_huse_q`` is
-        another under ``ties="released"``.
-
-    Raises
-    ------
-    ValueError
-        As `huse`.
-
-    Examples
-    --------
     >>> import nlgbench as nb
     >>> len(moved_votes(nb.simulate("gaussian", seed=0)))  # nothing ties
     0
@@ -254,26 +239,8 @@ def moved_votes(study: Study, *, n_neighbors: int = 16) -> pd.DataFrame:
 
 @checked
 def impossible_outputs(study: Study) -> pd.DataFrame:
-    """Say which share of the human outputs each system cannot write.
+    """Say which share of the human outputs each model cannot write: log-probability minus infinity.
 
-    Parameters
-    ----------
-    study : Study
-        With log-probabilities (and human outputs).
-
-    Returns
-    -------
-    DataFrame
-        ``model`` (by name) and ``share`` of the human outputs whose log-probability is minus
-        infinity, 0 to 1.
-
-    Raises
-    ------
-    ValueError
-        When the study has no log-probabilities.
-
-    Examples
-    --------
     >>> import nlgbench as nb
     >>> impossible_outputs(nb.simulate("gaussian", seed=0))["share"].tolist()
     [0.0, 0.0, 0.0]
