@@ -21,7 +21,7 @@ from nlgbench.analysis.people.additive import effective_size
 from nlgbench.analysis.planning import plans_of_scores, power
 from nlgbench.analysis.planning.power import Design, Spread
 from nlgbench.inference import Floats, largest_variance
-from nlgbench.worlds.votes import chances
+from nlgbench.worlds.tables import chances
 
 Ints = NDArray[np.int64]
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(24)

@@ -20,18 +20,18 @@ _AGREEMENT = {
 }
 #: More different values than a person is given to choose from.
 _MOST_OPTIONS = 11
+#: With which the difference is found that question 3.1.3 is answered by.
+_POWER = 0.8
 
 
 @checked
-def datasheet(study: Study, *, power: float = 0.8, confidence: float = 0.95) -> pd.DataFrame:
+def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
     """Answer what a study's tables answer of the Human Evaluation Datasheet (HEDS).
 
     Parameters
     ----------
     study : Study
         With judgments or preferences. Each dimension of either is a criterion of the sheet.
-    power : float
-        With which the difference is found that question 3.1.3 is answered by, between 0 and 1.
     confidence : float
         Coverage of intervals, between 0 and 1; 1 less it is the level of the tests.
 
@@ -46,7 +46,7 @@ def datasheet(study: Study, *, power: float = 0.8, confidence: float = 0.95) -> 
     Raises
     ------
     ValueError
-        When the study has neither judgments nor preferences, or a parameter is not within (0, 1).
+        When the study has neither judgments nor preferences.
 
     Notes
     -----
@@ -57,7 +57,7 @@ def datasheet(study: Study, *, power: float = 0.8, confidence: float = 0.95) -> 
 
     Power (3.1.3) is no power of what was found, which says nothing beyond p: it is the difference
     that a pair of systems with the largest standard error of this study must have to be found with
-    the power asked for, by the t test of `compare_systems` at a level divided by the number of
+    a power of .8, by the t test of `compare_systems` at a level divided by the number of
     pairs, as in `plan_study`.
 
     Scales are those of the study's settings; where it has none, what was seen, and it is said so.
@@ -72,16 +72,13 @@ def datasheet(study: Study, *, power: float = 0.8, confidence: float = 0.95) -> 
     >>> table.loc["3.1.1", "answer"]
     '20 for each of 2 systems: 40 outputs of 20 items'
     """
-    for name, share in (("power", power), ("confidence", confidence)):
-        if not 0 < share < 1:
-            raise ValueError(f"{name} must be between 0 and 1, as .8; got {share}.")
     if study.judgments is None and study.preferences is None:
         raise ValueError(
             f"{study.name} has neither judgments nor preferences: the sheet is of what people said."
         )
     rows = [*_sample(study), *_evaluators(study)]
     for dimension in study.dimensions:
-        rows += _judged(study, dimension, power, confidence)
+        rows += _judged(study, dimension, confidence)
     if study.preferences is not None:
         for dimension in map(str, study.preferences["dimension"].unique()):
             rows += _voted(study, dimension, confidence)
@@ -135,7 +132,7 @@ def _evaluators(study: Study) -> list[dict[str, Any]]:
     return [_row("3.2.1", field, str(people.nunique()), reason=given)]
 
 
-def _judged(study: Study, dimension: str, power: float, confidence: float) -> list[dict[str, Any]]:
+def _judged(study: Study, dimension: str, confidence: float) -> list[dict[str, Any]]:
     """Answer for a dimension of the judgments."""
     assert study.judgments is not None
     own = study.judgments[study.judgments["dimension"] == dimension]
@@ -143,10 +140,10 @@ def _judged(study: Study, dimension: str, power: float, confidence: float) -> li
         _row("4.2.2", f"{_CRITERION}-evaluation_mode-absolute_or_relative", "absolute", option="1")
     ]
     values = own["value"].dropna()
-    scale = (study.settings or {}).get("scales", {}).get(dimension)
+    scale = study.scale(dimension)
     whole = bool((values % 1 == 0).all())
     if scale is not None:
-        low, high = scale["min"], scale["max"]
+        low, high = scale
         size = f"{high - low + 1:g}" if whole else "continuous"
         listed = ", ".join(f"{low + n:g}" for n in range(int(high - low) + 1))
         if not whole or high - low >= _MOST_OPTIONS:
@@ -162,7 +159,7 @@ def _judged(study: Study, dimension: str, power: float, confidence: float) -> li
         _row("4.3.3", f"{_ELICITED}-size_of_scale", size),
         _row("4.3.4", f"{_ELICITED}-list_or_range", listed),
     ]
-    rows += _compared(study, dimension, power, confidence)
+    rows += _compared(study, dimension, confidence)
     again = bool(own.duplicated("output_id").any())
     if again:
         metric = "interval" if values.nunique() > 2 else "nominal"
@@ -208,9 +205,7 @@ def _voted(study: Study, dimension: str, confidence: float) -> list[dict[str, An
     return [{"criterion": f"{dimension} (votes)", **row} for row in rows]
 
 
-def _compared(
-    study: Study, dimension: str, power: float, confidence: float
-) -> list[dict[str, Any]]:
+def _compared(study: Study, dimension: str, confidence: float) -> list[dict[str, Any]]:
     """Say how judgments became means, how these are tested, and what difference would be found."""
     fields = [
         ("3.1.3.1", f"{_SAMPLE}-sample-statistical_power-method"),
@@ -232,10 +227,10 @@ def _compared(
     else:
         worst = known.sort_values("se", kind="stable").iloc[-1]
         alpha = (1 - confidence) / n_pairs
-        least = noncentrality(power, float(worst["df"]), alpha) * float(worst["se"])
+        least = noncentrality(_POWER, float(worst["df"]), alpha) * float(worst["se"])
         found = (
             f"a difference of {least:.3g} points between the means of the pair with the largest "
-            f"standard error ({worst['se']:.3g}) is found with a probability of {power:g}"
+            f"standard error ({worst['se']:.3g}) is found with a probability of {_POWER:g}"
         )
     level = f"level {1 - confidence:.3g}" + f" divided by {n_pairs} pairs" * (n_pairs > 1)
     answers = [

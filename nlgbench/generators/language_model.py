@@ -3,10 +3,12 @@
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from nlgbench.generators.grammar import Floats, sharpened
+from nlgbench.generators.grammar import Floats, Ints, sharpened
+from nlgbench.generators.sampling import draw
 
 _START = -1
 
@@ -37,23 +39,16 @@ class NgramModel:
 
     def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
         """Draw sentences."""
-        rng = np.random.default_rng(seed)
-        below = np.cumsum(np.exp(self.logprobs), axis=1)
-        end = len(self.words)
-        written: list[list[int]] = [[] for _ in range(n)]
-        state = [self._start] * n
-        going = list(range(n))
-        while going:
-            rows = below[[self.states[state[at]] for at in going]]
-            draw = rng.random(len(going)) * rows[:, -1]
-            chosen = (draw[:, None] >= rows[:, :-1]).sum(axis=1).tolist()
-            still = []
-            for at, word in zip(going, chosen, strict=True):
-                if word != end:
-                    written[at].append(word)
+        histories = np.empty(n, dtype=object)
+        histories[:] = [self._start] * n
+
+        def step(state: Any, words: Ints, n_written: int) -> tuple[Floats, Any]:
+            if n_written:
+                for at, word in enumerate(words.tolist()):
                     state[at] = self._state((*state[at], word)[-(self.order - 1) :])
-                    still.append(at)
-            going = still
+            return self.logprobs[[self.states[history] for history in state]], state
+
+        written = draw(step, histories, n=n, end=len(self.words), seed=seed)
         return [" ".join(self.words[word] for word in text) for text in written]
 
     def logprob(self, texts: list[str]) -> Floats:

@@ -170,7 +170,8 @@ def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Draw
             ax.text(0, lane, " not told apart", va="center", fontsize=6.5, color="#555555")
     name_lanes(ax, table["component"].tolist())
     ax.set_xlim(left=0)
-    ax.set_xlabel("Variance (squared points), 95% interval")
+    known_ends = ", 95% interval" if table["ci_low"].notna().any() else ""
+    ax.set_xlabel(f"Variance (squared points){known_ends}")
     said = ", ".join(
         f"{name} {share:.0%}" if np.isfinite(share) else f"{name} not told apart"
         for name, share in zip(table["component"], table["share"], strict=True)

@@ -1,6 +1,5 @@
 """Simulated annotators: how typical a text is, how they rate it, and what their ratings sum to."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,20 +87,6 @@ def sum_distribution(crew: Crew, typical: Floats) -> Floats:
     return np.ascontiguousarray(total.T)
 
 
-def judgment_rows(ids: Sequence[str], values: np.ndarray, dimension: str) -> pd.DataFrame:
-    """Lay out judgments, outputs x annotators, as a table."""
-    n = values.shape[1]
-    return pd.DataFrame(
-        {
-            "output_id": np.repeat(np.asarray(ids, dtype=object), n),
-            "annotator_id": np.tile([f"w{nth:03d}" for nth in range(1, n + 1)], len(ids)),
-            "dimension": dimension,
-            "value": values.ravel(),
-            "group_id": "",
-        }
-    )
-
-
 def n_tokens(texts: list[str]) -> NDArray[np.int64]:
     """Count words."""
     return np.array([len(text.split(" ")) for text in texts], dtype=np.int64)
@@ -113,31 +98,10 @@ def typicality_table(
 ) -> pd.DataFrame:
     """Let 20 simulated annotators judge sentences from all over the range of log-frequency.
 
-    Parameters
-    ----------
-    n_sentences : int
-        How many, at least 1.
-    seed : int or Generator
-        Where the random numbers come from.
+    A row per sentence, for `nlgbench.plot_typicality`: text, logprob (nats), n_tokens,
+    logprob_per_token, judgment (mean, 0 to 5), ci_low, ci_high (90%, Student's t), confidence,
+    source. Figure 2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169).
 
-    Returns
-    -------
-    DataFrame
-        A row per sentence, for `nlgbench.plot_typicality`: text, logprob (nats), n_tokens,
-        logprob_per_token, judgment (mean, 0 to 5), ci_low, ci_high (90%, Student's t), confidence,
-        source.
-
-    Raises
-    ------
-    ValueError
-        When `n_sentences` is below 1.
-
-    Notes
-    -----
-    Figure 2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169), with its intervals.
-
-    Examples
-    --------
     >>> table = typicality_table(n_sentences=10)
     >>> bool(table["judgment"].iloc[0] < table["judgment"].iloc[-1])
     True
@@ -168,27 +132,11 @@ def typicality_table(
 
 @checked
 def typicality_correlation(table: pd.DataFrame) -> pd.DataFrame:
-    """Correlate mean judgments with log-probability.
+    """Correlate mean judgments of `typicality_table` with log-probability, by token or not.
 
-    Parameters
-    ----------
-    table : DataFrame
-        From `typicality_table`.
+    A row for each: x, pearson, ci_low, ci_high (90%, Fisher's), confidence, n. Annotators follow
+    that per token; that of the whole text also tells short from long, so its correlation is lower.
 
-    Returns
-    -------
-    DataFrame
-        For ``logprob`` and ``logprob_per_token``: x, pearson, ci_low, ci_high (90%, Fisher's),
-        confidence, n. Annotators follow that per token; that of the whole text also tells short
-        from long, so its correlation is lower.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or there are fewer than four sentences.
-
-    Examples
-    --------
     >>> found = typicality_correlation(typicality_table(n_sentences=30)).set_index("x")["pearson"]
     >>> bool(found["logprob"] < found["logprob_per_token"])
     True

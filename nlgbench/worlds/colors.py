@@ -11,6 +11,7 @@ import pandas as pd
 from nlgbench.datasets.color_contexts import NEAR, context_rows
 from nlgbench.study import Study, schema, trusted
 from nlgbench.worlds.color_speech import draw_contexts, palette, speak
+from nlgbench.worlds.tables import judgment_rows, numbered, output_rows
 
 _SETTINGS = {"quality": "listener_success"}
 _CAPTIONS_PER_QUALITY = 5
@@ -39,34 +40,23 @@ def color_world(
     exchanged. Twins of which one has no caption that its listeners understood are left out, so
     there may be fewer than `n_contexts`. `lapse` is how often a listener picks a color blindly.
 
-    Ids, systems, references and judgments are as in `nlgbench.datasets.comm_eval.read_comm_eval`,
-    with the paper's filter as it is printed. Beside it, ``fresh_success`` is what new listeners
-    (``f1``, ...) made of every caption that was kept, misleading ones, too: these judgments are not
-    circular, and the release has none such. ``related``: the rounds to learn from; ``context`` is
-    the condition. No colors of a round are those of another one, or of a context of the study.
-    ``truth["states"]``, of the study and of each split: a row per output and state with
-    ``is_target``, ``literal``, ``ideal``, ``success``: the probabilities of that state under the
-    words alone, for the ideal listener, and for one who lapses.
+    Ids, systems, references and judgments are as in `nlgbench.datasets.comm_eval.load_comm_eval`,
+    with the paper's filter as it is printed. ``fresh_success`` is what new listeners made of every
+    caption that was kept, misleading ones, too: these judgments are not circular. ``related``: the
+    rounds to learn from; ``context`` is the condition. No colors of a round are those of another
+    one, or of the study. ``truth["states"]``, of the study and of each split: per output and state
+    ``is_target``, and the state's probabilities under the words alone (``literal``), for the ideal
+    listener (``ideal``), and for one who lapses (``success``).
 
-    The colors are the 949 of the XKCD survey in Matplotlib; two of a context differ by at least 5
-    in CIEDE2000, and contexts are in turn close (all three near), split (one distractor near the
-    target, the other far from both) and far. Constants are those of `color_speech`.
-
-    A caption reads ``[comparative] word [not word]``, such as "darker blue not teal", or "color"
-    for the word. It fits a color ``c`` as the product of its parts: a word by
-    ``exp(-d**2 / (2 * WORD_SPREAD**2))``, ``d`` being CIEDE2000 from the word's own color; "not" a
-    word by ``1 - (1 - NONE_FITS)`` times that; a comparative by the logistic function of how far
-    ``c`` is above the context's mean in lightness or chroma, over `COMPARATIVE_SPREAD`. "blue
-    not teal" and "teal not blue" are opposites made of the same words.
-
-    The literal listener's ``L0(c | u)`` is in proportion to the fit, "none of these" fitting by
-    `NONE_FITS`. A speaker of belief ``b`` says ``u`` in proportion to ``exp(RATIONALITY *
-    (sum_c b(c) log L0(c | u) - WORD_COST * words))``, which is minus the divergence M of Newman et
-    al. (2020, eq. 1), up to a constant: descriptive speakers believe in the target, ambiguous ones
-    half in it and half in the nearest distractor. The ideal listener turns the descriptive
-    speaker round by Bayes with equal priors (Frank and Goodman 2012,
-    doi:10.1126/science.1218633); no listener finds the target of such captions more often.
-    Listeners draw a color from ``success = (1 - lapse) * ideal + lapse / 3``.
+    A caption reads ``[comparative] word [not word]``; it fits a color as the product of its parts:
+    a word by ``exp(-d**2 / (2 * WORD_SPREAD**2))``, ``d`` being CIEDE2000 from the word's own
+    color; "not" a word by ``1 - (1 - NONE_FITS)`` times that; a comparative by the logistic
+    function of how far the color is above the context's mean. The literal listener's ``L0(c | u)``
+    is in proportion to the fit, "none of these" fitting by `NONE_FITS`. A speaker of belief ``b``
+    says ``u`` in proportion to ``exp(RATIONALITY * (sum_c b(c) log L0(c | u) - WORD_COST *
+    words))`` (Newman et al. 2020, eq. 1): descriptive speakers believe in the target, ambiguous
+    ones half in it and half in the nearest distractor. The ideal listener turns the descriptive
+    speaker round by Bayes (Frank and Goodman 2012, doi:10.1126/science.1218633).
     """
     n_rounds = {"train": 3000, "dev": 500, "test": 500} if n_rounds is None else n_rounds
     if n_contexts < 2 or n_contexts % 2 or n_listeners < 1 or not 0 <= lapse <= 1:
@@ -166,15 +156,10 @@ def _study(
 
 def _judged(rows: pd.DataFrame, letter: str, values: np.ndarray, dimension: str) -> pd.DataFrame:
     n = values.shape[1]
-    return pd.DataFrame(
-        {
-            "output_id": np.repeat(rows["output_id"].to_numpy(), n),
-            "annotator_id": np.tile([f"{letter}{nth}" for nth in range(1, n + 1)], len(rows)),
-            "dimension": dimension,
-            "value": values.ravel().astype(float),
-            "group_id": "ci" + rows["pair"].astype("str").repeat(n).to_numpy(),
-        }
-    )
+    people = np.tile(numbered(letter, n, 1), len(rows))
+    group = "ci" + rows["pair"].astype("str").repeat(n).to_numpy()
+    of = np.repeat(rows["output_id"].to_numpy(), n)
+    return judgment_rows(of, people, values.ravel().astype(float), dimension, group)
 
 
 def _rounds(split: str, triples: np.ndarray, lapse: float, rng: np.random.Generator) -> Study:
@@ -184,23 +169,11 @@ def _rounds(split: str, triples: np.ndarray, lapse: float, rng: np.random.Genera
     ids = [f"{split}_r{n:05d}" for n in range(1, len(triples) + 1)]
     rows = pd.DataFrame({"output_id": ids, "member": 0})
     rows[_COLORS], rows[_LITERAL], rows[_IDEAL] = triples, literal[:, 0, 0], ideal[:, 0, 0]
-    outputs = pd.DataFrame(
-        {
-            "output_id": ids,
-            "item_id": ids,
-            "system": "human",
-            "text": said[:, 0, 0],
-            "is_human": True,
-            "context": np.resize(["close", "split", "far"], len(triples)).astype(object),
-        }
-    )
+    outputs = output_rows(ids, ids, "human").assign(text=said[:, 0, 0], is_human=True)
+    outputs["context"] = np.resize(["close", "split", "far"], len(triples)).astype(object)
     picked = _picks(_success(rows, lapse), 1, rng)[:, 0]
-    judgments = outputs[["output_id"]].assign(
-        annotator_id=[f"partner_{name}" for name in ids],
-        dimension="partner_success",
-        value=(picked == 0).astype(float),
-        group_id="",
-    )
+    partners = [f"partner_{name}" for name in ids]
+    judgments = judgment_rows(ids, partners, (picked == 0).astype(float), "partner_success")
     return trusted(
         outputs=schema.typed(outputs, "outputs"),
         judgments=schema.typed(judgments, "judgments"),

@@ -12,6 +12,7 @@ from nlgbench.generators.reviews import contexts, review_grammar
 from nlgbench.study import Study, schema, trusted
 from nlgbench.worlds import annotators
 from nlgbench.worlds.annotators import BIAS_SD, CARELESS, NOISE_SD, REAL_ABOVE, Floats
+from nlgbench.worlds.tables import judgment_rows, numbered
 
 #: Twelve of the world of reviews, from what people say to what nobody says.
 CROWD_SYSTEMS = (
@@ -36,9 +37,8 @@ def review_crowd(
     order of the HITs, as the release has them; in each HIT (``group_id``) half are human. `n_votes`
     annotators judge a HIT, who do no other. ``truth["systems"]`` is that of `vote_truth`.
 
-    The design is that of Garbacea et al. (2019), section 3.3.1, doi:10.18653/v1/D19-1409: 12
-    systems, 150 outputs of each, 180 HITs of 20 for 5 annotators. Which HIT an output is in is
-    drawn at random. Annotators are those of `nlgbench.worlds.annotators`: real is what is typical.
+    The design is that of Garbacea et al. (2019), section 3.3.1, doi:10.18653/v1/D19-1409.
+    Annotators are those of `nlgbench.worlds.annotators`: real is what is typical.
     """
     for_training, for_texts, for_hits, for_votes, for_truth = np.random.default_rng(seed).spawn(5)
     if not isinstance(systems, Mapping):
@@ -64,7 +64,7 @@ def review_crowd(
     classes = (np.arange(n_fake), n_fake + np.arange(n_fake))
     dealt = np.hstack([for_hits.permutation(rows).reshape(n_hits, half) for rows in classes])
     dealt = for_hits.permuted(dealt, axis=1).ravel()
-    ids = [f"o{n:04d}" for n in range(1, len(dealt) + 1)]
+    ids = numbered("o", len(dealt), 4)
     outputs = pool.iloc[dealt].assign(output_id=ids, item_id=ids, context="")
     outputs = outputs.assign(is_human=outputs["system"] == "human")
     values = np.concatenate(
@@ -80,16 +80,12 @@ def review_crowd(
             )
         ]
     )
-    judgments = pd.DataFrame(
-        {
-            "output_id": np.tile(np.reshape(ids, (n_hits, 1, per_hit)), (1, n_votes, 1)).ravel(),
-            "annotator_id": np.repeat(
-                [f"w{n:03d}" for n in range(1, n_hits * n_votes + 1)], per_hit
-            ),
-            "dimension": "real_or_fake",
-            "value": values,
-            "group_id": np.repeat([f"hit{n:03d}" for n in range(1, n_hits + 1)], n_votes * per_hit),
-        }
+    judgments = judgment_rows(
+        np.tile(ids.reshape(n_hits, 1, per_hit), (1, n_votes, 1)).ravel(),
+        np.repeat(numbered("w", n_hits * n_votes), per_hit),
+        values,
+        "real_or_fake",
+        np.repeat(numbered("hit", n_hits), n_votes * per_hit),
     )
     truth = None
     if n_truth:

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from nlgbench.study import Study, schema, trusted
-from nlgbench.worlds.annotators import judgment_rows
+from nlgbench.worlds.tables import crossed_rows, logprob_rows, output_rows
 
 #: System -> (quality shift, likelihood shift): how far its outputs lie below the human ones in
 #: mean judgment, and above them in log-probability per token (nats). As a model is annealed from
@@ -44,10 +44,7 @@ def gaussian_world(
     so the optimal error is ``Phi(-Delta / 2)``, where ``Delta`` is the Mahalanobis distance of the
     class means; with the judgment alone it is ``Phi(-|d| / (2 sigma))``. HUSE and HUSE-Q are twice
     these (Hashimoto, Zhang and Liang 2019, eq. 3, doi:10.18653/v1/N19-1169). A judgment is the
-    output's latent quality + the annotator's leniency + noise. As every annotator judges every
-    output, leniencies shift all means alike; the mean noise is part of ``sigma``. Equal
-    covariances are a convenience: real judgments are discrete, and their spread differs between
-    classes.
+    output's latent quality + the annotator's leniency + noise.
     """
     systems = ANNEALED if systems is None else systems
     if min(n_outputs, n_annotators, len(systems)) < 1 or "human" in systems:
@@ -69,22 +66,15 @@ def gaussian_world(
         own = rng.normal(size=n_outputs)
         quality = np.sqrt(1 - shared_by_item) * own + np.sqrt(shared_by_item) * of_item
         ids = [f"{name}_{item}" for item in items]
-        outputs.append(
-            pd.DataFrame(
-                {
-                    "output_id": ids,
-                    "item_id": items,
-                    "system": name,
-                    "text": [f"simulated output {item} of {name}" for item in items],
-                    "is_human": name == "human",
-                    "context": [f"simulated context {item}" for item in items],
-                }
-            )
-        )
+        texts = {
+            "text": [f"simulated output {item} of {name}" for item in items],
+            "context": [f"simulated context {item}" for item in items],
+        }
+        outputs.append(output_rows(ids, items, name).assign(is_human=name == "human", **texts))
         latent = _JUDGMENT_MEAN - quality_shift + _JUDGMENT_SD * quality
         noise = rng.normal(0, _NOISE_SD, size=(n_outputs, n_annotators))
         values = latent[:, None] + leniency + noise
-        judgments.append(judgment_rows(ids, values, "typicality"))
+        judgments.append(crossed_rows(ids, values, "typicality"))
         if name == "human":
             human_ids, human_quality = ids, quality
             n_tokens = rng.integers(5, 16, size=n_outputs)
@@ -96,16 +86,7 @@ def gaussian_world(
             ]
         )
         length = np.concatenate([n_tokens, rng.integers(5, 16, size=n_outputs)])
-        logprobs.append(
-            pd.DataFrame(
-                {
-                    "output_id": human_ids + ids,
-                    "model": name,
-                    "logprob": likelihood * length,
-                    "n_tokens": length,
-                }
-            )
-        )
+        logprobs.append(logprob_rows(human_ids + ids, name, likelihood * length, length))
         truth.append({"system": name} | true_scores(quality_shift, likelihood_shift, n_annotators))
     return trusted(
         outputs=schema.typed(pd.concat(outputs), "outputs"),

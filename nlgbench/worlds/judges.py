@@ -21,13 +21,24 @@ from nlgbench.study import Study, trusted
 from nlgbench.worlds.judgments import (
     ITEM_SD,
     NOISE_SD,
+    NU,
     OUTPUT_SD,
     SEVERITY_SD,
     SYSTEM_BY_ANNOTATOR_SD,
     THRESHOLDS,
-    Floats,
 )
-from nlgbench.worlds.votes import Ints, chances, check_numbers, draw_votes
+from nlgbench.worlds.tables import (
+    Floats,
+    Ints,
+    chances,
+    check_numbers,
+    draw_votes,
+    drawn,
+    judgment_rows,
+    numbered,
+    output_rows,
+    score_rows,
+)
 
 #: What a judge is unless it says otherwise: standard deviations of its error on an output and of
 #: each answer, in units of an output's own quality; nats for what is shown first, for a text twice
@@ -40,8 +51,6 @@ JUDGES: dict[str, dict[str, float]] = {
     "vain": {"own": 0.8},
     "certain": {"stretch": 3.0},
 }
-#: Davidson's nu, of people's ties.
-NU = 0.5
 #: Doublings by which texts' lengths differ within a system, and between systems.
 LENGTH_SD, WORDINESS = 0.6, 0.2
 #: Words of a text of middling length.
@@ -77,7 +86,7 @@ def judge_world(
     output_id, value (its quality, in nats), doublings.
     """
     k, n_all = len(means), len(means) * (len(means) - 1) // 2
-    check_numbers(n_items=(n_items, None), n_annotators=(n_annotators, None))
+    check_numbers(n_items=n_items, n_annotators=n_annotators)
     check_numbers(n_pairs=(n_pairs, n_all), n_votes=(n_votes, n_annotators))
     check_numbers(n_judgments=(n_judgments, n_annotators))
     if not 0 <= judged <= 1:
@@ -86,9 +95,8 @@ def judge_world(
         for name in one:
             known(name, list(FAIR), "of a judge")
     rng = np.random.default_rng(seed)
-    names = np.array([f"s{n:02d}" for n in range(1, k + 1)], dtype=object)
-    people = np.array([f"w{n:03d}" for n in range(1, n_annotators + 1)], dtype=object)
-    items = np.array([f"i{n:04d}" for n in range(1, n_items + 1)], dtype=object)
+    names, people = numbered("s", k, 2), numbered("w", n_annotators)
+    items = numbered("i", n_items, 4)
     item, system = np.divmod(np.arange(n_items * k), k)
     # The middle systems write most, so that length and quality of systems do not go together.
     wordy = np.round(WORDINESS * np.cos(np.linspace(-np.pi, np.pi, k)), 6)
@@ -96,11 +104,10 @@ def judge_world(
     quality = np.asarray(means, dtype=np.float64)[system] + rng.normal(0, OUTPUT_SD, len(item))
     quality += people_length * doublings
     ids = items[item] + "-" + names[system]
-    outputs = pd.DataFrame({"output_id": ids, "item_id": items[item], "system": names[system]})
     taste = rng.normal(0, SYSTEM_BY_ANNOTATOR_SD, (n_annotators, k))
 
     a, b, all_pairs = _pairs(n_items, k, n_pairs, rng)
-    voter = np.argsort(rng.random((len(a), n_annotators)), axis=1)[:, :n_votes]
+    voter = drawn(len(a), n_annotators, n_votes, rng)
     gap = (quality[a] - quality[b])[:, None]
     gap = gap + taste[voter, system[a][:, None]] - taste[voter, system[b][:, None]]
     sides = np.repeat(ids[a], n_votes), np.repeat(ids[b], n_votes)
@@ -108,23 +115,18 @@ def judge_world(
 
     hardness = rng.normal(0, ITEM_SD, n_items)[item]
     output = np.sort(rng.permutation(len(item))[: round(judged * len(item))])
-    who = np.argsort(rng.random((len(output), n_annotators)), axis=1)[:, :n_judgments]
+    who = drawn(len(output), n_annotators, n_judgments, rng)
     felt = (quality - hardness)[output][:, None] + taste[who, system[output][:, None]]
     felt = felt - rng.normal(0, SEVERITY_SD, n_annotators)[who] + rng.normal(0, NOISE_SD, who.shape)
-    judgments = pd.DataFrame(
-        {
-            "output_id": np.repeat(ids[output], n_judgments),
-            "annotator_id": people[who.ravel()],
-            "dimension": "quality",
-            "value": 1.0 + np.searchsorted(THRESHOLDS, felt.ravel()),
-            "group_id": "",
-        }
-    )
+    said = 1.0 + np.searchsorted(THRESHOLDS, felt.ravel())
+    by = np.repeat(ids[output], n_judgments), people[who.ravel()]
+    judgments = judgment_rows(*by, said, "quality")
 
     lead = np.asarray(means) + people_length * wordy
     spread = 2 * (OUTPUT_SD**2 + (people_length * LENGTH_SD) ** 2)
     spread += np.square(lead[all_pairs[:, 0]] - lead[all_pairs[:, 1]]).mean()
-    comparisons, scores, rows = [], [], []
+    comparisons, rows = [], []
+    scores: dict[str, Floats] = {}
     for number, (name, given) in enumerate(judges.items()):
         planted = FAIR | dict(given)
         error = planted["error"] * rng.normal(0, 1, len(item))
@@ -134,9 +136,7 @@ def judge_world(
         table = pd.DataFrame({"output_a": sides[0], "output_b": sides[1], "comparator": name})
         comparisons.append(table.assign(prob_a=said[:, 0], prob_tie=said[:, 1], prob_b=said[:, 2]))
         liked = np.searchsorted(THRESHOLDS, quality - hardness + error + bias)
-        scores.append(
-            pd.DataFrame({"output_id": ids, "evaluator": f"{name}@score", "score": 1.0 + liked})
-        )
+        scores[f"{name}@score"] = 1.0 + liked
         wrote = names[number] if number < k else ""
         rows.append({"judge": name, "system": wrote} | planted)
 
@@ -145,11 +145,11 @@ def judge_world(
     value = 1 + ndtr((lead[:, None] - np.array(THRESHOLDS)) / total).sum(axis=1)
     by_system = {"system": names, "value": value, "ability": lead, "doublings": wordy}
     return trusted(
-        outputs=outputs.assign(text=texts, is_human=False, context=""),
+        outputs=output_rows(ids, items[item], names[system]).assign(text=texts),
         judgments=judgments if len(judgments) else None,
         preferences=preferences,
         comparisons=pd.concat(comparisons, ignore_index=True) if judges else None,
-        scores=pd.concat(scores, ignore_index=True).assign(signature="") if judges else None,
+        scores=score_rows(ids, scores) if judges else None,
         name="judges",
         source="simulated",
         settings={"quality": "quality"},
@@ -164,8 +164,8 @@ def judge_world(
 def _pairs(n_items: int, k: int, n_pairs: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
     """Draw pairs of outputs of each item, either shown first; and list all pairs of systems."""
     every = np.array(list(combinations(range(k), 2))).reshape(-1, 2)
-    drawn = np.argsort(rng.random((n_items, len(every))), axis=1)[:, :n_pairs]
-    shown = rng.permuted(every[drawn].reshape(-1, 2), axis=1)
+    pairs = every[drawn(n_items, len(every), n_pairs, rng)]
+    shown = rng.permuted(pairs.reshape(-1, 2), axis=1)
     shown += k * np.repeat(np.arange(n_items), n_pairs)[:, None]
     return shown[:, 0], shown[:, 1], every
 

@@ -1,18 +1,27 @@
-"""Simulated judgments of systems by annotators who differ, laid out as studies lay them out."""
+"""Simulated judgments of systems by annotators who differ; with votes and scores beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import norm
 
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, trusted, with_tables
+from nlgbench.worlds.tables import (
+    Floats,
+    Ints,
+    chances,
+    draw_votes,
+    drawn,
+    judgment_rows,
+    numbered,
+    output_rows,
+    score_rows,
+)
 
-Floats = NDArray[np.float64]
 Design = Literal["crossed", "scattered", "distinct"]
 Scale = Literal["continuous", "ordinal"]
 
@@ -20,6 +29,10 @@ Scale = Literal["continuous", "ordinal"]
 OUTPUT_SD, ITEM_SD, SEVERITY_SD, SYSTEM_BY_ANNOTATOR_SD, NOISE_SD = 1.0, 0.5, 0.5, 0.25, 1.0
 #: Between which of five values a latent judgment falls.
 THRESHOLDS = (-1.8, -0.6, 0.6, 1.8)
+#: Evaluator -> standard deviation of its error, where an output's own quality has 1.
+ERRORS = {"close": 0.5, "coarse": 1.5, "blind": 8.0}
+#: Davidson's nu, of ties.
+NU = 0.5
 
 
 def judgment_world(
@@ -75,18 +88,13 @@ def judgment_world(
     felt = quality[output] - severity[annotator] + taste[system[output], annotator]
     felt += rng.normal(0, NOISE_SD, len(output))
     value = 1.0 + np.searchsorted(THRESHOLDS, felt) if scale == "ordinal" else felt
-    names = np.array([f"s{n:02d}" for n in range(1, k + 1)], dtype=object)
-    people = np.array([f"w{n:03d}" for n in range(1, n_judges + 1)], dtype=object)
-    items = np.array([f"i{n:04d}" for n in range(1, n_items + 1)], dtype=object)
+    names, people, items = numbered("s", k, 2), numbered("w", n_judges), numbered("i", n_items, 4)
     ids = items[item] + "-" + names[system]
-    outputs = pd.DataFrame({"output_id": ids, "item_id": items[item], "system": names[system]})
-    judgments = pd.DataFrame({"output_id": ids[output], "annotator_id": people[annotator]})
-    judgments = judgments.assign(dimension="quality", group_id="", value=value)
     shown = severity - taste.mean(axis=0)
     true = expectation(np.asarray(means, dtype=np.float64), scale)
     return trusted(
-        outputs=outputs.assign(text="", is_human=False, context=""),
-        judgments=judgments,
+        outputs=output_rows(ids, items[item], names[system]),
+        judgments=judgment_rows(ids[output], people[annotator], value, "quality"),
         name="judgments",
         source="simulated",
         settings={"quality": "quality"},
@@ -114,7 +122,7 @@ def _dealt(
     n_annotators: int,
     n_votes: int,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Ints, Ints]:
     """Say who judges which output."""
     if design == "crossed":
         output, annotator = np.divmod(np.arange(n_outputs * n_annotators), n_annotators)
@@ -126,3 +134,38 @@ def _dealt(
     diligence = rng.lognormal(0, 0.5, n_annotators)
     race = rng.exponential(size=(n_outputs, n_annotators)) / diligence
     return output, np.argpartition(race, n_votes - 1, axis=1)[:, :n_votes].ravel()
+
+
+def own_world(
+    *,
+    n_pairs: int = 2,
+    errors: Mapping[str, float] = ERRORS,
+    seed: int | np.random.Generator,
+    **judged: Any,
+) -> Study:
+    """Simulate judgments (`judgment_world`), and votes and scores of the same outputs.
+
+    Of each item `n_pairs` pairs of outputs are drawn, and three annotators vote on each, by
+    Davidson's chances of the outputs' latent values. An evaluator sees those values with a normal
+    error. Truth is that of `judgment_world`; outputs' values are in ``truth["outputs"]``.
+    """
+    rng = np.random.default_rng(seed)
+    study = judgment_world(seed=rng, **judged)
+    assert study.truth is not None and study.judgments is not None
+    true = study.truth["outputs"]["value"].to_numpy()
+    ids = study.outputs["output_id"].to_numpy()
+    seen = {name: true + rng.normal(0, error, len(true)) for name, error in errors.items()}
+    people = study.judgments["annotator_id"].unique()
+    by_item = study.outputs.groupby("item_id", sort=False).indices.values()
+    pairs = [rng.choice(rows, 2, replace=False) for rows in by_item for _ in range(n_pairs)]
+    shown = np.unique(pairs, axis=0)
+    n_votes = min(3, len(people))
+    who = drawn(len(shown), len(people), n_votes, rng).ravel()
+    first, second = np.repeat(shown, n_votes, axis=0).T
+    chance = chances(true[first] - true[second], NU)
+    return with_tables(
+        study,
+        scores=score_rows(ids, seen),
+        preferences=draw_votes(ids[first], ids[second], people[who], chance, rng),
+        name="own",
+    )

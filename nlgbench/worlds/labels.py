@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.study import Study, trusted
-from nlgbench.text import check_n
+from nlgbench.worlds.tables import check_numbers, drawn, judgment_rows, numbered, output_rows
 
 #: System -> chances of its outputs' classes 0, 1.
 SHARES = {"sys_a": (0.8, 0.2), "sys_b": (0.65, 0.35), "sys_c": (0.5, 0.5), "sys_d": (0.35, 0.65)}
@@ -37,8 +37,7 @@ def label_world(
     ``truth["outputs"]``: the true class. ``truth["annotators"]``: the chance of a right vote on an
     output drawn at random, and who is a spammer. ``truth["systems"]``: the share of each class.
     """
-    check_n(n_items, "n_items")
-    check_n(n_votes, "n_votes")
+    check_numbers(n_items=n_items, n_votes=n_votes)
     names, shares = list(systems), np.array([list(one) for one in systems.values()], dtype=float)
     n, n_classes = n_items * len(names), shares.shape[1]
     if n_classes < 2 or (shares < 0).any() or not np.allclose(shares.sum(axis=1), 1):
@@ -68,26 +67,23 @@ def label_world(
     if per_hit:
         hit = rng.permutation(np.arange(n) // per_hit)
         voters = hit[:, None] * n_votes + np.arange(n_votes)
-        page = np.array([f"hit{one:03d}" for one in range(1, n // per_hit + 1)])[hit]
+        page = numbered("hit", n // per_hit)[hit]
     else:
-        voters = np.argsort(rng.random((n, n_annotators)), axis=1)[:, :n_votes]
+        voters = drawn(n, n_annotators, n_votes, rng)
         page = np.full(n, "")
     who, which = voters.ravel(), np.repeat(np.arange(n), n_votes)
     chances = np.cumsum(confusion[who, seen[which]], axis=1)[:, :-1]
     vote = (rng.random((len(who), 1)) > chances).sum(axis=1)
 
-    items = np.repeat([f"i{one:03d}" for one in range(1, n_items + 1)], len(names))
+    items = np.repeat(numbered("i", n_items), len(names))
     ids = np.array([f"{item}-{names[one]}" for item, one in zip(items, system, strict=True)])
-    people = np.array([f"w{one:03d}" for one in range(1, n_annotators + 1)])
-    outputs = pd.DataFrame({"output_id": ids, "item_id": items, "system": np.array(names)[system]})
-    judgments = pd.DataFrame({"output_id": ids[which], "annotator_id": people[who]})
-    judgments = judgments.assign(dimension="label", group_id=page[which], value=vote * 1.0)
+    people = numbered("w", n_annotators)
     of_all = shares.mean(axis=0)
     hits = np.einsum("k,akk->a", of_all, confusion)
     misses = np.einsum("k,ajk->a", of_all, confusion * (1 - right)) / (n_classes - 1)
     return trusted(
-        outputs=outputs.assign(text="", is_human=False, context=""),
-        judgments=judgments[["output_id", "annotator_id", "dimension", "group_id", "value"]],
+        outputs=output_rows(ids, items, np.array(names)[system]),
+        judgments=judgment_rows(ids[which], people[who], vote * 1.0, "label", page[which]),
         name="labels",
         source="simulated",
         truth={

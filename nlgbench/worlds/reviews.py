@@ -12,6 +12,7 @@ from nlgbench.generators.reviews import CONTEXT, contexts, review_grammar
 from nlgbench.study import Study, schema, trusted
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds.annotators import n_tokens
+from nlgbench.worlds.tables import crossed_rows, logprob_rows, output_rows
 
 #: Samples of annotators, besides the study's own, over which the truth is given.
 N_CREWS = 20
@@ -94,12 +95,9 @@ def review_world(
 
     Human outputs are drawn from the reference, the grammar of `nlgbench.generators.reviews`. An
     item is a human review and what it is about (product and aspect, the context); a system's
-    output for the item is drawn independently of that, as in language modeling. Retrieval alone
-    reads the context; its log-probability given the context is 0 or minus infinity, which HUSE
-    floors at one nat per token below, and its truth is conditional, too (eq. 2 of Hashimoto, Zhang
-    and Liang 2019, doi:10.18653/v1/N19-1169, averaged over contexts). Annotators rate the text, not
-    whether it goes with the context. Log-probabilities are of the same human outputs under each
-    system's model, and of each system's outputs under its own.
+    output for the item is drawn independently of that. Retrieval alone reads the context; its truth
+    is conditional, too (eq. 2 of Hashimoto, Zhang and Liang 2019, doi:10.18653/v1/N19-1169,
+    averaged over contexts). Annotators rate the text, not whether it goes with the context.
 
     ``truth["systems"]`` has a row per system: l_star (1 - TV), l_star_limit, huse, huse_limit,
     huse_q, huse_d, and entropy (nats per text, given its context where the system reads it), each
@@ -108,13 +106,6 @@ def review_world(
     ``n_careless`` do not read. Beside it stands the truth over `N_CREWS` other samples of as many
     annotators: huse_crews (the mean), huse_crews_sd, huse_crews_min, huse_crews_max, and the same
     of huse_q and huse_d; see `truth.over_crews`.
-
-    How many annotators are careless is left to chance, as it is to a study that recruits: the score
-    that a study estimates is that of its own annotators, and depends on who came. With exactly a
-    tenth in every sample the spread over samples would look smaller than it is.
-
-    Typicality is a linear function of log p_ref per token, so the best boundary, p_ref =
-    p_system, is a curve in HUSE's own features (a line before ratings are cut at 0 and 5).
     """
     rng = np.random.default_rng(seed)
     for_training, for_crew, for_humans, for_truth = rng.spawn(4)
@@ -146,20 +137,13 @@ def review_world(
         for dimension in dimensions:
             values = annotators.judge(crew, typical, dimension=dimension, seed=own)
             ids = outputs["output_id"].tolist()
-            parts["judgments"].append(annotators.judgment_rows(ids, values, dimension))
+            parts["judgments"].append(crossed_rows(ids, values, dimension))
         if name == "human":
             human_ids = outputs["output_id"].tolist()
             continue
-        parts["logprobs"].append(
-            pd.DataFrame(
-                {
-                    "output_id": human_ids + outputs["output_id"].tolist(),
-                    "model": name,
-                    "logprob": _own_logprob(system, human + texts, about + about),
-                    "n_tokens": n_tokens(human + texts),
-                }
-            )
-        )
+        both = human_ids + outputs["output_id"].tolist()
+        nats = _own_logprob(system, human + texts, about + about)
+        parts["logprobs"].append(logprob_rows(both, name, nats, n_tokens(human + texts)))
         if n_truth:
             drawn = write_reviews(system, true_about, seed=own)
             draws = (
@@ -213,13 +197,5 @@ def annotator_samples(truth: pd.DataFrame) -> pd.DataFrame:
 
 def _outputs(name: str, texts: list[str], about: list[str]) -> pd.DataFrame:
     items = [f"i{item:05d}" for item in range(1, len(texts) + 1)]
-    return pd.DataFrame(
-        {
-            "output_id": [f"{name}_{item}" for item in items],
-            "item_id": items,
-            "system": name,
-            "text": texts,
-            "is_human": name == "human",
-            "context": about,
-        }
-    )
+    table = output_rows([f"{name}_{item}" for item in items], items, name)
+    return table.assign(text=texts, is_human=name == "human", context=about)

@@ -19,7 +19,6 @@ from nlgbench.worlds import (
     judges,
     judgments,
     labels,
-    own,
     reviews,
     votes,
 )
@@ -31,7 +30,7 @@ _WORLDS: dict[str, Callable[..., Study]] = {
     "gaussian": gaussian.gaussian_world,
     "judgments": judgments.judgment_world,
     "votes": votes.vote_world,
-    "own": own.own_world,
+    "own": judgments.own_world,
     "judges": judges.judge_world,
     "labels": labels.label_world,
 }

@@ -48,11 +48,8 @@ def population_scores(reference: Draws, system: Draws, crew: Crew) -> dict[str, 
     are each human with exactly the probability at the text's place, a tie saying human: what k-NN
     tends to as outputs get dense, where no two share their features.
 
-    The probability of "human" given features is the mean of h over texts with these features. It
-    takes bins of the log-probability with equally many texts, and in each the exact distribution
-    of the sum of ratings. It is learned on one half of the texts and its error measured on the
-    other, both ways, so noise and bins can raise ``huse`` and ``huse_q`` a little but not lower
-    them.
+    Probabilities are learned in bins on one half of the texts and the error measured on the other,
+    both ways, so noise and bins can raise ``huse`` and ``huse_q`` a little but not lower them.
     """
     scores = {}
     for name, values in _losses(reference, system, crew).items():
@@ -98,10 +95,8 @@ def _learned(
 def over_crews(reference: Draws, system: Draws, crews: Sequence[Crew]) -> dict[str, float]:
     """Say how far HUSE, HUSE-Q and HUSE-D in the population depend on who judges.
 
-    HUSE has no one value for a reference and a system: the judgments are a feature, and where many
-    annotators are careless they see less. Each sample's value is that of `population_scores`. All
-    samples of annotators share the texts, so the spread is theirs alone; the mean has the standard
-    error of `population_scores` for its texts, and ``sd / sqrt(n)`` for its samples.
+    Each sample's value is that of `population_scores`. All samples of annotators share the texts,
+    so the spread is theirs alone.
     """
     human, level, levels, likelihood = _placed(reference, system)
     scores: dict[str, list[float]] = {"huse": [], "huse_q": [], "huse_d": []}
@@ -127,17 +122,11 @@ def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, flo
     ``L* <= L(phi) <= L* + 2 (1 - 2^-I)``, where ``I = I(z_opt; phi_opt | phi)`` in bits, z_opt
     is what the optimal classifier says ("human" where p_ref > p_model) and phi_opt = [p_ref,
     p_model] (Hashimoto, Zhang and Liang 2019, appendix A.2, Theorem 1, doi:10.18653/v1/N19-1169).
-    z_opt is a function of phi_opt, so I is the entropy ``H(z_opt | phi)``: what HUSE's
-    features leave open about what the optimal classifier would say. Their judgments may be random
-    given the text; the proof holds then, too. It goes by way of ``L* + 2 disagreement``, which
-    lies between huse and upper. As z_opt has two values, ``L* + I`` lies between these two (Hellman
-    and Raviv 1970, doi:10.1109/TIT.1970.1054466): 2^-I is for any number of values.
-
-    I is that of the features in the bins of `population_scores`, on the texts themselves: bins
-    raise it a little, and learning and measuring on the same texts lowers it. ``huse`` is measured
-    on other texts than it is learned on, which raises it: ``holds`` asks more than the theorem. The
-    lower bound is not asked for: no rule errs less than the optimal one on any text, so ``huse``
-    cannot come out below ``l_star``.
+    z_opt is a function of phi_opt, so I is the entropy ``H(z_opt | phi)``. The proof goes by way of
+    ``L* + 2 disagreement``, which lies between huse and upper; as z_opt has two values, ``L* + I``
+    does, too (Hellman and Raviv 1970, doi:10.1109/TIT.1970.1054466). I is that of the features in
+    the bins of `population_scores`; ``huse`` is measured on other texts than it is learned on,
+    which raises it: ``holds`` asks more than the theorem.
     """
     loss = _losses(reference, system, crew)
     human, level, levels, bins = _placed(reference, system)

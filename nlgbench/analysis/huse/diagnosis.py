@@ -1,7 +1,7 @@
 """What lies behind a HUSE: its classifier over the plane, its failures, and its conventions."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -12,7 +12,6 @@ from nlgbench.analysis.huse.neighbors import LabelTies
 from nlgbench.analysis.huse.score import (
     LABEL_TIES,
     LENGTHS,
-    MAPS,
     SCALINGS,
     TOLERANCE,
     Ties,
@@ -225,24 +224,9 @@ def failures(
 def moved_votes(study: Study, *, n_neighbors: int = 16) -> pd.DataFrame:
     """List the outputs whose vote by judgment depends on the rule for ties.
 
-    Parameters
-    ----------
-    study, n_neighbors
-        As in `huse`.
+    The rows of `huse_outputs` under ``ties="exact"`` whose ``predicted_human_huse_q`` is another
+    under ``ties="released"``.
 
-    Returns
-    -------
-    DataFrame
-        The rows of `huse_outputs` under ``ties="exact"`` whose ``predicted_human_huse_q`` is
-        another under ``ties="released"``.
-
-    Raises
-    ------
-    ValueError
-        As `huse`.
-
-    Examples
-    --------
     >>> import nlgbench as nb
     >>> len(moved_votes(nb.simulate("gaussian", seed=0)))  # nothing ties
     0
@@ -255,26 +239,8 @@ def moved_votes(study: Study, *, n_neighbors: int = 16) -> pd.DataFrame:
 
 @checked
 def impossible_outputs(study: Study) -> pd.DataFrame:
-    """Say which share of the human outputs each system cannot write.
+    """Say which share of the human outputs each model cannot write: log-probability minus infinity.
 
-    Parameters
-    ----------
-    study : Study
-        With log-probabilities (and human outputs).
-
-    Returns
-    -------
-    DataFrame
-        ``model`` (by name) and ``share`` of the human outputs whose log-probability is minus
-        infinity, 0 to 1.
-
-    Raises
-    ------
-    ValueError
-        When the study has no log-probabilities.
-
-    Examples
-    --------
     >>> import nlgbench as nb
     >>> impossible_outputs(nb.simulate("gaussian", seed=0))["share"].tolist()
     [0.0, 0.0, 0.0]
@@ -327,37 +293,25 @@ def multiverse(
     >>> len(table), int(table["paper"].sum())
     (648, 3)
     """
+    for k in n_neighbors:
+        check_n(k, "n_neighbors")
     rows = []
-    chosen = chosen_systems(study, systems)
-    for system, scale, divided in product(chosen, SCALINGS, LENGTHS):
-        widest = max(n_neighbors)
+    for system, scaling, length in product(chosen_systems(study, systems), SCALINGS, LENGTHS):
         full = compare(
             study,
             system,
             dimension=dimension,
-            n_neighbors=widest,
-            scaling=scale,
-            length=divided,
+            n_neighbors=max(n_neighbors),
+            scaling=scaling,
+            length=length,
         )
-        for k, tie in product(n_neighbors, TOLERANCE):
-            check_n(k, "n_neighbors")
-            counted = [
-                neighbors.leave_one_out(
-                    full.points[:, columns], full.is_machine, k, tolerance=TOLERANCE[tie]
-                )
-                for columns in MAPS.values()
+        for k, tie, rule in product(n_neighbors, TOLERANCE, LABEL_TIES):
+            one = replace(full, n_neighbors=k, ties=tie, label_ties=rule)
+            choices: dict[str, object] = {"n_neighbors": k, "ties": tie, "label_ties": rule}
+            choices |= {"scaling": scaling, "length": length}
+            rows += [
+                {"system": system, **choices, "score": score, "estimate": value}
+                for score, value in one.scores.items()
             ]
-            for rule in LABEL_TIES:
-                choices: dict[str, object] = {"n_neighbors": k, "ties": tie, "label_ties": rule}
-                choices |= {"scaling": scale, "length": divided}
-                both, alone = (
-                    neighbors.twice_error(*counts, full.is_machine, label_ties=rule)
-                    for counts in counted
-                )
-                scores = {"huse": both, "huse_q": alone, "huse_d": 1 + both - alone}
-                about = {"system": system, **choices}
-                rows += [
-                    {**about, "score": score, "estimate": value, "paper": choices == PAPER}
-                    for score, value in scores.items()
-                ]
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    return table.assign(paper=(table[list(PAPER)] == pd.Series(PAPER)).all(axis=1))

@@ -33,7 +33,7 @@ SCORES = ("huse", "huse_q", "huse_d")
 #: Score -> which of the two features (log-probability, judgment) its classifier sees.
 MAPS = {"huse": slice(0, 2), "huse_q": slice(1, 2)}
 #: Tie rule -> how much two distances may differ and still be equal, in unit-variance features.
-TOLERANCE = {"exact": neighbors.EXACT_TOLERANCE, "released": 0.0}
+TOLERANCE: dict[Ties, float] = {"exact": neighbors.EXACT_TOLERANCE, "released": 0.0}
 LABEL_TIES: tuple[LabelTies, ...] = get_args(LabelTies)
 SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
 LENGTHS: tuple[Length, ...] = get_args(Length)
@@ -250,8 +250,10 @@ def scaled(feature: Floats, scaling: str, name: str) -> tuple[Floats, float]:
     return feature / scale, scale
 
 
-def output_replicates(one: Compared, members: ArrayLike) -> pd.DataFrame:
-    """Score subsamples of the outputs, of shape (m, n): a row each, NaN where undefined.
+def output_replicates(
+    one: Compared, members: ArrayLike, labels: ArrayLike | None = None
+) -> pd.DataFrame:
+    """Score subsamples of the outputs, of shape (m, n), or other labels; NaN where undefined.
 
     Features stay divided by the full sample's standard deviations: neighborhoods are shared.
     """
@@ -259,7 +261,7 @@ def output_replicates(one: Compared, members: ArrayLike) -> pd.DataFrame:
         name: neighbors.sample_errors(
             one.points[:, columns],
             members,
-            one.is_machine,
+            one.is_machine if labels is None else labels,
             one.n_neighbors,
             tolerance=TOLERANCE[one.ties],
             label_ties=one.label_ties,

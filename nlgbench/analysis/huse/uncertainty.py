@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.analysis.huse.neighbors import Bools, Ints, sample_errors
+from nlgbench.analysis.huse.neighbors import Bools, Ints
 from nlgbench.analysis.huse.score import (
     MAPS,
     SCORES,
-    TOLERANCE,
     Compared,
     annotator_replicates,
     both_halves,
@@ -136,16 +135,9 @@ def _permutations(
     else:
         labels = _permuted_within(own, units, n_permutations, rng)
     rows: list[dict[str, object]] = []
-    for score, columns in MAPS.items():
-        estimate = one.scores[score]
-        permuted = sample_errors(
-            one.points[:, columns],
-            np.ones(len(place), dtype=bool),
-            labels[:, place],
-            one.n_neighbors,
-            tolerance=TOLERANCE[one.ties],
-            label_ties=one.label_ties,
-        )
+    replicates = output_replicates(one, np.ones(len(place), dtype=bool), labels[:, place])
+    for score in MAPS:
+        estimate, permuted = one.scores[score], replicates[score].to_numpy()
         # Scores of one rounding: equal ones differ in the last bit at most.
         n_low = int((permuted <= estimate + 1e-12).sum())
         rows.append(
@@ -351,29 +343,10 @@ def length_difference(
 ) -> pd.DataFrame:
     """Say how much higher HUSE is where log-probabilities are not divided by length.
 
-    Parameters
-    ----------
-    study, systems, n_resamples, confidence, seed
-        As in `huse`.
+    A row per system and score (huse, huse_d; the judgment alone knows no length): system, score,
+    whole_text and per_token (the scores), estimate (their difference), se, ci_low, ci_high,
+    confidence, reason. Halves of the outputs are shared, so that the difference is paired.
 
-    Returns
-    -------
-    DataFrame
-        A row per system and score (huse, huse_d; the judgment alone knows no length):
-        ``system``, ``score``, ``whole_text`` and ``per_token`` (the scores), ``estimate`` (their
-        difference), ``se``, ``ci_low``, ``ci_high``, ``confidence``, ``reason``.
-
-    Raises
-    ------
-    ValueError
-        As `huse`.
-
-    Notes
-    -----
-    Halves of the outputs are shared by both scores, so that the difference is paired.
-
-    Examples
-    --------
     >>> import nlgbench as nb
     >>> found = length_difference(nb.simulate("gaussian", seed=0), systems="t0.7", n_resamples=50)
     >>> bool((found["estimate"] == found["whole_text"] - found["per_token"]).all())
@@ -410,39 +383,13 @@ def annotator_difference(
 ) -> pd.DataFrame:
     """Say how much higher HUSE is with fewer annotators than with all.
 
-    Parameters
-    ----------
-    study : Study
-        As in `huse`.
-    n_annotators : int
-        Annotators drawn from each ``group_id`` (HIT), or from all where it is empty.
-    system : str, optional
-        May be left out where there is one.
-    n_resamples : int, default 1000
-        Half-samples of outputs for the interval.
-    seed : int or Generator, default 0
-        Where the random numbers come from.
+    Of each ``group_id`` (HIT) `n_annotators` are drawn. One row: system, n_annotators, estimate
+    (the mean of HUSE over 20 samples of annotators, minus HUSE with all), se, ci_low, ci_high (95%,
+    over `n_resamples` half-samples of outputs and over samples, for these annotators), reason. The
+    half-samples are shared, so that the difference is paired. The interval is conservative: in 280
+    Gaussian worlds of 50 outputs per class, with 5 of 20 annotators, it held the mean difference in
+    .98 (standard error .01).
 
-    Returns
-    -------
-    DataFrame
-        One row: ``system``, ``n_annotators``, ``estimate`` (the mean of HUSE over 20 samples of
-        annotators, minus HUSE with all), ``se``, ``ci_low``, ``ci_high`` (95%, over outputs and
-        samples, for these annotators), ``reason``.
-
-    Raises
-    ------
-    ValueError
-        As `huse`, or when there are not so many annotators.
-
-    Notes
-    -----
-    The half-samples of outputs are shared, so that the difference is paired. The interval is
-    conservative: in 280 Gaussian worlds of 50 outputs per class, with 5 of 20 annotators, it held
-    the mean difference in .98 (standard error .01).
-
-    Examples
-    --------
     >>> import nlgbench as nb
     >>> study = nb.simulate("gaussian", n_outputs=30, seed=0)
     >>> found = annotator_difference(study, system="t0.7", n_annotators=20, n_resamples=20)
@@ -505,28 +452,9 @@ def annotator_spread(
 ) -> pd.DataFrame:
     """Say how far HUSE by fewer annotators lies from HUSE by all, over whom one might have asked.
 
-    Parameters
-    ----------
-    study, n_annotators, system, seed
-        As in `annotator_difference`.
-    n_resamples : int, default 200
-        Samples of annotators.
-    confidence : float, default 0.9
-        Share of them within the two ends.
+    One row: system, n_annotators, estimate (mean of HUSE over the samples, minus HUSE with all),
+    ci_low, ci_high (quantiles of the samples, minus the same).
 
-    Returns
-    -------
-    DataFrame
-        One row: ``system``, ``n_annotators``, ``estimate`` (mean of HUSE over the samples, minus
-        HUSE with all), ``ci_low``, ``ci_high`` (quantiles of the samples, minus the same).
-
-    Raises
-    ------
-    ValueError
-        As `huse`, or when there are not so many annotators.
-
-    Examples
-    --------
     >>> import nlgbench as nb
     >>> study = nb.simulate("gaussian", n_outputs=30, seed=0)
     >>> annotator_spread(study, system="t0.7", n_annotators=20)["estimate"].tolist()
@@ -561,46 +489,15 @@ def interval_widths(
 ) -> pd.DataFrame:
     """Simulate how wide an interval is at each number of outputs and annotators.
 
-    Parameters
-    ----------
-    world : callable or Study
-        From (outputs of each class, annotators, Generator) to a new study. Or a study, whose
-        subsamples stand for new ones.
-    n_outputs : sequence of int
-        Outputs of each class; below the study's own, where a study is given.
-    n_annotators : sequence of int, optional
-        Annotators of each group; at most the study's own, where a study is given, which are the
-        default.
-    n_studies : int, default 50
-        Simulated studies at each pair of sizes, at least 2.
-    system : str, optional
-        May be left out where there is one.
-    confidence : float, default 0.95
-        Coverage of the interval, between 0 and 1.
-    seed : int or Generator, default 0
-        Where the random numbers come from.
+    `world` makes a new study of (outputs of each class, annotators, Generator), so that the width
+    is of both. Or it is a study, whose subsamples stand for new ones: the standard deviation is
+    then divided by ``sqrt(1 - f)``, ``f`` the share of outputs drawn, which undoes the overlap of
+    the subsamples, but not that of annotators (all, by default).
 
-    Returns
-    -------
-    DataFrame
-        A row per pair of sizes and score: ``n_outputs`` (of each class), ``n_annotators``,
-        ``score``, ``mean`` (over studies), ``sd``, ``width`` (``2 z sd``: of a normal interval with
-        that coverage), ``width_low``, ``width_high`` (95% interval of the width), ``confidence``,
-        ``n_studies``.
+    A row per pair of sizes and score: n_outputs (of each class), n_annotators, score, mean (over
+    studies), sd, width (``2 z sd``: of a normal interval with that coverage), width_low, width_high
+    (95% interval of the width), confidence, n_studies.
 
-    Raises
-    ------
-    ValueError
-        As `huse`, or when a size is out of range.
-
-    Notes
-    -----
-    With a callable, outputs and annotators are new in every study, so the width is of both. With a
-    study, the standard deviation is divided by ``sqrt(1 - f)``, ``f`` the share of outputs drawn,
-    which undoes the overlap of the subsamples, but not that of annotators.
-
-    Examples
-    --------
     >>> from nlgbench.worlds.gaussian import gaussian_world
     >>> def world(n_outputs, n_annotators, rng):
     ...     sizes = {"n_outputs": n_outputs, "n_annotators": n_annotators}
@@ -675,22 +572,10 @@ def _smaller(study: Study, n_each: int, n_judging: int, rng: np.random.Generator
 def needed_outputs(widths: pd.DataFrame, *, width: float) -> pd.DataFrame:
     """Read off how many outputs suffice for an interval of a given width.
 
-    Parameters
-    ----------
-    widths : DataFrame
-        From `interval_widths`.
-    width : float
-        Wanted: from ``ci_low`` to ``ci_high``.
+    A row per score and number of annotators: score, n_annotators, n_outputs (the fewest of each
+    class in `interval_widths` from which on no width passes the wanted one; NaN: more are needed
+    than were simulated), width (wanted).
 
-    Returns
-    -------
-    DataFrame
-        A row per score and number of annotators: ``score``, ``n_annotators``, ``n_outputs`` (the
-        fewest of each class in `widths` from which on no width passes the wanted one; NaN: more are
-        needed than were simulated), ``width`` (wanted).
-
-    Examples
-    --------
     >>> widths = pd.DataFrame(
     ...     {"score": "huse", "n_annotators": 20, "n_outputs": [50, 100], "width": [0.4, 0.3]}
     ... )
