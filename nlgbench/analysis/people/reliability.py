@@ -18,6 +18,7 @@ from nlgbench.inference import (
     Floats,
     choose_annotators,
     cluster_jackknife,
+    effective_size,
     few_clusters,
     half_samples,
     interval,
@@ -150,7 +151,7 @@ def agreement(
     crossed = frame.groupby("annotator_id")["cluster"].nunique().gt(1).any()
     nested = not crossed and annotators != "fixed"
     covers, missing = choose_annotators(
-        annotators, _effective(annotator[again[place]]), persons=study.persons
+        annotators, effective_size(annotator[again[place]]), persons=study.persons
     )
     if nested:  # other clusters have other annotators
         covers, missing = OTHER_ANNOTATORS, ""
@@ -241,12 +242,6 @@ def _compute(
     return _over_both(found, part, *without, confidence)
 
 
-def _effective(annotator: Ints) -> float:
-    """Count annotators as if all had judged equally much: ``(sum n)^2 / sum n^2``."""
-    n = np.bincount(annotator).astype(np.float64)
-    return float(n.sum() ** 2 / max(1.0, (n**2).sum()))
-
-
 def _over_both(
     found: dict[str, Any], part: _Part, people: Floats, cells: Floats, confidence: float
 ) -> dict[str, Any]:
@@ -254,7 +249,7 @@ def _over_both(
 
     From the values without each annotator, and without each one's judgments of each cluster.
     """
-    n = _effective(part.annotator)
+    n = effective_size(part.annotator)
     why = choose_annotators("random", n)[1]
     if not why and np.isnan(np.append(people, cells)).any():
         why = "undefined without one of the annotators"

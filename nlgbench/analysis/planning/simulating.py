@@ -16,9 +16,8 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.comparing import swap_p, swapped_statistics, ways_to_swap
 from nlgbench.analysis.huse.score import compare, difference
-from nlgbench.analysis.people.additive import effective_size
 from nlgbench.analysis.planning.power import Design, Spread
-from nlgbench.inference import Floats, largest_variance
+from nlgbench.inference import Floats, effective_size, largest_variance
 from nlgbench.worlds.gaussian import gaussian_world, true_scores
 from nlgbench.worlds.votes import chances
 
