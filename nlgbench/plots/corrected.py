@@ -62,9 +62,10 @@ def plot_corrected(
     >>> plot_corrected(table).alt
     'Mean judgments of 1 systems, by labels alone and corrected with intervals: a 3.50, 3.60.'
     """
-    table = corrected
     if isinstance(corrected, CorrectedQuality):
         table = corrected.systems.merge(corrected.details, on=["system", "method"])
+    else:
+        table = corrected
     needed = "system method estimate:float ci_low:float ci_high:float label? labels_saved:float?"
     needed += " n_labels:float? n_outputs:float? covers?"
     table = read_table(table, needed, "table has")

@@ -38,7 +38,7 @@ class Scores:
 
 def variance_at(covariance: Floats, at: Floats) -> float:
     """Give the variance of a combination of score and slope: the largest of those over factors."""
-    return float(contrast_variance(at[None], covariance)[0])
+    return float(contrast_variance(at[None], [*covariance])[0])
 
 
 def scores(left: Floats, right: Floats, weight: Floats, clusters: Clusters) -> Scores:

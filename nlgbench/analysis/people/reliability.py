@@ -602,7 +602,8 @@ def _alpha_of_ranks(value: Floats, output: Ints) -> float:
     output = np.unique(output, return_inverse=True)[1]
     paired = np.bincount(output)[output] > 1
     rank, output = _scaled(rankdata(value[paired])), output[paired]
-    moments = np.column_stack([np.bincount(output, one) for one in (rank**0, rank, rank**2)])
+    n = int(output.max(initial=-1)) + 1
+    moments = np.column_stack([_added(output, one, n) for one in (rank**0, rank, rank**2)])
     with np.errstate(invalid="ignore", divide="ignore"):
         return float(_interval_alpha(_moment_parts(moments).sum(axis=0)))
 
