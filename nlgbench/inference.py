@@ -1,7 +1,7 @@
 """Half-samples, bootstraps, jackknives and permutations, what they give, and many tests at once."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import permutations
 from numbers import Integral
 from typing import Any, Literal
@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import false_discovery_control, nct, norm
 from scipy.stats import t as student
@@ -271,6 +271,46 @@ def largest_variance(items: Any, annotators: Any, both: Any) -> Floats:
     (MacKinnon, Nielsen and Webb 2024, arXiv:2406.08880).
     """
     return np.maximum(np.maximum(items, annotators), items + annotators - both)
+
+
+def contrast_variance(contrasts: Floats, covariances: Sequence[Floats]) -> Floats:
+    """Give the variance of each contrast (n, m): over items, or over items, annotators, and both."""
+    each = [np.einsum("ps,st,pt->p", contrasts, one, contrasts) for one in covariances]
+    return largest_variance(*each) if len(each) > 1 else each[0]
+
+
+def crossed_jackknife(
+    statistic: Callable[[Floats], Floats], total: Floats, lost: Sequence[Floats]
+) -> Floats:
+    """Give the variance of a function of sums, over items, or over items, annotators, and both.
+
+    `lost` holds for each what the sums are without one of it: (clusters, sums).
+    """
+    each = [jackknife_variance(np.asarray(statistic(total - sums))) for sums in lost]
+    return np.atleast_1d(largest_variance(*each) if len(each) > 1 else each[0])
+
+
+def crossed(item: NDArray[np.int64], annotator: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give numbers to what shares an item and an annotator: a column for each of both's."""
+    size = annotator.max(initial=0) + 1
+    code = item[:, :, None].astype(np.int64) * size + annotator[:, None, :]
+    code = code.reshape(len(item), item.shape[1] * annotator.shape[1])
+    return np.unique(code, return_inverse=True)[1].reshape(code.shape)
+
+
+def incidence(label: NDArray[np.int64]) -> csr_array:
+    """Say which rows are in which cluster; one with several labels is in each cluster once."""
+    at = np.repeat(np.arange(len(label)), label.shape[1])
+    shape = (int(label.max(initial=-1)) + 1, len(label))
+    found = csr_array((np.ones(label.size), (label.ravel(), at)), shape=shape)
+    found.data[:] = 1
+    return found
+
+
+def effective_size(cluster: NDArray[np.int64]) -> float:
+    """Count clusters as if they were of one size: ``(sum n)^2 / sum n^2``."""
+    size = np.bincount(cluster).astype(np.float64)
+    return float(size.sum() ** 2 / max(1.0, (size**2).sum()))
 
 
 def rank_ranges(

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.judges import CorrectedQuality
+from nlgbench.study.checks import read_table
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
@@ -18,7 +19,6 @@ from nlgbench.plots.figures import (
     name_lanes,
 )
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
-from nlgbench.study.checks import read_table
 
 #: Method -> how far from its system's line it stands, marker, color, and what the legend says.
 _LOOKS = {
@@ -63,10 +63,12 @@ def plot_corrected(
     'Mean judgments of 1 systems, by labels alone and corrected with intervals: a 3.50, 3.60.'
     """
     if isinstance(corrected, CorrectedQuality):
-        corrected = corrected.systems.merge(corrected.details, on=["system", "method"])
+        table = corrected.systems.merge(corrected.details, on=["system", "method"])
+    else:
+        table = corrected
     needed = "system method estimate:float ci_low:float ci_high:float label? labels_saved:float?"
     needed += " n_labels:float? n_outputs:float? covers?"
-    table = read_table(corrected, needed, "table has")
+    table = read_table(table, needed, "table has")
     unknown = table.loc[~table["method"].isin(list(_LOOKS)), "method"]
     if len(unknown):
         raise ValueError(

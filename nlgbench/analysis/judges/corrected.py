@@ -20,8 +20,8 @@ from nlgbench.inference import (
     Floats,
     adjust,
     choose_annotators,
+    contrast_variance,
     few_clusters,
-    largest_variance,
     linked,
     rank_ranges,
 )
@@ -384,11 +384,7 @@ class Fit:
     def variance(self, contrasts: Floats) -> Floats:
         """Give the variance of each contrast, over items alone or over items and annotators."""
         unknown = np.isnan(np.diag(self._grams[0]))
-        each = [
-            np.einsum("ps,st,pt->p", contrasts, np.nan_to_num(one), contrasts)
-            for one in self._grams
-        ]
-        found = largest_variance(*each) if len(each) > 1 else each[0]
+        found = contrast_variance(contrasts, [*map(np.nan_to_num, self._grams)])
         return np.where((contrasts[:, unknown] != 0).any(axis=1), np.nan, found)
 
     @cached_property

@@ -16,6 +16,7 @@ from nlgbench.inference import (
     OTHER_ANNOTATORS,
     THESE_ANNOTATORS,
     Floats,
+    effective_size,
     few_clusters,
     jackknife_variance,
     largest_variance,
@@ -508,8 +509,7 @@ def _rho(
     with np.errstate(invalid="ignore", divide="ignore"):
         without = (won.sum(axis=1, keepdims=True) - won) / (n.sum(axis=1, keepdims=True) - n)
     rho = float(each.mean())
-    size = n.sum(axis=0)
-    effective = float(size.sum() ** 2 / (size**2).sum())
+    effective = effective_size(cluster)
     v_items = jackknife_variance(without.mean(axis=0))
     variance, df, reasons = v_items, effective - 1, [few_clusters(int(effective + 1e-9))]
     if m >= FEWEST:

@@ -18,7 +18,7 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.judges.verdicts import Clusters
 from nlgbench.analysis.ratings.bradley_terry import FEW
-from nlgbench.inference import Floats, beyond, largest_variance
+from nlgbench.inference import Floats, beyond, contrast_variance, largest_variance
 
 #: An instrument whose F is below this is weak, by the usual rule of thumb (Staiger and Stock 1997).
 WEAK = 10.0
@@ -38,8 +38,7 @@ class Scores:
 
 def variance_at(covariance: Floats, at: Floats) -> float:
     """Give the variance of a combination of score and slope: the largest of those over factors."""
-    each = np.einsum("i,nij,j->n", at, covariance, at)
-    return float(largest_variance(*each) if len(each) > 1 else each[0])
+    return float(contrast_variance(at[None], [*covariance])[0])
 
 
 def scores(left: Floats, right: Floats, weight: Floats, clusters: Clusters) -> Scores:

@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import t as student
 
-from nlgbench.analysis.people.votes import crossed, incidence
-from nlgbench.analysis.ratings.bradley_terry import FEW, effective_number, fewest
+from nlgbench.analysis.ratings.bradley_terry import FEW, fewest
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, votes_of
 from nlgbench.evaluators.comparator.comparators import decided
 from nlgbench.inference import (
     OTHER_ANNOTATORS,
     Floats,
     choose_annotators,
-    jackknife_variance,
-    largest_variance,
+    contrast_variance,
+    crossed,
+    crossed_jackknife,
+    effective_size,
+    incidence,
 )
 from nlgbench.study import Study
 
@@ -167,7 +169,7 @@ class Clusters:
 
     def variance(self, rows: Floats) -> Floats:
         """Give the variance of each sum of rows (n, m) whose expectation is 0."""
-        return _largest([np.diag(one) for one in self.each(rows)])
+        return contrast_variance(np.eye(rows.shape[1]), self.each(rows))
 
     def unbiased(self, rows: Floats) -> Floats:
         """Give the variances likewise, where what is expected of them matters, not the largest."""
@@ -180,22 +182,17 @@ class Clusters:
         return [len(one) / max(1, len(one) - 1) * one.T @ one for one in sums]
 
 
-def _largest(each: list[Floats]) -> Floats:
-    return largest_variance(*each) if len(each) > 1 else each[0]
-
-
 def clusters_of(item: Ints, annotator: Ints | None = None, *, persons: bool = True) -> Clusters:
     """Say what rows have in common, from their items (n, 2) and annotators (n, any number)."""
     if not len(item):
         return Clusters([], float("nan"), "other items", "no pair to compare")
-    flat = item.ravel()
-    items = effective_number(np.zeros_like(flat), flat)
+    items = np.array([effective_size(item.ravel())])
     kinds = [_incidence(item)]
     covers, doubt = "other items", ""
     people = np.array([np.inf])
     if annotator is not None:
         who = annotator.ravel()
-        people = effective_number(np.zeros_like(who), who)
+        people = np.array([effective_size(who)])
         covers, _ = choose_annotators(None, float(people[0]), persons=persons)
         if covers == OTHER_ANNOTATORS:
             kinds += [_incidence(annotator), _incidence(crossed(item, annotator))]
@@ -223,11 +220,8 @@ def jackknifed(
     estimate = np.atleast_1d(statistic(total))
     if clusters.df + 1 < FEW or not clusters.kinds:
         return estimate, np.full(len(estimate), np.nan)
-    whole = []
-    for each in clusters.kinds:
-        without = statistic(total - each @ parts).reshape(each.shape[0], -1)
-        whole.append(jackknife_variance(without))
-    return estimate, np.sqrt(_largest(whole))
+    lost = [each @ parts for each in clusters.kinds]
+    return estimate, np.sqrt(crossed_jackknife(statistic, total, lost))
 
 
 def around(

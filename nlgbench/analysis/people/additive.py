@@ -222,12 +222,6 @@ def spread(without: Floats, estimate: Floats) -> Floats:
     return (len(off) - 1) / len(off) * off.T @ off
 
 
-def effective_size(cluster: Ints) -> float:
-    """Count clusters as if they were of one size: ``(sum n)^2 / sum n^2``."""
-    size = np.bincount(cluster).astype(np.float64)
-    return float(size.sum() ** 2 / (size**2).sum())
-
-
 def _counts(row: Ints, system: Ints, inner: Ints, n: int, q: int) -> Floats:
     flat = np.bincount(row * q + system, minlength=n * q)
     return (flat + np.bincount(row * q + inner, minlength=n * q)).reshape(n, q).astype(np.float64)

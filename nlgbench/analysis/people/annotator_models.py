@@ -20,11 +20,17 @@ from scipy.special import digamma, gammaln
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.inference import Floats, bootstrap_counts, few_clusters, linked
-from nlgbench.names import brief
-from nlgbench.reported import Reported, in_words
-from nlgbench.study import Study
 from nlgbench.study.checks import checked
+from nlgbench.inference import (
+    THESE_ANNOTATORS,
+    Floats,
+    bootstrap_counts,
+    few_clusters,
+    linked,
+)
+from nlgbench.names import brief
+from nlgbench.reported import Reported
+from nlgbench.study import Study
 
 Ints = NDArray[np.int64]
 Method = Literal["majority", "mean", "dawid_skene", "mace"]
@@ -52,8 +58,6 @@ class AggregatedJudgments(Reported):
     ----------
     outputs, systems, annotators, confusion, judgments : DataFrame
         As `aggregate_judgments` says.
-    report : DataFrame
-        ``what`` and ``value``: what was done with how many judgments, in words.
 
     Examples
     --------
@@ -69,11 +73,9 @@ class AggregatedJudgments(Reported):
     annotators: pd.DataFrame
     confusion: pd.DataFrame
     judgments: pd.DataFrame
-    report: pd.DataFrame
 
     def _shown(self) -> pd.DataFrame:
-        """Shorten the table of systems for reading."""
-        return self.systems.drop(columns=["se", "confidence", "n_clusters"]).round(3)
+        return self.systems.round(3)
 
 
 @checked
@@ -115,7 +117,7 @@ def aggregate_judgments(
 
         ``systems``, a row per system and value (for "mean" one, value NaN): system, value, estimate
         (the expected share of its outputs in that class, 0 to 1, where equally likely classes have
-        equal parts; or the mean), se, ci_low, ci_high, confidence, n_outputs, n_clusters, reason.
+        equal parts; or the mean), se, ci_low, ci_high, covers, n_outputs, n_clusters, reason.
 
         ``annotators``, in order of first appearance: annotator_id, accuracy (expected share of
         their judgments that are the output's class), ci_low, ci_high, competence ("mace": how often
@@ -124,7 +126,7 @@ def aggregate_judgments(
         ``confusion`` (models): annotator_id, true_value, value, probability (NaN where the
         annotator judged nothing of that class). ``judgments``: the labels as judgments of one
         annotator, called as the method: ``study.replace(judgments=found.judgments)`` is the study
-        as this annotator judged it, which every analysis takes. ``report``: what, value.
+        as this annotator judged it, which every analysis takes.
 
     Raises
     ------
@@ -194,7 +196,6 @@ def aggregate_judgments(
         annotators=annotators,
         confusion=_confusion_of(votes, fit),
         judgments=judgments,
-        report=_report(votes, fit, method, outputs, again),
     )
 
 
@@ -314,7 +315,6 @@ class Run(NamedTuple):
     #: The log-likelihood, or with priors its lower bound.
     objective: float
     n: int
-    converged: bool
 
 
 def converge(
@@ -348,10 +348,9 @@ def converge(
         joint = said @ log_chances.reshape(-1, n_classes) + np.log(np.maximum(share, _TINY))
         before, of_output = posterior, np.logaddexp.reduce(joint, axis=1, keepdims=True)
         posterior = np.exp(joint - of_output)
-        stays = bool(np.abs(posterior - before).max() < close)
-        if stays:
+        if np.abs(posterior - before).max() < close:
             break
-    return Run(posterior, state, float(weight @ of_output[:, 0]) - lost, n, stays)
+    return Run(posterior, state, float(weight @ of_output[:, 0]) - lost, n)
 
 
 def _mace(sums: Floats, state: tuple[Floats, ...]) -> tuple[tuple[Floats, ...], Floats, float]:
@@ -399,7 +398,6 @@ class _Resampled(NamedTuple):
 
     shares: Floats
     accuracies: Floats
-    n_unfinished: int
 
 
 def _bootstrapped(
@@ -411,29 +409,26 @@ def _bootstrapped(
     n_clusters = int(votes.cluster.max()) + 1
     shares = np.zeros((0, votes.outputs["system"].nunique(), n_classes))
     if n_resamples < 1:
-        return _Resampled(shares, np.zeros((0, n_annotators)), 0)
+        return _Resampled(shares, np.zeros((0, n_annotators)))
     drawn = bootstrap_counts(np.zeros(n_clusters), n_resamples, rng)[:, votes.cluster]
-    posteriors, n_unfinished = _refitted(votes, fit, method, drawn)
+    posteriors = _refitted(votes, fit, method, drawn)
     shares = np.array(list(map(_shares, repeat(votes), posteriors, drawn)))
     if n_clusters < n:
         drawn = bootstrap_counts(np.zeros(n), n_resamples, rng)
-        posteriors, more = _refitted(votes, fit, method, drawn)
-        n_unfinished += more
+        posteriors = _refitted(votes, fit, method, drawn)
     accuracies = np.full((n_resamples, n_annotators), np.nan)
     if method != "mean":
         accuracies = np.array(list(map(_accuracies, repeat(votes), posteriors, drawn)))
-    return _Resampled(shares, accuracies, n_unfinished)
+    return _Resampled(shares, accuracies)
 
 
-def _refitted(votes: _Votes, fit: _Fit, method: str, drawn: Floats) -> tuple[Sequence[Floats], int]:
-    """Fit again to outputs that are drawn so often; give posteriors, and how many have no end."""
+def _refitted(votes: _Votes, fit: _Fit, method: str, drawn: Floats) -> list[Floats]:
+    """Fit again to outputs that are drawn so often; give posteriors."""
     if fit.chances is None:
-        return [fit.posterior] * len(drawn), 0
-    runs = [
-        converge(votes.said, method, fit.posterior, weight, fit.state, close=_CLOSE_AGAIN)
-        for weight in drawn
-    ]
-    return [run.posterior for run in runs], sum(not run.converged for run in runs)
+        return [fit.posterior] * len(drawn)
+    given, start = (votes.said, method, fit.posterior), fit.state
+    runs = (converge(*given, weight, start, close=_CLOSE_AGAIN) for weight in drawn)
+    return [run.posterior for run in runs]
 
 
 def _shares(votes: _Votes, posterior: Floats, weight: Floats) -> Floats:
@@ -473,6 +468,7 @@ def _systems_of(votes: _Votes, fit: _Fit, again: _Resampled, confidence: float) 
     names = votes.outputs["system"].unique()
     of_mean = fit.posterior.shape[1] == 1
     values = [np.nan] if of_mean else votes.classes
+    doubt = _doubt(votes, fit)
     rows = []
     for at, name in enumerate(names):
         inside = (votes.outputs["system"] == name).to_numpy()
@@ -496,7 +492,8 @@ def _systems_of(votes: _Votes, fit: _Fit, again: _Resampled, confidence: float) 
             if not of_mean:
                 low, high = max(low, 0.0), min(high, 1.0)
             row = {"system": name, "value": value, "estimate": estimates[at, k], "se": se}
-            row |= {"ci_low": low, "ci_high": high, "confidence": confidence}
+            row |= {"ci_low": low, "ci_high": high, "covers": THESE_ANNOTATORS}
+            reason = "; ".join(filter(None, [reason, doubt]))
             row |= {"n_outputs": int(inside.sum()), "n_clusters": n_clusters, "reason": reason}
             rows.append(row)
     return pd.DataFrame(rows)
@@ -541,49 +538,17 @@ def _confusion_of(votes: _Votes, fit: _Fit) -> pd.DataFrame:
     )
 
 
-_WORDS = {
-    "majority": "the commonest value; values are nominal classes",
-    "mean": "the mean value",
-    "dawid_skene": "Dawid-Skene, maximum likelihood; values are nominal classes, in no order",
-    "mace": "MACE, variational Bayes; values are nominal classes, in no order",
-}
-
-
-def _report(
-    votes: _Votes, fit: _Fit, method: str, outputs: pd.DataFrame, again: _Resampled
-) -> pd.DataFrame:
-    n_judgments = int(votes.said.sum())
-    n, n_annotators, _ = votes.shape
-    each = pd.Series(np.asarray(votes.said.sum(axis=1)))
-    words = [
-        ("aggregated by", _WORDS[method]),
-        (
-            "judgments",
-            f"{n_judgments:,} by {n_annotators:,} annotators on {n:,} outputs; "
-            f"{each.median():g} on an output, {n_judgments / n_annotators:.1f} by an annotator",
-        ),
-    ]
-    n_tied = int(outputs["label"].isna().sum())
-    if n_tied:
-        words.append(("no label", f"{n_tied} outputs, of two classes that are equally likely"))
-    if fit.chances is not None:
-        if fit.n_steps == _MOST_STEPS:
-            words.append(("doubt of the fit", f"not converged after {_MOST_STEPS:,} steps"))
-        pattern = csr_array(votes.said)
-        cells = linked(pattern.nonzero()[0], pattern.nonzero()[1] // len(votes.classes))
-        n_parts = len(np.unique(cells))
-        if n_parts > 1:
-            words.append(
-                (
-                    "design",
-                    f"annotators and outputs fall into {n_parts} parts that share nothing: within "
-                    f"each, {n_judgments / n_parts:.0f} judgments say who can be trusted",
-                )
-            )
-        if n_judgments / n_annotators < FEWEST_JUDGMENTS or n_parts > 1:
-            words.append(("doubt", "so few judgments may leave the labels worse than a majority's"))
-    if again.n_unfinished:
-        words.append(("resamples", f"{again.n_unfinished} fits did not converge"))
-    if method != "mean" and len(again.shares):
-        words.append(("intervals of systems", "too narrow: how far labels are off is not in them"))
-    return in_words(words)
+def _doubt(votes: _Votes, fit: _Fit) -> str:
+    """Say where few judgments tell whom to trust, or EM came to no end."""
+    if fit.chances is None:
+        return ""
+    found = []
+    if fit.n_steps == _MOST_STEPS:
+        found.append(f"not converged after {_MOST_STEPS:,} steps")
+    rows, cells = votes.said.nonzero()
+    n_parts = len(np.unique(linked(rows, cells // len(votes.classes))))
+    if n_parts > 1:
+        found.append(f"annotators and outputs fall into {n_parts} parts that share nothing")
+    if n_parts > 1 or votes.said.sum() / len(votes.annotators) < FEWEST_JUDGMENTS:
+        found.append("so few judgments may leave the labels worse than a majority's")
+    return "; ".join(found)

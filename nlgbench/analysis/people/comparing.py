@@ -21,6 +21,8 @@ from nlgbench.inference import (
     Floats,
     adjust,
     choose_annotators,
+    contrast_variance,
+    effective_size,
     few_clusters,
     largest_variance,
     linked,
@@ -166,7 +168,7 @@ def compare_systems(
     names = list(dict.fromkeys(map(study.dimension, chosen)))
     fitted = [_fitted(study, name, include_human, scale) for name in names]
     # One family of tests generalizes to one thing.
-    fewest = min(additive.effective_size(one.annotator) for one in fitted)
+    fewest = min(effective_size(one.annotator) for one in fitted)
     covers, missing = choose_annotators(annotators, fewest, persons=study.persons)
     found = []
     for name, judged in zip(names, fitted, strict=True):
@@ -261,14 +263,8 @@ class _Spread:
 
     def variance(self, contrasts: Floats) -> Floats:
         """Give the variance of each contrast (n, systems)."""
-        items, annotators, cells = (
-            None if one is None else np.einsum("ps,st,pt->p", contrasts, one, contrasts)
-            for one in (self.items, self.annotators, self.cells)
-        )
-        if items is not None and annotators is not None:
-            return largest_variance(items, annotators, cells)
-        alone = annotators if items is None else items
-        return np.full(len(contrasts), np.nan) if alone is None else alone
+        each = [one for one in (self.items, self.annotators, self.cells) if one is not None]
+        return contrast_variance(contrasts, each) if each else np.full(len(contrasts), np.nan)
 
 
 def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.DataFrame:
@@ -381,9 +377,9 @@ def _spread(
     judged: _Judged, covers: str, missing: str
 ) -> tuple[_Spread, tuple[Floats, Floats, Floats]]:
     """Refit without each item (or group of items) and, if annotators are a sample, annotator."""
-    n_items = additive.effective_size(judged.group)
+    n_items = effective_size(judged.group)
     kind = judged.grouped_by or "item"
-    n_annotators = additive.effective_size(judged.annotator)
+    n_annotators = effective_size(judged.annotator)
     random = covers == OTHER_ANNOTATORS and not missing
     # Annotators of one item each are part of what the item contributes.
     within = judged.group.max() > 0 and judged.cell.max() == judged.annotator.max()

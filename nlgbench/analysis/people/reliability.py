@@ -1,12 +1,11 @@
 """How much annotators agree, and so how far evaluators can agree with them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from scipy.stats import f as fisher
 from scipy.stats import rankdata
 from scipy.stats import t as student
@@ -18,6 +17,7 @@ from nlgbench.inference import (
     Floats,
     choose_annotators,
     cluster_jackknife,
+    effective_size,
     few_clusters,
     half_samples,
     interval,
@@ -46,8 +46,6 @@ COEFFICIENTS: tuple[Coefficient, ...] = ("percent_agreement", "fleiss_kappa", "k
 _PAIRWISE = ("cohen_kappa", "pearson", "spearman")
 _MOST_VALUES = 30
 _ALIKE = 1e-12
-#: Cells of ranks without one cluster each that are held in memory at once.
-_AT_ONCE = 1 << 22
 
 
 @checked
@@ -150,11 +148,10 @@ def agreement(
     place = pd.Index(whole["output_id"]).get_indexer(frame["output_id"])
     again = np.bincount(place, minlength=len(whole)) > 1
     annotator = pd.factorize(frame["annotator_id"])[0]
-    persons = (study.settings or {}).get("annotators") != "positions"
     crossed = frame.groupby("annotator_id")["cluster"].nunique().gt(1).any()
     nested = not crossed and annotators != "fixed"
     covers, missing = choose_annotators(
-        annotators, _effective(annotator[again[place]]), persons=persons
+        annotators, effective_size(annotator[again[place]]), persons=study.persons
     )
     if nested:  # other clusters have other annotators
         covers, missing = OTHER_ANNOTATORS, ""
@@ -207,16 +204,7 @@ def _compute(
     if coefficient in ("icc_2", "icc_2k"):
         return _crossed_icc(part, coefficient, confidence)
     if coefficient == "krippendorff_alpha" and metric == "ordinal":
-        found = _ordinal_alpha(part, confidence)
-        if not two_way or np.isnan(found["se"]):
-            return found
-        if len(scale) > _MOST_VALUES:
-            why = (
-                f"{len(scale)} different values: an interval of ordinal alpha over other "
-                f"annotators takes at most {_MOST_VALUES}. Use metric='interval', or "
-                "annotators='fixed'"
-            )
-            return found | dict.fromkeys(("se", "ci_low", "ci_high"), np.nan) | {"reason": why}
+        return _ordinal_alpha(part, two_way, confidence)
     alike = coefficient in ("percent_agreement", "fleiss_kappa", "cohen_kappa")
     alike |= coefficient == "krippendorff_alpha" and metric == "nominal"
     if alike and len(scale) > _MOST_VALUES:
@@ -254,12 +242,6 @@ def _compute(
     return _over_both(found, part, *without, confidence)
 
 
-def _effective(annotator: Ints) -> float:
-    """Count annotators as if all had judged equally much: ``(sum n)^2 / sum n^2``."""
-    n = np.bincount(annotator).astype(np.float64)
-    return float(n.sum() ** 2 / max(1.0, (n**2).sum()))
-
-
 def _over_both(
     found: dict[str, Any], part: _Part, people: Floats, cells: Floats, confidence: float
 ) -> dict[str, Any]:
@@ -267,7 +249,7 @@ def _over_both(
 
     From the values without each annotator, and without each one's judgments of each cluster.
     """
-    n = _effective(part.annotator)
+    n = effective_size(part.annotator)
     why = choose_annotators("random", n)[1]
     if not why and np.isnan(np.append(people, cells)).any():
         why = "undefined without one of the annotators"
@@ -300,18 +282,13 @@ def _without_annotators(
     table = np.zeros((len(part.cluster), each.shape[1]))
     np.add.at(table, part.output, each)
     cell = np.unique(part.cluster[output] * len(names) + who, return_inverse=True)[1]
-    order = np.argsort(cell, kind="stable")
-    n_cells = int(cell.max()) + 1
-    by_people, cells = np.zeros((len(names), len(total))), []
-    for rows in _some_clusters(n_cells, len(total) * -(-len(pair) // n_cells)):
-        here = order[slice(*np.searchsorted(cell[order], [rows.start, rows.stop]))]
-        whole = table[output[here]]
-        lost = parts_of(whole) - parts_of(whole - own[here])
-        np.add.at(by_people, who[here], lost)
-        by_cell = np.zeros((rows.stop - rows.start, len(total)))
-        np.add.at(by_cell, cell[here] - rows.start, lost)
-        cells.append(statistic(total - by_cell))
-    return np.asarray(statistic(total - by_people)), np.concatenate(cells)
+    lost = parts_of(table[output]) - parts_of(table[output] - own)
+    without = []
+    for label in (who, cell):
+        sums = np.zeros((int(label.max()) + 1, len(total)))
+        np.add.at(sums, label, lost)
+        without.append(np.asarray(statistic(total - sums)))
+    return without[0], without[1]
 
 
 @checked
@@ -620,59 +597,31 @@ def _interval_alpha(sums: Floats) -> Floats:
     return np.asarray(1 - weighted / np.where(by_chance > least, by_chance, np.nan))
 
 
-def _some_clusters(n_clusters: int, n_values: int) -> Iterator[slice]:
-    """Go through clusters, as many at a time as there is memory for."""
-    step = max(1, _AT_ONCE // max(1, n_values))
-    for start in range(0, n_clusters, step):
-        yield slice(start, min(start + step, n_clusters))
-
-
-def _ranks_without(code: Ints, cluster: Ints, rows: slice) -> tuple[Floats, Floats]:
-    """Give values' counts and middle ranks without one of some clusters each."""
-    mine = (cluster >= rows.start) & (cluster < rows.stop)
-    counts = _added(code, np.ones(len(code)), 0)
-    own = np.zeros((rows.stop - rows.start, len(counts)))
-    np.add.at(own, (cluster[mine] - rows.start, code[mine]), 1)
-    return _ranked(counts - own)
-
-
-def _ranked(counts: Floats) -> tuple[Floats, Floats]:
-    """Give counts of values (..., values) and the values' middle ranks around 0."""
-    upto = np.cumsum(counts, axis=-1)
-    return counts, upto - counts / 2 - upto[..., -1:] / 2
-
-
-def _ordinal_alpha(part: _Part, confidence: float) -> dict[str, Any]:
-    """Compute ordinal alpha: differences are of middle ranks, which change without a cluster."""
-    code = np.unique(part.value, return_inverse=True)[1]
-    if not len(code):
-        return jackknife(np.nan, np.empty(0), confidence=confidence)
-    cluster = part.cluster[part.output]
-    weight = 1 / (part.of_outputs(np.ones(len(code))) - 1)
-    counts = sparse.coo_array((np.ones(len(code)), (part.output, code))).tocsr()
-    own = np.bincount(code, weight[part.output])
-    pairs = counts.T @ sparse.diags_array(weight) @ counts - sparse.diags_array(own)
-
-    def alpha(counts: Floats, ranks: Floats, gone: Floats) -> Floats:
-        """Compute it of counts and ranks (..., values), less the products that are gone."""
-        n, squares = counts.sum(axis=-1), (counts * ranks**2).sum(axis=-1)
-        products = ((ranks @ pairs) * ranks).sum(axis=-1) - gone
-        by_chance = n * squares / (n - 1)  # as ranks are around 0
-        possible = np.where(by_chance > _ALIKE, by_chance, np.nan)
-        return np.asarray(1 - (squares - products) / possible)
-
-    without = np.empty(int(cluster.max()) + 1)
+def _alpha_of_ranks(value: Floats, output: Ints) -> float:
+    """Compute ordinal alpha: the interval alpha of middle ranks."""
+    output = np.unique(output, return_inverse=True)[1]
+    paired = np.bincount(output)[output] > 1
+    rank, output = _scaled(rankdata(value[paired])), output[paired]
+    n = int(output.max(initial=-1)) + 1
+    moments = np.column_stack([_added(output, one, n) for one in (rank**0, rank, rank**2)])
     with np.errstate(invalid="ignore", divide="ignore"):
-        estimate = float(alpha(*_ranked(_added(code, np.ones(len(code)), 0)), np.zeros(())))
-        for rows in _some_clusters(len(without), len(own)):
-            left, ranks = _ranks_without(code, cluster, rows)
-            mine = (cluster >= rows.start) & (cluster < rows.stop)
-            rank = np.zeros(len(code))
-            rank[mine] = ranks[cluster[mine] - rows.start, code[mine]]
-            products = (part.of_outputs(rank) ** 2 - part.of_outputs(rank**2)) * weight
-            gone = _added(part.cluster, products, len(without))[rows]
-            without[rows] = alpha(left, ranks, gone)
-    return jackknife(estimate, without, confidence=confidence)
+        return float(_interval_alpha(_moment_parts(moments).sum(axis=0)))
+
+
+def _ordinal_alpha(part: _Part, two_way: bool, confidence: float) -> dict[str, Any]:
+    """Compute ordinal alpha anew without each cluster, annotator, and what both share."""
+
+    def without(label: Ints) -> Floats:
+        kept = (label != one for one in np.unique(label))
+        return np.array([_alpha_of_ranks(part.value[one], part.output[one]) for one in kept])
+
+    cluster = part.cluster[part.output]
+    estimate = _alpha_of_ranks(part.value, part.output)
+    found = jackknife(estimate, without(cluster), confidence=confidence)
+    if not two_way or np.isnan(found["se"]):
+        return found
+    cells = without(cluster * (part.annotator.max() + 1) + part.annotator)
+    return _over_both(found, part, without(part.annotator), cells, confidence)
 
 
 def _crossed_icc(part: _Part, coefficient: str, confidence: float) -> dict[str, Any]:
@@ -730,12 +679,13 @@ def _over_pairs(part: _Part, coefficient: str, two_way: bool, confidence: float)
         n_pairs += 1
         if len(own) < FEWEST:
             continue
-        values = own[["value", "value_other"]].to_numpy(dtype=np.float64)
+        x, y = (own[name].to_numpy(dtype=np.float64) for name in ("value", "value_other"))
         place, clusters = pd.factorize(part.cluster[own["output"]])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            estimate, without = _OF_TWO[coefficient](values, place)
+        estimate = _OF_TWO[coefficient](x, y)
         if np.isnan(estimate):
             continue
+        kept = [place != one for one in range(len(clusters))] if len(clusters) > 1 else []
+        without = np.array([_OF_TWO[coefficient](x[one], y[one]) for one in kept] or [np.nan])
         undefined = np.isnan(without)
         estimates.append(estimate)
         for one in own[["annotator", "annotator_other"]].iloc[0].to_numpy():
@@ -763,75 +713,23 @@ def _over_pairs(part: _Part, coefficient: str, two_way: bool, confidence: float)
     return found | counts
 
 
-def _of_sums(
-    parts: Callable[[Floats], Floats], statistic: Callable[[Floats], Floats]
-) -> Callable[[Floats, Ints], tuple[float, Floats]]:
-    """Compute a coefficient of two annotators' values (n, 2), and without each cluster."""
-
-    def compute(values: Floats, place: Ints) -> tuple[float, Floats]:
-        own = parts(values)
-        sums = np.zeros((int(place.max()) + 1, own.shape[1]))
-        np.add.at(sums, place, own)
-        total = sums.sum(axis=0)
-        return float(statistic(total)), np.asarray(statistic(total - sums))
-
-    return compute
+def _cohen(x: Floats, y: Floats) -> float:
+    scale, code = np.unique([x, y], return_inverse=True)
+    one, other = (np.bincount(row, minlength=len(scale)) / len(x) for row in code.reshape(2, -1))
+    possible = 1 - one @ other
+    return float((np.mean(x == y) - one @ other) / possible) if possible > _ALIKE else np.nan
 
 
-def _equal_parts(values: Floats) -> Floats:
-    scale, code = np.unique(values, return_inverse=True)
-    each = np.eye(len(scale))[code.reshape(values.shape)]
-    return np.column_stack(
-        [np.ones(len(values)), values[:, 0] == values[:, 1], *each.swapaxes(0, 1)]
-    )
+def _product_moment(x: Floats, y: Floats) -> float:
+    x, y = (one - one.mean() for one in (_scaled(x), _scaled(y)))
+    square = (x @ x) * (y @ y)
+    return float(x @ y / np.sqrt(square)) if square > _ALIKE else np.nan
 
 
-def _cohen(sums: Floats) -> Floats:
-    """Compute Cohen's kappa of numbers: outputs, equal ones, then of each value by annotator."""
-    one, other = np.split(sums[..., 2:] / sums[..., :1], 2, axis=-1)
-    by_chance = (one * other).sum(axis=-1)
-    possible = np.where(1 - by_chance > _ALIKE, 1 - by_chance, np.nan)
-    return np.asarray((_agreement(sums) - by_chance) / possible)
-
-
-def _moments(values: Floats) -> Floats:
-    x, y = map(_scaled, values.T)
-    return np.column_stack([np.ones(len(x)), x, y, x**2, y**2, x * y])
-
-
-def _product_moment(sums: Floats) -> Floats:
-    """Compute Pearson's r of the sums of `_moments`."""
-    n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
-    square = (xx - x**2 / n) * (yy - y**2 / n)
-    return np.asarray((xy - x * y / n) / np.sqrt(np.where(square > _ALIKE, square, np.nan)))
-
-
-def _spearman(values: Floats, place: Ints) -> tuple[float, Floats]:
-    """Compute Spearman's rho of two annotators' values, and without each cluster."""
-    codes = [np.unique(column, return_inverse=True)[1] for column in values.T]
-    pairs = sparse.coo_array((np.ones(len(place)), tuple(codes))).tocsr()
-
-    def rho(x: tuple[Floats, Floats], y: tuple[Floats, Floats], gone: Floats) -> Floats:
-        """Compute it of both annotators' counts and ranks, less the products that are gone."""
-        square = np.prod([(counts * ranks**2).sum(axis=-1) for counts, ranks in (x, y)], axis=0)
-        products = ((x[1] @ pairs) * y[1]).sum(axis=-1) - gone
-        return np.asarray(products / np.sqrt(np.where(square > _ALIKE, square, np.nan)))
-
-    without = np.empty(int(place.max()) + 1)
-    for rows in _some_clusters(len(without), max(pairs.shape)):
-        x, y = (_ranks_without(code, place, rows) for code in codes)
-        mine = (place >= rows.start) & (place < rows.stop)
-        at = place[mine] - rows.start
-        products = x[1][at, codes[0][mine]] * y[1][at, codes[1][mine]]
-        without[rows] = rho(x, y, _added(at, products, rows.stop - rows.start))
-    whole = [_ranked(_added(code, np.ones(len(code)), 0)) for code in codes]
-    return float(rho(whole[0], whole[1], np.zeros(()))), without
-
-
-_OF_TWO = {
-    "cohen_kappa": _of_sums(_equal_parts, _cohen),
-    "pearson": _of_sums(_moments, _product_moment),
-    "spearman": _spearman,
+_OF_TWO: dict[str, Callable[[Floats, Floats], float]] = {
+    "cohen_kappa": _cohen,
+    "pearson": _product_moment,
+    "spearman": lambda x, y: _product_moment(rankdata(x), rankdata(y)),
 }
 
 

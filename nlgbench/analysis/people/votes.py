@@ -12,21 +12,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from scipy.stats import binomtest
 from scipy.stats import t as student
 
 from nlgbench.analysis.ratings.bradley_terry import (
     Annotators,
     Sample,
-    effective_number,
     few_units,
     sample_of,
     sides,
 )
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, of_outputs, votes_of
 from nlgbench.evaluators.comparator.comparators import decided, exceeds
-from nlgbench.inference import Floats, jackknife_variance, largest_variance, ratio
+from nlgbench.inference import (
+    Floats,
+    crossed,
+    crossed_jackknife,
+    effective_size,
+    incidence,
+    ratio,
+)
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -351,11 +356,8 @@ def _rows(
 def _verdicts(study: Study, pairs: pd.DataFrame) -> dict[str, Floats]:
     """Say what each evaluator says of each pair: shares of a, tie, b; none where it is silent."""
     found: dict[str, Floats] = {}
-    scores = study.scores
-    if scores is not None:
-        lower = scores["signature"].str.contains("direction:lower", regex=False)
-        score = scores["score"].where(~lower, -scores["score"])
-        for name, own in scores.assign(score=score).groupby("evaluator", sort=False):
+    if study.scores is not None:
+        for name, own in study.scored().groupby("evaluator", sort=False):
             by_output = own.set_index("output_id")["score"]
             # Scores that are all tiny, as probabilities of texts, are no ties.
             by_output = by_output / min(1.0, by_output.abs().max() or 1.0)
@@ -470,37 +472,15 @@ def _items(votes: pd.DataFrame) -> Ints:
     return np.column_stack(sides(votes))
 
 
-def _effective(votes: pd.DataFrame) -> tuple[Floats, Floats]:
+def _effective(votes: pd.DataFrame) -> tuple[float, float]:
     """Give the effective numbers of items and of annotators."""
-    if votes.empty:
-        return np.zeros(1), np.zeros(1)
     item, annotator = _items(votes).ravel(), pd.factorize(votes["annotator_id"])[0]
-    return (
-        effective_number(np.zeros_like(item), item),
-        effective_number(np.zeros_like(annotator), annotator),
-    )
-
-
-def crossed(item: Ints, annotator: Ints) -> Ints:
-    """Give numbers to what shares an item and an annotator: a column for each of both's."""
-    size = annotator.max(initial=0) + 1
-    code = item[:, :, None].astype(np.int64) * size + annotator[:, None, :]
-    code = code.reshape(len(item), item.shape[1] * annotator.shape[1])
-    return np.unique(code, return_inverse=True)[1].reshape(code.shape)
+    return effective_size(item), effective_size(annotator)
 
 
 def _lost(parts: Floats, label: Ints) -> Floats:
     """Sum the parts of each cluster."""
     return np.asarray(incidence(label) @ parts)
-
-
-def incidence(label: Ints) -> csr_array:
-    """Say which rows are in which cluster; one with several labels is in each cluster once."""
-    at = np.repeat(np.arange(len(label)), label.shape[1])
-    shape = (int(label.max(initial=-1)) + 1, len(label))
-    found = csr_array((np.ones(label.size), (label.ravel(), at)), shape=shape)
-    found.data[:] = 1
-    return found
 
 
 def _intervals_of(
@@ -522,22 +502,21 @@ def _intervals_of(
 def _intervals(
     total: Floats,
     lost: list[Floats],
-    effective: tuple[Floats, Floats],
+    effective: tuple[float, float],
     statistics: Statistics,
     sample: Sample,
     confidence: float,
 ) -> dict[str, dict[str, Any]]:
     """Leave out each item; if annotators are a sample, each of them, and what shares both, too."""
-    items, annotators = (float(number[0]) for number in effective)
+    items, annotators = effective
     least, units = items, sample.units
     if sample.annotators and annotators < items:
         least, units = annotators, "annotators"
     found = {}
     for name, statistic in statistics.items():
         estimate = float(statistic(total))
-        each = [jackknife_variance(statistic(total - sums)) for sums in lost]
-        variance = largest_variance(*each) if sample.annotators else each[0]
-        se = float("nan") if sample.missing else float(np.sqrt(variance))
+        variance = crossed_jackknife(statistic, total, lost if sample.annotators else lost[:1])
+        se = float("nan") if sample.missing else float(np.sqrt(variance[0]))
         reason = sample.missing
         if np.isnan(estimate):
             se, reason = float("nan"), "undefined: nothing to compare, or no variation"

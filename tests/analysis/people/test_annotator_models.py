@@ -120,7 +120,6 @@ def test_a_majority_is_the_commonest_value_and_a_tie_has_none():
     assert found.judgments["output_id"].tolist() == ["x", "z"]
     assert found.systems["estimate"].tolist() == [0.5, 0.5]
     assert found.annotators["reason"].eq("nothing was resampled").all()
-    assert "1 outputs" in str(found) and "nominal" in str(found)
     by_mean = nb.aggregate_judgments(study_of(rows), method="mean", n_resamples=0)
     assert by_mean.outputs["label"].tolist() == pytest.approx([2 / 3, 0.5, 0])
     assert by_mean.annotators["reason"].str.contains("no classes").all()
@@ -174,7 +173,8 @@ def test_the_labels_are_judgments_that_every_analysis_takes():
     table = nb.accuracy(judged, rule="majority")
     assert table["n_outputs"][0] == len(found.judgments)
     assert found.judgments["group_id"].str.startswith("hit").all()
-    assert "12 parts that share nothing" in str(found) and "worse than" in str(found)
+    assert found.systems["reason"].str.contains("12 parts that share nothing").all()
+    assert found.systems["reason"].str.contains("worse than").all()
     again = nb.aggregate_judgments(study, method="mace", n_resamples=5, seed=1)
     pd.testing.assert_frame_equal(found.systems, again.systems)
     assert (found.systems["n_clusters"] <= 12).all()

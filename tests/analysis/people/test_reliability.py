@@ -86,7 +86,7 @@ def jackknifed(values, statistic, per_hit=1):
 @pytest.mark.parametrize("metric", ["ordinal", "interval"])
 @pytest.mark.parametrize("step", [0, 1, 25])
 @pytest.mark.parametrize("per_hit", [0, 4])
-def test_alpha_takes_any_number_of_values(metric, step, per_hit, monkeypatch):
+def test_alpha_takes_any_number_of_values(metric, step, per_hit):
     values = ratings(1, step=step)
     table = agreement(study_of(values, per_hit), metric=metric)
     found = only(table)
@@ -95,9 +95,6 @@ def test_alpha_takes_any_number_of_values(metric, step, per_hit, monkeypatch):
     paired = values[(~np.isnan(values)).sum(axis=1) > 1] if not per_hit else values
     se = jackknifed(paired, lambda one: plain_alpha(one, metric), per_hit or 1)
     assert found["se"] == pytest.approx(se, rel=1e-9)
-    monkeypatch.setattr(reliability, "_AT_ONCE", 100)  # a few clusters at a time
-    again = agreement(study_of(values, per_hit), metric=metric)
-    pd.testing.assert_frame_equal(again, table, rtol=1e-12)
 
 
 def test_alpha_does_not_mind_where_a_scale_lies():
@@ -127,7 +124,7 @@ def test_equal_values_of_a_fine_scale_are_no_agreement():
 
 @pytest.mark.parametrize("name", SCIPY)
 @pytest.mark.parametrize("per_hit", [0, 4])
-def test_pairs_are_those_of_scipy_and_sklearn(name, per_hit, monkeypatch):
+def test_pairs_are_those_of_scipy_and_sklearn(name, per_hit):
     values = ratings(4, n=48, step=15)
     values[:, 3] = np.where(np.arange(48) < 9, values[:, 3], NAN)  # meets nobody ten times
 
@@ -144,9 +141,6 @@ def test_pairs_are_those_of_scipy_and_sklearn(name, per_hit, monkeypatch):
     assert found["n_pairs"] == 3 and found["n_pairs_left_out"] == 3
     met = values[(~np.isnan(values[:, :3])).sum(axis=1) > 1] if not per_hit else values
     assert found["se"] == pytest.approx(jackknifed(met, mean_over_pairs, per_hit or 1))
-    monkeypatch.setattr(reliability, "_AT_ONCE", 50)
-    again = only(agreement(study_of(values, per_hit), coefficients=[name]), name)
-    assert again["se"] == pytest.approx(found["se"])
 
 
 def test_two_who_never_vary_have_no_kappa_and_are_counted():
@@ -373,9 +367,6 @@ def test_few_annotators_are_fixed_and_many_can_be():
     none = agreement(study_of(few), coefficients=names, annotators="random")
     assert none["ci_low"][:2].isna().all() and none["estimate"][:2].notna().all()
     assert none["reason"][0].startswith("3.9 effective annotators")
-    fine = ratings(5, n=30, k=12, step=0.0)
-    one = only(agreement(study_of(fine), metric="ordinal"))
-    assert np.isnan(one["ci_low"]) and "takes at most 30" in one["reason"]
 
 
 def test_who_judged_one_hit_alone_is_part_of_it():
