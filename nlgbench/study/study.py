@@ -9,7 +9,7 @@ import re
 import shutil
 import uuid
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +24,7 @@ from nlgbench.study.checks import checked
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.reading import TABLES
 from nlgbench.study.schema import Raw
-from nlgbench.study.settings import exclude_invalid, settled, unfitting
+from nlgbench.study.settings import exclude_invalid, right_of, settled, unfitting
 
 Source = Literal["published", "released", "simulated", "study"]
 
@@ -396,6 +396,15 @@ class Study:
 _ABOUT = "study.json"
 
 
+def _is(kind: type) -> tuple[str, Callable[[Any], bool]]:
+    return f"a {kind.__name__}", lambda value: isinstance(value, kind)
+
+
+#: What study.json may hold.
+_PARTS = {key: _is(str) for key in ("name", "origin")}
+_PARTS |= {"settings": _is(dict), "truth": _is(dict), "related": _is(list)}
+
+
 def trusted(outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **parts: Any) -> Study:
     """Make a study of tables that are known to be right: by a file's hash, or as we made them."""
     made: Study = object.__new__(Study)
@@ -749,26 +758,12 @@ def _about(place: Path, problems: list[str]) -> dict[str, Any]:
     path = place / _ABOUT
     if not path.is_file():
         return {}
-    try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise TableError(f"{path} is no JSON ({error}): mend it, or leave the file out.") from None
-    except RecursionError:
-        raise TableError(f"{path} is nested too deep to be read: fix it.") from None
-    if not isinstance(about, dict):
+    written = formats.load_json(csv_files.read_text(path), str(path))
+    if not isinstance(written, dict):
         raise TableError(f"{path} must hold an object with name and settings; mend it.")
-    kinds = {"name": str, "origin": str, "settings": dict, "truth": dict, "related": list}
-    for key, value in about.items():
-        if key not in kinds:
-            problems.append(
-                f"{path}: {key!r} is unknown.{did_you_mean(key, kinds)} There are: "
-                f"{', '.join(kinds)}."
-            )
-        elif not isinstance(value, kinds[key]):
-            kind = kinds[key].__name__
-            raise TableError(f"{path}: {key} must be a {kind}. Got {brief(value)}: mend it.")
+    about, wrong = right_of(written, _PARTS, str(path))
     about["settings"], found = settled(about.get("settings", {}), f"{path}, settings")
-    problems += found
+    problems += wrong + found
     return about
 
 
