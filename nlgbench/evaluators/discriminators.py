@@ -36,7 +36,6 @@ from nlgbench.checks import checked
 from nlgbench.evaluators.stored import stored
 from nlgbench.names import known
 from nlgbench.study import Study
-from nlgbench.text import text_key
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -198,10 +197,8 @@ def _labels(study: Study, which: str) -> pd.Series:
     """Give 1 (human) or 0 by output, for those that have a label."""
     known(which, ["natural", "majority"], "labels")
     ids = study.outputs.set_index("output_id")
-    if which == "natural":
-        found = ids["is_human"].astype("float64")
-    else:
-        found = majority_labels(study)
+    natural = ids["is_human"].astype("float64")
+    found = natural if which == "natural" else majority_labels(study)
     there = found[found.index.isin(ids.index)]
     if set(there) != {0.0, 1.0}:
         raise ValueError(

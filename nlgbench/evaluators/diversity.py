@@ -87,9 +87,10 @@ def score_training_overlap(
             texts.tolist(), corpus.tolist(), n_neighbors=given["n_neighbors"], max_n=_order(name)
         )
         how = (
-            f"training_overlap|n:{_order(name)}|tok:whitespace|case:{'lower' if given['lower'] else 'mixed'}"
-            f"|smooth:nltk-method1|references:{given['n_neighbors']} nearest of {len(corpus)} by "
-            "TF-IDF|direction:higher is nearer to the corpus"
+            f"training_overlap|n:{_order(name)}|tok:whitespace"
+            f"|case:{'lower' if given['lower'] else 'mixed'}|smooth:nltk-method1"
+            f"|references:{given['n_neighbors']} nearest of {len(corpus)} by TF-IDF"
+            "|direction:higher is nearer to the corpus"
         )
         made = outputs[["output_id"]].assign(evaluator=name, score=np.nan, signature=how)
         made.loc[scored, "score"] = found

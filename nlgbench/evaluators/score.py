@@ -162,7 +162,7 @@ def score(
         - discriminators: ``svm``, ``naive_bayes``, ``logistic_regression``, ``random_forest``,
           ``xgboost``, ``lstm``, ``cnn``, ``cnn_lstm``, followed by ``_meta`` (one for all systems)
           or ``_individual`` (one for each) and ``@natural`` (default) or ``@majority``, the labels
-          trained on: 1 is human. ``/natural`` or ``/majority`` behind it: whether that call is wrong;
+          trained on: 1 is human. ``/natural`` or ``/majority`` behind it: is that call wrong;
         - listeners: ``literal``, ``pragmatic``, ``context``, ``ensemble``.
 
         Objects that were trained before (a comparator, a listener, a regressor, or one's own) have
