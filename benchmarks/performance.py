@@ -77,7 +77,7 @@ OTHERS = {
         ["--worlds", "20", "--sizes", "50"],
     ),
     "reproduction": ("Degrees of reproduction", ["--worlds", "2000", "--tables", "10"]),
-    "scaling": ("Scale", ["shards", "10000"]),
+    "scaling": ("Scale", ["texts", "10000"]),
     "kills": ("Runs", ["--notebooks", "02", "--kills", "2"]),
     "cluster_kills": ("Runs", ["--killed", "worker"]),
 }

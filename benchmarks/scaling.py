@@ -1,21 +1,17 @@
-"""Measure how far one core goes: ``python benchmarks/scaling.py shards`` or ``analyses``.
+"""Measure how far one core goes: ``python benchmarks/scaling.py texts`` or ``analyses``.
 
 Everything runs in child processes, so that the peak of memory is theirs. Seconds are processor time
 (user and system) of the call alone, for the machine may have other work; making the data is in the
 peak, not in the seconds. See docs/scaling.md.
 """
 
-import atexit
 import json
 import math
 import resource
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +21,6 @@ import nlgbench as nb
 from nlgbench.generators.reviews import review_grammar
 
 SECONDS, GIB = 600, 8  # the limits that sizes are given for
-PER_SHARD = 50_000
 N_SYSTEMS = 12
 
 
@@ -166,7 +161,7 @@ ANALYSES = (
     ),
 )  # fmt: skip
 
-#: What is scored in shards: evaluators, and whether they need references.
+#: What texts are scored by, and whether it needs references.
 SCORED = {
     "Self-BLEU-4": (["minus_self_bleu_4"], False),
     "ROUGE-L and CIDEr-D": (["rouge_l", "cider_d"], True),
@@ -174,41 +169,18 @@ SCORED = {
 }
 
 
-def sharded(name: str) -> Case:
+def scored(name: str) -> Case:
     names, references = SCORED[name]
-
-    def make(n: int) -> tuple[list[Path], Path]:
-        home = Path(tempfile.mkdtemp())
-        atexit.register(shutil.rmtree, home)
-        folders = []
-        for first in range(0, n, PER_SHARD):
-            folders.append(home / f"shard-{first // PER_SHARD:05d}")
-            part = reviews(min(PER_SHARD, n - first), first=first, references=references)
-            part.write(folders[-1])
-        return folders, home / "scores"
-
     return Case(
-        f"{name}, shards", "texts", 0, make, lambda data: nb.score_shards(data[0], names, data[1])
+        name,
+        "texts",
+        0,
+        lambda n: reviews(n, references=references),
+        lambda study: nb.score(study, names),
     )
 
 
-def whole(name: str) -> Case:
-    names, references = SCORED[name]
-
-    def make(n: int) -> nb.Study:
-        sizes = ((first, min(PER_SHARD, n - first)) for first in range(0, n, PER_SHARD))
-        parts = [reviews(size, first=first, references=references) for first, size in sizes]
-        tables = [part.references for part in parts if part.references is not None]
-        outputs = pd.concat([part.outputs for part in parts])
-        return nb.Study(outputs, references=pd.concat(tables) if tables else None)
-
-    return Case(f"{name}, whole", "texts", 0, make, lambda study: nb.score(study, names))
-
-
-CASES = {
-    case.name: case
-    for case in (*ANALYSES, *(kind(name) for name in SCORED for kind in (sharded, whole)))
-}
+CASES = {case.name: case for case in (*ANALYSES, *map(scored, SCORED))}
 
 
 def run(name: str, n: int) -> None:
@@ -263,51 +235,22 @@ def analyses(seconds: float) -> None:
         sys.stdout.flush()
 
 
-def assert_equal(name: str, n: int) -> None:
-    """Shards and the whole must agree to the bit; the shards are cut small for that."""
-    names, _ = SCORED[name]
-    place = sharded(name).make(n)
-    paths = nb.score_shards(place[0], names, place[1])
-    texts = {"output_id": str, "score": str}  # Python reads a number to the bit, pandas may not
-    made = pd.concat([pd.read_csv(path, dtype=texts) for path in paths]).astype({"score": float})
-    wanted = nb.score(whole(name).make(n), names).scores
-    both = wanted.merge(made, on=["output_id", "evaluator"], how="outer", validate="1:1")
-    np.testing.assert_array_equal(both["score_y"], both["score_x"])
-
-
-def shards(largest: int) -> None:
-    print("| what | texts | shards, s | GiB | whole, s | GiB |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    sizes = [n for n in (10_000, 100_000, 1_000_000) if n <= largest]
+def texts(largest: int) -> None:
+    print("| what | texts | s | GiB |")
+    print("| --- | ---: | ---: | ---: |")
     for name in SCORED:
-        taken = []
-        for n in sizes:
-            own, other = measure(f"{name}, shards", n), measure(f"{name}, whole", n)
-            taken.append(own["seconds"])
-            cells = [f"{one[key]:.2f}" for one in (own, other) for key in ("seconds", "gib")]
-            print(f"| {name} | {n:,} | {' | '.join(cells)} |")
+        for n in (n for n in (10_000, 100_000) if n <= largest):
+            found = measure(name, n)
+            print(f"| {name} | {n:,} | {found['seconds']:.2f} | {found['gib']:.2f} |")
             sys.stdout.flush()
-        if len(sizes) == 1:
-            continue
-        power, _ = reached(sizes, taken, SECONDS)
-        modelled = taken[-1] * (1e7 / sizes[-1]) ** power
-        print(f"| {name} | 10,000,000 | {modelled:,.0f} (a model: n^{power:.2f}) | | | |")
-        sys.stdout.flush()
 
 
 def main() -> None:
     match sys.argv[1:]:
         case ["--run", name, n]:
             run(name, int(n))
-        case ["--equal"]:
-            global PER_SHARD
-            PER_SHARD = 700
-            for name in SCORED:
-                assert_equal(name, 2_000)
-        case ["shards", *largest]:
-            # In a child, too: what this process once held counts in the peak of its children.
-            subprocess.run([sys.executable, __file__, "--equal"], check=True)
-            shards(int(largest[0]) if largest else 1_000_000)
+        case ["texts", *largest]:
+            texts(int(largest[0]) if largest else 100_000)
         case ["analyses", *seconds]:
             analyses(float(seconds[0]) if seconds else 20)
         case _:

@@ -49,7 +49,6 @@ from nlgbench.evaluators.listeners import calibration as calibration
 from nlgbench.evaluators.listeners.neural import train_listeners as train_listeners
 from nlgbench.evaluators.references import nearest_references as nearest_references
 from nlgbench.evaluators.score import score as score
-from nlgbench.evaluators.sharded import score_shards as score_shards
 from nlgbench.evaluators.comparator.comparators import Comparator as Comparator
 from nlgbench.evaluators.comparator.comparators import compare_texts as compare_texts
 from nlgbench.evaluators.comparator.comparators import train_comparator as train_comparator

@@ -274,7 +274,7 @@ def largest_variance(items: Any, annotators: Any, both: Any) -> Floats:
 
 
 def contrast_variance(contrasts: Floats, covariances: Sequence[Floats]) -> Floats:
-    """Give the variance of each contrast (n, m): over items, or over items, annotators, and both."""
+    """Give each contrast's variance (n, m): over items, or over items, annotators and both."""
     each = [np.einsum("ps,st,pt->p", contrasts, one, contrasts) for one in covariances]
     return largest_variance(*each) if len(each) > 1 else each[0]
 

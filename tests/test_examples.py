@@ -127,22 +127,6 @@ def which_evaluator(monkeypatch):
     check(run(code, {}))
 
 
-def scaling(monkeypatch):
-    distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
-    whole = nb.simulate("reviews", systems=["leaky_t1.0"], n_outputs=6, n_truth=0)
-    for n in range(3):
-        outputs = whole.outputs.iloc[n::3]
-        references = outputs[["item_id", "text"]].drop_duplicates("item_id")
-        references = references.assign(reference_id="r")
-        nb.Study(outputs, references=references).write(f"shards/{n:03}")
-    (code,) = blocks("docs/scaling.md")
-    here = {"dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0"}
-    with distributed.Client(processes=False, n_workers=1, threads_per_worker=1, **here) as client:
-        monkeypatch.setattr(distributed, "Client", lambda address: client)
-        paths = run(code, {})
-    assert len(paths) == 3 and all(path.is_file() for path in paths)
-
-
 def studies(monkeypatch):
     if not os.environ.get("NLGBENCH_DATA") or not cache.available(
         ["webnlg-2020", "usr", "emnlp17"]
@@ -159,7 +143,6 @@ def studies(monkeypatch):
 
 FOLLOWED = {
     "docs/design.md": design,
-    "docs/scaling.md": scaling,
     "docs/studies.md": studies,
     "docs/tutorials/which-evaluator.md": which_evaluator,
     "docs/tutorials/which-system.md": which_system,

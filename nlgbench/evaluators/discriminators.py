@@ -1,7 +1,6 @@
 """Discriminators: classifiers that tell human from machine texts, and what they say of each.
 
-Every score is out of fold, or of a study that was not trained on: the discriminator that gives it
-has not seen the text.
+Every score is out of fold: the discriminator that gives it has not seen the text.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ from nlgbench.evaluators.stored import stored
 from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
-from nlgbench.text import text_key
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -57,8 +55,6 @@ def score_discriminators(
     study: Study,
     names: Sequence[str],
     *,
-    labels: str | pd.Series,
-    train: Study | None,
     options: Mapping[str, Mapping[str, Any]],
     clusters: str | None,
     n_jobs: int,
@@ -86,15 +82,14 @@ def score_discriminators(
     score of a human text is the mean over the systems' discriminators. NaN where the training fold
     had texts of one class only, no n-gram twice, or, for a deep model, one text of a class.
     """
-    default = labels if isinstance(labels, str) else str(labels.name)
     parsed = {}
     for name in names:
         match = NAME.fullmatch(name)
         assert match is not None  # as the registry of `score` says
         model, scope, trained, scored = match.groups()
-        parsed[name] = (model, scope, trained or default, scored)
+        parsed[name] = (model, scope, trained or "natural", scored)
     label_of = {
-        one: _labels(study, one, labels)
+        one: _labels(study, one)
         for one in {which for *_, on, by in parsed.values() for which in (on, by) if which}
     }
     jobs = _jobs(parsed, options)
@@ -110,14 +105,13 @@ def score_discriminators(
         job |= {"search": search, "n_folds": n_folds, "clusters": clusters, "seed": base}
         compute = partial(
             _out_of_fold,
-            *(study, train, label_of[trained]),
+            *(study, label_of[trained]),
             **job,
             seed_shown=seed if isinstance(seed, int) else base,
             n_jobs=n_jobs,
             progress=progress,
         )
         data: dict[str, Any] = {"outputs": study.outputs, "labels": label_of[trained].reset_index()}
-        data |= {} if train is None else {"train": train.outputs, "votes": train.judgments}
         parts.append(stored(f"{scope}-{trained}", compute, given=data | job, folder=keep))
     found = pd.concat(parts).set_index("evaluator")
     frames = []
@@ -152,7 +146,6 @@ def _jobs(
 
 def _out_of_fold(
     study: Study,
-    train: Study | None,
     labels: pd.Series,
     *,
     models: list[str],
@@ -166,28 +159,27 @@ def _out_of_fold(
     n_jobs: int,
     progress: Callable[[str, int, int], object] | None,
 ) -> pd.DataFrame:
-    """Train models on all folds but each, or on `train`, and score the outputs left out."""
+    """Train models on all folds but each, and score the outputs left out."""
     label = labels.reindex(study.outputs["output_id"]).to_numpy(np.float64)
-    if train is None:
-        texts, folds = deal(study.outputs, label, n_folds, seed, clusters), list(range(n_folds))
-        on = f"; {n_folds} folds, equal texts in one"
-        on += f", equal {clusters} too" if clusters is not None else ""
-    else:
-        texts, folds = _dealt_apart(study, label, train, _labels(train, trained, "")), [0]
-        on = f" of {train.name}"
-    tasks = (delayed(score_fold)(texts, fold, tuple(models), scope, search, seed) for fold in folds)
+    texts = deal(study.outputs, label, n_folds, seed, clusters)
+    on = f"; {n_folds} folds, equal texts in one"
+    on += f", equal {clusters} too" if clusters is not None else ""
+    tasks = (
+        delayed(score_fold)(texts, fold, tuple(models), scope, search, seed)
+        for fold in range(n_folds)
+    )
     scores = np.full((len(models), len(texts.fold)), np.nan)
     for fold, found in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(tasks)):
         scores[:, texts.fold == fold] = found
         if progress is not None:
             title = f"{scope}, {trained} labels, {', '.join(models)}"
-            progress(title, fold + 1, len(folds))
+            progress(title, fold + 1, n_folds)
     how = f"{scope}, trained on {trained} labels{on}; seed {seed_shown}"
     how += f"; scikit-learn {sklearn.__version__}"
     return pd.concat(
         study.outputs[["output_id"]].assign(
             evaluator=f"{model}_{scope}@{trained}",
-            score=row[: len(study.outputs)],
+            score=row,
             signature=f"{how}; {_describe(model, search)}",
         )
         for model, row in zip(models, scores, strict=True)
@@ -201,27 +193,17 @@ def _errors(scores: pd.DataFrame, label: pd.Series) -> pd.Series:
     return wrong.where(right.notna() & scores["score"].notna())
 
 
-def _labels(study: Study, which: str, given: str | pd.Series) -> pd.Series:
-    """Give 1 (human) or 0 by output, for those that have a label of this name."""
+def _labels(study: Study, which: str) -> pd.Series:
+    """Give 1 (human) or 0 by output, for those that have a label."""
+    known(which, ["natural", "majority"], "labels")
     ids = study.outputs.set_index("output_id")
-    if which == "natural":
-        found = ids["is_human"].astype("float64")
-    elif which == "majority":
-        found = majority_labels(study)
-    elif isinstance(given, pd.Series) and which == str(given.name):
-        found = given.dropna().astype("float64")
-    else:
-        choices = ["natural", "majority"]
-        choices += [str(given.name)] if isinstance(given, pd.Series) else []
-        known(which, choices, "labels")
-    wrong = found.index[found.index.duplicated() | ~found.isin([0.0, 1.0])]
-    if len(wrong):
-        raise ValueError(f"labels must be 0 or 1, one for an output_id. Mend {list(wrong[:5])}.")
+    natural = ids["is_human"].astype("float64")
+    found = natural if which == "natural" else majority_labels(study)
     there = found[found.index.isin(ids.index)]
     if set(there) != {0.0, 1.0}:
         raise ValueError(
-            f"{which} labels must hold both 0 and 1 for the outputs of {study.name}: their index "
-            f"must be output_id, as {ids.index[0]!r}; or human or machine outputs are missing."
+            f"{which} labels must hold both 0 and 1 for the outputs of {study.name}: human or "
+            "machine outputs are missing."
         )
     return there
 
@@ -238,7 +220,7 @@ def majority_labels(study: Study) -> pd.Series:
     if not votes["value"].isin([0, 1]).all():
         raise ValueError(
             f"majority labels need votes of 0 (machine) and 1 (human); {dimension} of {study.name} "
-            "has other values. Train on natural labels, or give a Series."
+            "has other values. Train on natural labels."
         )
     of = votes.groupby("output_id")["value"].agg(["mean", "size"])
     share = of.loc[of["size"] == of["size"].mode().iloc[0], "mean"]
@@ -250,7 +232,7 @@ def majority_labels(study: Study) -> pd.Series:
 def discriminator_accuracy(
     study: Study,
     *,
-    labels: str | pd.Series = "natural",
+    labels: Literal["natural", "majority"] = "natural",
     by: Literal["system", "class", "all"] = "system",
     confidence: float = 0.95,
 ) -> pd.DataFrame:
@@ -260,9 +242,9 @@ def discriminator_accuracy(
     ----------
     study : Study
         With scores of discriminators such as ``svm_meta@natural`` (`score`).
-    labels : {"natural", "majority"} or Series
-        What is right: the source; the majority of votes; or 1 (human) and 0 by ``output_id``, as
-        the Series is named. Outputs without a label are left out, and counted.
+    labels : {"natural", "majority"}
+        What is right: the source, or the majority of votes. Outputs without a label are left out,
+        and counted.
     by : {"system", "class", "all"}
         A row per system; one for human and one for machine texts; or one for all.
     confidence : float
@@ -281,7 +263,7 @@ def discriminator_accuracy(
     Raises
     ------
     ValueError
-        When the study has no such scores, or labels are no 0 or 1.
+        When the study has no such scores, or votes are no 0 or 1.
 
     Notes
     -----
@@ -307,14 +289,13 @@ def discriminator_accuracy(
         raise ValueError(
             f"{study.name} has no scores of discriminators: score(study, ['svm_meta@natural'])."
         )
-    scored_on = labels if isinstance(labels, str) else str(labels.name)
     outputs = study.outputs
     if by == "class":
         outputs = outputs.assign(system=np.where(outputs["is_human"], "human", "machine"))
     elif by == "all":
         outputs = outputs.assign(system="all")
     rows = outputs[["output_id", "system", "is_human", "text"]].assign(
-        label=outputs["output_id"].map(_labels(study, scored_on, labels)).astype("float64")
+        label=outputs["output_id"].map(_labels(study, labels)).astype("float64")
     )
     rows = scores[["evaluator"]].drop_duplicates().merge(rows, how="cross")
     rows = rows.merge(
@@ -329,7 +310,7 @@ def discriminator_accuracy(
         {
             "evaluator": evaluator,
             "labels_trained": str(evaluator).rpartition("@")[2],
-            "labels_scored": scored_on,
+            "labels_scored": labels,
             "system": system,
             "is_human": bool(own["is_human"].all()),
             **_accuracy(own, confidence),
@@ -390,21 +371,15 @@ def deal(
             "texts: ask for fewer folds, or give more outputs."
         )
     together = group if clusters is None else _joined(group, outputs[clusters])
-    texts = _counted(outputs, label, np.empty(len(group), dtype=np.int64))
+    words = [_WORD.findall(text.lower()) for text in outputs["text"]]
+    stratum = np.where(outputs["is_human"], _HUMAN, outputs["system"])
+    fold = np.empty(len(group), dtype=np.int64)
     splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         # A system with fewer texts than folds is in some of them only, and that is well.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        for number, (_, held_out) in enumerate(splitter.split(group, texts.stratum, together)):
-            texts.fold[held_out] = number
-    return texts
-
-
-def _counted(outputs: pd.DataFrame, label: Floats, fold: Ints) -> Texts:
-    """Tokenize and count texts."""
-    words = [_WORD.findall(text.lower()) for text in outputs["text"]]
-    stratum = np.where(outputs["is_human"], _HUMAN, outputs["system"])
-    group = pd.factorize(outputs["text"])[0]
+        for number, (_, held_out) in enumerate(splitter.split(group, stratum, together)):
+            fold[held_out] = number
     return Texts(words, ngram_presence(words), label, group, stratum, fold)
 
 
@@ -414,20 +389,6 @@ def _joined(group: Ints, clusters: pd.Series) -> Ints:
     n = int(other.max()) + 1
     edges = coo_array((np.ones(len(group)), (group, other)), shape=(n, n))
     return connected_components(edges, directed=False)[1][group].astype(np.int64)
-
-
-def _dealt_apart(study: Study, label: Floats, train: Study, taught: pd.Series) -> Texts:
-    """Put a study's texts into fold 0, and those of another, to learn from, into fold 1."""
-    seen = set(train.outputs["text"].map(text_key)) & set(study.outputs["text"].map(text_key))
-    if seen:
-        raise ValueError(
-            f"{len(seen):,} texts of {study.name} are in train, as {min(seen)!r}: what was learned "
-            "from must not be scored. Leave them out of one."
-        )
-    outputs = pd.concat([study.outputs, train.outputs], ignore_index=True)
-    label_of = train.outputs["output_id"].map(taught).to_numpy(np.float64)
-    fold = np.repeat([0, 1], [len(study.outputs), len(train.outputs)])
-    return _counted(outputs, np.concatenate([label, label_of]), fold)
 
 
 def score_fold(

@@ -63,36 +63,34 @@ def score_training_overlap(
     study: Study,
     names: Sequence[str],
     *,
-    train: Study | None,
     options: Mapping[str, Mapping[str, Any]],
 ) -> pd.DataFrame:
-    """Score outputs with their nearest neighbors in a training corpus as references.
+    """Score machine outputs with their nearest neighbors among human texts as references.
 
-    The corpus is what `train` holds; without it the study's human texts, which are then not
-    scored. Higher is nearer to the corpus, which is no better.
+    Higher is nearer to them, which is no better.
     """
     outputs, frames = study.outputs, []
-    corpus_of = outputs.loc[outputs["is_human"], "text"] if train is None else train.outputs["text"]
-    scored = ~outputs["is_human"] if train is None else pd.Series(True, index=outputs.index)
+    scored = ~outputs["is_human"]
     for name in names:
         given = {"n_neighbors": 10, "lower": False} | dict(options.get(name, {}))
         for keyword in given:
             known(keyword, ["n_neighbors", "lower"], f"options of {name}")
-        texts, corpus, n = outputs.loc[scored, "text"], corpus_of, _order(name)
+        texts, corpus = outputs.loc[scored, "text"], outputs.loc[~scored, "text"]
         if given["lower"]:
             texts, corpus = texts.str.lower(), corpus.str.lower()
         if not corpus.str.strip().any():
             raise ValueError(
-                f"{name} needs texts that the generators may have learned from: give train=, a "
-                "Study of them, or a study with human outputs."
+                f"{name} needs texts that the generators may have learned from: a study with "
+                "human outputs."
             )
         found = overlap_with_training(
-            texts.tolist(), corpus.tolist(), n_neighbors=given["n_neighbors"], max_n=n
+            texts.tolist(), corpus.tolist(), n_neighbors=given["n_neighbors"], max_n=_order(name)
         )
         how = (
-            f"training_overlap|n:{n}|tok:whitespace|case:{'lower' if given['lower'] else 'mixed'}"
-            f"|smooth:nltk-method1|references:{given['n_neighbors']} nearest of {len(corpus)} by "
-            "TF-IDF|direction:higher is nearer to the corpus"
+            f"training_overlap|n:{_order(name)}|tok:whitespace"
+            f"|case:{'lower' if given['lower'] else 'mixed'}|smooth:nltk-method1"
+            f"|references:{given['n_neighbors']} nearest of {len(corpus)} by TF-IDF"
+            "|direction:higher is nearer to the corpus"
         )
         made = outputs[["output_id"]].assign(evaluator=name, score=np.nan, signature=how)
         made.loc[scored, "score"] = found

@@ -18,7 +18,6 @@ def nearest_references(
     study: Study,
     *,
     n: int = 10,
-    pool: Study | None = None,
     lower: bool = False,
     include_human: bool = False,
 ) -> pd.DataFrame:
@@ -34,8 +33,6 @@ def nearest_references(
         Each of whose items has one output (of those that are to be scored).
     n : int
         References for each output.
-    pool : Study, optional
-        Whose human texts are taken. Default: `study`.
     lower : bool, default False
         Find them by words in lower case, and give them so.
     include_human : bool, default False
@@ -45,18 +42,18 @@ def nearest_references(
     -------
     DataFrame
         A ``references`` table for `score`: ``item_id``, ``reference_id`` (``r01`` is the most
-        similar; equally similar ones, whose cosines agree to 12 decimals, come in the order of the
-        pool), ``text``.
+        similar; equally similar ones, whose cosines agree to 12 decimals, come in the order of
+        the outputs), ``text``.
 
     Raises
     ------
     ValueError
-        When items have several outputs, or the pool has no words or too few texts.
+        When items have several outputs, or the human texts have no words or are too few.
 
     Notes
     -----
     Cosine of TF-IDF vectors of words: count times ``ln((1 + N) / (1 + df)) + 1``, N and df counted
-    in the pool (scikit-learn's TfidfVectorizer); words that the pool lacks count nothing.
+    in the human texts (scikit-learn's TfidfVectorizer); words that they lack count nothing.
 
     Examples
     --------
@@ -73,10 +70,9 @@ def nearest_references(
             f"references belong to an item, and item {shared.iloc[0]!r} has several outputs, each "
             "with other texts near it. Give references of your own: Study(references=...)."
         )
-    others = (study if pool is None else pool).outputs
-    human = others.loc[others["is_human"], "text"]
+    human = study.outputs.loc[study.outputs["is_human"], "text"]
     if human.empty:
-        raise ValueError("there are no human texts to take references from: give a pool.")
+        raise ValueError("there are no human texts to take references from.")
     texts = outputs["text"]
     if lower:
         texts, human = texts.str.lower(), human.str.lower()

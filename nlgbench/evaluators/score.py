@@ -8,11 +8,12 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import pandas as pd
 
+from nlgbench.evaluators.partitions import Partitioned, score_partitions
 from nlgbench.evaluators.stored import stored, stored_dir
 from nlgbench.names import did_you_mean, known
 from nlgbench.study import Study
@@ -86,7 +87,7 @@ _FAMILIES = (
         ("training_overlap_4",),
         "nlgbench.evaluators.diversity",
         "score_training_overlap",
-        ("train", "options"),
+        ("options",),
     ),
     _Family(
         r"perplexity(@.+)?",
@@ -106,10 +107,7 @@ _FAMILIES = (
         ),
         "nlgbench.evaluators.discriminators",
         "score_discriminators",
-        (
-            *("labels", "train", "options", "clusters", "n_jobs", "keep", "seed"),
-            "progress",
-        ),
+        ("options", "clusters", "n_jobs", "keep", "seed", "progress"),
     ),
     _Family(
         r"(literal|pragmatic|context|ensemble)(_listener)?([@_]\d+)?",
@@ -131,12 +129,10 @@ _GROUPS = {
 
 @checked
 def score(
-    study: Study,
+    study: Study | Partitioned,
     evaluators: Sequence[str | Fitted],
     *,
     references: pd.DataFrame | None = None,
-    labels: str | pd.Series = "natural",
-    train: Study | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     clusters: str | None = None,
     n_jobs: int = 1,
@@ -148,8 +144,10 @@ def score(
 
     Parameters
     ----------
-    study : Study
-        Whose outputs are scored.
+    study : Study or Dask DataFrame
+        Whose outputs are scored. Of a Dask DataFrame of outputs each partition is scored as a study
+        of its own (extra ``cluster``): what compares texts of a system (``minus_self_bleu_4``, and
+        document frequencies of CIDEr) needs all of a system's texts in one partition.
     evaluators : sequence of str or fitted object
         Names:
 
@@ -159,12 +157,12 @@ def score(
           system together: ``corpus_bleu_4@coco``, ``corpus_chrf``, ``corpus_meteor``;
         - of systems: ``self_bleu_4`` (*lower* is more diverse), ``distinct_2``, ``entropy_2``; of
           outputs: ``minus_self_bleu_4`` (against the others of their system),
-          ``training_overlap_4`` (nearness to a training corpus);
+          ``training_overlap_4`` (nearness to the study's human texts);
         - ``perplexity`` (*lower* is better; under ``logprobs``'s model, or ``perplexity@model``);
         - discriminators: ``svm``, ``naive_bayes``, ``logistic_regression``, ``random_forest``,
           ``xgboost``, ``lstm``, ``cnn``, ``cnn_lstm``, followed by ``_meta`` (one for all systems)
-          or ``_individual`` (one for each) and ``@natural`` or ``@majority``, the labels trained
-          on: 1 is human. ``/natural`` or ``/majority`` behind it: whether that call is wrong;
+          or ``_individual`` (one for each) and ``@natural`` (default) or ``@majority``, the labels
+          trained on: 1 is human. ``/natural`` or ``/majority`` behind it: is that call wrong;
         - listeners: ``literal``, ``pragmatic``, ``context``, ``ensemble``.
 
         Objects that were trained before (a comparator, a listener, a regressor, or one's own) have
@@ -172,12 +170,6 @@ def score(
     references : DataFrame, optional
         ``item_id, reference_id, text`` in place of the study's (`nearest_references`). A reference
         whose ``reference_id`` is the ``output_id`` is the output itself, and not compared with it.
-    labels : {"natural", "majority"} or Series, default "natural"
-        What discriminators without @ learn: the source, the majority of votes, or 1 (human) and 0
-        by ``output_id``, as the Series is named.
-    train : Study, optional
-        What discriminators learn from, instead of the other folds of this study; and the corpus of
-        ``training_overlap_4``, instead of the study's human texts.
     options : mapping of str to mapping, optional
         Evaluator's name (or ``overlap``, ``discriminators``, ``listeners`` for all of them) ->
         keywords. Overlap: ``lower`` (False; compare in lower case), ``group`` ("system": the column
@@ -202,7 +194,8 @@ def score(
     Study
         With rows in ``scores`` (per output: score, and a signature that says how it was made) or
         ``system_scores``. An evaluator that is there already with the same signature and scores
-        changes nothing. NaN where a score is undefined. Unless said otherwise higher is better.
+        changes nothing. NaN where a score is undefined. Unless said otherwise higher is better. Of
+        a Dask DataFrame: another, of ``scores``.
 
     Raises
     ------
@@ -214,10 +207,8 @@ def score(
 
     Notes
     -----
-    Names are short for the default training within this study, out of fold: no evaluator scores a
-    text that it learned from. Definitions and sources stand in the functions of
-    `nlgbench.evaluators`. Scores are of single outputs: `correlate` puts intervals on what is made
-    of them.
+    Training is out of fold: no evaluator scores a text that it learned from. Definitions and
+    sources stand in the functions of `nlgbench.evaluators`.
 
     Examples
     --------
@@ -231,12 +222,15 @@ def score(
     names = [one for one in evaluators if isinstance(one, str)]
     if len(set(names)) < len(names):
         raise ValueError(f"evaluators must be a list, each named once. Got {evaluators!r}.")
+    if references is not None:
+        columns = "item_id:text reference_id:text text:text"
+        references = read_table(references, columns, "references have")
+    if not isinstance(study, Study):
+        _refuse_whole(names)
+        found = score_partitions(study, evaluators, references, options or {})
+        return cast(Study, found)
     given = {
-        "references": study.references
-        if references is None
-        else read_table(references, "item_id:text reference_id:text text:text", "references have"),
-        "labels": labels,
-        "train": train,
+        "references": study.references if references is None else references,
         "options": _options(names, options or {}),
         "clusters": clusters,
         "n_jobs": n_jobs,
@@ -265,6 +259,16 @@ def score(
         ),
     }
     return study.replace(**{name: table for name, table in changes.items() if table is not None})
+
+
+def _refuse_whole(names: Sequence[str]) -> None:
+    """Refuse what partitions cannot score: what is not of one output and its references."""
+    for name in names:
+        if _family(name).function not in ("score_overlap", "score_self_bleu"):
+            raise ValueError(
+                f"{name} is not scored in partitions: overlap with references, "
+                "minus_self_bleu_4 and fitted evaluators are. Score a Study."
+            )
 
 
 def _family(name: str) -> _Family:
@@ -306,8 +310,7 @@ def _require(study: Study, family: _Family, names: list[str], given: Mapping[str
         )
     if family.needs not in ("logprobs",) and not (outputs["text"] != "").any():
         raise ValueError(f"{one} needs texts, and the outputs of {study.name} have none.")
-    alone = family.function == "score_discriminators" and given["train"] is None
-    if alone and outputs["is_human"].nunique() < 2:
+    if family.function == "score_discriminators" and outputs["is_human"].nunique() < 2:
         raise ValueError(f"{one} needs human and machine outputs; {study.name} has one kind.")
 
 

@@ -9,7 +9,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.judges import CorrectedQuality
-from nlgbench.study.checks import read_table
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
@@ -19,6 +18,7 @@ from nlgbench.plots.figures import (
     name_lanes,
 )
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
+from nlgbench.study.checks import read_table
 
 #: Method -> how far from its system's line it stands, marker, color, and what the legend says.
 _LOOKS = {

@@ -20,7 +20,6 @@ from scipy.special import digamma, gammaln
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.study.checks import checked
 from nlgbench.inference import (
     THESE_ANNOTATORS,
     Floats,
@@ -31,6 +30,7 @@ from nlgbench.inference import (
 from nlgbench.names import brief
 from nlgbench.reported import Reported
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 Ints = NDArray[np.int64]
 Method = Literal["majority", "mean", "dawid_skene", "mace"]

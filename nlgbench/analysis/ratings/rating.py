@@ -37,6 +37,8 @@ from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
+#: Games of each system without a change in the order, after which a tournament stops.
+UNCHANGED = 50
 _FIRST = ["comparator", "system", "rating", "ci_low", "ci_high", "confidence", "method", "covers"]
 
 
@@ -329,7 +331,6 @@ def tournament(
     of: Of | None = None,
     pairing: Literal["random", "adaptive"] = "random",
     stopping: Literal["ratings", "e_values"] = "ratings",
-    n_unchanged: int = 50,
     confidence: float = 0.95,
     max_games: int = 50_000,
     outcome: Outcome = "argmax",
@@ -346,14 +347,12 @@ def tournament(
         with replacement; where `outcome` is ``"sampled"`` its result is drawn anew.
     pairing : {"random", "adaptive"}
         ``"random"``: two systems at random, each pair alike; stops when every system has played
-        `n_unchanged` games since the order of ratings last changed. ``"adaptive"``: the two
+        50 games, as in the paper, since the order of ratings last changed. ``"adaptive"``: the two
         whose order is least certain; stops when the order of all is held with `confidence`.
     stopping : {"ratings", "e_values"}
         ``"ratings"``: as `pairing` says. ``"e_values"``: when in the order of ratings every two
         neighbors are told apart by their own games (see Notes); adaptive pairing then draws from
         neighbors that are not.
-    n_unchanged : int
-        For random pairing; 50 in the paper.
     confidence : float
         For adaptive pairing, and e-values: of the whole order at once, and however often one looks
         (see Notes).
@@ -417,7 +416,6 @@ def tournament(
     >>> found.converged, found.ratings.sort_values("rating")["system"].tolist()
     (True, ['z', 'y', 'x'])
     """
-    check_n(n_unchanged, "n_unchanged")
     check_n(max_games, "max_games")
     check_tie_ratio(tie_ratio)
     rng = np.random.default_rng(seed)
@@ -469,7 +467,7 @@ def tournament(
             before, order = order, sorted(range(n), key=state[0].__getitem__)
             if order != before:
                 since[:] = 0
-            converged = bool(since.min() >= n_unchanged)
+            converged = bool(since.min() >= UNCHANGED)
         else:
             variance = np.diag(covariance)
             spread = np.sqrt(variance[first] + variance[second] - 2 * covariance[first, second])

@@ -42,7 +42,6 @@ def score_discriminators(
     labels=None,
     *,
     models=SHALLOW,
-    labels_trained="natural",
     scope="meta",
     n_folds=10,
     search=0,
@@ -51,10 +50,14 @@ def score_discriminators(
     n_jobs=1,
 ):
     """Score by the public call, whose names say model, scope and labels."""
+    study, ending = Study(outputs), ""
+    if labels is not None:  # as the votes of one annotator
+        votes = labels.dropna().rename("value").rename_axis("output_id").reset_index()
+        study = Study(outputs, judgments=votes.assign(annotator_id="w"))
+        ending = "@majority"
     return score(
-        Study(outputs),
-        [f"{model}_{scope}" for model in models],
-        labels="natural" if labels is None else labels.rename(labels_trained),
+        study,
+        [f"{model}_{scope}{ending}" for model in models],
         options={"discriminators": {"n_folds": n_folds, "search": search}},
         n_jobs=n_jobs,
         seed=seed,
@@ -62,8 +65,8 @@ def score_discriminators(
     ).scores
 
 
-def accuracy_of(outputs, scores, labels="natural", **how):
-    return discriminator_accuracy(Study(outputs, scores=scores), labels=labels, **how)
+def accuracy_of(outputs, scores, **how):
+    return discriminator_accuracy(Study(outputs, scores=scores), **how)
 
 
 @pytest.fixture(scope="module")
@@ -218,11 +221,9 @@ def test_trees_can_be_searched(model):
 
 def test_labels_that_are_trained_on_turn_the_scores(outputs):
     odd = outputs.set_index("output_id")["is_human"] ^ True
-    turned = score_discriminators(
-        outputs, odd.astype(int), models=QUICK, labels_trained="turned", n_folds=4, seed=0
-    )
+    turned = score_discriminators(outputs, odd.astype(int), models=QUICK, n_folds=4, seed=0)
     natural = score_discriminators(outputs, models=QUICK, n_folds=4, seed=0)
-    assert turned["evaluator"].iloc[0] == "svm_meta@turned"
+    assert turned["evaluator"].iloc[0] == "svm_meta@majority"
     np.testing.assert_allclose(turned["score"], 1 - natural["score"], atol=1e-3)
 
 
@@ -230,7 +231,7 @@ def test_outputs_without_a_label_are_scored_but_teach_nothing(outputs):
     labels = outputs.set_index("output_id")["is_human"].astype(float)
     known = labels.copy()
     known[outputs.loc[outputs["system"] == "stutter", "output_id"]] = np.nan
-    options = {"models": ["svm"], "labels_trained": "some", "n_folds": 4, "seed": 0}
+    options = {"models": ["svm"], "n_folds": 4, "seed": 0}
     found = score_discriminators(outputs, known, **options)
     shorter = score_discriminators(outputs, known.dropna(), **options)
     pd.testing.assert_frame_equal(found, shorter)
@@ -280,9 +281,11 @@ def test_a_system_of_one_text_has_no_individual_score():
 def test_accuracy_is_scikit_learn_s_and_states_its_labels(outputs, scores):
     rng = np.random.default_rng(0)
     votes = pd.Series(rng.integers(0, 2, len(outputs)), index=outputs["output_id"])[5:]
-    found = accuracy_of(outputs, scores, votes.rename("votes"))
+    judged = votes.rename("value").rename_axis("output_id").reset_index().assign(annotator_id="w")
+    study = Study(outputs, judgments=judged, scores=scores)
+    found = discriminator_accuracy(study, labels="majority")
     assert set(found["labels_trained"]) == {"natural"}
-    assert set(found["labels_scored"]) == {"votes"}
+    assert set(found["labels_scored"]) == {"majority"}
     first = found.iloc[0]
     assert (first["evaluator"], first["system"]) == ("svm_meta@natural", "human")
     assert (first["n"], first["n_unlabeled"], bool(first["is_human"])) == (85, 5, True)
@@ -331,18 +334,6 @@ def test_a_missing_score_is_counted_and_a_tie_is_half():
         ({"scope": "meat"}, "Did you mean 'svm_meta"),
         ({"n_folds": 1}, "n_folds must be 2 or more"),
         ({"search": -1}, "search 0 or more"),
-        (
-            {"labels": pd.Series([0.5], index=["o0"]), "labels_trained": "votes"},
-            r"0 or 1, one for an output_id.*\['o0'\]",
-        ),
-        (
-            {"labels": pd.Series([1, 0], index=["o0", "o0"]), "labels_trained": "votes"},
-            r"\['o0'\]",
-        ),
-        (
-            {"labels": pd.Series([1, 0], index=["x", "y"]), "labels_trained": "votes"},
-            "must be output_id, as 'o0'",
-        ),
         ({"n_folds": 200}, "only 90 distinct human, or machine"),
     ],
 )
@@ -387,28 +378,9 @@ def test_a_call_is_wrong_by_the_source_or_by_the_majority_of_votes(outputs):
     assert np.isnan(wide[names[2]].iloc[0])  # four votes: no majority of five
     labels = discriminators.majority_labels(study)
     assert outputs["output_id"].iloc[0] not in labels.index
-    taught = score(Study(outputs), ["svm_meta"], labels=labels.rename("m"), options=options)
-    np.testing.assert_array_equal(taught.scores["score"], wide["svm_meta@majority"])
     ratings = study.replace(judgments=study.judgments.assign(value=3.0))
     with pytest.raises(ValueError, match=r"need votes of 0 \(machine\) and 1 \(human\)"):
         score(ratings, ["svm_meta@majority"])
-
-
-def test_a_study_to_learn_from_replaces_the_folds_and_is_not_scored(outputs):
-    texts = outputs["text"].duplicated(keep=False)
-    half = np.arange(len(outputs)) % 2 == 0
-    train, test = Study(outputs[half & ~texts]), Study(outputs[~half & ~texts])
-    found = score(test, ["svm_meta"], train=train).scores
-    assert found["output_id"].tolist() == test.outputs["output_id"].tolist()
-    vectorizer = TfidfVectorizer(
-        ngram_range=(1, 3), binary=True, min_df=2, token_pattern=r"\w+(?:'\w+)*|[^\w\s]"
-    )
-    plain = LinearSVC(class_weight="balanced", tol=1e-8, max_iter=100_000)
-    plain.fit(vectorizer.fit_transform(train.outputs["text"]), train.outputs["is_human"])
-    theirs = expit(plain.decision_function(vectorizer.transform(test.outputs["text"])))
-    np.testing.assert_allclose(found["score"], theirs, atol=1e-3)
-    with pytest.raises(ValueError, match="what was learned from must not be scored"):
-        score(train, ["svm_meta"], train=train)
 
 
 def test_clusters_are_not_parted_by_folds(outputs):

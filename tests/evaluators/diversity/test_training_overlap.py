@@ -56,13 +56,15 @@ def test_a_text_that_shares_nothing_is_zero():
 
 
 def test_the_table_names_what_was_done():
-    outputs = pd.DataFrame({"output_id": ["1", "2"], "item_id": "i", "system": ["a", "b"]})
-    study = Study(outputs.assign(text=["great blender", "It leaks a lot ."]))
-    corpus = pd.DataFrame({"output_id": ["1", "2"], "item_id": "i", "system": "human"})
-    train = Study(corpus.assign(text=["it leaks a lot .", "bad"]))
+    outputs = pd.DataFrame(
+        {"output_id": [*"1234"], "item_id": "i", "system": ["a", "b"] + ["human"] * 2}
+    )
+    study = Study(
+        outputs.assign(text=["great blender", "It leaks a lot .", "it leaks a lot .", "bad"])
+    )
     options = {"training_overlap_4": {"n_neighbors": 1, "lower": True}}
-    scores = score(study, ["training_overlap_4"], train=train, options=options).scores
-    assert scores["score"].tolist() == [0, 1]
+    scores = score(study, ["training_overlap_4"], options=options).scores
+    assert scores["score"].tolist()[:2] == [0, 1]
     assert scores["evaluator"].unique().tolist() == ["training_overlap_4"]
     assert scores["signature"].str.contains("references:1 nearest of 2 by TF-IDF").all()
     assert scores["signature"].str.contains("case:lower").all()
@@ -72,5 +74,5 @@ def test_without_a_corpus_the_studys_human_texts_are_it_and_are_not_scored():
     outputs = pd.DataFrame({"output_id": ["1", "2"], "item_id": "i", "system": ["a", "human"]})
     study = Study(outputs.assign(text=["it leaks a lot .", "it leaks a lot ."]))
     np.testing.assert_array_equal(score(study, ["training_overlap_4"]).scores["score"], [1, np.nan])
-    with pytest.raises(ValueError, match="may have learned from: give train="):
+    with pytest.raises(ValueError, match="may have learned from: a study with"):
         score(study.only(is_human=False), ["training_overlap_4"])

@@ -336,9 +336,8 @@ def test_nearest_references_are_human_texts_of_each_item():
     shared = study.replace(outputs=study.outputs.assign(item_id="1"))
     with pytest.raises(ValueError, match="item '1' has several outputs"):
         nearest_references(shared)
-    with pytest.raises(ValueError, match="no human texts to take references from: give a pool"):
+    with pytest.raises(ValueError, match="no human texts to take references from"):
         nearest_references(study.only(is_human=False))
-    assert len(nearest_references(study.only(is_human=False), n=1, pool=study)) == 2
 
 
 def test_the_mean_of_bleus_is_that_of_its_parts(study):
