@@ -96,7 +96,6 @@ def test_a_misspelt_choice_has_the_nearest(study):
         nb.huse(study, ties="exactly")
     with pytest.raises(ValueError, match=r"ties: 'releasd' is unknown\. Did you mean 'released'"):
         nb.huse(study, ties=["exact", "releasd"])
-    # kendall_b and kendall_c are as near: the one that is usual is listed first.
     with pytest.raises(ValueError, match=r"'kendall' is unknown\. Did you mean 'kendall_b'"):
         nb.correlate(study, statistics=["kendall"])
 

@@ -114,7 +114,6 @@ def order(names: Iterable[str]) -> list[str]:
 
 _STATISTICS = {
     "kendall_b": "τ-b",
-    "kendall_c": "τ-c",
     "spearman": "Spearman",
     "pearson": "Pearson",
     "pairwise_accuracy": "pairwise accuracy",

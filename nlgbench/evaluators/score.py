@@ -225,6 +225,8 @@ def score(
     if references is not None:
         columns = "item_id:text reference_id:text text:text"
         references = read_table(references, columns, "references have")
+    if not isinstance(study, Study | Partitioned):
+        raise ValueError(f"study must be a Study or a Dask DataFrame. Got {brief(study)}.")
     if not isinstance(study, Study):
         _refuse_whole(names)
         found = score_partitions(study, evaluators, references, options or {})

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from itertools import combinations, product
 from math import nan, sqrt
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -1023,7 +1023,8 @@ def _of_scores(scored: Study) -> list[pd.DataFrame]:
         "Trained out of fold on the annotated reviews themselves: D-train was not released. "
         "Wilson interval; training on other texts is left out."
     )
-    for number, labels in ((7, "natural"), (8, "majority")):
+    numbered: list[tuple[int, Literal["natural", "majority"]]] = [(7, "natural"), (8, "majority")]
+    for number, labels in numbered:
         of_system = discriminator_accuracy(scored, labels=labels)
         of_system = of_system[of_system["system"] != "human"]
         wide = [discriminator_accuracy(scored, labels=labels, by=by) for by in ("class", "all")]

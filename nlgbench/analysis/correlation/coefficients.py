@@ -1,9 +1,8 @@
 """Coefficients of agreement between scores and judgments: arrays in, numbers out, many at once.
 
 `coefficients` takes many small samples, `crossed_coefficients` those under many weightings,
-`weighted_coefficients` one set of many points under many weightings, `coefficients_without` that
-without each group of points; all rest on counts of pairs. Tie calibration and soft accuracy look at
-more than signs.
+`weighted_coefficients` one set of many points under many weightings; all rest on counts of pairs.
+Tie calibration and soft accuracy look at more than signs.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +13,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtr
-from scipy.stats import rankdata
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -32,24 +30,11 @@ class PairCounts(NamedTuple):
     untied_y: Floats
     untied_both: Floats
     pairs: Floats
-    distinct_x: Floats
-    distinct_y: Floats
-    size: Floats
 
 
 def kendall_b(counts: PairCounts) -> Floats:
     """Compute Kendall's tau-b (1945, doi:10.1093/biomet/33.3.239)."""
     return divide(counts.balance, np.sqrt(counts.untied_x * counts.untied_y))
-
-
-def kendall_c(counts: PairCounts) -> Floats:
-    """Compute Stuart's tau-c (1953, doi:10.1093/biomet/40.1-2.105).
-
-    The copies of a unit are ties, as in SciPy on the sample written out: perfect agreement of
-    twelve systems falls to .97 on the average of resamples.
-    """
-    m = np.minimum(counts.distinct_x, counts.distinct_y)
-    return divide(2 * m * counts.balance, counts.size**2 * (m - 1))
 
 
 def pairwise_accuracy(counts: PairCounts) -> Floats:
@@ -75,7 +60,6 @@ def chance_accuracy(counts: PairCounts) -> Floats:
 #: Statistics that follow from counts of pairs.
 OF_PAIRS: dict[str, Callable[[PairCounts], Floats]] = {
     "kendall_b": kendall_b,
-    "kendall_c": kendall_c,
     "pairwise_accuracy": pairwise_accuracy,
     "chance_accuracy": chance_accuracy,
 }
@@ -121,7 +105,7 @@ def coefficients(
 ) -> dict[str, Floats]:
     """Compute coefficients of many small samples (..., n), which broadcast; NaN where undefined.
 
-    Of ``pearson``, ``spearman``, ``kendall_b``, ``kendall_c``, ``pairwise_accuracy`` and
+    Of ``pearson``, ``spearman``, ``kendall_b``, ``pairwise_accuracy`` and
     ``chance_accuracy``. Weights are counts of a bootstrap, or 0 where a unit is missing (its values
     may then be NaN). Time and memory go by the pairs of units: for samples of up to some hundreds.
     Correlations equal SciPy's on the sample written out.
@@ -187,7 +171,7 @@ def _block(xs: Floats, ys: Floats, ws: Floats | None, names: list[str]) -> dict[
     if "spearman" in names:
         found["spearman"] = _pearson(_ranks(sx, ws, len(xs)), _ranks(sy, ws, len(xs)), ws)
     if OF_PAIRS.keys() & set(names):
-        counts = _counts(xs, ys, sx, sy, ws, distinct="kendall_c" in names)
+        counts = _counts(xs, ys, sx, sy, ws)
         found |= {name: OF_PAIRS[name](counts) for name in names if name in OF_PAIRS}
     return found
 
@@ -235,17 +219,15 @@ def _ranks(signs: Floats, ws: Floats | None, n: int) -> Floats:
     return ranks
 
 
-def _counts(
-    xs: Floats, ys: Floats, sx: Floats, sy: Floats, ws: Floats | None, *, distinct: bool
-) -> PairCounts:
+def _counts(xs: Floats, ys: Floats, sx: Floats, sy: Floats, ws: Floats | None) -> PairCounts:
     n = len(xs)
     if ws is None:
         weight: Floats | float = 1.0
-        size, pairs = np.array(float(n)), np.array(n * (n - 1) / 2)
+        pairs = np.array(n * (n - 1) / 2)
     else:
         first, second = np.triu_indices(n, 1)
         weight = ws[first] * ws[second]
-        size, pairs = ws.sum(axis=0), weight.sum(axis=0)
+        pairs = weight.sum(axis=0)
     both = sx * sy
     return PairCounts(
         balance=(both * weight).sum(axis=0),
@@ -253,17 +235,7 @@ def _counts(
         untied_y=(np.abs(sy) * weight).sum(axis=0),
         untied_both=(np.abs(both) * weight).sum(axis=0),
         pairs=pairs,
-        distinct_x=_distinct(xs, ws) if distinct else size,
-        distinct_y=_distinct(ys, ws) if distinct else size,
-        size=size,
     )
-
-
-def _distinct(xs: Floats, ws: Floats | None) -> Floats:
-    """Count different values; an absent unit has a present one's value."""
-    ordered = np.sort(xs, axis=0)
-    found = 1 + (ordered[1:] != ordered[:-1]).sum(axis=0).astype(np.float64)
-    return found if ws is None else np.where(ws.sum(axis=0) > 0, found, 0)
 
 
 #: Values, by sample and weighting, that are held in memory at once.
@@ -357,12 +329,11 @@ def _crossed_counts(
         for one in (xs, ys)
     )
     both, shared = sx * sy, (there[:, first] & there[:, second]).astype(of_pairs.dtype)
-    size = np.array(np.nan)  # of no use to what is computed here
     balance, untied_x, untied_y, untied_both, pairs = (
         (one @ of_pairs).astype(np.float64)
         for one in (both, np.abs(sx), np.abs(sy), np.abs(both), shared)
     )
-    return PairCounts(balance, untied_x, untied_y, untied_both, pairs, size, size, size)
+    return PairCounts(balance, untied_x, untied_y, untied_both, pairs)
 
 
 #: Weights that are held in memory at once.
@@ -542,9 +513,6 @@ def _pair_counts(x: Floats, y: Floats, w: Weights) -> PairCounts:
                 untied_y=untied_y,
                 untied_both=untied_both,
                 pairs=pairs,
-                distinct_x=(tied[0] > 0).sum(axis=0).astype(np.float64),
-                distinct_y=(tied[1] > 0).sum(axis=0).astype(np.float64),
-                size=size,
             )
         )
     return PairCounts(*(np.concatenate(one) for one in zip(*parts, strict=True)))
@@ -591,269 +559,6 @@ class _Inversions:
             run = slice(number * self.width, (number + 1) * self.width)
             np.matmul(pairs, w[run], out=sums[run])
         return _dot(w, sums)
-
-
-class _Points(NamedTuple):
-    """Of each point, how many others of its group stand in which order to it."""
-
-    balance: Ints  # that agree in order by both variables, less those that disagree
-    untied_x: Ints
-    untied_y: Ints
-    untied_both: Ints
-    below_x: Ints  # lower in x; the rest are equal, with the point itself, or higher
-    below_y: Ints
-    size: Ints  # of the group, with the point itself
-
-
-def coefficients_without(
-    x: Floats, y: Floats, group: Ints, *, statistics: Iterable[str]
-) -> dict[str, Floats]:
-    """Correlate several variables (m, n) with one (n,) without each group of points: (m, groups).
-
-    Equal to `weighted_coefficients` with weights 0 and 1 to the last bits. A sum over pairs without
-    a group is the sum over all, less what the group's points have with all, plus what they have
-    among themselves, as that was taken off twice: each point's pairs are counted once, by sorting.
-    So is Spearman, but for ``sum_i d_i e_i`` over all points, d_i and e_i how many of the group lie
-    below i less how many above, by x and y: that takes n steps for each group.
-    """
-    names = list(statistics)
-    n_groups = int(group.max()) + 1
-    found = {name: np.empty((len(x), n_groups)) for name in names}
-    if "pearson" in names:
-        found["pearson"] = _pearson_without(x, y, group, n_groups)
-    if set(names) <= {"pearson"}:
-        return found
-    one = np.zeros(len(y), dtype=np.int64)
-    points = [(_pairs_of_points(each, y, one), _pairs_of_points(each, y, group)) for each in x]
-    wanted = [name for name in names if name in OF_PAIRS]
-    for number, both in enumerate(points) if wanted else ():
-        counts = _counts_without(*both, group, n_groups)
-        for name in wanted:
-            found[name][number] = OF_PAIRS[name](counts)
-    if "spearman" in names:
-        found["spearman"] = _spearman_without(x, points, group, n_groups)
-    return found
-
-
-def many_points(x: Floats, y: Floats, statistic: str) -> Floats:
-    """Correlate each row of x (r, n) with y (n,), for many points: (r,)."""
-    if statistic in OF_PAIRS:
-        one = np.zeros(len(y), dtype=np.int64)
-        return np.array([_of_all_pairs(_pairs_of_points(each, y, one), statistic) for each in x])
-    if statistic == "spearman":
-        x, y = rankdata(x, axis=1), rankdata(y)
-    # The first value off makes exact zeros of a constant.
-    x, y = x - x[:, :1], y - y[0]
-    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean()
-    over = np.sqrt((x * x).sum(axis=1) * (y @ y))
-    return np.clip(divide(x @ y, over), -1, 1)
-
-
-def _of_all_pairs(points: _Points, statistic: str) -> float:
-    n = np.array(float(len(points.size)))
-    counts = PairCounts(
-        balance=points.balance.sum() / np.array(2.0),
-        untied_x=points.untied_x.sum() / np.array(2.0),
-        untied_y=points.untied_y.sum() / np.array(2.0),
-        untied_both=points.untied_both.sum() / np.array(2.0),
-        pairs=n * (n - 1) / 2,
-        distinct_x=np.rint((1 / (points.size - points.untied_x)).sum()),
-        distinct_y=np.rint((1 / (points.size - points.untied_y)).sum()),
-        size=n,
-    )
-    return float(OF_PAIRS[statistic](counts))
-
-
-def _pearson_without(x: Floats, y: Floats, group: Ints, n_groups: int) -> Floats:
-    def without(values: Floats) -> Floats:
-        return values.sum() - np.bincount(group, weights=values, minlength=n_groups)
-
-    total = len(y) - np.bincount(group, minlength=n_groups)
-    at_least = np.maximum(total, 1)
-    u, v = (_centered(one, np.ones(one.shape, dtype=bool)) for one in (x, y))
-    over_v = without(v * v) - without(v) ** 2 / at_least
-    found = np.empty((len(x), n_groups))
-    for number, one in enumerate(u):
-        over_u = without(one * one) - without(one) ** 2 / at_least
-        # Where what is left is nearly alike, or next to nothing, sums have lost their digits.
-        sure = (over_u > 1e-4 * (one * one).sum()) & (over_v > 1e-4 * (v * v).sum())
-        products = without(one * v) - without(one) * without(v) / at_least
-        found[number] = np.clip(products / np.sqrt(np.where(sure, over_u * over_v, 1)), -1, 1)
-        for at in np.flatnonzero(~sure):
-            few = group != at
-            values = x[number, few], y[few]
-            found[number, at] = (
-                coefficients(*values, statistics=["pearson"])["pearson"] if few.any() else np.nan
-            )
-    return found
-
-
-def _pairs_of_points(x: Floats, y: Floats, group: Ints) -> _Points:
-    """Count each point's pairs within its group."""
-    sizes = np.bincount(group)
-    start, size = (np.cumsum(sizes) - sizes)[group], sizes[group]
-    order = np.lexsort((y, x, group))
-    first_x, end_x = _runs_of_points(order, x, group)
-    first_both, end_both = _runs_of_points(order, x, group, y)
-    position = np.empty(len(x), dtype=np.int64)
-    position[order] = np.arange(len(x))
-    # Points that are equal by x descend in y; those that are equal by y descend in position: so a
-    # lower place at an earlier position is lower by both.
-    position = first_x + end_x - 1 - position
-    order_y = np.lexsort((position, y, group))
-    first_y, end_y = _runs_of_points(order_y, y, group)
-    place = np.empty(len(x), dtype=np.int64)
-    place[order_y] = np.arange(len(x))
-    place = first_y + end_y - 1 - place
-    by_position = np.empty(len(x), dtype=np.int64)
-    by_position[position] = place
-    lower_both = _lower_before(by_position)[position] - start
-    below_x, below_y, equal_both = first_x - start, first_y - start, end_both - first_both
-    # Lower by one variable and equal by the other.
-    lower_y = first_both - first_x
-    by_both = np.lexsort((x, y, group))
-    lower_x = _runs_of_points(by_both, x, group, y)[0] - first_y
-    lower_higher = below_x - lower_both - lower_x
-    higher_lower = below_y - lower_both - lower_y
-    higher_equal = end_y - first_y - equal_both - lower_x
-    higher_both = start + size - end_x - higher_lower - higher_equal
-    alike, other = lower_both + higher_both, lower_higher + higher_lower
-    return _Points(
-        balance=alike - other,
-        untied_x=size - (end_x - first_x),
-        untied_y=size - (end_y - first_y),
-        untied_both=alike + other,
-        below_x=below_x,
-        below_y=below_y,
-        size=size,
-    )
-
-
-def _runs_of_points(order: Ints, *values: NDArray) -> tuple[Ints, Ints]:
-    """Say of each point where the run of equal points begins and ends that it is in."""
-    starts = np.append(True, np.zeros(len(order) - 1, dtype=bool))
-    for one in values:
-        starts[1:] |= np.diff(one[order]) != 0
-    begins = np.flatnonzero(starts)
-    run = np.cumsum(starts) - 1
-    first, end = np.empty(len(order), dtype=np.int64), np.empty(len(order), dtype=np.int64)
-    first[order], end[order] = begins[run], np.append(begins[1:], len(order))[run]
-    return first, end
-
-
-def _lower_before(places: Ints) -> Ints:
-    """Count for each of a permutation's places the lower ones before it, a binary digit at a time.
-
-    Places that share their upper digits stand together, in the order of the permutation: those
-    whose next digit is 1 are above those before them whose next digit is 0.
-    """
-    found, at, places = np.zeros_like(places), np.arange(len(places)), places.copy()
-    for digit in reversed(range(len(places).bit_length())):
-        half = 1 << digit
-        one = (places & half) != 0
-        begin = places & -(2 * half)
-        zeros = np.cumsum(~one) - ~one - begin // 2  # before it, of those that stand together
-        found[at[one]] += zeros[one]
-        ones = np.arange(len(places)) - begin - zeros
-        to = begin + np.where(one, half + ones, zeros)
-        moved, at_moved = np.empty_like(places), np.empty_like(at)
-        moved[to], at_moved[to] = places, at
-        places, at = moved, at_moved
-    return found
-
-
-def _counts_without(whole: _Points, own: _Points, group: Ints, n_groups: int) -> PairCounts:
-    def pairs(of_all: Ints, of_own: Ints) -> Floats:
-        inner = np.bincount(group, weights=of_own - 2 * of_all, minlength=n_groups)
-        return (of_all.sum() + inner) / 2
-
-    def distinct(untied: Ints, untied_own: Ints) -> Floats:
-        # A value goes when all that have it are of the group.
-        equal = whole.size - untied
-        gone = (equal == own.size - untied_own) / equal
-        return np.rint((1 / equal).sum() - np.bincount(group, weights=gone, minlength=n_groups))
-
-    size = np.asarray(len(group) - np.bincount(group, minlength=n_groups), dtype=np.float64)
-    return PairCounts(
-        balance=pairs(whole.balance, own.balance),
-        untied_x=pairs(whole.untied_x, own.untied_x),
-        untied_y=pairs(whole.untied_y, own.untied_y),
-        untied_both=pairs(whole.untied_both, own.untied_both),
-        pairs=size * (size - 1) / 2,
-        distinct_x=distinct(whole.untied_x, own.untied_x),
-        distinct_y=distinct(whole.untied_y, own.untied_y),
-        size=size,
-    )
-
-
-def _spearman_without(
-    x: Floats, points: list[tuple[_Points, _Points]], group: Ints, n_groups: int
-) -> Floats:
-    """Correlate ranks without each group; ranks are doubled, and centered."""
-    n, found = len(group), np.empty((len(x), n_groups))
-    by_group = np.argsort(group, kind="stable")
-    upto = np.searchsorted(group[by_group], np.arange(n_groups + 1))
-    orders = [np.argsort(one, kind="stable") for one in x]
-    # sum_i d_i e_i over all points: by x, e is summed from the lowest up to each of the group.
-    crossed = np.zeros((len(x), n_groups))
-    of_y = points[0][0]
-    below_y, end_y = of_y.below_y, n - _above(of_y.below_y, of_y.untied_y)
-    step = max(1, (1 << 18) // n)
-    for start in range(0, n_groups, step):
-        groups = np.arange(start, min(start + step, n_groups))
-        mine = by_group[upto[groups[0]] : upto[groups[-1] + 1]]
-        row = group[mine] - start
-        # How many of each group have at most so low a rank, by y.
-        steps = np.bincount(row * (n + 1) + end_y[mine], minlength=len(groups) * (n + 1))
-        ranked = np.cumsum(steps.reshape(len(groups), n + 1), axis=1)
-        e = ranked.take(below_y, axis=1) + ranked.take(end_y, axis=1) - ranked[:, -1:]
-        sums = np.zeros((len(groups), n + 1), dtype=np.int64)
-        for number, order in enumerate(orders):
-            of_x = points[number][0]
-            np.cumsum(e.take(order, axis=1), axis=1, out=sums[:, 1:])
-            below = of_x.below_x[mine]
-            end = n - _above(of_x.below_x, of_x.untied_x)[mine]
-            above = sums[row, -1] - sums[row, end] - sums[row, below]
-            crossed[number, groups] = np.bincount(row, weights=above, minlength=len(groups))
-    sizes = np.bincount(group, minlength=n_groups)
-    for number, (whole, own) in enumerate(points):
-
-        def total(values: Floats) -> Floats:
-            return np.bincount(group, weights=values, minlength=n_groups).astype(np.float64)
-
-        a, b, a_own, b_own = (
-            (below - _above(below, untied)).astype(np.float64)
-            for each in (whole, own)
-            for below, untied in ((each.below_x, each.untied_x), (each.below_y, each.untied_y))
-        )
-        products = (a * b).sum() - total(a * b)
-        products -= total(_signed_sums(a, whole.below_y, whole.untied_y)) - total(a * b_own)
-        products -= total(_signed_sums(b, whole.below_x, whole.untied_x)) - total(b * a_own)
-        products += crossed[number] - total(a_own * b_own)
-        left = (n - sizes).astype(np.float64)
-        over = []
-        for untied, untied_own in (
-            (whole.untied_x, own.untied_x),
-            (whole.untied_y, own.untied_y),
-        ):
-            equal = (n - untied).astype(np.float64)
-            equal_own = (own.size - untied_own).astype(np.float64)
-            cubes = (equal**2).sum() - total(3 * equal**2 - 3 * equal * equal_own + equal_own**2)
-            over.append((left**3 - cubes) / 3)
-        found[number] = np.clip(divide(products, np.sqrt(over[0] * over[1])), -1, 1)
-    return found
-
-
-def _above(below: Ints, untied: Ints) -> Ints:
-    """Count those that are higher: all that are not equal, less those that are lower."""
-    return untied - below
-
-
-def _signed_sums(values: Floats, below: Ints, untied: Ints) -> Floats:
-    """Sum the values of the points above each, less those of the points below it."""
-    order = np.argsort(below, kind="stable")
-    sums = np.append(0.0, np.cumsum(values[order]))
-    return sums[-1] - sums[len(values) - _above(below, untied)] - sums[below]
 
 
 def tie_calibration(x: ArrayLike, y: ArrayLike) -> pd.DataFrame:
@@ -936,24 +641,6 @@ def weighted_accuracy_at(x: Floats, y: Floats, weights: Floats, *, epsilon: floa
     copies = np.einsum("rn,rn->r", weights, weights)
     total = weights.sum(axis=1) ** 2 - copies
     return np.divide(right - copies, total, out=np.full(len(total), np.nan), where=total > 0)
-
-
-def accuracy_without(x: Floats, y: Floats, group: Ints, *, epsilon: float) -> Floats:
-    """Give `accuracy_at` of one group of many points (n,) without each of their groups."""
-    x, y, epsilon = equalized(x), equalized(y), epsilon + tolerance(x)
-    n, n_groups = len(x), int(group.max()) + 1
-    with_all, with_own = np.zeros(n), np.zeros(n)
-    step = max(1, (1 << 20) // n)
-    for start in range(0, n, step):
-        part = slice(start, start + step)
-        dx = x[part, None] - x
-        ordered = np.where(np.abs(dx) <= epsilon, 0, np.sign(dx))
-        agree = ordered == np.sign(y[part, None] - y)
-        with_all[part] = agree.sum(axis=1)
-        with_own[part] = (agree & (group[part, None] == group)).sum(axis=1)
-    inner = np.bincount(group, weights=with_own - 2 * with_all, minlength=n_groups)
-    left = np.asarray(n - np.bincount(group, minlength=n_groups), dtype=np.float64)
-    return divide(with_all.sum() + inner - left, left * (left - 1))
 
 
 def _differences(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:

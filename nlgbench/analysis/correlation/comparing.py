@@ -17,7 +17,12 @@ from scipy.sparse import csr_array
 from scipy.stats import norm, rankdata
 from scipy.stats import t as student
 
-from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide, many_points
+from nlgbench.analysis.correlation.coefficients import (
+    Floats,
+    coefficients,
+    divide,
+    weighted_coefficients,
+)
 from nlgbench.analysis.correlation.intervals import interval_of_systems
 from nlgbench.analysis.correlation.meta_evaluation import (
     PLAIN,
@@ -94,7 +99,7 @@ def compare_evaluators(
         The pairs that are asked about, chosen before looking: they are the family. Default: all.
     statistic : str
         One of `correlate`'s; without resampling ``pearson``, ``spearman``, ``kendall_b``,
-        ``kendall_c`` or ``pairwise_accuracy``.
+        or ``pairwise_accuracy``.
     method : {"swaps", "resampling", "perm_systems", "perm_inputs", "perm_both"}, optional
         ``"swaps"``: the two evaluators' scores of systems are swapped; the default at granularity
         "system", unless `resample` says that systems are drawn. ``"resampling"``: intervals, from
@@ -638,9 +643,12 @@ def _of_swapped(sample: Sample, z: Floats, statistic: str, unit: NDArray[np.int6
         swapped: NDArray[np.bool_], pairs: Sequence[tuple[int, int]]
     ) -> Iterator[tuple[Floats, Floats]]:
         which = swapped[:, unit]
+        one = np.ones((1, len(sample.y)))
         for a, b in pairs:
             of_a, of_b = (
-                many_points(np.where(which, *two), sample.y, statistic)
+                weighted_coefficients(np.where(which, *two), sample.y, one, statistics=[statistic])[
+                    statistic
+                ][:, 0]
                 for two in ((z[b], z[a]), (z[a], z[b]))
             )
             yield of_a, of_b
@@ -714,7 +722,7 @@ def _resampled_differences(
     each = correlated(judged, names, sample, asked, rng).set_index("evaluator")
     granularity, statistics, resample, n_resamples, confidence, _ = asked
     assert resample is not None
-    epsilons = epsilons_of(sample, granularity, statistics, rng)
+    epsilons = epsilons_of(sample, granularity, statistics)
     bootstrapped = resampled(
         judged, sample, granularity, statistics, epsilons, resample, n_resamples, rng
     )

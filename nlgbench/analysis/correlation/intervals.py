@@ -22,7 +22,7 @@ from scipy.stats import t as student
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
 from nlgbench.inference import FEWEST, bootstrap_interval, jackknife_error
 
-ACCURACIES = ("pairwise_accuracy", "tie_calibrated", "tie_calibrated_held_out", "soft_pairwise")
+ACCURACIES = ("pairwise_accuracy", "tie_calibrated", "soft_pairwise")
 
 
 class Interval(NamedTuple):
@@ -175,7 +175,7 @@ def _of_ranks(name: str, estimate: float, n: int, confidence: float) -> Interval
     the population's value of the statistic; perfect agreement has an interval, too.
     """
     scaled = 2 * estimate - 1 if name in ACCURACIES else estimate
-    name = name if name == "spearman" else "kendall_b"  # kendall_c is that without ties
+    name = name if name == "spearman" else "kendall_b"
     drawn = _drawn_ranks(name, min(n, _MOST_DRAWN))
     # A population of correlation -r gives -t as often as that of r gives t.
     above = 1 - _share_below(drawn, name, n, -scaled)[:0:-1]

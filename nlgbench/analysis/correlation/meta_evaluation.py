@@ -19,11 +19,9 @@ from nlgbench.analysis.correlation.coefficients import (
     CROSSED,
     Floats,
     accuracy_at,
-    accuracy_without,
     best_epsilon,
     calibrated_accuracies,
     coefficients,
-    coefficients_without,
     crossed_coefficients,
     divide,
     equalized,
@@ -58,11 +56,10 @@ Granularity = Literal["system", "output", "item"]
 Resample = Literal["items", "systems", "both"]
 Method = Literal["percentile", "bias_corrected", "fisher"]
 
-PLAIN = ("pearson", "spearman", "kendall_b", "kendall_c", "pairwise_accuracy")
+PLAIN = ("pearson", "spearman", "kendall_b", "pairwise_accuracy")
 #: All statistics, and where there is one the only granularity that has it.
 STATISTICS = {
     **dict.fromkeys((*PLAIN, "tie_calibrated")),
-    "tie_calibrated_held_out": "item",
     "soft_pairwise": "system",
 }
 #: What `coefficients` computes.
@@ -112,10 +109,9 @@ def correlate(
         ``"system"``: over systems' means. ``"output"``: over all outputs at once. ``"item"``: over
         the systems of an item, averaged over the items where it is defined.
     statistics : sequence of str
-        ``pearson``, ``spearman``, ``kendall_b``, ``kendall_c`` (-1 to 1); ``pairwise_accuracy``,
-        ``tie_calibrated`` (epsilon chosen in sample), ``tie_calibrated_held_out`` (chosen on the
-        other half of the items; granularity ``"item"``), ``soft_pairwise`` (granularity
-        ``"system"``) (0 to 1).
+        ``pearson``, ``spearman``, ``kendall_b`` (-1 to 1); ``pairwise_accuracy``,
+        ``tie_calibrated`` (epsilon chosen in sample), ``soft_pairwise`` (granularity ``"system"``)
+        (0 to 1).
     resample : {"items", "systems", "both"}, a sequence of these, or None
         What the interval is about: other items, systems, or both that there might have been.
         Where only systems' scores are known, these are what it is over. Of several, rows stand side
@@ -160,10 +156,10 @@ def correlate(
         n_undefined_resamples (left aside), p, p_method, n (systems, outputs or items), n_clusters
         (0 where only systems' scores are known), n_undefined (items without a value; 1 where the
         estimate is), n_missing (outputs left out for want of a score or a judgment; systems, where
-        only their scores are known), epsilon (threshold of tie calibration; the mean of two, held
-        out), turned (whether scores were negated), disattenuated (Pearson's r of the systems'
-        expectations), reliability_scores and reliability_judgments (share of the variance of
-        systems' means that is not noise), resample. With `ceiling` also ceiling (what an evaluator
+        only their scores are known), epsilon (threshold of tie calibration), turned (whether scores
+        were negated), disattenuated (Pearson's r of the systems' expectations), reliability_scores
+        and reliability_judgments (share of the variance of systems' means that is not noise),
+        resample. With `ceiling` also ceiling (what an evaluator
         can expect that knows what infinitely many annotators would say), ceiling_low, ceiling_high,
         ceiling_reason (why there is none, or why to doubt it).
 
@@ -629,7 +625,7 @@ def correlated(
 ) -> pd.DataFrame:
     """Correlate evaluators that have scored the same outputs."""
     granularity, statistics, resample, n_resamples, confidence, method = asked
-    epsilons = epsilons_of(sample, granularity, statistics, rng)
+    epsilons = epsilons_of(sample, granularity, statistics)
     full = full_statistics(sample, granularity, statistics, epsilons)
     tested: dict[str, tuple[Floats, str]] = {}
     beside: dict[str, Floats] = {}
@@ -842,26 +838,6 @@ def statistics_at(
     return {name: divide(*both) for name, both in sums.items()}
 
 
-def statistics_without(
-    sample: Sample,
-    statistics: Sequence[str],
-    epsilons: dict[str, Floats],
-    group: NDArray[np.int64],
-) -> dict[str, Floats]:
-    """Compute statistics (m, groups) of the outputs without each group of outputs."""
-    plain = [name for name in statistics if name in _OF_ARRAYS]
-    found = coefficients_without(sample.x, sample.y, group, statistics=plain)
-    if "tie_calibrated" in statistics:
-        limits = epsilons["tie_calibrated"].tolist()
-        found["tie_calibrated"] = np.stack(
-            [
-                accuracy_without(x, sample.y, group, epsilon=epsilon)
-                for x, epsilon in zip(sample.x, limits, strict=True)
-            ]
-        )
-    return found
-
-
 def item_values(
     sample: Sample,
     statistics: Sequence[str],
@@ -873,10 +849,11 @@ def item_values(
     weights = np.isfinite(y) * (np.ones(sample.n_systems) if of_systems is None else of_systems)
     plain = [name for name in statistics if name in _OF_ARRAYS]
     found = coefficients(x, y, weights, statistics=plain) if plain else {}
-    for name in ("tie_calibrated", "tie_calibrated_held_out"):
-        if name in statistics:
-            pairs = zip(x, epsilons[name], strict=True)
-            found[name] = np.stack([accuracy_at(one, y, weights, epsilon=e) for one, e in pairs])
+    if "tie_calibrated" in statistics:
+        pairs = zip(x, epsilons["tie_calibrated"], strict=True)
+        found["tie_calibrated"] = np.stack(
+            [accuracy_at(one, y, weights, epsilon=epsilon) for one, epsilon in pairs]
+        )
     return found
 
 
@@ -927,27 +904,17 @@ def _of_systems(
     return found
 
 
-def epsilons_of(
-    sample: Sample, granularity: str, statistics: Sequence[str], rng: np.random.Generator
-) -> dict[str, Floats]:
-    """Choose thresholds of tie calibration on all data: (m,), or (m, items) on the other half."""
-    found = {}
+def epsilons_of(sample: Sample, granularity: str, statistics: Sequence[str]) -> dict[str, Floats]:
+    """Choose thresholds of tie calibration on all data (m,)."""
+    if "tie_calibrated" not in statistics:
+        return {}
     if granularity == "item":
         x, y = item_grids(sample)
     elif granularity == "output":
         x, y = sample.x[:, None], sample.y[None]
     else:
         x, y, _ = system_means(sample, np.ones((1, sample.n_clusters)))
-    if "tie_calibrated" in statistics:
-        found["tie_calibrated"] = np.array([best_epsilon(tie_calibration(one, y)) for one in x])
-    if "tie_calibrated_held_out" in statistics:
-        first = rng.permutation(len(y)) < len(y) // 2
-        held_out = np.empty((len(x), len(y)))
-        for row, one in zip(held_out, x, strict=True):
-            for half in (first, ~first):
-                row[half] = best_epsilon(tie_calibration(one[~half], y[~half]))
-        found["tie_calibrated_held_out"] = held_out
-    return found
+    return {"tie_calibrated": np.array([best_epsilon(tie_calibration(one, y)) for one in x])}
 
 
 def item_grids(sample: Sample) -> tuple[Floats, Floats]:
@@ -1069,21 +1036,17 @@ def of_outputs(
         if resample not in (unit, "both"):
             continue
         if unit == "items":
-            numbers, n_all = sample.cluster, sample.n_clusters
+            n_all = sample.n_clusters
             there, group, strata = _groups_of_clusters(sample, rng)
         else:
-            numbers, n_all = sample.system, sample.n_systems
+            n_all = sample.n_systems
             there = np.unique(sample.system)
             group, strata = np.arange(len(there)), np.zeros(len(there), dtype=np.int64)
-        if granularity == "output":
-            of_each = group[np.searchsorted(there, numbers)]
-            without = statistics_without(sample, computed, epsilons, of_each)
-        else:
-            counts = np.ones((len(strata), n_all))
-            counts[group, there] = 0
-            others = np.ones((len(strata), sample.n_clusters + sample.n_systems - n_all))
-            each = (counts, others) if unit == "items" else (others, counts)
-            without = statistics_at(sample, granularity, computed, epsilons, *each)
+        counts = np.ones((len(strata), n_all))
+        counts[group, there] = 0
+        others = np.ones((len(strata), sample.n_clusters + sample.n_systems - n_all))
+        each = (counts, others) if unit == "items" else (others, counts)
+        without = statistics_at(sample, granularity, computed, epsilons, *each)
         deleted.append((without, strata))
     studentized: dict[str, OverSystems] = {}
     # Resamples of fewer systems are too much alike.
@@ -1297,6 +1260,5 @@ def _p_of_systems(
         "pearson": stats.pearsonr,
         "spearman": stats.spearmanr,
         "kendall_b": stats.kendalltau,
-        "kendall_c": lambda a, b: stats.kendalltau(a, b, variant="c"),
     }
     return float(tests[name](x, y).pvalue), "scipy"

@@ -32,7 +32,7 @@ from nlgbench.text import count_tokens
 FEWEST_STUDIES = 5
 FEWEST_PREDICTED = 8
 #: What Fisher's z is of.
-CORRELATIONS = ("pearson", "spearman", "kendall_b", "kendall_c")
+CORRELATIONS = ("pearson", "spearman", "kendall_b")
 #: Evaluators that need no training, of whatever text and references a study has.
 UNTRAINED = (
     *("bleu_1", "bleu_4", "rouge_1", "rouge_2", "rouge_l", "chrf", "cider"),
@@ -408,7 +408,7 @@ def correlate_studies(
     evaluators: Sequence[str] = UNTRAINED,
     called: Mapping[str, str] | None = None,
     granularity: Literal["system", "output", "item"] = "output",
-    statistic: Literal["pearson", "spearman", "kendall_b", "kendall_c"] = "spearman",
+    statistic: Literal["pearson", "spearman", "kendall_b"] = "spearman",
     resample: Literal["items", "systems", "both"] = "items",
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
@@ -427,7 +427,7 @@ def correlate_studies(
         name in all studies. What a study's authors scored comes before what is scored here.
     granularity : {"system", "output", "item"}
         As in `nlgbench.correlate`.
-    statistic : {"pearson", "spearman", "kendall_b", "kendall_c"}
+    statistic : {"pearson", "spearman", "kendall_b"}
         One, as one effect per study is pooled.
     resample : {"items", "systems", "both"}
         What intervals are about.
@@ -484,7 +484,7 @@ def compare_with_length(
     evaluators: Sequence[str] = UNTRAINED,
     called: Mapping[str, str] | None = None,
     granularity: Literal["system", "output", "item"] = "output",
-    statistic: Literal["pearson", "spearman", "kendall_b", "kendall_c"] = "spearman",
+    statistic: Literal["pearson", "spearman", "kendall_b"] = "spearman",
     resample: Literal["items", "systems", "both"] = "items",
     n_resamples: int = 200,
     confidence: float = 0.95,

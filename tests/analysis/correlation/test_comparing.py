@@ -419,11 +419,12 @@ def test_differences_refuse_what_they_cannot_do():
             method="resampling",
             seed=0,
         )
-    with pytest.raises(ValueError, match="is a statistic of granularity='item'"):
+    with pytest.raises(ValueError, match="is a statistic of granularity='system'"):
         compare_evaluators(
             made(outputs, scores, judgments),
             method="resampling",
-            statistic="tie_calibrated_held_out",
+            granularity="output",
+            statistic="soft_pairwise",
             seed=0,
         )
     with pytest.raises(ValueError, match=r"resample must be one of .*Got None"):

@@ -120,8 +120,6 @@ def test_the_bias_is_taken_off_by_normal_quantiles():
 
 def test_methods_say_what_they_cannot_do():
     asked = made(*study())
-    found = correlate(asked, method="fisher", statistics=["kendall_c"])
-    assert found["reason"].str.startswith("Fisher's z is for").all()
     few = correlate(made(*study(n_systems=3)), method="fisher", statistics=["kendall_b"])
     assert few["reason"].eq("3 units: Fisher's z needs at least 5").all()
     votes = {"against": table("h", np.arange(6.0)), "statistics": ["pearson"]}

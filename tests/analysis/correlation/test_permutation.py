@@ -72,7 +72,7 @@ def test_an_evaluator_is_tested_over_the_outputs_it_scored():
     found = permutation_tests(made(outputs, without, judgments), seed=0)
     each = correlate(made(outputs, without, judgments), n_resamples=10, seed=0)
     assert found["estimate"].tolist() == pytest.approx(each["estimate"].tolist())
-    with pytest.raises(ValueError, match="statistics: 'kendall_c' is unknown"):
-        permutation_tests(made(outputs, scores, judgments), statistics=["kendall_c"], seed=0)
+    with pytest.raises(ValueError, match="statistics: 'kendall_d' is unknown"):
+        permutation_tests(made(outputs, scores, judgments), statistics=["kendall_d"], seed=0)
     with pytest.raises(ValueError, match="statistics must be a list"):
         permutation_tests(made(outputs, scores, judgments), statistics="pearson", seed=0)

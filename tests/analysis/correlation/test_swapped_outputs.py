@@ -19,7 +19,6 @@ SCIPY = {
     "pearson": lambda x, y: stats.pearsonr(x, y)[0],
     "spearman": lambda x, y: stats.spearmanr(x, y)[0],
     "kendall_b": lambda x, y: stats.kendalltau(x, y)[0],
-    "kendall_c": lambda x, y: stats.kendalltau(x, y, variant="c")[0],
 }
 UNITS = ("system", "item", "output")
 METHODS = dict(zip(("perm_systems", "perm_inputs", "perm_both"), UNITS, strict=True))
