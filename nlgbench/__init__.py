@@ -26,11 +26,10 @@ _WHERE = {
 # Names that were here -> what to use instead.
 _GONE = {
     "blocks_needed": "sequential",
-    "coverage": "plan_study",
+    "coverage": "plan_study (measured coverage is in the documentation)",
     "export_survey": "the crowd's own form; `nlgbench new --as mturk` reads its export",
     "huse_with_predictions": "huse",
     "import_survey": "`nlgbench new --as mturk` (or prolific) and read_study",
-    "leave_one_out": "run_trials",
     "optimal_error_bound": "huse",
     "plan_huse": "plan_study",
     "plot_coverage": "plot_plan",

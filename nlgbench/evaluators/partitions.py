@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
@@ -21,6 +21,7 @@ class Partitioned(Protocol):
 
 
 def score_partitions(
+    score: Callable[..., Study],
     outputs: Partitioned,
     evaluators: Sequence[Any],
     references: pd.DataFrame | None,
@@ -29,19 +30,18 @@ def score_partitions(
     """Score each partition of outputs as a study of its own; nothing runs before it is asked."""
     empty = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
     return outputs.map_partitions(
-        _scores, list(evaluators), references, dict(options), empty, meta=empty
+        _scores, score, list(evaluators), references, dict(options), empty, meta=empty
     )
 
 
 def _scores(
     rows: pd.DataFrame,
+    score: Callable[..., Study],
     evaluators: Sequence[Any],
     references: pd.DataFrame | None,
     options: Mapping[str, Mapping[str, Any]],
     empty: pd.DataFrame,
 ) -> pd.DataFrame:
-    from nlgbench.evaluators.score import score  # it calls this module
-
     if rows.empty:
         return empty
     if references is not None:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from nlgbench.evaluators.partitions import Partitioned, score_partitions
 from nlgbench.evaluators.stored import stored, stored_dir
-from nlgbench.names import did_you_mean, known
+from nlgbench.names import brief, did_you_mean, known
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
 
@@ -229,7 +229,7 @@ def score(
         raise ValueError(f"study must be a Study or a Dask DataFrame. Got {brief(study)}.")
     if not isinstance(study, Study):
         _refuse_whole(names)
-        found = score_partitions(study, evaluators, references, options or {})
+        found = score_partitions(score, study, evaluators, references, options or {})
         return cast(Study, found)
     given = {
         "references": study.references if references is None else references,
