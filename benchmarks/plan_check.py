@@ -17,10 +17,9 @@ from scipy.sparse import csr_array
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.comparing import williams
-from nlgbench.analysis.people.additive import effective_size
 from nlgbench.analysis.planning import plans_of_scores, power
 from nlgbench.analysis.planning.power import Design, Spread
-from nlgbench.inference import Floats, largest_variance
+from nlgbench.inference import Floats, effective_size, largest_variance
 from nlgbench.worlds.tables import chances
 
 Ints = NDArray[np.int64]

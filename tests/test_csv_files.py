@@ -35,7 +35,7 @@ BAD_FILES = [
         HEADER.encode() + b'"o"1,m,-1,2\n',
         r"row 1 \(line 2\): .*a quote inside a text is not doub",
     ),
-    (HEADER.encode() + b'"o\n1",m,-1,2\n\no2,m,3,2\n', r"row 2 \(line 5\), .*'o2'.*: 3\.0"),
+    (HEADER.encode() + b'"o\n1",m,-1,2\n\no2,m,3,2\n', r"row 2 \(line 5\), .*'o2'.*: '3'"),
     (
         HEADER.encode() + b"o1,m,-1,2\r\no1,m,-1,2\r\n",
         r"rows 1 \(line 2\) and 2 \(line 3\) have",

@@ -46,7 +46,7 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     --------
     >>> import nlgbench as nb
     >>> study = nb.simulate("gaussian", seed=0)
-    >>> choices = nb.multiverse(study, systems="t0.7", n_neighbors=[8, 16], scaling=["rank"])
+    >>> choices = nb.multiverse(study, systems="t0.7", n_neighbors=[8, 16])
     >>> len(plot_multiverse(choices).axes)
     1
     """
