@@ -129,8 +129,6 @@ ALLOWED = {
     },
     "10": {
         "how many systems tell two apart": "definition",
-        "how many outputs tell two systems apart": "definition",
-        "Two systems of stated HUSE": "definition",
     },
     "11": {},
     "12": {
