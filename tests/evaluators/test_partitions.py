@@ -47,7 +47,9 @@ def test_what_is_not_of_one_output_is_refused():
 
 
 def test_a_dask_data_frame_gives_another():
-    frames = pytest.importorskip("dask.dataframe", reason="the extra cluster is not installed")
+    frames = pytest.importorskip(
+        "dask.dataframe", reason="the extra cluster is not installed", exc_type=ImportError
+    )
     parts = frames.from_pandas(OUTPUTS, npartitions=2)
     found = nb.score(parts, ["rouge_l"], references=REFERENCES).compute()
     whole = nb.score(nb.Study(OUTPUTS, references=REFERENCES), ["rouge_l"]).scores
