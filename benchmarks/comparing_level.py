@@ -113,8 +113,8 @@ def outputs_of(
     r: tuple[float, float],
     of_context: float,
     rng: np.random.Generator,
-) -> tuple[Study, tuple[float, float]]:
-    """Simulate a study with two evaluators, and give its systems' own correlations.
+) -> Study:
+    """Simulate a study with two evaluators.
 
     Items are harder or easier for all; of_context is the share of outputs' variance that is common
     to the outputs of an item, for the humans and each evaluator by itself.
@@ -147,8 +147,7 @@ def outputs_of(
         for name, one in zip("ab", scores, strict=True)
     )
     judgments = keys.assign(annotator_id="w", dimension="q", value=judgment, group_id="")
-    truth = tuple(float(np.corrcoef(quality, one)[0, 1]) for one in seen)
-    return Study(outputs, judgments, scores=table), (truth[0], truth[1])
+    return Study(outputs, judgments, scores=table)
 
 
 def over_items(
@@ -156,15 +155,15 @@ def over_items(
 ) -> list[dict[str, object]]:
     """Count how often intervals of a difference over systems hold it, these systems or others."""
     rng = np.random.default_rng(seed)
-    held: dict[str, list[float]] = {"items": [], "systems": [], "both": []}
+    held: dict[str, list[float]] = {"systems": [], "both": []}
     width: dict[str, list[float]] = {name: [] for name in held}
     # Noise of the means is part of what other systems would show on these items.
     noisy = tuple(one / (1 + 1.5**2 * (1 - OF_ITEM) / n_items) for one in r)
     for _ in range(n_worlds):
-        study, own = outputs_of(n_systems, n_items, r, OF_ITEM, rng)
-        for name, (a, b) in {"items": own, "systems": noisy, "both": r}.items():
+        study = outputs_of(n_systems, n_items, r, OF_ITEM, rng)
+        for name, (a, b) in {"systems": noisy, "both": r}.items():
             found = compare_evaluators(
-                study, method="resampling", resample=name, n_resamples=n_resamples, seed=rng
+                study, resample=name, n_resamples=n_resamples, seed=rng
             ).iloc[0]
             if np.isfinite(found["ci_low"]):
                 held[name].append(float(found["ci_low"] <= a - b <= found["ci_high"]))

@@ -194,11 +194,10 @@ def cell(granularity: str, resample: str, how: str, n_items: int) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
     if how == "compare":
-        options = {"granularity": granularity, "resample": resample, "method": "resampling"}
+        options = {"granularity": granularity, "resample": resample}
         compare_evaluators(study, statistic="kendall_b", **options)
     else:
-        method = "percentile" if how == "percentile" else None
-        correlate(study, granularity=granularity, resample=resample, method=method)
+        correlate(study, granularity=granularity, resample=resample)
     seconds = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(seconds, peak / 1024, before / 1024)

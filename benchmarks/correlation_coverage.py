@@ -12,9 +12,7 @@ parameter of an interval is
 For means of systems ``items`` and ``both`` are about expectations, without noise. Printed for each
 cell: how often unmarked intervals (no `reason`) held the parameter, the share marked, and the
 median width over that of an oracle, which puts 1.96 true standard deviations of the estimate's
-error on each side. About half an hour on two cores. With ``--method percentile``,
-``bias_corrected`` or ``fisher`` the same of `correlate`'s intervals by that name, of some cells;
-all that there are count as unmarked.
+error on each side. About half an hour on two cores.
 """
 
 import argparse
@@ -29,19 +27,15 @@ from scipy import stats
 
 from nlgbench.analysis.correlation.coefficients import coefficients
 from nlgbench.analysis.correlation.intervals import (
-    bootstrap_intervals,
     doubts,
     expectations,
-    fisher_intervals,
     system_intervals,
 )
 from nlgbench.analysis.correlation.meta_evaluation import (
     Sample,
-    bootstrap_samples,
     cluster_sums,
     full_statistics,
     of_outputs,
-    statistics_at,
 )
 
 RESAMPLE = ("items", "systems", "both")
@@ -179,25 +173,6 @@ def intervals_of(sample: Sample, level: str, rng: np.random.Generator) -> dict:
     }
 
 
-def named_intervals(sample: Sample, level: str, method: str, rng: np.random.Generator) -> dict:
-    """Put the intervals of a method around the three statistics, as `correlate` does."""
-    full = full_statistics(sample, level, STATISTICS, {})
-    found = {}
-    for resample in RESAMPLE:
-        if method == "fisher":
-            n = len(sample.y) if level == "output" else sample.n_systems
-            intervals = fisher_intervals(full, n, level, 0.95)
-        else:
-            counts = bootstrap_samples(sample.cluster, sample.system, resample, 500, rng)
-            parts = [statistics_at(sample, level, STATISTICS, {}, *one) for one in counts]
-            drawn = {name: np.concatenate([one[name] for one in parts], axis=1) for name in full}
-            intervals = bootstrap_intervals(full, drawn, method, level, resample, 0.95)
-        for (_, name), one in intervals.items():
-            mark = "" if np.isfinite(one.low) else one.reason
-            found[resample, name] = float(full[name][0, 0]), one, mark
-    return found
-
-
 def measure(
     level: str,
     n_systems: int,
@@ -206,7 +181,6 @@ def measure(
     noise: str,
     n_worlds: int,
     seed: int,
-    method: str | None,
 ) -> pd.DataFrame:
     """Count how often the intervals of a cell hold."""
     rng = np.random.default_rng([seed, n_systems, n_items, round(100 * r), NOISE.index(noise)])
@@ -215,11 +189,7 @@ def measure(
     for _ in range(n_worlds):
         world = world_of(n_systems, n_items, r, noise, rng)
         sample = sample_of(world, rng)
-        found = (
-            intervals_of(sample, level, rng)
-            if method is None
-            else named_intervals(sample, level, method, rng)
-        )
+        found = intervals_of(sample, level, rng)
         for resample in RESAMPLE:
             truth = truth_of(world, level, resample, r, everywhere, rng)
             for at, name in enumerate(STATISTICS):
@@ -262,27 +232,17 @@ def cells(level: str) -> list[tuple[int, int, float, str]]:
     return [(*size, r, noise) for size, r, noise in every]
 
 
-def few_cells(level: str) -> list[tuple[int, int, float, str]]:
-    """List what is measured of the methods by name."""
-    every = product(SIZES[:2] if level == "system" else SIZES[:1], (0.0, 0.8, 0.96), ("normal",))
-    return [(*size, r, noise) for size, r, noise in every]
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worlds", type=int, default=500)
     parser.add_argument("--levels", nargs="+", default=["system", "output", "item"])
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--method", choices=["percentile", "bias_corrected", "fisher"])
     parser.add_argument("--out", help="a CSV file for the whole table")
     args = parser.parse_args()
-    listed = cells if args.method is None else few_cells
-    jobs = [(level, *cell) for level in args.levels for cell in listed(level)]
+    jobs = [(level, *cell) for level in args.levels for cell in cells(level)]
     table = pd.concat(
-        Parallel(n_jobs=args.jobs)(
-            delayed(measure)(*job, args.worlds, args.seed, args.method) for job in jobs
-        ),
+        Parallel(n_jobs=args.jobs)(delayed(measure)(*job, args.worlds, args.seed) for job in jobs),
         ignore_index=True,
     )
     if args.out:
@@ -305,7 +265,7 @@ def main() -> int:
         "than 1.5 times the oracle's. The others:"
     )
     print(table[~good].round(3).to_string(index=False))
-    return int(args.method is None and (table["covered"] < 0.85).any())
+    return int((table["covered"] < 0.85).any())
 
 
 if __name__ == "__main__":

@@ -98,7 +98,6 @@ def both_ways(studies: dict[str, nb.Study], seed: int) -> tuple[pd.DataFrame, pd
         studies,
         pairs=[("evaluator", "little")],
         statistic="spearman",
-        method="resampling",
         n_resamples=200,
         **asked,
     )

@@ -25,6 +25,7 @@ _WHERE = {
 }
 # Names that were here -> what to use instead.
 _GONE = {
+    "compare_aggregations": "nb.aggregate_judgments and nb.correlate",
     "blocks_needed": "sequential",
     "coverage": "plan_study (measured coverage is in the documentation)",
     "export_survey": "the crowd's own form; `nlgbench new --as mturk` reads its export",

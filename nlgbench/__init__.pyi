@@ -27,7 +27,6 @@ from nlgbench.analysis.huse.uncertainty import permutation_test as permutation_t
 from nlgbench.analysis.huse.uncertainty import stability as stability
 
 # Evaluators judged
-from nlgbench.analysis.correlation import compare_aggregations as compare_aggregations
 from nlgbench.analysis.correlation import compare_evaluators as compare_evaluators
 from nlgbench.analysis.correlation import compare_with_length as compare_with_length
 from nlgbench.analysis.correlation import correlate as correlate

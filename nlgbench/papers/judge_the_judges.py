@@ -22,13 +22,10 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.correlation import correlate, permutation_tests, significance_clusters
 from nlgbench.analysis.correlation.intervals import interval_of_systems
-from nlgbench.analysis.people import aggregate_judgments
-from nlgbench.analysis.people.annotator_models import Method
-from nlgbench.analysis.people.real_or_fake import judged, rows_of
 from nlgbench.datasets.published import load_claims, load_lists, load_printed
 from nlgbench.evaluators.discriminators import discriminator_accuracy
 from nlgbench.evaluators.names import label, labelled
-from nlgbench.inference import adjust, cluster_jackknife
+from nlgbench.inference import adjust
 from nlgbench.papers.claim_rows import COLUMNS, claim_rows, is_release, own_place, slugs_of
 from nlgbench.study import Study
 from nlgbench.text import same_for_all, span
@@ -571,60 +568,6 @@ def table3(study: Study, people: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, 
         ),
     }
     return rows, layout
-
-
-def table3_by_method(study: Study, *, seed: int) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Give the share of reviews rightly labelled, by each way to make votes one, and the layout.
-
-    Rows as in Table 3, in percent: row, method, estimate, ci_low, ci_high, difference (from the
-    majority), difference_low, difference_high, reason. A review whose classes are equally likely
-    is half right. Jackknives over HITs, of labels as they are: models are not fitted again.
-    """
-    methods: tuple[Method, ...] = ("majority", "dawid_skene", "mace")
-    found = {
-        method: aggregate_judgments(study, method=method, n_resamples=0, seed=seed).outputs
-        for method in methods
-    }
-    frame = judged(study, None).drop_duplicates("output_id").set_index("output_id")
-    for method, table in found.items():
-        label = table.set_index("output_id")["label"].reindex(frame.index)
-        frame[method] = (label == frame["is_human"]) + 0.5 * label.isna()
-    parts = []
-    for row, chosen in rows_of(frame).items():
-        part = frame[chosen]
-        for method in methods:
-            right, one = part[method], np.ones(len(part))
-            value, change = (
-                cluster_jackknife(
-                    np.column_stack([rate, one]), part["cluster"], lambda s: s[..., 0] / s[..., 1]
-                )
-                for rate in (right, right - part["majority"])
-            )
-            ends = {end: 100 * float(value[end]) for end in ("estimate", "ci_low", "ci_high")}
-            ends |= {"difference": 100 * float(change["estimate"])}
-            ends |= {
-                f"difference_{end}": 100 * float(change[f"ci_{end}"]) for end in ("low", "high")
-            }
-            why = value["reason"] if method == "majority" else change["reason"]
-            parts.append({"row": row, "method": method, **ends, "reason": why})
-    rows = pd.DataFrame(parts)
-    labels = generator_labels(study)
-    wide = rows.pivot(index="row", columns="method", values=["estimate", "ci_low", "ci_high"])
-    wide = wide.loc[rows["row"].unique()].reindex(columns=methods, level=1)
-    shown = pd.DataFrame(wide["estimate"]).rename(index=labels, columns=_METHODS)
-    layout = {
-        "table": shown,
-        "caption": "Reviews rightly labelled by the majority and by models of the annotators, in "
-        "percent.",
-        "intervals": tuple(
-            wide[end].set_axis(shown.index).set_axis(shown.columns, axis=1)
-            for end in ("ci_low", "ci_high")
-        ),
-    }
-    return rows, layout
-
-
-_METHODS = {"majority": "Majority", "dawid_skene": "Dawid-Skene", "mace": "MACE"}
 
 
 def figure2(study: Study, people: pd.DataFrame) -> pd.DataFrame:

@@ -4,7 +4,6 @@
 `pooling` asks many studies at once.
 """
 
-from nlgbench.analysis.correlation.aggregations import compare_aggregations
 from nlgbench.analysis.correlation.comparing import (
     compare_evaluators,
     partial_correlations,
@@ -23,7 +22,6 @@ from nlgbench.analysis.correlation.pooling import (
 
 __all__ = [
     "PooledCorrelations",
-    "compare_aggregations",
     "compare_evaluators",
     "compare_with_length",
     "correlate",

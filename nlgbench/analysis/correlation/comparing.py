@@ -6,14 +6,13 @@
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from scipy.stats import norm, rankdata
 from scipy.stats import t as student
 
@@ -21,7 +20,6 @@ from nlgbench.analysis.correlation.coefficients import (
     Floats,
     coefficients,
     divide,
-    weighted_coefficients,
 )
 from nlgbench.analysis.correlation.intervals import interval_of_systems
 from nlgbench.analysis.correlation.meta_evaluation import (
@@ -32,16 +30,13 @@ from nlgbench.analysis.correlation.meta_evaluation import (
     Judged,
     People,
     Resample,
-    Sample,
     asked_for,
     check_against,
     chosen_evaluators,
     correlated,
     dimensions_of,
     epsilons_of,
-    full_statistics,
     gathered,
-    item_grids,
     judged_scores,
     judgments_of,
     resampled,
@@ -77,9 +72,6 @@ def compare_evaluators(
     against: pd.DataFrame | None = None,
     granularity: Granularity = "system",
     statistic: str = "pearson",
-    method: Literal["swaps", "resampling", "perm_systems", "perm_inputs", "perm_both"]
-    | None = None,
-    alternative: Literal["two-sided", "greater", "less"] = "two-sided",
     resample: Resample = "items",
     dimension: str | None = None,
     aggregate: Literal["mean", "majority"] = "mean",
@@ -98,20 +90,14 @@ def compare_evaluators(
     pairs : sequence of (str, str), optional
         The pairs that are asked about, chosen before looking: they are the family. Default: all.
     statistic : str
-        One of `correlate`'s; without resampling ``pearson``, ``spearman``, ``kendall_b``,
+        One of `correlate`'s; of swaps ``pearson``, ``spearman``, ``kendall_b``,
         or ``pairwise_accuracy``.
-    method : {"swaps", "resampling", "perm_systems", "perm_inputs", "perm_both"}, optional
-        ``"swaps"``: the two evaluators' scores of systems are swapped; the default at granularity
-        "system", unless `resample` says that systems are drawn. ``"resampling"``: intervals, from
-        `correlate`'s. ``"perm_..."``: the two evaluators' scores of outputs are swapped, those of a
-        system at once, of an item (or cluster), or one by one, as Deutsch, Dror and Roth do it.
-    alternative : {"two-sided", "greater", "less"}
-        For ``"perm_..."``: whether p is for a difference, for a above b, or for a below b.
     resample : {"items", "systems", "both"}
-        What is drawn in resampling.
+        What is drawn. At granularity "system" with ``"items"`` nothing is: the two evaluators'
+        scores of systems are swapped.
     n_resamples : int, optional
-        Bootstrap samples (1,000), or random swaps (9,999) for ``"perm_..."`` and, more where Holm
-        needs them, from 17 systems on; up to 16 systems ``"swaps"`` goes through all.
+        Bootstrap samples (1,000), or random swaps from 17 systems on (9,999, more where Holm needs
+        them); up to 16 systems all swaps are gone through.
     confidence : float
         Coverage of intervals; `reason` says where no data of so many systems could have an adjusted
         p of 1 - confidence.
@@ -162,16 +148,6 @@ def compare_evaluators(
     Named pairs are adjusted by Holm. With n systems p is at least ``2 / 2^n``, and Holm over m
     pairs makes that ``2 m / 2^n``: at twelve systems at most 102 pairs can reach .05.
 
-    **Perm-Systems, Perm-Inputs, Perm-Both** (Deutsch, Dror and Roth 2021,
-    doi:10.1162/tacl_a_00417). Each evaluator's scores are standardized over all outputs (those
-    that every evaluator has scored), then swapped at random, all of a system, all of an item, or
-    each by itself, and both correlations are computed again. p is the share of the swaps, and the
-    data, whose difference is at least as far from 0 (`alternative`: at least, or at most, as
-    large). This is what the code for their paper does; in their package nlpstats 0.0.1, Perm-Both
-    swaps systems and then items, which is another test, and p lacks the data. Pairs are adjusted by
-    Holm. The null is that scores, once standardized, are exchangeable: Perm-Inputs and Perm-Both
-    speak of these systems alone, Perm-Systems of these items alone.
-
     **Resampling.** Only outputs that every evaluator has scored count. The interval is made of
     `correlate`'s intervals of each, and of the correlation rho of the two estimates over common
     resamples: it is where a minus b goes while the two deviate together, ``a`` by cos(t) times the
@@ -201,40 +177,22 @@ def compare_evaluators(
     if isinstance(study, Mapping):
         options = {key: value for key, value in locals().items() if key != "study"}
         return gathered({name: compare_evaluators(one, **options) for name, one in study.items()})
-    how: str = method or (
-        "swaps" if granularity == "system" and resample == "items" else "resampling"
-    )
-    known(statistic, list(STATISTICS) if how == "resampling" else PLAIN, "statistic")
-    n_resamples = n_resamples or (1000 if how == "resampling" else 9999)
+    swaps = granularity == "system" and resample == "items"
+    known(statistic, PLAIN if swaps else list(STATISTICS), "statistic")
+    n_resamples = n_resamples or (9999 if swaps else 1000)
     check_n(n_resamples, "n_resamples")
-    if alternative != "two-sided" and how not in PERMUTED:
-        raise ValueError(
-            f"alternative is for method={' or '.join(map(repr, PERMUTED))}. Got "
-            f"alternative={alternative!r} and method={how!r}."
-        )
-    if how == "swaps" and granularity != "system":
-        raise ValueError(
-            f"method='swaps' swaps systems' scores. Got granularity={granularity!r}: resample."
-        )
-    if how != "swaps" and against is not None:
-        raise ValueError(f"method={how!r} needs judgments of outputs, not systems' scores.")
-    tables = []
-    if how == "swaps":
-        for by, scores, human, n_missing in _of_systems(
-            study, evaluators, against, dimension, aggregate=aggregate, include_human=include_human
-        ):
-            found = _swapped(scores, human, pairs, statistic, n_resamples, 1 - confidence, seed)
-            tables.append(found.assign(dimension=by, n_missing=n_missing))
-    else:
-        names = list(chosen_evaluators(study, evaluators, granularity, needs_outputs=True))
+    if not swaps:
+        if against is not None:
+            raise ValueError("resampling needs judgments of outputs: against= has systems' scores.")
         asked = asked_for(granularity, [statistic], resample, n_resamples, confidence)
-        for by in dimensions_of(study, dimension):
-            people = judgments_of(study, by, aggregate, clusters, include_human)
-            if how == "resampling":
-                found = _resampled_differences(study, names, pairs, people, asked, seed)
-            else:
-                found = _permuted(study, names, pairs, people, asked, how, alternative, seed)
-            tables.append(found.assign(dimension=by))
+        by_people = (aggregate, clusters, include_human)
+        return by_resampling(study, evaluators, pairs, asked, dimension, *by_people, seed=seed)
+    tables = []
+    for by, scores, human, n_missing in _of_systems(
+        study, evaluators, against, dimension, aggregate=aggregate, include_human=include_human
+    ):
+        found = _swapped(scores, human, pairs, statistic, n_resamples, 1 - confidence, seed)
+        tables.append(found.assign(dimension=by, n_missing=n_missing))
     table = pd.concat(tables, ignore_index=True)
     table = table.assign(granularity=granularity, statistic=statistic, confidence=confidence)
     return table[list(COLUMNS)]
@@ -494,218 +452,34 @@ def cannot_answer(p_least: float, alpha: float, n_systems: int) -> str:
     )
 
 
-# Perm-Systems, Perm-Inputs, Perm-Both --------------------------------------------------------
-
-#: How Deutsch, Dror and Roth (2021) call each permutation.
-PERMUTED = {
-    "perm_systems": "Perm-Systems",
-    "perm_inputs": "Perm-Inputs",
-    "perm_both": "Perm-Both",
-}
-#: Swapped scores that are held in memory at once.
-_SWAPPED_AT_ONCE = 1 << 21
-
-
-def _permuted(
-    study: Study,
-    names: list[str],
-    pairs: Sequence[tuple[str, str]] | None,
-    people: People,
-    asked: Asked,
-    method: str,
-    alternative: str,
-    seed: int | np.random.Generator,
-) -> pd.DataFrame:
-    """Test pairs of evaluators by swapping scores of outputs."""
-    judged, chosen, names, sample = _common(study, names, pairs, people)
-    granularity, (statistic,) = asked.granularity, asked.statistics
-    estimates = full_statistics(sample, granularity, [statistic], {})[statistic][:, 0]
-    units = {
-        "perm_systems": sample.system,
-        "perm_inputs": sample.cluster,
-        "perm_both": np.arange(len(sample.y)),
-    }[method]
-    gaps = permuted_differences(
-        sample,
-        granularity,
-        statistic,
-        units,
-        chosen,
-        n_permutations=asked.n_resamples,
-        rng=np.random.default_rng(seed),
-    )
-    if alternative == "less":
-        gaps = -gaps
-    two_sided = alternative == "two-sided"
-    # The first is the data as they are.
-    p = permutation_p(gaps, gaps[:, :1], exact=True, two_sided=two_sided)
-    n_tests = int(np.isfinite(p).sum())
-    n_units = len(np.unique(units))
-    # Swapping all gives the opposite difference.
-    by_units, by_draws = 2.0 ** (two_sided - min(n_units, 1000)), 1 / (1 + asked.n_resamples)
-    least = min(1.0, n_tests * max(by_units, by_draws)) if n_tests else float("nan")
-    unit = {"perm_systems": "systems", "perm_inputs": "items or clusters"}.get(method, "outputs")
-    what = f"{n_units} {unit}" if by_units > by_draws else f"n_resamples={asked.n_resamples}"
-    few = f"cannot be answered with {what}: the least adjusted p there is {least:.3g}"
-    too_few = least > 1 - asked.confidence + 1e-12
-    first, second = np.array(chosen).T
-    undefined = "undefined: scores or judgments do not vary, or there are no two"
-    return pd.DataFrame(
-        {
-            "evaluator_a": [names[a] for a in first],
-            "evaluator_b": [names[b] for b in second],
-            "estimate_a": estimates[first],
-            "estimate_b": estimates[second],
-            "difference": estimates[first] - estimates[second],
-            "ci_low": np.nan,
-            "ci_high": np.nan,
-            "ci_method": "none",
-            "reason": [(few if too_few else "") if np.isfinite(one) else undefined for one in p],
-            "p": p,
-            "p_adjusted": adjust(p),
-            "p_least": np.where(np.isfinite(p), least, np.nan),
-            "adjustment": f"Holm over {n_tests} pairs",
-            "p_method": f"{PERMUTED[method]}, {asked.n_resamples} drawn, {alternative}",
-            "n": len(np.unique(sample.system)),
-            "n_clusters": len(np.unique(sample.cluster)),
-            "n_missing": judged.n_outputs - len(sample.y),
-            "n_resamples": asked.n_resamples,
-            "n_undefined_resamples": np.isnan(gaps).sum(axis=1),
-            "resample": "none",
-        }
-    )
-
-
-def permuted_differences(
-    sample: Sample,
-    granularity: str,
-    statistic: str,
-    units: NDArray[np.int64],
-    pairs: Sequence[tuple[int, int]],
-    *,
-    n_permutations: int,
-    rng: np.random.Generator,
-) -> Floats:
-    """Swap standardized scores by units: differences of correlations (pairs, 1 + permutations).
-
-    The first is that of the data.
-    """
-    unit = np.unique(units, return_inverse=True)[1]
-    # Scores of the two that are equal must be tied when they are mixed.
-    z = np.round(_standardized(sample.x), 9)
-    compute = {"system": _of_swapped_means, "output": _of_swapped, "item": _of_swapped_items}
-    statistic_of = compute[granularity](sample, z, statistic, unit)
-    found, step = [], max(1, _SWAPPED_AT_ONCE // len(unit))
-    for start in range(0, n_permutations + 1, step):
-        size = min(step, n_permutations + 1 - start)
-        swapped = rng.integers(2, size=(size, unit.max() + 1), dtype=np.uint8).astype(bool)
-        if start == 0:
-            swapped[0] = False
-        of_both = statistic_of(swapped, pairs)
-        found.append(np.stack([of_a - of_b for of_a, of_b in of_both]))
-    return np.concatenate(found, axis=1)
-
-
-#: Of swaps of units (r, units) and pairs: each pair's two correlations, (r,) each.
-OfSwaps = Callable[[NDArray[np.bool_], Sequence[tuple[int, int]]], Iterator[tuple[Floats, Floats]]]
-
-
-def _of_swapped_means(
-    sample: Sample, z: Floats, statistic: str, unit: NDArray[np.int64]
-) -> OfSwaps:
-    """Correlate systems' means: what swapping adds to a mean is summed by unit and system."""
-    _, y, there = system_means(sample, np.ones((1, sample.n_clusters)))
-    systems = np.flatnonzero(there[0])
-    sums = []
-    for system in systems:
-        mine = sample.system == system
-        of, place = np.unique(unit[mine], return_inverse=True)
-        sums.append((of, np.stack([np.bincount(place, one[mine] / mine.sum()) for one in z])))
-    means = np.stack([part.sum(axis=1) for _, part in sums], axis=-1)
-
-    def found(
-        swapped: NDArray[np.bool_], pairs: Sequence[tuple[int, int]]
-    ) -> Iterator[tuple[Floats, Floats]]:
-        moved = np.stack([part @ swapped[:, of].T for of, part in sums], axis=-1)  # (m, r, s)
-        for a, b in pairs:
-            gain = moved[b] - moved[a]
-            both = np.round([means[a] + gain, means[b] - gain], 9)
-            of_a, of_b = coefficients(both, y[0, systems], statistics=[statistic])[statistic]
-            yield of_a, of_b
-
-    return found
-
-
-def _of_swapped(sample: Sample, z: Floats, statistic: str, unit: NDArray[np.int64]) -> OfSwaps:
-    """Correlate outputs."""
-
-    def found(
-        swapped: NDArray[np.bool_], pairs: Sequence[tuple[int, int]]
-    ) -> Iterator[tuple[Floats, Floats]]:
-        which = swapped[:, unit]
-        one = np.ones((1, len(sample.y)))
-        for a, b in pairs:
-            of_a, of_b = (
-                weighted_coefficients(np.where(which, *two), sample.y, one, statistics=[statistic])[
-                    statistic
-                ][:, 0]
-                for two in ((z[b], z[a]), (z[a], z[b]))
-            )
-            yield of_a, of_b
-
-    return found
-
-
-def _of_swapped_items(
-    sample: Sample, z: Floats, statistic: str, unit: NDArray[np.int64]
-) -> OfSwaps:
-    """Correlate the systems of each item, and take the mean over items."""
-    _, grid = item_grids(sample)
-    items, row = np.unique(sample.item, return_inverse=True)
-    cell = row * sample.n_systems + sample.system
-    n_cells = len(items) * sample.n_systems
-    share = 1 / np.bincount(cell, minlength=n_cells)[cell]
-    into_cells = csr_array((share, (cell, np.arange(len(cell)))), shape=(n_cells, len(cell)))
-    there = np.isfinite(grid) * 1.0
-
-    def mean(values: Floats) -> Floats:
-        defined = np.isfinite(values)
-        return divide(np.where(defined, values, 0).sum(axis=-1), defined.sum(axis=-1))
-
-    def by_item(values: Floats) -> Floats:
-        x = np.round((into_cells @ values.T).T, 9).reshape(-1, *grid.shape)
-        return coefficients(x, grid, there, statistics=[statistic])[statistic]
-
-    # Where items are swapped whole, so are their correlations.
-    of_item = unit[np.unique(row, return_index=True)[1]]
-    whole = by_item(z) if (of_item[row] == unit).all() else None
-
-    def found(
-        swapped: NDArray[np.bool_], pairs: Sequence[tuple[int, int]]
-    ) -> Iterator[tuple[Floats, Floats]]:
-        values, which = (z, swapped[:, unit]) if whole is None else (whole, swapped[:, of_item])
-        for a, b in pairs:
-            both = [np.where(which, values[j], values[i]) for i, j in ((a, b), (b, a))]
-            of_a, of_b = (mean(one if whole is not None else by_item(one)) for one in both)
-            yield of_a, of_b
-
-    return found
-
-
 # Resampling ----------------------------------------------------------------------------------
 
 
-def _common(
-    study: Study, names: list[str], pairs: Sequence[tuple[str, str]] | None, people: People
-) -> tuple[Judged, list[tuple[int, int]], list[str], Sample]:
-    """Keep the outputs that every evaluator has scored, and look the pairs up."""
-    judged = judged_scores(study, people, names)
-    chosen = _named(pairs, list(judged.scores.columns))
-    common = judged.scores.copy()
-    common.loc[~_scored_by_all(judged)] = np.nan
-    judged = dataclasses.replace(judged, scores=common)
-    ((names, sample),) = samples_of(judged)
-    return judged, chosen, names, sample
+def by_resampling(
+    study: Study,
+    evaluators: Sequence[str] | None,
+    pairs: Sequence[tuple[str, str]] | None,
+    asked: Asked,
+    dimension: str | None = None,
+    aggregate: str = "mean",
+    clusters: str | None = None,
+    include_human: bool = False,
+    *,
+    seed: int | np.random.Generator,
+) -> pd.DataFrame:
+    """Compare evaluators by intervals of `correlate` and their common resamples."""
+    names = list(chosen_evaluators(study, evaluators, asked.granularity, needs_outputs=True))
+    tables = []
+    for by in dimensions_of(study, dimension):
+        people = judgments_of(study, by, aggregate, clusters, include_human)
+        found = _resampled_differences(study, names, pairs, people, asked, seed)
+        tables.append(found.assign(dimension=by))
+    table = pd.concat(tables, ignore_index=True).assign(
+        granularity=asked.granularity,
+        statistic=asked.statistics[0],
+        confidence=asked.confidence,
+    )
+    return table[list(COLUMNS)]
 
 
 def _resampled_differences(
@@ -718,9 +492,14 @@ def _resampled_differences(
 ) -> pd.DataFrame:
     """Put intervals around differences, from `correlate`'s intervals and common resamples."""
     rng = np.random.default_rng(seed)
-    judged, chosen, names, sample = _common(study, names, pairs, people)
+    judged = judged_scores(study, people, names)
+    chosen = _named(pairs, list(judged.scores.columns))
+    common = judged.scores.copy()
+    common.loc[~_scored_by_all(judged)] = np.nan
+    judged = dataclasses.replace(judged, scores=common)
+    ((names, sample),) = samples_of(judged)
     each = correlated(judged, names, sample, asked, rng).set_index("evaluator")
-    granularity, statistics, resample, n_resamples, confidence, _ = asked
+    granularity, statistics, resample, n_resamples, confidence = asked
     assert resample is not None
     epsilons = epsilons_of(sample, granularity, statistics)
     bootstrapped = resampled(

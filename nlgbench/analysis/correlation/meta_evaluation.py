@@ -34,11 +34,8 @@ from nlgbench.analysis.correlation.intervals import (
     ACCURACIES,
     Interval,
     OverSystems,
-    bootstrap_intervals,
     doubts,
     expectations,
-    fisher_interval,
-    fisher_intervals,
     interval_of_systems,
     jackknife_intervals,
     over_systems,
@@ -54,7 +51,6 @@ from nlgbench.text import check_n, count_tokens
 
 Granularity = Literal["system", "output", "item"]
 Resample = Literal["items", "systems", "both"]
-Method = Literal["percentile", "bias_corrected", "fisher"]
 
 PLAIN = ("pearson", "spearman", "kendall_b", "pairwise_accuracy")
 #: All statistics, and where there is one the only granularity that has it.
@@ -79,7 +75,6 @@ def correlate(
     granularity: Granularity = "system",
     statistics: Sequence[str] = ("pearson", "spearman", "kendall_b"),
     resample: Resample | Sequence[Resample] | None = "items",
-    method: Method | None = None,
     dimension: str | None = None,
     aggregate: Literal["mean", "majority"] = "mean",
     clusters: str | None = None,
@@ -116,9 +111,6 @@ def correlate(
         What the interval is about: other items, systems, or both that there might have been.
         Where only systems' scores are known, these are what it is over. Of several, rows stand side
         by side.
-    method : {"percentile", "bias_corrected", "fisher"}, optional
-        Intervals as other studies have them, for comparison with these. Default: those of the
-        notes, which hold better.
     dimension : str, optional
         Of the judgments. Default: all of them, one after another.
     aggregate : {"mean", "majority"}
@@ -209,15 +201,6 @@ def correlate(
     With `unjudged`, too, systems' means are taken as exact: a system's scores and judgments are
     then means of different outputs.
 
-    **By name.** ``"percentile"``: quantiles of a bootstrap of items, systems or both.
-    ``"bias_corrected"``: quantiles moved by twice the normal quantile of the share of resamples
-    below the estimate (Efron 1981, doi:10.2307/3314608). ``"fisher"``: ``atanh(r) -+ z c /
-    sqrt(n - b)``, with n systems (the most of an item) or outputs, b = 3 and c = 1 for Pearson,
-    b = 3 and c^2 = 1 + r^2 / 2 for Spearman, b = 4 and c^2 = .437 for Kendall (Bonett and Wright
-    2000, doi:10.1007/BF02294183). Percentiles and Fisher's are as in Deutsch, Dror and Roth (2021,
-    doi:10.1162/tacl_a_00417). `reason` says how often they held what they should. They have no p
-    but that of the permutation test.
-
     **Sentinels** say what chance looks like: an evaluator that does not beat the length, or at
     granularity "output" the mean of the system, has shown little.
 
@@ -256,7 +239,7 @@ def correlate(
         }
         several = [correlate(study, resample=one, **options) for one in dict.fromkeys(resample)]
         return pd.concat(several).sort_index(kind="stable").reset_index(drop=True)
-    asked = asked_for(granularity, statistics, resample, n_resamples, confidence, method)
+    asked = asked_for(granularity, statistics, resample, n_resamples, confidence)
     if granularity != "system" and (against is not None or unjudged):
         what = "unjudged=True counts" if against is None else "against= has"
         raise ValueError(f"{what} systems' scores; got granularity={granularity!r}.")
@@ -315,7 +298,6 @@ class Asked(NamedTuple):
     resample: str | None
     n_resamples: int
     confidence: float
-    method: str | None = None
 
 
 def asked_for(
@@ -324,7 +306,6 @@ def asked_for(
     resample: str | None,
     n: int,
     confidence: float,
-    method: str | None = None,
 ) -> Asked:
     """Check what was asked for; the right names are looked up only when one is wrong."""
     for name in statistics:
@@ -337,11 +318,7 @@ def asked_for(
             )
     if n < 1 or n != int(n):
         check_n(n, "n_resamples")
-    if method is not None and resample is None:
-        raise ValueError(
-            f"method={method!r} makes intervals, and resample=None none: leave one out."
-        )
-    return Asked(granularity, list(dict.fromkeys(statistics)), resample, n, confidence, method)
+    return Asked(granularity, list(dict.fromkeys(statistics)), resample, n, confidence)
 
 
 def gathered(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -624,7 +601,7 @@ def correlated(
     judged: Judged, names: list[str], sample: Sample, asked: Asked, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Correlate evaluators that have scored the same outputs."""
-    granularity, statistics, resample, n_resamples, confidence, method = asked
+    granularity, statistics, resample, n_resamples, confidence = asked
     epsilons = epsilons_of(sample, granularity, statistics)
     full = full_statistics(sample, granularity, statistics, epsilons)
     tested: dict[str, tuple[Floats, str]] = {}
@@ -638,7 +615,7 @@ def correlated(
             "reliability_scores": found.reliability_scores,
             "reliability_judgments": found.reliability_judgments,
         }
-        if resample is not None and method is None:
+        if resample is not None:
             bootstrapped = {}
             if percentile := [name for name in statistics if name not in PLAIN]:
                 bootstrapped = resampled(
@@ -653,19 +630,8 @@ def correlated(
                 confidence=confidence,
                 rng=rng,
             )
-    elif resample is not None and method is None:
+    elif resample is not None:
         intervals = of_outputs(sample, granularity, full, epsilons, resample, confidence, rng)
-    if method == "fisher":
-        per_item = np.unique(np.stack([sample.item, sample.system]), axis=1)[0]
-        sizes = {"system": len(np.unique(sample.system)), "output": len(sample.y)}
-        n = sizes.get(granularity, int(np.bincount(per_item).max()))
-        intervals = fisher_intervals(full, n, granularity, confidence)
-    elif method is not None:
-        assert resample is not None
-        drawn = resampled(
-            judged, sample, granularity, statistics, epsilons, resample, n_resamples, rng
-        )
-        intervals = bootstrap_intervals(full, drawn, method, granularity, resample, confidence)
     by_item = item_values(sample, statistics, epsilons, None) if granularity == "item" else full
     units = {"system": sample.system, "output": np.arange(len(sample.y)), "item": sample.item}
     n_clusters, n_systems = (len(np.unique(one)) for one in (sample.cluster, sample.system))
@@ -677,8 +643,6 @@ def correlated(
             interval = intervals.get((at, statistic), nothing)
             if statistic in tested:
                 p, p_method = float(tested[statistic][0][at]), tested[statistic][1]
-            elif method is not None:
-                p, p_method = float("nan"), f"none: method={method!r} has none"
             elif statistic in PLAIN:
                 p, p_method = p_value(interval), "jackknife, t"
             else:
@@ -692,7 +656,7 @@ def correlated(
             rows.append(
                 _row(name, asked, statistic, estimate, interval, name in judged.turned)
                 | {
-                    "estimand": _estimand(granularity, resample, interval.method, method),
+                    "estimand": _estimand(granularity, resample, interval.method),
                     "reason": reason,
                     "p": p if np.isfinite(estimate) else float("nan"),
                     "p_method": p_method,
@@ -744,14 +708,11 @@ def _row(
     }
 
 
-def _estimand(granularity: str, resample: str | None, made: str, method: str | None) -> str:
+def _estimand(granularity: str, resample: str | None, made: str) -> str:
     """Say what an interval is about."""
     if resample is None or made == "none":
         return ""
-    if method == "fisher":
-        return "other outputs" if granularity == "output" else "other systems"
     noiseless = granularity == "system" and made != "percentile" and resample != "systems"
-    noiseless &= method is None
     return {
         "items": "these systems, other items",
         "systems": "other systems, these items",
@@ -768,7 +729,7 @@ def _ties_all(sample: Sample, granularity: str, epsilon: float) -> bool:
 
 def what_is_drawn(asked: Asked, people: People) -> str:
     """Say what is resampled: items, clusters of what, systems."""
-    if asked.resample is None or asked.method == "fisher":
+    if asked.resample is None:
         return "none"
     if people.clusters is None or asked.resample == "systems":
         return asked.resample
@@ -1219,11 +1180,6 @@ def systems_alone(
                     estimate = float(coefficients(x, y, statistics=[name])[name])
                 p, method = _p_of_systems(x, y, name, estimate, asked.n_resamples, rng)
                 interval = interval_of_systems(name, estimate, len(x), asked.confidence)
-                if asked.method == "fisher":
-                    interval = fisher_interval(name, estimate, len(x), "system", asked.confidence)
-                elif asked.method is not None:
-                    nothing = f"method={asked.method!r} needs scores of outputs to resample"
-                    interval = Interval(float("nan"), float("nan"), "none", nothing)
                 if name not in PLAIN:
                     interval = interval._replace(reason="needs scores and judgments of outputs")
                 elif asked.resample is None:

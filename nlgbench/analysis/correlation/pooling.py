@@ -18,8 +18,13 @@ from scipy.special import ndtr
 from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
-from nlgbench.analysis.correlation.comparing import COLUMNS, compare_evaluators
-from nlgbench.analysis.correlation.meta_evaluation import correlate, dimensions_of, gathered
+from nlgbench.analysis.correlation.comparing import COLUMNS, by_resampling
+from nlgbench.analysis.correlation.meta_evaluation import (
+    asked_for,
+    correlate,
+    dimensions_of,
+    gathered,
+)
 from nlgbench.evaluators.references import nearest_references
 from nlgbench.evaluators.score import score
 from nlgbench.inference import Floats
@@ -502,7 +507,7 @@ def compare_with_length(
     Returns
     -------
     DataFrame
-        As `nlgbench.compare_evaluators` gives it with ``method="resampling"``, with a column
+        As `nlgbench.compare_evaluators` gives it where it resamples, with a column
         ``study`` and without adjusted p: a row for each study, dimension and evaluator, whose
         ``difference`` is the evaluator's correlation (a) less that of the length (b), over the
         outputs that have both, with the interval of the pair. What could not be had has a row
@@ -531,7 +536,7 @@ def compare_with_length(
     """
     asked: dict[str, Any] = {"granularity": granularity, "statistic": statistic}
     asked |= {"confidence": confidence}
-    drawn: dict[str, Any] = {"resample": resample, "n_resamples": n_resamples, "seed": seed}
+    drawn = asked_for(granularity, [statistic], resample, n_resamples, confidence)
     tables = {}
     for name, scored, missing in _scored_each(studies, called, evaluators):
         scored = _with_length(scored)
@@ -542,13 +547,8 @@ def compare_with_length(
         else:
             alike = _scored_alike(scored.scores)
         parts = [
-            compare_evaluators(
-                scored,
-                evaluators=[*names, LENGTH],
-                pairs=[(one, LENGTH) for one in names],
-                method="resampling",
-                **asked,
-                **drawn,
+            by_resampling(
+                scored, [*names, LENGTH], [(one, LENGTH) for one in names], drawn, seed=seed
             )
             for names in alike
         ]

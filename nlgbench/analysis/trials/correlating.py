@@ -151,7 +151,6 @@ def compare_outputs(
             pairs=[(ours, baseline) for baseline in there],
             granularity="output",
             statistic="spearman",
-            method="resampling",
             dimension=test.dimension(),
             clusters=cluster,
             n_resamples=n_resamples,

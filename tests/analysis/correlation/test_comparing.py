@@ -241,11 +241,9 @@ def test_pairs_are_compared_over_common_systems_and_constants_are_undefined():
 
 def test_differences_are_of_the_same_outputs_and_resamples():
     tables_of = study(n_evaluators=3)
-    for granularity in ("system", "output", "item"):
+    for granularity in ("output", "item"):
         options = {"granularity": granularity, "n_resamples": 200, "seed": 0}
-        found = compare_evaluators(
-            made(*tables_of), method="resampling", statistic="spearman", **options
-        )
+        found = compare_evaluators(made(*tables_of), statistic="spearman", **options)
         each = correlate(made(*tables_of), statistics=["spearman"], **options).set_index(
             "evaluator"
         )
@@ -254,14 +252,15 @@ def test_differences_are_of_the_same_outputs_and_resamples():
             a, b = each["estimate"][row.evaluator_a], each["estimate"][row.evaluator_b]
             assert row.difference == pytest.approx(a - b)
             assert row.ci_low <= row.difference <= row.ci_high
-            wide = sum(each.loc[name, "ci_high"] - each.loc[name, "ci_low"] for name in each.index)
+            of_both = each.loc[[row.evaluator_a, row.evaluator_b]]
+            wide = (of_both["ci_high"] - of_both["ci_low"]).sum()
             assert row.ci_high - row.ci_low < wide
             if not 0.03 < row.p < 0.08:
                 assert (row.p > 0.05) == (row.ci_low < 0 < row.ci_high)
     scores = tables_of[1]
     fewer = scores[~((scores["evaluator"] == "e2") & (scores["output_id"] == "o7"))]
     found = compare_evaluators(
-        made(tables_of[0], fewer, tables_of[2]), method="resampling", n_resamples=20, seed=0
+        made(tables_of[0], fewer, tables_of[2]), **(options | {"n_resamples": 20})
     )
     assert found["n_missing"].tolist() == [1, 1, 1]
 
@@ -269,9 +268,8 @@ def test_differences_are_of_the_same_outputs_and_resamples():
 def test_two_names_for_one_evaluator_differ_by_nothing():
     outputs, scores, judgments = study(n_evaluators=1)
     both = pd.concat([scores, scores.assign(evaluator="twin")])
-    found = compare_evaluators(
-        made(outputs, both, judgments), method="resampling", n_resamples=50, seed=0
-    ).iloc[0]
+    options = {"granularity": "output", "n_resamples": 50, "seed": 0}
+    found = compare_evaluators(made(outputs, both, judgments), **options).iloc[0]
     assert [found["difference"], found["ci_low"], found["ci_high"], found["p"]] == [0, 0, 0, 1]
     swapped = compare_evaluators(made(outputs, both, judgments)).iloc[0]
     assert swapped["p"] == 1
@@ -286,10 +284,8 @@ def test_clusters_widen_what_copies_narrow():
         copies.append(pd.concat(many))
     copies[0] = copies[0].assign(context=copies[0]["item_id"], item_id=copies[0]["output_id"])
     options = {"granularity": "output", "n_resamples": 400, "seed": 0}
-    naive = compare_evaluators(made(*copies), method="resampling", **options).iloc[0]
-    clustered = compare_evaluators(
-        made(*copies), method="resampling", clusters="context", **options
-    ).iloc[0]
+    naive = compare_evaluators(made(*copies), **options).iloc[0]
+    clustered = compare_evaluators(made(*copies), clusters="context", **options).iloc[0]
     assert clustered["difference"] == pytest.approx(naive["difference"])
     ratio = (clustered["ci_high"] - clustered["ci_low"]) / (naive["ci_high"] - naive["ci_low"])
     assert ratio > 2
@@ -311,7 +307,7 @@ def test_differences_say_what_was_drawn_and_from_how_many(resample, clusters, la
     outputs, scores, judgments = study(n_systems=6, n_items=36)
     found = compare_evaluators(
         made(outputs, scores, judgments),
-        method="resampling",
+        granularity="output" if resample == "items" else "system",
         resample=resample,
         clusters=clusters,
         n_resamples=50,
@@ -320,20 +316,19 @@ def test_differences_say_what_was_drawn_and_from_how_many(resample, clusters, la
     assert found["resample"] == label
     assert found["n"] == 6
     assert found["n_clusters"] == (36 if clusters is None else 12)
-    assert "6 systems: intervals from fewer than 10 may be too narrow" in found["reason"]
+    if resample != "items":
+        assert "6 systems: intervals from fewer than 10 may be too narrow" in found["reason"]
 
 
 def test_few_clusters_are_marked():
     outputs, scores, judgments = study(n_systems=10, n_items=27)
-    options = {"clusters": "context", "n_resamples": 50, "seed": 0}
-    found = compare_evaluators(
-        made(outputs, scores, judgments), method="resampling", **options
-    ).iloc[0]
+    options = {"clusters": "context", "n_resamples": 50, "seed": 0, "granularity": "output"}
+    found = compare_evaluators(made(outputs, scores, judgments), **options).iloc[0]
     assert found["n_clusters"] == 9
     assert "9 clusters: intervals from fewer than 10 may be too narrow" in found["reason"]
     # Systems alone were drawn: how many clusters there are does not matter to that.
     found = compare_evaluators(
-        made(outputs, scores, judgments), method="resampling", resample="systems", **options
+        made(outputs, scores, judgments), resample="systems", **options
     ).iloc[0]
     assert "clusters" not in found["reason"]
 
@@ -375,7 +370,7 @@ def test_p_and_the_interval_of_a_difference_agree():
         for confidence in (0.9, 0.99):
             found = compare_evaluators(
                 made(*tables_of),
-                method="resampling",
+                granularity="output",
                 n_resamples=100,
                 confidence=confidence,
                 seed=0,
@@ -402,7 +397,6 @@ def test_intervals_over_systems_hold_the_difference():
         judgments = keys.assign(annotator_id="w", dimension="q", value=quality, group_id="")
         found = compare_evaluators(
             made(outputs, scores, judgments),
-            method="resampling",
             resample="systems",
             n_resamples=200,
             seed=rng,
@@ -416,21 +410,17 @@ def test_differences_refuse_what_they_cannot_do():
     with pytest.raises(ValueError, match="a comparison needs two evaluators"):
         compare_evaluators(
             made(outputs, scores[scores["evaluator"] == "e0"], judgments),
-            method="resampling",
             seed=0,
         )
     with pytest.raises(ValueError, match="is a statistic of granularity='system'"):
         compare_evaluators(
             made(outputs, scores, judgments),
-            method="resampling",
             granularity="output",
             statistic="soft_pairwise",
             seed=0,
         )
     with pytest.raises(ValueError, match=r"resample must be one of .*Got None"):
-        compare_evaluators(
-            made(outputs, scores, judgments), method="resampling", resample=None, seed=0
-        )
+        compare_evaluators(made(outputs, scores, judgments), resample=None, seed=0)
 
 
 def test_named_pairs_are_resampled_as_they_are_named_and_studies_are_gathered():
@@ -449,13 +439,10 @@ def test_named_pairs_are_resampled_as_they_are_named_and_studies_are_gathered():
     assert both["p"].tolist() == [*every["p"], *every["p"]]
 
 
-def test_methods_are_refused_where_they_cannot_be():
+def test_what_cannot_be_compared_is_refused():
     asked = made(*study())
-    with pytest.raises(ValueError, match="method='swaps' swaps systems' scores"):
-        compare_evaluators(asked, granularity="output", method="swaps")
-    with pytest.raises(ValueError, match="method='resampling' needs judgments"):
-        compare_evaluators(asked, against=table("h", np.arange(6.0)), method="resampling")
-    with pytest.raises(ValueError, match="method: 'swap' is unknown"):
-        compare_evaluators(asked, method="swap")
+    against = table("h", np.arange(6.0))
+    with pytest.raises(ValueError, match="against= has systems' scores"):
+        compare_evaluators(asked, granularity="output", against=against)
     with pytest.raises(ValueError, match="statistic: 'soft_pairwise' is unknown"):
         compare_evaluators(asked, statistic="soft_pairwise")

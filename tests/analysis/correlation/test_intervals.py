@@ -148,7 +148,7 @@ def test_draws_of_expectations_have_less_noise_than_the_means():
     ],
 )
 def test_intervals_hold_as_often_as_they_say(granularity, cell, n_worlds):
-    table = measure(granularity, *cell, n_worlds, seed=1, method=None)
+    table = measure(granularity, *cell, n_worlds, seed=1)
     least = 0.95 - 3 * np.sqrt(0.95 * 0.05 / n_worlds)
     assert (table["covered"] >= least).all(), table.to_string()
     assert (table["marked"] <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_worlds)).all()

@@ -7,13 +7,6 @@ from scipy import stats
 from small_study import made, study, table
 
 from nlgbench.analysis.correlation import correlate
-from nlgbench.analysis.correlation.intervals import bootstrap_intervals
-from nlgbench.analysis.correlation.meta_evaluation import (
-    judged_scores,
-    judgments_of,
-    resampled,
-    samples_of,
-)
 from nlgbench.analysis.people import split_half
 
 
@@ -41,95 +34,6 @@ def test_several_resamplings_stand_side_by_side():
 #: Rows are systems; what nlpstats 0.0.1 gives for these.
 SCORES = [[3, 1, 4, 1], [5, 9, 2, 6], [5, 3, 5, 8], [9, 7, 9, 3], [2, 3, 8, 4], [6, 2, 6, 4]]
 HUMAN = [[2, 7, 1, 8], [2, 8, 1, 8], [8, 4, 5, 9], [7, 7, 2, 6], [1, 4, 1, 4], [9, 9, 8, 6]]
-FISHER = {
-    ("system", "pearson"): (-0.716153, 0.877195),
-    ("system", "spearman"): (-0.619541, 0.927549),
-    ("system", "kendall_b"): (-0.612825, 0.807185),
-    ("output", "pearson"): (-0.261178, 0.528475),
-    ("output", "spearman"): (-0.230776, 0.556961),
-    ("output", "kendall_b"): (-0.123575, 0.426183),
-    ("item", "pearson"): (-0.64838, 0.903449),
-    ("item", "spearman"): (-0.652467, 0.915497),
-    ("item", "kendall_b"): (-0.519522, 0.850137),
-}
-
-
-@pytest.mark.parametrize(("granularity", "statistic"), list(FISHER))
-def test_fishers_intervals_are_those_of_nlpstats(granularity, statistic):
-    ids = [f"o{number}" for number in range(24)]
-    system, item = np.divmod(np.arange(24), 4)
-    outputs = pd.DataFrame(
-        {"output_id": ids, "item_id": item.astype(str), "system": [f"s{one}" for one in system]}
-    )
-    judgments = pd.DataFrame({"output_id": ids, "annotator_id": "w", "value": np.ravel(HUMAN)})
-    scores = pd.DataFrame({"output_id": ids, "evaluator": "e", "score": np.ravel(SCORES)})
-    options = {"granularity": granularity, "statistics": [statistic], "method": "fisher"}
-    row = correlate(made(outputs, scores, judgments), **options).iloc[0]
-    assert [row["ci_low"], row["ci_high"]] == pytest.approx(
-        FISHER[granularity, statistic], abs=1e-6
-    )
-    assert row["ci_method"] == "Fisher's z"
-    assert row["estimand"] == ("other outputs" if granularity == "output" else "other systems")
-    assert row["resample"] == "none"
-    assert "held" in row["reason"]
-
-
-@pytest.mark.parametrize("granularity", ["output", "item"])
-@pytest.mark.parametrize("resample", ["items", "systems", "both"])
-def test_percentiles_are_those_of_resamples(granularity, resample):
-    asked = made(*study())
-    judged = judged_scores(asked, judgments_of(asked, "quality", "mean", None, False), ["e0", "e1"])
-    ((_, sample),) = samples_of(judged)
-    drawn = resampled(
-        judged, sample, granularity, ["spearman"], {}, resample, 60, np.random.default_rng(7)
-    )["spearman"]
-    options = {"granularity": granularity, "statistics": ["spearman"], "resample": resample}
-    found = correlate(asked, method="percentile", n_resamples=60, seed=7, **options)
-    for values, row in zip(drawn, found.itertuples(), strict=True):
-        assert [row.ci_low, row.ci_high] == pytest.approx(np.quantile(values, [0.025, 0.975]))
-        assert [row.n_resamples, row.ci_method] == [60, "percentile"]
-        assert np.isnan(row.p)
-    corrected = correlate(asked, method="bias_corrected", n_resamples=60, seed=7, **options)
-    assert corrected["ci_method"].eq("bias-corrected").all()
-    assert (corrected["ci_low"] < corrected["ci_high"]).all()
-
-
-def test_the_bias_is_taken_off_by_normal_quantiles():
-    values, method = (
-        stats.norm.ppf((np.arange(9_999) + 0.5) / 9_999),
-        (
-            "bias_corrected",
-            "output",
-            "items",
-        ),
-    )
-    for bias in (-0.3, 0.0, 0.5):
-        found = bootstrap_intervals(
-            {"pearson": np.array([[-bias]])}, {"pearson": values[None]}, *method, 0.95
-        )[0, "pearson"]
-        # Of a normal estimate that is biased by b, quantiles are moved by -2 b.
-        assert [found.low, found.high] == pytest.approx(
-            [-2 * bias - 1.96, -2 * bias + 1.96], abs=0.01
-        )
-    one_sided = bootstrap_intervals(
-        {"pearson": np.array([[9.0]])}, {"pearson": values[None]}, *method, 0.95
-    )[0, "pearson"]
-    assert np.isnan(one_sided.low)
-    assert "all resamples lie on one side" in one_sided.reason
-
-
-def test_methods_say_what_they_cannot_do():
-    asked = made(*study())
-    few = correlate(made(*study(n_systems=3)), method="fisher", statistics=["kendall_b"])
-    assert few["reason"].eq("3 units: Fisher's z needs at least 5").all()
-    votes = {"against": table("h", np.arange(6.0)), "statistics": ["pearson"]}
-    alone = correlate(asked, method="percentile", **votes)
-    assert alone["reason"].str.endswith("needs scores of outputs to resample").all()
-    assert correlate(asked, method="fisher", **votes)["ci_method"].eq("Fisher's z").all()
-    with pytest.raises(ValueError, match="resample=None none"):
-        correlate(asked, method="percentile", resample=None)
-    with pytest.raises(ValueError, match="method: 'percentiles' is unknown"):
-        correlate(asked, method="percentiles")
 
 
 def test_unjudged_outputs_count_in_the_systems_means_of_scores():

@@ -346,7 +346,6 @@ def test_the_difference_from_length_is_that_of_the_pair(worlds):
         pairs=pairs,
         granularity="output",
         statistic="spearman",
-        method="resampling",
         n_resamples=60,
         seed=3,
     )
