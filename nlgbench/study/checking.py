@@ -6,7 +6,8 @@ import math
 
 import pandas as pd
 
-from nlgbench.inference import FEWEST, linked
+from nlgbench.crossed import FEWEST
+from nlgbench.inference import linked
 from nlgbench.study import Study
 from nlgbench.study.reading import grouped
 

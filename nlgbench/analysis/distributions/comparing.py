@@ -20,7 +20,8 @@ from nlgbench.analysis.distributions.features import (
     similarities,
 )
 from nlgbench.analysis.distributions.vendi import vendi_of_subsets
-from nlgbench.inference import few_clusters, half_samples, interval, permutation_p
+from nlgbench.crossed import few_clusters
+from nlgbench.inference import half_samples, interval, permutation_p
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 

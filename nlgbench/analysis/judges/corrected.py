@@ -14,17 +14,15 @@ from scipy.sparse import csr_array
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
-from nlgbench.inference import (
+from nlgbench.crossed import (
     FEWEST,
     OTHER_ANNOTATORS,
-    Floats,
-    adjust,
     choose_annotators,
     contrast_variance,
     few_clusters,
-    linked,
     rank_ranges,
 )
+from nlgbench.inference import Floats, adjust, linked
 from nlgbench.names import brief
 from nlgbench.reported import Reported
 from nlgbench.study import Study

@@ -27,7 +27,7 @@ from scipy.stats import norm, t
 
 from nlgbench.analysis.ratings.games import Floats, Ints, Of, Outcome, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
-from nlgbench.inference import (
+from nlgbench.crossed import (
     FEWEST,
     OTHER_ANNOTATORS,
     choose_annotators,
@@ -380,7 +380,7 @@ def fewest(items: Floats, annotators: Floats) -> tuple[Floats, NDArray[np.object
 
 def few_units(n: float, units: str) -> str:
     """Return why an interval over so few cannot be trusted, or ""."""
-    return few_clusters(round(n)).replace("clusters", units, 1)
+    return few_clusters(n, units)
 
 
 def fewest_of(
