@@ -335,34 +335,9 @@ def intervals(
         replicates = output_replicates(one, both_halves(members))
         n_units = int(clusters.groupby(is_human).nunique().min())
         table = of_halves(replicates, one.scores, n_units, confidence)
-        reasons = few_outputs([one], n_units)
+        reasons = few_outputs(one, n_units)
         method = f"splits of {resample} into halves, k = {one.n_neighbors}, t"
     return _described(table, reasons, n_units, method)
-
-
-def difference(
-    pair: list[Compared],
-    *,
-    n_resamples: int,
-    confidence: float = 0.95,
-    seed: int | np.random.Generator,
-) -> pd.DataFrame:
-    """Put intervals around the differences of two systems' scores: a row each."""
-    rows = pd.concat([one.outputs for one in pair]).drop_duplicates("output_id")
-    kinds = rows["system"].where(~rows["is_human"], "human of any system")
-    members = both_halves(
-        half_samples(kinds, clusters=rows["item_id"], n_resamples=n_resamples, seed=seed)
-    )
-    place = pd.Index(rows["output_id"])
-    a, b = (
-        output_replicates(one, members[:, place.get_indexer(one.outputs["output_id"])])
-        for one in pair
-    )
-    estimates = {score: pair[0].scores[score] - pair[1].scores[score] for score in SCORES}
-    n_units = int(rows["item_id"].groupby(kinds).nunique().min())
-    table = of_halves(a - b, estimates, n_units, confidence)
-    method = f"splits of items into halves, k = {pair[0].n_neighbors}, t"
-    return _described(table, few_outputs(pair, n_units), n_units, method)
 
 
 def of_halves(
@@ -384,11 +359,10 @@ def _described(table: pd.DataFrame, reasons: list[str], n_units: int, method: st
     return table.assign(n_clusters=n_units, reason=stronger, method=method)
 
 
-def few_outputs(compared: list[Compared], n_units: int) -> list[str]:
+def few_outputs(one: Compared, n_units: int) -> list[str]:
     """Say for each score why not to trust its interval."""
-    k = compared[0].n_neighbors
-    n_half = min(len(one.rows) for one in compared) // 2
-    n_values = min(len(np.unique(one.points[:, 1].round(9))) for one in compared)
+    k, n_half = one.n_neighbors, len(one.rows) // 2
+    n_values = len(np.unique(one.points[:, 1].round(9)))
     few, tied = "", ""
     if n_units < LEAST_UNITS:
         few = f"{n_units} of a class, fewer than {LEAST_UNITS}: coverage is not known"
@@ -563,67 +537,14 @@ def _without_intervals(one: Compared, confidence: float) -> pd.DataFrame:
     )
 
 
-@checked
-def huse_outputs(
-    study: Study,
-    *,
-    systems: str | Iterable[str] | None = None,
-    dimension: str | None = None,
-    n_neighbors: int = 16,
-    ties: Ties = "exact",
-    label_ties: LabelTies = "human",
-) -> pd.DataFrame:
-    """List what the classifier behind HUSE sees and says of each output.
-
-    Parameters
-    ----------
-    study, systems, dimension, n_neighbors, label_ties
-        As in `huse`.
-    ties : {"exact", "released"}
-        One of `huse`'s.
-
-    Returns
-    -------
-    DataFrame
-        A row per output compared, human ones once for each system, in the order of the outputs:
-        ``compared`` (the system), ``output_id``, ``item_id``, ``system``, ``is_human``,
-        ``logprob_per_token`` (nats), ``judgment`` (mean), ``scaled_logprob``, ``scaled_judgment``;
-        then, for both features (``_huse``) and for
-        the judgment alone (``_huse_q``): ``neighbors_*`` (at least k), ``machine_share_*`` (the
-        class-weighted share of the neighborhood that is machine, 0 to 1: the leave-one-out
-        confidence), ``predicted_human_*`` and ``correct_*`` (nullable boolean: missing for a vote
-        that is tied under ``label_ties="half"``).
-
-    Raises
-    ------
-    ValueError
-        As `huse`.
-
-    Examples
-    --------
-    >>> import nlgbench as nb
-    >>> outputs = nb.huse_outputs(nb.simulate("gaussian", seed=0), systems="t0.7")
-    >>> len(outputs), bool(outputs["machine_share_huse"].between(0, 1).all())
-    (200, True)
-    """
-    parts = [
-        outputs_of(
-            compare(
-                study,
-                system,
-                dimension=dimension,
-                n_neighbors=n_neighbors,
-                ties=ties,
-                label_ties=label_ties,
-            )
-        )
-        for system in chosen_systems(study, systems)
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
 def outputs_of(one: Compared) -> pd.DataFrame:
-    """Lay out features and votes: the rows of `huse_outputs` for one system."""
+    """Lay out what the classifier sees and says of each output, a row each.
+
+    ``compared`` (the system), ``logprob_per_token`` (nats), ``judgment`` (mean), both scaled; then,
+    for both features (``_huse``) and the judgment alone (``_huse_q``): ``neighbors_*``,
+    ``machine_share_*`` (class-weighted, 0 to 1), ``predicted_human_*`` and ``correct_*`` (missing
+    for a vote that is tied under ``label_ties="half"``).
+    """
     table = one.outputs.assign(
         logprob_per_token=one.raw[:, 0],
         judgment=one.raw[:, 1],
@@ -640,70 +561,4 @@ def outputs_of(one: Compared) -> pd.DataFrame:
         table[f"machine_share_{name}"] = for_machine / (for_machine + for_human)
         table[f"predicted_human_{name}"] = human
         table[f"correct_{name}"] = human == table["is_human"]
-    return table
-
-
-@checked
-def huse_difference(
-    study: Study,
-    *,
-    system_a: str,
-    system_b: str,
-    dimension: str | None = None,
-    n_neighbors: int = 16,
-    n_resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int | np.random.Generator = 0,
-) -> pd.DataFrame:
-    """Compare two systems on the same items: the difference of their scores, with an interval.
-
-    Parameters
-    ----------
-    study : Study
-        As in `huse`; the human outputs serve both systems.
-    system_a, system_b : str
-        The two systems.
-    dimension, n_neighbors, n_resamples, confidence, seed
-        As in `huse`.
-
-    Returns
-    -------
-    DataFrame
-        A row per score: ``system_a``, ``system_b``, ``score``, ``estimate`` (the score of
-        `system_a` minus that of `system_b`), ``se``, ``ci_low``, ``ci_high``, ``confidence``,
-        ``center``, ``n_resamples``, ``n_undefined``, ``reason``, ``n_clusters``, ``method``.
-
-    Raises
-    ------
-    ValueError
-        As `huse`, or when the two systems are one, or share no item.
-
-    Notes
-    -----
-    Each half holds half of the items, with all their outputs: human ones and both systems'. The
-    two scores of a half thus share human outputs and items, and so does what is common to
-    their errors. Items are stratified by whose outputs they have.
-
-    Examples
-    --------
-    >>> import nlgbench as nb
-    >>> study = nb.simulate("gaussian", seed=0)
-    >>> found = nb.huse_difference(study, system_a="t0.7", system_b="t0.5", n_resamples=200)
-    >>> bool((found["estimate"] > found["ci_low"]).all())
-    True
-    """
-    pair = [
-        compare(study, system, dimension=dimension, n_neighbors=n_neighbors)
-        for system in (system_a, system_b)
-    ]
-    items = [set(one.outputs.loc[one.is_machine, "item_id"]) for one in pair]
-    if system_a == system_b or not items[0] & items[1]:
-        raise ValueError(
-            f"system_a = {system_a!r} and system_b = {system_b!r} must be two systems with outputs "
-            f"for the same items. They share {len(items[0] & items[1])} items: compare their "
-            "intervals instead, or correct item_id."
-        )
-    table = difference(pair, n_resamples=n_resamples, confidence=confidence, seed=seed)
-    table.insert(0, "system_a", system_a)
-    table.insert(1, "system_b", system_b)
     return table

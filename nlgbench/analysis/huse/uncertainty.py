@@ -24,10 +24,9 @@ from nlgbench.analysis.huse.score import (
 )
 from nlgbench.inference import half_samples, interval
 from nlgbench.study import Study, trusted
-from nlgbench.study.checks import checked, read_table
+from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
-Within = Literal["items", "hits"]
 Over = Literal["outputs", "annotators"]
 
 #: Sizes of `stability`, as far as a study has so many.
@@ -46,7 +45,6 @@ def permutation_test(
     systems: str | Iterable[str] | None = None,
     dimension: str | None = None,
     n_neighbors: int = 16,
-    within: Within | None = None,
     n_permutations: int = 1000,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
@@ -56,11 +54,6 @@ def permutation_test(
     ----------
     study, systems, dimension, n_neighbors
         As in `huse`.
-    within : {"items", "hits"}, optional
-        ``"items"``: labels are permuted among the outputs of one item (swapped, for a pair).
-        ``"hits"``: labels are permuted among whole HITs (``group_id``), each of one class.
-        Default: items, and HITs too where every output was judged in one HIT and every HIT holds
-        one class.
     n_permutations : int, default 1000
         Random permutations. Where there are no more labelings than this, all are gone through
         instead, each once.
@@ -72,15 +65,16 @@ def permutation_test(
     DataFrame
         A row per system, way of permuting and score (huse, huse_q): ``system``, ``score``,
         ``estimate``, ``p`` (small: distinguishable), ``null_mean`` and ``null_sd`` (of the permuted
-        scores), ``within``, ``n_units`` (items of both classes, or HITs), ``log10_labelings`` (how
+        scores), ``within`` ("items": labels are permuted among the outputs of one item; also
+        "hits", among whole HITs (``group_id``), where every output was judged in one HIT and every
+        HIT holds one class), ``n_units`` (items of both classes, or HITs), ``log10_labelings`` (how
         many labelings there are: p cannot go below one in so many), ``n_permutations`` (labelings
         gone through), ``exact`` (whether these are all).
 
     Raises
     ------
     ValueError
-        As `huse`; when no item holds both classes; under ``"hits"`` when an output was judged in
-        several HITs or in none, an HIT holds both classes, or there is one HIT.
+        As `huse`, or when no item holds both classes.
 
     Notes
     -----
@@ -103,30 +97,28 @@ def permutation_test(
     rows: list[dict[str, object]] = []
     for system in chosen_systems(study, systems):
         one = compare(study, system, dimension=dimension, n_neighbors=n_neighbors)
-        for how in [within] if within else _possible(one):
-            rows += _permutations(one, how, n_permutations, np.random.default_rng(seed))
-    return pd.DataFrame(rows)
-
-
-def _possible(one: Compared) -> list[str]:
-    """Say within what labels can be permuted; items where nothing can, for their message."""
-    try:
-        _hit_units(one)
-    except ValueError:
-        return ["items"]
-    return ["items", "hits"]
+        item, n_items = _item_units(one)
+        ways = {"items": (np.arange(len(item)), one.is_machine, item, n_items)}
+        if (hits := _hit_units(one)) is not None:
+            place, own = hits
+            ways["hits"] = (place, own, np.zeros(len(own), dtype=np.int64), len(own))
+        for within, way in ways.items():
+            found = _permutations(one, *way, n_permutations, np.random.default_rng(seed))
+            rows += [row | {"within": within} for row in found]
+    names = ["system", "score", "estimate", "p", "null_mean", "null_sd", "within", "n_units"]
+    return pd.DataFrame(rows)[[*names, "log10_labelings", "n_permutations", "exact"]]
 
 
 def _permutations(
-    one: Compared, within: str, n_permutations: int, rng: np.random.Generator
+    one: Compared,
+    place: Ints,
+    own: Bools,
+    units: Ints,
+    n_units: int,
+    n_permutations: int,
+    rng: np.random.Generator,
 ) -> list[dict[str, object]]:
-    if within == "items":
-        units, n_units = _item_units(one)
-        own = one.is_machine
-        place = np.arange(len(own))
-    else:
-        place, own = _hit_units(one)
-        units, n_units = np.zeros(len(own), dtype=np.int64), len(own)
+    """Test by permuting the labels `own` within units; `place` says whose label an output has."""
     counts = zip(np.bincount(units), np.bincount(units, weights=own), strict=True)
     n_labelings = math.prod(math.comb(int(n), int(m)) for n, m in counts)
     exact = n_labelings <= n_permutations
@@ -148,7 +140,6 @@ def _permutations(
                 "p": n_low / n_labelings if exact else (1 + n_low) / (n_permutations + 1),
                 "null_mean": float(permuted.mean()),
                 "null_sd": float(permuted.std()),
-                "within": within,
                 "n_units": n_units,
                 "log10_labelings": math.log10(n_labelings),
                 "n_permutations": len(labels),
@@ -166,31 +157,20 @@ def _item_units(one: Compared) -> tuple[Ints, int]:
     if not both.any():
         raise ValueError(
             f"no item holds outputs of both human writers and {one.system!r}, so no label can be "
-            'swapped within one: correct item_id, or use within="hits".'
+            "swapped within one: correct item_id."
         )
     return item, int(both.sum())
 
 
-def _hit_units(one: Compared) -> tuple[Ints, Bools]:
-    """Give each output's HIT as a number, and each HIT's label."""
+def _hit_units(one: Compared) -> tuple[Ints, Bools] | None:
+    """Give each output's HIT as a number, and each HIT's label, where HITs hold one class each."""
     pairs = one.judged[["output_id", "group_id"]].drop_duplicates()
     joined = one.outputs[["output_id", "is_human"]].merge(pairs, on="output_id", how="left")
-    bad = joined.duplicated("output_id", keep=False) | joined["group_id"].eq("")
-    if bad.any():
-        raise ValueError(
-            f"output {joined.loc[bad, 'output_id'].iloc[0]!r} was judged in several HITs or in "
-            f"none named (outputs like it: {joined.loc[bad, 'output_id'].nunique()}): "
-            'within="hits" needs one group_id for each output; use within="items".'
-        )
-    hit, names = pd.factorize(joined["group_id"])
+    if joined["output_id"].duplicated().any() or joined["group_id"].eq("").any():
+        return None
+    hit = pd.factorize(joined["group_id"])[0].astype(np.int64)
     share = np.bincount(hit, weights=~joined["is_human"]) / np.bincount(hit)
-    mixed = (share > 0) & (share < 1)
-    if mixed.any():
-        raise ValueError(
-            f"HIT {names[int(mixed.argmax())]!r} holds both classes (HITs like it: "
-            f'{int(mixed.sum())}): its label cannot be permuted as one; use within="items".'
-        )
-    return hit.astype(np.int64), share == 1
+    return (hit, share == 1) if np.isin(share, [0, 1]).all() else None
 
 
 def _all_labelings(label: Bools, unit: Ints) -> Bools:
@@ -222,7 +202,6 @@ def stability(
     *,
     systems: str | Iterable[str] | None = None,
     dimension: str | None = None,
-    n_neighbors: int = 16,
     over: Over | Sequence[Over] = ("outputs", "annotators"),
     sizes: Sequence[int] | None = None,
     n_resamples: int = 200,
@@ -233,7 +212,7 @@ def stability(
 
     Parameters
     ----------
-    study, systems, dimension, n_neighbors
+    study, systems, dimension
         As in `huse`.
     over : {"outputs", "annotators"} or a sequence of them
         What is drawn, without replacement.
@@ -281,7 +260,7 @@ def stability(
     check_n(n_resamples, "n_resamples")
     rows: list[dict[str, object]] = []
     for system in chosen_systems(study, systems):
-        one = compare(study, system, dimension=dimension, n_neighbors=n_neighbors)
+        one = compare(study, system, dimension=dimension)
         for kind in [over] if isinstance(over, str) else over:
             n_all = len(one.outputs) if kind == "outputs" else _fewest(one.annotators)
             rng = np.random.default_rng(seed)
@@ -566,34 +545,3 @@ def _smaller(study: Study, n_each: int, n_judging: int, rng: np.random.Generator
     units = judged[_UNIT].drop_duplicates()
     drawn = half_samples(units["group_id"], per_stratum=n_judging, n_resamples=1, seed=rng)
     return _with(study, outputs=outputs, judgments=judged.merge(units[drawn[0]], on=_UNIT))
-
-
-@checked
-def needed_outputs(widths: pd.DataFrame, *, width: float) -> pd.DataFrame:
-    """Read off how many outputs suffice for an interval of a given width.
-
-    A row per score and number of annotators: score, n_annotators, n_outputs (the fewest of each
-    class in `interval_widths` from which on no width passes the wanted one; NaN: more are needed
-    than were simulated), width (wanted).
-
-    >>> widths = pd.DataFrame(
-    ...     {"score": "huse", "n_annotators": 20, "n_outputs": [50, 100], "width": [0.4, 0.3]}
-    ... )
-    >>> needed_outputs(widths, width=0.35)["n_outputs"].tolist()
-    [100.0]
-    """
-    needed = "score n_annotators:int n_outputs:int width:number"
-    widths = read_table(widths, needed, "widths have")
-    rows = []
-    for (score, n_annotators), table in widths.groupby(["score", "n_annotators"], sort=False):
-        wide = table.loc[table["width"] > width, "n_outputs"]
-        enough = table.loc[table["n_outputs"] > wide.max() if len(wide) else slice(None)]
-        rows.append(
-            {
-                "score": score,
-                "n_annotators": n_annotators,
-                "n_outputs": float(enough["n_outputs"].min()),
-                "width": width,
-            }
-        )
-    return pd.DataFrame(rows)

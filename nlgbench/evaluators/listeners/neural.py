@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -16,6 +16,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from nlgbench.evaluators.listeners.features import (
+    COLOR,
     check_contexts,
     context_keys,
     encode,
@@ -138,7 +139,6 @@ class NeuralListener(Listener):
         *,
         dev: tuple[ArrayLike, Sequence[str], ArrayLike] | None = None,
         checkpoint: str | os.PathLike | None = None,
-        progress: Callable[[dict[str, float]], object] | None = None,
     ) -> Self:
         """Train on rounds, and calibrate on others.
 
@@ -155,8 +155,6 @@ class NeuralListener(Listener):
         checkpoint : path, optional
             A file for the weights: read when they were trained by the same class with the same
             options, seed, rounds, starting weights and torch; else written after training.
-        progress : callable, optional
-            Called with the history's row after each epoch.
 
         Returns
         -------
@@ -207,8 +205,6 @@ class NeuralListener(Listener):
                 if np.argmin([loss for loss, _ in followed]) == len(followed) - 1:
                     state = self.network.state_dict()
                     best.update({name: value.clone() for name, value in state.items()})
-            if progress is not None:
-                progress(row)
 
         self.temperature = 1.0
         self.history = fit(
@@ -413,11 +409,11 @@ def train_listeners(
     study: Study,
     names: Sequence[str] = tuple(KINDS),
     *,
-    options: Mapping[str, Mapping[str, Any]] | None = None,
+    epochs: int = 8,
+    units: int | None = None,
     n_jobs: int = 1,
     seed: int | np.random.Generator = 0,
     keep: str | os.PathLike | bool | None = None,
-    **every: Any,
 ) -> dict[str, Listener]:
     """Train listeners on the rounds that belong to a study.
 
@@ -430,8 +426,10 @@ def train_listeners(
     names : sequence of str
         ``literal``, ``pragmatic``, ``context``, with a number for several of a kind
         (``literal_0``, ``literal_1``); ``ensemble`` is the mean of the others.
-    options : mapping of str to mapping, optional
-        Name, or kind, to what its class takes, such as ``{"context": {"units": 100}}``.
+    epochs : int, default 8
+        Passes over the rounds.
+    units : int, optional
+        Of each LSTM. Default: 200; 160 for the context-aware listener.
     n_jobs : int, default 1
         Processes; each trains on one thread.
     seed : int or Generator
@@ -439,8 +437,6 @@ def train_listeners(
     keep : path or True, optional
         A folder for weights, which are trained again only when something changed; True: the user's
         cache.
-    **every
-        What the classes take, for all of them.
 
     Returns
     -------
@@ -462,16 +458,16 @@ def train_listeners(
     """
     parsed = {name: _parsed(name) for name in names}
     asked = {name: found for name, found in parsed.items() if found[0] != "ensemble"}
-    options = options or {}
     if not asked and parsed:
         asked = {kind: (kind, 0) for kind in KINDS}
-        every |= options.get(names[0], {})
     train, dev = _learned_from(study)
+    assert study.contexts is not None  # or there was nothing to learn from
+    features = "hsv" if feature_columns(study.contexts) == list(COLOR) else "raw"
+    kws: dict[str, Any] = {"epochs": epochs, "units": units, "features": features}
     first = int(seed.integers(2**31) if isinstance(seed, np.random.Generator) else seed)
     folder = stored_dir() if keep is True else Path(keep) if keep else None
     jobs = []
     for name, (kind, number) in asked.items():
-        kws = {**every, **options.get(kind, {}), **options.get(name, {})}
         listener = KINDS[kind](seed=first + number, **kws)
         listener.name = name
         place = None
@@ -526,43 +522,16 @@ def _learned_from(study: Study) -> tuple[Rounds, Rounds | None]:
     return train, dev
 
 
-@checked
 def score_listeners(
     study: Study,
     names: Sequence[str],
     *,
-    options: Mapping[str, Mapping[str, Any]] | None = None,
-    n_jobs: int = 1,
-    seed: int | np.random.Generator = 0,
-    keep: str | os.PathLike | bool | None = None,
+    n_jobs: int,
+    seed: int | np.random.Generator,
+    keep: Path | None,
 ) -> pd.DataFrame:
-    """Train listeners by name, and score a study's outputs by them.
-
-    Parameters
-    ----------
-    study, names, options, n_jobs, seed, keep
-        As in `train_listeners`.
-
-    Returns
-    -------
-    DataFrame
-        output_id, evaluator, score (0 to 1, higher is better: the probability of the target),
-        signature.
-
-    Raises
-    ------
-    ValueError
-        As `train_listeners`.
-
-    Examples
-    --------
-    >>> from nlgbench.worlds.simulated import simulate
-    >>> study = simulate("colors", n_contexts=6, n_rounds={"train": 300, "dev": 90}, seed=0)
-    >>> tiny = {"literal": {"epochs": 1, "units": 10}}
-    >>> score_listeners(study, ["literal"], options=tiny)["evaluator"].unique().tolist()
-    ['literal']
-    """
-    fitted = train_listeners(study, names, options=options, n_jobs=n_jobs, seed=seed, keep=keep)
+    """Train listeners by name, and score a study's outputs by them: a row per name and output."""
+    fitted = train_listeners(study, names, n_jobs=n_jobs, seed=seed, keep=keep)
     return pd.concat(
         [
             pd.DataFrame({"output_id": study.outputs["output_id"], "evaluator": name}).assign(
