@@ -158,8 +158,7 @@ def compare_distributions(
         )
     if (outputs["text"] == "").all():
         raise ValueError(f"{study.name} has no texts: give outputs a column text.")
-    clusters = (study.settings or {}).get("clusters")
-    unit = clusters if clusters in outputs else "item_id"
+    unit = study.clusters if study.clusters in outputs else "item_id"
     asked = tuple(dict.fromkeys(measures))
     embed, made_of = embedding(features)
     human, rows = outputs[outputs["is_human"]], []
@@ -168,7 +167,7 @@ def compare_distributions(
     for_match, for_clusters, for_test, for_subsets = seeds
     for system in study.systems:
         theirs = outputs[(outputs["system"] == system) & ~outputs["is_human"]]
-        sample, rest = _matched(human, theirs, str(unit), np.random.default_rng(for_match))
+        sample, rest = _matched(human, theirs, unit, np.random.default_rng(for_match))
         task = _Task(asked, embed, n_neighbors, for_clusters)
         rows += [
             {"system": system} | row | {"features": features}

@@ -23,7 +23,7 @@ from nlgbench.analysis.huse.score import (
     the_system,
 )
 from nlgbench.inference import half_samples, interval
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
@@ -394,7 +394,7 @@ def annotator_difference(
     differences, replicates = np.empty(_N_SAMPLES), np.empty((_N_SAMPLES, n_resamples))
     for number, chosen in enumerate(drawn):
         judgments = study.judgments.merge(units[chosen], on=_UNIT)
-        fewer = compare(_with(study, judgments=judgments), system)
+        fewer = compare(with_tables(study, judgments=judgments), system)
         differences[number] = fewer.scores["huse"] - full.scores["huse"]
         replicates[number] = output_replicates(fewer, members)["huse"] - whole
     found = interval(replicates.mean(axis=0), float(differences.mean()))
@@ -410,13 +410,6 @@ def annotator_difference(
         "reason": found["reason"],
     }
     return pd.DataFrame([row])
-
-
-def _with(study: Study, **parts: pd.DataFrame) -> Study:
-    """Give a study with fewer rows in some tables; nothing is checked anew."""
-    same = {"name": study.name, "source": study.source, "settings": study.settings}
-    three = {name: getattr(study, name) for name in ("outputs", "judgments", "logprobs")}
-    return trusted(**three | parts | same)
 
 
 @checked
@@ -495,7 +488,7 @@ def interval_widths(
         # Once, for its checks; then the outputs that are compared alone.
         one = compare(world, the_system(world, system))
         rows_of = world.outputs["output_id"].isin(one.outputs["output_id"])
-        given = _with(world, outputs=world.outputs[rows_of], judgments=one.judged)
+        given = with_tables(world, outputs=world.outputs[rows_of], judgments=one.judged)
         n_annotators = n_annotators or [_fewest(one.annotators)]
     rows: list[dict[str, object]] = []
     for n_each, n_judging in product(n_outputs, n_annotators or ()):
@@ -544,4 +537,4 @@ def _smaller(study: Study, n_each: int, n_judging: int, rng: np.random.Generator
     judged = study.judgments[study.judgments["output_id"].isin(outputs["output_id"])]
     units = judged[_UNIT].drop_duplicates()
     drawn = half_samples(units["group_id"], per_stratum=n_judging, n_resamples=1, seed=rng)
-    return _with(study, outputs=outputs, judgments=judged.merge(units[drawn[0]], on=_UNIT))
+    return with_tables(study, outputs=outputs, judgments=judged.merge(units[drawn[0]], on=_UNIT))
