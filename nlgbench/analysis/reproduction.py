@@ -14,8 +14,9 @@ from scipy.special import gammaln
 from scipy.stats import chi2, rankdata
 
 from nlgbench.analysis.people.reliability import alpha_of_pairs
+from nlgbench.crossed import jackknife_variance, t_interval
 from nlgbench.datasets.published import load_claims
-from nlgbench.inference import Floats, jackknife
+from nlgbench.inference import Floats
 from nlgbench.reported import Reported, in_words
 from nlgbench.study import schema
 from nlgbench.study.checks import checked, read_table
@@ -418,7 +419,8 @@ def _of_set(one: pd.DataFrame, confidence: float) -> dict[str, Any]:
             ends["reason"] = "labels have no order"
         else:
             without = [statistic(table_row != row) for row in range(found["n_rows"])]
-            ends = jackknife(statistic(everything), np.array(without), confidence=confidence)
+            error = np.sqrt(jackknife_variance(np.array(without)))
+            ends = t_interval(statistic(everything), error, len(without), confidence=confidence)
         if np.isnan(ends["estimate"]) and not label:
             ends["reason"] = _why_none(name, x, y)
         found[name] = ends["estimate"]
