@@ -213,10 +213,10 @@ def _draw_choices(ax: Axes, table: pd.DataFrame, names: list[str]) -> list[str]:
     }
     write_beside(ax, "best", [(names.index(name), text) for name, text in wins.items()], x=1.1)
     there = set(table.loc[table["measure"] == "regret", "evaluator"])
-    for lane, row in regret[regret["evaluator"].isin(there)].iterrows():
-        if pd.isna(row["estimate"]):
+    for name in regret.loc[regret["estimate"].isna(), "evaluator"]:
+        if name in there:
             place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "center"}
-            ax.text(0.5, lane, "undefined", va="center", fontsize=6.5, **place)
+            ax.text(0.5, names.index(name), "undefined", va="center", fontsize=6.5, **place)
     name_rows(ax, [label(name) for name in names], ruled=True)
     return [
         f"{label(name)} {value:.2f}, {wins.get(name, 'never compared')}"

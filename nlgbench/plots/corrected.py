@@ -90,14 +90,14 @@ def plot_corrected(
         panels[-1].set_yticks([])
         panels[-1].set_xlabel("Evaluator's own mean score")
     said_of = _said(table)
-    title = {"title": said_of or None, "title_fontsize": 6.5, "alignment": "left"}
+    title: dict[str, Any] = {"title": said_of or None, "title_fontsize": 6.5, "alignment": "left"}
     legend_above(panels[0], **title)
     saved = table[table["method"] == "corrected"]
     if "labels_saved" in saved and saved["labels_saved"].notna().any():
         saved = saved.dropna(subset="labels_saved")
         words = [f"{n:.0f}".replace("-", "\u2212") for n in saved["labels_saved"]]
-        at = zip(saved["system"].map(lane), words, strict=True)
-        write_beside(panels[-1], "labels\nsaved", at, x=1.15)
+        saved_at = zip(saved["system"].map(lane), words, strict=True)
+        write_beside(panels[-1], "labels\nsaved", saved_at, x=1.15)
     shown = [method for method in _LOOKS if (table["method"] == method).any()]
     said = [
         f"{label} "

@@ -74,8 +74,8 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
         look = line_look(n)
         mark = {"marker": look.pop("marker"), "markersize": 3.5, "mfc": "white", "zorder": 3}
         ax.plot(rows[x], rows["power"], **look)
-        ends = rows[["power", x]].iloc[[0, -1]].itertuples(index=False)
-        words = " and ".join(f"{power:.2f} at {at:g}" for power, at in ends)
+        named = rows[["power", x]].iloc[[0, -1]].itertuples(index=False)
+        words = " and ".join(f"{power:.2f} at {at:g}" for power, at in named)
         said.append(f"with {people:g} annotators {words}" if people else words)
         simulated = "simulated" in rows and rows["simulated"].notna().any()
         if people:

@@ -160,8 +160,8 @@ def _draw_panel(
     tasks = own["task"] if "task" in own else pd.Series("", own.index)
     for task, (marker, color) in looks.items():
         part = own[tasks == task]
-        look = {"marker": marker, "color": color, "markersize": 2.6}
-        draw_estimates(ax, part["study"].map(at), part, **look)
+        places = part["study"].map(at)
+        draw_estimates(ax, places, part, marker=marker, color=color, markersize=2.6)
     if np.isfinite(mean["estimate"]):
         ends = mean["ci_low"], mean["ci_high"]
         corners = [(ends[0], low), (mean["estimate"], low - 0.38), (ends[1], low)]

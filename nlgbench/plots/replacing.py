@@ -61,7 +61,7 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     draw_reference(left, 0.5, upright=True)
     left.axvline(epsilon, color="#555555", linewidth=0.6, linestyle=(0, (3, 2)), zorder=1)
     curves = dict(list(result.curve.groupby("evaluator", sort=False)))
-    for lane, row in table.rename(columns={"rho": "estimate"}).iterrows():
+    for lane, (_, row) in enumerate(table.rename(columns={"rho": "estimate"}).iterrows()):
         look = line_look(lane)
         if pd.isna(row["estimate"]):
             white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}

@@ -49,10 +49,11 @@ def draw_estimates(
     ax.plot(*places, linestyle="none", markerfacecolor=face, **mark)
 
 
-def mark(label: object, marker: str, color: str, *, face: str | None = None, **look: Any) -> Line2D:
+def mark(label: object, marker: str, color: str, *, face: str | None = None, **more: Any) -> Line2D:
     """Make a legend's mark of what was drawn."""
-    look = {"linestyle": "none", "markersize": 4.5, "mfc": color if face is None else face} | look
-    return Line2D([], [], label=in_legend(label), marker=marker, color=color, **look)
+    look: dict[str, Any] = {"linestyle": "none", "markersize": 4.5, "color": color, **more}
+    look["markerfacecolor"] = face or color
+    return Line2D([], [], label=in_legend(label), marker=marker, **look)
 
 
 def name_rows(ax: Axes, names: Sequence[str], *, ruled: bool = False) -> None:
