@@ -84,9 +84,9 @@ def plot_reproduction(
     notes = pd.concat(worst)
     columns = min(len(titles), 3)
     rows = math.ceil(len(titles) / columns)
-    width = columns * TWO_COLUMN / 3 if columns > 1 else ONE_COLUMN
+    width = TWO_COLUMN if columns > 1 else ONE_COLUMN
     lines = _notes(notes, data, width)
-    height = rows * (width / columns + 0.1) + 0.12 * len(lines)
+    height = rows * (2.3 if columns > 1 else ONE_COLUMN + 0.1) + 0.12 * len(lines)
     axes = axes_for(ax, width, height, n=len(titles), columns=columns)
     number = 0
     for one, title, named in zip(axes, titles, worst, strict=True):
@@ -184,7 +184,7 @@ def _draw(ax: Axes, panel: pd.DataFrame, title: str) -> None:
     ax.tick_params(labelsize=6.5)
     look = {"frameon": True, "framealpha": 0.7, "edgecolor": "none", "borderpad": 0.1}
     look |= {"handlelength": 1.0, "labelspacing": 0.25, "borderaxespad": 0.2}
-    ax.legend(loc="best", fontsize=5.8, **look)
+    ax.legend(loc="best", fontsize=6, **look)
 
 
 def _natural(name: str) -> tuple[str, float]:
