@@ -25,6 +25,11 @@ _WHERE = {
 }
 # Names that were here -> what to use instead.
 _GONE = {
+    "Audit": "what audit returns (nlgbench.analysis.judges)",
+    "CorrectedQuality": "what corrected_quality returns (nlgbench.analysis.judges)",
+    "Replacement": "what replaces_annotators returns (nlgbench.analysis.judges)",
+    "Sequential": "what sequential returns (nlgbench.analysis.planning)",
+    "StudyPlan": "what plan_study returns (nlgbench.analysis.planning)",
     "compare_aggregations": "nb.aggregate_judgments and nb.correlate",
     "blocks_needed": "sequential",
     "coverage": "plan_study (measured coverage is in the documentation)",

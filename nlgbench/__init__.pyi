@@ -69,20 +69,15 @@ from nlgbench.analysis.ratings.rating import rating_differences as rating_differ
 from nlgbench.analysis.ratings.rating import tournament as tournament
 
 # Evaluators in people's place
-from nlgbench.analysis.judges import Audit as Audit
 from nlgbench.analysis.judges import audit as audit
-from nlgbench.analysis.judges import CorrectedQuality as CorrectedQuality
 from nlgbench.analysis.judges import corrected_quality as corrected_quality
-from nlgbench.analysis.judges import Replacement as Replacement
 from nlgbench.analysis.judges import replaces_annotators as replaces_annotators
 
 # How many judgments
 from nlgbench.analysis.datasheet import datasheet as datasheet
-from nlgbench.analysis.planning import StudyPlan as StudyPlan
 from nlgbench.analysis.planning import plan_correlations as plan_correlations
 from nlgbench.analysis.planning import plan_study as plan_study
 from nlgbench.analysis.planning import variance_components as variance_components
-from nlgbench.analysis.planning import Sequential as Sequential
 from nlgbench.analysis.planning import sequential as sequential
 
 # Claims: one's own, and how near recomputed numbers come
