@@ -33,6 +33,7 @@ _GONE = {
     "compare_aggregations": "nb.aggregate_judgments and nb.correlate",
     "blocks_needed": "sequential",
     "coverage": "plan_study (measured coverage is in the documentation)",
+    "drawing": "the plots' ax=, one Drawing for each panel",
     "export_survey": "the crowd's own form; `nlgbench new --as mturk` reads its export",
     "huse_difference": "huse, and whether the intervals overlap",
     "huse_outputs": "boundary(study, system=...).outputs",
@@ -41,6 +42,8 @@ _GONE = {
     "optimal_error_bound": "huse",
     "plan_huse": "plan_study",
     "plot_coverage": "plot_plan",
+    "plot_power": "the plot of a DataFrame",
+    "plot_sweep": "`nlgbench plot-sweep`",
     "prevalence": "corrected_quality",
     "score_shards": "score, of a Dask DataFrame",
 }

@@ -97,9 +97,7 @@ from nlgbench.plots.bars import plot_accuracy as plot_accuracy
 from nlgbench.plots.bars import plot_evaluator_bars as plot_evaluator_bars
 from nlgbench.plots.corrected import plot_corrected as plot_corrected
 from nlgbench.plots.distributions import plot_distributions as plot_distributions
-from nlgbench.plots.distributions import plot_power as plot_power
 from nlgbench.plots.figures import Drawing as Drawing
-from nlgbench.plots.figures import drawing as drawing
 from nlgbench.plots.forest import plot_flip as plot_flip
 from nlgbench.plots.forest import plot_forest as plot_forest
 from nlgbench.plots.judged import plot_severity as plot_severity
@@ -116,7 +114,6 @@ from nlgbench.plots.boundary import plot_boundary as plot_boundary
 from nlgbench.plots.multiverse import plot_multiverse as plot_multiverse
 from nlgbench.plots.sequential import plot_sequential as plot_sequential
 from nlgbench.plots.stability import plot_stability as plot_stability
-from nlgbench.plots.sweep import plot_sweep as plot_sweep
 from nlgbench.plots.planning import plot_plan as plot_plan
 from nlgbench.plots.tradeoff import plot_tradeoff as plot_tradeoff
 from nlgbench.plots.typicality import plot_typicality as plot_typicality

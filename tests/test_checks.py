@@ -113,7 +113,6 @@ ENDS = {"ci_low": 0.1, "ci_high": 0.8}
 RATES = pd.DataFrame({"criterion": "H1", "measure": ["accuracy", "recall"], "estimate": [0.5, 0.2]})
 OPTIONS = {
     "plot_scatter_systems": {"x": "quality", "y": "bleu"},
-    "plot_sweep": {"x": "k", "y": "huse"},
     "plot_training": {"chosen": pd.DataFrame({"evaluator": ["bleu"], "progress": 0.5})},
 }
 TABLES = {
@@ -140,7 +139,6 @@ TABLES = {
     "plot_multiverse": pd.DataFrame(
         {"system": "a", "score": "huse", "estimate": [0.5, 0.2], "paper": [True, False]}
     ).assign(n_neighbors=[8, 16]),
-    "plot_power": pd.DataFrame({"measure": "vendi", "n": [50, 100], "power": [0.2, 0.5]}),
     "plot_ratings": pd.DataFrame({"system": ["a", "b"], "rating": [0.5, 0.2]}).assign(**ENDS),
     "plot_reliability": pd.DataFrame({"probability": [0.4, 0.8], "share": [0.5, 0.7]}),
     "plot_scatter_systems": pd.DataFrame(
@@ -161,9 +159,6 @@ TABLES = {
     "plot_superiority": pd.DataFrame(
         {"system": ["a", "b"], "opponent": ["b", "a"], "superiority": [0.3, 0.7]}
     ),
-    "plot_sweep": pd.DataFrame(
-        {"quantity": "a/huse", "row": "a", "column": "huse", "estimate": [0.5, 0.6]}
-    ).assign(**ENDS, param_k=["8", "16"]),
     "plot_systems": pd.DataFrame({"system": ["a", "b"], "estimate": [0.5, 0.2]}).assign(**ENDS),
     "plot_tradeoff": pd.DataFrame(
         {"system": "a", "score": ["huse", "huse_q", "huse_d"], "estimate": 0.5}
@@ -182,8 +177,6 @@ TABLES = {
 
 def damaged(column: pd.Series) -> list:
     """What a column of a right table cannot hold."""
-    if str(column.name).startswith("param_"):
-        return [None]  # whatever else a parameter was is written as text
     lists = [[1]] * len(column)
     if column.dtype == "str":
         worse = [None, lists, column.map(str.encode), pd.Timestamp("2020-01-01")]
@@ -199,7 +192,7 @@ def test_a_plot_names_the_column_that_is_wrong(name):
         for other in damaged(table[column]):
             with pytest.raises(ValueError, match=f"column '{column}' must"):
                 plot(table.assign(**{column: other}))
-        with pytest.raises(ValueError, match=rf"no column '{column}'|x: 'k' is unknown"):
+        with pytest.raises(ValueError, match=f"no column '{column}'"):
             plot(table.drop(columns=column))
     with pytest.raises(ValueError, match="two columns"):
         plot(pd.concat([table, table.iloc[:, :1]], axis=1))

@@ -87,7 +87,7 @@ def plot_reproduction(
     width = columns * TWO_COLUMN / 3 if columns > 1 else ONE_COLUMN
     lines = _notes(notes, data, width)
     height = rows * (width / columns + 0.1) + 0.12 * len(lines)
-    axes = _panels(ax, width, height, rows, columns, len(titles))
+    axes = axes_for(ax, width, height, n=len(titles), columns=columns)
     number = 0
     for one, title, named in zip(axes, titles, worst, strict=True):
         _draw(one, data[data["panel"] == title], title)
@@ -139,21 +139,6 @@ def _worst(panel: pd.DataFrame) -> pd.DataFrame:
     differing = panel[panel["verdict"] == "differs"]
     off = (differing["recomputed"] - differing["published"]).abs()
     return differing.loc[off.sort_values(ascending=False, kind="stable").index[:_NAMED]]
-
-
-def _panels(
-    ax: Sequence[Axes] | None, width: float, height: float, rows: int, columns: int, n: int
-) -> tuple[Axes, ...]:
-    """Give an Axes for each panel; take away those of a grid that are left over."""
-    if ax is None:
-        axes = axes_for(None, width, height, rows=rows, columns=columns)
-        for one in axes[n:]:
-            one.remove()
-        return axes[:n]
-    axes = axes_for(ax, width, height)
-    if len(axes) != n:
-        raise ValueError(f"ax must be {n} Axes, one for each scale and source. Got {len(axes)}.")
-    return axes
 
 
 def _draw(ax: Axes, panel: pd.DataFrame, title: str) -> None:
