@@ -25,9 +25,10 @@ _WHERE = {
 }
 # Names that were here -> what to use instead.
 _GONE = {
-    "compare_aggregations": "nb.aggregate_judgments and nb.correlate",
     "blocks_needed": "sequential",
+    "compare_aggregations": "nb.aggregate_judgments and nb.correlate",
     "coverage": "plan_study (measured coverage is in the documentation)",
+    "cv_star": "nlgbench.analysis.reproduction.cv_star",
     "export_survey": "the crowd's own form; `nlgbench new --as mturk` reads its export",
     "huse_with_predictions": "huse",
     "import_survey": "`nlgbench new --as mturk` (or prolific) and read_study",
@@ -35,6 +36,8 @@ _GONE = {
     "plan_huse": "plan_study",
     "plot_coverage": "plot_plan",
     "prevalence": "corrected_quality",
+    "read_claims": "check_claims, which reads claims.csv",
+    "Reproduction": "reproduction, which returns a DataFrame",
     "score_shards": "score, of a Dask DataFrame",
 }
 __all__ = [*_WHERE, "__version__"]

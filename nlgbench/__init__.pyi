@@ -89,9 +89,6 @@ from nlgbench.analysis.planning import sequential as sequential
 
 # Claims: one's own, and how near recomputed numbers come
 from nlgbench.runner.own_claims import check_claims as check_claims
-from nlgbench.runner.own_claims import read_claims as read_claims
-from nlgbench.analysis.reproduction import Reproduction as Reproduction
-from nlgbench.analysis.reproduction import cv_star as cv_star
 from nlgbench.analysis.reproduction import reproduction as reproduction
 
 # By hand
