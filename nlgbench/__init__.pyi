@@ -79,7 +79,7 @@ from nlgbench.analysis.judges import Replacement as Replacement
 from nlgbench.analysis.judges import replaces_annotators as replaces_annotators
 
 # How many judgments
-from nlgbench.analysis.datasheet import datasheet as datasheet
+from nlgbench.runner.heds import datasheet as datasheet
 from nlgbench.analysis.planning import StudyPlan as StudyPlan
 from nlgbench.analysis.planning import plan_correlations as plan_correlations
 from nlgbench.analysis.planning import plan_study as plan_study
