@@ -23,7 +23,8 @@ from scipy.stats import t as student
 import nlgbench as nb
 from nlgbench.analysis.judges import corrected
 from nlgbench.analysis.judges.corrected import CORRECTED, LABELS, labels_saved
-from nlgbench.inference import adjust, rank_ranges
+from nlgbench.crossed import rank_ranges
+from nlgbench.inference import adjust
 from nlgbench.study import trusted
 
 LOW, HIGH = 0.93, 0.97

@@ -23,16 +23,12 @@ def nearest_references(
 ) -> pd.DataFrame:
     """Take the most similar human texts as references, where a study has no others.
 
-    A human text with the same words in the same order is not a reference, so that nobody's text is
-    its own, nor is its repetition by another person; but a system that copies a human text loses
-    that match, too.
-
     Parameters
     ----------
     study : Study
         Each of whose items has one output (of those that are to be scored).
     n : int
-        References for each output.
+        References for each output; a human text with the same words is never one.
     lower : bool, default False
         Find them by words in lower case, and give them so.
     include_human : bool, default False
@@ -42,8 +38,7 @@ def nearest_references(
     -------
     DataFrame
         A ``references`` table for `score`: ``item_id``, ``reference_id`` (``r01`` is the most
-        similar; equally similar ones, whose cosines agree to 12 decimals, come in the order of
-        the outputs), ``text``.
+        similar), ``text``.
 
     Raises
     ------
@@ -52,8 +47,7 @@ def nearest_references(
 
     Notes
     -----
-    Cosine of TF-IDF vectors of words: count times ``ln((1 + N) / (1 + df)) + 1``, N and df counted
-    in the human texts (scikit-learn's TfidfVectorizer); words that they lack count nothing.
+    Cosine of TF-IDF vectors of words, fitted on the human texts (scikit-learn's TfidfVectorizer).
 
     Examples
     --------

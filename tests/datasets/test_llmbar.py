@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import nlgbench as nb
+from nlgbench.crossed import THESE_ANNOTATORS
 from nlgbench.datasets import cache
 from nlgbench.datasets.llmbar import RAW_FILES, read_llmbar
-from nlgbench.inference import THESE_ANNOTATORS
 
 RELEASED = pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available(RAW_FILES["llmbar-natural"]),

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.inference import cluster_jackknife, linked
+from nlgbench.crossed import cluster_jackknife
+from nlgbench.inference import linked
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -98,6 +99,7 @@ def accuracy(
         found = cluster_jackknife(
             sums, part["cluster"], lambda s: s[..., 0] / s[..., 1], confidence=confidence
         )
+        found["method"] = "delete-one-cluster jackknife, t"
         counts = {
             "n_votes": int(part["n_votes"].sum()),
             "n_outputs": part["output_id"].nunique(),

@@ -11,20 +11,18 @@ from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from nlgbench.analysis.people.real_or_fake import correct_votes, judged, rows_of
-from nlgbench.inference import (
+from nlgbench.crossed import (
     FEWEST,
     OTHER_ANNOTATORS,
-    Floats,
     choose_annotators,
     cluster_jackknife,
     effective_size,
     few_clusters,
-    half_samples,
-    interval,
-    jackknife,
     jackknife_variance,
     largest_variance,
+    t_interval,
 )
+from nlgbench.inference import Floats, half_samples, interval
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
@@ -46,6 +44,7 @@ COEFFICIENTS: tuple[Coefficient, ...] = ("percent_agreement", "fleiss_kappa", "k
 _PAIRWISE = ("cohen_kappa", "pearson", "spearman")
 _MOST_VALUES = 30
 _ALIKE = 1e-12
+_METHOD = "delete-one-cluster jackknife, t"
 
 
 @checked
@@ -235,11 +234,17 @@ def _compute(
             parts_of = _pair_parts
         parts = parts_of(counts)
     found = cluster_jackknife(parts, part.cluster, statistic, confidence=confidence)
+    found["method"] = _METHOD
     if not two_way or np.isnan(found["se"]):
         return found
     with np.errstate(invalid="ignore", divide="ignore"):
         without = _without_annotators(part, each, parts_of, statistic, parts.sum(axis=0))
     return _over_both(found, part, *without, confidence)
+
+
+def _jackknife(estimate: float, without: Floats, confidence: float) -> dict[str, Any]:
+    error = np.sqrt(jackknife_variance(without))
+    return t_interval(estimate, error, len(without), confidence=confidence) | {"method": _METHOD}
 
 
 def _over_both(
@@ -601,7 +606,7 @@ def _ordinal_alpha(part: _Part, two_way: bool, confidence: float) -> dict[str, A
 
     cluster = part.cluster[part.output]
     estimate = _alpha_of_ranks(part.value, part.output)
-    found = jackknife(estimate, without(cluster), confidence=confidence)
+    found = _jackknife(estimate, without(cluster), confidence)
     if not two_way or np.isnan(found["se"]):
         return found
     cells = without(cluster * (part.annotator.max() + 1) + part.annotator)
@@ -688,7 +693,7 @@ def _over_pairs(part: _Part, coefficient: str, two_way: bool, confidence: float)
         without = ((sum(estimates) + changed) / (used - lost))[met > 0]
         people = ((sum(estimates) - of_people[0]) / (used - of_people[1]))[of_people[1] > 0]
     without[np.isinf(without)] = np.nan
-    found = jackknife(float(np.mean(estimates)), without, confidence=confidence)
+    found = _jackknife(float(np.mean(estimates)), without, confidence)
     if two_way and not np.isnan(found["se"]):
         met_cells = np.zeros((n_people, n_clusters), dtype=bool)
         met_cells[part.annotator, part.cluster[part.output]] = True

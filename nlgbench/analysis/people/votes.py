@@ -18,20 +18,13 @@ from scipy.stats import t as student
 from nlgbench.analysis.ratings.bradley_terry import (
     Annotators,
     Sample,
-    few_units,
     sample_of,
     sides,
 )
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, of_outputs, votes_of
+from nlgbench.crossed import effective_size, factors, incidence, jackknife, t_interval
 from nlgbench.evaluators.comparator.comparators import decided, exceeds
-from nlgbench.inference import (
-    Floats,
-    crossed,
-    crossed_jackknife,
-    effective_size,
-    incidence,
-    ratio,
-)
+from nlgbench.inference import Floats, ratio
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -308,7 +301,7 @@ def _against_majority(
     changed = parts[pair] - _confusion(said[pair], _majority(counts[pair] - own))
     item = _items(pairs)
     annotator = pd.factorize(each["annotator_id"])[0][:, None]
-    both = crossed(item[pair], annotator)
+    both = factors(item[pair], annotator)[2]
     lost = [_lost(parts, item), _lost(changed, annotator), _lost(changed, both)]
     total, effective = parts.sum(axis=0), _effective(votes)
     found = _intervals(total, lost, effective, _MEASURES, sample, confidence)
@@ -495,7 +488,7 @@ def _intervals_of(
     item, annotator = _items(votes), pd.factorize(votes["annotator_id"])[0]
     rows = rows or (np.arange(len(votes)),)
     item, annotator = item[rows[0]], np.column_stack([annotator[one] for one in rows])
-    lost = [_lost(parts, item), _lost(parts, annotator), _lost(parts, crossed(item, annotator))]
+    lost = [_lost(parts, label) for label in factors(item, annotator)]
     return _intervals(parts.sum(axis=0), lost, _effective(votes), statistics, sample, confidence)
 
 
@@ -509,32 +502,15 @@ def _intervals(
 ) -> dict[str, dict[str, Any]]:
     """Leave out each item; if annotators are a sample, each of them, and what shares both, too."""
     items, annotators = effective
-    least, units = items, sample.units
+    least, of = items, sample.units
     if sample.annotators and annotators < items:
-        least, units = annotators, "annotators"
+        least, of = annotators, "annotators"
     found = {}
     for name, statistic in statistics.items():
-        estimate = float(statistic(total))
-        variance = crossed_jackknife(statistic, total, lost if sample.annotators else lost[:1])
-        se = float("nan") if sample.missing else float(np.sqrt(variance[0]))
-        reason = sample.missing
-        if np.isnan(estimate):
-            se, reason = float("nan"), "undefined: nothing to compare, or no variation"
-        elif not reason and np.isnan(se):
-            reason = "undefined without one of the clusters"
-        elif not reason and se < 1e-12:
-            se, reason = float("nan"), "all clusters give the same: their spread is unknown"
-        half = student.ppf(0.5 + confidence / 2, least - 1) * se
-        found[name] = {
-            "estimate": estimate,
-            "se": se,
-            "ci_low": estimate - half,
-            "ci_high": estimate + half,
-            "confidence": confidence,
-            "covers": sample.covers,
-            "n_clusters": least,
-            "reason": reason or few_units(least, f"effective {units}"),
-        }
+        estimate, se = jackknife(statistic, total, lost if sample.annotators else lost[:1])
+        units, missing = f"effective {of}", sample.missing
+        row = t_interval(estimate, se, least, units=units, missing=missing, confidence=confidence)
+        found[name] = row | {"covers": sample.covers}
     return found
 
 

@@ -27,7 +27,7 @@ from scipy.stats import norm, t
 
 from nlgbench.analysis.ratings.games import Floats, Ints, Of, Outcome, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
-from nlgbench.inference import (
+from nlgbench.crossed import (
     FEWEST,
     OTHER_ANNOTATORS,
     choose_annotators,
@@ -96,12 +96,11 @@ def sample_of(
         )
         certain = units == "games" and outcome == "expected"
         return Sample(units, False, False, units, missing if certain else "")
-    settings = study.settings or {} if isinstance(study, Study) else {}
     who = pd.factorize(played["annotator_id"])[0]
     covers, missing = choose_annotators(
         annotators,
         float(effective_number(np.zeros_like(who), who)[0]),
-        persons=settings.get("annotators") != "positions",
+        persons=not isinstance(study, Study) or study.persons,
     )
     return Sample(units, True, covers == OTHER_ANNOTATORS, covers, missing)
 
@@ -380,7 +379,7 @@ def fewest(items: Floats, annotators: Floats) -> tuple[Floats, NDArray[np.object
 
 def few_units(n: float, units: str) -> str:
     """Return why an interval over so few cannot be trusted, or ""."""
-    return few_clusters(round(n)).replace("clusters", units, 1)
+    return few_clusters(n, units)
 
 
 def fewest_of(

@@ -127,7 +127,7 @@ def rate(
     Items are those of *both* outputs of a game, or, in their place, the clusters that
     ``settings["clusters"]`` names. For other items and annotators the variance is the largest of
     that over items, that over annotators, and their sum less that over games that share both
-    (`nlgbench.inference.largest_variance`); t has one degree of freedom less than `n_clusters`
+    (`nlgbench.crossed.largest_variance`); t has one degree of freedom less than `n_clusters`
     (docs/preferences.md has coverage). A table without items has intervals over outputs, or games;
     over games they hold for these very outputs, if the model holds.
 

@@ -7,8 +7,8 @@ from scipy import stats
 
 import nlgbench as nb
 from nlgbench.analysis.judges import beside_all, corrected, draw_labels
+from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.datasets import cache
-from nlgbench.inference import OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.study import Study
 
 METHODS = ["labels alone", "evaluator alone", "corrected"]

@@ -29,10 +29,10 @@ from nlgbench.analysis.people.reliability import (
     krippendorff_alpha,
     percent_agreement,
 )
+from nlgbench.crossed import cluster_jackknife
 from nlgbench.datasets import cache
 from nlgbench.datasets.judge_the_judges import RAW_FILE
 from nlgbench.datasets.published import load_claims
-from nlgbench.inference import cluster_jackknife
 from nlgbench.study import Study
 
 RELEASED = pytest.mark.skipif(

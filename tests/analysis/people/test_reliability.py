@@ -12,9 +12,9 @@ from sklearn.metrics import cohen_kappa_score
 import nlgbench as nb
 from nlgbench.analysis.people import agreement, reliability
 from nlgbench.analysis.people.reliability import krippendorff_alpha
+from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.datasets import cache
 from nlgbench.datasets.usr import RAW_FILES
-from nlgbench.inference import OTHER_ANNOTATORS, THESE_ANNOTATORS
 
 RELEASED = pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available(list(RAW_FILES.values())),

@@ -7,7 +7,7 @@ from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
 
 import nlgbench as nb
 from nlgbench.analysis.people.reliability import fleiss_kappa, krippendorff_alpha
-from nlgbench.inference import OTHER_ANNOTATORS, THESE_ANNOTATORS
+from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.study import Study
 
 KEY = ["output_a", "output_b", "annotator_id", "choice"]

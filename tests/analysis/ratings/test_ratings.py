@@ -15,7 +15,7 @@ from nlgbench.analysis.ratings import glicko, order_stability, rate, tournament,
 from nlgbench.analysis.ratings.games import read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START, with_intervals
 from nlgbench.analysis.ratings.rating import shuffled_ratings
-from nlgbench.inference import OTHER_ANNOTATORS
+from nlgbench.crossed import OTHER_ANNOTATORS
 from nlgbench.study import Study
 
 

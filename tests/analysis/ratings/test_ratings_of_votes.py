@@ -8,7 +8,7 @@ from scipy.stats import t
 
 import nlgbench as nb
 from nlgbench.analysis.ratings.bradley_terry import covariance, effective_number, over_both
-from nlgbench.inference import OTHER_ANNOTATORS, THESE_ANNOTATORS
+from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.study import trusted
 
 
