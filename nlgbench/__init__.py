@@ -26,13 +26,11 @@ _WHERE = {
 # Names that were here -> what to use instead.
 _GONE = {
     "Audit": "what audit returns (nlgbench.analysis.judges)",
-    "CorrectedQuality": "what corrected_quality returns (nlgbench.analysis.judges)",
-    "Replacement": "what replaces_annotators returns (nlgbench.analysis.judges)",
-    "Sequential": "what sequential returns (nlgbench.analysis.planning)",
-    "StudyPlan": "what plan_study returns (nlgbench.analysis.planning)",
-    "compare_aggregations": "nb.aggregate_judgments and nb.correlate",
     "blocks_needed": "sequential",
+    "compare_aggregations": "nb.aggregate_judgments and nb.correlate",
+    "CorrectedQuality": "what corrected_quality returns (nlgbench.analysis.judges)",
     "coverage": "plan_study (measured coverage is in the documentation)",
+    "cv_star": "nlgbench.analysis.reproduction.cv_star",
     "drawing": "the plots' ax=, one Drawing for each panel",
     "export_survey": "the crowd's own form; `nlgbench new --as mturk` reads its export",
     "huse_difference": "huse, and whether the intervals overlap",
@@ -45,7 +43,12 @@ _GONE = {
     "plot_power": "the plot of a DataFrame",
     "plot_sweep": "`nlgbench plot-sweep`",
     "prevalence": "corrected_quality",
+    "read_claims": "check_claims, which reads claims.csv",
+    "Replacement": "what replaces_annotators returns (nlgbench.analysis.judges)",
+    "Reproduction": "reproduction, which returns a DataFrame",
     "score_shards": "score, of a Dask DataFrame",
+    "Sequential": "what sequential returns (nlgbench.analysis.planning)",
+    "StudyPlan": "what plan_study returns (nlgbench.analysis.planning)",
 }
 __all__ = [*_WHERE, "__version__"]
 

@@ -74,7 +74,7 @@ from nlgbench.analysis.judges import corrected_quality as corrected_quality
 from nlgbench.analysis.judges import replaces_annotators as replaces_annotators
 
 # How many judgments
-from nlgbench.analysis.datasheet import datasheet as datasheet
+from nlgbench.runner.heds import datasheet as datasheet
 from nlgbench.analysis.planning import plan_correlations as plan_correlations
 from nlgbench.analysis.planning import plan_study as plan_study
 from nlgbench.analysis.planning import variance_components as variance_components
@@ -82,9 +82,6 @@ from nlgbench.analysis.planning import sequential as sequential
 
 # Claims: one's own, and how near recomputed numbers come
 from nlgbench.runner.own_claims import check_claims as check_claims
-from nlgbench.runner.own_claims import read_claims as read_claims
-from nlgbench.analysis.reproduction import Reproduction as Reproduction
-from nlgbench.analysis.reproduction import cv_star as cv_star
 from nlgbench.analysis.reproduction import reproduction as reproduction
 
 # By hand

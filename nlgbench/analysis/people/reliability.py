@@ -526,22 +526,6 @@ def _alpha(sums: Floats, values: Floats, metric: str) -> Floats:
     return np.asarray(1 - disagreement / np.where(by_chance > least, by_chance, np.nan))
 
 
-def alpha_of_pairs(first: Floats, second: Floats, *, nominal: bool) -> float:
-    """Compute Krippendorff's alpha of two observers' labels, or of their numbers (interval)."""
-    value = np.stack([first, second], axis=1).ravel()
-    unit = np.repeat(np.arange(len(first)), 2)
-    none = np.zeros(0, dtype=np.int64)
-    part = _Part(value, unit, none, np.arange(len(first)), 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if not nominal:
-            return float(_interval_alpha(_variance_parts(part).sum(axis=0)))
-        labels, code = np.unique(value, return_inverse=True)
-        counts = np.zeros((len(first), len(labels)))
-        np.add.at(counts, (unit, code), 1)
-        flat = _coincidences(counts).reshape(len(counts), len(labels) ** 2)
-        return float(_alpha(flat.sum(axis=0), labels, "nominal"))
-
-
 def _none(reason: str, part: _Part, confidence: float) -> dict[str, Any]:
     """Give no estimate, and say why."""
     n_clusters = len(np.unique(part.cluster))
