@@ -25,17 +25,24 @@ _WHERE = {
 }
 # Names that were here -> what to use instead.
 _GONE = {
-    "compare_aggregations": "nb.aggregate_judgments and nb.correlate",
     "blocks_needed": "sequential",
+    "choices": "choose and nlgbench.analysis.trials.judge_choices",
+    "Comparator": "train_comparator (the class stays in nlgbench.evaluators.comparator)",
+    "compare_aggregations": "nb.aggregate_judgments and nb.correlate",
     "coverage": "plan_study (measured coverage is in the documentation)",
     "export_survey": "the crowd's own form; `nlgbench new --as mturk` reads its export",
     "huse_with_predictions": "huse",
     "import_survey": "`nlgbench new --as mturk` (or prolific) and read_study",
+    "leave_one_out": "nlgbench.analysis.trials.split_studies(leave_out=True) and run_trials",
     "optimal_error_bound": "huse",
     "plan_huse": "plan_study",
     "plot_coverage": "plot_plan",
     "prevalence": "corrected_quality",
+    "rating_differences": "win_rates",
+    "Regressor": "run_trials (nlgbench.evaluators.comparator.regressor)",
     "score_shards": "score, of a Dask DataFrame",
+    "tournament": "convergence",
+    "train_regressor": "run_trials (nlgbench.evaluators.comparator.regressor)",
 }
 __all__ = [*_WHERE, "__version__"]
 

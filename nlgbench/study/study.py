@@ -184,19 +184,22 @@ class Study:
             return []
         return [str(name) for name in self.judgments["dimension"].unique()]
 
-    def dimension(self, name: str | None = None) -> str:
+    def dimension(
+        self, name: str | None = None, *, of: Literal["judgments", "preferences"] = "judgments"
+    ) -> str:
         """Name a dimension of the judgments; without a name the one that is quality."""
-        there = self.dimensions
-        if not there:
-            raise ValueError(f"{self.name} has no judgments: give Study(judgments=...).")
+        table: pd.DataFrame | None = getattr(self, of)
+        if table is None or table.empty:
+            raise ValueError(f"{self.name} has no {of}: give Study({of}=...).")
+        there = [str(one) for one in table["dimension"].unique()]
         if name is not None:
             return known(name, there, "dimension")
         chosen = (self.settings or {}).get("quality")
-        if chosen in there:  # else it is a dimension of preferences
+        if chosen in there:  # else it is a dimension of the other table
             return str(chosen)
         if len(there) > 1:
             raise ValueError(
-                f"{self.name} has judgments of {', '.join(there)}: say which by dimension=, or "
+                f"{self.name} has {of} of {', '.join(there)}: say which by dimension=, or "
                 "for all by settings={'quality': ...}."
             )
         return there[0]
