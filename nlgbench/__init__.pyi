@@ -46,27 +46,20 @@ from nlgbench.evaluators.listeners import calibration as calibration
 from nlgbench.evaluators.listeners.neural import train_listeners as train_listeners
 from nlgbench.evaluators.references import nearest_references as nearest_references
 from nlgbench.evaluators.score import score as score
-from nlgbench.evaluators.comparator.comparators import Comparator as Comparator
 from nlgbench.evaluators.comparator.comparators import compare_texts as compare_texts
 from nlgbench.evaluators.comparator.comparators import train_comparator as train_comparator
 from nlgbench.evaluators.comparator.pairs import supervise as supervise
-from nlgbench.evaluators.comparator.regressor import Regressor as Regressor
-from nlgbench.evaluators.comparator.regressor import train_regressor as train_regressor
 from nlgbench.evaluators.comparator.splits import split as split
 
 # Ratings
-from nlgbench.analysis.trials.choosing import choices as choices
 from nlgbench.analysis.trials.choosing import choose as choose
 from nlgbench.analysis.trials.correlating import correlate_trials as correlate_trials
 from nlgbench.analysis.trials.correlating import system_quality as system_quality
-from nlgbench.analysis.trials.running import leave_one_out as leave_one_out
 from nlgbench.analysis.trials.running import run_trials as run_trials
 from nlgbench.analysis.ratings.bradley_terry import win_rates as win_rates
 from nlgbench.analysis.ratings.rating import convergence as convergence
 from nlgbench.analysis.ratings.rating import order_stability as order_stability
 from nlgbench.analysis.ratings.rating import rate as rate
-from nlgbench.analysis.ratings.rating import rating_differences as rating_differences
-from nlgbench.analysis.ratings.rating import tournament as tournament
 
 # Evaluators in people's place
 from nlgbench.analysis.judges import audit as audit
