@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 from scipy.stats import chi2, rankdata
 
-from nlgbench.analysis.people.reliability import alpha_of_pairs
+from nlgbench.analysis.people.coefficients import coefficient_of
 from nlgbench.crossed import jackknife_variance, t_interval
 from nlgbench.datasets.published import load_claims
 from nlgbench.inference import Floats
@@ -460,7 +460,11 @@ def _correlation(x: Floats, y: Floats) -> float:
 
 def _alpha(x: Floats, y: Floats, *, nominal: bool) -> float:
     """Give Krippendorff's alpha of the print and the recomputation; of one pair it says nothing."""
-    return alpha_of_pairs(x, y, nominal=nominal) if len(x) >= _LEAST else float("nan")
+    if len(x) < _LEAST:
+        return float("nan")
+    metric: Literal["nominal", "interval"] = "nominal" if nominal else "interval"
+    unit = np.tile(np.arange(len(x)), 2)
+    return coefficient_of("krippendorff_alpha", np.append(x, y), unit, metric)
 
 
 def _mean(values: NDArray[Any]) -> float:

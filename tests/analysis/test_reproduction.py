@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 import nlgbench as nb
-from nlgbench.analysis.people.reliability import alpha_of_pairs
+from nlgbench.analysis.reproduction import _alpha as alpha_of_pairs
 
 # Belz, Popovic and Mille (2022), Table 4: BLEU and SARI of repeats of one system, and their CV*.
 PRINTED = {
