@@ -57,7 +57,8 @@ def one_world(
         study, features=features, n_permutations=n_permutations, n_resamples=0, seed=own
     ).rename(columns={"p_value": "p"})
     scores = nb.huse(study, n_resamples=0).rename(columns={"score": "measure"})
-    tests = nb.permutation_test(study, within="items", n_permutations=n_permutations, seed=own)
+    tests = nb.permutation_test(study, n_permutations=n_permutations, seed=own)
+    tests = tests[tests["within"] == "items"]
     tests = tests.rename(columns={"score": "measure"})[["system", "measure", "p"]]
     scores = scores.merge(tests, on=["system", "measure"], how="left", validate="one_to_one")
     both = pd.concat([part[["system", "measure", "estimate", "p"]] for part in (texts, scores)])

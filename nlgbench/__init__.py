@@ -29,6 +29,8 @@ _GONE = {
     "blocks_needed": "sequential",
     "coverage": "plan_study (measured coverage is in the documentation)",
     "export_survey": "the crowd's own form; `nlgbench new --as mturk` reads its export",
+    "huse_difference": "huse, and whether the intervals overlap",
+    "huse_outputs": "boundary(study, system=...).outputs",
     "huse_with_predictions": "huse",
     "import_survey": "`nlgbench new --as mturk` (or prolific) and read_study",
     "optimal_error_bound": "huse",

@@ -21,8 +21,6 @@ from nlgbench.analysis.huse.diagnosis import boundary as boundary
 from nlgbench.analysis.huse.diagnosis import failures as failures
 from nlgbench.analysis.huse.diagnosis import multiverse as multiverse
 from nlgbench.analysis.huse.score import huse as huse
-from nlgbench.analysis.huse.score import huse_difference as huse_difference
-from nlgbench.analysis.huse.score import huse_outputs as huse_outputs
 from nlgbench.analysis.huse.uncertainty import permutation_test as permutation_test
 from nlgbench.analysis.huse.uncertainty import stability as stability
 

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.text import Text
 
 import nlgbench as nb
-from nlgbench.evaluators.listeners import HumanListener
+from nlgbench.evaluators.listeners import Listener
 from nlgbench.plots.figures import canvas
 
 NAMED = "$\\alpha_{t}$ 100% <b>x</b>_y"
@@ -53,7 +53,7 @@ def required(function, study):
     kinds |= {"Sequence[str | Fitted]": ["rouge_l"], "pd.Series": pd.Series([1.0])}
     kinds |= {"Comparator": nb.Comparator("c", print, (), frozenset(), True, True, "")}
     kinds |= {"tuple[float, float]": (0.5, 0.4)}
-    kinds |= {"Listeners": HumanListener(), "Kind": "likert", "Rule": "wmt"}
+    kinds |= {"Listeners": Listener(), "Kind": "likert", "Rule": "wmt"}
     given = {"study": study, "studies": {"x": study}, "pilot": {"rest": 1.0}, "block": "item"}
     given |= {"difference": 0.3, "epsilon": 0.1, "win": 0.6}
     given |= {"correlations": (0.5, 0.5, 0.5), "sensitivity": (9, 10), "specificity": (9, 10)}

@@ -94,8 +94,7 @@ def plot_contexts(
         raise ValueError(f"{len(chosen)} captions need as many axes, not {len(panels)}.")
     captions = study.outputs.set_index("output_id").loc[chosen]
     listeners = list(dict.fromkeys(data["listener"]))
-    labels = (study.settings or {}).get("labels", {})
-    written = {one: str(labels.get(one, label(one))) for one in evaluators}
+    written = {one: study.labels.get(one, label(one)) for one in evaluators}
     scored = pd.DataFrame(columns=["evaluator"]) if study.scores is None else study.scores
     scores = {}
     for one in evaluators:

@@ -83,8 +83,7 @@ def plot_violins(
     read_table(scored, "evaluator system score:float", "scores have")
     shown = _chosen(evaluators, scored["evaluator"], "evaluators")
     places = _chosen(systems, study.outputs["system"], "systems")
-    labels = (study.settings or {}).get("labels", {})
-    written = {name: str(labels.get(name, names.label(name))) for name in shown}
+    written = {name: study.labels.get(name, names.label(name)) for name in shown}
     data = scored[scored["evaluator"].isin(shown) & scored["system"].isin(places)]
     ranks = [data["system"].map(places.index), data["evaluator"].map(shown.index)]
     data = data.iloc[np.lexsort(ranks)]

@@ -97,7 +97,7 @@ def test_the_code_of_a_simulated_world_and_of_a_folder_opens_it(tmp_path, studie
 def test_points_and_scores_are_those_of_huse(open_view, studies):
     widget = open_view("reviews", "boundary")
     shown = tell(widget, type="set", name="n_neighbors", value=5)
-    table = nb.huse_outputs(studies["reviews"], systems="leaky_t1.0", n_neighbors=5)
+    table = nb.boundary(studies["reviews"], system="leaky_t1.0", n_neighbors=5, n_grid=2).outputs
     drawn = {
         name: (x, y, label)
         for mark in points(shown)
@@ -116,7 +116,7 @@ def test_points_and_scores_are_those_of_huse(open_view, studies):
 def test_a_picked_point_tells_its_text_its_judgments_and_its_neighbors_votes(open_view, studies):
     widget = open_view("reviews", "boundary")
     study = studies["reviews"]
-    table = nb.huse_outputs(study, systems="leaky_t1.0").set_index("output_id")
+    table = nb.boundary(study, system="leaky_t1.0", n_grid=2).outputs.set_index("output_id")
     for name in table.index[[0, 10, 30, 49]]:
         detail = tell(widget, type="pick", id=name)["detail"]
         own = study.outputs.set_index("output_id").loc[name]

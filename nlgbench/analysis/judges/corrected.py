@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -503,12 +502,10 @@ def scores_of(study: Study, evaluator: str) -> pd.Series:
 
 def _chances(study: Study, used: pd.DataFrame, sampling: str) -> Floats:
     """Read inclusion probabilities from a further column of outputs."""
-    settings: Mapping = study.settings or {}
-    extra = [str(name) for name in settings.get("extra", ())]
-    if sampling not in extra:
+    if sampling not in study.extra:
         raise ValueError(
             f"sampling must be 'random', or a column of outputs with inclusion probabilities that "
-            f"settings['extra'] declares ({', '.join(extra) or 'none is declared'}). "
+            f"settings['extra'] declares ({', '.join(study.extra) or 'none is declared'}). "
             f"Got {sampling!r}."
         )
     chance = pd.to_numeric(used[sampling], errors="coerce").to_numpy(dtype=np.float64)

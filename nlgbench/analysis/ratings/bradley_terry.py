@@ -96,12 +96,11 @@ def sample_of(
         )
         certain = units == "games" and outcome == "expected"
         return Sample(units, False, False, units, missing if certain else "")
-    settings = study.settings or {} if isinstance(study, Study) else {}
     who = pd.factorize(played["annotator_id"])[0]
     covers, missing = choose_annotators(
         annotators,
         float(effective_number(np.zeros_like(who), who)[0]),
-        persons=settings.get("annotators") != "positions",
+        persons=not isinstance(study, Study) or study.persons,
     )
     return Sample(units, True, covers == OTHER_ANNOTATORS, covers, missing)
 

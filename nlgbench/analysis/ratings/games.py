@@ -110,7 +110,7 @@ def of_outputs(
     for side in ("a", "b"):
         rows = of.loc[table[f"output_{side}"]]
         found[[f"item_{side}", f"system_{side}"]] = rows.to_numpy()
-    column = (study.settings or {}).get("clusters", "item_id")
+    column = study.clusters
     if column == "item_id" or not (column in study.outputs or column in found):
         return found
     item = pd.concat([found["item_a"], found["item_b"]], ignore_index=True)
@@ -137,16 +137,7 @@ def votes_of(study: Study, dimension: str | None) -> pd.DataFrame:
     """Give preferences of one dimension, with items and systems of both outputs."""
     given = study.preferences
     table = of_outputs(study, None if given is None or given.empty else given, "preferences")
-    there = [str(name) for name in table["dimension"].unique()]
-    quality = (study.settings or {}).get("quality")
-    if dimension is None and quality in there:
-        dimension = str(quality)
-    if dimension is None and len(there) > 1:
-        raise ValueError(
-            f"{study.name} has preferences in {', '.join(there)}: say which by dimension=, or for "
-            "all by settings={'quality': ...}."
-        )
-    chosen = there[0] if dimension is None else known(dimension, there, "dimension")
+    chosen = study.dimension(dimension, of="preferences")
     return table[table["dimension"] == chosen].reset_index(drop=True)
 
 
