@@ -39,7 +39,6 @@ from nlgbench.analysis.people import aggregate_judgments as aggregate_judgments
 from nlgbench.analysis.people import agreement as agreement
 from nlgbench.analysis.people import vote_accuracy as vote_accuracy
 from nlgbench.analysis.people import vote_agreement as vote_agreement
-from nlgbench.analysis.people import vote_position as vote_position
 from nlgbench.evaluators.discriminators import discriminator_accuracy as discriminator_accuracy
 from nlgbench.evaluators.listeners import beliefs as beliefs
 from nlgbench.evaluators.listeners import calibration as calibration

@@ -10,8 +10,8 @@ import pytest
 from matplotlib.text import Text
 
 import nlgbench as nb
-from nlgbench.evaluators.listeners import Listener
 from nlgbench.evaluators.comparator import Comparator
+from nlgbench.evaluators.listeners import Listener
 from nlgbench.plots.figures import canvas
 
 NAMED = "$\\alpha_{t}$ 100% <b>x</b>_y"
