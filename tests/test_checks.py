@@ -10,6 +10,7 @@ import pytest
 from matplotlib.text import Text
 
 import nlgbench as nb
+from nlgbench.evaluators.comparator import Comparator
 from nlgbench.evaluators.listeners import Listener
 from nlgbench.plots.figures import canvas
 
@@ -39,7 +40,7 @@ def test_whatever_is_handed_out_and_takes_parameters_is_checked():
     functions = [getattr(module, name) for module in modules for name in module.__all__]
     functions = [one for one in functions if inspect.isfunction(one)]
     bare = {one.__name__ for one in functions if not hasattr(one, "__wrapped__")}
-    assert len(functions) > 90 and bare <= {"studies"}
+    assert len(functions) > 70 and bare <= {"studies"}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def required(function, study):
     """Arguments that a function cannot do without, of the right kinds."""
     kinds = {"str": "t0.7", "pd.DataFrame": pd.DataFrame(), "Study": study}
     kinds |= {"Sequence[str | Fitted]": ["rouge_l"], "pd.Series": pd.Series([1.0])}
-    kinds |= {"Comparator": nb.Comparator("c", print, (), frozenset(), True, True, "")}
+    kinds |= {"Comparator": Comparator("c", print, (), frozenset(), True, True, "")}
     kinds |= {"tuple[float, float]": (0.5, 0.4)}
     kinds |= {"Listeners": Listener(), "Kind": "likert", "Rule": "wmt"}
     given = {"study": study, "studies": {"x": study}, "pilot": {"rest": 1.0}, "block": "item"}
@@ -262,7 +263,6 @@ def test_a_study_refuses_what_is_no_dict(study, name, value):
         (lambda t: nb.choose(t.assign(score=1e308)), "column 'score' must be at most"),
         (lambda t: nb.choose(t.assign(system=None)), "column 'system' must be a text"),
         (lambda t: nb.choose(t.iloc[:0]), "no row"),
-        (lambda t: nb.choices(t, t.assign(quality="x")), "column 'quality' must be a number"),
         (lambda t: nb.rate(t.assign(system_a="a", system_b=None, outcome="a")), "'system_b' must"),
         (lambda t: nb.rate(t.assign(system_a="a", system_b=1, outcome="a")), "write systems alike"),
     ],

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import nlgbench as nb
+from nlgbench.analysis.ratings.rating import tournament
 from nlgbench.plots.figures import canvas
 from nlgbench.plots.ratings import plot_convergence, plot_ratings, plot_win_rates
 from nlgbench.plots.style import TWO_COLUMN
@@ -169,7 +170,7 @@ def test_ratings_of_a_study_are_drawn():
     drawn = nb.plot_ratings(nb.rate(compared))
     assert "best" in drawn.alt.lower() and "bigram t1.0" in drawn.alt
     assert len(nb.plot_win_rates(nb.win_rates(compared)).data) == 2
-    assert nb.plot_convergence(nb.tournament(compared, max_games=50).history).alt
+    assert nb.plot_convergence(tournament(compared, max_games=50).history).alt
 
 
 def test_many_systems_have_room():

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import nlgbench as nb
+from nlgbench.analysis.judges import Replacement
 from nlgbench.plots.figures import canvas
 
-FOUND = nb.Replacement(
+FOUND = Replacement(
     pd.DataFrame(
         {
             "evaluator": ["a_1", "b", "c"],
