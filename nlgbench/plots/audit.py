@@ -52,13 +52,9 @@ def plot_audit(audited: Audit) -> Drawing:
     Returns
     -------
     Drawing
-        A row per judge, sentinels below (which are not tested), each estimate with its interval.
-        Biases have a square where they are found, an open one where they are significant but not
-        beyond the gray margin, a full circle where the judge is acquitted (the 90% interval lies in
-        the margin), an open one where neither is shown. Panels of what is not known of any judge
-        are left out. Beside each judge's agreement with the
-        other annotators stands an annotator's own, a blue bar. Of judges with probabilities: how
-        often people prefer what the judge prefers, against what it says.
+        A row per judge, sentinels below, each estimate with its interval and a mark by its verdict.
+        Tests that are known of no judge have no panel. Of judges with probabilities: how often
+        people prefer what the judge prefers, against what it says.
 
     Examples
     --------

@@ -49,8 +49,7 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     Returns
     -------
     Drawing
-        Measures down the left and changes across, in the order of `trends`. A cell has the verdict
-        and the slope with its interval; it is hatched where the verdict is empty.
+        A cell has the verdict and the slope with its interval, hatched where there is no verdict.
 
     Raises
     ------

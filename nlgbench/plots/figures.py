@@ -50,12 +50,6 @@ class Drawing:
     alt : str
         A sentence for readers who cannot see it.
 
-    Examples
-    --------
-    >>> figure, (ax,) = canvas(3.25, 2)
-    >>> _ = ax.plot([0, 1], [0, 1])
-    >>> Drawing(figure, (ax,), pd.DataFrame({"x": [0, 1]}), "A line.").alt
-    'A line.'
     """
 
     figure: Figure

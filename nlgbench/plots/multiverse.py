@@ -38,11 +38,6 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     ValueError
         If a column is missing, or there are not as many axes as systems.
 
-    Notes
-    -----
-    Dots of one strip are spread sideways by their rank, so that the same table gives the same
-    picture.
-
     Examples
     --------
     >>> import nlgbench as nb

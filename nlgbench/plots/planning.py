@@ -41,9 +41,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     Returns
     -------
     Drawing
-        Lines are the formula, marks with intervals the share of simulated studies that find the
-        difference, which a plan's title names. Marks of several lines at one number stand a little
-        apart.
+        Lines are the formula, marks the share of simulated studies that find the difference.
 
     Raises
     ------
@@ -126,8 +124,7 @@ def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Draw
     Returns
     -------
     Drawing
-        A bar for each component, with its share in percent at the right. One without an interval
-        has none; what the design does not tell apart is said in words.
+        A bar for each component, with its share in percent at the right.
 
     Raises
     ------

@@ -28,10 +28,9 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
     Returns
     -------
     Drawing
-        Above, for each two systems the e-value after e-Holm (on a log scale), and the line at
-        which they are told apart, 1 / (1 - confidence); the pair drawn below is heavy, pairs that
-        are never told apart are dotted. Below, the pair's mean so far within its confidence
-        sequence, which holds at all times at once.
+        Above, for each two systems the e-value after e-Holm, and the line at which they are told
+        apart, 1 / (1 - confidence). Below, the mean so far of the pair told apart first, within its
+        confidence sequence.
 
     Raises
     ------
