@@ -25,8 +25,11 @@ _WHERE = {
 }
 # Names that were here -> what to use instead.
 _GONE = {
-    "compare_aggregations": "nb.aggregate_judgments and nb.correlate",
+    "PooledCorrelations": "nlgbench.analysis.correlation.PooledCorrelations",
     "blocks_needed": "sequential",
+    "compare_aggregations": "nb.aggregate_judgments and nb.correlate",
+    "compare_with_length": "nlgbench.analysis.correlation.compare_with_length",
+    "correlate_studies": "nlgbench.analysis.correlation.correlate_studies",
     "coverage": "plan_study (measured coverage is in the documentation)",
     "export_survey": "the crowd's own form; `nlgbench new --as mturk` reads its export",
     "huse_with_predictions": "huse",

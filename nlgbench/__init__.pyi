@@ -28,11 +28,8 @@ from nlgbench.analysis.huse.uncertainty import stability as stability
 
 # Evaluators judged
 from nlgbench.analysis.correlation import compare_evaluators as compare_evaluators
-from nlgbench.analysis.correlation import compare_with_length as compare_with_length
 from nlgbench.analysis.correlation import correlate as correlate
-from nlgbench.analysis.correlation import correlate_studies as correlate_studies
 from nlgbench.analysis.correlation import pool_correlations as pool_correlations
-from nlgbench.analysis.correlation import PooledCorrelations as PooledCorrelations
 from nlgbench.analysis.disagreement import disagreements as disagreements
 from nlgbench.analysis.diversity import diversity as diversity
 from nlgbench.analysis.people import AggregatedJudgments as AggregatedJudgments

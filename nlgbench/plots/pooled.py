@@ -99,7 +99,7 @@ def plot_pooled(
         if kind(name) == _SENTINELS:
             panel.set_facecolor(_GRAY)
     ticks = [*at.values(), low, low + 1.2]
-    level = pooled.report.set_index("what")["value"]["confidence"]
+    level = f"{pooled.confidence:.0%}"
     words = [line for line, _ in lines] + [_MEAN, f"{level} prediction\ninterval"]
     heads = {number for number, (_, head) in enumerate(lines) if head}
     heads |= {len(lines), len(lines) + 1}

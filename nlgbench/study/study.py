@@ -190,7 +190,7 @@ class Study:
         if not there:
             raise ValueError(f"{self.name} has no judgments: give Study(judgments=...).")
         if name is not None:
-            return known(name, there, "dimension")
+            return name if name in there else known(name, there, "dimension")
         chosen = (self.settings or {}).get("quality")
         if chosen in there:  # else it is a dimension of preferences
             return str(chosen)

@@ -148,7 +148,7 @@ def compare_outputs(
         there = sorted({*test.scores["evaluator"]} & {*BASELINES})
         found = compare_evaluators(
             test,
-            pairs=[(ours, baseline) for baseline in there],
+            evaluators=[(ours, baseline) for baseline in there],
             granularity="output",
             statistic="spearman",
             dimension=test.dimension(),
