@@ -185,12 +185,11 @@ def check_names(
                 f"{shown(value)}.{did_you_mean(value, choices)} {listed}"
             )
 
-    declared = [(one.settings or {}).get("extra", ()) for one in studies]
     choices = {
         "dimension": there("dimension", "judgments", "preferences"),
         "evaluator": there("evaluator", "scores"),
         "evaluators": there("evaluator", "scores") + there("comparator", "comparisons"),
-        "sampling": ["random", *chain(*declared)],
+        "sampling": ["random"],
     }
     for name, value in asked.items():
         listed = value.split(",") if name in ("evaluators", "authors") else [value]

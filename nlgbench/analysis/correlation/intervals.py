@@ -19,7 +19,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
-from nlgbench.inference import FEWEST
+from nlgbench.crossed import FEWEST
 
 ACCURACIES = ("pairwise_accuracy", "soft_pairwise")
 

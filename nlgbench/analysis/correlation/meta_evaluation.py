@@ -34,7 +34,7 @@ from nlgbench.analysis.correlation.intervals import (
     system_intervals,
 )
 from nlgbench.names import known
-from nlgbench.study import Study
+from nlgbench.study import Study, oriented
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
@@ -705,6 +705,8 @@ def people_of_systems(study: Study, against: pd.DataFrame, include_human: bool) 
     if doubled.any():
         row = against[doubled].iloc[0]
         raise ValueError(f"against has two scores of {row['system']!r} by {row['evaluator']!r}.")
+    if "signature" in against:
+        against = oriented(against)
     return _by_system(study, against, include_human)
 
 
