@@ -209,7 +209,7 @@ class _View:
         n, pair, who = len(data.item), data.pair, data.annotator[:, None]
         n_of = np.bincount(pair, minlength=n)
         self.weight = 1 / n_of[pair]
-        self.sum = np.bincount(pair, data.vote, minlength=n)
+        self.sum: Floats = np.bincount(pair, data.vote, minlength=n).astype(np.float64)
         self.by_pair = clusters_of(data.item)
         self.by_vote = data.clusters(pair, who)
         self.by_order = data.clusters(np.tile(pair, 2), np.tile(who, (2, 1)))
@@ -255,10 +255,11 @@ def _examined(
 def _ratio(view: _View, part: Floats, whole: Floats, clusters: Clusters) -> dict[str, Any]:
     """Estimate the ratio of two sums over votes."""
     parts = np.column_stack([part, whole])
-    found = clusters.jackknife(parts, lambda sums: ratio(sums[..., 0], sums[..., 1]))
+    found, se = clusters.jackknife(parts, lambda sums: ratio(sums[..., 0], sums[..., 1]))
     n = int((whole > 0).sum())
     why = "" if n else _NO_VOTES
-    return interval(*found, clusters, view.data.covers, view.confidence, why) | {"n": n}
+    asked = clusters, view.data.covers, view.confidence, why
+    return interval(float(found), float(se), *asked) | {"n": n}
 
 
 def _orders(view: _View, said: Floats) -> tuple[dict[str, dict[str, Any]], dict[str, int]]:
@@ -376,7 +377,7 @@ def _calibrated(view: _View, chance: Floats) -> tuple[dict[str, Any], pd.DataFra
         return row, pd.DataFrame(columns=list(_CALIBRATION))
     cuts = np.unique(np.quantile(used, np.linspace(0, 1, N_BINS + 1)[1:-1]))
     number = np.searchsorted(cuts, sure, side="right")
-    bins = []
+    bins: list[dict[str, Any]] = []
     for place in np.unique(number[w > 0]):
         own = w * (number == place)
         share = _ratio(view, own * right, own, clusters)

@@ -103,7 +103,7 @@ def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator)
     votes = votes.assign(pair=number[code[: len(votes)]]).query("pair >= 0")
     turned = votes["a"].to_numpy() != one[votes["pair"]]
     votes["vote"] *= np.where(turned, -1.0, 1.0)
-    votes = votes.groupby(["pair", "annotator_id"], as_index=False)["vote"].mean()
+    votes = votes.groupby(["pair", "annotator_id"])[["vote"]].mean().reset_index()
     who = pd.factorize(votes["annotator_id"])[0]
 
     length = outputs["text"].str.len().to_numpy(dtype=np.float64)
@@ -150,7 +150,7 @@ def _votes(study: Study, dimension: str | None, pairs: pd.DataFrame) -> pd.DataF
         return found[found["a"] != found["b"]].reset_index(drop=True)
     if study.judgments is None:
         return pairs[:0].assign(annotator_id="", vote=0.0)
-    judged = study.judged(dimension).groupby(["output_id", "annotator_id"])["value"].mean()
+    judged = study.judged(dimension).groupby(["output_id", "annotator_id"])[["value"]].mean()
     judged = judged.reset_index()
     judged["a"] = judged["b"] = place.get_indexer(judged["output_id"])
     each = pd.DataFrame({"a": pairs.min(axis=1), "b": pairs.max(axis=1)}).drop_duplicates()
