@@ -86,24 +86,18 @@ def boundary(
     ties : {"exact", "released"}
         One of `huse`'s.
     n_grid : int, default 200
-        Points along each axis, at least 2; they reach beyond the outputs by .05 of their range,
-        along judgments beyond those of all systems.
+        Points along each axis, at least 2; they reach beyond the outputs by .05 of their range.
 
     Returns
     -------
     Boundary
-        Scores, outputs and grid.
+        Scores, outputs and grid: same neighbors, ties, scales and class weights as the score, but
+        a point of the grid is new, so all outputs can be its neighbors.
 
     Raises
     ------
     ValueError
         As `huse`, or when `n_grid` is below 2.
-
-    Notes
-    -----
-    Same neighbors, ties, scales and class weights as the number; but a point of the grid is new,
-    so all outputs can be its neighbors. At an output's own place the share may therefore differ
-    from its leave-one-out confidence in ``outputs``.
 
     Examples
     --------
@@ -166,7 +160,7 @@ def failures(
     n_neighbors: int = 16,
     ties: Ties = "exact",
 ) -> pd.DataFrame:
-    """Sort outputs by what gives them away: the failure browser.
+    """Sort outputs by what distinguishes them: the failure browser.
 
     Parameters
     ----------
@@ -190,7 +184,6 @@ def failures(
     Notes
     -----
     The three kinds of table 2 of Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169.
-    A human output is a failure in the same sense: the classifier knows it from the system's.
 
     Examples
     --------

@@ -389,7 +389,7 @@ def huse(
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Score systems by HUSE: twice the error of telling their outputs from human ones.
+    """Score systems by HUSE: twice the error of distinguishing their outputs from human ones.
 
     Parameters
     ----------
@@ -404,9 +404,8 @@ def huse(
         k, of the k-nearest-neighbor classifier.
     ties : {"exact", "released"} or a sequence of them
         ``"exact"``: distances that differ by at most 1e-9 (in unit-variance features) are equal.
-        ``"released"``: distances are compared as they come out in floating point, which is what
-        the authors' code did; the result then hangs on rounding, and on the order of the outputs
-        through the rounding of the standard deviation.
+        ``"released"``: distances are compared as they come out in floating point, as in the
+        authors' code; the result then depends on rounding, and on the order of the outputs.
     label_ties : {"human", "system", "half"}
         What a tied vote predicts; ``"half"`` counts half an error. The authors' is ``"human"``.
     scaling : {"unit variance", "none", "rank"}
@@ -417,10 +416,9 @@ def huse(
     n_resamples : int, default 1000
         Splits into two halves; 0 gives no intervals.
     resample : {"outputs", "items", "annotators"}
-        What might have been others. ``"outputs"``: halves of the outputs, stratified by class.
-        ``"items"``: halves of the items, each with all its outputs, stratified by which classes
-        an item has. ``"annotators"``: halves of the annotators within each ``group_id`` (HIT), or
-        of all where it is empty; the outputs stay, so this is the annotators' share alone.
+        What intervals generalize to. ``"outputs"``: halves of the outputs, stratified by class.
+        ``"items"``: halves of the items, each with all its outputs. ``"annotators"``: halves of the
+        annotators within each ``group_id`` (HIT), or of all where it is empty, for these outputs.
     confidence : float, default 0.95
         Coverage asked for, between 0 and 1.
     seed : int or Generator, default 0
@@ -433,43 +431,25 @@ def huse(
         huse_q, quality: the judgment alone; huse_d, diversity: ``1 + huse - huse_q``), ``estimate``
         (higher is better: 0 is always distinguished, 1 is chance; not clipped), ``se``,
         ``ci_low``, ``ci_high`` (not clipped; NaN with a reason), ``confidence``, ``center`` (mean
-        of the halves as they are: its distance from the estimate is bias, which the interval leaves
-        out), ``n_resamples``, ``n_undefined`` (splits of which a half has too few outputs for k or
-        one class, or an output whose judgments are all in the other), ``reason`` (why there is no
-        interval, or why not to trust it), ``n_clusters`` (outputs or items of the rarer class;
-        annotators of the smallest HIT), ``method``, ``resample``, then the conventions
-        (``n_neighbors``, ``label_ties``, ``scaling``, ``length``, ``dimension``) and counts:
-        ``n_outputs``, ``n_judgments``, ``n_floored`` (log-probabilities of minus infinity); and
-        ``label`` and ``source``, for figures.
+        of the halves), ``n_resamples``, ``n_undefined``, ``reason`` (why there is no interval, or
+        why not to trust it), ``n_clusters`` (outputs or items of the rarer class; annotators of the
+        smallest HIT), ``method``, ``resample``, the conventions, ``n_outputs``, ``n_judgments``,
+        ``n_floored`` (log-probabilities of minus infinity), ``label`` and ``source``.
 
     Raises
     ------
     ValueError
-        When the study has no judgments or log-probabilities, a name is unknown, a class is empty,
-        an output has no judgment or no log-probability under the system, all log-probabilities of
-        a system are infinite, a feature is constant, there are fewer than k + 1 outputs, or a
-        number is out of range.
+        When judgments or log-probabilities are missing or all infinite, a name is unknown, a class
+        is empty, a feature is constant, or there are fewer than k + 1 outputs.
 
-    Notes
-    -----
-    Features are the log-probability per token and the mean judgment, divided by their standard
-    deviation (ddof = 0). HUSE is the estimate of ``L(phi) = 2 inf_f P[f(phi) != z]`` for both
-    features, HUSE-Q for the judgment alone, and HUSE-D = 1 + HUSE - HUSE-Q (Hashimoto, Zhang and
-    Liang 2019, sections 3 and 4, eq. 3 and 7-9, algorithm 1, doi:10.18653/v1/N19-1169).
-
-    The neighborhood of an output holds the k nearest others and all others at the distance of
-    the k-th. Where the classes are not of one size votes weigh the inverse of their class's size,
-    and the score is the error rate among the human outputs plus that among the system's. A
-    log-probability of minus infinity is replaced, after dividing by length, by the least finite
-    one minus one nat per token. A fixed k keeps the error of the classifier above the optimal one.
-
-    Halves are drawn without replacement: the bootstrap puts copies of a held-out output among its
-    own neighbors. Over outputs and items the variance is the mean of ``(half - other half)^2 / 4``,
-    and the interval Student's, around the full estimate, with half as many degrees of freedom as
-    there are units of the rarer class. It is for the expectation of HUSE at this number of outputs
-    and annotators, not for L*, which lies below. Over annotators it is the spread of half-samples,
-    recentered, with as many degrees of freedom as annotators, less one for each HIT; fewer than ten
-    annotators of a HIT give none. docs/huse.md says how often intervals hold.
+    Notes ----- HUSE estimates ``L(phi) = 2 inf_f P[f(phi) != z]`` for both features, HUSE-Q for the
+    judgment alone, and HUSE-D = 1 + HUSE - HUSE-Q (Hashimoto, Zhang and Liang 2019, sections 3 and
+    4, eq. 3 and 7-9, algorithm 1, doi:10.18653/v1/N19-1169). Features are divided by their standard
+    deviation (ddof = 0). A neighborhood holds the k nearest others and all others at the distance
+    of the k-th; classes of unequal size get equal weight. A log-probability of minus infinity is
+    replaced by the least finite one minus one nat. Halves are drawn without replacement: a
+    bootstrap puts copies of an output among its own neighbors. Intervals are for the expectation at
+    this number of outputs and annotators. docs/huse.md has their coverage.
 
     Examples
     --------

@@ -23,7 +23,7 @@ from nlgbench.analysis.huse.score import (
     the_system,
 )
 from nlgbench.inference import half_samples, interval
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
@@ -55,10 +55,9 @@ def permutation_test(
     study, systems, dimension, n_neighbors
         As in `huse`.
     n_permutations : int, default 1000
-        Random permutations. Where there are no more labelings than this, all are gone through
-        instead, each once.
+        Random permutations; where there are no more labelings than this, each is taken once.
     seed : int or Generator, default 0
-        Where the random numbers come from; of no effect where all labelings are gone through.
+        Where the random numbers come from.
 
     Returns
     -------
@@ -66,10 +65,9 @@ def permutation_test(
         A row per system, way of permuting and score (huse, huse_q): ``system``, ``score``,
         ``estimate``, ``p`` (small: distinguishable), ``null_mean`` and ``null_sd`` (of the permuted
         scores), ``within`` ("items": labels are permuted among the outputs of one item; also
-        "hits", among whole HITs (``group_id``), where every output was judged in one HIT and every
-        HIT holds one class), ``n_units`` (items of both classes, or HITs), ``log10_labelings`` (how
-        many labelings there are: p cannot go below one in so many), ``n_permutations`` (labelings
-        gone through), ``exact`` (whether these are all).
+        "hits", among whole HITs (``group_id``), where each output was judged in one HIT and each
+        HIT holds one class), ``n_units`` (items of both classes, or HITs), ``log10_labelings``,
+        ``n_permutations`` (labelings taken), ``exact`` (whether these are all).
 
     Raises
     ------
@@ -78,13 +76,10 @@ def permutation_test(
 
     Notes
     -----
-    One-sided. Over all labelings, of which the observed one is one, p is the share of them that
-    score as low: at least 1 / 70 for 4 + 4 HITs. Over random ones (Phipson and Smyth 2010,
-    doi:10.2202/1544-6115.1585) ``p = (1 + #(permuted <= observed)) / (n_permutations + 1)``. Under
-    ``"items"`` judgments are taken for the outputs' own: where every HIT holds one class, the
-    leniency of its annotators is confounded with the class, and a small p may come from either.
-    ``"hits"`` makes leniency part of the null, with few labelings and little power. HUSE-D may
-    deviate to either side, so it has no one-sided p.
+    One-sided: the share of labelings that score as low, or over random ones
+    ``p = (1 + #(permuted <= observed)) / (n_permutations + 1)`` (Phipson and Smyth 2010,
+    doi:10.2202/1544-6115.1585). Where every HIT holds one class, the leniency of its annotators is
+    confounded with the class under "items", but not under "hits", which has little power.
 
     Examples
     --------
@@ -217,9 +212,8 @@ def stability(
     over : {"outputs", "annotators"} or a sequence of them
         What is drawn, without replacement.
     sizes : sequence of int, optional
-        Outputs in all, both classes in their shares of the full sample; or annotators of each
-        ``group_id`` (HIT), of all where it is empty. Default: 30 to 200 outputs, 1 to 20
-        annotators, as far as the study has so many.
+        Outputs in all, or annotators of each ``group_id`` (HIT). Default: 30 to 200 outputs, 1 to
+        20 annotators, as far as the study has so many.
     n_resamples : int, default 200
         Subsamples of each size; one where everything is drawn.
     confidence : float, default 0.9
@@ -232,8 +226,7 @@ def stability(
     DataFrame
         A row per system, kind, size and score: ``system``, ``over``, ``size``, ``score``, ``mean``
         (over subsamples; higher is better), ``ci_low``, ``ci_high`` (quantiles of the subsamples),
-        ``confidence``, ``n_resamples``, ``n_undefined``. NaN where all are undefined: fewer than
-        k + 1 outputs, or judgments missing.
+        ``confidence``, ``n_resamples``, ``n_undefined``.
 
     Raises
     ------
@@ -243,9 +236,8 @@ def stability(
     Notes
     -----
     The band is the spread of subsamples of *this* study, which closes near the full size whatever
-    the sampling error is: for an interval use `huse`. Figure 5 of Hashimoto, Zhang and Liang
-    (2019), doi:10.18653/v1/N19-1169, subsamples likewise. Over outputs, features stay divided by
-    the full sample's standard deviations; over annotators they are scaled anew.
+    the sampling error is: for an interval use `huse`. After Hashimoto, Zhang and Liang (2019),
+    figure 5, doi:10.18653/v1/N19-1169.
 
     Examples
     --------
@@ -360,14 +352,11 @@ def annotator_difference(
     n_resamples: int = 1000,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Say how much higher HUSE is with fewer annotators than with all.
+    """Estimate how much higher HUSE is with fewer annotators than with all.
 
-    Of each ``group_id`` (HIT) `n_annotators` are drawn. One row: system, n_annotators, estimate
-    (the mean of HUSE over 20 samples of annotators, minus HUSE with all), se, ci_low, ci_high (95%,
-    over `n_resamples` half-samples of outputs and over samples, for these annotators), reason. The
-    half-samples are shared, so that the difference is paired. The interval is conservative: in 280
-    Gaussian worlds of 50 outputs per class, with 5 of 20 annotators, it held the mean difference in
-    .98 (standard error .01).
+    One row: system, n_annotators, estimate (the mean of HUSE over 20 samples of annotators of each
+    ``group_id`` (HIT), minus HUSE with all), se, ci_low, ci_high (95%, over half-samples of outputs
+    and over samples, for these annotators; conservative), reason.
 
     >>> import nlgbench as nb
     >>> study = nb.simulate("gaussian", n_outputs=30, seed=0)
@@ -394,7 +383,7 @@ def annotator_difference(
     differences, replicates = np.empty(_N_SAMPLES), np.empty((_N_SAMPLES, n_resamples))
     for number, chosen in enumerate(drawn):
         judgments = study.judgments.merge(units[chosen], on=_UNIT)
-        fewer = compare(_with(study, judgments=judgments), system)
+        fewer = compare(with_tables(study, judgments=judgments), system)
         differences[number] = fewer.scores["huse"] - full.scores["huse"]
         replicates[number] = output_replicates(fewer, members)["huse"] - whole
     found = interval(replicates.mean(axis=0), float(differences.mean()))
@@ -410,13 +399,6 @@ def annotator_difference(
         "reason": found["reason"],
     }
     return pd.DataFrame([row])
-
-
-def _with(study: Study, **parts: pd.DataFrame) -> Study:
-    """Give a study with fewer rows in some tables; nothing is checked anew."""
-    same = {"name": study.name, "source": study.source, "settings": study.settings}
-    three = {name: getattr(study, name) for name in ("outputs", "judgments", "logprobs")}
-    return trusted(**three | parts | same)
 
 
 @checked
@@ -495,7 +477,7 @@ def interval_widths(
         # Once, for its checks; then the outputs that are compared alone.
         one = compare(world, the_system(world, system))
         rows_of = world.outputs["output_id"].isin(one.outputs["output_id"])
-        given = _with(world, outputs=world.outputs[rows_of], judgments=one.judged)
+        given = with_tables(world, outputs=world.outputs[rows_of], judgments=one.judged)
         n_annotators = n_annotators or [_fewest(one.annotators)]
     rows: list[dict[str, object]] = []
     for n_each, n_judging in product(n_outputs, n_annotators or ()):
@@ -544,4 +526,4 @@ def _smaller(study: Study, n_each: int, n_judging: int, rng: np.random.Generator
     judged = study.judgments[study.judgments["output_id"].isin(outputs["output_id"])]
     units = judged[_UNIT].drop_duplicates()
     drawn = half_samples(units["group_id"], per_stratum=n_judging, n_resamples=1, seed=rng)
-    return _with(study, outputs=outputs, judgments=judged.merge(units[drawn[0]], on=_UNIT))
+    return with_tables(study, outputs=outputs, judgments=judged.merge(units[drawn[0]], on=_UNIT))

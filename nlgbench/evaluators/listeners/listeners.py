@@ -248,11 +248,9 @@ def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95)
 
     Notes
     -----
-    Expected calibration error as in Guo et al. (2017, arXiv:1706.04599, section 2): the highest
-    probability of each output falls into fifteen bins of equal width, and the error is
-    ``sum(n_b / n * |share_b - probability_b|)``. It has no interval: it is above 0 even for a
-    calibrated listener, the more so the fewer outputs there are, so resampling would put its
-    interval too high. Intervals take outputs as independent: Wilson's for accuracy and shares,
+    Expected calibration error (Guo et al. 2017, arXiv:1706.04599, section 2) over fifteen bins,
+    ``sum(n_b / n * |share_b - probability_b|)``, has no interval: it is above 0 even for a
+    calibrated listener. Intervals take outputs as independent: Wilson's for accuracy and shares,
     normal for nll.
 
     Examples
@@ -301,24 +299,7 @@ def _of_all(listener: Listener, study: Study) -> tuple[Floats, NDArray[np.int64]
 
 
 class EnsembleListener(Listener):
-    """The mean of several listeners' probabilities.
-
-    Parameters
-    ----------
-    listeners : sequence of Listener
-        At least one, fitted. Where one has no opinion, neither has the ensemble.
-
-    Examples
-    --------
-    >>> class Guess(Listener):
-    ...     def __init__(self, probability):
-    ...         self.probability = probability
-    ...
-    ...     def predict_proba(self, contexts, captions):
-    ...         return np.array([[self.probability, 1 - self.probability]])
-    >>> EnsembleListener([Guess(0.2), Guess(0.4)]).predict_proba([[[0], [9]]], ["red"]).round(2)
-    array([[0.3, 0.7]])
-    """
+    """The mean of several fitted listeners' probabilities; undefined where one has no opinion."""
 
     name = "ensemble"
 

@@ -319,7 +319,7 @@ def twice(table, **values):
         (
             twice("judgments", dimension="fluency"),
             {},
-            "judgments of typicality, fluency: say which",
+            "judgments in typicality, fluency: say which",
         ),
         (every("judgments"), {"dimension": "typicalty"}, "Did you mean 'typicality'"),
         (every("outputs"), {"systems": "lstn"}, "system: 'lstn' is unknown. Did you mean 'lstm'"),
