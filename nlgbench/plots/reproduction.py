@@ -68,7 +68,9 @@ def plot_reproduction(
     if drawn.empty:
         raise ValueError("no number was recomputed: there is nothing to draw.")
     name = (
-        drawn["paper"].iloc[0] if paper is None else known(paper, drawn["paper"].unique(), "paper")
+        drawn["paper"].iloc[0]
+        if paper is None
+        else known(paper, drawn["paper"].unique().tolist(), "paper")
     )
     data = drawn[drawn["paper"] == name].reset_index(drop=True)
     source = data["source"].map(_SOURCES).fillna(data["source"])
