@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -149,7 +149,6 @@ class Raw(NamedTuple):
     where: str
     lines: Sequence[int | str] | None = None  # of each row: a line's number, or words
     called: Mapping[str, str] | None = None  # our column -> theirs
-    lost: frozenset[str] = frozenset()  # our columns that the file lacks, which is said already
     found: Sequence[str] = ()  # the file's columns
 
     def at(self, row: int) -> str:
@@ -240,7 +239,7 @@ def examine(given: Raw, table: str) -> tuple[pd.DataFrame, list[str]]:
     kinds = dict(COLUMNS[_known(table)])
     raw = given.frame.reset_index(drop=True)
     raw = raw.set_axis([str(name) for name in raw.columns], axis=1)
-    problems = _name_problems(list(raw.columns), table, given.where, given.lost)
+    problems = _name_problems(list(raw.columns), table, given.where)
     raw = raw.loc[:, ~raw.columns.duplicated()]
     if table == "contexts":
         kinds |= {name: "float" for name in raw if name and name not in kinds}
@@ -271,12 +270,12 @@ def examine(given: Raw, table: str) -> tuple[pd.DataFrame, list[str]]:
     return checked, problems + found
 
 
-def _name_problems(found: list[str], table: str, where: str, lost: Collection[str]) -> list[str]:
+def _name_problems(found: list[str], table: str, where: str) -> list[str]:
     wanted, problems = columns(table), []
     doubled = sorted({name for name in found if found.count(name) > 1})
     if doubled:
         problems.append(f"{where}: {table} has two columns {_quoted(doubled)}: keep one.")
-    missing = [name for name in wanted if name not in found and name not in lost]
+    missing = [name for name in wanted if name not in found]
     extra = [name for name in found if name not in wanted]
     if missing:
         near = {name: difflib.get_close_matches(name, extra, n=1) for name in missing}

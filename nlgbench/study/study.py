@@ -532,7 +532,7 @@ def _one_examined(table: str, raw: Raw, extra: tuple[str, ...]) -> tuple[pd.Data
         return pd.DataFrame(), [rule]
     frame, problems = frame.reset_index(drop=True), []
     for name in extra:
-        if name not in frame and name not in raw.lost:
+        if name not in frame:
             problems.append(
                 f"{shown}: {table} has no column {name!r}, which 'extra' declares: add it, or "
                 "leave it out of settings."
@@ -542,10 +542,10 @@ def _one_examined(table: str, raw: Raw, extra: tuple[str, ...]) -> tuple[pd.Data
     for name, value in schema.DEFAULTS.get(table, {}).items():
         if name not in frame:
             frame = frame.assign(**{name: value})
-    if table == "outputs" and "is_human" not in frame and "system" in frame:
-        frame = frame.assign(is_human=frame["system"].astype(str) == "human")
-    lost = raw.lost | ({"is_human"} if table == "outputs" else set())  # it follows from system
-    checked, found = schema.examine(raw._replace(frame=frame, lost=frozenset(lost)), table)
+    if table == "outputs" and "is_human" not in frame:
+        system = frame.get("system", pd.Series("", frame.index))
+        frame = frame.assign(is_human=system.astype(str) == "human")
+    checked, found = schema.examine(raw._replace(frame=frame), table)
     added = {name: kept[name].loc[checked.index] for name in map(str, kept)}
     return checked.assign(**added), problems + found
 
@@ -664,6 +664,8 @@ def read_folder(
             return None, notes
     if "tables" in about:
         raws, notes = reading.read(place, about, problems)
+        if problems:
+            return None, notes
     elif (place / "outputs.csv").is_file() or not problems:  # else that is said
         _find_tables(place, raws, problems)
     settings = dict(about.get("settings", {}))
@@ -674,7 +676,7 @@ def read_folder(
     if not (made_up or settings.get("keep_annotator_ids") is True):
         reading.rename_annotators(raws)
     if described:
-        reading.turn(raws, settings)
+        reading.declare_directions(raws, settings)
     tables, found = _examined(raws, settings)
     problems += found
     notes += [
