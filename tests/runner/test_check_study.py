@@ -101,7 +101,7 @@ def test_extreme_values_are_named_with_both_orders_where_they_decide():
     )
     judgments["value"] = judgments["output_id"].str[-1].map({"a": 1.0, "b": 2.0, "c": 3.0})
     study = nb.Study(outputs, judgments)
-    assert summary.extreme_values(study).empty and checking.doubts(study) == []
+    assert summary.extreme_values(study).empty and summary.doubts(study) == []
     judgments.loc[7, "value"] = 60.0  # 20 times the 99th percentile, no more
     assert summary.extreme_values(nb.Study(outputs, judgments)).empty
     judgments.loc[7, "value"] = 10_000.0
