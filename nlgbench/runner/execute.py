@@ -230,14 +230,13 @@ def _explain(error: Exception, timeout: float | None) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _gather(out: Path, package: str) -> list[str]:
+def _gather(out: Path) -> list[str]:
     from nlgbench.runner import degrees
 
     try:
         doubled = runs.gather(out)
         grid_of_runs.gather(out)
-        if package:
-            degrees.gather(out, package=package)
+        degrees.gather(out)
         return doubled
     except OSError as error:
         raise OSError(
@@ -353,16 +352,13 @@ def run(
 
             pool = ThreadPoolExecutor(by.n_threads)
             futures = [pool.submit(made, one) for one in plans]
-            finished = False
             try:
                 outcomes = [future.result() for future in futures]
-                finished = True
             finally:  # when interrupted, kernels end at once, and what is finished is gathered
                 stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 by.stop()
                 wait(futures, timeout=_PATIENCE)
-                # Who interrupts a command does not wait for figures.
-                for claim_id in _gather(out, around["package"] if finished else ""):
+                for claim_id in _gather(out):
                     complain(f"two notebooks record {claim_id!r}; the first one's value is kept")
     return outcomes

@@ -168,54 +168,25 @@ def _counted(rows: pd.DataFrame) -> str:
 
 
 def degrees(directory: Path, *, form: str) -> str:
-    """Render how near recomputed numbers come to printed ones: by paper, then by table."""
+    """Render how near recomputed numbers come to printed ones, by paper."""
+    from nlgbench.analysis.reproduction import by_paper
     from nlgbench.runner.degrees import of_runs
 
-    found = of_runs(_ledgers(directory))
+    papers = by_paper(of_runs(_ledgers(directory)))
     if form == "csv":
-        return found.sets.to_csv(index=False, lineterminator="\n")
+        return papers.to_csv(index=False, lineterminator="\n")
     if form == "json":
-        return found.sets.to_json(orient="records", indent=1, force_ascii=False) + "\n"
-    sets = found.sets
-    names = {"where": "table", "n": "n", "pearson": "r", "spearman": "rho", "alpha": "alpha"}
-    names |= {"orders_upheld": "orders", "median_cv_star": "CV*"}
-    table = sets[list(names)].rename(columns=names)
+        return papers.to_json(orient="records", indent=1, force_ascii=False) + "\n"
     if form == "latex":
-        table.insert(0, "paper", sets["paper"])
-        return table.to_latex(index=False, escape=True, na_rep="--", float_format="{:.3f}".format)
-    columns = width()
-    whole = found.papers[found.papers["n_matches"].add(found.papers["n_differs"]).gt(0)]
+        return papers.to_latex(index=False, escape=True, na_rep="--", float_format="{:.3g}".format)
     lines = ["Printed against recomputed, of each paper:", ""]
-    for one in whole.to_dict("records"):
-        text = f"{one['paper']} ({one['source']}): {one['n_matches']} match, "
-        text += f"{one['n_differs']} differ, {one['n_not_alike']} under other conditions, "
-        text += f"{one['n_not_recomputable']} not recomputable; median CV* "
-        text += f"{one['median_cv_star']:.3g}% of {one['n_cv_star']} numbers"
-        if one["n_findings"]:
-            text += f"; findings: {one['n_upheld']} upheld, {one['n_not_upheld']} not, "
-            text += f"{one['n_undecided']} undecided"
-        lines.append(_filled(visible(text), columns, "    "))
-    other = sets["alike"].map({True: "", False: "other conditions"})
-    about = [
-        ", ".join(filter(None, [kind if kind == "label" else "", variant, why]))
-        for kind, variant, why in zip(sets["kind"], sets["variant"], other, strict=True)
-    ]
-    for key, part in table.groupby([sets["paper"], sets["source"]], sort=False):
-        shown = part.assign(
-            **{name: part[name].map(_short) for name in list(names.values())[2:]},
-            how=[about[row] for row in part.index],
-        )
-        lines += ["", visible(f"{key[0]} ({key[1]})"), _fitted(shown, columns, "how")]
-    lines += [
-        "",
-        _filled(
-            "n: numbers; r, rho: Pearson's and Spearman's correlation; alpha: Krippendorff's; "
-            "orders: share of pairs in a column that stand in the printed order; CV*: median, in "
-            "percent. Intervals and reasons: --format csv, or reproduction.csv.",
-            columns,
-            "",
-        ),
-    ]
+    for one in papers.to_dict("records"):
+        verdicts = ", ".join(f"{one[name]} {name}" for name in schema.VERDICTS if one[name])
+        text = f"{one['paper']} ({one['source']}): {verdicts}"
+        if one["n_cv_star"]:
+            text += f"; median CV* {one['median_cv_star']:.3g}% of {one['n_cv_star']} numbers"
+        lines.append(_filled(visible(text), width(), "    "))
+    lines += ["", "CV* of each number, and reasons: reproduction.csv."]
     return "\n".join(lines) + "\n"
 
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 #: What an open record and a closed one leave for the runner, and what marks a failed run.
 OPEN, RECORD, FAILED = ".open", ".record.json", ".failed"
-#: The table and the folder that say how near recomputed numbers come, and the folder's mark.
-DEGREES, MADE_OF = "reproduction", "made-of.txt"
+#: The table that says how near recomputed numbers come to the printed ones.
+DEGREES = "reproduction"
 #: Why a run is made where there is none.
 FIRST = "not run so far"
 
@@ -208,17 +208,9 @@ def _is_ours(folder: Path) -> bool:
 
 def check_place(out: Path, notebooks: Iterable[str]) -> None:
     """Refuse to write where something lies that is not ours."""
-    degrees = out / DEGREES
-    foreign_degrees = degrees.exists() and not (degrees / MADE_OF).is_file()
     for name in notebooks:
-        if name == DEGREES:
-            raise OSError(
-                f"a notebook called {DEGREES} would be written where the figures of all papers "
-                "are: give it another name."
-            )
         place, failed = out / name, out / f"{name}.failed"
         foreign = [one for one in (place, failed) if one.exists() and not _is_ours(one)]
-        foreign += [degrees] if foreign_degrees else []
         for table, header in (
             ("ledger.csv", "claim_id,variant,"),
             ("index.csv", "notebook,source,"),
