@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pandas as pd
@@ -49,17 +48,14 @@ def gather(out: Path, *, package: str) -> None:
         return
     from nlgbench.plots.reproduction import plot_reproduction
 
-    # What begins so is known for rubbish where a kill leaves it.
-    aside = out / f".trash-{os.getpid()}-new-{FOLDER}"
-    aside.mkdir()
+    aside = runs.aside(out, FOLDER)
     files.replace_bytes(aside / "sets.csv", _csv(found.sets))
     files.replace_bytes(aside / "papers.csv", _csv(found.papers))
     drawn = found.claims[found.claims["kind"].eq("number") & found.claims["recomputed"].notna()]
     for paper in dict.fromkeys(drawn["paper"]):
         plot_reproduction(found, paper=paper).save(aside / f"{paper.replace('/', '-')}.png")
     (aside / _MADE_OF).write_text(made_of, encoding="utf-8")
-    runs.remove(place)
-    aside.rename(place)
+    runs.promote(aside, place)
 
 
 def _csv(table: pd.DataFrame) -> bytes:
