@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from nlgbench.names import require_extra
 from nlgbench.runner import runs
-from nlgbench.runner.execute import INTERRUPTED, Heard, Makers, execute, settle_data_folder
+from nlgbench.runner.execute import INTERRUPTED, Listener, Makers, execute, settle_data_folder
 from nlgbench.runner.kernels import Kernels
 from nlgbench.runner.parameters import UsageError, shown
 from nlgbench.runner.runs import Outcome, Plan
@@ -95,11 +95,11 @@ def _make(
     plan: Plan,
     out: Path,
     timeout: float | None,
-    heard: Heard,
+    listener: Listener,
 ) -> Outcome:
     """Have a plan made by a worker that has what it takes, and put the result in its place."""
     topic = f"nlgbench-{uuid.uuid4().hex}"
-    client.subscribe_topic(topic, lambda event: heard(*event[1]))
+    client.subscribe_topic(topic, lambda event: listener(*event[1]))
     path = plan.notebook.path.absolute()
     plan = replace(plan, notebook=replace(plan.notebook, path=path))
     job = (plan, path.read_bytes(), str(out), timeout, runs.threads(), topic)

@@ -33,7 +33,7 @@ _PATIENCE = 8.0
 
 
 #: What a run tells meanwhile: ``start``, ``cell``, or ``printed`` with a line.
-Heard = Callable[..., None]
+Listener = Callable[..., object]
 INTERRUPTED = "interrupted"
 
 
@@ -41,7 +41,8 @@ class Makers(NamedTuple):
     """What runs are made by."""
 
     n_threads: int  # that may call `make` at once
-    make: Callable[[Plan, Path, float | None, Heard], Outcome]  # out, time-out; waits for the end
+    # Makes a plan in a folder, with a time-out, and waits for its end.
+    make: Callable[[Plan, Path, float | None, Listener], Outcome]
     stop: Callable[[], None]  # what runs ends without a result, and nothing is begun
 
 
@@ -103,14 +104,14 @@ def run(
             def made(plan: Plan) -> Outcome:
                 why = why_run(plan)
 
-                def heard(kind: str, line: str = "") -> None:
+                def listener(kind: str, line: str = "") -> None:
                     if kind == "cell":
                         advance(1)
                     elif kind == "start" or verbose:
                         tell(_started(plan, why) if kind == "start" else f"{plan.name} | {line}")
 
                 if why:
-                    outcome = by.make(plan, out, timeout, heard)
+                    outcome = by.make(plan, out, timeout, listener)
                 else:
                     runs.remove(out / f"{plan.place}.failed")  # of a run that was forced
                     advance(len(plan.notebook.code))
@@ -204,20 +205,20 @@ def here(jobs: int) -> Iterator[Makers]:
 
 
 def execute(
-    plan: Plan, out: Path, timeout: float | None, heard: Heard, *, kernels: Kernels
+    plan: Plan, out: Path, timeout: float | None, listener: Listener, *, kernels: Kernels
 ) -> Outcome:
     """Run one notebook in its own kernel, and put the result in its place."""
-    heard("start")
+    listener("start")
     import papermill
     from jupyter_core.utils import ensure_event_loop
 
     began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     # It does not know `int | None`, and logs deaths of kernels that we explain.
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
-    printed = [_Lines(heard) for _ in range(2)]
+    printed = [_Lines(listener) for _ in range(2)]
     options: dict[str, Any] = {
         # Papermill tells of texts, too.
-        "on_cell_start": lambda cell, cell_index: cell.cell_type == "code" and heard("cell"),
+        "on_cell_start": lambda cell, cell_index: cell.cell_type == "code" and listener("cell"),
         "stdout_file": printed[0],
         "stderr_file": printed[1],
     }
@@ -350,13 +351,13 @@ def _ended(outcome: Outcome) -> str:
 class _Lines(io.TextIOBase):
     """A file that hands on whole lines."""
 
-    def __init__(self, heard: Heard) -> None:
-        self._heard, self._rest = heard, ""
+    def __init__(self, listener: Listener) -> None:
+        self._listener, self._rest = listener, ""
 
     def write(self, text: str) -> int:
         *whole, self._rest = (self._rest + text).split("\n")
         for line in whole:
-            self._heard("printed", line)
+            self._listener("printed", line)
         return len(text)
 
     def close(self) -> None:

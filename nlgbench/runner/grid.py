@@ -20,11 +20,7 @@ _VALUES = {"recomputed": "estimate", "ci_low": "ci_low", "ci_high": "ci_high"}
 
 
 def read_grid(path: Path) -> list[dict[str, Any]]:
-    """Read sets of parameters from YAML: a mapping of names to lists, or a list of such mappings.
-
-    A list stands for each of its values; what stands in one mapping is combined with everything
-    else in it. A parameter that is itself a list is written as a list of lists.
-    """
+    """Read sets of parameters from YAML: names with lists of values, or a list of such blocks."""
     from nlgbench.study.reading import load_yaml
 
     try:
@@ -62,8 +58,7 @@ def spread(
 def gather(out: Path) -> None:
     """Collect the recorded values of all runs with their parameters, where a notebook has several.
 
-    notebook, run, quantity (the claim or result), row and column (the last two parts of its name),
-    variant, estimate, ci_low, ci_high, source, and param_NAME for every parameter.
+    Row and column are the last two parts of a quantity's name.
     """
     import pandas as pd
 

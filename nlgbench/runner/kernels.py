@@ -1,11 +1,9 @@
 """Kernels that end, with all that they started, however their run or their command ends.
 
-A kernel leads a process group of its own, to which its workers belong. When its run has ended the
-group is killed. A process beside the command, the watch, is told of each group; it reads from a
-pipe that the system closes when the command is gone, even by kill -9, and kills what is left then.
-
-Kernels are spoken to through sockets in a folder that only the user may enter. A port could be
-taken by another process between its choice and its use: two of 500 kernels never answered.
+A kernel leads a process group of its own, which is killed when its run has ended. A process beside
+the command, the watch, is told of each group; it reads from a pipe that the system closes when the
+command is gone, even by kill -9, and kills what is left then. Kernels are spoken to through sockets
+in a folder of the user's own: another process could take a port between its choice and its use.
 """
 
 from __future__ import annotations

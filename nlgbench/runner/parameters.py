@@ -1,8 +1,7 @@
 """A notebook's parameters: read from its cell with `ast`, checked before anything runs.
 
 Papermill's own inspection drops annotations such as ``int | None`` and only warns about a name
-that the notebook does not have; here both are errors. Ranges are those of `annotated_types`, as in
-``Annotated[int, Ge(1)]``; nothing of the notebook is executed to read them.
+that the notebook does not have.
 """
 
 from __future__ import annotations

@@ -189,33 +189,30 @@ def check(
     if "effort" in notebook.parameters:
         wanted["effort"] = effort
     values = resolve(notebook.parameters, wanted, where=notebook.name)
-    folders = {name: values[name] for name in _HOLDING if isinstance(given.get(name), str)}
-    for name, value in folders.items():
-        if name == "study" and value is not None and source != "auto":
+    for name, holding in _HOLDING.items():
+        value = values.get(name)
+        if name not in given or not isinstance(value, str):
+            continue
+        if name == "study" and source != "auto":
             raise ParameterError(
                 f"{notebook.name}: study={shown(value)} and --source {source} are two studies: "
                 "leave one out."
             )
-        # An encoder's name on Hugging Face has one slash at most, and begins with no dot.
-        is_name = value and value[0] not in "./~" and value.count("/") < 2
-        if value is not None and (name == "study" or not is_name or os.path.isdir(value)):
-            values[name] = _folder(notebook, name, value)
+        home = Path(os.path.expanduser(value)).absolute()  # kernels work in their notebook's folder
+        # On Hugging Face, a name has one slash at most, and begins with no dot.
+        is_name = name == "encoder" and value and value[0] not in "./~" and value.count("/") < 2
+        if value and any(os.path.isfile(home / one) for one in holding):
+            values[name] = str(home)
+        elif not is_name:
+            why, hint = f"holds no {holding[0]}", ""
+            if not value or not os.path.isdir(home):
+                there = os.listdir(home.parent) if os.path.isdir(home.parent) else []
+                why, hint = "is no folder", did_you_mean(home.name, there) if value else ""
+            raise ParameterError(
+                f"{notebook.name}: {name}={shown(value)} {why}.{hint} Give the folder that holds "
+                f"{holding[0]}."
+            )
     return values
-
-
-def _folder(notebook: Notebook, name: str, value: str) -> str:
-    """Find a folder that a parameter names: kernels work in their notebook's own."""
-    home, holding = Path(os.path.expanduser(value)).absolute(), _HOLDING[name]
-    if value and any(os.path.isfile(home / one) for one in holding):
-        return str(home)
-    why, hint = f"holds no {holding[0]}", ""
-    if not value or not os.path.isdir(home):
-        there = os.listdir(home.parent) if os.path.isdir(home.parent) else []
-        why, hint = "is no folder", did_you_mean(home.name, there) if value else ""
-    raise ParameterError(
-        f"{notebook.name}: {name}={shown(value)} {why}.{hint} Give the folder that holds "
-        f"{holding[0]}."
-    )
 
 
 def plan(
@@ -382,10 +379,7 @@ def commit() -> str:
 
 
 def why_anew(place: Path, parts: Mapping[str, str], study: str | None = None) -> str:
-    """Say why a run has to be made; nothing where its result is there, whole, of these parts.
-
-    `study` is the folder of the study, which may have moved.
-    """
+    """Say why a run has to be made; nothing where its result is there, whole, of these parts."""
     manifest = read_manifest(place)
     if manifest is None:
         return FIRST
@@ -427,21 +421,18 @@ def refuse_other_study(place: Path, study: str, data: Mapping[str, str]) -> None
 
 
 def take_read(folder: Path, study: str | None) -> dict[str, str]:
-    """Take over what the run's processes read: path -> hash when it was read first.
-
-    What is in or beside the study is named from there, and moves with it. Released files and
-    published numbers are left out: the package knows the hash of each.
-    """
+    """Take over what the run's processes read: path -> hash when it was read first."""
     log = folder / READ
     found: dict[str, str] = {}
     if not log.is_file():
         return found
+    # The package knows the hashes of released files and of published numbers.
     own = [str(one.absolute()) + os.sep for one in (folder, cache.cache_dir(), published_dir())]
     for line in log.read_text(encoding="utf-8").splitlines():
         about = json.loads(line)
         path = os.path.normpath(about["path"])
         if study and Path(path).is_relative_to(Path(study).parent):
-            path = os.path.relpath(path, study)
+            path = os.path.relpath(path, study)  # it moves with the study
         if not path.startswith(tuple(own)):
             found.setdefault(path, about["sha256"])
     log.unlink()
@@ -507,11 +498,7 @@ def remove(folder: Path) -> None:
 
 
 def recover(out: Path) -> None:
-    """Complete or remove what a killed command left behind.
-
-    A finished run that was not yet in its place is put there; a former run that was aside while
-    no new one is finished is put back; everything else that is half is deleted.
-    """
+    """Put finished runs in their places, or else the former ones back; delete what is half."""
     for new in sorted(out.glob(f"{HALF}/new/*")):
         if read_manifest(new) is not None:
             promote(new, out / new.name)

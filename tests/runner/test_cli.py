@@ -243,3 +243,10 @@ def test_starting_loads_nothing_heavy(code):
         [sys.executable, "-c", probe], capture_output=True, text=True, check=True, env=os.environ
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_missing_extra_is_named_before_anything_is_written(make_notebook, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "papermill", None)
+    told = call("run", make_notebook("mine", PARAMETERS), "--out", tmp_path / "out")
+    assert told.exit_code == 1 and not (tmp_path / "out").exists()
+    assert "needs papermill, which is not installed: pip install 'nlgbench[run]'" in told.stderr
