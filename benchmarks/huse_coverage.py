@@ -2,7 +2,7 @@
 
 What each 95% interval should hold, in worlds whose expectations are known by simulation:
 
-- over outputs and items, and of the difference of two systems: the expectation of the score at
+- over outputs and items: the expectation of the score at
   this number of outputs and annotators, over other outputs. It is the mean over the worlds of the
   cell (of those with the same crew, in the world of reviews, where crews differ). HUSE of finitely
   many outputs with a fixed k is biased against its limit, and no resampling of one study takes
@@ -15,7 +15,7 @@ Worlds: two Gaussian classes (`nlgbench.worlds.gaussian`: two systems, and one t
 do), also with half of the variance of quality shared by item, and with three times as many machine
 outputs as human ones; and reviews (`nlgbench.worlds.reviews`), rated with whole numbers, 0 to 5, so
 that judgments tie, most with three annotators. Features are drawn as arrays, without tables, as
-worlds of tables cost ten times as much; what is measured is `huse` and `huse_difference` from the
+worlds of tables cost ten times as much; what is measured is `huse` from the
 features on.
 
 The width is set beside an oracle's: 1.96 standard deviations of the score over worlds (crews).
@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.analysis.huse.neighbors import leave_one_out, twice_error
-from nlgbench.analysis.huse.score import Compared, difference, intervals
+from nlgbench.analysis.huse.score import Compared, intervals
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.study import trusted
 from nlgbench.worlds import annotators, gaussian
@@ -203,10 +203,7 @@ def measure(cell: Cell, *, n_resamples: int, n_crews: int, seed: int) -> pd.Data
         names = list(parts)
         for over in cell.intervals:
             tables_of = []
-            if over == "difference":
-                table = difference([parts[name] for name in names[:2]], **options)
-                tables_of.append(table.assign(system=" - ".join(names[:2])))
-            elif over == "annotators":
+            if over == "annotators":
                 for name in names[:2]:
                     table = intervals(parts[name], resample="annotators", **options)
                     logprob, quality = study.systems[name]
@@ -279,13 +276,13 @@ def report(found: pd.DataFrame, n_crews: int) -> pd.DataFrame:
 def cells(n: int) -> list[Cell]:
     few = max(n // 2, 1)
     return [
-        Cell("Gaussian 100", gaussian_studies, (100, 100), 20, n, ("outputs", "difference")),
-        Cell("Gaussian 50", gaussian_studies, (50, 50), 20, n, ("outputs", "difference")),
+        Cell("Gaussian 100", gaussian_studies, (100, 100), 20, n),
+        Cell("Gaussian 50", gaussian_studies, (50, 50), 20, n),
         Cell("Gaussian 200", gaussian_studies, (200, 200), 20, few),
         Cell("Gaussian 50 + 150", gaussian_studies, (50, 150), 20, n),
         Cell("Gaussian 30", gaussian_studies, (30, 30), 20, few),
         Cell("Gaussian 100, 3 annotators", gaussian_studies, (100, 100), 3, n),
-        Cell("by item 100", gaussian_studies, (100, 100), 20, n, ("items", "difference"), 0.5),
+        Cell("by item 100", gaussian_studies, (100, 100), 20, n, ("items",), 0.5),
         Cell("reviews 100", review_studies, (100, 100), 20, n),
         Cell("reviews 100, 3 annotators", review_studies, (100, 100), 3, n),
         Cell("reviews 50", review_studies, (50, 50), 20, n),

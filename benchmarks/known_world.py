@@ -28,7 +28,7 @@ def estimates(study: nb.Study) -> pd.DataFrame:
         found = nb.huse(study, systems=system, n_resamples=0).set_index("score")["estimate"]
         row = {"system": system, **found}
         if system != "retrieval":  # whose probabilities are given a context
-            row |= optimal(study, nb.huse_outputs(study, systems=system), system)
+            row |= optimal(study, nb.boundary(study, system=system, n_grid=2).outputs, system)
         rows.append(row)
     return pd.DataFrame(rows)
 

@@ -19,7 +19,8 @@ from scipy.stats import t as student
 from nlgbench.analysis.correlation.comparing import williams
 from nlgbench.analysis.planning import plans_of_scores, power
 from nlgbench.analysis.planning.power import Design, Spread
-from nlgbench.inference import Floats, effective_size, largest_variance
+from nlgbench.crossed import effective_size, largest_variance
+from nlgbench.inference import Floats
 from nlgbench.worlds.tables import chances
 
 Ints = NDArray[np.int64]

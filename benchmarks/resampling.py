@@ -29,7 +29,7 @@ def data() -> tuple[str, Maps, Bools]:
     if not cache.available([RAW_FILE]):
         logprob, judgment, is_machine = simulate(200)
         return "200 simulated outputs", feature_maps(logprob, judgment), is_machine
-    features = nb.huse_outputs(nb.load("huse"))
+    features = nb.boundary(nb.load("huse"), n_grid=2).outputs
     scaled = ["scaled_logprob", "scaled_judgment"]
     maps = [features[columns].to_numpy() for columns in (scaled, scaled[1:])]
     return "the 200 released outputs", maps, ~features["is_human"].to_numpy()

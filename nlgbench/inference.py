@@ -1,7 +1,6 @@
-"""Half-samples, bootstraps, jackknives and permutations, what they give, and many tests at once."""
+"""Half-samples, bootstraps and permutations, what they give, and many tests at once."""
 
 import math
-from collections.abc import Callable, Sequence
 from itertools import permutations
 from numbers import Integral
 from typing import Any, Literal
@@ -9,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import false_discovery_control, nct, norm
 from scipy.stats import t as student
@@ -144,18 +143,12 @@ def split_interval(
 
 
 def _around(
-    estimate: float,
-    se: float,
-    df: float,
-    confidence: float,
-    counts: dict[str, float],
-    reason: str,
-    of: str = "subsamples",
+    estimate: float, se: float, df: float, confidence: float, counts: dict[str, float], reason: str
 ) -> dict[str, float | int | str]:
     """Lay an interval out; there is none where nothing varies."""
     half_width = float(student.ppf(0.5 + confidence / 2, df)) * se
     if se < 1e-12:
-        half_width, reason = np.nan, f"all {of} give the same: their spread is unknown"
+        half_width, reason = np.nan, "all subsamples give the same: their spread is unknown"
     return {
         "estimate": estimate,
         "se": se,
@@ -174,157 +167,6 @@ def _undefined(n: int, of: int, what: str) -> str:
     )
 
 
-#: An interval from fewer clusters, or systems, than these is given, and marked.
-FEWEST = 10
-
-
-def cluster_jackknife(
-    parts: Floats,
-    clusters: ArrayLike,
-    statistic: Callable[[Floats], Floats],
-    *,
-    confidence: float = 0.95,
-) -> dict[str, float | int | str]:
-    """Put an interval over clusters around a function of sums; `parts` (n, m) add up to the sums.
-
-    `statistic` takes sums (..., m) to values (...), NaN where undefined. The variance is
-    ``(G - 1) / G`` times the sum of squared deviations of the G values without one cluster from
-    their mean, and t has G - 1 degrees of freedom (Cameron and Miller 2015,
-    doi:10.3368/jhr.50.2.317). For a share of votes it is close to the cluster-robust variance of
-    a ratio. Where all these values are equal, the data give no spread, and there is no interval.
-    """
-    place, names = pd.factorize(np.asarray(clusters))
-    n = len(names)
-    sums = np.zeros((n, parts.shape[1]))
-    np.add.at(sums, place, parts)
-    total = sums.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        estimate = float(statistic(total))
-        without = np.asarray(statistic(total - sums)) if n else np.empty(0)
-    return jackknife(estimate, without, confidence=confidence)
-
-
-def jackknife(
-    estimate: float, without: Floats, *, confidence: float = 0.95
-) -> dict[str, float | int | str]:
-    """Put an interval around an estimate from its values without one cluster each.
-
-    As `cluster_jackknife`, of what is no function of sums.
-    """
-    n = len(without)
-    n_undefined = int(np.isnan(without).sum())
-    se = float("nan")
-    if np.isnan(estimate):
-        reason = "undefined: nothing to compare, or no variation"
-    elif n < 2:
-        reason = "one cluster: its spread is unknown"
-    elif n_undefined:
-        reason = f"undefined without one of {n_undefined} clusters"
-    else:
-        reason = ""
-        se = float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
-    reason = reason or few_clusters(n)
-    found = _around(estimate, se, n - 1, confidence, {"n_clusters": n}, reason, "clusters")
-    return found | {"method": "delete-one-cluster jackknife, t"}
-
-
-def few_clusters(n: int) -> str:
-    """Say that an interval rests on too few clusters to be trusted, or nothing."""
-    few = f"{n} clusters: an interval from fewer than {FEWEST} cannot be trusted"
-    return few if n < FEWEST else ""
-
-
-#: What an interval generalizes to (the column ``covers``).
-THESE_ANNOTATORS = "other items, these annotators"
-OTHER_ANNOTATORS = "other items and annotators"
-
-
-def choose_annotators(
-    annotators: Literal["fixed", "random"] | None, n_effective: float, *, persons: bool = True
-) -> tuple[str, str]:
-    """Choose what intervals generalize to: ``covers``, and why there are none, or "".
-
-    By default annotators are a sample from ten effective ones on (rounded: ten with nearly equal
-    loads are ten), and fixed below. Positions of a file (``persons=False``) are never a sample.
-    """
-    few = round(n_effective) < FEWEST
-    if annotators == "fixed" or (annotators is None and (few or not persons)):
-        return THESE_ANNOTATORS, ""
-    if not persons:
-        return OTHER_ANNOTATORS, (
-            "annotator ids are positions in a file, not persons: say settings: annotators: "
-            "persons if each position is one person, or use annotators='fixed'"
-        )
-    if few:
-        return OTHER_ANNOTATORS, (
-            f"{n_effective:.1f} effective annotators: an interval over other annotators needs "
-            f"{FEWEST}. Use annotators='fixed' for these annotators"
-        )
-    return OTHER_ANNOTATORS, ""
-
-
-def largest_variance(items: Any, annotators: Any, both: Any) -> Floats:
-    """Combine variances over two crossed factors: the largest of V_I, V_A and V_I + V_A - V_IA.
-
-    The difference alone (Cameron, Gelbach and Miller 2011, doi:10.1198/jbes.2010.07136) is often
-    positive and tiny where judgments are mostly noise, so its t rejects too often
-    (MacKinnon, Nielsen and Webb 2024, arXiv:2406.08880).
-    """
-    return np.maximum(np.maximum(items, annotators), items + annotators - both)
-
-
-def contrast_variance(contrasts: Floats, covariances: Sequence[Floats]) -> Floats:
-    """Give each contrast's variance (n, m): over items, or over items, annotators and both."""
-    each = [np.einsum("ps,st,pt->p", contrasts, one, contrasts) for one in covariances]
-    return largest_variance(*each) if len(each) > 1 else each[0]
-
-
-def crossed_jackknife(
-    statistic: Callable[[Floats], Floats], total: Floats, lost: Sequence[Floats]
-) -> Floats:
-    """Give the variance of a function of sums, over items, or over items, annotators, and both.
-
-    `lost` holds for each what the sums are without one of it: (clusters, sums).
-    """
-    each = [jackknife_variance(np.asarray(statistic(total - sums))) for sums in lost]
-    return np.atleast_1d(largest_variance(*each) if len(each) > 1 else each[0])
-
-
-def crossed(item: NDArray[np.int64], annotator: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give numbers to what shares an item and an annotator: a column for each of both's."""
-    size = annotator.max(initial=0) + 1
-    code = item[:, :, None].astype(np.int64) * size + annotator[:, None, :]
-    code = code.reshape(len(item), item.shape[1] * annotator.shape[1])
-    return np.unique(code, return_inverse=True)[1].reshape(code.shape)
-
-
-def incidence(label: NDArray[np.int64]) -> csr_array:
-    """Say which rows are in which cluster; one with several labels is in each cluster once."""
-    at = np.repeat(np.arange(len(label)), label.shape[1])
-    shape = (int(label.max(initial=-1)) + 1, len(label))
-    found = csr_array((np.ones(label.size), (label.ravel(), at)), shape=shape)
-    found.data[:] = 1
-    return found
-
-
-def effective_size(cluster: NDArray[np.int64]) -> float:
-    """Count clusters as if they were of one size: ``(sum n)^2 / sum n^2``."""
-    size = np.bincount(cluster).astype(np.float64)
-    return float(size.sum() ** 2 / max(1.0, (size**2).sum()))
-
-
-def rank_ranges(
-    one: NDArray[np.int64], other: NDArray[np.int64], better: Bools, n: int
-) -> dict[str, Floats]:
-    """Count who is significantly better and worse than each of `n` systems: ranges of ranks.
-
-    Each pair (`one` against `other`) stands here from both sides; `better` says where the first is
-    significantly better, by p adjusted over all pairs, so that all ranges cover at once.
-    """
-    ahead, behind = np.bincount(other[better], minlength=n), np.bincount(one[better], minlength=n)
-    return {"rank_low": 1 + ahead.astype(np.float64), "rank_high": n - behind.astype(np.float64)}
-
-
 def linked(one: ArrayLike, other: ArrayLike) -> NDArray[np.int64]:
     """Give each meeting of two things the number of the part that hangs together with it."""
     left, right = pd.factorize(np.asarray(one))[0], pd.factorize(np.asarray(other))[0]
@@ -332,14 +174,6 @@ def linked(one: ArrayLike, other: ArrayLike) -> NDArray[np.int64]:
     size = n + int(right.max(initial=-1)) + 1
     graph = coo_array((np.ones(len(left)), (left, n + right)), shape=(size, size))
     return np.asarray(connected_components(graph, directed=False)[1][left], dtype=np.int64)
-
-
-def jackknife_variance(without: Floats) -> Any:
-    """Give the variance of an estimate from its values without one each, in the first axis."""
-    n = len(without)
-    if not n:
-        return np.nan
-    return (n - 1) / n * ((without - without.mean(axis=0)) ** 2).sum(axis=0)
 
 
 def ratio(part: Any, whole: Any) -> Any:

@@ -15,7 +15,7 @@ LAYERS = {
     name: layer
     for layer, names in enumerate(
         [
-            "names hashing files reported text inference",
+            "names hashing files reported text inference crossed",
             "study",
             "datasets training",
             "evaluators generators",

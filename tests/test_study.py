@@ -85,7 +85,7 @@ def test_columns_of_ones_own_are_declared():
 
 def test_several_dimensions_need_a_choice():
     both = pd.concat([judgments(dimension="flow"), judgments(dimension="truth")])
-    with pytest.raises(ValueError, match="judgments of flow, truth: say which by dimension="):
+    with pytest.raises(ValueError, match="judgments in flow, truth: say which by dimension="):
         nb.Study(outputs(), both).dimension()
     assert nb.Study(outputs(), both, settings={"quality": "truth"}).dimension() == "truth"
     assert nb.Study(outputs(), both).dimension("flow") == "flow"

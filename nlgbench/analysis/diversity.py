@@ -1,7 +1,5 @@
 """How diverse systems' outputs are, and how sure that is."""
 
-from typing import Literal
-
 import numpy as np
 import pandas as pd
 
@@ -17,7 +15,6 @@ _FRACTION = 2 / 3
 def diversity(
     study: Study,
     *,
-    resample: Literal["outputs", "items"] = "outputs",
     include_human: bool = False,
     n_resamples: int = 200,
     confidence: float = 0.95,
@@ -29,13 +26,10 @@ def diversity(
     ----------
     study : Study
         With texts.
-    resample : {"outputs", "items"}
-        What might have been others. ``"outputs"``: two thirds of a system's outputs.
-        ``"items"``: two thirds of its items, each with all its outputs, where an item has several.
     include_human : bool
         Whether humans are systems, too.
     n_resamples : int
-        Subsamples.
+        Subsamples of two thirds of a system's outputs.
     confidence : float
         Coverage asked for, between 0 and 1.
     seed : int or Generator
@@ -56,20 +50,10 @@ def diversity(
 
     Notes
     -----
-    Subsamples are drawn without replacement. A bootstrap holds copies of a text, which are a
-    Self-BLEU of 1 and n-grams that are not distinct: it shows too little diversity. A subsample has
-    fewer texts and so shows other values; the interval is centered on the estimate from all outputs
-    and takes only its width from the subsamples. It is an interval for the
-    expectation at this number of outputs: two systems' compare only when they have equally many
-    (`evaluators.diversity.draw_equal`).
-
-    Why two thirds, f, and not halves: rare n-grams repeat by chance between pairs of texts, and a
-    pair stays in a subsample with probability f squared. The variance of their number, scaled up
-    by ``f / (1 - f)``, is ``f (1 + f)`` of the true one: .75 for halves, 1.11 for two thirds. For
-    texts of Zipf's words (80 and 300) and of the grammar of reviews (100), the standard error was
-    .95 to 1.2 times the standard deviation over new sets of texts, but 1.45 to 1.9 times for
-    distinct-1, whose intervals are therefore too wide (with halves: .84 to 1.2, and 1.5 to 2.2).
-    Coverage over items was not measured.
+    Subsamples are drawn without replacement, as a bootstrap's copies of a text show too little
+    diversity. Intervals are for the expectation at this number of outputs: two systems compare only
+    when they have equally many (`evaluators.diversity.draw_equal`). Standard errors were .95 to 1.2
+    times the true ones, but 1.45 to 1.9 times for distinct-1, whose intervals are too wide.
 
     Examples
     --------
@@ -89,7 +73,6 @@ def diversity(
     for system, group in outputs.groupby("system", sort=False):
         subsamples = half_samples(
             len(group),
-            clusters=group["item_id"] if resample == "items" else None,
             fraction=_FRACTION,
             n_resamples=n_resamples,
             seed=rng,
@@ -106,7 +89,7 @@ def diversity(
                     "signature": signature(str(name), len(group)),
                 }
             )
-    table = pd.DataFrame(rows).assign(method=f"subsamples of 2/3 of {resample}, normal")
+    table = pd.DataFrame(rows).assign(method="subsamples of 2/3 of outputs, normal")
     too_few = table["n_undefined"].astype(str) + " of " + table["n_resamples"].astype(str)
     why = too_few + " subsamples have fewer than two texts, or no text of n tokens"
     return table.assign(reason=table["reason"].where(table["n_undefined"] == 0, why))

@@ -25,7 +25,7 @@ from nlgbench.datasets import (
     webnlg,
 )
 from nlgbench.names import known
-from nlgbench.study import TABLES, Study, straight_from, trusted
+from nlgbench.study import Study, declared, straight_from, trusted, with_tables
 from nlgbench.study.checks import checked
 
 
@@ -164,8 +164,8 @@ class _Related(Mapping[str, Study]):
 
     def __getitem__(self, key: str) -> Study:
         if key not in self._loaded:
-            name = f"{self._name}:{key}"
-            self._loaded[key] = _named(self._loaders[key](), name)
+            read = self._loaders[key]()
+            self._loaded[key] = with_tables(read, name=f"{self._name}:{key}", source="released")
         return self._loaded[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -173,11 +173,6 @@ class _Related(Mapping[str, Study]):
 
     def __len__(self) -> int:
         return len(self._loaders)
-
-
-def _named(study: Study, name: str, **about: Any) -> Study:
-    parts = {table: getattr(study, table) for table in TABLES}
-    return trusted(**parts, name=name, source="released", **about)
 
 
 def studies() -> pd.DataFrame:
@@ -248,7 +243,8 @@ def load(name: str, **options: Any) -> Study:
     for option in options:
         known(option, list(one.options), f"options of {name}")
     read = one.read(*map(cache.path, one.files), **options)
-    quality = {} if one.quality is None else {"quality": one.quality}
-    settings = {**(read.settings or {}), **quality}
-    study = _named(read, name, settings=settings, related=_Related(name, one.related))
+    if one.quality is not None:
+        read = declared(read, quality=one.quality)
+    related = _Related(name, one.related)
+    study = with_tables(read, name=name, source="released", related=related)
     return straight_from(study, f"released:{name}")

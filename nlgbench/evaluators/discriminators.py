@@ -236,7 +236,7 @@ def discriminator_accuracy(
     by: Literal["system", "class", "all"] = "system",
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Say how often discriminators are right about texts.
+    """Measure how often discriminators are right about texts.
 
     Parameters
     ----------
@@ -255,22 +255,19 @@ def discriminator_accuracy(
     DataFrame
         A row per evaluator and system (``human``, ``machine`` or ``all`` where they are taken
         together): evaluator, labels_trained (after the @ of its name), labels_scored, system,
-        is_human (of all its texts), accuracy (0 to 1; a score of exactly .5 counts half; for a
-        system, lower means that it is taken for human more often, where labels are natural),
-        ci_low, ci_high, confidence, n (outputs), n_effective, n_unlabeled, n_undefined (outputs
-        with a label, without a score), reason (why there is no accuracy, or "").
+        is_human, accuracy (0 to 1; a score of exactly .5 counts half), ci_low, ci_high, confidence,
+        n (outputs), n_effective, n_unlabeled, n_undefined (outputs with a label, without a score),
+        reason (why there is no accuracy, or "").
 
     Raises
     ------
     ValueError
-        When the study has no such scores, or votes are no 0 or 1.
+        When the study has no such scores, or votes are not 0 or 1.
 
     Notes
     -----
-    The interval is Wilson's, for the discriminators as they were trained: how they would differ
-    after training on other texts is left out. Equal texts get equal scores, so they count as
-    one: ``n_effective = n**2 / sum(m**2)`` over distinct texts that occur m times (Kish 1965,
-    *Survey Sampling*), as if their labels were equal too.
+    The interval is Wilson's, for the discriminators as they were trained. Equal texts count as one:
+    ``n_effective = n**2 / sum(m**2)`` over distinct texts that occur m times.
 
     Examples
     --------

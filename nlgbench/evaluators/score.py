@@ -60,13 +60,12 @@ _FAMILIES = (
         ("meteor",),
     ),
     _Family(
-        r"corpus_(bleu_[1-4](@coco)?|chrf|meteor)",
-        (*(f"corpus_{name}" for name in _BLEU), "corpus_chrf", "corpus_meteor"),
+        r"corpus_(bleu_[1-4](@coco)?|chrf)",
+        (*(f"corpus_{name}" for name in _BLEU), "corpus_chrf"),
         "nlgbench.evaluators.overlap",
         "score_corpus",
         ("references", "options"),
         "references",
-        ("corpus_meteor",),
     ),
     _Family(
         r"(self_bleu|distinct|entropy)_[1-9]",
@@ -112,9 +111,9 @@ _FAMILIES = (
     _Family(
         r"(literal|pragmatic|context|ensemble)(_listener)?([@_]\d+)?",
         ("literal", "pragmatic", "context", "ensemble"),
-        "nlgbench.evaluators.listeners",
+        "nlgbench.evaluators.listeners.neural",
         "score_listeners",
-        ("options", "n_jobs", "seed", "keep"),
+        ("n_jobs", "seed", "keep"),
         "contexts",
     ),
 )
@@ -123,7 +122,6 @@ _FAMILIES = (
 _GROUPS = {
     "overlap": "nlgbench.evaluators.overlap",
     "discriminators": "nlgbench.evaluators.discriminators",
-    "listeners": "nlgbench.evaluators.listeners",
 }
 
 
@@ -154,7 +152,7 @@ def score(
         - overlap with references: ``bleu_1`` to ``bleu_4`` (``@coco``: by pycocoevalcap's
           definition; ``bleu_2_to_4``: the mean), ``rouge_1``, ``rouge_2``, ``rouge_l``, ``chrf``,
           ``cider``, ``cider_d``, ``meteor`` (Java and the extra ``meteor``); of all texts of a
-          system together: ``corpus_bleu_4@coco``, ``corpus_chrf``, ``corpus_meteor``;
+          system together: ``corpus_bleu_4@coco``, ``corpus_chrf``;
         - of systems: ``self_bleu_4`` (*lower* is more diverse), ``distinct_2``, ``entropy_2``; of
           outputs: ``minus_self_bleu_4`` (against the others of their system),
           ``training_overlap_4`` (nearness to the study's human texts);
@@ -171,9 +169,9 @@ def score(
         ``item_id, reference_id, text`` in place of the study's (`nearest_references`). A reference
         whose ``reference_id`` is the ``output_id`` is the output itself, and not compared with it.
     options : mapping of str to mapping, optional
-        Evaluator's name (or ``overlap``, ``discriminators``, ``listeners`` for all of them) ->
-        keywords. Overlap: ``lower`` (False; compare in lower case), ``group`` ("system": the column
-        of outputs within whose values CIDEr counts document frequencies; None pools them).
+        Evaluator's name (or ``overlap``, ``discriminators`` for all of them) -> keywords. Overlap:
+        ``lower`` (False; compare in lower case), ``group`` ("system": the column of outputs within
+        whose values CIDEr counts document frequencies; None pools them).
         ``training_overlap_4``: ``n_neighbors`` (10), ``lower`` (False). Discriminators: ``search``
         (0 draws of hyper-parameters), ``n_folds`` (10).
     clusters : str, optional
@@ -289,8 +287,9 @@ def _options(
     names: Sequence[str], options: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, Any]]:
     """Give each name its keywords, those of its group first."""
+    takers = [name for name in names if "options" in _family(name).takes]
     for key in options:
-        known(key, [*names, *_GROUPS], "options")
+        known(key, [*takers, *_GROUPS], "options")
     found = {}
     for name in names:
         module = _family(name).module

@@ -61,7 +61,7 @@ class AtlasView(View):
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer dimension, granularity, statistics and evaluators."""
         there, evaluators = self.study.dimensions, self.evaluators()
-        quality = (self.study.settings or {}).get("quality")
+        quality = self.study.main_dimension
         return [
             choice("dimension", "Judgments of", there, quality if quality in there else None),
             choice("granularity", "Correlated over", _LEVELS),

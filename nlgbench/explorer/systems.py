@@ -50,8 +50,7 @@ class SystemsView(View):
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer the dimensions, and whether people are a system."""
         there = self.study.dimensions
-        settings = self.study.settings or {}
-        first = settings.get("quality")
+        first = self.study.main_dimension
         controls = [choice("dimension", "Judgments of", there, first if first in there else None)]
         if self.study.outputs["is_human"].any():
             options = {"no": "are left out", "yes": "are a system, too"}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-import string
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,8 @@ import pandas as pd
 from nlgbench.study import Study
 
 COLUMNS = ["claim_id", "variant", "value", "ci_low", "ci_high", "reason", "source", "comparable"]
+_NUMBERS = dict.fromkeys(["value", "ci_low", "ci_high"], "float64")
+_TEXTS = dict.fromkeys(["claim_id", "variant", "reason", "source"], str)
 
 
 def is_release(study: Study) -> bool:
@@ -33,11 +36,9 @@ def slugs_of(names: pd.Series) -> pd.Series:
 
 
 def smaller_than(threshold: float, value: float, ci_low: float, ci_high: float) -> dict[str, float]:
-    """Put a sentence that something is small as a direction, where no number says how small.
+    """Put a sentence that something is small, without a number, as a direction.
 
-    Words like "accurate", "perfect" or "does not matter" support no tolerance: one of our own must
-    not decide. The interval holds the difference for half and for twice the threshold, so that the
-    verdict is "undecided" unless it is the same for both.
+    The interval covers half and twice the threshold, so that our choice of it does not decide.
     """
     return {
         "value": threshold - value,
@@ -47,7 +48,7 @@ def smaller_than(threshold: float, value: float, ci_low: float, ci_high: float) 
 
 
 def claim_rows(
-    table: pd.DataFrame,
+    results: pd.DataFrame | list[dict[str, Any]],
     claim: str | pd.Series,
     *,
     value: str = "estimate",
@@ -56,28 +57,29 @@ def claim_rows(
     source: str = "",
     comparable: bool | pd.Series = True,
 ) -> pd.DataFrame:
-    """Make a row of the ledger of each row of results.
-
-    Texts may hold the table's columns in braces; a Series is taken as it is. An empty source is
-    that of the run.
-    """
+    """Make a row of the ledger of each result; texts may hold the results' columns in braces."""
+    table = pd.DataFrame(results)
     texts = {"claim_id": claim, "variant": variant, "reason": reason}
-    plain = [text for text in texts.values() if isinstance(text, str)]
-    fields = {name for text in plain for _, name, _, _ in string.Formatter().parse(text) if name}
-    if missing := sorted((fields | {value}) - set(table.columns)):
+    fields = {value, *re.findall(r"{(\w+)", " ".join(t for t in texts.values() if type(t) is str))}
+    if missing := sorted(fields - set(table.columns)):
         raise ValueError(
             f"the table has no column {missing[0]!r}, which the id, variant, reason or value asks "
             f"for; it has {', '.join(map(str, table.columns))}."
         )
-    records = table.to_dict("records") if fields else [{}] * len(table)
-    made = {
+    records = table.to_dict("records")
+    made: dict[str, Any] = {
         name: [text.format_map(row) for row in records] if isinstance(text, str) else text
         for name, text in texts.items()
     }
     ends = {end: table.get(end, np.nan) for end in ("ci_low", "ci_high")}
-    rows = pd.DataFrame(
-        made | {"value": table[value]} | ends | {"source": source, "comparable": comparable},
-        index=table.index,
-        columns=COLUMNS,
-    )
-    return rows.astype(dict.fromkeys(["value", "ci_low", "ci_high"], "float64"))
+    made |= {"value": table[value], **ends, "source": source, "comparable": comparable}
+    return pd.DataFrame(made, index=table.index, columns=COLUMNS).astype(_NUMBERS)
+
+
+def all_rows(parts: Iterable[pd.DataFrame | None], *, source: str = "") -> pd.DataFrame:
+    """Put rows of the ledger together; None is left out, an empty `source` is that of the run."""
+    found = [part for part in parts if part is not None and len(part)]
+    table = pd.concat(found or [pd.DataFrame()], ignore_index=True).reindex(columns=COLUMNS)
+    table = table.fillna({"variant": "", "reason": "", "comparable": True})
+    table["source"] = table["source"].replace("", np.nan).fillna(source)
+    return table.astype({**_TEXTS, **_NUMBERS, "comparable": bool})

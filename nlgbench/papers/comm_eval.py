@@ -30,7 +30,7 @@ from nlgbench.papers.claim_rows import (
     slugs_of,
     smaller_than,
 )
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, declared, trusted, with_tables
 
 #: The kinds of listeners, in the order of figures.
 KINDS = ("literal", "pragmatic", "context")
@@ -69,10 +69,9 @@ def designed(study: Study) -> Study:
             "group_id": pairs(outputs),
         }
     )
-    settings = {**(study.settings or {}), "quality": "quality"}
-    settings["labels"] = {**_LABELS, **settings.get("labels", {})}
     judgments = design if study.judgments is None else pd.concat([study.judgments, design])
-    return study.replace(judgments=judgments, settings=settings)
+    study = study.replace(judgments=judgments)
+    return declared(study, quality="quality", labels={**_LABELS, **study.labels})
 
 
 def wording(study: Study) -> Study:
@@ -87,9 +86,8 @@ def wording(study: Study) -> Study:
     references = study.references
     if references is not None:
         references = references.assign(text=_plain(references["text"]))
-    extra = [*(study.settings or {}).get("extra", []), "half"]
-    settings = {**(study.settings or {}), "extra": extra}
-    return study.replace(outputs=outputs, references=references, scores=None, settings=settings)
+    study = with_tables(study, outputs=outputs, references=references, scores=None)
+    return declared(study, extra=[*study.extra, "half"])
 
 
 def score_wording(study: Study, *, meteor: bool = False) -> Study:
@@ -187,14 +185,7 @@ def figure2(study: Study) -> tuple[Study, list[str]]:
         pd.concat([getattr(one, table) for one in (study, votes)], ignore_index=True)
         for table in ("outputs", "scores")
     ]
-    drawn = trusted(
-        tables[0],
-        scores=tables[1],
-        name=study.name,
-        source=study.source,
-        settings=study.settings,
-    )
-    return drawn, [*shown, "human"]
+    return with_tables(study, outputs=tables[0], scores=tables[1]), [*shown, "human"]
 
 
 def counts(study: Study) -> pd.DataFrame:
@@ -461,7 +452,7 @@ def forest(study: Study, table: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
         rows["published"] = rows["row"].map(load_printed("comm-eval/table1")["pearson"])
     overlap = rows["evaluator"].map(names.kind) == "Word overlap"
     rows["kind"] = np.where(overlap, "overlap", "listener")
-    labels = rows["evaluator"].map({**_LABELS, **(study.settings or {}).get("labels", {})})
+    labels = rows["evaluator"].map({**_LABELS, **study.labels})
     labels = labels.fillna(rows["evaluator"].map(names.label))
     seeded = rows["listener"].str.capitalize() + ", seed " + rows["seed"]
     rows["evaluator"] = seeded.where(rows["listener"].notna(), labels)

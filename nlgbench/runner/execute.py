@@ -122,16 +122,13 @@ def run(
 
             pool = ThreadPoolExecutor(by.n_threads)
             futures = [pool.submit(made, one) for one in plans]
-            finished = False
             try:
                 outcomes = [future.result() for future in futures]
-                finished = True
             finally:  # when interrupted, kernels end at once, and what is finished is gathered
                 pool.shutdown(wait=False, cancel_futures=True)
                 by.stop()
                 wait(futures, timeout=_PATIENCE)
-                # Who interrupts a command does not wait for figures.
-                for claim_id in _gather(out, plans[0].parts["package"] if finished else ""):
+                for claim_id in _gather(out):
                     complain(f"two notebooks record {claim_id!r}; the first one's value is kept")
     return outcomes
 
@@ -179,15 +176,14 @@ def _plans(
     return list(by_place.values())
 
 
-def _gather(out: Path, package: str) -> list[str]:
+def _gather(out: Path) -> list[str]:
     """Collect what all runs recorded, and draw how near it comes to print; ids recorded twice."""
     from nlgbench.runner import degrees
 
     try:
         doubled = runs.gather(out)
         grids.gather(out)
-        if package:
-            degrees.gather(out, package=package)
+        degrees.gather(out)
         return doubled
     except OSError as error:
         raise OSError(

@@ -141,23 +141,16 @@ def for_reading(rows: pd.DataFrame) -> str:
 
 
 def degrees(directory: Path, *, form: str) -> str:
-    """Render how near recomputed numbers come to printed ones: by paper, then by table."""
+    """Render how near recomputed numbers come to printed ones, by paper."""
+    from nlgbench.analysis.reproduction import by_paper
     from nlgbench.runner.degrees import of_runs
 
-    found = of_runs(_ledgers(directory))
-    names = {"paper": "paper", "where": "table", "kind": "kind", "variant": "variant", "n": "n"}
-    names |= {"pearson": "r", "spearman": "rho", "alpha": "alpha"}
-    names |= {"orders_upheld": "orders", "median_cv_star": "CV*"}
-    table = found.sets[list(names)].rename(columns=names)
+    papers = by_paper(of_runs(_ledgers(directory)))
     if form != "table":
-        return _exported(found.sets, form, table)
-    counts = found.papers[found.papers[["n_matches", "n_differs"]].any(axis=1)]
-    words = (
-        "n: numbers; r, rho: Pearson's and Spearman's correlation; alpha: Krippendorff's; "
-        "orders: share of pairs in a column that stand in the printed order; CV*: median, in "
-        "percent. Intervals and reasons: --format csv, or reproduction.csv.\n"
-    )
-    return "\n\n".join([_fitted(counts), _fitted(table), _filled(words)])
+        return _exported(papers, form, papers)
+    papers = papers.loc[:, papers.ne(0).any()]
+    words = "CV* of each number, and reasons: reproduction.csv.\n"
+    return "\n\n".join(["Printed against recomputed, of each paper:", _fitted(papers), words])
 
 
 def _short(value: object) -> str:

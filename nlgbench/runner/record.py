@@ -65,13 +65,9 @@ class Record:
         """Show a drawing, and save it as PDF and PNG with its alternative text and its data.
 
         Its name is unique in the notebook. The source, which is that of the run if left out, is
-        added to its words, and to its data as a column, or in the rows that have none. Where a
-        paper's column is narrower, the figure is saved as drawn anew for it, too:
-        ``5.48in/<name>.pdf``.
+        added to its words, and to its data as a column, or in the rows that have none.
         """
         from IPython.display import display
-
-        from nlgbench.plots.figures import redrawn
 
         if not drawing.alt.strip():
             raise ValueError(f"figure {name!r} needs an alternative text: say what it shows.")
@@ -85,11 +81,6 @@ class Record:
         if self.output_dir is not None:
             whole.save(self.output_dir / "figures" / name)
         display(whole)
-        if self.output_dir is not None:
-            for width, pdf in redrawn(whole).items():
-                place = self.output_dir / "figures" / f"{width:g}in" / f"{name}.pdf"
-                place.parent.mkdir(exist_ok=True)
-                files.replace_bytes(place, pdf)
 
     def table(
         self,

@@ -44,8 +44,8 @@ SourceWish = Literal["auto", "released", "simulated"]
 MANIFEST = "manifest.json"
 #: What an open record and a closed one leave for the runner, and what marks a failed run.
 OPEN, RECORD, FAILED = ".open", ".record.json", ".failed"
-#: The table and the folder that say how near recomputed numbers come, and the folder's mark.
-DEGREES, MADE_OF = "reproduction", "made-of.txt"
+#: The table that says how near recomputed numbers come to the printed ones.
+DEGREES = "reproduction"
 #: Why a run is made where there is none.
 FIRST = "not run so far"
 #: The folder of what is half made or half replaced; nothing is in it between two commands.
@@ -56,8 +56,6 @@ _TABLES = {
     "index.csv": b"notebook,source,",
     f"{DEGREES}.csv": b"paper,where,claim_id,",
 }
-#: Of these, a folder of ours holds one.
-_MARKS = (MANIFEST, FAILED, MADE_OF)
 _PACKAGE = Path(nlgbench.__file__).parent
 #: Sums over more threads have another order, and other last digits.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -300,7 +298,6 @@ def check_names(plan: Plan, given: Mapping[str, Any], opened: dict[tuple[str, st
     names = [mine] if mine else re.findall(r'\bopen_study\(\s*"([^"]+)"', code)
     if not (asked and plan.source and names):
         return
-    from nlgbench.study import schema
     from nlgbench.worlds.simulated import open_study
 
     source: Any = "released" if plan.source == "released" else "simulated"
@@ -314,14 +311,12 @@ def check_names(plan: Plan, given: Mapping[str, Any], opened: dict[tuple[str, st
         found = (frame[column].unique() for frame in frames if frame is not None)
         return [str(value) for value in dict.fromkeys(chain(*found))]
 
-    columns = dict.fromkeys(chain(*(study.outputs.columns for study in studies)))
-    known = schema.columns("outputs")
     judges, systems = there("comparator", "comparisons"), there("system", "outputs")
     choices = {
         "dimension": there("dimension", "judgments", "preferences"),
         "evaluator": there("evaluator", "scores"),
         "evaluators": there("evaluator", "scores") + judges,
-        "sampling": ["random", *(name for name in columns if name not in known)],
+        "sampling": ["random"],
         "authors": [f"{judge}={system}" for judge in judges for system in systems],
     }
     for name, value in asked.items():
@@ -535,9 +530,10 @@ def writing(out: Path) -> Iterator[None]:
 def check_place(out: Path, places: Iterable[str]) -> None:
     """Refuse to write where something lies that is not ours."""
     names = [name + end for name in places for end in ("", ".failed")]
-    for path in (out / name for name in (*names, DEGREES, *_TABLES)):
+    for path in (out / name for name in (*names, *_TABLES)):
         if path.is_dir():
-            is_ours = not any(path.iterdir()) or any((path / one).is_file() for one in _MARKS)
+            there = {one.name for one in path.iterdir()}
+            is_ours = not there or bool(there & {MANIFEST, FAILED})
         else:
             header = _TABLES.get(path.name, b"?")
             is_ours = not path.exists() or path.read_bytes().startswith(header)

@@ -3,7 +3,10 @@
 from nlgbench.study.reading import TABLES
 from nlgbench.study.study import (
     Study,
+    declared,
     from_rows,
+    is_reversed,
+    oriented,
     part_of,
     read_folder,
     read_study,
@@ -15,7 +18,10 @@ from nlgbench.study.study import (
 __all__ = [
     "TABLES",
     "Study",
+    "declared",
     "from_rows",
+    "is_reversed",
+    "oriented",
     "part_of",
     "read_folder",
     "read_study",

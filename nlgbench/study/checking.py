@@ -6,7 +6,8 @@ import math
 
 import pandas as pd
 
-from nlgbench.inference import FEWEST, linked
+from nlgbench.crossed import FEWEST
+from nlgbench.inference import linked
 from nlgbench.study import Study
 from nlgbench.study.reading import grouped
 
@@ -204,7 +205,7 @@ def doubts(study: Study) -> list[str]:
             if column.nunique() < FEWEST:
                 found.append(f"votes: {_few(column.nunique(), words)}")
     found += unused_clusters(study)
-    if len(study.dimensions) > 1 and "quality" not in (study.settings or {}):
+    if len(study.dimensions) > 1 and "quality" not in study.settings:
         found.append(
             f"several dimensions ({', '.join(study.dimensions)}), and none is said to be "
             "quality: name it as settings: quality, or give each analysis dimension=."

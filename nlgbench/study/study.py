@@ -140,7 +140,7 @@ class Study:
     scores: pd.DataFrame | None = None
     system_scores: pd.DataFrame | None = None
     comparisons: pd.DataFrame | None = None
-    settings: Mapping[str, Any] | None = None
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     truth: Mapping[str, pd.DataFrame] | None = None
     related: Mapping[str, Study] | None = None
     #: Where the data first came from, such as "released:huse"; kept when it is written and read.
@@ -184,19 +184,26 @@ class Study:
             return []
         return [str(name) for name in self.judgments["dimension"].unique()]
 
-    def dimension(self, name: str | None = None) -> str:
-        """Name a dimension of the judgments; without a name the one that is quality."""
-        there = self.dimensions
-        if not there:
-            raise ValueError(f"{self.name} has no judgments: give Study(judgments=...).")
+    @property
+    def main_dimension(self) -> str | None:
+        """The dimension that `settings` declare as quality, else the first of the judgments."""
+        first = next(iter(self.dimensions), None)
+        return self.settings.get("quality", first)
+
+    def dimension(self, name: str | None = None, *, of: str = "judgments") -> str:
+        """Name a dimension of judgments, or preferences; without a name the one that is quality."""
+        table: pd.DataFrame | None = getattr(self, of)
+        if table is None or table.empty:
+            raise ValueError(f"{self.name} has no {of}: give Study({of}=...).")
+        there = [str(one) for one in table["dimension"].unique()]
         if name is not None:
             return known(name, there, "dimension")
-        chosen = (self.settings or {}).get("quality")
-        if chosen in there:  # else it is a dimension of preferences
+        chosen = self.settings.get("quality")
+        if chosen in there:  # else it is a dimension of the other table
             return str(chosen)
         if len(there) > 1:
             raise ValueError(
-                f"{self.name} has judgments of {', '.join(there)}: say which by dimension=, or "
+                f"{self.name} has {of} in {', '.join(there)}: say which by dimension=, or "
                 "for all by settings={'quality': ...}."
             )
         return there[0]
@@ -204,20 +211,30 @@ class Study:
     @property
     def clusters(self) -> str:
         """The column of outputs, or judgments, whose equal values go together: else items."""
-        return str((self.settings or {}).get("clusters", "item_id"))
+        return str(self.settings.get("clusters", "item_id"))
+
+    @property
+    def extra(self) -> list[str]:
+        """Further columns of outputs that `settings` declare."""
+        return [str(name) for name in self.settings.get("extra", ())]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Names of systems and evaluators, and what `settings` declare for figures."""
+        return {str(name): str(label) for name, label in self.settings.get("labels", {}).items()}
 
     @property
     def persons(self) -> bool:
         """Whether annotators' ids say who judged; else they are positions in a file."""
-        return (self.settings or {}).get("annotators") != "positions"
+        return bool(self.settings.get("annotators") != "positions")
 
     def sign(self, dimension: str) -> float:
         """Give 1, or -1 where a lower value is better."""
-        return -1.0 if dimension in (self.settings or {}).get("lower_is_better", ()) else 1.0
+        return -1.0 if dimension in self.settings.get("lower_is_better", ()) else 1.0
 
     def scale(self, dimension: str) -> tuple[float, float] | None:
         """Give the least and the greatest value that can be given, where they are declared."""
-        ends = (self.settings or {}).get("scales", {}).get(dimension)
+        ends = self.settings.get("scales", {}).get(dimension)
         return None if ends is None else (float(ends["min"]), float(ends["max"]))
 
     def judged(self, dimension: str | None = None) -> pd.DataFrame:
@@ -248,15 +265,13 @@ class Study:
             table = table[
                 table["evaluator"].isin([known(one, there, "evaluator") for one in evaluators])
             ]
-        lower = table["signature"].str.contains("direction:lower", regex=False)
-        return table.assign(score=table["score"].where(~lower, -table["score"]))
+        return oriented(table)
 
     def label(self, name: str) -> str:
         """Give a system's or evaluator's name as figures write it."""
-        labels = (self.settings or {}).get("labels", {})
         plain = name.replace("_", " ")
         alike = [one for one in self.outputs["system"].unique() if one.replace("_", " ") == plain]
-        return str(labels.get(name, name if len(alike) > 1 else plain))
+        return self.labels.get(name, name if len(alike) > 1 else plain)
 
     def replace(self, **changes: Any) -> Study:
         """Give a study with some parts changed, as `Study` takes them; what is given is checked.
@@ -278,7 +293,7 @@ class Study:
             return made
         given = {name: changes[name] for name in TABLES if changes.get(name) is not None}
         raws = {name: Raw(frame, f"Study({name}=...)") for name, frame in given.items()}
-        settings = dict(self.settings or {})
+        settings = dict(self.settings)
         checked, problems = _examined(raws, settings, self)
         if problems:
             raise TableError(*problems)
@@ -327,7 +342,7 @@ class Study:
         'human outputs; judgments; logprobs (of every output, under its system)'
         """
         outputs, judgments = self.outputs, self.judgments
-        scales = (self.settings or {}).get("scales")
+        scales = self.settings.get("scales")
         has = {table: getattr(self, table) is not None for table in TABLES}
         has |= {
             "human outputs": bool(outputs["is_human"].any()),
@@ -420,6 +435,16 @@ def trusted(outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **part
     return made
 
 
+def is_reversed(scores: pd.DataFrame) -> pd.Series[bool]:
+    """Mark the scores whose signature declares that lower is better."""
+    return scores["signature"].str.contains("direction:lower", regex=False)
+
+
+def oriented(scores: pd.DataFrame) -> pd.DataFrame:
+    """Negate the scores of which lower is better."""
+    return scores.assign(score=scores["score"].where(~is_reversed(scores), -scores["score"]))
+
+
 def from_rows(*, settings: Mapping[str, Any] | None = None, **tables: Any) -> Study:
     """Make a study of frames, or lists of rows, that are right but for their types."""
     typed = {table: schema.typed(rows, table) for table, rows in tables.items()}
@@ -443,6 +468,11 @@ def with_tables(study: Study, **parts: Any) -> Study:
     made = trusted(**{name: getattr(study, name) for name in names} | parts)
     _put(made)("origin", study.origin)
     return made
+
+
+def declared(study: Study, **settings: Any) -> Study:
+    """Give a study with some more settings, which are right."""
+    return with_tables(study, settings={**study.settings, **settings})
 
 
 def straight_from(study: Study, origin: str) -> Study:
@@ -594,7 +624,7 @@ def _write(study: Study, folder: Path) -> None:
     about = {
         "name": study.name,
         "origin": study.origin or study.source,
-        "settings": dict(study.settings or {}),
+        "settings": dict(study.settings),
         "truth": kinds,
         "related": list(study.related or {}),
     }

@@ -20,10 +20,9 @@ def study_of(texts, per_item=1):
     return Study(pd.DataFrame(rows, columns=["output_id", "item_id", "system", "text"]))
 
 
-@pytest.mark.parametrize("over", ["outputs", "items"])
-def test_intervals_are_around_the_scores(over):
+def test_intervals_are_around_the_scores():
     study = study_of(random_texts(np.random.default_rng(0), 30), per_item=3)
-    found = diversity(study, resample=over, n_resamples=50, seed=1)
+    found = diversity(study, n_resamples=50, seed=1)
     scores = score_diversity(study, found["evaluator"].tolist())
     assert found["evaluator"].tolist() == scores["evaluator"].tolist()
     assert found["signature"].tolist() == scores["signature"].tolist()
@@ -31,8 +30,8 @@ def test_intervals_are_around_the_scores(over):
     np.testing.assert_allclose(found["ci_high"] - found["estimate"], 1.959964 * found["se"])
     assert (found["se"] > 0).all()
     assert found["reason"].eq("").all()
-    assert found["method"].unique().tolist() == [f"subsamples of 2/3 of {over}, normal"]
-    again = diversity(study, resample=over, n_resamples=50, seed=1)
+    assert found["method"].unique().tolist() == ["subsamples of 2/3 of outputs, normal"]
+    again = diversity(study, n_resamples=50, seed=1)
     pd.testing.assert_frame_equal(found, again)
 
 
@@ -69,8 +68,6 @@ def test_too_few_texts_give_a_reason():
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="resample"):
-        diversity(study_of(["a"]), resample="annotators", seed=0)
     human = study_of(["a"]).outputs.assign(is_human=True)
     with pytest.raises(ValueError, match="no output of a system"):
         diversity(Study(human))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import nlgbench as nb
 from nlgbench.analysis.huse import neighbors
+from nlgbench.analysis.ratings.rating import tournament
 
 HOSTILE = "<script>document.title = 'caught'</script> & <b>bold</b>"
 
@@ -97,7 +98,7 @@ def test_the_code_of_a_simulated_world_and_of_a_folder_opens_it(tmp_path, studie
 def test_points_and_scores_are_those_of_huse(open_view, studies):
     widget = open_view("reviews", "boundary")
     shown = tell(widget, type="set", name="n_neighbors", value=5)
-    table = nb.huse_outputs(studies["reviews"], systems="leaky_t1.0", n_neighbors=5)
+    table = nb.boundary(studies["reviews"], system="leaky_t1.0", n_neighbors=5, n_grid=2).outputs
     drawn = {
         name: (x, y, label)
         for mark in points(shown)
@@ -116,7 +117,7 @@ def test_points_and_scores_are_those_of_huse(open_view, studies):
 def test_a_picked_point_tells_its_text_its_judgments_and_its_neighbors_votes(open_view, studies):
     widget = open_view("reviews", "boundary")
     study = studies["reviews"]
-    table = nb.huse_outputs(study, systems="leaky_t1.0").set_index("output_id")
+    table = nb.boundary(study, system="leaky_t1.0", n_grid=2).outputs.set_index("output_id")
     for name in table.index[[0, 10, 30, 49]]:
         detail = tell(widget, type="pick", id=name)["detail"]
         own = study.outputs.set_index("output_id").loc[name]
@@ -233,7 +234,7 @@ def test_one_system_is_compared_with_people(studies):
 def test_lines_of_ratings_end_where_the_games_end(open_view, studies):
     widget = open_view("own", "ratings")
     shown = tell(widget, type="set", name="games", value=60)
-    history = nb.tournament(studies["own"], of="preferences", max_games=5_000, seed=0).history
+    history = tournament(studies["own"], of="preferences", max_games=5_000, seed=0).history
     last = history[history["game"] <= 60].groupby("system")["rating"].last()
     ends = {mark["ids"][0]: mark["y"][0] for mark in points(shown)}
     assert ends == last.to_dict()

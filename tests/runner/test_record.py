@@ -48,15 +48,6 @@ def test_a_name_that_no_file_or_latex_takes_says_what_it_may_hold(name):
         run.table(pd.DataFrame({"x": [1]}), name)
 
 
-def test_a_wide_figure_is_kept_as_drawn_for_narrower_papers_too(tmp_path):
-    run = record.open(NOTEBOOK, source="released", output_dir=str(tmp_path))
-    figure, (ax,) = canvas(6.75, 2)
-    ax.plot([0, 1])
-    run.figure(Drawing(figure, (ax,), pd.DataFrame(), "A line."), "line")
-    kept = {path.parent.name for path in (tmp_path / "figures").glob("*/line.pdf")}
-    assert kept == {"6.28in", "5.48in"}
-
-
 def test_a_table_is_laid_out_for_a_paper_where_asked_and_kept_in_full_precision(tmp_path):
     run = record.open(NOTEBOOK, source="simulated", output_dir=str(tmp_path))
     long = pd.DataFrame({"evaluator": ["a_b"], "tau": [1 / 3]})

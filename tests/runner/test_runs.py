@@ -268,7 +268,7 @@ def test_the_ledger_shows_default_runs_unless_asked(tmp_path):
     assert len(json.loads(listing.ledger(tmp_path, form="json", all_runs=True))) == 4
 
 
-def test_degrees_are_gathered_once_and_go_with_their_numbers(tmp_path):
+def test_degrees_are_gathered_and_go_with_their_numbers(tmp_path):
     from nlgbench.runner import degrees
 
     row = {"claim_id": "study/pilot/table1/bleu", "variant": "", "verdict": "differs"}
@@ -276,28 +276,13 @@ def test_degrees_are_gathered_once_and_go_with_their_numbers(tmp_path):
     row |= {"tolerance": 0.005, "reason": "", "source": "study", "run": "study=pilot-123456"}
     frame = pd.DataFrame([row])
     schema.write(frame, "ledgers", tmp_path / "ledger.csv")
-    degrees.gather(tmp_path, package="one")
-    place = tmp_path / "reproduction"
-    made = sorted(path.name for path in place.iterdir())
-    assert made == sorted(
-        ["made-of.txt", "papers.csv", "sets.csv"]
-        + [f"study-pilot.{ending}" for ending in ("csv", "pdf", "png", "txt")]
-    )
+    degrees.gather(tmp_path)
     table = pd.read_csv(tmp_path / "reproduction.csv")
     assert table["cv_star"].round(1).tolist() == [22.2]
     both = pd.concat([frame, frame.assign(run="study=pilot-abcdef", recomputed=0.4)])
-    named = degrees.of_runs(both).claims["variant"].tolist()
-    assert named == ["study=pilot-123456", "study=pilot-abcdef"]  # two folders of one name
-    (place / "study-pilot.png").unlink()
-    degrees.gather(tmp_path, package="one")
-    assert not (place / "study-pilot.png").exists()  # of the same numbers nothing is drawn again
-    degrees.gather(tmp_path, package="another")
-    assert (place / "study-pilot.png").is_file()
+    named = degrees.of_runs(both)["variant"].tolist()
+    assert named == ["study=pilot-123456", "study=pilot-abcdef"]  # two studies of one name
     runs.check_place(tmp_path, ["mine"])
     schema.write(frame.assign(recomputed=np.nan), "ledgers", tmp_path / "ledger.csv")
-    degrees.gather(tmp_path, package="another")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [HALF, "ledger.csv"]
-    place.mkdir()
-    (place / "own.txt").touch()
-    with pytest.raises(OSError, match="reproduction was not made by nlgbench"):
-        runs.check_place(tmp_path, ["mine"])
+    degrees.gather(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["ledger.csv"]

@@ -20,7 +20,8 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
-from nlgbench.inference import FEWEST, bootstrap_interval, jackknife_error
+from nlgbench.crossed import FEWEST
+from nlgbench.inference import bootstrap_interval, jackknife_error
 
 ACCURACIES = ("pairwise_accuracy", "tie_calibrated", "soft_pairwise")
 

@@ -45,7 +45,7 @@ from nlgbench.analysis.correlation.intervals import (
 from nlgbench.analysis.people import split_half
 from nlgbench.inference import bootstrap_counts, orders_of, permutation_p
 from nlgbench.names import known
-from nlgbench.study import Study
+from nlgbench.study import Study, is_reversed, oriented
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n, count_tokens
 
@@ -399,16 +399,15 @@ def judgments_of(
     """Make one judgment of each output's, and name its cluster."""
     if aggregate not in ("mean", "majority"):
         known(aggregate, ("mean", "majority"), "aggregate")
-    settings = study.settings or {}
-    clusters = clusters or settings.get("clusters")
+    declared = study.clusters if study.clusters != "item_id" else None
+    clusters = clusters or declared
     judgments = study.judgments
     assert judgments is not None
     judgments = judgments[judgments["dimension"] == dimension]
     outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
     votes = judgments.groupby("output_id")["value"]
     values = votes.mean() if aggregate == "mean" else _majority(votes, dimension)
-    if dimension in settings.get("lower_is_better", ()):
-        values = -values
+    values = study.sign(dimension) * values
     rows = outputs[["output_id", "item_id", "system"]].assign(
         cluster=_clusters(outputs, judgments, clusters),
         judgment=equalized(outputs["output_id"].map(values).to_numpy(dtype=np.float64)),
@@ -472,11 +471,7 @@ class Judged:
 
 def judged_scores(study: Study, people: People, evaluators: Sequence[str]) -> Judged:
     """Set evaluators' scores beside people's judgments of the same outputs."""
-    scores = study.scores
-    assert scores is not None
-    scores = scores[scores["evaluator"].isin(evaluators)]
-    lower = _lower_is_better(scores)
-    scores = scores.assign(score=scores["score"].where(~lower, -scores["score"]))
+    scores = study.scored(evaluators)
     wide = scores.pivot(index="output_id", columns="evaluator", values="score")
     aligned = wide.reindex(people.rows["output_id"]).reset_index(drop=True)
     aligned = aligned.apply(lambda one: equalized(one.to_numpy(dtype=np.float64)), raw=False)
@@ -486,7 +481,7 @@ def judged_scores(study: Study, people: People, evaluators: Sequence[str]) -> Ju
                 f"evaluator {name!r} has no score for any judged output: check its output_id, or "
                 "leave it out."
             )
-    turned = frozenset(map(str, scores.loc[lower, "evaluator"].unique()))
+    turned = frozenset(map(str, scores.loc[is_reversed(scores), "evaluator"].unique()))
     return Judged(people.rows, aligned, people.n_outputs, turned)
 
 
@@ -538,7 +533,7 @@ def with_ceiling(
             reason = str(error)
         else:
             wanted = halves["unit"].eq(asked.granularity) & halves["quantity"].eq("ceiling")
-            row = halves[wanted & halves["correlation"].eq("pearson")].iloc[0]
+            row = halves[wanted].iloc[0]
             estimate, low, high = row[["estimate", "ci_low", "ci_high"]].astype(float)
             reason = row["reason"]
     pearson = table["statistic"].eq("pearson")
@@ -548,10 +543,6 @@ def with_ceiling(
         **{name: np.where(pearson, value, np.nan) for name, value in found.items()},
         ceiling_reason=np.where(pearson, reason, other),
     )
-
-
-def _lower_is_better(scores: pd.DataFrame) -> "pd.Series[bool]":
-    return scores["signature"].str.contains("direction:lower", regex=False)
 
 
 @dataclass(frozen=True)
@@ -1110,9 +1101,8 @@ def systems_scores(
             study.outputs[["output_id", "system"]], on="output_id", validate="many_to_one"
         )
         means = found.groupby(["system", "evaluator"], sort=False)["score"].mean().reset_index()
-        lower = means["evaluator"].isin(scores.loc[_lower_is_better(scores), "evaluator"])
-        signature = lower.map({True: "mean|direction:lower", False: "mean"})
-        parts.append(means.assign(signature=signature))
+        signature = scores.drop_duplicates("evaluator").set_index("evaluator")["signature"]
+        parts.append(means.assign(signature=means["evaluator"].map(signature)))
     if own is not None:
         names = [name for name, where in evaluators.items() if where == "system_scores"]
         parts.append(own[own["evaluator"].isin(names)])
@@ -1154,8 +1144,7 @@ def wide_scores(
     wide = []
     for one in (evaluators, people):
         names = one["evaluator"].unique()
-        one = one.assign(score=one["score"].where(~_lower_is_better(one), -one["score"]))
-        table = one.pivot(index="system", columns="evaluator", values="score")
+        table = oriented(one).pivot(index="system", columns="evaluator", values="score")
         table = table.reindex(index=systems, columns=names)
         # Equal means may differ in their last bits, and would not be tied.
         wide.append(table.apply(lambda column: equalized(column.to_numpy()), raw=False))
@@ -1167,7 +1156,7 @@ def systems_alone(
 ) -> pd.DataFrame:
     """Correlate tables of system_scores: each evaluator with each way to sum people up."""
     scores, human = wide_scores(evaluators, people)
-    turned = set(evaluators.loc[_lower_is_better(evaluators), "evaluator"])
+    turned = set(evaluators.loc[is_reversed(evaluators), "evaluator"])
     rows = []
     for evaluator in scores.columns:
         for by in human.columns:

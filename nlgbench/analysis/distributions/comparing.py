@@ -20,7 +20,8 @@ from nlgbench.analysis.distributions.features import (
     similarities,
 )
 from nlgbench.analysis.distributions.vendi import vendi_of_subsets
-from nlgbench.inference import few_clusters, half_samples, interval, permutation_p
+from nlgbench.crossed import few_clusters
+from nlgbench.inference import half_samples, interval, permutation_p
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -62,21 +63,21 @@ def compare_distributions(
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Measure how near systems' texts lie to people's, and how diverse they are, without judgments.
+    """Measure how near texts lie to human ones, and how diverse they are, without judgments.
 
     Parameters
     ----------
     study : Study
-        With texts of people (``is_human``) and of systems.
+        With human texts (``is_human``) and texts of systems.
     measures : sequence of str
-        ``"mmd_gaussian"``, ``"mmd_linear"`` (lower is nearer to people, about 0 where there is no
-        difference), ``"precision"``, ``"density"`` (higher: the system's texts lie among people's),
-        ``"recall"``, ``"coverage"`` (higher: people's texts are covered by the system's),
+        ``"mmd_gaussian"``, ``"mmd_linear"`` (lower is nearer to human texts, about 0 where there is
+        no difference), ``"precision"``, ``"density"`` (higher: the system's texts lie among human
+        ones), ``"recall"``, ``"coverage"`` (higher: human texts are covered by the system's),
         ``"vendi"`` (higher is more diverse; from 1 to the number of texts), ``"frontier"`` (0 to 1,
-        higher is nearer to people).
+        higher is nearer).
     features : {"tfidf", "embeddings"}
-        ``"tfidf"``: tokens at white space, as written, weighted by TF-IDF fitted on both sides'
-        texts together. ``"embeddings"``: of the extra ``encoder``. Either of length one.
+        ``"tfidf"``: tokens at white space, weighted by TF-IDF fitted on both sides' texts.
+        ``"embeddings"``: of the extra ``encoder``.
     n_neighbors : int
         k of precision, recall, density and coverage.
     n_permutations : int
@@ -92,51 +93,26 @@ def compare_distributions(
     -------
     DataFrame
         A row per system and measure: system, measure, estimate, se, ci_low, ci_high (not clipped;
-        NaN with a reason), p_value (of no difference; NaN for what is no test), between_people,
-        n_human, n_system (texts compared, of either side), n_items, features, confidence,
-        n_resamples, n_undefined, reason, signature (how it is made, with the direction), method.
-        ``between_people`` is the same measure with people's other texts in the system's place,
-        where people wrote enough for as many (of each item, where items are shared), else NaN; for
-        Vendi it is the score of people's texts.
+        NaN with a reason), p_value (of no difference; NaN for what is no test), between_people (the
+        measure with other human texts in the system's place, where there are enough, else NaN; for
+        Vendi the score of human texts), n_human, n_system (texts compared), n_items, features,
+        confidence, n_resamples, n_undefined, reason, signature (recipe and direction), method.
 
     Raises
     ------
     ValueError
-        When there are no texts, or none of people or of a system, or a parameter is out of range.
+        When there are no texts, or none of humans or of a system, or a parameter is out of range.
 
-    Notes
-    -----
-    *What is compared.* For each system, as many texts of people as of the system, drawn with the
-    seed. Where items have texts of both, only these items are taken, and of each as many of either
-    side; else one text of each item. A column of outputs named by ``settings["clusters"]`` stands
-    in the place of items. All measures but MMD change with the number of texts, so that two systems
-    compare only where ``n_system`` is equal.
-
-    *MMD^2* (Gretton et al. 2012, JMLR 13, jmlr.org/papers/v13/gretton12a.html, lemma 6), unbiased,
-    so that it can be negative: the mean kernel of two texts of people, plus that of two of the
-    system, minus twice that of one of each. Pairs of one item are left out: they share a prompt.
-    Kernels are the cosine, and ``exp(-d^2 / (2 s^2))`` with the median distance s of all texts of
-    both sides that differ. ``p = (1 + b) / (1 + B)``, where b of B permutations are at least as
-    large: all texts of an item change sides together (where items are shared), or labels of texts
-    are permuted.
-
-    *Precision and recall* (Kynkäänniemi et al. 2019, arXiv:1904.06991, eq. 1), *density and
-    coverage* (Naeem et al. 2020, arXiv:2002.09797, section 3): the share of the system's texts
-    inside any ball around a text of people, of people's inside any ball of the system's, the number
-    of people's balls that a text of the system is in, over k, and the share of people's balls that
-    hold a text of the system. A ball reaches to the k-th nearest text of its own side. It is open,
-    but a text equal to its center is inside, whatever its radius.
-
-    *Vendi score* (Friedman and Dieng 2023, arXiv:2210.02410): ``exp(-sum l log l)`` over the
-    eigenvalues of the cosines over n. *Frontier* (after Pillutla et al. 2021, arXiv:2102.01454):
-    the area below ``(exp(-5 KL(Q | R)), exp(-5 KL(P | R)))`` over mixtures R of the two, P and Q
-    shares of k-means clusters (a tenth of n) of principal components of all texts, each count plus
-    one half. Their values are not those of the authors' program.
-
-    Texts without a token are equal to one another and share nothing with others. Intervals take
-    their width from subsamples of two thirds, without replacement, of items or of either side's
-    texts, and their center from all texts (`inference.interval`): they are for the expectation at
-    this number of texts. See docs/distributions.md for their coverage.
+    Notes ----- Each system is compared with as many human texts as it has, of shared items where
+    there are any (or clusters, where the study names them). All measures but MMD change with the
+    number of texts: compare systems only where ``n_system`` is equal. *MMD^2* (Gretton et al. 2012,
+    JMLR 13, lemma 6) is unbiased, with the cosine and ``exp(-d^2 / (2 s^2))``, s the median
+    distance, as kernels; pairs of one item are left out, and all texts of an item are permuted
+    together. *Precision, recall* (Kynkäänniemi et al. 2019, arXiv:1904.06991, eq. 1), *density,
+    coverage* (Naeem et al. 2020, arXiv:2002.09797, section 3), *Vendi score* (Friedman and Dieng
+    2023, arXiv:2210.02410), *frontier* (after Pillutla et al. 2021, arXiv:2102.01454; its values
+    are not those of the authors' program). Intervals come from subsamples of two thirds, for the
+    expectation at this number of texts. docs/distributions.md has definitions and coverage.
 
     Examples
     --------
@@ -157,8 +133,7 @@ def compare_distributions(
         )
     if (outputs["text"] == "").all():
         raise ValueError(f"{study.name} has no texts: give outputs a column text.")
-    clusters = (study.settings or {}).get("clusters")
-    unit = clusters if clusters in outputs else "item_id"
+    unit = study.clusters if study.clusters in outputs else "item_id"
     asked = tuple(dict.fromkeys(measures))
     embed, made_of = embedding(features)
     human, rows = outputs[outputs["is_human"]], []
@@ -167,7 +142,7 @@ def compare_distributions(
     for_match, for_clusters, for_test, for_subsets = seeds
     for system in study.systems:
         theirs = outputs[(outputs["system"] == system) & ~outputs["is_human"]]
-        sample, rest = _matched(human, theirs, str(unit), np.random.default_rng(for_match))
+        sample, rest = _matched(human, theirs, unit, np.random.default_rng(for_match))
         task = _Task(asked, embed, n_neighbors, for_clusters)
         rows += [
             {"system": system} | row | {"features": features}

@@ -44,9 +44,8 @@ def measure_trends(
     systems : sequence of str, optional
         The systems of the series, at least three; all that `truth` has by default.
     against : sequence of str
-        Columns of `truth`. ``l_star`` is 1 - TV, how well texts pass for people's; ``huse_q`` and
-        ``huse_d`` are its share of quality and of diversity; ``entropy`` is that of a text, in
-        nats.
+        Columns of `truth`. ``l_star`` is 1 - TV, how well texts pass for human; ``huse_q`` and
+        ``huse_d`` are its share of quality and of diversity; ``entropy`` is that of a text (nats).
     confidence : float
         Coverage asked for, between 0 and 1.
 
@@ -58,9 +57,8 @@ def measure_trends(
         n_systems, verdict, reason, method. ``verdict`` is "sees" where the interval is above 0,
         "sees the wrong way" where it is below, "does not see" where it holds 0, "not monotone"
         where some systems differ significantly as the truth does and others against it, and empty
-        where there is none, with a reason. n_systems counts those that have an estimate and its
-        error; the others are left out, and the reason names them. Where there is no verdict as
-        errors are missing, the slope is that of all estimates, without an interval.
+        with a reason: fewer than three systems, a truth that varies by less than .1, or a missing
+        error, where the interval would hold 0.
 
     Raises
     ------
@@ -70,29 +68,12 @@ def measure_trends(
 
     Notes
     -----
-    The slope is that of least squares, ``sum w e`` for estimates e and weights
-    ``w = (t - mean t) / sum (t - mean t)^2`` of true values t. Systems are compared with the same
-    texts of people, so that their errors go together, by how much one study does not say:
-    ``se^2 = (sum of w se over w > 0)^2 + (sum of w se over w < 0)^2`` is the largest variance that
-    errors have that are not negatively correlated. It is an interval for the slope of the
-    expectations, at this number of texts, of those systems that are not left out, with the truth
-    taken as known. In 100 worlds of 100 texts of either side it held that slope over temperatures
-    in .97 to 1 of them; as if systems were apart, ``se^2 = sum w^2 se^2``, it would have in .84
-    (HUSE-D), .90 (density, HUSE) to .99. MMD, recall, Vendi, the frontier, HUSE and HUSE-Q had the
-    right verdict in all worlds, HUSE-D in .66. Of six systems that all write as people do, .00 to
-    .01 had a verdict other than "does not see". "Does not see" is so for this number of texts;
-    verdicts are not adjusted for the number of measures.
-
-    An error is missing where intervals are withheld, as where many texts are copies. What the other
-    systems show stands, but not what they do not show: the systems left out are often those that
-    differ most. So there is no "does not see" then, nor any verdict from fewer than three systems,
-    or where the truth differs by less than .1 between them.
-
-    "Not monotone" compares all pairs of systems whose truth differs by .1 or more, each by a
-    normal test of independent errors, Bonferroni over the pairs. Two true values that go together
-    give the same verdict. Over temperatures HUSE-D was not monotone in .20 of 25 worlds; nothing
-    else was, nor anything of six systems that all write as people do. `plot_distributions` draws
-    slopes and verdicts.
+    The slope is that of least squares, ``sum w e`` with ``w = (t - mean t) / sum (t - mean t)^2``.
+    Systems share human texts, so their errors go together:
+    ``se^2 = (sum of w se over w > 0)^2 + (sum of w se over w < 0)^2`` is the largest variance of
+    errors that are not negatively correlated. "Not monotone" tests all pairs of systems whose truth
+    differs by .1 or more, Bonferroni over the pairs. Verdicts are not adjusted for the number of
+    measures. docs/distributions.md has coverage and error rates.
 
     Examples
     --------

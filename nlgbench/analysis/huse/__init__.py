@@ -8,13 +8,12 @@ from nlgbench.analysis.huse.diagnosis import (
     moved_votes,
     multiverse,
 )
-from nlgbench.analysis.huse.score import SCORES, huse, huse_difference, huse_outputs
+from nlgbench.analysis.huse.score import SCORES, huse
 from nlgbench.analysis.huse.uncertainty import (
     annotator_difference,
     annotator_spread,
     interval_widths,
     length_difference,
-    needed_outputs,
     permutation_test,
     stability,
 )
@@ -27,14 +26,11 @@ __all__ = [
     "boundary",
     "failures",
     "huse",
-    "huse_difference",
-    "huse_outputs",
     "impossible_outputs",
     "interval_widths",
     "length_difference",
     "moved_votes",
     "multiverse",
-    "needed_outputs",
     "permutation_test",
     "stability",
 ]

@@ -12,12 +12,12 @@ from nlgbench.analysis.huse.neighbors import LabelTies
 from nlgbench.analysis.huse.score import (
     LABEL_TIES,
     LENGTHS,
+    MAPS,
     SCALINGS,
     TOLERANCE,
     Ties,
     chosen_systems,
     compare,
-    huse_outputs,
     outputs_of,
     the_system,
 )
@@ -48,7 +48,8 @@ class Boundary:
     scores : dict of str to float
         huse, huse_q, huse_d.
     outputs : DataFrame
-        As `huse_outputs`.
+        A row per output: its features and, for both features (``_huse``) and for the judgment alone
+        (``_huse_q``), neighbors, the machine share of them, the prediction, whether it is correct.
     grid : DataFrame
         The class-weighted share of the neighborhood that is machine, 0 to 1, at new points: rows
         are judgments, columns log-probabilities per token (nats). One half is the boundary.
@@ -85,24 +86,18 @@ def boundary(
     ties : {"exact", "released"}
         One of `huse`'s.
     n_grid : int, default 200
-        Points along each axis, at least 2; they reach beyond the outputs by .05 of their range,
-        along judgments beyond those of all systems.
+        Points along each axis, at least 2; they reach beyond the outputs by .05 of their range.
 
     Returns
     -------
     Boundary
-        Scores, outputs and grid.
+        Scores, outputs and grid: same neighbors, ties, scales and class weights as the score, but
+        a point of the grid is new, so all outputs can be its neighbors.
 
     Raises
     ------
     ValueError
         As `huse`, or when `n_grid` is below 2.
-
-    Notes
-    -----
-    Same neighbors, ties, scales and class weights as the number; but a point of the grid is new,
-    so all outputs can be its neighbors. At an output's own place the share may therefore differ
-    from its leave-one-out confidence in ``outputs``.
 
     Examples
     --------
@@ -164,13 +159,12 @@ def failures(
     dimension: str | None = None,
     n_neighbors: int = 16,
     ties: Ties = "exact",
-    label_ties: LabelTies = "human",
 ) -> pd.DataFrame:
-    """Sort outputs by what gives them away: the failure browser.
+    """Sort outputs by what distinguishes them: the failure browser.
 
     Parameters
     ----------
-    study, system, dimension, n_neighbors, ties, label_ties
+    study, system, dimension, n_neighbors, ties
         As in `boundary`.
 
     Returns
@@ -180,8 +174,7 @@ def failures(
         ``output_id``, ``system``, ``is_human``, ``context``, ``text``, ``logprob_per_token``
         (nats), ``judgment``, ``machine_share_huse``, ``machine_share_huse_q`` (leave-one-out, 0 to
         1). ``kind`` is "quality failure" (known by the judgment alone, and by both features),
-        "diversity failure" (by both features only), or "indistinguishable" (not known by both
-        features; nor is one whose vote is tied under ``label_ties="half"``).
+        "diversity failure" (by both features only), or "indistinguishable" (not by both features).
 
     Raises
     ------
@@ -191,7 +184,6 @@ def failures(
     Notes
     -----
     The three kinds of table 2 of Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169.
-    A human output is a failure in the same sense: the classifier knows it from the system's.
 
     Examples
     --------
@@ -200,18 +192,13 @@ def failures(
     >>> sorted(found["kind"].unique())
     ['diversity failure', 'indistinguishable', 'quality failure']
     """
-    table = huse_outputs(
-        study,
-        systems=the_system(study, system),
-        dimension=dimension,
-        n_neighbors=n_neighbors,
-        ties=ties,
-        label_ties=label_ties,
+    system = the_system(study, system)
+    table = outputs_of(
+        compare(study, system, dimension=dimension, n_neighbors=n_neighbors, ties=ties)
     )
-    both = table["correct_huse"].fillna(False).to_numpy(dtype=bool)
-    alone = table["correct_huse_q"].fillna(False).to_numpy(dtype=bool)
-    kind = np.where(both, np.where(alone, "quality failure", "diversity failure"), "")
-    table = table.assign(kind=np.where(both, kind, "indistinguishable"))
+    by_both, alone = (table[f"correct_{name}"].to_numpy(dtype=bool) for name in MAPS)
+    known = np.where(alone, "quality failure", "diversity failure")
+    table = table.assign(kind=np.where(by_both, known, "indistinguishable"))
     texts = study.outputs[["output_id", "context", "text"]]
     table = table.merge(texts, on="output_id", how="left", validate="one_to_one")
     names = ["item_id", "kind", "output_id", "system", "is_human", "context", "text"]
@@ -224,17 +211,20 @@ def failures(
 def moved_votes(study: Study, *, n_neighbors: int = 16) -> pd.DataFrame:
     """List the outputs whose vote by judgment depends on the rule for ties.
 
-    The rows of `huse_outputs` under ``ties="exact"`` whose ``predicted_human_huse_q`` is another
-    under ``ties="released"``.
+    The rows of `Boundary.outputs` under ``ties="exact"`` whose ``predicted_human_huse_q`` is
+    another under ``ties="released"``.
 
     >>> import nlgbench as nb
     >>> len(moved_votes(nb.simulate("gaussian", seed=0)))  # nothing ties
     0
     """
-    rules: tuple[Ties, Ties] = ("exact", "released")
-    exact, raw = (huse_outputs(study, n_neighbors=n_neighbors, ties=ties) for ties in rules)
-    column = "predicted_human_huse_q"
-    return exact[(exact[column] != raw[column]).fillna(False)].reset_index(drop=True)
+    parts = []
+    for system in chosen_systems(study, None):
+        one = compare(study, system, n_neighbors=n_neighbors)
+        exact, raw = outputs_of(one), outputs_of(replace(one, ties="released"))
+        column = "predicted_human_huse_q"
+        parts.append(exact[exact[column] != raw[column]])
+    return pd.concat(parts, ignore_index=True)
 
 
 @checked

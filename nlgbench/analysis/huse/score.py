@@ -335,34 +335,9 @@ def intervals(
         replicates = output_replicates(one, both_halves(members))
         n_units = int(clusters.groupby(is_human).nunique().min())
         table = of_halves(replicates, one.scores, n_units, confidence)
-        reasons = few_outputs([one], n_units)
+        reasons = few_outputs(one, n_units)
         method = f"splits of {resample} into halves, k = {one.n_neighbors}, t"
     return _described(table, reasons, n_units, method)
-
-
-def difference(
-    pair: list[Compared],
-    *,
-    n_resamples: int,
-    confidence: float = 0.95,
-    seed: int | np.random.Generator,
-) -> pd.DataFrame:
-    """Put intervals around the differences of two systems' scores: a row each."""
-    rows = pd.concat([one.outputs for one in pair]).drop_duplicates("output_id")
-    kinds = rows["system"].where(~rows["is_human"], "human of any system")
-    members = both_halves(
-        half_samples(kinds, clusters=rows["item_id"], n_resamples=n_resamples, seed=seed)
-    )
-    place = pd.Index(rows["output_id"])
-    a, b = (
-        output_replicates(one, members[:, place.get_indexer(one.outputs["output_id"])])
-        for one in pair
-    )
-    estimates = {score: pair[0].scores[score] - pair[1].scores[score] for score in SCORES}
-    n_units = int(rows["item_id"].groupby(kinds).nunique().min())
-    table = of_halves(a - b, estimates, n_units, confidence)
-    method = f"splits of items into halves, k = {pair[0].n_neighbors}, t"
-    return _described(table, few_outputs(pair, n_units), n_units, method)
 
 
 def of_halves(
@@ -384,11 +359,10 @@ def _described(table: pd.DataFrame, reasons: list[str], n_units: int, method: st
     return table.assign(n_clusters=n_units, reason=stronger, method=method)
 
 
-def few_outputs(compared: list[Compared], n_units: int) -> list[str]:
+def few_outputs(one: Compared, n_units: int) -> list[str]:
     """Say for each score why not to trust its interval."""
-    k = compared[0].n_neighbors
-    n_half = min(len(one.rows) for one in compared) // 2
-    n_values = min(len(np.unique(one.points[:, 1].round(9))) for one in compared)
+    k, n_half = one.n_neighbors, len(one.rows) // 2
+    n_values = len(np.unique(one.points[:, 1].round(9)))
     few, tied = "", ""
     if n_units < LEAST_UNITS:
         few = f"{n_units} of a class, fewer than {LEAST_UNITS}: coverage is not known"
@@ -415,7 +389,7 @@ def huse(
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Score systems by HUSE: twice the error of telling their outputs from human ones.
+    """Score systems by HUSE: twice the error of distinguishing their outputs from human ones.
 
     Parameters
     ----------
@@ -430,9 +404,8 @@ def huse(
         k, of the k-nearest-neighbor classifier.
     ties : {"exact", "released"} or a sequence of them
         ``"exact"``: distances that differ by at most 1e-9 (in unit-variance features) are equal.
-        ``"released"``: distances are compared as they come out in floating point, which is what
-        the authors' code did; the result then hangs on rounding, and on the order of the outputs
-        through the rounding of the standard deviation.
+        ``"released"``: distances are compared as they come out in floating point, as in the
+        authors' code; the result then depends on rounding, and on the order of the outputs.
     label_ties : {"human", "system", "half"}
         What a tied vote predicts; ``"half"`` counts half an error. The authors' is ``"human"``.
     scaling : {"unit variance", "none", "rank"}
@@ -443,10 +416,9 @@ def huse(
     n_resamples : int, default 1000
         Splits into two halves; 0 gives no intervals.
     resample : {"outputs", "items", "annotators"}
-        What might have been others. ``"outputs"``: halves of the outputs, stratified by class.
-        ``"items"``: halves of the items, each with all its outputs, stratified by which classes
-        an item has. ``"annotators"``: halves of the annotators within each ``group_id`` (HIT), or
-        of all where it is empty; the outputs stay, so this is the annotators' share alone.
+        What intervals generalize to. ``"outputs"``: halves of the outputs, stratified by class.
+        ``"items"``: halves of the items, each with all its outputs. ``"annotators"``: halves of the
+        annotators within each ``group_id`` (HIT), or of all where it is empty, for these outputs.
     confidence : float, default 0.95
         Coverage asked for, between 0 and 1.
     seed : int or Generator, default 0
@@ -459,43 +431,25 @@ def huse(
         huse_q, quality: the judgment alone; huse_d, diversity: ``1 + huse - huse_q``), ``estimate``
         (higher is better: 0 is always distinguished, 1 is chance; not clipped), ``se``,
         ``ci_low``, ``ci_high`` (not clipped; NaN with a reason), ``confidence``, ``center`` (mean
-        of the halves as they are: its distance from the estimate is bias, which the interval leaves
-        out), ``n_resamples``, ``n_undefined`` (splits of which a half has too few outputs for k or
-        one class, or an output whose judgments are all in the other), ``reason`` (why there is no
-        interval, or why not to trust it), ``n_clusters`` (outputs or items of the rarer class;
-        annotators of the smallest HIT), ``method``, ``resample``, then the conventions
-        (``n_neighbors``, ``label_ties``, ``scaling``, ``length``, ``dimension``) and counts:
-        ``n_outputs``, ``n_judgments``, ``n_floored`` (log-probabilities of minus infinity); and
-        ``label`` and ``source``, for figures.
+        of the halves), ``n_resamples``, ``n_undefined``, ``reason`` (why there is no interval, or
+        why not to trust it), ``n_clusters`` (outputs or items of the rarer class; annotators of the
+        smallest HIT), ``method``, ``resample``, the conventions, ``n_outputs``, ``n_judgments``,
+        ``n_floored`` (log-probabilities of minus infinity), ``label`` and ``source``.
 
     Raises
     ------
     ValueError
-        When the study has no judgments or log-probabilities, a name is unknown, a class is empty,
-        an output has no judgment or no log-probability under the system, all log-probabilities of
-        a system are infinite, a feature is constant, there are fewer than k + 1 outputs, or a
-        number is out of range.
+        When judgments or log-probabilities are missing or all infinite, a name is unknown, a class
+        is empty, a feature is constant, or there are fewer than k + 1 outputs.
 
-    Notes
-    -----
-    Features are the log-probability per token and the mean judgment, divided by their standard
-    deviation (ddof = 0). HUSE is the estimate of ``L(phi) = 2 inf_f P[f(phi) != z]`` for both
-    features, HUSE-Q for the judgment alone, and HUSE-D = 1 + HUSE - HUSE-Q (Hashimoto, Zhang and
-    Liang 2019, sections 3 and 4, eq. 3 and 7-9, algorithm 1, doi:10.18653/v1/N19-1169).
-
-    The neighborhood of an output holds the k nearest others and all others at the distance of
-    the k-th. Where the classes are not of one size votes weigh the inverse of their class's size,
-    and the score is the error rate among the human outputs plus that among the system's. A
-    log-probability of minus infinity is replaced, after dividing by length, by the least finite
-    one minus one nat per token. A fixed k keeps the error of the classifier above the optimal one.
-
-    Halves are drawn without replacement: the bootstrap puts copies of a held-out output among its
-    own neighbors. Over outputs and items the variance is the mean of ``(half - other half)^2 / 4``,
-    and the interval Student's, around the full estimate, with half as many degrees of freedom as
-    there are units of the rarer class. It is for the expectation of HUSE at this number of outputs
-    and annotators, not for L*, which lies below. Over annotators it is the spread of half-samples,
-    recentered, with as many degrees of freedom as annotators, less one for each HIT; fewer than ten
-    annotators of a HIT give none. docs/huse.md says how often intervals hold.
+    Notes ----- HUSE estimates ``L(phi) = 2 inf_f P[f(phi) != z]`` for both features, HUSE-Q for the
+    judgment alone, and HUSE-D = 1 + HUSE - HUSE-Q (Hashimoto, Zhang and Liang 2019, sections 3 and
+    4, eq. 3 and 7-9, algorithm 1, doi:10.18653/v1/N19-1169). Features are divided by their standard
+    deviation (ddof = 0). A neighborhood holds the k nearest others and all others at the distance
+    of the k-th; classes of unequal size get equal weight. A log-probability of minus infinity is
+    replaced by the least finite one minus one nat. Halves are drawn without replacement: a
+    bootstrap puts copies of an output among its own neighbors. Intervals are for the expectation at
+    this number of outputs and annotators. docs/huse.md has their coverage.
 
     Examples
     --------
@@ -563,67 +517,14 @@ def _without_intervals(one: Compared, confidence: float) -> pd.DataFrame:
     )
 
 
-@checked
-def huse_outputs(
-    study: Study,
-    *,
-    systems: str | Iterable[str] | None = None,
-    dimension: str | None = None,
-    n_neighbors: int = 16,
-    ties: Ties = "exact",
-    label_ties: LabelTies = "human",
-) -> pd.DataFrame:
-    """List what the classifier behind HUSE sees and says of each output.
-
-    Parameters
-    ----------
-    study, systems, dimension, n_neighbors, label_ties
-        As in `huse`.
-    ties : {"exact", "released"}
-        One of `huse`'s.
-
-    Returns
-    -------
-    DataFrame
-        A row per output compared, human ones once for each system, in the order of the outputs:
-        ``compared`` (the system), ``output_id``, ``item_id``, ``system``, ``is_human``,
-        ``logprob_per_token`` (nats), ``judgment`` (mean), ``scaled_logprob``, ``scaled_judgment``;
-        then, for both features (``_huse``) and for
-        the judgment alone (``_huse_q``): ``neighbors_*`` (at least k), ``machine_share_*`` (the
-        class-weighted share of the neighborhood that is machine, 0 to 1: the leave-one-out
-        confidence), ``predicted_human_*`` and ``correct_*`` (nullable boolean: missing for a vote
-        that is tied under ``label_ties="half"``).
-
-    Raises
-    ------
-    ValueError
-        As `huse`.
-
-    Examples
-    --------
-    >>> import nlgbench as nb
-    >>> outputs = nb.huse_outputs(nb.simulate("gaussian", seed=0), systems="t0.7")
-    >>> len(outputs), bool(outputs["machine_share_huse"].between(0, 1).all())
-    (200, True)
-    """
-    parts = [
-        outputs_of(
-            compare(
-                study,
-                system,
-                dimension=dimension,
-                n_neighbors=n_neighbors,
-                ties=ties,
-                label_ties=label_ties,
-            )
-        )
-        for system in chosen_systems(study, systems)
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
 def outputs_of(one: Compared) -> pd.DataFrame:
-    """Lay out features and votes: the rows of `huse_outputs` for one system."""
+    """Lay out what the classifier sees and says of each output, a row each.
+
+    ``compared`` (the system), ``logprob_per_token`` (nats), ``judgment`` (mean), both scaled; then,
+    for both features (``_huse``) and the judgment alone (``_huse_q``): ``neighbors_*``,
+    ``machine_share_*`` (class-weighted, 0 to 1), ``predicted_human_*`` and ``correct_*`` (missing
+    for a vote that is tied under ``label_ties="half"``).
+    """
     table = one.outputs.assign(
         logprob_per_token=one.raw[:, 0],
         judgment=one.raw[:, 1],
@@ -640,70 +541,4 @@ def outputs_of(one: Compared) -> pd.DataFrame:
         table[f"machine_share_{name}"] = for_machine / (for_machine + for_human)
         table[f"predicted_human_{name}"] = human
         table[f"correct_{name}"] = human == table["is_human"]
-    return table
-
-
-@checked
-def huse_difference(
-    study: Study,
-    *,
-    system_a: str,
-    system_b: str,
-    dimension: str | None = None,
-    n_neighbors: int = 16,
-    n_resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int | np.random.Generator = 0,
-) -> pd.DataFrame:
-    """Compare two systems on the same items: the difference of their scores, with an interval.
-
-    Parameters
-    ----------
-    study : Study
-        As in `huse`; the human outputs serve both systems.
-    system_a, system_b : str
-        The two systems.
-    dimension, n_neighbors, n_resamples, confidence, seed
-        As in `huse`.
-
-    Returns
-    -------
-    DataFrame
-        A row per score: ``system_a``, ``system_b``, ``score``, ``estimate`` (the score of
-        `system_a` minus that of `system_b`), ``se``, ``ci_low``, ``ci_high``, ``confidence``,
-        ``center``, ``n_resamples``, ``n_undefined``, ``reason``, ``n_clusters``, ``method``.
-
-    Raises
-    ------
-    ValueError
-        As `huse`, or when the two systems are one, or share no item.
-
-    Notes
-    -----
-    Each half holds half of the items, with all their outputs: human ones and both systems'. The
-    two scores of a half thus share human outputs and items, and so does what is common to
-    their errors. Items are stratified by whose outputs they have.
-
-    Examples
-    --------
-    >>> import nlgbench as nb
-    >>> study = nb.simulate("gaussian", seed=0)
-    >>> found = nb.huse_difference(study, system_a="t0.7", system_b="t0.5", n_resamples=200)
-    >>> bool((found["estimate"] > found["ci_low"]).all())
-    True
-    """
-    pair = [
-        compare(study, system, dimension=dimension, n_neighbors=n_neighbors)
-        for system in (system_a, system_b)
-    ]
-    items = [set(one.outputs.loc[one.is_machine, "item_id"]) for one in pair]
-    if system_a == system_b or not items[0] & items[1]:
-        raise ValueError(
-            f"system_a = {system_a!r} and system_b = {system_b!r} must be two systems with outputs "
-            f"for the same items. They share {len(items[0] & items[1])} items: compare their "
-            "intervals instead, or correct item_id."
-        )
-    table = difference(pair, n_resamples=n_resamples, confidence=confidence, seed=seed)
-    table.insert(0, "system_a", system_a)
-    table.insert(1, "system_b", system_b)
     return table

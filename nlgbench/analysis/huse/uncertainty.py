@@ -23,11 +23,10 @@ from nlgbench.analysis.huse.score import (
     the_system,
 )
 from nlgbench.inference import half_samples, interval
-from nlgbench.study import Study, trusted
-from nlgbench.study.checks import checked, read_table
+from nlgbench.study import Study, with_tables
+from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
-Within = Literal["items", "hits"]
 Over = Literal["outputs", "annotators"]
 
 #: Sizes of `stability`, as far as a study has so many.
@@ -46,7 +45,6 @@ def permutation_test(
     systems: str | Iterable[str] | None = None,
     dimension: str | None = None,
     n_neighbors: int = 16,
-    within: Within | None = None,
     n_permutations: int = 1000,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
@@ -56,41 +54,32 @@ def permutation_test(
     ----------
     study, systems, dimension, n_neighbors
         As in `huse`.
-    within : {"items", "hits"}, optional
-        ``"items"``: labels are permuted among the outputs of one item (swapped, for a pair).
-        ``"hits"``: labels are permuted among whole HITs (``group_id``), each of one class.
-        Default: items, and HITs too where every output was judged in one HIT and every HIT holds
-        one class.
     n_permutations : int, default 1000
-        Random permutations. Where there are no more labelings than this, all are gone through
-        instead, each once.
+        Random permutations; where there are no more labelings than this, each is taken once.
     seed : int or Generator, default 0
-        Where the random numbers come from; of no effect where all labelings are gone through.
+        Where the random numbers come from.
 
     Returns
     -------
     DataFrame
         A row per system, way of permuting and score (huse, huse_q): ``system``, ``score``,
         ``estimate``, ``p`` (small: distinguishable), ``null_mean`` and ``null_sd`` (of the permuted
-        scores), ``within``, ``n_units`` (items of both classes, or HITs), ``log10_labelings`` (how
-        many labelings there are: p cannot go below one in so many), ``n_permutations`` (labelings
-        gone through), ``exact`` (whether these are all).
+        scores), ``within`` ("items": labels are permuted among the outputs of one item; also
+        "hits", among whole HITs (``group_id``), where each output was judged in one HIT and each
+        HIT holds one class), ``n_units`` (items of both classes, or HITs), ``log10_labelings``,
+        ``n_permutations`` (labelings taken), ``exact`` (whether these are all).
 
     Raises
     ------
     ValueError
-        As `huse`; when no item holds both classes; under ``"hits"`` when an output was judged in
-        several HITs or in none, an HIT holds both classes, or there is one HIT.
+        As `huse`, or when no item holds both classes.
 
     Notes
     -----
-    One-sided. Over all labelings, of which the observed one is one, p is the share of them that
-    score as low: at least 1 / 70 for 4 + 4 HITs. Over random ones (Phipson and Smyth 2010,
-    doi:10.2202/1544-6115.1585) ``p = (1 + #(permuted <= observed)) / (n_permutations + 1)``. Under
-    ``"items"`` judgments are taken for the outputs' own: where every HIT holds one class, the
-    leniency of its annotators is confounded with the class, and a small p may come from either.
-    ``"hits"`` makes leniency part of the null, with few labelings and little power. HUSE-D may
-    deviate to either side, so it has no one-sided p.
+    One-sided: the share of labelings that score as low, or over random ones
+    ``p = (1 + #(permuted <= observed)) / (n_permutations + 1)`` (Phipson and Smyth 2010,
+    doi:10.2202/1544-6115.1585). Where every HIT holds one class, the leniency of its annotators is
+    confounded with the class under "items", but not under "hits", which has little power.
 
     Examples
     --------
@@ -103,30 +92,28 @@ def permutation_test(
     rows: list[dict[str, object]] = []
     for system in chosen_systems(study, systems):
         one = compare(study, system, dimension=dimension, n_neighbors=n_neighbors)
-        for how in [within] if within else _possible(one):
-            rows += _permutations(one, how, n_permutations, np.random.default_rng(seed))
-    return pd.DataFrame(rows)
-
-
-def _possible(one: Compared) -> list[str]:
-    """Say within what labels can be permuted; items where nothing can, for their message."""
-    try:
-        _hit_units(one)
-    except ValueError:
-        return ["items"]
-    return ["items", "hits"]
+        item, n_items = _item_units(one)
+        ways = {"items": (np.arange(len(item)), one.is_machine, item, n_items)}
+        if (hits := _hit_units(one)) is not None:
+            place, own = hits
+            ways["hits"] = (place, own, np.zeros(len(own), dtype=np.int64), len(own))
+        for within, way in ways.items():
+            found = _permutations(one, *way, n_permutations, np.random.default_rng(seed))
+            rows += [row | {"within": within} for row in found]
+    names = ["system", "score", "estimate", "p", "null_mean", "null_sd", "within", "n_units"]
+    return pd.DataFrame(rows)[[*names, "log10_labelings", "n_permutations", "exact"]]
 
 
 def _permutations(
-    one: Compared, within: str, n_permutations: int, rng: np.random.Generator
+    one: Compared,
+    place: Ints,
+    own: Bools,
+    units: Ints,
+    n_units: int,
+    n_permutations: int,
+    rng: np.random.Generator,
 ) -> list[dict[str, object]]:
-    if within == "items":
-        units, n_units = _item_units(one)
-        own = one.is_machine
-        place = np.arange(len(own))
-    else:
-        place, own = _hit_units(one)
-        units, n_units = np.zeros(len(own), dtype=np.int64), len(own)
+    """Test by permuting the labels `own` within units; `place` says whose label an output has."""
     counts = zip(np.bincount(units), np.bincount(units, weights=own), strict=True)
     n_labelings = math.prod(math.comb(int(n), int(m)) for n, m in counts)
     exact = n_labelings <= n_permutations
@@ -148,7 +135,6 @@ def _permutations(
                 "p": n_low / n_labelings if exact else (1 + n_low) / (n_permutations + 1),
                 "null_mean": float(permuted.mean()),
                 "null_sd": float(permuted.std()),
-                "within": within,
                 "n_units": n_units,
                 "log10_labelings": math.log10(n_labelings),
                 "n_permutations": len(labels),
@@ -166,31 +152,20 @@ def _item_units(one: Compared) -> tuple[Ints, int]:
     if not both.any():
         raise ValueError(
             f"no item holds outputs of both human writers and {one.system!r}, so no label can be "
-            'swapped within one: correct item_id, or use within="hits".'
+            "swapped within one: correct item_id."
         )
     return item, int(both.sum())
 
 
-def _hit_units(one: Compared) -> tuple[Ints, Bools]:
-    """Give each output's HIT as a number, and each HIT's label."""
+def _hit_units(one: Compared) -> tuple[Ints, Bools] | None:
+    """Give each output's HIT as a number, and each HIT's label, where HITs hold one class each."""
     pairs = one.judged[["output_id", "group_id"]].drop_duplicates()
     joined = one.outputs[["output_id", "is_human"]].merge(pairs, on="output_id", how="left")
-    bad = joined.duplicated("output_id", keep=False) | joined["group_id"].eq("")
-    if bad.any():
-        raise ValueError(
-            f"output {joined.loc[bad, 'output_id'].iloc[0]!r} was judged in several HITs or in "
-            f"none named (outputs like it: {joined.loc[bad, 'output_id'].nunique()}): "
-            'within="hits" needs one group_id for each output; use within="items".'
-        )
-    hit, names = pd.factorize(joined["group_id"])
+    if joined["output_id"].duplicated().any() or joined["group_id"].eq("").any():
+        return None
+    hit = pd.factorize(joined["group_id"])[0].astype(np.int64)
     share = np.bincount(hit, weights=~joined["is_human"]) / np.bincount(hit)
-    mixed = (share > 0) & (share < 1)
-    if mixed.any():
-        raise ValueError(
-            f"HIT {names[int(mixed.argmax())]!r} holds both classes (HITs like it: "
-            f'{int(mixed.sum())}): its label cannot be permuted as one; use within="items".'
-        )
-    return hit.astype(np.int64), share == 1
+    return (hit, share == 1) if np.isin(share, [0, 1]).all() else None
 
 
 def _all_labelings(label: Bools, unit: Ints) -> Bools:
@@ -222,7 +197,6 @@ def stability(
     *,
     systems: str | Iterable[str] | None = None,
     dimension: str | None = None,
-    n_neighbors: int = 16,
     over: Over | Sequence[Over] = ("outputs", "annotators"),
     sizes: Sequence[int] | None = None,
     n_resamples: int = 200,
@@ -233,14 +207,13 @@ def stability(
 
     Parameters
     ----------
-    study, systems, dimension, n_neighbors
+    study, systems, dimension
         As in `huse`.
     over : {"outputs", "annotators"} or a sequence of them
         What is drawn, without replacement.
     sizes : sequence of int, optional
-        Outputs in all, both classes in their shares of the full sample; or annotators of each
-        ``group_id`` (HIT), of all where it is empty. Default: 30 to 200 outputs, 1 to 20
-        annotators, as far as the study has so many.
+        Outputs in all, or annotators of each ``group_id`` (HIT). Default: 30 to 200 outputs, 1 to
+        20 annotators, as far as the study has so many.
     n_resamples : int, default 200
         Subsamples of each size; one where everything is drawn.
     confidence : float, default 0.9
@@ -253,8 +226,7 @@ def stability(
     DataFrame
         A row per system, kind, size and score: ``system``, ``over``, ``size``, ``score``, ``mean``
         (over subsamples; higher is better), ``ci_low``, ``ci_high`` (quantiles of the subsamples),
-        ``confidence``, ``n_resamples``, ``n_undefined``. NaN where all are undefined: fewer than
-        k + 1 outputs, or judgments missing.
+        ``confidence``, ``n_resamples``, ``n_undefined``.
 
     Raises
     ------
@@ -264,9 +236,8 @@ def stability(
     Notes
     -----
     The band is the spread of subsamples of *this* study, which closes near the full size whatever
-    the sampling error is: for an interval use `huse`. Figure 5 of Hashimoto, Zhang and Liang
-    (2019), doi:10.18653/v1/N19-1169, subsamples likewise. Over outputs, features stay divided by
-    the full sample's standard deviations; over annotators they are scaled anew.
+    the sampling error is: for an interval use `huse`. After Hashimoto, Zhang and Liang (2019),
+    figure 5, doi:10.18653/v1/N19-1169.
 
     Examples
     --------
@@ -281,7 +252,7 @@ def stability(
     check_n(n_resamples, "n_resamples")
     rows: list[dict[str, object]] = []
     for system in chosen_systems(study, systems):
-        one = compare(study, system, dimension=dimension, n_neighbors=n_neighbors)
+        one = compare(study, system, dimension=dimension)
         for kind in [over] if isinstance(over, str) else over:
             n_all = len(one.outputs) if kind == "outputs" else _fewest(one.annotators)
             rng = np.random.default_rng(seed)
@@ -381,14 +352,11 @@ def annotator_difference(
     n_resamples: int = 1000,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Say how much higher HUSE is with fewer annotators than with all.
+    """Estimate how much higher HUSE is with fewer annotators than with all.
 
-    Of each ``group_id`` (HIT) `n_annotators` are drawn. One row: system, n_annotators, estimate
-    (the mean of HUSE over 20 samples of annotators, minus HUSE with all), se, ci_low, ci_high (95%,
-    over `n_resamples` half-samples of outputs and over samples, for these annotators), reason. The
-    half-samples are shared, so that the difference is paired. The interval is conservative: in 280
-    Gaussian worlds of 50 outputs per class, with 5 of 20 annotators, it held the mean difference in
-    .98 (standard error .01).
+    One row: system, n_annotators, estimate (the mean of HUSE over 20 samples of annotators of each
+    ``group_id`` (HIT), minus HUSE with all), se, ci_low, ci_high (95%, over half-samples of outputs
+    and over samples, for these annotators; conservative), reason.
 
     >>> import nlgbench as nb
     >>> study = nb.simulate("gaussian", n_outputs=30, seed=0)
@@ -415,7 +383,7 @@ def annotator_difference(
     differences, replicates = np.empty(_N_SAMPLES), np.empty((_N_SAMPLES, n_resamples))
     for number, chosen in enumerate(drawn):
         judgments = study.judgments.merge(units[chosen], on=_UNIT)
-        fewer = compare(_with(study, judgments=judgments), system)
+        fewer = compare(with_tables(study, judgments=judgments), system)
         differences[number] = fewer.scores["huse"] - full.scores["huse"]
         replicates[number] = output_replicates(fewer, members)["huse"] - whole
     found = interval(replicates.mean(axis=0), float(differences.mean()))
@@ -431,13 +399,6 @@ def annotator_difference(
         "reason": found["reason"],
     }
     return pd.DataFrame([row])
-
-
-def _with(study: Study, **parts: pd.DataFrame) -> Study:
-    """Give a study with fewer rows in some tables; nothing is checked anew."""
-    same = {"name": study.name, "source": study.source, "settings": study.settings}
-    three = {name: getattr(study, name) for name in ("outputs", "judgments", "logprobs")}
-    return trusted(**three | parts | same)
 
 
 @checked
@@ -516,7 +477,7 @@ def interval_widths(
         # Once, for its checks; then the outputs that are compared alone.
         one = compare(world, the_system(world, system))
         rows_of = world.outputs["output_id"].isin(one.outputs["output_id"])
-        given = _with(world, outputs=world.outputs[rows_of], judgments=one.judged)
+        given = with_tables(world, outputs=world.outputs[rows_of], judgments=one.judged)
         n_annotators = n_annotators or [_fewest(one.annotators)]
     rows: list[dict[str, object]] = []
     for n_each, n_judging in product(n_outputs, n_annotators or ()):
@@ -565,35 +526,4 @@ def _smaller(study: Study, n_each: int, n_judging: int, rng: np.random.Generator
     judged = study.judgments[study.judgments["output_id"].isin(outputs["output_id"])]
     units = judged[_UNIT].drop_duplicates()
     drawn = half_samples(units["group_id"], per_stratum=n_judging, n_resamples=1, seed=rng)
-    return _with(study, outputs=outputs, judgments=judged.merge(units[drawn[0]], on=_UNIT))
-
-
-@checked
-def needed_outputs(widths: pd.DataFrame, *, width: float) -> pd.DataFrame:
-    """Read off how many outputs suffice for an interval of a given width.
-
-    A row per score and number of annotators: score, n_annotators, n_outputs (the fewest of each
-    class in `interval_widths` from which on no width passes the wanted one; NaN: more are needed
-    than were simulated), width (wanted).
-
-    >>> widths = pd.DataFrame(
-    ...     {"score": "huse", "n_annotators": 20, "n_outputs": [50, 100], "width": [0.4, 0.3]}
-    ... )
-    >>> needed_outputs(widths, width=0.35)["n_outputs"].tolist()
-    [100.0]
-    """
-    needed = "score n_annotators:int n_outputs:int width:number"
-    widths = read_table(widths, needed, "widths have")
-    rows = []
-    for (score, n_annotators), table in widths.groupby(["score", "n_annotators"], sort=False):
-        wide = table.loc[table["width"] > width, "n_outputs"]
-        enough = table.loc[table["n_outputs"] > wide.max() if len(wide) else slice(None)]
-        rows.append(
-            {
-                "score": score,
-                "n_annotators": n_annotators,
-                "n_outputs": float(enough["n_outputs"].min()),
-                "width": width,
-            }
-        )
-    return pd.DataFrame(rows)
+    return with_tables(study, outputs=outputs, judgments=judged.merge(units[drawn[0]], on=_UNIT))

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, norm
 from scipy.stats import t as student
 
-from nlgbench.inference import (
+from nlgbench.crossed import (
     FEWEST,
     OTHER_ANNOTATORS,
     THESE_ANNOTATORS,
-    Floats,
     effective_size,
     few_clusters,
     jackknife_variance,
     largest_variance,
 )
+from nlgbench.inference import Floats
 from nlgbench.names import known
 from nlgbench.reported import Reported
 from nlgbench.study import Study

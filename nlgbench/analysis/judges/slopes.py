@@ -18,7 +18,8 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.judges.verdicts import Clusters
 from nlgbench.analysis.ratings.bradley_terry import FEW
-from nlgbench.inference import Floats, beyond, contrast_variance, largest_variance
+from nlgbench.crossed import contrast_variance, largest_variance
+from nlgbench.inference import Floats, beyond
 
 #: An instrument whose F is below this is weak, by the usual rule of thumb (Staiger and Stock 1997).
 WEAK = 10.0

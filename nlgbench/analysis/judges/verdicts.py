@@ -14,17 +14,17 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.ratings.bradley_terry import FEW, fewest
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, votes_of
-from nlgbench.evaluators.comparator.comparators import decided
-from nlgbench.inference import (
+from nlgbench.crossed import (
     OTHER_ANNOTATORS,
-    Floats,
     choose_annotators,
     contrast_variance,
-    crossed,
-    crossed_jackknife,
     effective_size,
+    factors,
     incidence,
+    jackknife,
 )
+from nlgbench.evaluators.comparator.comparators import decided
+from nlgbench.inference import Floats
 from nlgbench.study import Study
 
 Ints = NDArray[np.int64]
@@ -187,7 +187,7 @@ def clusters_of(item: Ints, annotator: Ints | None = None, *, persons: bool = Tr
     if not len(item):
         return Clusters([], float("nan"), "other items", "no pair to compare")
     items = np.array([effective_size(item.ravel())])
-    kinds = [_incidence(item)]
+    kinds = [incidence(item)]
     covers, doubt = "other items", ""
     people = np.array([np.inf])
     if annotator is not None:
@@ -195,18 +195,13 @@ def clusters_of(item: Ints, annotator: Ints | None = None, *, persons: bool = Tr
         people = np.array([effective_size(who)])
         covers, _ = choose_annotators(None, float(people[0]), persons=persons)
         if covers == OTHER_ANNOTATORS:
-            kinds += [_incidence(annotator), _incidence(crossed(item, annotator))]
+            kinds = [incidence(label) for label in factors(item, annotator)]
         else:
             if len(np.unique(who)) == 1:
                 doubt = "one annotator, whose word is taken for the truth"
             people = np.array([np.inf])
     least, words = fewest(items, people)
     return Clusters(kinds, float(least[0]) - 1, covers, str(words[0]) or doubt)
-
-
-def _incidence(label: Ints) -> csr_array:
-    found = incidence(label)
-    return found[np.diff(found.indptr) > 0]
 
 
 def jackknifed(
@@ -221,7 +216,7 @@ def jackknifed(
     if clusters.df + 1 < FEW or not clusters.kinds:
         return estimate, np.full(len(estimate), np.nan)
     lost = [each @ parts for each in clusters.kinds]
-    return estimate, np.sqrt(crossed_jackknife(statistic, total, lost))
+    return estimate, np.atleast_1d(jackknife(statistic, total, lost)[1])
 
 
 def around(

@@ -20,13 +20,8 @@ from scipy.special import digamma, gammaln
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.inference import (
-    THESE_ANNOTATORS,
-    Floats,
-    bootstrap_counts,
-    few_clusters,
-    linked,
-)
+from nlgbench.crossed import THESE_ANNOTATORS, few_clusters
+from nlgbench.inference import Floats, bootstrap_counts, linked
 from nlgbench.names import brief
 from nlgbench.reported import Reported
 from nlgbench.study import Study

@@ -15,19 +15,17 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.people import additive, wins
 from nlgbench.analysis.people.additive import Fit, Ints, Judgments
-from nlgbench.inference import (
+from nlgbench.crossed import (
     FEWEST,
     OTHER_ANNOTATORS,
-    Floats,
-    adjust,
     choose_annotators,
     contrast_variance,
     effective_size,
     few_clusters,
     largest_variance,
-    linked,
     rank_ranges,
 )
+from nlgbench.inference import Floats, adjust, linked
 from nlgbench.reported import Reported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
@@ -413,7 +411,7 @@ def _spread(
         doubt = f"one {kind}: intervals are for other annotators and this {kind} alone"
     elif n_items < FEWEST and not missing:
         what = f"effective clusters ({kind})" if judged.grouped_by else "effective items"
-        doubt = few_clusters(int(n_items)).replace("clusters", what, 1)
+        doubt = few_clusters(int(n_items), what)
     sizes = [n_items] * (items is not None) + [n_annotators] * (annotators is not None)
     df = max(min(sizes, default=0.0) - 1, 0.0)
     made = _Spread(*(items, annotators, cells, df, n_items, n_annotators, covers, missing, doubt))
@@ -685,7 +683,7 @@ def _annotators(
     se = np.sqrt(np.diag(additive.spread(mean[:, None] - without, severity)))
     se = np.where(se > _ALIKE, se, np.nan)
     half = student.ppf(0.5 + confidence / 2, np.maximum(n_items - 1, 1)) * se
-    few = [few_clusters(int(n)).replace("clusters", what, 1) for n in n_items]
+    few = [few_clusters(int(n), what) for n in n_items]
     why = f"annotators are in {judged.n_parts} parts that share no item: none is known severer"
     unknown = "one item, or all items alike: its spread is unknown"
     table = pd.DataFrame({"annotator_id": judged.people, "severity": severity})

@@ -14,7 +14,8 @@ from scipy.stats import f as fisher
 
 from nlgbench.analysis.people.comparing import judged_systems
 from nlgbench.analysis.ratings.games import votes_of
-from nlgbench.inference import Floats, cluster_jackknife, ratio
+from nlgbench.crossed import cluster_jackknife
+from nlgbench.inference import Floats, ratio
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 

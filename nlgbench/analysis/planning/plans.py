@@ -22,7 +22,7 @@ from nlgbench.analysis.planning.power import (
     power_of,
     standard_error,
 )
-from nlgbench.inference import FEWEST, few_clusters
+from nlgbench.crossed import FEWEST, few_clusters
 from nlgbench.names import known
 from nlgbench.reported import Reported, in_words
 from nlgbench.study import Study
@@ -329,7 +329,7 @@ def _doubts(layouts: pd.DataFrame, asked: _Asked) -> list[str]:
         elif n_annotators < FEWEST and not asked.fixed:
             found.append(f"{n_annotators} annotators: fewer than {FEWEST} do not speak for others")
         else:
-            found.append(few_clusters(n_items).replace("clusters", "items", 1))
+            found.append(few_clusters(n_items, "items"))
     return found
 
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nlgbench.evaluators.listeners.listeners import (
     Calibration,
     EnsembleListener,
-    HumanListener,
     Listener,
-    TableListener,
     beliefs,
     calibration,
 )
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
         ContextListener,
         LiteralListener,
         PragmaticListener,
-        score_listeners,
         train_listeners,
     )
 
@@ -28,14 +25,11 @@ __all__ = [
     "Calibration",
     "ContextListener",
     "EnsembleListener",
-    "HumanListener",
     "Listener",
     "LiteralListener",
     "PragmaticListener",
-    "TableListener",
     "beliefs",
     "calibration",
-    "score_listeners",
     "train_listeners",
 ]
 

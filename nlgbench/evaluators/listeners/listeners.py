@@ -1,27 +1,23 @@
-"""Listeners: what they are asked, how outputs are scored by them, and those without a network."""
+"""Listeners: what they are asked, and how outputs are scored by them."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from nlgbench.evaluators.listeners.features import (
-    check_contexts,
     context_keys,
     feature_columns,
     numbers_of_states,
     state_rows,
-    state_sets,
 )
 from nlgbench.evaluators.listeners.probabilities import (
     check_proba,
-    check_targets,
     measures,
     reliability,
     temper,
@@ -30,7 +26,6 @@ from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
 Floats = NDArray[np.float64]
-State = tuple[float, ...]
 
 
 class Listener:
@@ -180,8 +175,10 @@ def beliefs(study: Study, listeners: Listeners) -> pd.DataFrame:
     >>> output = pd.DataFrame({"output_id": ["o"], "item_id": "i", "system": "s", "text": "red"})
     >>> context = pd.DataFrame({"item_id": "i", "state": ["1", "2"], "hue": [0.0, 9.0]})
     >>> context["is_target"] = [True, False]
-    >>> table = TableListener([[[0], [9]]], ["red"], [[0.7, 0.3]])
-    >>> found = beliefs(Study(output, contexts=context), table)
+    >>> class Guess(Listener):
+    ...     def predict_proba(self, contexts, captions):
+    ...         return np.array([[0.7, 0.3]])
+    >>> found = beliefs(Study(output, contexts=context), Guess())
     >>> found["probability"].tolist()
     [0.7, 0.3]
     """
@@ -251,20 +248,20 @@ def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95)
 
     Notes
     -----
-    Expected calibration error as in Guo et al. (2017, arXiv:1706.04599, section 2): the highest
-    probability of each output falls into fifteen bins of equal width, and the error is
-    ``sum(n_b / n * |share_b - probability_b|)``. It has no interval: it is above 0 even for a
-    calibrated listener, the more so the fewer outputs there are, so resampling would put its
-    interval too high. Intervals take outputs as independent: Wilson's for accuracy and shares,
+    Expected calibration error (Guo et al. 2017, arXiv:1706.04599, section 2) over fifteen bins,
+    ``sum(n_b / n * |share_b - probability_b|)``, has no interval: it is above 0 even for a
+    calibrated listener. Intervals take outputs as independent: Wilson's for accuracy and shares,
     normal for nll.
 
     Examples
     --------
-    >>> table = TableListener([[[0], [9]]], ["red"], [[0.7, 0.3]])
+    >>> class Guess(Listener):
+    ...     def predict_proba(self, contexts, captions):
+    ...         return np.array([[0.7, 0.3]])
     >>> output = pd.DataFrame({"output_id": ["o"], "item_id": "i", "system": "s", "text": "red"})
     >>> context = pd.DataFrame({"item_id": "i", "state": ["1", "2"], "hue": [0.0, 9.0]})
     >>> context["is_target"] = [True, False]
-    >>> found = calibration(Study(output, contexts=context), table).measures
+    >>> found = calibration(Study(output, contexts=context), Guess()).measures
     >>> found.set_index("measure")["estimate"].round(3).to_dict()
     {'accuracy': 1.0, 'nll': 0.357, 'ece': 0.3}
     """
@@ -301,121 +298,8 @@ def _of_all(listener: Listener, study: Study) -> tuple[Floats, NDArray[np.int64]
     return proba, np.concatenate(targets)
 
 
-class HumanListener(Listener):
-    """The votes of people who picked a state.
-
-    Parameters
-    ----------
-    smoothing : float
-        Votes added to each state of a context that somebody voted on. With 0, a state without votes
-        has probability 0, and M is infinite where it is the target.
-
-    Examples
-    --------
-    >>> context, votes = [[0], [9]], [0, 0, 1]
-    >>> human = HumanListener().fit([context] * 3, ["red"] * 3, votes)
-    >>> human.predict_proba([context[::-1], context], ["red", "blue"]).round(2)
-    array([[0.33, 0.67],
-           [ nan,  nan]])
-    """
-
-    name = "human"
-
-    def __init__(self, *, smoothing: float = 0.0) -> None:
-        if not 0 <= smoothing < np.inf:
-            raise ValueError(f"smoothing must not be negative. Got {smoothing}.")
-        self.smoothing = smoothing
-        self._votes: dict[tuple, Counter[State]] = {}
-
-    def fit(self, contexts: ArrayLike, captions: Sequence[str], targets: ArrayLike) -> Self:
-        """Count votes: a row per vote, where `targets` is the position of the state picked."""
-        states = check_contexts(contexts, captions)
-        picked = check_targets(targets, *states.shape[:2])
-        self._votes = defaultdict(Counter)
-        for key, one, at in zip(_keys(states, captions), states.tolist(), picked, strict=True):
-            self._votes[key][tuple(one[at])] += 1
-        return self
-
-    def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
-        """Return shares of votes, (n, n_states); NaN where nobody heard the caption there.
-
-        Captions must be the same to the letter, contexts of the same states in any order. Equal
-        states of one context share their votes.
-        """
-        votes = _looked_up(self._votes, contexts, captions) + self.smoothing
-        return votes / votes.sum(axis=1, keepdims=True)
-
-
-class TableListener(Listener):
-    """Probabilities that were computed elsewhere, looked up.
-
-    Parameters
-    ----------
-    contexts : array-like of shape (n, n_states, n_features)
-        States as they are.
-    captions : sequence of str
-        One per context.
-    proba : array-like of shape (n, n_states)
-        Rows with sum one. Of equal captions in equal contexts the last counts.
-
-    Examples
-    --------
-    >>> table = TableListener([[[0], [9]]], ["red"], [[0.7, 0.3]])
-    >>> table.predict_proba([[[9], [0]], [[0], [9]]], ["red", "blue"])
-    array([[0.3, 0.7],
-           [nan, nan]])
-    """
-
-    name = "table"
-
-    def __init__(self, contexts: ArrayLike, captions: Sequence[str], proba: ArrayLike) -> None:
-        states = check_contexts(contexts, captions)
-        given = check_proba(proba, n=len(states), n_states=states.shape[1])
-        self._table: dict[tuple, dict[State, float]] = {}
-        for key, one, row in zip(_keys(states, captions), states.tolist(), given, strict=True):
-            self._table[key] = dict.fromkeys(map(tuple, one), 0.0)
-            for state, probability in zip(map(tuple, one), row.tolist(), strict=True):
-                self._table[key][state] += probability
-
-    def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
-        """Return the table's probabilities, (n, n_states); NaN where it has none.
-
-        As in `HumanListener`, captions must be the same to the letter.
-        """
-        return _looked_up(self._table, contexts, captions)
-
-
-def _looked_up(
-    table: Mapping[tuple, Mapping[State, float]], contexts: ArrayLike, captions: Sequence[str]
-) -> Floats:
-    states = check_contexts(contexts, captions)
-    found = np.full(states.shape[:2], np.nan)
-    for row, (key, one) in enumerate(zip(_keys(states, captions), states.tolist(), strict=True)):
-        if key in table:
-            there = [tuple(state) for state in one]
-            found[row] = [table[key].get(state, 0) / there.count(state) for state in there]
-    return found
-
-
-def _keys(states: Floats, captions: Sequence[str]) -> list[tuple]:
-    return list(zip(captions, state_sets(states), strict=True))
-
-
 class EnsembleListener(Listener):
-    """The mean of several listeners' probabilities.
-
-    Parameters
-    ----------
-    listeners : sequence of Listener
-        At least one, fitted. Where one has no opinion, neither has the ensemble.
-
-    Examples
-    --------
-    >>> context, votes = [[0], [9]], [0, 0, 1]
-    >>> fitted = [HumanListener(smoothing=n).fit([context] * 3, ["red"] * 3, votes) for n in (0, 9)]
-    >>> EnsembleListener(fitted).predict_proba([context], ["red"]).round(2)
-    array([[0.6, 0.4]])
-    """
+    """The mean of several fitted listeners' probabilities; undefined where one has no opinion."""
 
     name = "ensemble"
 

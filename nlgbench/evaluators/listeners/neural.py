@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -16,6 +16,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from nlgbench.evaluators.listeners.features import (
+    COLOR,
     check_contexts,
     context_keys,
     encode,
@@ -62,38 +63,26 @@ class NeuralListener(Listener):
     seed : int or Generator
         Where starting weights, the order of rounds and dropout come from.
     features : {"hsv", "raw"}
-        How a network sees states: as Fourier features of HSL colors, or as the numbers given, which
-        then should be of order 1.
+        States as Fourier features of HSL colors, or as the numbers given, of order 1.
     epochs : int
         Passes over the rounds.
     learning_rate : float
         The highest of Adam's, which rises and falls once (one cycle).
     units : int, optional
-        Of each LSTM. Default: 200; 160 for the context-aware listener, which reads a caption once
-        per state.
+        Of each LSTM. Default: 200; 160 for the context-aware listener.
 
     Attributes
     ----------
-    name : str
-        What tables call it: its kind, such as ``literal``, until it is given another.
-    words : list of str
-        The vocabulary: tokens that two captions or more of the training rounds hold.
     temperature : float
         Fitted on dev; 1 without dev. Probabilities are raised to its inverse.
     history : DataFrame
-        A row per epoch: epoch, train_loss (with dropout; the pragmatic listener's is of captions),
-        dev_loss (nats; log loss of the target, at the temperature that is best then),
-        dev_accuracy, is_kept. Dev is followed on 3,000 rounds at most, evenly spaced.
+        A row per epoch: epoch, train_loss, dev_loss (nats, at the temperature that is best then),
+        dev_accuracy, is_kept.
 
     Notes
     -----
     Batches of 64, dropout .3, gradients clipped to norm 5, weights of the epoch with the lowest
-    dev_loss. All epochs are run, as the rate rises and falls once over all. Contexts of its rounds,
-    of training and dev, are not scored later: `score_outputs` refuses them.
-
-    A caption without a token says nothing: every state is equally probable. Tokens that training
-    did not know are all one word, which means what rare words mean. Of a caption, 40 tokens are
-    read. Listeners trained on contexts of three states take others, with no promise.
+    dev_loss. A caption without a known token says nothing: every state is equally probable.
     """
 
     kind: ClassVar[str]
@@ -138,36 +127,12 @@ class NeuralListener(Listener):
         *,
         dev: tuple[ArrayLike, Sequence[str], ArrayLike] | None = None,
         checkpoint: str | os.PathLike | None = None,
-        progress: Callable[[dict[str, float]], object] | None = None,
     ) -> Self:
-        """Train on rounds, and calibrate on others.
+        """Train on rounds, and choose epoch and temperature on `dev`.
 
-        Parameters
-        ----------
-        contexts : array-like of shape (n, n_states, n_features)
-            States as they are: colors in HSL (0-360, 0-100, 0-100).
-        captions : sequence of str
-            One per round.
-        targets : array-like of shape (n,)
-            Position of the state that was meant.
-        dev : tuple of (contexts, captions, targets), optional
-            Rounds to choose the epoch and the temperature on.
-        checkpoint : path, optional
-            A file for the weights: read when they were trained by the same class with the same
-            options, seed, rounds, starting weights and torch; else written after training.
-        progress : callable, optional
-            Called with the history's row after each epoch.
-
-        Returns
-        -------
-        NeuralListener
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            When lengths disagree, a state is out of range, a target is none, or the checkpoint is
-            broken or not one of nlgbench.
+        `contexts` are states as they are (n, n_states, n_features), `targets` the position of the
+        state that was meant. `checkpoint` is a file for the weights: read when they were trained
+        with the same options, rounds and torch; else written after training.
         """
         self.words = vocabulary(check_texts(captions, "captions"))
         rows = self._rounds(contexts, captions, targets)
@@ -207,8 +172,6 @@ class NeuralListener(Listener):
                 if np.argmin([loss for loss, _ in followed]) == len(followed) - 1:
                     state = self.network.state_dict()
                     best.update({name: value.clone() for name, value in state.items()})
-            if progress is not None:
-                progress(row)
 
         self.temperature = 1.0
         self.history = fit(
@@ -235,24 +198,7 @@ class NeuralListener(Listener):
         return self
 
     def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
-        """Say which state each caption means.
-
-        Parameters
-        ----------
-        contexts, captions
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n, n_states)
-            Probabilities at `temperature`; rows sum to one, and equal 1 / n_states where a caption
-            has no token.
-
-        Raises
-        ------
-        ValueError
-            When it is not trained, or as `fit`.
-        """
+        """Give the probability of each state, (n, n_states), at `temperature`; rows sum to one."""
         tokens, states = self._inputs(contexts, captions)
         if not len(tokens):
             return np.empty((0, states.shape[1]))
@@ -321,21 +267,9 @@ class NeuralListener(Listener):
 class LiteralListener(NeuralListener):
     """Take a caption at its word: a region of states, whatever the others are.
 
-    Parameters, attributes and rules are those of `NeuralListener`.
-
-    Notes
-    -----
-    ``softmax(-(f - mean)' Sigma (f - mean))`` over states f, with Sigma positive semi-definite and
-    both read from the caption by an LSTM: equation 3 of Newman, Cohn-Gordon and Potts (2020,
-    arXiv:1909.07290), after Monroe et al. (2017, doi:10.1162/tacl_a_00064).
-
-    Examples
-    --------
-    >>> red, green = [0, 90, 50], [120, 90, 50]
-    >>> rounds = [[red, green]] * 200, ["red", "green"] * 100, [0, 1] * 100
-    >>> listener = LiteralListener(seed=0, epochs=4).fit(*rounds)
-    >>> listener.predict_proba([[green, red]], ["red"]).argmax(axis=1)
-    array([1])
+    ``softmax(-(f - mean)' Sigma (f - mean))`` over states f, mean and Sigma read from the caption
+    by an LSTM: equation 3 of Newman, Cohn-Gordon and Potts (2020, arXiv:1909.07290), after Monroe
+    et al. (2017, doi:10.1162/tacl_a_00064).
     """
 
     kind = "literal"
@@ -345,22 +279,8 @@ class LiteralListener(NeuralListener):
 class ContextListener(NeuralListener):
     """Hear a caption while looking at every state beside its rivals.
 
-    Parameters, attributes and rules are those of `NeuralListener`.
-
-    Notes
-    -----
     An LSTM reads the caption once per state, with a summary of that state and the others beside
-    each word, and ends in one score. It is the same network for every state, so no order of states
-    plays a part. Unlike the literal listener it can learn which states are meant more often before
-    anything is said, as from contexts in which one state is never the target.
-
-    Examples
-    --------
-    >>> red, pink = [0, 90, 50], [0, 50, 50]
-    >>> rounds = [[red, pink]] * 200, ["strong", "pale"] * 100, [0, 1] * 100
-    >>> listener = ContextListener(seed=0, epochs=4).fit(*rounds)
-    >>> listener.predict_proba([[pink, red]], ["pale"]).argmax(axis=1)
-    array([0])
+    each word, and ends in one score, by the same network for every state.
     """
 
     kind = "context"
@@ -371,24 +291,9 @@ class ContextListener(NeuralListener):
 class PragmaticListener(NeuralListener):
     """Ask of which state a speaker would have said this: Bayes' rule on a language model.
 
-    Parameters, attributes and rules are those of `NeuralListener`.
-
-    Notes
-    -----
     ``L(w | u)`` is proportional to ``P(u | w) P(w)``, where an LSTM gives the probability of the
     caption u with w as the target among the others (Newman, Cohn-Gordon and Potts 2020, section
-    5.2). The others come in random order in training; afterwards probabilities are averaged over
-    their orders: both where states are three, the rotations of a sorted order where more. The
-    paper calls its prior over utterances uniform; a weight of u alone is the same for every state,
-    and cancels.
-
-    Examples
-    --------
-    >>> red, green = [0, 90, 50], [120, 90, 50]
-    >>> rounds = [[red, green]] * 200, ["red", "green"] * 100, [0, 1] * 100
-    >>> listener = PragmaticListener(seed=0, epochs=4).fit(*rounds)
-    >>> listener.predict_proba([[green, red]], ["red"]).argmax(axis=1)
-    array([1])
+    5.2), averaged over orders of the others.
     """
 
     kind = "pragmatic"
@@ -413,11 +318,11 @@ def train_listeners(
     study: Study,
     names: Sequence[str] = tuple(KINDS),
     *,
-    options: Mapping[str, Mapping[str, Any]] | None = None,
+    epochs: int = 8,
+    units: int | None = None,
     n_jobs: int = 1,
     seed: int | np.random.Generator = 0,
     keep: str | os.PathLike | bool | None = None,
-    **every: Any,
 ) -> dict[str, Listener]:
     """Train listeners on the rounds that belong to a study.
 
@@ -430,8 +335,10 @@ def train_listeners(
     names : sequence of str
         ``literal``, ``pragmatic``, ``context``, with a number for several of a kind
         (``literal_0``, ``literal_1``); ``ensemble`` is the mean of the others.
-    options : mapping of str to mapping, optional
-        Name, or kind, to what its class takes, such as ``{"context": {"units": 100}}``.
+    epochs : int, default 8
+        Passes over the rounds.
+    units : int, optional
+        Of each LSTM. Default: 200; 160 for the context-aware listener.
     n_jobs : int, default 1
         Processes; each trains on one thread.
     seed : int or Generator
@@ -439,8 +346,6 @@ def train_listeners(
     keep : path or True, optional
         A folder for weights, which are trained again only when something changed; True: the user's
         cache.
-    **every
-        What the classes take, for all of them.
 
     Returns
     -------
@@ -462,16 +367,16 @@ def train_listeners(
     """
     parsed = {name: _parsed(name) for name in names}
     asked = {name: found for name, found in parsed.items() if found[0] != "ensemble"}
-    options = options or {}
     if not asked and parsed:
         asked = {kind: (kind, 0) for kind in KINDS}
-        every |= options.get(names[0], {})
     train, dev = _learned_from(study)
+    assert study.contexts is not None  # or there was nothing to learn from
+    features = "hsv" if feature_columns(study.contexts) == list(COLOR) else "raw"
+    kws: dict[str, Any] = {"epochs": epochs, "units": units, "features": features}
     first = int(seed.integers(2**31) if isinstance(seed, np.random.Generator) else seed)
     folder = stored_dir() if keep is True else Path(keep) if keep else None
     jobs = []
     for name, (kind, number) in asked.items():
-        kws = {**every, **options.get(kind, {}), **options.get(name, {})}
         listener = KINDS[kind](seed=first + number, **kws)
         listener.name = name
         place = None
@@ -526,43 +431,16 @@ def _learned_from(study: Study) -> tuple[Rounds, Rounds | None]:
     return train, dev
 
 
-@checked
 def score_listeners(
     study: Study,
     names: Sequence[str],
     *,
-    options: Mapping[str, Mapping[str, Any]] | None = None,
-    n_jobs: int = 1,
-    seed: int | np.random.Generator = 0,
-    keep: str | os.PathLike | bool | None = None,
+    n_jobs: int,
+    seed: int | np.random.Generator,
+    keep: Path | None,
 ) -> pd.DataFrame:
-    """Train listeners by name, and score a study's outputs by them.
-
-    Parameters
-    ----------
-    study, names, options, n_jobs, seed, keep
-        As in `train_listeners`.
-
-    Returns
-    -------
-    DataFrame
-        output_id, evaluator, score (0 to 1, higher is better: the probability of the target),
-        signature.
-
-    Raises
-    ------
-    ValueError
-        As `train_listeners`.
-
-    Examples
-    --------
-    >>> from nlgbench.worlds.simulated import simulate
-    >>> study = simulate("colors", n_contexts=6, n_rounds={"train": 300, "dev": 90}, seed=0)
-    >>> tiny = {"literal": {"epochs": 1, "units": 10}}
-    >>> score_listeners(study, ["literal"], options=tiny)["evaluator"].unique().tolist()
-    ['literal']
-    """
-    fitted = train_listeners(study, names, options=options, n_jobs=n_jobs, seed=seed, keep=keep)
+    """Train listeners by name, and score a study's outputs by them: a row per name and output."""
+    fitted = train_listeners(study, names, n_jobs=n_jobs, seed=seed, keep=keep)
     return pd.concat(
         [
             pd.DataFrame({"output_id": study.outputs["output_id"], "evaluator": name}).assign(

@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from classified import classified
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,7 +83,7 @@ def test_decomposition_and_features_give_the_scores_again(study, ties, label_tie
     found = scored(study, **options)
     assert found["huse"] == pytest.approx(found["huse_q"] + found["huse_d"] - 1, abs=1e-12)
     assert found[["huse", "huse_q"]].between(0, 2).all()
-    features = nb.huse_outputs(study, **options)
+    features = classified(study, **options)
     for name, score in found.drop("huse_d").items():
         wrong = 1 - features[f"correct_{name}"].astype("Float64").fillna(0.5).astype(float)
         assert wrong.groupby(features["is_human"]).mean().sum() == pytest.approx(score, abs=1e-12)
@@ -107,7 +108,7 @@ def test_row_order_and_units_change_nothing(study, seed, factor, other):
     assert after["huse"] == before["huse"] and after["huse_q"] == before["huse_q"]
     columns = ["output_id", "neighbors_huse", "neighbors_huse_q", "predicted_human_huse"]
     before, after = (
-        nb.huse_outputs(one, n_neighbors=k)[columns].sort_values("output_id", ignore_index=True)
+        classified(one, n_neighbors=k)[columns].sort_values("output_id", ignore_index=True)
         for one in (study, other)
     )
     pd.testing.assert_frame_equal(after, before)
@@ -120,7 +121,7 @@ def test_powers_of_two_change_no_bit_even_in_raw_floats(seed):
         logprobs=study.logprobs.assign(logprob=study.logprobs["logprob"] * 8),
         judgments=study.judgments.assign(value=study.judgments["value"] / 4),
     )
-    before, after = (nb.huse_outputs(one, ties="released") for one in (study, other))
+    before, after = (classified(one, ties="released") for one in (study, other))
     columns = [name for name in before if name not in ("logprob_per_token", "judgment")]
     pd.testing.assert_frame_equal(before[columns], after[columns], check_exact=True)
 
@@ -131,7 +132,7 @@ def test_separated_classes_score_0_and_the_judgment_alone_tells():
     study = study_of(-1 - np.arange(40) % 5, values, is_human)
     assert scored(study, n_neighbors=5).tolist() == [0, 0, 1]
     assert (nb.failures(study, n_neighbors=5)["kind"] == "quality failure").all()
-    share = nb.huse_outputs(study, n_neighbors=5)["machine_share_huse"]
+    share = classified(study, n_neighbors=5)["machine_share_huse"]
     assert (share == np.where(is_human, 0, 1)).all()
 
 
@@ -141,7 +142,7 @@ def test_a_system_that_is_only_too_sure_fails_in_diversity():
     values = rng.integers(1, 7, size=(200, 3))
     logprob = np.where(is_human, -5.0, -1.0) + rng.normal(0, 0.1, size=200)
     study = study_of(logprob, values, is_human)
-    found, features = scored(study), nb.huse_outputs(study)
+    found, features = scored(study), classified(study)
     assert found["huse"] == 0
     assert found["huse_q"] > 0.8
     told = features["correct_huse_q"].astype(bool)
@@ -174,7 +175,7 @@ def test_minus_infinity_is_floored_one_nat_below_the_least():
     per_token = logprobs["logprob"] / 4
     least = per_token[np.isfinite(per_token)].min()
     assert nb.huse(study, n_resamples=0)["n_floored"].tolist() == [2] * 3
-    features = nb.huse_outputs(study)
+    features = classified(study)
     assert features["logprob_per_token"].iloc[[3, 7]].tolist() == [least - 1] * 2
     n_human = int(study.outputs["is_human"].sum())
     lost = int(study.outputs["is_human"].iloc[[3, 7]].sum())
@@ -185,10 +186,10 @@ def test_counts_and_scales_are_those_of_the_outputs_compared():
     study = nb.simulate("gaussian", n_outputs=30, n_annotators=4, seed=3)
     found = nb.huse(study, systems="t0.5", n_resamples=0)
     assert (found["n_outputs"] == 60).all() and (found["n_judgments"] == 240).all()
-    features = nb.huse_outputs(study, systems=["t0.5"])
+    features = classified(study, systems=["t0.5"])
     assert features["system"].value_counts().to_dict() == {"human": 30, "t0.5": 30}
     np.testing.assert_allclose(features[["scaled_logprob", "scaled_judgment"]].std(ddof=0), 1)
-    every = nb.huse_outputs(study)
+    every = classified(study)
     assert every["compared"].value_counts().to_dict() == dict.fromkeys(study.systems, 60)
 
 
@@ -214,7 +215,7 @@ def test_votes_that_the_tie_rule_moves_are_listed():
     for seed in range(20):
         study = random_study(seed, n=60, n_human=30)
         exact, raw = (
-            nb.huse_outputs(study, ties=ties).set_index("output_id")["predicted_human_huse_q"]
+            classified(study, ties=ties).set_index("output_id")["predicted_human_huse_q"]
             for ties in ("exact", "released")
         )
         assert moved_votes(study)["output_id"].tolist() == exact.index[exact != raw].tolist()
@@ -230,12 +231,10 @@ def test_unequal_classes_count_one_half_each():
 
 def test_a_tie_under_half_is_missing_and_tells_nothing_apart():
     study, options = random_study(9), {"n_neighbors": 2, "label_ties": "half"}
-    features = nb.huse_outputs(study, **options)
+    features = classified(study, **options)
     tied = features["machine_share_huse"] == 0.5
     assert tied.any()
     assert features.loc[tied, ["predicted_human_huse", "correct_huse"]].isna().all(axis=None)
-    kinds = nb.failures(study, **options).set_index("output_id")["kind"]
-    assert (kinds[features.loc[tied, "output_id"]] == "indistinguishable").all()
 
 
 def test_the_grid_is_the_classifier_of_the_number():
@@ -258,7 +257,7 @@ def test_the_grid_is_the_classifier_of_the_number():
 
 
 def test_a_grid_on_an_output_counts_the_output_itself():
-    features = nb.huse_outputs(random_study(4))
+    features = classified(random_study(4))
     scaled = features[["scaled_logprob", "scaled_judgment"]]
     is_machine = ~features["is_human"]
     size, machine = neighborhoods(scaled, is_machine, scaled, 17)
@@ -320,7 +319,7 @@ def twice(table, **values):
         (
             twice("judgments", dimension="fluency"),
             {},
-            "judgments of typicality, fluency: say which",
+            "judgments in typicality, fluency: say which",
         ),
         (every("judgments"), {"dimension": "typicalty"}, "Did you mean 'typicality'"),
         (every("outputs"), {"systems": "lstn"}, "system: 'lstn' is unknown. Did you mean 'lstm'"),
@@ -372,7 +371,7 @@ def test_released_summarization_at_t_1_0():
     assert scored(study, ties="released").tolist() == pytest.approx([0.53, 0.58, 0.95], abs=1e-12)
     # With ties taken for what they are, measured by a separate implementation.
     assert scored(study).tolist() == pytest.approx([0.53, 0.60, 0.93], abs=1e-12)
-    features = nb.huse_outputs(study)
+    features = classified(study)
     assert (features["machine_share_huse"] == 0.5).sum() == 13
     assert (features["neighbors_huse_q"] > 16).sum() == 169
     assert features["neighbors_huse_q"].max() == 30

@@ -11,7 +11,6 @@ from nlgbench.analysis.huse import (
     annotator_spread,
     interval_widths,
     length_difference,
-    needed_outputs,
 )
 from nlgbench.analysis.huse.score import compare, outputs_of
 from nlgbench.inference import half_samples
@@ -135,9 +134,6 @@ def test_widths_fall_with_the_root_of_the_outputs():
     np.testing.assert_allclose(table["width"], 2 * 1.959964 * table["sd"])
     error = table["width_high"] / table["width"] - 1
     np.testing.assert_allclose(error, 1.96 / np.sqrt(80))
-    assert needed_outputs(table, width=width[120] + 1e-9).set_index("score").loc[
-        "huse", "n_outputs"
-    ] == pytest.approx(120)
 
 
 def test_a_study_stands_for_its_world():
@@ -165,21 +161,6 @@ def test_widths_are_of_huse_and_check_no_table(kind, monkeypatch):
             expected = pd.DataFrame(drawn)
             pd.testing.assert_series_equal(by_score["mean"], expected.mean(), check_names=False)
             pd.testing.assert_series_equal(by_score["sd"], expected.std(), check_names=False)
-
-
-def test_needed_outputs_is_nan_where_none_suffices():
-    widths = pd.DataFrame(
-        {
-            "score": ["huse"] * 3 + ["huse_q"] * 3,
-            "n_annotators": 5,
-            "n_outputs": [50, 100, 200] * 2,
-            "width": [0.2, 0.3, 0.1, 0.5, 0.4, 0.3],
-        }
-    )
-    found = needed_outputs(widths, width=0.25).set_index("score")["n_outputs"]
-    # A narrow width by chance at 50 does not count when 100 is wider again.
-    assert found["huse"] == 200
-    assert np.isnan(found["huse_q"])
 
 
 def test_bad_widths_are_refused(study):

@@ -11,9 +11,9 @@ from scipy import stats
 import nlgbench as nb
 from nlgbench.analysis.judges.slopes import inverted, scores, variance_at
 from nlgbench.analysis.judges.verdicts import clusters_of, sign
+from nlgbench.crossed import THESE_ANNOTATORS
 from nlgbench.datasets import cache
 from nlgbench.datasets.llmbar import RAW_FILES
-from nlgbench.inference import THESE_ANNOTATORS
 
 RELEASED = pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available(RAW_FILES["llmbar-natural"]),

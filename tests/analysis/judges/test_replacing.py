@@ -10,8 +10,8 @@ from scipy.stats import norm, ttest_1samp
 
 import nlgbench as nb
 from nlgbench.analysis.judges import replacing
+from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.datasets import cache
-from nlgbench.inference import OTHER_ANNOTATORS, THESE_ANNOTATORS
 
 RELEASED = pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available("alttest"),

@@ -11,7 +11,8 @@ from scipy import stats
 
 import nlgbench as nb
 from nlgbench.analysis.people import additive, comparing
-from nlgbench.inference import OTHER_ANNOTATORS, adjust
+from nlgbench.crossed import OTHER_ANNOTATORS
+from nlgbench.inference import adjust
 from nlgbench.study import Study, trusted
 
 DESIGNS = {
