@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 from nlgbench.runner import runs
@@ -22,16 +20,9 @@ def write(out: Path) -> Path:
             f"{place} was not made by nlgbench and would be replaced: move it away, or rename it."
         )
     with runs.writing(out):
-        # A kill leaves what the next run, or `nlgbench clean`, knows for rubbish by its name.
-        aside, former = (out / f".trash-{os.getpid()}-{name}" for name in ("report", "former"))
-        try:
-            _write(found, aside)
-            if place.exists():
-                place.rename(former)
-            aside.rename(place)
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
-            shutil.rmtree(former, ignore_errors=True)
+        aside = runs.aside(out, PLACE)
+        _write(found, aside)
+        runs.promote(aside, place)
     return place / PAGE
 
 
@@ -60,6 +51,6 @@ def _write(found: folder.Folder, aside: Path) -> None:
         named.append((f"heds{end}.json", f"the datasheet of {run}, as its form reads it"))
         named.append((f"heds{end}.md", f"the datasheet of {run}, all questions"))
     texts[PAGE] = page.html(found, named)
-    (aside / "tables").mkdir(parents=True)
+    (aside / "tables").mkdir()
     for name, text in texts.items():
         (aside / name).write_text(text, encoding="utf-8", newline="\n")
