@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 import nlgbench as nb
-from nlgbench.analysis.judges import auditing
+from nlgbench.analysis.judges import Audit, auditing
 
 SEEING = {
     "usual": {},
@@ -72,7 +72,7 @@ def study_of(cell: Cell, seed: Any, **size: Any) -> nb.Study:
     return study.replace(preferences=votes.drop(copied.index), comparisons=both)
 
 
-def audited(cell: Cell, seed: Any, stated: Any = None, **size: Any) -> nb.Audit:
+def audited(cell: Cell, seed: Any, stated: Any = None, **size: Any) -> Audit:
     """Audit one world; the first judge wrote the first system, and so on."""
     study = study_of(cell, seed, **size)
     wrote = dict(zip(study.comparisons["comparator"].unique(), study.systems, strict=False))
@@ -80,7 +80,7 @@ def audited(cell: Cell, seed: Any, stated: Any = None, **size: Any) -> nb.Audit:
         return nb.audit(study, authors=wrote)
 
 
-def tested(found: nb.Audit) -> pd.DataFrame:
+def tested(found: Audit) -> pd.DataFrame:
     """Give a row per judge and test."""
     table = found.findings.merge(found.details, on=["evaluator", "test"])
     kept = ~table["is_sentinel"] & table["test"].isin([*BIASES, *VALUES])

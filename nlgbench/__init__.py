@@ -25,22 +25,37 @@ _WHERE = {
 }
 # Names that were here -> what to use instead.
 _GONE = {
+    "Audit": "what audit returns (nlgbench.analysis.judges)",
     "blocks_needed": "sequential",
+    "choices": "choose and nlgbench.analysis.trials.judge_choices",
+    "Comparator": "train_comparator (the class stays in nlgbench.evaluators.comparator)",
     "compare_aggregations": "nb.aggregate_judgments and nb.correlate",
+    "CorrectedQuality": "what corrected_quality returns (nlgbench.analysis.judges)",
     "coverage": "plan_study (measured coverage is in the documentation)",
     "cv_star": "nlgbench.analysis.reproduction.cv_star",
+    "drawing": "the plots' ax=, one Drawing for each panel",
     "export_survey": "the crowd's own form; `nlgbench new --as mturk` reads its export",
     "huse_difference": "huse, and whether the intervals overlap",
     "huse_outputs": "boundary(study, system=...).outputs",
     "huse_with_predictions": "huse",
     "import_survey": "`nlgbench new --as mturk` (or prolific) and read_study",
+    "leave_one_out": "nlgbench.analysis.trials.split_studies(leave_out=True) and run_trials",
     "optimal_error_bound": "huse",
     "plan_huse": "plan_study",
     "plot_coverage": "plot_plan",
+    "plot_power": "the plot of a DataFrame",
+    "plot_sweep": "`nlgbench plot-sweep`",
     "prevalence": "corrected_quality",
+    "rating_differences": "win_rates",
     "read_claims": "check_claims, which reads claims.csv",
+    "Regressor": "run_trials (nlgbench.evaluators.comparator.regressor)",
+    "Replacement": "what replaces_annotators returns (nlgbench.analysis.judges)",
     "Reproduction": "reproduction, which returns a DataFrame",
     "score_shards": "score, of a Dask DataFrame",
+    "Sequential": "what sequential returns (nlgbench.analysis.planning)",
+    "StudyPlan": "what plan_study returns (nlgbench.analysis.planning)",
+    "tournament": "convergence",
+    "train_regressor": "run_trials (nlgbench.evaluators.comparator.regressor)",
 }
 __all__ = [*_WHERE, "__version__"]
 

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from nlgbench.evaluators.references import nearest_texts
 from nlgbench.names import known
 from nlgbench.study import Study, trusted
-from nlgbench.text import ngram_counts, text_lengths, tokenize
+from nlgbench.text import ngram_counts, text_lengths
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -26,20 +27,15 @@ _AT_ONCE = 4_000_000
 
 def score_diversity(study: Study, names: Sequence[str]) -> pd.DataFrame:
     """Measure how diverse each system's outputs are: a row per name and system."""
-    systems = study.outputs.groupby("system", sort=False)["text"]
-    texts = {str(system): group.tolist() for system, group in systems}
-    orders = {name: _order(name) for name in names}
-    max_n = max([n for name, n in orders.items() if not name.startswith("self_bleu")], default=1)
-    of_bleu = sorted({n for name, n in orders.items() if name.startswith("self_bleu")}) or [1]
+    bleu = {_order(name) for name in names if name.startswith("self_bleu")} or {1}
+    max_n = max([_order(name) for name in names if not name.startswith("self_bleu")], default=1)
     rows = []
-    for system, own in texts.items():
+    for system, own in study.outputs.groupby("system", sort=False)["text"]:
         whole = np.ones((1, len(own)), dtype=bool)
-        found = diversity_of_subsets(own, whole, max_n=max_n, bleu_n=of_bleu[0])
-        for n in of_bleu[1:]:
-            found[f"self_bleu_{n}"] = diversity_of_subsets(own, whole, max_n=1, bleu_n=n).iloc[
-                :, -1
-            ]
-        rows += [(system, name, found[name].iloc[0], signature(name, len(own))) for name in names]
+        found: dict[str, Any] = {}
+        for n in bleu:
+            found |= diversity_of_subsets(own.tolist(), whole, max_n=max_n, bleu_n=n).iloc[0]
+        rows += [(system, name, found[name], signature(name, len(own))) for name in names]
     return pd.DataFrame(rows, columns=["system", "evaluator", "score", "signature"])
 
 
@@ -260,30 +256,16 @@ def overlap_with_training(
 
     Table 14 of Garbacea et al. (2019, *Judge the Judges*, doi:10.18653/v1/D19-1409) is the mean per
     generator. The paper says "nearest neighbors in G-train", not how many nor by what; elsewhere
-    it takes ten, by sentence vectors. Here similarity is the cosine of TF-IDF vectors of tokens as
-    written (scikit-learn's weights, fitted on the corpus). Which of several equally similar texts
-    is taken is not defined. Cost grows as texts times corpus.
+    it takes ten, by sentence vectors. Here they are `nearest_texts`.
     """
     counts = ngram_counts([*texts, *corpus], max_n=max_n)
     n, n_all = len(texts), len(texts) + len(corpus)
     n_tokens = text_lengths(counts, n_all)
-    neighbors = _nearest(texts, corpus, min(n_neighbors, len(corpus)))
+    neighbors = nearest_texts(texts, corpus, n=min(n_neighbors, len(corpus)), copies=True)
     matches = np.stack([_matches_with(order, neighbors, n_all) for order in counts])
     lengths = np.sort(n_tokens[n + neighbors], axis=1)  # so that the shorter of two comes first
     nearest = np.abs(lengths - n_tokens[:n, None]).argmin(axis=1)
     return smoothed_bleu(matches, n_tokens[:n], lengths[np.arange(n), nearest])
-
-
-def _nearest(texts: Sequence[str], corpus: Sequence[str], k: int) -> Ints:
-    """Return the positions of each text's k nearest in the corpus by cosine, nearest first."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.neighbors import NearestNeighbors
-
-    if not len(texts):
-        return np.empty((0, k), dtype=np.int64)
-    tfidf = TfidfVectorizer(analyzer=tokenize).fit(corpus)
-    index = NearestNeighbors(n_neighbors=k, metric="cosine").fit(tfidf.transform(corpus))
-    return index.kneighbors(tfidf.transform(texts), return_distance=False)
 
 
 def _matches_with(order: pd.DataFrame, neighbors: Ints, n_all: int) -> Floats:

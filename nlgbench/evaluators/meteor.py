@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -27,33 +27,11 @@ def meteor(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Fl
     breaks included, becomes one space, and ``|||``, which separates texts in its input, becomes a
     space. It takes about 7 seconds to start, for its paraphrases.
     """
-    return _evaluate(hypotheses, references, [0] * len(references))[0]
-
-
-def corpus_meteor(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, group: Sequence[Hashable]
-) -> dict[Hashable, float]:
-    """Score each group's texts together: matches and lengths of the best references are summed.
-
-    It is what pycocoevalcap returns first, and not the mean over texts.
-    """
-    return _evaluate(hypotheses, references, group)[1]
-
-
-def _evaluate(
-    hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
-    labels: Sequence[Hashable],
-) -> tuple[Floats, dict[Hashable, float]]:
     found = usable(references)
+    rows = [at for at, texts in enumerate(found) if texts]
     scores = np.full(len(found), np.nan)
-    totals: dict[Hashable, float] = dict.fromkeys(labels, np.nan)
-    members: dict[Hashable, list[int]] = {}
-    for at, label in enumerate(labels):
-        if found[at]:
-            members.setdefault(label, []).append(at)
-    if not members:
-        return scores, totals
+    if not rows:
+        return scores
 
     with tempfile.TemporaryFile("w+") as log:
         process = _start(log)
@@ -95,18 +73,16 @@ def _evaluate(
                     )
                 return [answer.strip() for answer in answers]
 
-            for label, rows in members.items():
-                counts = []
-                for at in rows:
-                    texts = [_one_line(text) for text in [*found[at], hypotheses[at]]]
-                    counts += ask(" ||| ".join(["SCORE", *texts]))
-                *each, total = ask(" ||| ".join(["EVAL", *counts]), len(rows) + 1)
-                scores[rows] = [float(answer) for answer in each]
-                totals[label] = float(total)
+            counts = []
+            for at in rows:
+                texts = [_one_line(text) for text in [*found[at], hypotheses[at]]]
+                counts += ask(" ||| ".join(["SCORE", *texts]))
+            *each, _ = ask(" ||| ".join(["EVAL", *counts]), len(rows) + 1)
+            scores[rows] = [float(answer) for answer in each]
         finally:
             process.kill()
             process.communicate()
-    return scores, totals
+    return scores
 
 
 def _one_line(text: str) -> str:

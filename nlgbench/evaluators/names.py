@@ -20,7 +20,6 @@ _TABLE: list[tuple[str, str, str]] = [
     *((rf"corpus_bleu_({n})@coco", r"Corpus BLEU-\1 (coco)", "Word overlap") for n in range(1, 5)),
     *((rf"corpus_bleu_({n})", r"Corpus BLEU-\1", "Word overlap") for n in range(1, 5)),
     ("corpus_chrf", "Corpus chrF", "Word overlap"),
-    ("corpus_meteor", "Corpus METEOR", "Word overlap"),
     ("bleu|BLEU", "BLEU", "Word overlap"),
     (r"rouge_(\d)", r"ROUGE-\1", "Word overlap"),
     ("rouge_l", "ROUGE-L", "Word overlap"),

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from nlgbench.evaluators.meteor import corpus_meteor, meteor
+from nlgbench.evaluators.meteor import meteor
 from nlgbench.evaluators.references import reference_lists, usable
 from nlgbench.names import known
 from nlgbench.study import Study
@@ -143,18 +143,11 @@ def corpus_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
     return float(CHRF().corpus_score(texts, streams).score / 100)
 
 
-def rouge_n(
-    hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
-    *,
-    n: int,
-    statistic: Literal["f1", "recall"] = "f1",
-) -> Floats:
+def rouge_n(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, n: int) -> Floats:
     """Score texts by ROUGE-N, the best reference's; NaN too where no reference has `n` words.
 
-    Lin (2004, section 2, ACL Anthology W04-1013): the maximum over pairs is that of section 2.1.
-    ``recall``: of the reference's n-grams, Lin's definition, which favors long texts. ``f1``: the
-    harmonic mean of it and the precision, as most report today. Nothing is stemmed.
+    Lin (2004, section 2, ACL Anthology W04-1013): the maximum over pairs is that of section 2.1;
+    F1 of recall (Lin's definition) and precision, as most report today. Nothing is stemmed.
     """
     found = usable(references)
     counts, order = ngram_matrix([*hypotheses, *chain.from_iterable(found)], max_n=n)
@@ -163,10 +156,7 @@ def rouge_n(
     hypothesis, reference = counts[: len(found)][owner], counts[len(found) :]
     common = hypothesis.minimum(reference).sum(axis=1)
     size = reference.sum(axis=1)
-    if statistic == "f1":
-        score = 2 * common / np.where(size > 0, hypothesis.sum(axis=1) + size, np.nan)
-    else:
-        score = common / np.where(size > 0, size, np.nan)
+    score = 2 * common / np.where(size > 0, hypothesis.sum(axis=1) + size, np.nan)
     best = np.full(len(found), np.nan)
     np.fmax.at(best, owner, score)
     return best
@@ -320,14 +310,9 @@ def score_corpus(
         has_references = np.array([bool(found) for found in usable(lists)], dtype=bool)
         for name in chosen:
             metric = name.removeprefix("corpus_")
-            totals = {}
-            if metric == "meteor":
-                totals = corpus_meteor(texts, lists, group=study.outputs["system"].tolist())
             for system, at in places.items():
                 own = [texts[n] for n in at], [lists[n] for n in at]
-                if metric == "meteor":
-                    score = totals[system]
-                elif metric == "chrf":
+                if metric == "chrf":
                     score = corpus_chrf(*own)
                 else:
                     n, style = _bleu_kind(metric)

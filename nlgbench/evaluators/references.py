@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
@@ -82,15 +83,20 @@ def nearest_references(
 
 
 def similar_references(
-    texts: Sequence[str],
-    pool: Sequence[str],
-    *,
-    n: int = 10,
-    copies: bool = False,
+    texts: Sequence[str], pool: Sequence[str], *, n: int = 10, copies: bool = False
 ) -> list[list[str]]:
-    """Give for each text the `n` of the pool nearest to it, as `nearest_references` says.
+    """Give for each text the `n` of the pool nearest to it, as `nearest_texts` finds them."""
+    found = nearest_texts(texts, pool, n=n, copies=copies)
+    return [[pool[position] for position in row] for row in found]
 
-    With `copies` a text that stands in the pool may be its own reference.
+
+def nearest_texts(
+    texts: Sequence[str], pool: Sequence[str], *, n: int, copies: bool
+) -> NDArray[np.int64]:
+    """Find the `n` of the pool nearest to each text by the cosine of TF-IDF: positions (texts, n).
+
+    With `copies` a text that is in the pool may be its own neighbor. Equally near ones, whose
+    cosines agree to 12 decimals, come in the order of the pool.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -103,8 +109,8 @@ def similar_references(
 
     tfidf = TfidfVectorizer(token_pattern=r"\S+", lowercase=False)
     by_word = tfidf.fit_transform(pool).T.tocsr()
-    rows = tfidf.transform(texts)
-    found = []
+    rows = tfidf.transform(texts) if len(texts) else by_word.T
+    found = np.empty((len(texts), n), dtype=np.int64)
     step = max(1, _CELLS // len(pool))
     for start in range(0, len(texts), step):
         # Rounding makes ties of equal cosines whose sums were added up in another order.
@@ -117,8 +123,7 @@ def similar_references(
                     f"{n}; text {at} has {len(pool) - len(left_out)} of {len(pool)} left."
                 )
             row[left_out] = -1.0
-            nearest = np.argsort(-row, kind="stable")[:n]
-            found.append([pool[position] for position in nearest])
+            found[at] = np.argsort(-row, kind="stable")[:n]
     return found
 
 

@@ -60,13 +60,12 @@ _FAMILIES = (
         ("meteor",),
     ),
     _Family(
-        r"corpus_(bleu_[1-4](@coco)?|chrf|meteor)",
-        (*(f"corpus_{name}" for name in _BLEU), "corpus_chrf", "corpus_meteor"),
+        r"corpus_(bleu_[1-4](@coco)?|chrf)",
+        (*(f"corpus_{name}" for name in _BLEU), "corpus_chrf"),
         "nlgbench.evaluators.overlap",
         "score_corpus",
         ("references", "options"),
         "references",
-        ("corpus_meteor",),
     ),
     _Family(
         r"(self_bleu|distinct|entropy)_[1-9]",
@@ -153,7 +152,7 @@ def score(
         - overlap with references: ``bleu_1`` to ``bleu_4`` (``@coco``: by pycocoevalcap's
           definition; ``bleu_2_to_4``: the mean), ``rouge_1``, ``rouge_2``, ``rouge_l``, ``chrf``,
           ``cider``, ``cider_d``, ``meteor`` (Java and the extra ``meteor``); of all texts of a
-          system together: ``corpus_bleu_4@coco``, ``corpus_chrf``, ``corpus_meteor``;
+          system together: ``corpus_bleu_4@coco``, ``corpus_chrf``;
         - of systems: ``self_bleu_4`` (*lower* is more diverse), ``distinct_2``, ``entropy_2``; of
           outputs: ``minus_self_bleu_4`` (against the others of their system),
           ``training_overlap_4`` (nearness to the study's human texts);

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from nlgbench.analysis.correlation import (
     correlate,
     correlate_studies,
 )
-from nlgbench.analysis.people import agreement
+from nlgbench.crossed import FEWEST, jackknife_variance, t_interval
 from nlgbench.datasets.public import load, studies
 from nlgbench.datasets.published import load_claims
 from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, slugs_of
@@ -210,21 +211,33 @@ def _of_hanna(study: Study) -> pd.DataFrame:
 
 
 def _of_usr(study: Study, name: str) -> pd.DataFrame:
-    """Answer USR's Table 1: agreement between places of ratings, whoever gave them."""
+    """Answer USR's Table 1: correlation between places of ratings, whoever gave them."""
     judgments = study.judgments
     assert judgments is not None
-    place = judgments.groupby(["output_id", "dimension"]).cumcount().astype(str)
-    names: list[Literal["spearman", "pearson"]] = ["spearman", "pearson"]
-    by_place = study.replace(judgments=judgments.assign(annotator_id="place " + place))
+    judgments = judgments[judgments["dimension"] == study.dimension()]
+    place = judgments.groupby("output_id").cumcount().astype(str)
     found = []
-    for one, variant, comparable in (
-        (by_place, "between places of ratings", True),
-        (study, "between people", False),
+    for given, variant, comparable in (
+        (judgments.assign(annotator_id="place " + place), "between places of ratings", True),
+        (judgments, "between people", False),
     ):
-        table = agreement(one, coefficients=names)
-        table = table[table["row"].eq("all") & table["coefficient"].isin(names)]
+        wide = given.pivot(index="output_id", columns="annotator_id", values="value")
+        rows = [_between_annotators(wide, how) for how in ("spearman", "pearson")]
         claim = f"usr/table1/{name}/{{coefficient}}"
-        reason = table["reason"].fillna("") if "reason" in table else ""
-        rows = claim_rows(table, claim, variant=variant, reason=reason, comparable=comparable)
-        found.append(rows)
+        found.append(
+            claim_rows(rows, claim, variant=variant, reason="{reason}", comparable=comparable)
+        )
     return pd.concat(found, ignore_index=True)
+
+
+def _between_annotators(wide: pd.DataFrame, how: Literal["spearman", "pearson"]) -> dict[str, Any]:
+    """Average the correlation of two annotators (columns) over pairs with ten outputs in common."""
+    pairs = [both for two in combinations(wide, 2) if len(both := wide[[*two]].dropna()) >= FEWEST]
+
+    def mean(left_out: str = "") -> float:
+        each = [both[both.index != left_out].corr(how).iloc[0, 1] for both in pairs]
+        return float(np.mean(each))
+
+    outputs = pd.concat(pairs).index.unique()
+    se = np.sqrt(jackknife_variance(np.array([mean(one) for one in outputs])))
+    return {"coefficient": how, **t_interval(mean(), float(se), len(outputs))}

@@ -839,7 +839,7 @@ def excuses(data: Study, evaluators: Sequence[str] = ()) -> pd.DataFrame:
     power = (
         "The paper states alpha = .05 and the result alone. Of 180 usual sets of assumptions two "
         "give 111: accuracy .7, margin .2, one-sided .025, with power .9 for non-inferiority or .8 "
-        "for equivalence (tables/power.csv)."
+        "for equivalence."
     )
     rows = [(f"{PAPER}/section3.3.1/power_analysis/*", power)]
     if data.source == "study":

@@ -68,7 +68,9 @@ def plot_reproduction(
     if drawn.empty:
         raise ValueError("no number was recomputed: there is nothing to draw.")
     name = (
-        drawn["paper"].iloc[0] if paper is None else known(paper, drawn["paper"].unique(), "paper")
+        drawn["paper"].iloc[0]
+        if paper is None
+        else known(paper, drawn["paper"].unique().tolist(), "paper")
     )
     data = drawn[drawn["paper"] == name].reset_index(drop=True)
     source = data["source"].map(_SOURCES).fillna(data["source"])
@@ -78,13 +80,7 @@ def plot_reproduction(
     rows = math.ceil(len(titles) / columns)
     width = columns * TWO_COLUMN / 3 if columns > 1 else ONE_COLUMN
     height = rows * (width / columns + 0.1)
-    axes = axes_for(ax, width, height, rows=rows, columns=columns)
-    if ax is None:
-        for empty in axes[len(titles) :]:
-            empty.remove()
-        axes = axes[: len(titles)]
-    elif len(axes) != len(titles):
-        raise ValueError(f"ax must be {len(titles)} Axes, one a panel. Got {len(axes)}.")
+    axes = axes_for(ax, width, height, n=len(titles), columns=columns)
     for one, title in zip(axes, titles, strict=True):
         _draw(one, data[data["panel"] == title])
         one.set_title(title[0].upper() + title[1:], fontsize=7.5)

@@ -39,6 +39,17 @@ LOOKS: tuple[tuple[str, str], ...] = tuple(
     for n, (marker, _) in enumerate(GROUPS)
 )
 
+#: Dashes of lines, which differ in gray as colors may not.
+LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 3)))
+
+
+def line_look(n: int) -> dict[str, Any]:
+    """Give the n-th line a color, marker and dashes; past seven, colors come with other dashes."""
+    marker, color = GROUPS[n % len(GROUPS)]
+    dashes = LINES[(n + n // len(GROUPS)) % len(LINES)]
+    return {"color": color, "marker": marker, "linestyle": dashes}
+
+
 #: Tasks of Hashimoto, Zhang, Liang (2019), Table 1, which look the same in every figure.
 TASKS = ("summarization", "story generation", "chit-chat dialogue", "lm")
 

@@ -189,7 +189,7 @@ def check_names(
         "dimension": there("dimension", "judgments", "preferences"),
         "evaluator": there("evaluator", "scores"),
         "evaluators": there("evaluator", "scores") + there("comparator", "comparisons"),
-        "sampling": ["random", *chain(*(one.extra for one in studies))],
+        "sampling": ["random"],
     }
     for name, value in asked.items():
         listed = value.split(",") if name in ("evaluators", "authors") else [value]

@@ -533,7 +533,7 @@ def with_ceiling(
             reason = str(error)
         else:
             wanted = halves["unit"].eq(asked.granularity) & halves["quantity"].eq("ceiling")
-            row = halves[wanted & halves["correlation"].eq("pearson")].iloc[0]
+            row = halves[wanted].iloc[0]
             estimate, low, high = row[["estimate", "ci_low", "ci_high"]].astype(float)
             reason = row["reason"]
     pearson = table["statistic"].eq("pearson")

@@ -231,24 +231,6 @@ def audit(
     )
 
 
-@checked
-def planted_and_found(found: Audit, study: Study) -> pd.DataFrame:
-    """Set verdicts beside the biases that were planted in a simulated study's judges.
-
-    >>> import nlgbench as nb
-    >>> study = nb.simulate("judges", n_items=30, seed=1)
-    >>> list(planted_and_found(audit(study), study))[:4]
-    ['planted first', 'planted length', 'planted own', 'position']
-    """
-    judges = (study.truth or {}).get("judges")
-    if judges is None:
-        raise ValueError(f"{study.name} is not simulated with known biases: there is no truth.")
-    table = found.findings[found.findings["test"].isin(BIASES)]
-    verdicts = table.pivot(index="evaluator", columns="test", values="verdict")
-    planted = judges.set_index("judge")[["first", "length", "own"]]
-    return planted.add_prefix("planted ").join(verdicts[list(BIASES)])
-
-
 _FINDINGS = (
     *("evaluator", "test", "estimate", "ci_low", "ci_high", "covers", "p_adjusted", "verdict"),
     *("n", "reason"),

@@ -114,7 +114,7 @@ def test_the_ceiling_is_that_of_halves_and_without_two_judgments_there_is_none()
     halves = split_half(asked, seed=np.random.default_rng(0))
     for granularity in ("system", "output"):
         found = correlate(asked, ceiling=True, granularity=granularity, resample=None)
-        row = of(halves, unit=granularity, correlation="pearson", quantity="ceiling").iloc[0]
+        row = of(halves, unit=granularity, quantity="ceiling").iloc[0]
         pearson = of(found, statistic="pearson")
         assert pearson["ceiling"].tolist() == [row["estimate"]] * 2
         assert pearson["ceiling_low"].tolist() == [row["ci_low"]] * 2

@@ -115,7 +115,7 @@ def test_rouge_of_lin_2004():
     # gunman kill police" have the same ROUGE-2 (one bigram of three), but ROUGE-L 3/4 and 2/4.
     hypotheses = ["police kill the gunman", "the gunman kill police"]
     references = [["police killed the gunman"]] * 2
-    assert rouge_n(hypotheses, references, n=2, statistic="recall").tolist() == [1 / 3, 1 / 3]
+    assert rouge_n(hypotheses, references, n=2).tolist() == [1 / 3, 1 / 3]
     assert rouge_l(hypotheses, references, beta=1.0).tolist() == [0.75, 0.5]
     # Section 3.1, third candidate: "the gunman police killed" has LCS "the gunman": 2/4 again.
     assert rouge_l(["the gunman police killed"], references[:1], beta=1.0).tolist() == [0.5]
@@ -291,7 +291,7 @@ def test_outputs_are_scored_against_their_items_but_not_themselves(study):
 
 
 def test_systems_are_scored_by_summed_counts(study):
-    names = [name for name in _FAMILIES[1].shown if name != "corpus_meteor"]
+    names = list(_FAMILIES[1].shown)
     table = score(study, names).system_scores
     assert table["evaluator"].unique().tolist() == names
     assert table["system"].unique().tolist() == ["s", "t", "human"]
