@@ -16,6 +16,11 @@ HOSTILE = {
 
 
 @pytest.fixture
+def hostile():
+    return HOSTILE
+
+
+@pytest.fixture
 def make_notebook(tmp_path):
     """Return a function that writes a notebook of code cells, the first tagged `parameters`."""
 

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from conftest import HOSTILE
 
 from nlgbench.runner import latex, report, run_folder, runs
 from nlgbench.runner.cli import main
@@ -150,12 +149,12 @@ def page(browser, reported):
     opened.close()
 
 
-def test_the_page_opens_from_its_file_and_asks_for_nothing_else(page):
+def test_the_page_opens_from_its_file_and_asks_for_nothing_else(page, hostile):
     asked = [one for one in page.said if not one.startswith("data:")]
     assert asked == [page.url]
     assert page.title() == "Report of 2 runs: 01-huse-tradeoff, 90-own"
     assert page.evaluate("document.querySelectorAll('script').length") == 1
-    assert all(page.get_by_text(name).count() for name in HOSTILE.values())
+    assert all(page.get_by_text(name).count() for name in hostile.values())
 
 
 def test_the_filter_shows_the_rows_that_fit_and_counts_them(page, reported):
