@@ -172,8 +172,7 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     panels = dict(list(table.groupby(experiment, sort=False)))
     there = order(table["evaluator"])
     names = list(dict.fromkeys([*(name for name in _ORDER if name in there), *there]))
-    width = TWO_COLUMN if len(panels) > 1 else 4.5
-    axes = axes_for(ax, width, 2.5, n=len(panels), columns=len(panels), sharey=True)
+    axes = axes_for(ax, TWO_COLUMN, 2.5, n=len(panels), columns=len(panels), sharey=True)
     if ax is None:
         baseline = any(kind(name) == "Baselines" for name in names)
         about = "; open: a baseline, no evaluator" if baseline else ""
