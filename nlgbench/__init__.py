@@ -25,8 +25,10 @@ _WHERE = {
 }
 # Names that were here -> what to use instead.
 _GONE = {
-    "compare_aggregations": "nb.aggregate_judgments and nb.correlate",
+    "aggregate_judgments": "nlgbench.analysis.people.aggregate_judgments",
+    "AggregatedJudgments": "nlgbench.analysis.people.AggregatedJudgments",
     "blocks_needed": "sequential",
+    "compare_aggregations": "analysis.people.aggregate_judgments, then correlate",
     "coverage": "plan_study (measured coverage is in the documentation)",
     "export_survey": "the crowd's own form; `nlgbench new --as mturk` reads its export",
     "huse_difference": "huse, and whether the intervals overlap",
@@ -37,7 +39,10 @@ _GONE = {
     "plan_huse": "plan_study",
     "plot_coverage": "plot_plan",
     "prevalence": "corrected_quality",
+    "rank_systems": "nlgbench.analysis.people.rank_systems (WebNLG's rule)",
     "score_shards": "score, of a Dask DataFrame",
+    "SystemComparison": "nlgbench.analysis.people.SystemComparison",
+    "vote_position": "audit, for judges",
 }
 __all__ = [*_WHERE, "__version__"]
 
