@@ -136,7 +136,7 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     Parameters
     ----------
     table : DataFrame
-        From `nlgbench.analysis.trials.choices`: ``evaluator``, ``measure``, ``estimate``,
+        From `nlgbench.analysis.trials.judge_choices`: ``evaluator``, ``measure``, ``estimate``,
         ``ci_low``, ``ci_high``, ``n``; measures ``regret`` and ``win_times`` are drawn. Each
         ``experiment``, where there are several, has a panel; they share their lines.
     ax : Axes or sequence of Axes, optional
