@@ -116,7 +116,7 @@ def plot_win_rates(
     ax : Axes, optional
         Where to draw; a figure of its own by default.
     order : sequence of str, optional
-        Systems from top to bottom. Default: by their mean rate, the best first.
+        Systems from top to bottom. Default: the best first, by their mean rate or judgment.
 
     Returns
     -------
@@ -140,7 +140,9 @@ def plot_win_rates(
     value = "superiority" if "superiority" in table else "win_rate"
     table = read_table(table, f"system opponent {value}:float verdict:text?", "rates have")
     one_row_each(table, ["system", "opponent"], "select one comparator, or dimension")
-    names = table.groupby("system")[value].mean().sort_values(ascending=False).index.tolist()
+    names = list(dict.fromkeys(table["system"]))  # `compare_systems` sorts them by their means
+    if value == "win_rate":
+        names = table.groupby("system")[value].mean().sort_values(ascending=False).index.tolist()
     if order is not None and set(order) != set(names):
         odd = sorted(set(order) ^ set(names))
         raise ValueError(f"order must name each system of rates once; {odd[0]!r} is not in both.")
