@@ -55,7 +55,7 @@ def plot_atlas(
     kinds : sequence of str, optional
         Draw these kinds alone: a page holds about thirty evaluators.
     ax : Axes, optional
-        Where to draw; a figure of its own by default, as high as the rows need.
+        Where to draw; a figure of its own by default.
     interval_label, second_label : str
         What the square and the round brackets hold, for the line below the map.
 
@@ -68,8 +68,7 @@ def plot_atlas(
     Raises
     ------
     ValueError
-        If a column is missing, a cell is given twice, an estimate is no correlation, or there is
-        no row.
+        If a column is missing, a cell is given twice, or an estimate is no correlation.
 
     Examples
     --------

@@ -36,23 +36,20 @@ def plot_evaluator_bars(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None
     Parameters
     ----------
     table : DataFrame
-        One row per panel and system: ``panel`` (its title: the evaluator, and what it is the
-        counterpart of), ``system`` (as it is to be written), ``score``, ``ci_low``, ``ci_high``,
-        ``human_quality`` (orders the systems).
+        ``panel`` (its title, such as the evaluator), ``system``, ``score``, ``ci_low``,
+        ``ci_high``, ``human_quality`` (orders the systems).
     ax : Axes or sequence of Axes, optional
         Where to draw, one for each panel; a figure of its own by default.
 
     Returns
     -------
     Drawing
-        Panels in the order of `table`, each with a scale of its own that holds zero; undefined
-        scores are dashes.
+        Panels in the order of `table`, each with a scale of its own; undefined scores are dashes.
 
     Raises
     ------
     ValueError
-        If a column is missing, there is no row, a score is given twice, or a system has two human
-        qualities.
+        If a column is missing, a score is given twice, or a system has two human qualities.
 
     Examples
     --------

@@ -180,7 +180,7 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
         if len(panels) > 1:
             one.set_title(title, loc="left")
         words = "; ".join(_draw_choices(one, rows, names))
-        said.append(f"{_EXPERIMENTS.get(str(name), name)}: {words}" if name else words)
+        said.append(f"{title}: {words}" if title else words)
     data = table.assign(evaluator=table["evaluator"].map(label))
     alt = f"Regret of choices, and how often the best was chosen: {'. '.join(said)}."
     return drawn_on(axes, data, alt)

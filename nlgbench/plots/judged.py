@@ -38,7 +38,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
         ``ci_high``; optional ``label``, ``rank_low``, ``rank_high``, ``reason``, and what the axis
         and the legend name: ``dimension``, ``scale``, ``better``, ``covers``, ``confidence``.
     ax : Axes, optional
-        Where to draw; a figure of its own by default, as high as the systems need.
+        Where to draw; a figure of its own by default.
 
     Returns
     -------

@@ -31,7 +31,7 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     Returns
     -------
     Drawing
-        In each panel a collection of dots, and one of the paper's marks, for each strip.
+        A dot for each combination, and a mark for the paper's.
 
     Raises
     ------

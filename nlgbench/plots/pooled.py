@@ -52,8 +52,7 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     Raises
     ------
     ValueError
-        When there is more than one statistic, granularity or group of studies, differences are from
-        several evaluators, or no evaluator has effects in several studies.
+        When an evaluator has several rows, or none has effects in several studies.
 
     Examples
     --------

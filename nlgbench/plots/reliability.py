@@ -42,8 +42,7 @@ def plot_reliability(
     Raises
     ------
     ValueError
-        If a column is missing, a value is none between 0 and 1, or axes are too few or stages too
-        many.
+        If a column is missing, or a value is none between 0 and 1.
 
     Examples
     --------

@@ -50,9 +50,8 @@ def plot_contexts(
     Returns
     -------
     Drawing
-        The target has a thick frame and a triangle above it. Each listener is a row of bars, as
-        wide as the state is probable. Its data are output_id, state, is_target, listener,
-        probability.
+        The target has a thick frame and a triangle above it; each listener is a row of bars, as
+        wide as the state is probable. Its data are a row for each bar.
 
     Raises
     ------

@@ -47,15 +47,13 @@ def plot_violins(
     Returns
     -------
     Drawing
-        Bars show the mean and the range; undefined scores are counted in the title. Axes have the
-        ``scale`` of an evaluator's signature, else 0 to 1. Its data are evaluator (as the figure
-        writes it), system, output_id, score.
+        Bars show the mean and the range. Axes have the ``scale`` of an evaluator's signature, else
+        0 to 1. Its data are evaluator, system, output_id, score.
 
     Raises
     ------
     ValueError
-        If there are no scores, an evaluator or system is unknown, axes are too few, or a score is
-        out of bounds.
+        If there are no scores, a name is unknown, or a score is out of bounds.
 
     Notes
     -----
@@ -155,13 +153,5 @@ def _draw(ax: Axes, place: int, values: np.ndarray) -> None:
         return
     mean = values.mean()
     ax.hlines(mean, place - 0.4, place + 0.4, color="black", linewidth=1.6)
-    side = 1 if mean <= (bottom + top) / 2 else -1
-    ax.annotate(
-        "constant",
-        (place, mean),
-        xytext=(0, 3 * side),
-        textcoords="offset points",
-        fontsize=6.5,
-        ha="center",
-        va="bottom" if side > 0 else "top",
-    )
+    above = mean <= (bottom + top) / 2
+    ax.text(place, mean, "constant", va="bottom" if above else "top", ha="center", fontsize=6.5)
