@@ -19,40 +19,11 @@ _MOST_TICKS = 7
 def plot_sweep(
     sweep: pd.DataFrame, x: str, y: str, *, hue: str | None = None, ax: Axes | None = None
 ) -> Drawing:
-    """Draw what runs found against one of their parameters, with intervals.
+    """Draw what runs found against one of their parameters, as ``nlgbench plot-sweep`` does.
 
-    Parameters
-    ----------
-    sweep : DataFrame
-        ``sweep.csv`` of a folder of runs: quantity, row, column, estimate, ci_low, ci_high and
-        ``param_NAME`` of each parameter.
-    x : str
-        A parameter, without ``param_``.
-    y : str
-        A quantity, or the last part of its name, which a run's rows have in common.
-    hue : str, optional
-        What lines are drawn for: ``row`` (such as the system), another parameter, or a column.
-    ax : Axes, optional
-        Where to draw; a figure of its own by default.
-
-    Returns
-    -------
-    Drawing
-        Bars are the runs' own intervals. Where a value of x has several rows, they are points, and
-        the line goes through their median.
-
-    Raises
-    ------
-    ValueError
-        If a column, parameter or quantity is unknown.
-
-    Examples
-    --------
-    >>> sweep = pd.DataFrame({"quantity": "simulated/a/huse", "row": "a", "column": "huse",
-    ...                       "estimate": [0.5, 0.6], "ci_low": [0.4, 0.5], "ci_high": [0.6, 0.7],
-    ...                       "param_n_neighbors": ["8", "16"]})
-    >>> plot_sweep(sweep, "n_neighbors", "huse").axes[0].get_xlabel()
-    'n_neighbors'
+    `sweep` is the ``sweep.csv`` of a folder of runs, `y` a quantity or the last part of its name,
+    and `hue` what lines are drawn for: ``row`` (such as the system), another parameter, or a
+    column. Where a value of x has several rows, the line goes through their median.
     """
     needed = "quantity:text row:text column:text estimate:float ci_low:float ci_high:float"
     sweep = read_table(sweep, f"{needed} run:text?", "a sweep has")
