@@ -128,9 +128,6 @@ TABLES = {
     "plot_distributions": pd.DataFrame(
         {"measure": ["vendi", "recall"], "change": "temperature", "slope": 0.5, "verdict": "sees"}
     ).assign(**ENDS),
-    "plot_evaluator_bars": pd.DataFrame(
-        {"panel": "BLEU", "system": ["a", "b"], "score": [0.5, 0.2], "human_quality": [0.2, 0.3]}
-    ).assign(**ENDS),
     "plot_forest": pd.DataFrame({"evaluator": ["chrf", "bleu"], "estimate": 0.5}).assign(**ENDS),
     "plot_multiverse": pd.DataFrame(
         {"system": "a", "score": "huse", "estimate": [0.5, 0.2], "paper": [True, False]}
