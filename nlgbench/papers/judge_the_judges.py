@@ -817,29 +817,34 @@ def answers(
         ids = finding + "/{coefficient}_{coded}/{row}"
         parts.append(claim_rows(agreement, ids, reason=agreement["reason"]))
     if partial is not None:
-        ids = f"{finding}/partial_given_self_bleu/" + slugs_of(partial["evaluator"])
+        tail = "/partial_given_self_bleu/" + slugs_of(partial["evaluator"])
         why = "Pearson with H1 over {n} generators, Self-BLEU held constant; Fisher's z. {reason}"
-        parts.append(claim_rows(partial, ids, reason=why))
+        parts.append(claim_rows(partial, finding + tail, reason=why))
     if truth is not None:
-        ids = f"{start}/truth/" + slugs_of(truth["evaluator"]) + "/" + truth["statistic"]
-        parts.append(claim_rows(truth, ids, reason="{reason}"))
+        tail = "/truth/" + slugs_of(truth["evaluator"]) + "/" + truth["statistic"]
+        parts.append(claim_rows(truth, start + tail, reason="{reason}"))
     if real and people is not None:
         parts += _of_batch(data, people)
     if real and corpus is not None:
-        why = "Other references: the authors' sent2vec neighbors were not released. The BLEU order "
-        why += "is not printed. Interval: generators as a sample."
-        ids = PAPER + "/table11/{row}/{dimension}_{short}"
-        about = {"variant": "{evaluator}, TF-IDF references", "reason": why, "comparable": False}
-        parts.append(claim_rows(table11(corpus), ids, **about))
+        parts.append(
+            claim_rows(
+                table11(corpus),
+                PAPER + "/table11/{row}/{dimension}_{short}",
+                variant="{evaluator}, TF-IDF references",
+                reason="Other references: the authors' sent2vec neighbors were not released. The "
+                "BLEU order is not printed. Interval: generators as a sample.",
+                comparable=False,
+            )
+        )
     if real and diversity is not None:
         parts += _of_diversity(diversity)
     if real and scored is not None:
         parts += _of_scores(scored)
     if real and directions is not None:
         there = directions[directions["evaluator"].isin(list(DIRECTIONS))]
-        ids = f"{PAPER}/direction/" + there["evaluator"].map(DIRECTIONS)
+        claim = f"{PAPER}/direction/" + there["evaluator"].map(DIRECTIONS)
         why = "{evaluator}, 95% interval over generators, {n} as a sample."
-        parts.append(claim_rows(there, ids, reason=why))
+        parts.append(claim_rows(there, claim, reason=why))
     return all_rows(parts, source=data.source)
 
 
