@@ -20,7 +20,7 @@ from nlgbench.plots.figures import (
     one_row_each,
 )
 from nlgbench.plots.rows import draw_estimates, draw_reference
-from nlgbench.plots.style import GROUPS, TWO_COLUMN
+from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
 
 #: Panels side by side: narrower ones have no room for a name and its interval.
 _ACROSS = 5
@@ -73,7 +73,7 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     wide = min(_ACROSS, len(names))
     deep = -(-len(names) // wide)
     height = deep * (0.72 + 0.135 * (len(lines) + 2.9)) + 0.35
-    width = TWO_COLUMN if wide > 2 else 1.7 + 1.4 * wide
+    width = TWO_COLUMN if wide > 1 else ONE_COLUMN
     grid = {"columns": wide, "sharex": True, "sharey": True}
     panels = axes_for(ax, width, height, n=len(names), **grid)
     at = {line: float(lane) for lane, (line, _) in enumerate(lines)}
