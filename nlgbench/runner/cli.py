@@ -353,7 +353,7 @@ def report(directory: Path) -> None:
     tables, parameters and hashes. Beside it are numbers and tables for LaTeX, and a filled Human
     Evaluation Datasheet.
     """
-    from nlgbench.runner.report.writing import write
+    from nlgbench.runner.report import write
 
     click.echo(write(directory))
 
