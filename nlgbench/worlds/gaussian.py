@@ -34,14 +34,10 @@ def gaussian_world(
     """Simulate a study in which human and system outputs are two Gaussian classes.
 
     `systems` says how far outputs of each lie below the human ones in mean judgment, and above them
-    in log-probability per token (nats). Texts are placeholders; log-probabilities are of the same
-    human outputs under each system's model, and of each system's outputs under its own.
-
-    Log-probability per token and mean judgment are Gaussian with one covariance in both classes,
-    so the optimal error is ``Phi(-Delta / 2)``, where ``Delta`` is the Mahalanobis distance of the
-    class means; with the judgment alone it is ``Phi(-|d| / (2 sigma))``. HUSE and HUSE-Q are twice
-    these (Hashimoto, Zhang and Liang 2019, eq. 3, doi:10.18653/v1/N19-1169). A judgment is the
-    output's latent quality + the annotator's leniency + noise.
+    in log-probability per token (nats). Both are Gaussian with one covariance in both classes, so
+    the optimal error is ``Phi(-Delta / 2)``, ``Delta`` being the Mahalanobis distance of the class
+    means; HUSE is twice that (Hashimoto, Zhang and Liang 2019, eq. 3, doi:10.18653/v1/N19-1169). A
+    judgment is the output's latent quality + the annotator's leniency + noise.
     """
     systems = ANNEALED if systems is None else systems
     if min(n_outputs, n_annotators, len(systems)) < 1 or "human" in systems:

@@ -119,17 +119,7 @@ def review_world(
 
 
 def annotator_samples(truth: pd.DataFrame) -> pd.DataFrame:
-    """Set the truth for a study's own annotators beside that for others.
-
-    ``own`` is with this study's annotators, the others over `N_CREWS` samples of as many.
-
-    >>> world = review_world(systems=["grammar_t0.5"], n_outputs=5, n_truth=2000, seed=0)
-    >>> annotator_samples(world.truth["systems"]).round(2)
-             system   score   own  mean    sd   min   max
-    0  grammar_t0.5    huse  0.16  0.17  0.00  0.16  0.18
-    1  grammar_t0.5  huse_q  0.57  0.58  0.01  0.56  0.60
-    2  grammar_t0.5  huse_d  0.60  0.59  0.01  0.57  0.60
-    """
+    """Set the truth for a study's own annotators beside that for `N_CREWS` other samples."""
     parts = [
         pd.DataFrame(
             {
