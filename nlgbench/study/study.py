@@ -417,10 +417,11 @@ def oriented(scores: pd.DataFrame) -> pd.DataFrame:
     return scores.assign(score=scores["score"].where(~is_reversed(scores), -scores["score"]))
 
 
-def from_rows(*, settings: Mapping[str, Any] | None = None, **tables: Any) -> Study:
+def from_rows(**parts: Any) -> Study:
     """Make a study of frames, or lists of rows, that are right but for their types."""
-    typed = {table: schema.typed(rows, table) for table, rows in tables.items()}
-    return trusted(**typed, settings=settings)
+    for table in set(TABLES) & set(parts):
+        parts[table] = schema.typed(parts[table], table)
+    return trusted(**parts)
 
 
 def part_of(study: Study, kept: np.ndarray) -> Study:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.datasets.color_contexts import NEAR, context_rows
-from nlgbench.study import Study, schema, trusted
+from nlgbench.study import Study, from_rows
 from nlgbench.worlds.color_speech import draw_contexts, palette, speak
 from nlgbench.worlds.tables import judgment_rows, numbered, output_rows
 
@@ -69,7 +69,7 @@ def color_world(
     for (name, n), own in zip(n_rounds.items(), for_rounds, strict=True):
         triples = draw_contexts(n, taken=taken, seed=own)
         rounds[name] = _rounds(name, triples, lapse, own)
-    return trusted(**made, name="colors", source="simulated", related=rounds, settings=_SETTINGS)
+    return from_rows(**made, name="colors", source="simulated", related=rounds, settings=_SETTINGS)
 
 
 def _captions(triples: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
@@ -140,9 +140,9 @@ def _study(
     references = references.assign(reference_id=references["output_id"])
     items = rows.drop_duplicates("item_id")
     return {
-        "outputs": schema.typed(outputs, "outputs"),
-        "references": schema.typed(references, "references"),
-        "judgments": schema.typed(judgments, "judgments"),
+        "outputs": outputs,
+        "references": references,
+        "judgments": judgments,
         "contexts": context_rows(items["item_id"].tolist(), _target_first(items)),
         "truth": {"states": _truth(rows, lapse)},
     }
@@ -168,9 +168,9 @@ def _rounds(split: str, triples: np.ndarray, lapse: float, rng: np.random.Genera
     picked = _picks(_success(rows, lapse), 1, rng)[:, 0]
     partners = [f"partner_{name}" for name in ids]
     judgments = judgment_rows(ids, partners, (picked == 0).astype(float), "partner_success")
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        judgments=schema.typed(judgments, "judgments"),
+    return from_rows(
+        outputs=outputs,
+        judgments=judgments,
         contexts=context_rows(ids, _target_first(rows)),
         name=f"colors:{split}",
         source="simulated",

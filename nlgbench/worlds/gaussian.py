@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.study import Study, schema, trusted
+from nlgbench.study import Study, from_rows
 from nlgbench.worlds.tables import crossed_rows, logprob_rows, output_rows
 
 #: System -> (quality shift, likelihood shift): how far its outputs lie below the human ones in
@@ -76,10 +76,10 @@ def gaussian_world(
         length = np.concatenate([n_tokens, rng.integers(5, 16, size=n_outputs)])
         logprobs.append(logprob_rows(human_ids + ids, name, likelihood * length, length))
         truth.append({"system": name} | true_scores(quality_shift, likelihood_shift, n_annotators))
-    return trusted(
-        outputs=schema.typed(pd.concat(outputs), "outputs"),
-        judgments=schema.typed(pd.concat(judgments), "judgments"),
-        logprobs=schema.typed(pd.concat(logprobs), "logprobs"),
+    return from_rows(
+        outputs=pd.concat(outputs),
+        judgments=pd.concat(judgments),
+        logprobs=pd.concat(logprobs),
         name="gaussian",
         source="simulated",
         settings={"quality": "typicality"},

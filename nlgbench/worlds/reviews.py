@@ -8,7 +8,7 @@ import pandas as pd
 from nlgbench.generators.memorizer import Memorizer
 from nlgbench.generators.review_systems import System, review_systems
 from nlgbench.generators.reviews import contexts, review_grammar
-from nlgbench.study import Study, schema, trusted
+from nlgbench.study import Study, from_rows
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds.annotators import n_tokens
 from nlgbench.worlds.tables import crossed_rows, logprob_rows, output_rows
@@ -107,10 +107,9 @@ def review_world(
             if isinstance(system, Memorizer):
                 scores |= _enumerated(system)
             true_rows.append({"system": name} | scores)
-    checked = {name: schema.typed(pd.concat(part), name) for name, part in parts.items()}
     labels = {one: one.replace("leaky_", "leaky grammar ") for one in systems if "leaky_" in one}
-    return trusted(
-        **checked,
+    return from_rows(
+        **{name: pd.concat(part) for name, part in parts.items()},
         name="reviews",
         source="simulated",
         settings={"quality": dimensions[0], "labels": labels},
