@@ -25,12 +25,16 @@ _WHERE = {
 }
 # Names that were here -> what to use instead.
 _GONE = {
+    "aggregate_judgments": "nlgbench.analysis.people.aggregate_judgments",
+    "AggregatedJudgments": "nlgbench.analysis.people.AggregatedJudgments",
     "Audit": "what audit returns (nlgbench.analysis.judges)",
     "blocks_needed": "sequential",
     "choices": "choose and nlgbench.analysis.trials.judge_choices",
     "Comparator": "train_comparator (the class stays in nlgbench.evaluators.comparator)",
-    "compare_aggregations": "nb.aggregate_judgments and nb.correlate",
+    "compare_aggregations": "analysis.people.aggregate_judgments, then correlate",
+    "compare_with_length": "nlgbench.analysis.correlation.compare_with_length",
     "CorrectedQuality": "what corrected_quality returns (nlgbench.analysis.judges)",
+    "correlate_studies": "nlgbench.analysis.correlation.correlate_studies",
     "coverage": "plan_study (measured coverage is in the documentation)",
     "cv_star": "nlgbench.analysis.reproduction.cv_star",
     "drawing": "the plots' ax=, one Drawing for each panel",
@@ -45,7 +49,9 @@ _GONE = {
     "plot_coverage": "plot_plan",
     "plot_power": "the plot of a DataFrame",
     "plot_sweep": "`nlgbench plot-sweep`",
+    "PooledCorrelations": "nlgbench.analysis.correlation.PooledCorrelations",
     "prevalence": "corrected_quality",
+    "rank_systems": "nlgbench.analysis.people.rank_systems (WebNLG's rule)",
     "rating_differences": "win_rates",
     "read_claims": "check_claims, which reads claims.csv",
     "Regressor": "run_trials (nlgbench.evaluators.comparator.regressor)",
@@ -54,8 +60,10 @@ _GONE = {
     "score_shards": "score, of a Dask DataFrame",
     "Sequential": "what sequential returns (nlgbench.analysis.planning)",
     "StudyPlan": "what plan_study returns (nlgbench.analysis.planning)",
+    "SystemComparison": "nlgbench.analysis.people.SystemComparison",
     "tournament": "convergence",
     "train_regressor": "run_trials (nlgbench.evaluators.comparator.regressor)",
+    "vote_position": "audit, for judges",
 }
 __all__ = [*_WHERE, "__version__"]
 

@@ -12,9 +12,7 @@ from nlgbench.worlds.simulated import open_study as open_study
 from nlgbench.worlds.simulated import simulate as simulate
 
 # Generators judged
-from nlgbench.analysis.people import SystemComparison as SystemComparison
 from nlgbench.analysis.people import compare_systems as compare_systems
-from nlgbench.analysis.people import rank_systems as rank_systems
 from nlgbench.analysis.distributions import compare_distributions as compare_distributions
 from nlgbench.analysis.distributions.trends import measure_trends as measure_trends
 from nlgbench.analysis.huse.diagnosis import boundary as boundary
@@ -26,16 +24,11 @@ from nlgbench.analysis.huse.uncertainty import stability as stability
 
 # Evaluators judged
 from nlgbench.analysis.correlation import compare_evaluators as compare_evaluators
-from nlgbench.analysis.correlation import compare_with_length as compare_with_length
 from nlgbench.analysis.correlation import correlate as correlate
-from nlgbench.analysis.correlation import correlate_studies as correlate_studies
 from nlgbench.analysis.correlation import pool_correlations as pool_correlations
-from nlgbench.analysis.correlation import PooledCorrelations as PooledCorrelations
 from nlgbench.analysis.disagreement import disagreements as disagreements
 from nlgbench.analysis.diversity import diversity as diversity
-from nlgbench.analysis.people import AggregatedJudgments as AggregatedJudgments
 from nlgbench.analysis.people import accuracy as accuracy
-from nlgbench.analysis.people import aggregate_judgments as aggregate_judgments
 from nlgbench.analysis.people import agreement as agreement
 from nlgbench.analysis.people import vote_accuracy as vote_accuracy
 from nlgbench.analysis.people import vote_agreement as vote_agreement

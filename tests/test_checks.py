@@ -56,7 +56,7 @@ def required(function, study):
     kinds |= {"tuple[float, float]": (0.5, 0.4)}
     kinds |= {"Listeners": Listener(), "Kind": "likert", "Rule": "wmt"}
     given = {"study": study, "studies": {"x": study}, "pilot": {"rest": 1.0}, "block": "item"}
-    given |= {"difference": 0.3, "epsilon": 0.1, "win": 0.6}
+    given |= {"difference": 0.3, "epsilon": 0.1, "win": 0.6, "sampling": "random"}
     given |= {"correlations": (0.5, 0.5, 0.5), "sensitivity": (9, 10), "specificity": (9, 10)}
     return {
         name: kinds.get(str(one.annotation), "t0.7")

@@ -139,7 +139,7 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     Parameters
     ----------
     table : DataFrame
-        From `nlgbench.analysis.trials.choices`: ``evaluator``, ``measure``, ``estimate``,
+        From `nlgbench.analysis.trials.judge_choices`: ``evaluator``, ``measure``, ``estimate``,
         ``ci_low``, ``ci_high``, ``n``; measures ``regret`` and ``win_times`` are drawn. Each
         ``experiment``, where there are several, has a panel; they share their lines.
     ax : Axes or sequence of Axes, optional
@@ -172,8 +172,7 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     panels = dict(list(table.groupby(experiment, sort=False)))
     there = order(table["evaluator"])
     names = list(dict.fromkeys([*(name for name in _ORDER if name in there), *there]))
-    width = TWO_COLUMN if len(panels) > 1 else 4.5
-    axes = axes_for(ax, width, 2.5, n=len(panels), columns=len(panels), sharey=True)
+    axes = axes_for(ax, TWO_COLUMN, 2.5, n=len(panels), columns=len(panels), sharey=True)
     if ax is None:
         baseline = any(kind(name) == "Baselines" for name in names)
         about = "; open: a baseline, no evaluator" if baseline else ""

@@ -71,7 +71,7 @@ def plot_corrected(
     there = table[table["estimate"].notna()]
     beside = ax is None and there["method"].eq("evaluator alone").any()
     columns: dict[str, Any] = {"n": 2, "columns": 2, "width_ratios": [2.2, 1]} if beside else {}
-    panels = axes_for(ax, TWO_COLUMN * (1.0 if beside else 0.75), 1.05 + 0.3 * len(lane), **columns)
+    panels = axes_for(ax, TWO_COLUMN, 1.05 + 0.3 * len(lane), **columns)
     names = row_names(systems)
     for panel in panels:
         name_rows(panel, names)

@@ -27,6 +27,8 @@ from nlgbench.study.checks import read_table
 
 #: More names than these do not fit below an axis.
 _MOST_NAMES = 40
+#: Systems whose matrix fits one column.
+_COLUMN = 8
 
 
 @in_paper_style
@@ -67,7 +69,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     one_row_each(table, ["system"], "select one dimension")
     lower = "better" in table and bool((table["better"] == "lower").all())
     rows = table.sort_values("estimate", ascending=lower, kind="stable").reset_index(drop=True)
-    (ax,) = axes_for(ax, TWO_COLUMN * 0.75, 1.05 + 0.17 * len(rows))
+    (ax,) = axes_for(ax, TWO_COLUMN, 1.1 + 0.17 * len(rows))
     level = (
         f"{100 * rows['confidence'].iloc[0]:g}% interval" if "confidence" in rows else "interval"
     )
@@ -155,8 +157,8 @@ def plot_superiority(
     names = list(dict.fromkeys([*table["system"], *table["opponent"]]))
     verdict = table["verdict"].fillna("") if "verdict" in table else pd.Series("", table.index)
     shown = verdict.str.startswith(("better", "worse"))
-    side = 1.2 + 0.21 * len(names)
-    (ax,) = axes_for(ax, min(side + 0.6, TWO_COLUMN), min(side + 0.4, TWO_COLUMN))
+    width = ONE_COLUMN if len(names) <= _COLUMN else TWO_COLUMN
+    (ax,) = axes_for(ax, width, min(1.6 + 0.21 * len(names), TWO_COLUMN))
     cells = [
         table.assign(at=column)
         .pivot(index="system", columns="opponent", values="at")
@@ -254,7 +256,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     ax.set_xlim(-0.8, len(rows) - 0.2)
     ax.set_ylabel("Severity (above 0: stricter)")
     ax.set_xlabel("Annotators" if named else f"{len(rows)} annotators")
-    legend_above(ax)
+    legend_above(ax, ncols=2 if len(rows) > 20 else 1)
     alt = (
         f"Severity of {len(rows)} annotators against their mean, from {rows['estimate'].min():.2f} "
         f"to {rows['estimate'].max():.2f}; {off.sum()} differ from it."

@@ -101,7 +101,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
         # Above the legend, where there is one.
         pad = 30 if any(people for people, _ in groups) else 4
         title = question[:1].upper() + question[1:]
-        ax.set_title(textwrap.fill(title, 56), loc="left", fontsize=7, pad=pad)
+        ax.set_title(textwrap.fill(title, 48), loc="left", fontsize=7, pad=pad)
     if any(people for people, _ in groups):
         legend_above(ax, title="Annotators", title_fontsize=7, ncols=4, alignment="left")
     of = f" ({question})" if question else ""

@@ -20,7 +20,7 @@ from nlgbench.plots.figures import (
     one_row_each,
 )
 from nlgbench.plots.rows import draw_estimates, draw_reference
-from nlgbench.plots.style import GROUPS, TWO_COLUMN
+from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
 
 #: Panels side by side: narrower ones have no room for a name and its interval.
 _ACROSS = 5
@@ -73,14 +73,14 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     wide = min(_ACROSS, len(names))
     deep = -(-len(names) // wide)
     height = deep * (0.72 + 0.135 * (len(lines) + 2.9)) + 0.35
-    width = TWO_COLUMN if wide > 2 else 1.7 + 1.4 * wide
+    width = TWO_COLUMN if wide > 1 else ONE_COLUMN
     grid = {"columns": wide, "sharex": True, "sharey": True}
     panels = axes_for(ax, width, height, n=len(names), **grid)
     at = {line: float(lane) for lane, (line, _) in enumerate(lines)}
     tasks = list(dict.fromkeys(studies["task"])) if "task" in studies else [""]
     looks = {one: GROUPS[n % len(GROUPS)] for n, one in enumerate(tasks)}
     low = len(lines) + 0.3
-    level = pooled.report.set_index("what")["value"]["confidence"]
+    level = f"{pooled.confidence:.0%}"
     words = [line for line, _ in lines] + [_MEAN, f"{level} prediction\ninterval"]
     heads = {number for number, (_, head) in enumerate(lines) if head}
     heads |= {len(lines), len(lines) + 1}

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from nlgbench.names import spaced
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
 from nlgbench.plots.rows import draw_estimates, mark, name_rows
-from nlgbench.plots.style import SYSTEM, TWO_COLUMN, line_look
+from nlgbench.plots.style import ONE_COLUMN, SYSTEM, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
 
 _MANY = 24  # systems: beyond these a matrix has no room for numbers, and a list needs a page
@@ -57,7 +57,7 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     one_row_each(ratings.assign(method=methods), ["method", "system"], "select one comparator")
     panels = dict(list(ratings.groupby(methods, sort=False)))
     n = ratings["system"].nunique()
-    width = TWO_COLUMN if len(panels) > 1 or n > _MANY else TWO_COLUMN / 2
+    width = TWO_COLUMN if len(panels) > 1 or n > _MANY else ONE_COLUMN
     height = max(2.6, 0.6 + 0.13 * n)
     axes = axes_for(ax, width, height, n=len(panels), columns=len(panels), sharex=True)
     said = []
@@ -91,8 +91,7 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
     covers = ""
     if "covers" in rows and rows["ci_low"].notna().any():
         covers = str(rows["covers"].iloc[0])
-    between = "\n" if len(covers) > 12 else " "
-    ax.set_xlabel(f"Rating{between}(intervals {_over(covers)})" if covers else "Rating")
+    ax.set_xlabel(f"Rating\n(intervals {_over(covers)})" if covers else "Rating")
     return covers
 
 
@@ -141,8 +140,7 @@ def plot_win_rates(
         odd = sorted(set(order) ^ set(names))
         raise ValueError(f"order must name each system of rates once; {odd[0]!r} is not in both.")
     names = names if order is None else list(order)
-    size = (TWO_COLUMN, TWO_COLUMN) if len(names) > _MANY else (TWO_COLUMN * 0.75, 4.4)
-    (ax,) = axes_for(ax, *size)
+    (ax,) = axes_for(ax, TWO_COLUMN, TWO_COLUMN if len(names) > _MANY else 4.4)
     matrix = rates.pivot(index="system", columns="opponent", values="win_rate")
     values = matrix.reindex(index=names, columns=names).to_numpy(dtype=float)
     draw_matrix(ax, values, names)
@@ -174,8 +172,8 @@ def draw_matrix(
                 text: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5}
                 ax.text(column, row, f"{100 * value:.0f}", **text, fontweight=heavy)
     labels = list(spaced(names).values())
-    ax.set(aspect="equal", xticks=places, yticks=places, xlabel="Opponent", ylabel="System")
-    size: dict[str, Any] = {"fontsize": 5} if many else {}
+    ax.set(xticks=places, yticks=places, xlabel="Opponent", ylabel="System")
+    size: dict[str, Any] = {"fontsize": 6} if many else {}
     ax.set_xticklabels(labels, rotation=90, **size)
     ax.set_yticklabels(labels, **size)
     ax.invert_yaxis()

@@ -88,7 +88,7 @@ def plot_tradeoff(
         points = points.merge(true, on="system", how="left", validate="many_to_one")
     _refuse_undefined(points)
     small = truth is None and len(points) <= _MANY
-    size = (ONE_COLUMN, ONE_COLUMN * 1.1) if small else (TWO_COLUMN * 0.8, TWO_COLUMN * 0.75)
+    size = (ONE_COLUMN, ONE_COLUMN * 1.1) if small else (TWO_COLUMN, TWO_COLUMN * 0.85)
     (ax,) = axes_for(ax, *size)
     looks = task_looks(list(dict.fromkeys(points["task"])))
     known = [

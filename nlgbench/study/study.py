@@ -192,7 +192,7 @@ class Study:
             raise ValueError(f"{self.name} has no {of}: give Study({of}=...).")
         there = [str(one) for one in table["dimension"].unique()]
         if name is not None:
-            return known(name, there, "dimension")
+            return name if name in there else known(name, there, "dimension")
         chosen = self.settings.get("quality")
         if chosen in there:  # else it is a dimension of the other table
             return str(chosen)
