@@ -8,11 +8,10 @@ annotators, where there are HITs):
 
 - accuracy (each vote, and majorities), percent agreement, Fleiss' kappa and Krippendorff's alpha:
   what one study of 20,000 outputs of each system gives;
-- pairs of annotators and intraclass correlations, and ordinal and interval alpha, of scales with
-  many values: those of the population. Outputs, annotators and the rest are normal, on a scale of 0
-  to 100 or cut to five points; annotators' severity has half the outputs' standard deviation.
-  Where annotators are given (all but ``icc_2`` and ``icc_2k``) they stay in all worlds of a cell,
-  and what 20,000 outputs give is true; there every judgment can be missing (10%);
+- ordinal and interval alpha of scales with many values: those of the population. Outputs,
+  annotators and the rest are normal, on a scale of 0 to 100 or cut to five points; annotators'
+  severity has half the outputs' standard deviation. Where annotators are given they stay in all
+  worlds of a cell, and what 20,000 outputs give is true; every judgment can be missing (10%);
 - split-half correlations: their expectation at this number of outputs and annotators, the mean over
   worlds. The ceiling is also set beside what it estimates: the correlation of the panel's means
   with those of infinitely many annotators, over the same outputs.
@@ -29,11 +28,8 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.analysis.people import accuracy, agreement, split_half
-from nlgbench.analysis.people.reliability import (
-    fleiss_kappa,
-    krippendorff_alpha,
-    percent_agreement,
-)
+from nlgbench.analysis.people.coefficients import coefficient_of
+from nlgbench.analysis.people.reliability import COEFFICIENTS
 from nlgbench.study import Study
 from nlgbench.worlds import annotators
 
@@ -98,11 +94,9 @@ SCALES = (
     Scale("30 outputs by 20, 0 to 100", 30, 20, 101, missing=0.1),
     Scale("100 outputs by 20, 5 points", 100, 20, 5, missing=0.1),
     Scale("30 outputs by 20, 5 points", 30, 20, 5, missing=0.1),
-    Scale("100 outputs by 3, others, 0 to 100", 100, 3, 101, given=False),
     Scale("100 outputs by 20, others, 0 to 100", 100, 20, 101, given=False),
-    Scale("30 outputs by 5, others, 5 points", 30, 5, 5, given=False),
+    Scale("100 outputs by 12, others, 5 points", 100, 12, 5, given=False),
 )
-OF_GIVEN = ("krippendorff_alpha", "pearson", "spearman", "cohen_kappa", "icc_1")
 SEVERITY, REST = 0.5, 1.0  # standard deviations, those of outputs being 1
 
 
@@ -126,20 +120,16 @@ def rated(cell: Scale, severity: np.ndarray, rng: np.random.Generator) -> Study:
 
 def agreement_on(cell: Scale, study: Study) -> pd.DataFrame:
     """Make all coefficients of a world that its cell is about."""
-    if not cell.given:
-        tables = [agreement(study, coefficients=["icc_2", "icc_2k"])]
-        if cell.n_annotators >= 10:  # fewer are fixed
-            many = {"annotators": "fixed"} if len(study.judgments) > 100_000 else {}
-            names = ["krippendorff_alpha", "icc_1"]
-            tables.append(agreement(study, coefficients=names, metric="interval", **many))
-    else:
-        few = [name for name in OF_GIVEN[1:] if cell.n_points < 30 or name != "cohen_kappa"]
-        tables = [agreement(study, coefficients=few, annotators="fixed")]
-        for metric in ("ordinal", "interval"):
-            alpha = agreement(study, coefficients=OF_GIVEN[:1], metric=metric, annotators="fixed")
-            tables.append(alpha.assign(coefficient=f"alpha, {metric}"))
-    whole = pd.concat(tables, ignore_index=True)
-    return whole[whole["row"] == "all"].assign(of=whole["coefficient"])
+    metrics = ("interval",) if cell.n_points > 30 else ("ordinal", "interval")
+    fixed = cell.given or len(study.judgments) > 100_000
+    tables = []
+    for metric in metrics:
+        table = agreement(study, metric=metric, annotators="fixed" if fixed else "random")
+        alpha = table["coefficient"] == "krippendorff_alpha"
+        tables.append(table[alpha].assign(of=f"alpha, {metric}"))
+    others = table[~alpha & table["estimate"].notna()]
+    whole = pd.concat([*tables, others.assign(of=others["coefficient"])], ignore_index=True)
+    return whole[whole["row"] == "all"]
 
 
 def measure_scale(cell: Scale, n_worlds: int, seed: int) -> pd.DataFrame:
@@ -152,14 +142,11 @@ def measure_scale(cell: Scale, n_worlds: int, seed: int) -> pd.DataFrame:
         found.append(agreement_on(cell, rated(cell, own, rng)).assign(world=number))
     whole = pd.concat(found, ignore_index=True)
     many = replace(cell, n_outputs=20_000 if cell.given else 2_000)
-    if not cell.given:  # annotators without end: means over outputs, over annotators, and the rest
+    if not cell.given:  # annotators without end
         many = replace(many, n_annotators=400)
         crew = SEVERITY * rng.normal(size=many.n_annotators)
         crew = (crew - crew.mean()) / crew.std() * SEVERITY
     true = agreement_on(many, rated(many, crew, rng)).set_index("of")["estimate"].to_dict()
-    if not cell.given:
-        k, single = cell.n_annotators, true["icc_2"]
-        true["icc_2k"] = k * single / (1 + (k - 1) * single)
     return whole.assign(true=whole["of"].map(true), row="")
 
 
@@ -227,16 +214,16 @@ def truth(
     chosen = {"all": kind != "", "real": human, "fake": ~human}
     chosen |= {name: kind == name for name in np.unique(kind[~human])}
     right = values == human[:, None]
-    scale = np.unique(values)
-    counts = (values[:, :, None] == scale).sum(axis=1)
     metric = "interval" if cell.whole_numbers else "nominal"
     found = {}
     for name, rows in chosen.items():
         found[name, "accuracy, votes"] = right[rows].mean()
         found[name, "accuracy, majority"] = (right[rows].mean(axis=1) > 0.5).mean()
-        found[name, "percent_agreement"] = percent_agreement(counts[rows])
-        found[name, "fleiss_kappa"] = fleiss_kappa(counts[rows])
-        found[name, "krippendorff_alpha"] = krippendorff_alpha(counts[rows], scale, metric=metric)
+        part = values[rows]
+        unit = np.repeat(np.arange(len(part)), part.shape[1])
+        for coefficient in COEFFICIENTS:
+            value = coefficient_of(coefficient, part.ravel().astype(float), unit, metric)
+            found[name, coefficient] = value
     return found
 
 
@@ -275,12 +262,12 @@ def splits_of(
     """Correlate halves, and panels with what infinitely many annotators would say."""
     outputs = given.outputs
     table = split_half(given, dimension="quality", n_splits=50, n_resamples=100, seed=rng)
-    table["of"] = table["unit"] + " " + table["correlation"] + " " + table["quantity"]
+    table["of"] = table["unit"] + " " + table["quantity"]
     means = pd.DataFrame({"panel": values.mean(axis=1), "all": expectation(cell, typical)})
     means = means[~outputs["is_human"]]
     system = outputs.loc[~outputs["is_human"], "system"]
     for unit, rows in (("system", means.groupby(system).mean()), ("output", means)):
-        of = table["of"] == f"{unit} pearson ceiling"
+        of = table["of"] == f"{unit} ceiling"
         table.loc[of, "ideal"] = rows["panel"].corr(rows["all"])
     return table
 

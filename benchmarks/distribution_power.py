@@ -10,7 +10,7 @@ grammar in three ways (`nlgbench.worlds.sweep`), at n texts of either side. Two 
   limit; it sets measures that have no test beside those that have one, at one level.
 
 Worlds are appended to ``--rows`` as they are done, and are not made anew: a run that was stopped
-goes on. ``--draw FILE`` draws the figure.
+goes on.
 
 ``--trends N`` counts, in N worlds of 100 texts of either side, verdicts of `measure_trends` over
 the temperature series, how often its interval holds the slope of the mean estimates (of those
@@ -103,22 +103,6 @@ def powers(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def drawn(table: pd.DataFrame, path: str) -> None:
-    """Draw a test's power where there is one, else the calibrated one."""
-    wide = table.pivot_table(
-        index=["system", "measure", "n"], columns="how", values=["power", "se"], sort=False
-    )
-    power = wide["power", "test"].fillna(wide["power", "calibrated"])
-    se = wide["se", "test"].fillna(wide["se", "calibrated"])
-    curves = pd.DataFrame({"power": power, "se": se}).reset_index()
-    panel = {
-        name: f"{series}: {level}" if name != NULL else "null: people's own grammar"
-        for series, levels in SERIES.items()
-        for name, level in levels.items()
-    }
-    nb.plot_power(curves.assign(panel=curves["system"].map(panel))).save(path)
-
-
 def trends(n_worlds: int, seed: int) -> pd.DataFrame:
     """Count verdicts over a series, and over one that is none."""
     made, names = series_systems(seed), list(SERIES["temperature"])
@@ -173,7 +157,6 @@ def main() -> int:
     parser.add_argument("--features", choices=("tfidf", "embeddings"), default="tfidf")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rows", default="distribution_power.csv")
-    parser.add_argument("--draw", help="where to draw the power curves")
     parser.add_argument("--trends", type=int, help="worlds of verdicts, and nothing else")
     args = parser.parse_args()
     if args.trends:
@@ -187,8 +170,6 @@ def main() -> int:
             )
             print(f"\n{how}\n{wide.round(2).to_string()}")
         print(table.groupby("n")["worlds"].max().to_string())
-    if args.draw:
-        drawn(table, args.draw)
     # The level of the tests is held up to three standard errors.
     level = table[(table["system"] == NULL) & (table["how"] == "test")].dropna()
     limit = ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / level["worlds"])

@@ -76,7 +76,6 @@ OTHERS = {
         "Which measure sees what, from how many texts",
         ["--worlds", "20", "--sizes", "50"],
     ),
-    "reproduction": ("Degrees of reproduction", ["--worlds", "2000", "--tables", "10"]),
     "scaling": ("Scale", ["texts", "10000"]),
     "kills": ("Runs", ["--notebooks", "02", "--kills", "2"]),
     "cluster_kills": ("Runs", ["--killed", "worker"]),

@@ -5,8 +5,7 @@ annotators with a taste of their own, ties, skew, few blocks. It counts in how m
 reaches 20, beside two who look after each block: a z test of block means (from the tenth block on),
 and the beta mixture of votes counted one by one, which knows nothing of blocks. Coverage is of the
 whole confidence sequence. Crossed cells let annotators share a pool of items: what holds for
-these items need not hold for others. Then all pairs of systems with e-Holm, and tournaments
-that stop by it.
+these items need not hold for others. Then all pairs of systems with e-Holm.
 
 It returns 1 where the lower Clopper-Pearson limit of false stops, or misses, is above .05 in a cell
 that is claimed (crossed ones over other items are not).
@@ -22,7 +21,6 @@ import pandas as pd
 from scipy.special import betaln, expit
 from scipy.stats import binomtest
 
-import nlgbench as nb
 from nlgbench.analysis import betting
 
 LEVEL = 0.05
@@ -148,26 +146,7 @@ def many_pairs(n: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def tournaments(n: int, seed: int) -> pd.DataFrame:
-    """Let a far better system and two equal ones play 200 games: every stop is false."""
-    chances = pd.DataFrame({"system_a": ["a", "a", "b"], "system_b": ["b", "c", "c"]})
-    chances = chances.assign(prob_a=[0.95, 0.95, 0.45], prob_tie=[0.0, 0.0, 0.1])
-    chances["prob_b"] = 1 - chances["prob_a"] - chances["prob_tie"]
-    rows = []
-    for pairing in ("random", "adaptive"):
-        for stopping in ("e_values", "ratings"):
-            options = {"pairing": pairing, "stopping": stopping, "max_games": 200}
-            found = [
-                nb.tournament(chances, outcome="sampled", tie_ratio=None, **options, seed=seed + k)
-                for k in range(n)
-            ]
-            wrong = np.array([one.converged for one in found])
-            games = np.mean([one.n_games for one in found])
-            rows.append(row(f"{pairing}, {stopping}", wrong, games=games))
-    return pd.DataFrame(rows)
-
-
-PARTS = {"pair": one_pair, "crossed": crossed, "pairs": many_pairs, "tournament": tournaments}
+PARTS = {"pair": one_pair, "crossed": crossed, "pairs": many_pairs}
 
 
 def main() -> int:

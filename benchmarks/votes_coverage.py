@@ -111,8 +111,6 @@ def truth_of(cell: Cell) -> dict[str, pd.Series]:
     for ties in ("davidson", "half"):
         rated = nb.rate(pairs, outcome="expected", ties=ties)
         found[f"rating, {ties}"] = rated.set_index("system")["rating"]
-    apart = nb.rating_differences(pairs, outcome="expected")
-    found["difference, davidson"] = apart.set_index(["system", "other"])["difference"]
     return found
 
 
@@ -127,8 +125,6 @@ def estimates(cell: Cell, study: nb.Study) -> dict[tuple[str, str], pd.DataFrame
         annotators = "fixed" if way == fixed else None
         rated = nb.rate(study, annotators=annotators, ties=ties).set_index("system")
         found[f"rating, {ties}", way] = rated.rename(columns={"rating": "estimate"})
-    apart = nb.rating_differences(study).set_index(["system", "other"])
-    found["difference, davidson", both] = apart.rename(columns={"difference": "estimate"})
     rates = nb.win_rates(study).set_index(["system", "opponent"])
     found["win rate", both] = rates.rename(columns={"win_rate": "estimate"})
     return found
@@ -184,14 +180,11 @@ def rejections(world: dict[str, Any], n_worlds: int, seed: int) -> pd.DataFrame:
     for number in range(n_worlds):
         rng = np.random.default_rng([seed, number])
         study = nb.simulate("votes", systems=EQUAL, **world, seed=rng)
-        rated, apart = nb.rate(study), nb.rating_differences(study)
-        for name, table, gap in (
-            ("rate", rated, rated["rating"] - 1500),
-            ("rating_differences", apart, apart["difference"]),
-        ):
-            p = pd.Series(2 * student.sf(abs(gap) / table["se"], table["n_clusters"] - 1)).dropna()
-            family = bool((adjust(p) < 0.05).any())
-            found.setdefault(name, []).append([*(np.mean(p < a) for a in LEVELS), family])
+        rated = nb.rate(study)
+        gap = abs(rated["rating"] - 1500) / rated["se"]
+        p = pd.Series(2 * student.sf(gap, rated["n_clusters"] - 1)).dropna()
+        family = bool((adjust(p) < 0.05).any())
+        found.setdefault("rate", []).append([*(np.mean(p < a) for a in LEVELS), family])
         inside = []
         for level in LEVELS:
             rates = nb.win_rates(study, confidence=1 - level).dropna(subset="ci_low")
@@ -236,9 +229,6 @@ def tables_of(study: nb.Study, n: int) -> dict[str, pd.DataFrame]:
     """Make the tables whose intervals are for these annotators."""
     found = {
         "rate": nb.rate(study).set_index("system").rename(columns={"rating": "estimate"}),
-        "rating_differences": nb.rating_differences(study)
-        .set_index(["system", "other"])
-        .rename(columns={"difference": "estimate"}),
         "win_rates": nb.win_rates(study)
         .set_index(["system", "opponent"])
         .rename(columns={"win_rate": "estimate"}),

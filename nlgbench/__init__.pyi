@@ -12,9 +12,7 @@ from nlgbench.worlds.simulated import open_study as open_study
 from nlgbench.worlds.simulated import simulate as simulate
 
 # Generators judged
-from nlgbench.analysis.people import SystemComparison as SystemComparison
 from nlgbench.analysis.people import compare_systems as compare_systems
-from nlgbench.analysis.people import rank_systems as rank_systems
 from nlgbench.analysis.distributions import compare_distributions as compare_distributions
 from nlgbench.analysis.distributions.trends import measure_trends as measure_trends
 from nlgbench.analysis.huse.diagnosis import boundary as boundary
@@ -26,70 +24,49 @@ from nlgbench.analysis.huse.uncertainty import stability as stability
 
 # Evaluators judged
 from nlgbench.analysis.correlation import compare_evaluators as compare_evaluators
-from nlgbench.analysis.correlation import compare_with_length as compare_with_length
 from nlgbench.analysis.correlation import correlate as correlate
-from nlgbench.analysis.correlation import correlate_studies as correlate_studies
 from nlgbench.analysis.correlation import pool_correlations as pool_correlations
-from nlgbench.analysis.correlation import PooledCorrelations as PooledCorrelations
 from nlgbench.analysis.disagreement import disagreements as disagreements
 from nlgbench.analysis.diversity import diversity as diversity
-from nlgbench.analysis.people import AggregatedJudgments as AggregatedJudgments
 from nlgbench.analysis.people import accuracy as accuracy
-from nlgbench.analysis.people import aggregate_judgments as aggregate_judgments
 from nlgbench.analysis.people import agreement as agreement
 from nlgbench.analysis.people import vote_accuracy as vote_accuracy
 from nlgbench.analysis.people import vote_agreement as vote_agreement
-from nlgbench.analysis.people import vote_position as vote_position
 from nlgbench.evaluators.discriminators import discriminator_accuracy as discriminator_accuracy
 from nlgbench.evaluators.listeners import beliefs as beliefs
 from nlgbench.evaluators.listeners import calibration as calibration
 from nlgbench.evaluators.listeners.neural import train_listeners as train_listeners
 from nlgbench.evaluators.references import nearest_references as nearest_references
 from nlgbench.evaluators.score import score as score
-from nlgbench.evaluators.comparator.comparators import Comparator as Comparator
 from nlgbench.evaluators.comparator.comparators import compare_texts as compare_texts
 from nlgbench.evaluators.comparator.comparators import train_comparator as train_comparator
 from nlgbench.evaluators.comparator.pairs import supervise as supervise
-from nlgbench.evaluators.comparator.regressor import Regressor as Regressor
-from nlgbench.evaluators.comparator.regressor import train_regressor as train_regressor
 from nlgbench.evaluators.comparator.splits import split as split
 
 # Ratings
-from nlgbench.analysis.trials.choosing import choices as choices
 from nlgbench.analysis.trials.choosing import choose as choose
 from nlgbench.analysis.trials.correlating import correlate_trials as correlate_trials
 from nlgbench.analysis.trials.correlating import system_quality as system_quality
-from nlgbench.analysis.trials.running import leave_one_out as leave_one_out
 from nlgbench.analysis.trials.running import run_trials as run_trials
 from nlgbench.analysis.ratings.bradley_terry import win_rates as win_rates
 from nlgbench.analysis.ratings.rating import convergence as convergence
 from nlgbench.analysis.ratings.rating import order_stability as order_stability
 from nlgbench.analysis.ratings.rating import rate as rate
-from nlgbench.analysis.ratings.rating import rating_differences as rating_differences
-from nlgbench.analysis.ratings.rating import tournament as tournament
 
 # Evaluators in people's place
-from nlgbench.analysis.judges import Audit as Audit
 from nlgbench.analysis.judges import audit as audit
-from nlgbench.analysis.judges import CorrectedQuality as CorrectedQuality
 from nlgbench.analysis.judges import corrected_quality as corrected_quality
-from nlgbench.analysis.judges import Replacement as Replacement
 from nlgbench.analysis.judges import replaces_annotators as replaces_annotators
 
 # How many judgments
-from nlgbench.analysis.datasheet import datasheet as datasheet
-from nlgbench.analysis.planning import StudyPlan as StudyPlan
+from nlgbench.runner.heds import datasheet as datasheet
 from nlgbench.analysis.planning import plan_correlations as plan_correlations
 from nlgbench.analysis.planning import plan_study as plan_study
 from nlgbench.analysis.planning import variance_components as variance_components
-from nlgbench.analysis.planning import Sequential as Sequential
 from nlgbench.analysis.planning import sequential as sequential
 
 # Claims: one's own, and how near recomputed numbers come
 from nlgbench.runner.own_claims import check_claims as check_claims
-from nlgbench.runner.own_claims import read_claims as read_claims
-from nlgbench.analysis.reproduction import Reproduction as Reproduction
-from nlgbench.analysis.reproduction import cv_star as cv_star
 from nlgbench.analysis.reproduction import reproduction as reproduction
 
 # By hand
@@ -102,9 +79,7 @@ from nlgbench.plots.bars import plot_accuracy as plot_accuracy
 from nlgbench.plots.bars import plot_evaluator_bars as plot_evaluator_bars
 from nlgbench.plots.corrected import plot_corrected as plot_corrected
 from nlgbench.plots.distributions import plot_distributions as plot_distributions
-from nlgbench.plots.distributions import plot_power as plot_power
 from nlgbench.plots.figures import Drawing as Drawing
-from nlgbench.plots.figures import drawing as drawing
 from nlgbench.plots.forest import plot_flip as plot_flip
 from nlgbench.plots.forest import plot_forest as plot_forest
 from nlgbench.plots.judged import plot_severity as plot_severity
@@ -121,7 +96,6 @@ from nlgbench.plots.boundary import plot_boundary as plot_boundary
 from nlgbench.plots.multiverse import plot_multiverse as plot_multiverse
 from nlgbench.plots.sequential import plot_sequential as plot_sequential
 from nlgbench.plots.stability import plot_stability as plot_stability
-from nlgbench.plots.sweep import plot_sweep as plot_sweep
 from nlgbench.plots.planning import plot_plan as plot_plan
 from nlgbench.plots.tradeoff import plot_tradeoff as plot_tradeoff
 from nlgbench.plots.typicality import plot_typicality as plot_typicality

@@ -10,6 +10,7 @@ import pytest
 from matplotlib.text import Text
 
 import nlgbench as nb
+from nlgbench.evaluators.comparator import Comparator
 from nlgbench.evaluators.listeners import Listener
 from nlgbench.plots.figures import canvas
 
@@ -39,7 +40,7 @@ def test_whatever_is_handed_out_and_takes_parameters_is_checked():
     functions = [getattr(module, name) for module in modules for name in module.__all__]
     functions = [one for one in functions if inspect.isfunction(one)]
     bare = {one.__name__ for one in functions if not hasattr(one, "__wrapped__")}
-    assert len(functions) > 90 and bare <= {"studies"}
+    assert len(functions) > 70 and bare <= {"studies"}
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +52,11 @@ def required(function, study):
     """Arguments that a function cannot do without, of the right kinds."""
     kinds = {"str": "t0.7", "pd.DataFrame": pd.DataFrame(), "Study": study}
     kinds |= {"Sequence[str | Fitted]": ["rouge_l"], "pd.Series": pd.Series([1.0])}
-    kinds |= {"Comparator": nb.Comparator("c", print, (), frozenset(), True, True, "")}
+    kinds |= {"Comparator": Comparator("c", print, (), frozenset(), True, True, "")}
     kinds |= {"tuple[float, float]": (0.5, 0.4)}
     kinds |= {"Listeners": Listener(), "Kind": "likert", "Rule": "wmt"}
     given = {"study": study, "studies": {"x": study}, "pilot": {"rest": 1.0}, "block": "item"}
-    given |= {"difference": 0.3, "epsilon": 0.1, "win": 0.6}
+    given |= {"difference": 0.3, "epsilon": 0.1, "win": 0.6, "sampling": "random"}
     given |= {"correlations": (0.5, 0.5, 0.5), "sensitivity": (9, 10), "specificity": (9, 10)}
     return {
         name: kinds.get(str(one.annotation), "t0.7")
@@ -113,7 +114,6 @@ ENDS = {"ci_low": 0.1, "ci_high": 0.8}
 RATES = pd.DataFrame({"criterion": "H1", "measure": ["accuracy", "recall"], "estimate": [0.5, 0.2]})
 OPTIONS = {
     "plot_scatter_systems": {"x": "quality", "y": "bleu"},
-    "plot_sweep": {"x": "k", "y": "huse"},
     "plot_training": {"chosen": pd.DataFrame({"evaluator": ["bleu"], "progress": 0.5})},
 }
 TABLES = {
@@ -140,7 +140,6 @@ TABLES = {
     "plot_multiverse": pd.DataFrame(
         {"system": "a", "score": "huse", "estimate": [0.5, 0.2], "paper": [True, False]}
     ).assign(n_neighbors=[8, 16]),
-    "plot_power": pd.DataFrame({"measure": "vendi", "n": [50, 100], "power": [0.2, 0.5]}),
     "plot_ratings": pd.DataFrame({"system": ["a", "b"], "rating": [0.5, 0.2]}).assign(**ENDS),
     "plot_reliability": pd.DataFrame({"probability": [0.4, 0.8], "share": [0.5, 0.7]}),
     "plot_scatter_systems": pd.DataFrame(
@@ -161,9 +160,6 @@ TABLES = {
     "plot_superiority": pd.DataFrame(
         {"system": ["a", "b"], "opponent": ["b", "a"], "superiority": [0.3, 0.7]}
     ),
-    "plot_sweep": pd.DataFrame(
-        {"quantity": "a/huse", "row": "a", "column": "huse", "estimate": [0.5, 0.6]}
-    ).assign(**ENDS, param_k=["8", "16"]),
     "plot_systems": pd.DataFrame({"system": ["a", "b"], "estimate": [0.5, 0.2]}).assign(**ENDS),
     "plot_tradeoff": pd.DataFrame(
         {"system": "a", "score": ["huse", "huse_q", "huse_d"], "estimate": 0.5}
@@ -182,8 +178,6 @@ TABLES = {
 
 def damaged(column: pd.Series) -> list:
     """What a column of a right table cannot hold."""
-    if str(column.name).startswith("param_"):
-        return [None]  # whatever else a parameter was is written as text
     lists = [[1]] * len(column)
     if column.dtype == "str":
         worse = [None, lists, column.map(str.encode), pd.Timestamp("2020-01-01")]
@@ -199,7 +193,7 @@ def test_a_plot_names_the_column_that_is_wrong(name):
         for other in damaged(table[column]):
             with pytest.raises(ValueError, match=f"column '{column}' must"):
                 plot(table.assign(**{column: other}))
-        with pytest.raises(ValueError, match=rf"no column '{column}'|x: 'k' is unknown"):
+        with pytest.raises(ValueError, match=f"no column '{column}'"):
             plot(table.drop(columns=column))
     with pytest.raises(ValueError, match="two columns"):
         plot(pd.concat([table, table.iloc[:, :1]], axis=1))
@@ -269,7 +263,6 @@ def test_a_study_refuses_what_is_no_dict(study, name, value):
         (lambda t: nb.choose(t.assign(score=1e308)), "column 'score' must be at most"),
         (lambda t: nb.choose(t.assign(system=None)), "column 'system' must be a text"),
         (lambda t: nb.choose(t.iloc[:0]), "no row"),
-        (lambda t: nb.choices(t, t.assign(quality="x")), "column 'quality' must be a number"),
         (lambda t: nb.rate(t.assign(system_a="a", system_b=None, outcome="a")), "'system_b' must"),
         (lambda t: nb.rate(t.assign(system_a="a", system_b=1, outcome="a")), "write systems alike"),
     ],

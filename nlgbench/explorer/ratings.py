@@ -149,7 +149,8 @@ class RatingsView(View):
             given = "study.replace(comparisons=games), of='comparisons'"
         return [
             *lines,
-            f"played = nb.tournament({given}, max_games={MAX_GAMES}, seed={values['seed']})",
+            "from nlgbench.analysis.ratings.rating import tournament",
+            f"played = tournament({given}, max_games={MAX_GAMES}, seed={values['seed']})",
             f"history = played.history[played.history['game'] <= {values['games']}]",
             "drawn = nb.plot_convergence(history)",
         ]

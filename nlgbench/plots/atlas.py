@@ -15,7 +15,14 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
 from nlgbench.evaluators.names import labelled
-from nlgbench.plots.figures import Drawing, axes_for, correlation, drawn_on, in_paper_style
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    correlation,
+    drawn_on,
+    in_paper_style,
+    one_row_each,
+)
 from nlgbench.plots.style import TWO_COLUMN
 from nlgbench.study.checks import convert_columns, read_table
 
@@ -30,7 +37,6 @@ _SHADES = LinearSegmentedColormap.from_list("agreement", ["#F4B183", "#FFFFFF", 
 def plot_atlas(
     correlations: pd.DataFrame,
     *,
-    columns: Sequence[str] | None = None,
     kinds: Sequence[str] | None = None,
     ax: Axes | None = None,
     interval_label: str = "95% interval",
@@ -47,11 +53,6 @@ def plot_atlas(
         (rows of one kind stand together); ``reason``: cells with one are marked as doubtful;
         ``second_low``, ``second_high``: another interval, such as one over systems, written below
         the first.
-    columns : sequence of str, optional
-        What the columns of the map are: one column of `correlations`, or two, the outer one first,
-        such as ``("criterion", "statistic")``. Default: ``statistic``, below ``criterion``,
-        ``study`` or ``dimension`` where there is one of several values. Their order is that of
-        `correlations`.
     kinds : sequence of str, optional
         Draw these kinds alone: a page holds about thirty evaluators, with two intervals 25.
     ax : Axes, optional
@@ -83,19 +84,16 @@ def plot_atlas(
     >>> plot_atlas(table.assign(ci_low=0.1, ci_high=0.8)).data["evaluator"].tolist()
     ['chrF']
     """
-    if columns is None:
-        outer = [
-            name
-            for name in ("study", "criterion", "dimension")
-            if name in correlations and len(correlations[name].unique()) > 1
-        ]
-        columns = (*outer[:1], "statistic")
-    if not 1 <= len(columns) <= 2:
-        raise ValueError(f"columns must name one or two columns; got {list(columns)}.")
+    several = [
+        name
+        for name in ("granularity", "study", "criterion", "dimension")
+        if name in correlations and len(correlations[name].unique()) > 1
+    ]
+    columns = [*several[:1], "statistic"]
     optional = "kind? reason:text? second_low:float? second_high:float? p_adjusted:float?"
     correlations = read_table(correlations, f"{_COLUMNS} {optional}", "correlations have")
     correlations = convert_columns(
-        correlations, dict.fromkeys(columns, "name"), list(columns), "correlations have"
+        correlations, dict.fromkeys(columns, "name"), columns, "correlations have"
     )
     data = labelled(correlations)
     if kinds is not None:
@@ -107,7 +105,7 @@ def plot_atlas(
     row = 0.31 if "second_low" in correlations else 0.22
     (ax,) = axes_for(ax, TWO_COLUMN, float(1.6 + row * lines.sum() + 0.15 * len(lines)))
     rows = _order(correlations)
-    tops = list(correlations[list(columns)].drop_duplicates().itertuples(index=False, name=None))
+    tops = list(correlations[columns].drop_duplicates().itertuples(index=False, name=None))
     first = list(dict.fromkeys(top[0] for top in tops))
     tops.sort(key=lambda top: first.index(top[0]))
     cells = {
@@ -167,17 +165,10 @@ def _alt(correlations: pd.DataFrame) -> str:
     return words
 
 
-def _check(correlations: pd.DataFrame, columns: Sequence[str]) -> None:
+def _check(correlations: pd.DataFrame, columns: list[str]) -> None:
     if correlations.empty:
         raise ValueError("correlations have no row of these kinds=: there is nothing to draw.")
-    key = ["evaluator", *columns]
-    twice = correlations[correlations.duplicated(key)]
-    if len(twice):
-        cell = ", ".join(f"{name} {twice.iloc[0][name]!r}" for name in key)
-        raise ValueError(
-            f"correlations have two rows for {cell}: one cell holds one. Keep one of them, or name "
-            "what parts them in columns=."
-        )
+    one_row_each(correlations, ["evaluator", *columns], "one cell holds one")
     wrong = correlations.index[correlations["estimate"].abs() > 1 + 1e-12]
     if len(wrong):
         raise ValueError(

@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
-    draw_intervals,
     drawn_on,
-    in_legend,
     in_paper_style,
+    one_row_each,
     spearman,
+)
+from nlgbench.plots.rows import (
+    draw_estimates,
+    draw_intervals,
+    draw_reference,
+    legend_above,
+    mark,
+    name_rows,
 )
 from nlgbench.plots.style import GROUPS, HUMAN, ONE_COLUMN, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
 _RATES = "criterion measure estimate:float ci_low:float ci_high:float published:float?"
 _SCORES = "panel system score:float ci_low:float ci_high:float human_quality:float"
-
-_PRINTED: dict[str, Any] = {
-    "linestyle": "none",
-    "marker": "D",
-    "markersize": 4.5,
-    "markerfacecolor": "white",
-    "markeredgecolor": "black",
-    "zorder": 4,
-}
 
 
 @in_paper_style
@@ -68,7 +66,7 @@ def plot_accuracy(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
     'Rates in percent, with intervals. H1: accuracy 60.0 (55.0 to 65.0).'
     """
     table = read_table(table, _RATES, "table has")
-    _check(table, ["criterion", "measure"])
+    one_row_each(table, ["criterion", "measure"], "keep one of them")
     (ax,) = axes_for(ax, ONE_COLUMN, 2.4)
     measures = list(dict.fromkeys(table["measure"]))
     criteria = list(dict.fromkeys(table["criterion"]))
@@ -77,27 +75,23 @@ def plot_accuracy(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
         marker, color = GROUPS[n % len(GROUPS)]
         rows = table[table["criterion"] == criterion]
         shift = (n - (len(criteria) - 1) / 2) * 0.7 / len(criteria)
-        at = np.array([measures.index(name) for name in rows["measure"]]) + shift
-        draw_intervals(ax, at, rows["ci_low"], rows["ci_high"], upright=True, color=color)
-        look: dict[str, Any] = {"linestyle": "none", "marker": marker, "color": color}
-        look |= {"markersize": 4.5, "zorder": 3}
-        ax.plot(at, rows["estimate"], **look)
-        handles.append(Line2D([], [], label=in_legend(criterion), **look))
+        at = rows["measure"].map(measures.index) + shift
+        draw_estimates(ax, at, rows, upright=True, marker=marker, color=color, markersize=4.5)
+        handles.append(mark(criterion, marker, color))
         if "published" in rows:
-            ax.plot(at - 0.1, rows["published"], **_PRINTED)
-        for place in at[~np.isfinite(rows["estimate"])]:
+            ax.plot(at - 0.1, rows["published"], "D", mec="black", mfc="white", ms=4.5, zorder=4)
+        for place in at[rows["estimate"].isna()]:
             words: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5}
             words |= {"rotation": 90, "transform": ax.get_xaxis_transform()}
             ax.text(place, 0.5, "undefined", **words)
     if "published" in table:
-        handles.append(Line2D([], [], label="printed", **_PRINTED))
+        handles.append(mark("printed", "D", "black", face="white"))
     ax.axhline(50, color="#555555", linewidth=0.6, linestyle="--", zorder=0)
-    handles.append(Line2D([], [], color="#555555", lw=0.6, ls="--", label="chance"))
+    handles.append(mark("chance", "", "#555555", linestyle="--", linewidth=0.6))
     ax.set_xticks(range(len(measures)), [textwrap.fill(str(name), 14) for name in measures])
     ax.set_xlim(-0.6, len(measures) - 0.4)
     ax.set_ylabel("Percent")
-    above: dict[str, Any] = {"bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
-    ax.legend(handles=handles, loc="lower left", ncols=2, **above)
+    legend_above(ax, handles)
     said = "; ".join(
         f"{row.criterion}: {row.measure} {row.estimate:.1f} ({row.ci_low:.1f} to {row.ci_high:.1f})"
         for row in table.itertuples()
@@ -106,7 +100,7 @@ def plot_accuracy(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
 
 
 @in_paper_style
-def plot_evaluator_bars(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
+def plot_evaluator_bars(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None) -> Drawing:
     """Draw each system's scores, one panel per evaluator, systems from best to worst for humans.
 
     Parameters
@@ -115,14 +109,13 @@ def plot_evaluator_bars(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
         One row per panel and system: ``panel`` (its title: the evaluator, and what it is the
         counterpart of), ``system`` (as it is to be written), ``score``, ``ci_low``, ``ci_high``,
         ``human_quality`` (orders the systems).
-    ax : Axes, optional
-        Where to draw; a figure of its own by default.
+    ax : Axes or sequence of Axes, optional
+        Where to draw, one for each panel; a figure of its own by default.
 
     Returns
     -------
     Drawing
-        Its Axes are empty but for ``child_axes``, the panels, in the order of `table`: three side
-        by side, or two by two. Each has a scale of its own that holds zero; a panel's undefined
+        Panels in the order of `table`, each with a scale of its own that holds zero; undefined
         scores are dashes.
 
     Raises
@@ -139,7 +132,7 @@ def plot_evaluator_bars(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     "Spearman's correlation with people: BLEU 1.00."
     """
     table = read_table(table, _SCORES, "table has")
-    _check(table, ["panel", "system"])
+    one_row_each(table, ["panel", "system"], "keep one of them")
     quality = table.groupby("system", sort=False)["human_quality"].agg(["first", "nunique"])
     if (quality["nunique"] > 1).any():
         raise ValueError(
@@ -147,31 +140,22 @@ def plot_evaluator_bars(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
             "which orders the systems: it needs one."
         )
     panels = list(dict.fromkeys(table["panel"]))
-    ncols = min(3 if len(panels) != 4 else 2, len(panels))
-    nrows = -(-len(panels) // ncols)
-    (ax,) = axes_for(ax, TWO_COLUMN, 2.6 * nrows)
-    ax.set_axis_off()
+    columns = 3 if len(panels) != 4 else 2
+    height = 2.6 * -(-len(panels) // columns)
+    axes = axes_for(ax, TWO_COLUMN, height, n=len(panels), columns=columns, sharey=True)
     systems = quality["first"].sort_values(ascending=False, kind="stable").index
-    # In shares of a panel: gaps wide enough for ticks below, and for two lines of title above.
-    wide, high = 1 / (ncols + 0.12 * (ncols - 1)), 1 / (nrows + 0.32 * (nrows - 1))
-    for n, title in enumerate(panels):
-        row, column = divmod(n, ncols)
-        corner = column * wide * 1.12, 1 - high - row * high * 1.32
-        panel = ax.inset_axes((*corner, wide, high))  # a child, which layouts make room for
+    for panel, title in zip(axes, panels, strict=True):
         scores = table[table["panel"] == title].set_index("system").reindex(systems)
         lanes = np.arange(len(systems))
         look: dict[str, Any] = {"color": "#9CC3DE", "edgecolor": HUMAN}
-        look |= {"linewidth": 0.5, "height": 0.7}
-        panel.barh(lanes, scores["score"].fillna(0), **look)
+        panel.barh(lanes, scores["score"].fillna(0), linewidth=0.5, height=0.7, **look)
         ends = scores["ci_low"], scores["ci_high"]
         draw_intervals(panel, lanes, *ends, upright=False, color="black")
-        for lane in lanes[~np.isfinite(scores["score"])]:
+        for lane in lanes[scores["score"].isna()]:
             panel.annotate("–", (0, lane), (3, 0), textcoords="offset points", va="center")
-        panel.axvline(0, color="black", linewidth=0.6)
-        panel.set_yticks(lanes, [str(name) for name in systems] if column == 0 else [])
-        panel.tick_params(axis="y", length=0)
+        draw_reference(panel, 0)
+        name_rows(panel, list(systems))
         panel.locator_params(axis="x", nbins=4)
-        panel.set_ylim(len(systems) - 0.4, -0.6)
         panel.set_title(textwrap.fill(str(title), 30), loc="left", fontsize=7)
     agree = {
         str(title): spearman(own["score"], own["human_quality"])
@@ -183,11 +167,4 @@ def plot_evaluator_bars(table: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
         + "; ".join(f"{title} {value:.2f}" for title, value in agree.items())
         + "."
     )
-    return drawn_on(ax, table, alt)
-
-
-def _check(table: pd.DataFrame, key: list[str]) -> None:
-    twice = table[table.duplicated(key)]
-    if len(twice):
-        found = ", ".join(f"{name} {twice.iloc[0][name]!r}" for name in key)
-        raise ValueError(f"table has two rows for {found}: one mark shows one. Keep one of them.")
+    return drawn_on(axes, table, alt)

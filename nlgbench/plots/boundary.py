@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from nlgbench.analysis.huse import Boundary
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.rows import legend_below, mark
 from nlgbench.plots.style import HUMAN, ONE_COLUMN, SCORE_NAMES, SYSTEM, TWO_COLUMN
 
 # Pale, so that points read on it; white where the classifier is undecided; blue is the darker
@@ -62,12 +62,18 @@ def plot_boundary(
     if not shown:
         raise ValueError("plot_boundary draws one panel per boundary: give at least one.")
     size = (ONE_COLUMN, ONE_COLUMN) if len(shown) == 1 else (TWO_COLUMN, 3.0)
-    axes = axes_for(ax, *size, columns=len(shown))
+    axes = axes_for(ax, *size, n=len(shown), columns=len(shown))
     for place, one in zip(axes, shown, strict=True):
         huse = f"HUSE = {one.scores['huse']:.2f}"
         title = f"{huse} ({one.source})" if len(shown) == 1 else f"{one.label}\n{huse}"
         _draw_panel(place, one, title)
-    _draw_legend(axes[0 if len(shown) == 1 else 1])
+    handles: list[Any] = [
+        mark("human reference", "s", HUMAN, markersize=4),
+        mark("model output", "o", SYSTEM, face="white", markersize=4),
+        Patch(facecolor=_SHADES(0.0), label="classified human"),
+        Patch(facecolor=_SHADES(1.0), label="classified model"),
+    ]
+    legend_below(axes[0 if len(shown) == 1 else 1], handles)
     data = pd.concat([one.outputs.drop(columns="item_id") for one in shown], ignore_index=True)
     return drawn_on(axes, data, _words(shown))
 
@@ -131,26 +137,3 @@ def _draw_marginals(ax: Axes, features: pd.DataFrame, is_human: np.ndarray) -> N
         outline: dict[str, Any] = {"histtype": "step", "color": SYSTEM, "linewidth": 0.9}
         margin.hist(values[~is_human], bins=bins, orientation=orientation, **outline)
         margin.set_axis_off()
-
-
-def _draw_legend(ax: Axes) -> None:
-    handles: list[Line2D | Patch] = [
-        Line2D(
-            [],
-            [],
-            linestyle="none",
-            marker=look["marker"],
-            markersize=4,
-            markerfacecolor=look["facecolor"],
-            markeredgecolor=SYSTEM if label == "model output" else HUMAN,
-            label=label,
-        )
-        for label, look in _LOOKS.items()
-    ]
-    handles += [
-        Patch(facecolor=_SHADES(0.0), label="classified human"),
-        Patch(facecolor=_SHADES(1.0), label="classified model"),
-    ]
-    # The distance is in font sizes, so that it clears the axis' label at any size of figure.
-    below: dict[str, Any] = {"bbox_to_anchor": (0.5, 0), "borderaxespad": 4.2}
-    ax.legend(handles=handles, loc="upper center", ncols=2, **below)

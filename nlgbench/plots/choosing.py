@@ -10,14 +10,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.evaluators.names import kind, label, order
-from nlgbench.plots.figures import (
-    Drawing,
-    axes_for,
-    canvas,
+from nlgbench.names import known
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
+from nlgbench.plots.rows import (
+    draw_estimates,
     draw_intervals,
-    drawn_on,
-    in_paper_style,
-    name_lanes,
+    draw_reference,
+    name_rows,
+    write_beside,
 )
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
@@ -86,46 +86,33 @@ def plot_training(
     curves = read_table(curves, needed, "curves have")
     if len(chosen) or "evaluator" not in chosen:
         chosen = read_table(chosen, "evaluator progress:float", "chosen has")
-    for table, keys in ((curves, ["evaluator", "progress"]), (chosen, ["evaluator"])):
-        twice = table[table.duplicated(keys)]
-        if len(twice):
-            raise ValueError(
-                f"{twice.iloc[0]['evaluator']!r} has two rows for progress "
-                f"{twice.iloc[0]['progress']}: keep one."
-            )
+    one_row_each(curves, ["evaluator", "progress"], "keep one")
+    one_row_each(chosen, ["evaluator"], "keep one")
     there = list(dict.fromkeys(curves["evaluator"]))
-    names = [name for name in _PANELS if name in there]
-    names += [name for name in there if name not in _PANELS]
-    if truth is not None and truth not in there:
-        raise ValueError(f"truth={truth!r} is no evaluator of curves: {', '.join(there)}.")
+    if truth is not None:
+        known(truth, there, "truth")
+    names = [*(name for name in _PANELS if name in there), *there]
+    titles = {name: _PANELS.get(name, label(name)) for name in names}
+    height = 1.55 * -(-len(titles) // 4)
+    axes = axes_for(ax, TWO_COLUMN, height, n=len(titles), columns=4)
     if ax is None:
-        rows = -(-len(names) // 4)
-        figure, axes = canvas(TWO_COLUMN, 1.55 * rows, rows=rows, columns=min(4, len(names)))
         words = "circle: checkpoint kept"
         words += "" if truth is None else "; broken line: the best in truth"
-        figure.supxlabel(f"Share of training done ({words})", fontsize=8)
-        for one in axes[len(names) :]:
-            one.remove()
-    else:
-        axes = tuple(ax)
-    if len(names) > len(axes):
-        raise ValueError(f"there are {len(names)} panels, and {len(axes)} axes for them.")
+        axes[0].figure.supxlabel(f"Share of training done ({words})", fontsize=8)
     picked = chosen.set_index("evaluator")["progress"]
-    for one, name in zip(axes, names, strict=False):
+    for one, (name, title) in zip(axes, titles.items(), strict=True):
         _draw_curve(one, curves[curves["evaluator"] == name], picked.get(name, np.nan))
         best = np.nan if truth is None else picked.get(truth, np.nan)
         if np.isfinite(best):
             one.axvline(best, color="black", linewidth=0.7, linestyle=(0, (3, 2)), zorder=1)
-        one.set_title(_PANELS.get(name, label(name)), loc="left", fontsize=7)
+        one.set_title(title, loc="left", fontsize=7)
         if name.startswith("comparator"):
-            one.axhline(0, color="#555555", linewidth=0.6, zorder=1)
-    data = curves.assign(panel=curves["evaluator"].map(lambda name: _PANELS.get(name, label(name))))
-    data = data.sort_values("evaluator", key=lambda at: at.map(names.index), kind="stable")
-    said = "; ".join(
-        f"{_PANELS.get(name, label(name))} {picked[name]:g}" for name in names if name in picked
-    )
+            draw_reference(one, 0, upright=True)
+    data = curves.assign(panel=curves["evaluator"].map(titles))
+    data = data.sort_values("evaluator", key=lambda at: at.map(list(titles).index), kind="stable")
+    said = "; ".join(f"{titles[name]} {picked[name]:g}" for name in titles if name in picked)
     alt = "What each evaluator says over the checkpoints of one training, and which it keeps: "
-    return drawn_on(axes[: len(names)], data, f"{alt}{said}.")
+    return drawn_on(axes, data, f"{alt}{said}.")
 
 
 def _draw_curve(ax: Axes, rows: pd.DataFrame, picked: float) -> None:
@@ -152,7 +139,7 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     Parameters
     ----------
     table : DataFrame
-        From `nlgbench.analysis.trials.choices`: ``evaluator``, ``measure``, ``estimate``,
+        From `nlgbench.analysis.trials.judge_choices`: ``evaluator``, ``measure``, ``estimate``,
         ``ci_low``, ``ci_high``, ``n``; measures ``regret`` and ``win_times`` are drawn. Each
         ``experiment``, where there are several, has a panel; they share their lines.
     ax : Axes or sequence of Axes, optional
@@ -176,25 +163,27 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     """
     needed = "evaluator measure estimate:float ci_low:float ci_high:float n:float experiment?"
     table = read_table(table, needed, "table has")
-    experiments = list(dict.fromkeys(table["experiment"])) if "experiment" in table else [""]
-    names = [name for name in _ORDER if name in set(table["evaluator"])]
-    names += [name for name in order(table["evaluator"]) if name not in names]
-    columns = len(experiments)
-    axes = axes_for(ax, TWO_COLUMN if columns > 1 else 4.5, 2.5, columns=columns)
+    experiment = table.get("experiment", pd.Series("", table.index))
+    one_row_each(
+        table.assign(experiment=experiment),
+        ["experiment", "evaluator", "measure"],
+        "select one variant",
+    )
+    panels = dict(list(table.groupby(experiment, sort=False)))
+    there = order(table["evaluator"])
+    names = list(dict.fromkeys([*(name for name in _ORDER if name in there), *there]))
+    axes = axes_for(ax, TWO_COLUMN, 2.5, n=len(panels), columns=len(panels), sharey=True)
     if ax is None:
-        open_ = any(kind(name) == "Baselines" for name in names)
-        about = "; open: a baseline, no evaluator" if open_ else ""
+        baseline = any(kind(name) == "Baselines" for name in names)
+        about = "; open: a baseline, no evaluator" if baseline else ""
         axes[0].figure.supxlabel(f"Regret (nats per token{about})", fontsize=8)
     said = []
-    for number, (one, experiment) in enumerate(zip(axes, experiments, strict=True)):
-        rows = table[table["experiment"] == experiment] if experiment else table
-        if len(experiments) > 1:
-            one.set_title(_EXPERIMENTS.get(experiment, experiment.replace("_", " ")), loc="left")
-        words = _draw_choices(one, rows, names)
-        if number:
-            one.set_yticklabels([])
-        title = f"{_EXPERIMENTS.get(experiment, experiment)}: " if experiment else ""
-        said.append(title + "; ".join(words))
+    for one, (name, rows) in zip(axes, panels.items(), strict=True):
+        title = _EXPERIMENTS.get(str(name), str(name).replace("_", " "))
+        if len(panels) > 1:
+            one.set_title(title, loc="left")
+        words = "; ".join(_draw_choices(one, rows, names))
+        said.append(f"{_EXPERIMENTS.get(str(name), name)}: {words}" if name else words)
     data = table.assign(evaluator=table["evaluator"].map(label))
     alt = f"Regret of choices, and how often the best was chosen: {'. '.join(said)}."
     return drawn_on(axes, data, alt)
@@ -208,33 +197,28 @@ _ORDER = (
 
 
 def _draw_choices(ax: Axes, table: pd.DataFrame, names: list[str]) -> list[str]:
-    twice = table[table.duplicated(["evaluator", "measure"])]
-    if len(twice):
-        raise ValueError(
-            f"table has two rows of {twice.iloc[0]['evaluator']!r} for "
-            f"{twice.iloc[0]['measure']!r}: select one variant."
-        )
-    rows = table[table["measure"] == "regret"].set_index("evaluator")
-    wins = table[table["measure"] == "win_times"].set_index("evaluator").reindex(names)
-    scored = [name in rows.index for name in names]
-    rows = rows.reindex(names)
-    lanes = np.arange(len(rows))
-    draw_intervals(ax, lanes, rows["ci_low"], rows["ci_high"], upright=False, color=HUMAN)
-    beside: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "clip_on": False}
-    beside |= {"fontsize": 6.5, "va": "center"}
-    words = []
-    for lane, name in enumerate(names):
-        face = "white" if kind(name) == "Baselines" else HUMAN
-        look: dict[str, Any] = {"marker": "o", "markersize": 4.5, "color": HUMAN, "zorder": 3}
-        regret, won = rows["estimate"].iloc[lane], wins["estimate"].iloc[lane]
-        ax.plot(regret, lane, **look, linestyle="none", markerfacecolor=face)
-        if scored[lane] and not np.isfinite(regret):
-            ax.text(0.5, lane, "undefined", ha="center", **beside)
-        if np.isfinite(won):
-            ax.text(1.02, lane, f"{won:.2g} of {wins['n'].iloc[lane]:g}", **beside)
-        if scored[lane]:
-            words.append(f"{label(name)} {regret:.2f}, {won:.2g} of {wins['n'].iloc[lane]:g}")
-    ax.text(1.02, -0.75, "best", **{**beside, "va": "bottom"})
-    ax.axvline(0, color="#555555", linewidth=0.6, zorder=1)
-    name_lanes(ax, [label(name) for name in names], ruled=True)
-    return words
+    """Draw one experiment, and give each evaluator's regret and wins in words."""
+    rows = table.pivot(index="evaluator", columns="measure").reindex(names)
+    regret = rows.xs("regret", axis=1, level="measure").reset_index()
+    won = rows["estimate"].get("win_times", pd.Series(np.nan, rows.index))
+    draw_reference(ax, 0)
+    known_regret = regret.dropna(subset="estimate")
+    for baseline, part in known_regret.groupby(known_regret["evaluator"].map(kind) == "Baselines"):
+        draw_estimates(ax, part.index, part, filled=not baseline, markersize=4.5)
+    wins = {
+        name: f"{won[name]:.2g} of {rows['n']['win_times'][name]:g}"
+        for name in names
+        if np.isfinite(won[name])
+    }
+    write_beside(ax, "best", [(names.index(name), text) for name, text in wins.items()], x=1.1)
+    there = set(table.loc[table["measure"] == "regret", "evaluator"])
+    for name in regret.loc[regret["estimate"].isna(), "evaluator"]:
+        if name in there:
+            place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "center"}
+            ax.text(0.5, names.index(name), "undefined", va="center", fontsize=6.5, **place)
+    name_rows(ax, [label(name) for name in names], ruled=True)
+    return [
+        f"{label(name)} {value:.2f}, {wins.get(name, 'never compared')}"
+        for name, value in regret[["evaluator", "estimate"]].itertuples(index=False)
+        if name in there
+    ]

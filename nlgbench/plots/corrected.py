@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.judges import CorrectedQuality
-from nlgbench.plots.figures import (
-    Drawing,
-    axes_for,
-    draw_intervals,
-    drawn_on,
-    in_paper_style,
-    name_lanes,
-)
+from nlgbench.names import known
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
+from nlgbench.plots.rows import draw_estimates, legend_above, name_rows, row_names, write_beside
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
-#: Method -> how far from its system's line it stands, marker, color, and what the legend says.
+#: Method -> how far from its system's row it stands, marker, and color.
 _LOOKS = {
-    "labels alone": (-0.24, "s", HUMAN, "labels alone"),
-    "evaluator alone": (0.0, "D", "#777777", "evaluator alone"),
-    "corrected": (0.24, "o", SYSTEM, "corrected"),
+    "labels alone": (-0.24, "s", HUMAN),
+    "evaluator alone": (0.0, "D", "#777777"),
+    "corrected": (0.24, "o", SYSTEM),
 }
 
 
@@ -69,50 +63,41 @@ def plot_corrected(
     needed = "system method estimate:float ci_low:float ci_high:float label? labels_saved:float?"
     needed += " n_labels:float? n_outputs:float? covers?"
     table = read_table(table, needed, "table has")
-    unknown = table.loc[~table["method"].isin(list(_LOOKS)), "method"]
-    if len(unknown):
-        raise ValueError(
-            f"table has method {unknown.iloc[0]!r}, which is unknown. There are: "
-            f"{', '.join(_LOOKS)}."
-        )
-    twice = table[table.duplicated(["system", "method"])]
-    if len(twice):
-        raise ValueError(
-            f"table has {twice['method'].iloc[0]!r} of system {twice['system'].iloc[0]!r} twice: "
-            "select one evaluator."
-        )
+    for method in table["method"].unique():
+        known(method, list(_LOOKS), "method")
+    one_row_each(table, ["system", "method"], "select one evaluator")
     systems = table.drop_duplicates("system")
     lane = {name: place for place, name in enumerate(systems["system"])}
-    of_evaluator = table[(table["method"] == "evaluator alone") & table["estimate"].notna()]
-    beside = ax is None and len(of_evaluator) > 0
-    ratios = {"columns": 2, "width_ratios": [2.2, 1]} if beside else {}
-    panels = axes_for(ax, TWO_COLUMN * (1.0 if beside else 0.75), 1.05 + 0.3 * len(lane), **ratios)
-    names = systems["label"] if "label" in systems else systems["system"].str.replace("_", " ")
+    there = table[table["estimate"].notna()]
+    beside = ax is None and there["method"].eq("evaluator alone").any()
+    columns: dict[str, Any] = {"n": 2, "columns": 2, "width_ratios": [2.2, 1]} if beside else {}
+    panels = axes_for(ax, TWO_COLUMN, 1.05 + 0.3 * len(lane), **columns)
+    names = row_names(systems)
     for panel in panels:
-        name_lanes(panel, names.tolist())
+        name_rows(panel, names)
         for place in range(1, len(lane)):
             panel.axhline(place - 0.5, color="#dddddd", linewidth=0.5, zorder=0)
-    for method, (away, marker, color, words) in _LOOKS.items():
-        rows = table[(table["method"] == method) & table["estimate"].notna()]
+    for method, rows in there.groupby("method", sort=False):
+        away, marker, color = _LOOKS[str(method)]
         own = method == "evaluator alone"
-        if rows.empty or (own and not beside):
+        if own and not beside:
             continue
-        panel = panels[-1] if own else panels[0]
-        at = rows["system"].map(lane).to_numpy(dtype=float) + away
-        draw_intervals(panel, at, rows["ci_low"], rows["ci_high"], upright=False, color=color)
-        look: dict[str, Any] = {"color": color, "markersize": 3.6, "zorder": 3, "label": words}
-        panel.plot(rows["estimate"], at, marker, **look)
+        look: dict[str, Any] = {"marker": marker, "color": color, "label": method}
+        at = rows["system"].map(lane) + away
+        draw_estimates(panels[-1 if own else 0], at, rows, markersize=3.6, **look)
     panels[0].set_xlabel("Mean judgment")
     if beside:
         panels[-1].set_yticks([])
         panels[-1].set_xlabel("Evaluator's own mean score")
-    place_of: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": 2}
     said_of = _said(table)
-    place_of |= {"title": said_of or None, "title_fontsize": 6.5, "alignment": "left"}
-    panels[0].legend(borderaxespad=0.2, **place_of)
+    title: dict[str, Any] = {"title": said_of or None, "title_fontsize": 6.5, "alignment": "left"}
+    legend_above(panels[0], **title)
     saved = table[table["method"] == "corrected"]
     if "labels_saved" in saved and saved["labels_saved"].notna().any():
-        _write_saved(panels[-1], saved, lane)
+        saved = saved.dropna(subset="labels_saved")
+        words = [f"{n:.0f}".replace("-", "\u2212") for n in saved["labels_saved"]]
+        saved_at = zip(saved["system"].map(lane), words, strict=True)
+        write_beside(panels[-1], "labels\nsaved", saved_at, x=1.15)
     shown = [method for method in _LOOKS if (table["method"] == method).any()]
     said = [
         f"{label} "
@@ -135,12 +120,3 @@ def _said(table: pd.DataFrame) -> str:
     if len(rows) and "covers" in rows and rows["ci_low"].notna().any():
         words.append(f"{'i' if words else 'I'}ntervals cover {rows['covers'].iloc[0]}")
     return "; ".join(words)
-
-
-def _write_saved(ax: Axes, rows: pd.DataFrame, lane: dict[str, int]) -> None:
-    """Write at the right how many labels the evaluator saved."""
-    place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "fontsize": 6.5, "ha": "center"}
-    ax.text(1.15, -0.75, "labels\nsaved", va="bottom", **place)
-    for name, saved in zip(rows["system"], rows["labels_saved"], strict=True):
-        if np.isfinite(saved):
-            ax.text(1.15, lane[name], f"{saved:.0f}".replace("-", "\u2212"), va="center", **place)

@@ -11,16 +11,15 @@ from pathlib import Path
 from typing import Any, ParamSpec
 
 import matplotlib as mpl
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from numpy.typing import ArrayLike
 
 from nlgbench import files
 from nlgbench.evaluators.names import kind
+from nlgbench.names import brief
 from nlgbench.plots.style import paper_style
 from nlgbench.study.checks import checked
 
@@ -119,57 +118,8 @@ class Drawing:
         return shown, {"image/png": {"width": width, "alt": self.alt}}
 
 
-#: Widths in inches that papers have and our figures do not, a hair less so that TeX finds room: a
-#: column of ACL, the text blocks of ACL and NeurIPS. Columns of IEEE are wider than what we draw.
-PAPER_WIDTHS = (6.28, 5.48, 3.02)
-#: Height in inches of what a page of ACL holds.
-_PAGE = 9.7
 #: Up to this wide a figure stands in one column of two, inches.
 COLUMN = 3.6
-
-
-def redrawn(drawing: Drawing) -> dict[float, bytes]:
-    """Draw a figure anew at the narrower widths of papers, as PDF; its text stays as large.
-
-    A width at which text would collide that does not as drawn is left out, and so is a figure that
-    is higher than a page: no paper holds it.
-    """
-    figure, made = drawing.figure, {}
-    width, height = map(float, figure.get_size_inches())
-    if height > _PAGE:
-        return {}
-    collided = _collisions(figure)
-    for narrower in PAPER_WIDTHS:
-        if narrower < width and (narrower > COLUMN) == (width > COLUMN):
-            figure.set_size_inches(narrower, height)
-            if _collisions(figure) <= collided:
-                made[narrower] = drawing.image("pdf")
-    figure.set_size_inches(width, height)
-    return made
-
-
-def _collisions(figure: Figure) -> int:
-    """Count the texts that meet another or leave the page, once the figure is laid out."""
-    figure.draw_without_rendering()
-    unseen = {
-        id(label)
-        for ax in figure.findobj(Axes)
-        for axis in (ax.xaxis, ax.yaxis)
-        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
-        if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
-        for label in (tick.label1, tick.label2)
-    }
-    shown = [
-        text
-        for text in figure.findobj(Text)
-        if text.get_visible() and text.get_text().strip() and id(text) not in unseen
-    ]
-    boxes = [Text.get_window_extent(text).padded(-0.5).extents for text in shown]
-    ends = np.asarray(boxes, dtype=float).reshape(-1, 4)
-    shared = np.minimum(ends[:, None, 2:], ends[:, 2:]) - np.maximum(ends[:, None, :2], ends[:, :2])
-    meeting = np.triu((shared > 0).all(axis=2), 1).sum()
-    page = figure.bbox.padded(1).extents
-    return int(meeting + ((ends[:, :2] < page[:2]) | (ends[:, 2:] > page[2:])).any(axis=1).sum())
 
 
 def canvas(
@@ -183,34 +133,50 @@ def canvas(
 
 
 def axes_for(
-    ax: Axes | Sequence[Axes] | None, width: float, height: float, **grid: Any
+    ax: Axes | Sequence[Axes] | None,
+    width: float,
+    height: float,
+    *,
+    n: int = 1,
+    columns: int = 1,
+    **grid: Any,
 ) -> tuple[Axes, ...]:
-    """Take the axes that were handed over, or make a figure of a print size for them."""
-    if ax is None:
-        return canvas(width, height, **grid)[1]
-    return (ax,) if isinstance(ax, Axes) else tuple(ax)
+    """Take the axes that were handed over, or make a figure of `n` panels, row by row.
+
+    Places of the grid that no panel needs stay empty; shared axes are named at its edges.
+    """
+    if ax is not None:
+        given = (ax,) if isinstance(ax, Axes) else tuple(ax)
+        if len(given) != n:
+            panels = "one Axes" if n == 1 else f"{n} Axes, one for each panel"
+            raise ValueError(f"ax must be {panels}. Got {len(given)}.")
+        return given
+    columns = min(columns, n)
+    _, axes = canvas(width, height, rows=-(-n // columns), columns=columns, **grid)
+    for spare in axes[n:]:
+        spare.remove()
+    for lowest in axes[max(0, n - columns) : n]:
+        lowest.xaxis.set_tick_params(labelbottom=True)
+    return axes[:n]
 
 
 #: Figures of one study draw the highest so many evaluators; sentinels and length are always drawn.
 MOST_EVALUATORS = 20
 
 
-def draw_highest(
-    plot: Callable[..., Drawing], table: pd.DataFrame, *, by: str = "estimate", **options: Any
-) -> Drawing:
-    """Draw the 20 evaluators with the highest mean of column `by`, and always the yardsticks.
+def draw_highest(plot: Callable[[pd.DataFrame], Drawing], table: pd.DataFrame) -> Drawing:
+    """Draw the 20 evaluators with the highest mean estimate, and sentinels, length and people.
 
-    These are sentinels, length and people. `plot` is called with the rows of `table` to draw, and
-    `options`. Where rows are left out, a line below the figure and its alternative text say so.
+    Where rows are left out, a line below the figure and its alternative text say so.
     """
     names = table["evaluator"].astype(str)
     always = names.map(kind).isin(["Sentinels", "People"]) | names.isin(["length", "text_length"])
     if "is_sentinel" in table:
         always |= table["is_sentinel"].astype(bool)
-    means = table[by].groupby(names).mean().sort_values(ascending=False, kind="stable")
+    means = table["estimate"].groupby(names).mean().sort_values(ascending=False, kind="stable")
     others = means[~means.index.isin(names[always])]
     kept = others.index[:MOST_EVALUATORS]
-    drawn = plot(table[always | names.isin(kept)], **options)
+    drawn = plot(table[always | names.isin(kept)])
     if len(kept) == len(others):
         return drawn
     words = f"The {len(kept)} highest of {len(others)} evaluators"
@@ -227,28 +193,12 @@ def drawn_on(ax: Axes | Sequence[Axes], data: pd.DataFrame, alt: str) -> Drawing
     return Drawing(figure, axes, data, alt)
 
 
-def draw_intervals(
-    ax: Axes, at: ArrayLike, low: ArrayLike, high: ArrayLike, *, upright: bool, **line_kws: Any
-) -> None:
-    """Draw a line from each lower bound to its upper bound, where both are known.
-
-    The estimate need not lie between the ends: a bootstrap's interval may miss it.
-    """
-    ends = np.column_stack([at, low, high]).astype(float)
-    ends = ends[np.isfinite(ends).all(axis=1)]
-    if len(ends):
-        draw = ax.vlines if upright else ax.hlines
-        draw(*ends.T, **{"linewidth": 0.8, "zorder": 2, **line_kws})
-
-
-def name_lanes(ax: Axes, names: Sequence[str], *, ruled: bool = False) -> None:
-    """Write names down the left, the first at the top; `ruled`: with a pale line through each."""
-    ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
-    if ruled:
-        ax.grid(axis="y", color="#dddddd", linewidth=0.5)
-        ax.set_axisbelow(True)
+def one_row_each(table: pd.DataFrame, keys: list[str], instead: str) -> None:
+    """Refuse a table with two rows for what a figure has one place."""
+    twice = table[table.duplicated(keys)]
+    if len(twice):
+        found = ", ".join(f"{name} {brief(twice[name].iloc[0])}" for name in keys)
+        raise ValueError(f"the table has two rows for {found}: {instead}.")
 
 
 def correlation(value: float) -> str:
@@ -269,17 +219,6 @@ def spearman(x: pd.Series, y: pd.Series) -> float:
     return float(both["x"].corr(both["y"], method="spearman")) if varies else float("nan")
 
 
-def overlap(a: np.ndarray, b: np.ndarray) -> float:
-    """Give the area that boxes of one list share with those of another."""
-    sides = np.minimum(a[:, None, 2:], b[None, :, 2:]) - np.maximum(a[:, None, :2], b[None, :, :2])
-    return float(np.maximum(sides, 0).prod(axis=2).sum())
-
-
-def outside(box: np.ndarray, frame: np.ndarray) -> float:
-    """Say how far a box stands out of a frame."""
-    return float(np.maximum([*(frame[:2] - box[:2]), *(box[2:] - frame[2:])], 0).sum())
-
-
 def in_paper_style(plot: Callable[P, Drawing]) -> Callable[P, Drawing]:
     """Check what a plot is given; draw in paper style, or on given Axes in theirs.
 
@@ -289,7 +228,7 @@ def in_paper_style(plot: Callable[P, Drawing]) -> Callable[P, Drawing]:
     @functools.wraps(plot)
     def styled(*args: P.args, **kwargs: P.kwargs) -> Drawing:
         ax: Any = kwargs.get("ax")
-        for one in [] if ax is None else axes_for(ax, 0, 0):
+        for one in [] if ax is None else [ax] if isinstance(ax, Axes) else ax:
             for text in one.findobj(Text):  # those that are empty are written by the plot
                 text.set_parse_math(text.get_parse_math() and bool(text.get_text()))
             for tick in (*one.xaxis.get_major_ticks(), *one.yaxis.get_major_ticks()):
@@ -300,48 +239,3 @@ def in_paper_style(plot: Callable[P, Drawing]) -> Callable[P, Drawing]:
             return plot(*args, **kwargs)
 
     return checked(styled)
-
-
-@checked
-def drawing(figure: Figure, parts: Sequence[Drawing], *, alt: str = "") -> Drawing:
-    """Join panels that were drawn on the axes of one figure.
-
-    Parameters
-    ----------
-    figure : Figure
-        On whose axes the panels were drawn.
-    parts : sequence of Drawing
-        One per panel.
-    alt : str, optional
-        What the whole shows. Default: what the panels say, one after the other.
-
-    Returns
-    -------
-    Drawing
-        Its data are those of the panels, with a column ``panel`` that counts from 1 where they are
-        several.
-
-    Raises
-    ------
-    ValueError
-        When there is no panel, or one was drawn on another figure.
-
-    Examples
-    --------
-    >>> figure, axes = canvas(6.75, 2, columns=2)
-    >>> halves = [Drawing(figure, (ax,), pd.DataFrame({"x": [1]}), "Empty.") for ax in axes]
-    >>> drawing(figure, halves, alt="Two empty panels.").data["panel"].tolist()
-    [1, 2]
-    """
-    if not parts:
-        raise ValueError("drawing() joins panels: give at least one Drawing.")
-    for part in parts:
-        if part.figure is not figure:
-            raise ValueError("a panel was drawn on another figure: draw it with ax= on this one.")
-    data = parts[0].data
-    if len(parts) > 1:
-        data = pd.concat(
-            [part.data.assign(panel=n) for n, part in enumerate(parts, 1)], ignore_index=True
-        )
-    axes = tuple(ax for part in parts for ax in part.axes)
-    return Drawing(figure, axes, data, alt or " ".join(part.alt for part in parts))

@@ -7,28 +7,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from nlgbench.evaluators.names import label
-from nlgbench.plots.figures import (
-    Drawing,
-    axes_for,
-    draw_intervals,
-    drawn_on,
-    in_paper_style,
-    name_lanes,
-)
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
+from nlgbench.plots.rows import draw_estimates, draw_reference, mark, name_rows
 from nlgbench.plots.style import HUMAN, LOOKS, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
 _COLUMNS = "evaluator estimate:float ci_low:float ci_high:float published:float? kind?"
 
-#: Column of `plot_flip`'s table -> its words, marker, color, face, and lane.
-_FLIP: dict[str, tuple[str, str, str, str, float]] = {
-    "natural": ("labels by source", "o", "#000000", "#000000", 0.0),
-    "majority": ("labels by majority vote", "s", HUMAN, HUMAN, -0.2),
-    "independence": ("majority, if independent", "D", SYSTEM, SYSTEM, 0.2),
+#: Column of `plot_flip`'s table -> its words, marker, color, and distance from the row.
+_FLIP = {
+    "natural": ("labels by source", "o", "#000000", 0.0),
+    "majority": ("labels by majority vote", "s", HUMAN, -0.2),
+    "independence": ("majority, if independent", "D", SYSTEM, 0.2),
 }
+_TWICE = "choose one statistic and one criterion"
 
 
 @in_paper_style
@@ -75,40 +69,30 @@ def plot_forest(
     'Correlation with humans of each evaluator, with intervals: chrF 0.50.'
     """
     correlations = read_table(correlations, _COLUMNS, "correlations have")
-    _check(correlations, "correlations have")
+    one_row_each(correlations, ["evaluator"], _TWICE)
     data = correlations.assign(evaluator=correlations["evaluator"].map(label))
     (ax,) = axes_for(ax, TWO_COLUMN, 0.9 + 0.2 * len(data))
-    rows = data.sort_values("estimate", ascending=False, kind="stable")
-    lanes = np.arange(len(rows))
+    rows = data.sort_values("estimate", ascending=False, kind="stable").reset_index(drop=True)
     kinds = rows["kind"].astype(str) if "kind" in rows else pd.Series("", rows.index)
     names = list(dict.fromkeys(data["kind"].astype(str))) if "kind" in rows else [""]
     looks = dict(zip(names, LOOKS if len(names) > 1 else [("o", HUMAN)], strict=False))
     handles = []
-    ax.axvline(line, color="#555555", linewidth=0.6, zorder=1)
+    draw_reference(ax, line)
     for kind, (marker, color) in looks.items():
-        chosen = (kinds == kind).to_numpy()
-        part = rows[chosen]
-        draw_intervals(
-            ax, lanes[chosen], part["ci_low"], part["ci_high"], upright=False, color=color
-        )
-        look: dict[str, Any] = {"linestyle": "none", "marker": marker, "color": color}
-        look |= {"markersize": 4, "zorder": 3}
-        ax.plot(part["estimate"], lanes[chosen], **look)
+        part = rows[kinds == kind]
+        draw_estimates(ax, part.index, part, marker=marker, color=color)
         if len(looks) > 1:
-            handles.append(Line2D([], [], label=kind, **look))
+            handles.append(mark(kind, marker, color))
     if "published" in rows:
-        open_look: dict[str, Any] = {"linestyle": "none", "marker": "D", "markersize": 6.5}
-        open_look |= {"markerfacecolor": "none", "markeredgecolor": "black", "zorder": 4}
-        ax.plot(rows["published"], lanes, **open_look)
-        handles.append(Line2D([], [], label="printed", **open_look))
-    _finish(ax, rows["evaluator"].tolist(), xlabel, xlim)
-    for lane in lanes[~np.isfinite(rows["estimate"])]:
-        # At the end of the line that is farther from what was printed.
-        left = not rows.iloc[lane].get("published", np.nan) < sum(xlim) / 2
+        printed = mark("printed", "D", "black", face="none", markersize=6.5)
+        handles.append(printed)
+        ax.plot(rows["published"], rows.index, "D", mec="black", mfc="none", ms=6.5, zorder=4)
+    _finish(ax, rows["evaluator"].tolist(), xlabel, xlim, handles)
+    for row in rows[rows["estimate"].isna()].index:
+        # At the end of the row that is farther from what was printed.
+        left = not rows.loc[row].get("published", np.nan) < sum(xlim) / 2
         at, side = (xlim[0] + 0.05, "left") if left else (xlim[1] - 0.05, "right")
-        ax.text(at, lane, "undefined", fontsize=6.5, ha=side, va="center")
-    if handles:
-        _draw_legend(ax, handles)
+        ax.text(at, row, "undefined", fontsize=6.5, ha=side, va="center")
     said = "; ".join(
         f"{one} {value:.2f}" if np.isfinite(value) else f"{one} undefined"
         for one, value in zip(rows["evaluator"], rows["estimate"], strict=True)
@@ -162,31 +146,27 @@ def plot_flip(
     intervals = " ".join(f"{name}_low:float? {name}_high:float?" for name in _FLIP)
     points = " ".join(f"{name}:float" for name in _FLIP)
     table = read_table(table, f"evaluator {points} {intervals}", "table has")
-    _check(table, "table has")
+    one_row_each(table, ["evaluator"], _TWICE)
     data = table.assign(evaluator=table["evaluator"].map(label))
     (ax,) = axes_for(ax, TWO_COLUMN, 0.85 + 0.25 * len(data))
-    lanes = np.arange(len(data))
-    ax.axvline(0, color="#555555", linewidth=0.6, zorder=1)
-    handles, interval = [], []
-    for name, (words, marker, color, face, offset) in _FLIP.items():
-        look: dict[str, Any] = {"linestyle": "none", "marker": marker, "color": color}
-        look |= {"markerfacecolor": face, "markersize": 4.2, "zorder": 3}
-        ax.plot(data[name], lanes + offset, **look)
-        if {f"{name}_low", f"{name}_high"} <= set(data.columns):
-            ends = data[f"{name}_low"], data[f"{name}_high"]
-            draw_intervals(ax, lanes + offset, *ends, upright=False, color=color)
-            interval = [Line2D([], [], color="#555555", linewidth=0.8, label="interval")]
-        handles.append(Line2D([], [], label=words, **look))
+    draw_reference(ax, 0)
+    handles, lanes = [], np.arange(len(data))
+    for name, (words, marker, color, away) in _FLIP.items():
+        columns = {"estimate": name, "ci_low": f"{name}_low", "ci_high": f"{name}_high"}
+        rows = data.reindex(columns=list(columns.values())).set_axis(list(columns), axis=1)
+        draw_estimates(ax, lanes + away, rows, marker=marker, color=color, markersize=4.2)
+        handles.append(mark(words, marker, color, markersize=4.2))
+    if any(f"{name}_low" in data for name in _FLIP):
+        handles.append(mark("interval", "", "#555555", linestyle="-", linewidth=0.8))
     lost = [
-        [name for name, value in row.items() if not np.isfinite(value)]
-        for row in data[list(_FLIP)].to_dict("records")
+        ", ".join(name for name in _FLIP if not np.isfinite(row[name]))
+        for row in data.to_dict("records")
     ]
     lines = [
-        f"{evaluator}\n(undefined: {', '.join(map(str, names))})" if names else str(evaluator)
+        f"{evaluator}\n(undefined: {names})" if names else str(evaluator)
         for evaluator, names in zip(data["evaluator"], lost, strict=True)
     ]
-    _finish(ax, lines, xlabel, (-1.1, 1.1))
-    _draw_legend(ax, handles + interval)
+    _finish(ax, lines, xlabel, (-1.1, 1.1), handles)
     off = (data["majority"] - data["independence"]).abs().max()
     alt = (
         f"{xlabel} of each evaluator on labels by source, on labels by majority vote, and what "
@@ -196,23 +176,13 @@ def plot_flip(
     return drawn_on(ax, data, alt)
 
 
-def _check(table: pd.DataFrame, subject: str) -> None:
-    twice = table.loc[table["evaluator"].duplicated(), "evaluator"]
-    if len(twice):
-        raise ValueError(
-            f"{subject} two rows for evaluator {twice.iloc[0]!r}: a line holds one. Choose one "
-            "statistic and one criterion."
-        )
-
-
-def _finish(ax: Axes, lines: list[str], xlabel: str, xlim: tuple[float, float]) -> None:
-    name_lanes(ax, lines)
+def _finish(
+    ax: Axes, lines: list[str], xlabel: str, xlim: tuple[float, float], handles: list[Any]
+) -> None:
+    name_rows(ax, lines)
     ax.set_xlim(*xlim)
-    # Leftwards it may reach below the evaluators' names.
+    # Leftwards it may reach below the evaluators' names, and the legend over them.
     ax.set_xlabel(xlabel, loc="right", parse_math=True)
-
-
-def _draw_legend(ax: Axes, handles: list[Any]) -> None:
-    # Anchored at the right, so that it may reach over the evaluators' names.
-    above: dict[str, Any] = {"bbox_to_anchor": (1, 1), "borderaxespad": 0.2}
-    ax.legend(handles=handles, loc="lower right", ncols=2, **above)
+    if handles:
+        above: dict[str, Any] = {"bbox_to_anchor": (1, 1), "borderaxespad": 0.2}
+        ax.legend(handles=handles, loc="lower right", ncols=2, **above)

@@ -8,23 +8,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from nlgbench.analysis.people import SystemComparison
-from nlgbench.plots.figures import (
-    Drawing,
-    axes_for,
-    draw_intervals,
-    drawn_on,
-    in_paper_style,
-    name_lanes,
-)
+from nlgbench.names import spaced
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
 from nlgbench.plots.ratings import draw_matrix
+from nlgbench.plots.rows import (
+    draw_estimates,
+    draw_reference,
+    legend_above,
+    mark,
+    name_rows,
+    row_names,
+    write_beside,
+)
 from nlgbench.plots.style import HUMAN, ONE_COLUMN, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
 #: More names than these do not fit below an axis.
 _MOST_NAMES = 40
+#: Systems whose matrix fits one column.
+_COLUMN = 8
 
 
 @in_paper_style
@@ -62,37 +66,33 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     needed += "rank_high:float? reason:text? dimension? scale:text? better? covers? "
     table = read_table(table, needed + "confidence:float?", "table has")
     _check_one_dimension(table)
-    twice = table.loc[table["system"].duplicated(), "system"]
-    if len(twice):
-        raise ValueError(f"table has system {twice.iloc[0]!r} twice: select one dimension.")
+    one_row_each(table, ["system"], "select one dimension")
     lower = "better" in table and bool((table["better"] == "lower").all())
     rows = table.sort_values("estimate", ascending=lower, kind="stable").reset_index(drop=True)
-    (ax,) = axes_for(ax, TWO_COLUMN * 0.75, 1.05 + 0.17 * len(rows))
-    lanes = np.arange(len(rows))
-    ends = rows["ci_low"], rows["ci_high"]
-    draw_intervals(ax, lanes, *ends, upright=False, color=HUMAN, linewidth=1.2)
-    look: dict[str, Any] = {"color": HUMAN, "markersize": 4}
-    ax.plot(rows["estimate"], lanes, "o", **look, zorder=3)
+    (ax,) = axes_for(ax, TWO_COLUMN, 1.1 + 0.17 * len(rows))
     level = (
         f"{100 * rows['confidence'].iloc[0]:g}% interval" if "confidence" in rows else "interval"
     )
     covers = f": {rows['covers'].iloc[0]}" if "covers" in rows else ""
-    handles = [Line2D([], [], marker="o", **look, label=f"mean, {level}{covers}")]
+    draw_estimates(ax, rows.index, rows, linewidth=1.2)
+    handles = [mark(f"mean, {level}{covers}", "o", HUMAN, linestyle="-")]
     if rows[["ci_low", "ci_high"]].isna().all().all():
         handles = []
     if "reason" in rows:
         reason = rows["reason"].fillna("")
-        doubtful = (reason != "").to_numpy()
-        ax.plot(rows["estimate"][doubtful], lanes[doubtful], "o", **look, mfc="white", zorder=4)
-        for words in reason[doubtful].unique():
-            label = textwrap.fill(words, 70)
-            handles.append(Line2D([], [], marker="o", **look, mfc="white", ls="", label=label))
-    names = rows["label"] if "label" in rows else rows["system"].map(_written)
-    name_lanes(ax, names.tolist(), ruled=True)
+        doubtful = rows[reason != ""]
+        draw_estimates(ax, doubtful.index, doubtful, linewidth=0, filled=False, zorder=4)
+        for words in reason[doubtful.index].unique():
+            handles.append(mark(textwrap.fill(words, 70), "o", HUMAN, face="white"))
+    names = row_names(rows)
+    name_rows(ax, names, ruled=True)
     what = measured(rows)
     ax.set_xlabel(what)
     if {"rank_low", "rank_high"} <= set(rows) and rows["rank_low"].notna().any():
-        _write_ranks(ax, rows)
+        ranks = rows.dropna(subset=["rank_low", "rank_high"]).astype({"rank_low": int})
+        ranges = zip(ranks.index, ranks["rank_low"], ranks["rank_high"].astype(int), strict=True)
+        words = [(lane, f"{a}" if a == b else f"{a}\u2013{b}") for lane, a, b in ranges]
+        write_beside(ax, "ranks", words, x=1.07)
     if handles:
         below = (0, -0.42 / (0.17 * len(rows)))
         ax.legend(handles=handles, loc="upper left", bbox_to_anchor=below, borderaxespad=0)
@@ -153,13 +153,12 @@ def plot_superiority(
     table = compared.pairs if isinstance(compared, SystemComparison) else compared
     table = read_table(table, "system opponent superiority:float verdict:text?", "table has")
     _check_one_dimension(table)
-    if table.duplicated(["system", "opponent"]).any():
-        raise ValueError("table has a pair of systems twice: select one dimension.")
+    one_row_each(table, ["system", "opponent"], "select one dimension")
     names = list(dict.fromkeys([*table["system"], *table["opponent"]]))
     verdict = table["verdict"].fillna("") if "verdict" in table else pd.Series("", table.index)
     shown = verdict.str.startswith(("better", "worse"))
-    side = 1.2 + 0.21 * len(names)
-    (ax,) = axes_for(ax, min(side + 0.6, TWO_COLUMN), min(side + 0.4, TWO_COLUMN))
+    width = ONE_COLUMN if len(names) <= _COLUMN else TWO_COLUMN
+    (ax,) = axes_for(ax, width, min(1.6 + 0.21 * len(names), TWO_COLUMN))
     cells = [
         table.assign(at=column)
         .pivot(index="system", columns="opponent", values="at")
@@ -172,8 +171,9 @@ def plot_superiority(
     alt = "How often each system is judged higher than each other, in hundredths"
     if table["superiority"].notna().any():
         most = table.sort_values("superiority", ascending=False, kind="stable").iloc[0]
-        one, other = _written(most["system"]), _written(most["opponent"])
-        alt += f": {'at most ' if len(names) > 2 else ''}{one} over {other} "
+        named = spaced(names)
+        alt += f": {'at most ' if len(names) > 2 else ''}{named[most['system']]} over "
+        alt += f"{named[most['opponent']]} "
         alt += f"{100 * most['superiority']:.0f}"
     n_shown = int(shown.sum()) // 2
     alt += f". Significant: {n_shown} of {len(table) // 2} pairs." if "verdict" in table else "."
@@ -222,53 +222,44 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
             "says why."
         )
     (ax,) = axes_for(ax, TWO_COLUMN if len(rows) > 20 else ONE_COLUMN, 2.4)
-    places = np.arange(len(rows))
-    off = ((rows["ci_low"] > 0) | (rows["ci_high"] < 0)).to_numpy()
-    ax.axhline(0, color="#555555", linewidth=0.6, zorder=1)
-    draw_intervals(ax, places, rows["ci_low"], rows["ci_high"], upright=True, color=SYSTEM)
-    look: dict[str, Any] = {
-        "color": SYSTEM,
-        "markersize": 3.2,
-        "zorder": 3,
-        "ls": "",
-        "marker": "o",
-    }
-    ax.plot(places[off], rows["severity"][off], **look, label="differs from the mean")
-    unknown = rows["ci_low"].isna().to_numpy()
-    in_doubt = ~off & ~unknown
-    ax.plot(
-        *(places[in_doubt], rows["severity"][in_doubt]),
-        **look | {"mfc": "white", "label": "interval includes 0"},
-    )
-    if unknown.any():
-        look_unknown = look | {"marker": "x", "label": "no interval"}
-        ax.plot(places[unknown], rows["severity"][unknown], **look_unknown)
+    rows = rows.rename(columns={"severity": "estimate"}).reset_index(drop=True)
+    off = (rows["ci_low"] > 0) | (rows["ci_high"] < 0)
+    unknown = rows["ci_low"].isna()
+    draw_reference(ax, 0, upright=True)
+    for chosen, look in (
+        (off, {"label": "differs from the mean"}),
+        (~off & ~unknown, {"label": "interval includes 0", "filled": False}),
+        (unknown, {"label": "no interval", "marker": "x"}),
+    ):
+        part = rows[chosen]
+        if len(part):
+            draw_estimates(ax, part.index, part, upright=True, color=SYSTEM, markersize=3.2, **look)
     # Two items leave an interval of hundreds of points, beside which all others were dots.
     ends = rows[["ci_low", "ci_high"]].to_numpy(dtype=float)
     known = ends[np.isfinite(ends).all(axis=1)]
     if len(known):
         low, high = np.quantile(known[:, 0], 0.05), np.quantile(known[:, 1], 0.95)
-        low, high = min(low, rows["severity"].min()), max(high, rows["severity"].max())
+        low, high = min(low, rows["estimate"].min()), max(high, rows["estimate"].max())
         if known.max() - known.min() < 2 * (high - low):
             low, high = known.min(), known.max()
         low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
         ax.set_ylim(low, high)
-        words: str | None = "interval continues"
+        arrow: dict[str, Any] = {"color": SYSTEM, "ls": "", "markersize": 3.2, "clip_on": False}
+        arrow["label"] = "interval continues"
         for beyond, edge, marker in ((ends[:, 0] < low, low, "v"), (ends[:, 1] > high, high, "^")):
             if beyond.any():
-                arrow = look | {"marker": marker, "clip_on": False, "label": words}
-                ax.plot(places[beyond], np.full(beyond.sum(), edge), **arrow)
-                words = None
+                ax.plot(rows.index[beyond], np.full(beyond.sum(), edge), marker=marker, **arrow)
+                arrow["label"] = None
     named = len(rows) <= _MOST_NAMES
-    ax.set_xticks(places if named else [], rows["annotator_id"].tolist() if named else [])
+    ax.set_xticks(rows.index if named else [], rows["annotator_id"].tolist() if named else [])
     ax.tick_params(axis="x", rotation=90, length=0)
     ax.set_xlim(-0.8, len(rows) - 0.2)
     ax.set_ylabel("Severity (above 0: stricter)")
     ax.set_xlabel("Annotators" if named else f"{len(rows)} annotators")
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
+    legend_above(ax, ncols=2 if len(rows) > 20 else 1)
     alt = (
-        f"Severity of {len(rows)} annotators against their mean, from {rows['severity'].min():.2f} "
-        f"to {rows['severity'].max():.2f}; {off.sum()} differ from it."
+        f"Severity of {len(rows)} annotators against their mean, from {rows['estimate'].min():.2f} "
+        f"to {rows['estimate'].max():.2f}; {off.sum()} differ from it."
     )
     return drawn_on(ax, table, alt)
 
@@ -281,17 +272,3 @@ def _check_one_dimension(table: pd.DataFrame) -> None:
             f"table has {len(names)} dimensions, {', '.join(names)}, and a figure has one: pass "
             f"table[table['dimension'] == {names[0]!r}]."
         )
-
-
-def _written(name: object) -> str:
-    return str(name).replace("_", " ")
-
-
-def _write_ranks(ax: Axes, rows: pd.DataFrame) -> None:
-    """Write at the right which ranks each system may have."""
-    place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "fontsize": 6.5, "ha": "center"}
-    ax.text(1.07, -0.75, "ranks", va="bottom", **place)
-    for lane, (low, high) in enumerate(zip(rows["rank_low"], rows["rank_high"], strict=True)):
-        if np.isfinite([low, high]).all():
-            text = f"{low:.0f}" if low == high else f"{low:.0f}\u2013{high:.0f}"
-            ax.text(1.07, lane, text, va="center", **place)

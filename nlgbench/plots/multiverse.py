@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.rows import legend_below, mark
 from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
@@ -52,18 +53,14 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     """
     table = read_table(table, "system score estimate:float paper:bool n_neighbors:int", "table has")
     systems = list(table["system"].unique())
-    axes = axes_for(ax, TWO_COLUMN, 2.7 * len(systems), rows=len(systems))
+    axes = axes_for(ax, TWO_COLUMN, 2.7 * len(systems), n=len(systems))
     for place, system in zip(axes, systems, strict=True):
         _draw_panel(place, table[table["system"] == system])
         if len(systems) > 1:
             place.set_ylabel(f"Estimate for {system}")
-    handles = [
-        axes[-1].scatter([], [], s=10, color=HUMAN, alpha=0.6, label="one combination"),
-        axes[-1].scatter([], [], **_MARK),
-    ]
-    below: dict[str, Any] = {"bbox_to_anchor": (0.5, 0), "borderaxespad": 4.2}
-    names = ["one combination", "the paper's choice"]
-    axes[-1].legend(handles, names, loc="upper center", ncols=2, **below)
+    dot = mark("one combination", "o", HUMAN, markersize=3, alpha=0.6)
+    diamond = mark("the paper's choice", "D", SYSTEM, face="white", markersize=5.8)
+    legend_below(axes[-1], [dot, diamond])
     spread = table.groupby(["system", "score"], sort=False)["estimate"].agg(["min", "max"])
     said = [
         f"{row['system']}, {SCORE_NAMES.get(row['score'], row['score'])}: "

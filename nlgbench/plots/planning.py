@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,24 +10,23 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
 from nlgbench.analysis.planning import StudyPlan
-from nlgbench.plots.figures import (
-    Drawing,
-    axes_for,
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
+from nlgbench.plots.rows import (
     draw_intervals,
-    drawn_on,
-    in_paper_style,
-    name_lanes,
+    draw_reference,
+    legend_above,
+    name_rows,
+    write_beside,
 )
-from nlgbench.plots.style import GROUPS, ONE_COLUMN, SYSTEM
+from nlgbench.plots.style import ONE_COLUMN, SYSTEM, line_look
 from nlgbench.study.checks import read_table
 
-_LINES = ("-", "--", ":", "-.")
+#: The power that planned studies aim at.
+_AIM = 0.8
 
 
 @in_paper_style
-def plot_plan(
-    plan: StudyPlan | pd.DataFrame, *, power: float = 0.8, ax: Axes | None = None
-) -> Drawing:
+def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
     """Draw the power of planned studies, with simulated ones beside the formula.
 
     Parameters
@@ -37,8 +35,6 @@ def plot_plan(
         From `nlgbench.plan_study` or `plan_correlations`, or its ``curve``: ``power``,
         and ``n_items`` (with ``n_annotators``, a line for each number) or ``n_systems``; optional
         ``simulated``, ``simulated_low``, ``simulated_high``.
-    power : float
-        Where a thin line stands: the power that is wanted.
     ax : Axes, optional
         Where to draw; a figure of its own by default.
 
@@ -70,31 +66,27 @@ def plot_plan(
     by = curve.get("n_annotators", pd.Series(np.nan, curve.index)).fillna(0)
     if x == "n_items" and not by.duplicated().any():
         by = by * 0  # each number of items has its own annotators
+    draw_reference(ax, _AIM, upright=True)
     said = []
-    ax.axhline(power, color="#555555", linewidth=0.6, zorder=1)
     groups = list(curve.groupby(by, sort=True))
     for n, (people, rows) in enumerate(groups):
         rows = rows.sort_values(x)
-        marker, color = GROUPS[n % len(GROUPS)]
-        look: dict[str, Any] = {"color": color, "linestyle": _LINES[n % len(_LINES)]}
-        name = f"{people:g} annotators" if people else ""
+        look = line_look(n)
+        mark = {"marker": look.pop("marker"), "markersize": 3.5, "mfc": "white", "zorder": 3}
         ax.plot(rows[x], rows["power"], **look)
-        ends = rows.iloc[[0, -1]]
-        text = " and ".join(
-            f"{p:.2f} at {at:g}" for at, p in zip(ends[x], ends["power"], strict=True)
-        )
-        said.append(f"with {name} {text}" if name else text)
+        named = rows[["power", x]].iloc[[0, -1]].itertuples(index=False)
+        words = " and ".join(f"{power:.2f} at {at:g}" for power, at in named)
+        said.append(f"with {people:g} annotators {words}" if people else words)
         simulated = "simulated" in rows and rows["simulated"].notna().any()
-        mark: dict[str, Any] = {"marker": marker, "markersize": 3.5, "mfc": "white", "zorder": 3}
         if people:
             ax.plot([], [], label=f"{people:g}", **look, **(mark if simulated else {}))
         if not simulated:
             continue
         at = rows[x] * 1.03 ** (n - (len(groups) - 1) / 2)
         if {"simulated_low", "simulated_high"} <= set(rows):
-            low, high = rows["simulated_low"], rows["simulated_high"]
-            draw_intervals(ax, at, low, high, upright=True, color=color)
-        ax.plot(at, rows["simulated"], linestyle="none", color=color, **mark)
+            ends = rows["simulated_low"], rows["simulated_high"]
+            draw_intervals(ax, at, *ends, upright=True, color=look["color"])
+        ax.plot(at, rows["simulated"], color=look["color"], linestyle="none", **mark)
     ax.set_xscale("log")
     numbers = np.unique(curve[x].dropna())
     ax.set_xticks(numbers, [f"{n:g}" for n in numbers])
@@ -109,10 +101,9 @@ def plot_plan(
         # Above the legend, where there is one.
         pad = 30 if any(people for people, _ in groups) else 4
         title = question[:1].upper() + question[1:]
-        ax.set_title(textwrap.fill(title, 56), loc="left", fontsize=7, pad=pad)
+        ax.set_title(textwrap.fill(title, 48), loc="left", fontsize=7, pad=pad)
     if any(people for people, _ in groups):
-        legend = {"title": "Annotators", "title_fontsize": 7, "ncols": 4, "borderaxespad": 0.2}
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), alignment="left", **legend)
+        legend_above(ax, title="Annotators", title_fontsize=7, ncols=4, alignment="left")
     of = f" ({question})" if question else ""
     alt = f"Power{of} against the number of {what}: {'; '.join(said)}."
     if "simulated" in curve and curve["simulated"].notna().any():
@@ -151,9 +142,7 @@ def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Draw
     """
     needed = "component variance:float ci_low:float ci_high:float share:float"
     table = read_table(components, needed, "table has")
-    twice = table.loc[table["component"].duplicated(), "component"]
-    if len(twice):
-        raise ValueError(f"table has component {twice.iloc[0]!r} twice: select one dimension.")
+    one_row_each(table, ["component"], "select one dimension")
     if table["variance"].isna().all():
         raise ValueError("no variance is known, so there is nothing to draw: see the reasons.")
     (ax,) = axes_for(ax, ONE_COLUMN, 0.6 + 0.22 * len(table))
@@ -162,19 +151,17 @@ def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Draw
     ax.barh(lanes[known], table["variance"][known], height=0.62, color=SYSTEM, alpha=0.45)
     ends = table["ci_low"], table["ci_high"]
     draw_intervals(ax, lanes, *ends, upright=False, color="black", linewidth=1.0)
-    place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "right", "fontsize": 6.5}
-    for lane, share in enumerate(table["share"]):
-        if np.isfinite(share):
-            ax.text(1.12, lane, f"{share:.0%}", va="center", **place)
-        else:
-            ax.text(0, lane, " not told apart", va="center", fontsize=6.5, color="#555555")
-    name_lanes(ax, table["component"].tolist())
+    shares = [f"{share:.0%}" if np.isfinite(share) else "" for share in table["share"]]
+    write_beside(ax, "share", enumerate(shares), x=1.08)
+    for lane in lanes[table["share"].isna()]:
+        ax.text(0, lane, " not told apart", va="center", fontsize=6.5, color="#555555")
+    name_rows(ax, table["component"].tolist())
     ax.set_xlim(left=0)
     known_ends = ", 95% interval" if table["ci_low"].notna().any() else ""
     ax.set_xlabel(f"Variance (squared points){known_ends}")
     said = ", ".join(
-        f"{name} {share:.0%}" if np.isfinite(share) else f"{name} not told apart"
-        for name, share in zip(table["component"], table["share"], strict=True)
+        f"{name} {share or 'not told apart'}"
+        for name, share in zip(table["component"], shares, strict=True)
     )
     alt = f"Share of the variance of judgments in each component: {said}."
     return drawn_on(ax, table, alt)

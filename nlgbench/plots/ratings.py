@@ -10,11 +10,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.names import spaced
-from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
-from nlgbench.plots.style import GROUPS, SYSTEM, TWO_COLUMN
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
+from nlgbench.plots.rows import draw_estimates, mark, name_rows
+from nlgbench.plots.style import ONE_COLUMN, SYSTEM, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
 
-_LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 3)))
 _MANY = 24  # systems: beyond these a matrix has no room for numbers, and a list needs a page
 _METHODS = {"bradley_terry": "Bradley-Terry", "glicko2": "Glicko-2", "elo": "Elo"}
 
@@ -51,58 +51,47 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     """
     needed = "system rating:float ci_low:float ci_high:float method? covers:text? reason:text?"
     ratings = read_table(ratings, needed, "ratings have")
-    methods = [""]
     if "method" in ratings:
-        ratings = ratings.assign(method=ratings["method"].fillna(""))
-        methods = list(dict.fromkeys(ratings["method"]))
+        ratings = ratings.assign(method=ratings["method"].map(lambda one: _METHODS.get(one, one)))
+    methods = ratings.get("method", pd.Series("", ratings.index)).fillna("")
+    one_row_each(ratings.assign(method=methods), ["method", "system"], "select one comparator")
+    panels = dict(list(ratings.groupby(methods, sort=False)))
     n = ratings["system"].nunique()
-    width = TWO_COLUMN if len(methods) > 1 or n > _MANY else TWO_COLUMN / 2
-    axes = axes_for(ax, width, max(2.6, 0.6 + 0.13 * n), columns=len(methods), sharex=True)
-    said, covered = [], False
-    for one, method in zip(axes, methods, strict=True):
-        rows = ratings[ratings["method"] == method] if "method" in ratings else ratings
+    width = TWO_COLUMN if len(panels) > 1 or n > _MANY else ONE_COLUMN
+    height = max(2.6, 0.6 + 0.13 * n)
+    axes = axes_for(ax, width, height, n=len(panels), columns=len(panels), sharex=True)
+    said = []
+    for one, (method, rows) in zip(axes, panels.items(), strict=True):
         covers = _draw_ratings(one, rows)
-        covered |= bool(covers)
-        name = _METHODS.get(method, method)
-        if len(methods) > 1:
-            one.set_title(name, loc="left")
-        said.append(f"{name} {_over(covers)}".strip() if covers else name)
-    first = ratings[ratings["method"] == methods[0]] if "method" in ratings else ratings
-    best = first.dropna(subset="rating").sort_values("rating", ascending=False)["system"]
-    order = ", ".join(str(name).replace("_", " ") for name in best)
-    intervals = f" with 95% intervals: {', '.join(said)}" if covered else ""
-    by = f"By {_METHODS.get(methods[0], methods[0])}, best" if len(methods) > 1 else "Best"
-    data = ratings
-    if "method" in ratings:
-        data = ratings.assign(method=ratings["method"].map(lambda x: _METHODS.get(x, x)))
-    alt = f"Ratings of the systems{intervals}. {by} first: {order}."
-    return drawn_on(axes, data, alt)
+        if len(panels) > 1:
+            one.set_title(method, loc="left")
+        said.append(f"{method} {_over(covers)}".strip() if covers else method)
+    first, rows = next(iter(panels.items()))
+    best = rows.dropna(subset="rating").sort_values("rating", ascending=False)["system"]
+    intervals = f" with 95% intervals: {', '.join(said)}" if said != list(panels) else ""
+    by = f"By {first}, best" if len(panels) > 1 else "Best"
+    alt = f"Ratings of the systems{intervals}. {by} first: {', '.join(spaced(best).values())}."
+    return drawn_on(axes, ratings, alt)
 
 
 def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
     """Draw one panel, and say what its intervals cover."""
-    doubled = ratings.loc[ratings["system"].duplicated(), "system"]
-    if len(doubled):
-        raise ValueError(f"ratings have system {doubled.iloc[0]!r} twice: select one comparator.")
-    rows = ratings.dropna(subset="rating").sort_values("rating").reset_index(drop=True)
-    ends = rows["ci_low"], rows["ci_high"]
-    draw_intervals(ax, rows.index, *ends, upright=False, color=SYSTEM, linewidth=1.0)
-    ax.plot(rows["rating"].astype(float), rows.index, "o", color=SYSTEM, markersize=4)
-    ax.set_yticks(rows.index, list(spaced(rows["system"]).values()))
-    ax.set_ylim(-0.6, len(rows) - 0.4)
-    ax.grid(axis="y", color="#dddddd", linewidth=0.5)
-    ax.set_axisbelow(True)
+    rows = ratings.rename(columns={"rating": "estimate"}).dropna(subset="estimate")
+    rows = rows.sort_values("estimate", ascending=False).reset_index(drop=True)
+    draw_estimates(ax, rows.index, rows, color=SYSTEM, linewidth=1.0)
+    name_rows(ax, list(spaced(rows["system"]).values()), ruled=True)
     if "reason" in rows and rows["reason"].ne("").any():
         doubtful = rows[rows["reason"] != ""]
-        over: dict[str, Any] = {"color": SYSTEM, "markersize": 4, "mfc": "white", "zorder": 3}
-        (mark,) = ax.plot(doubtful["rating"], doubtful.index, "o", **over)
+        draw_estimates(
+            ax, doubtful.index, doubtful, color=SYSTEM, filled=False, linewidth=0, zorder=4
+        )
         words = "no interval, or one that cannot be trusted (reason)"
-        ax.legend([mark], [words], loc="lower left", bbox_to_anchor=(-0.3, 1.0), handlelength=1)
+        handle = mark(words, "o", SYSTEM, face="white")
+        ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(-0.3, 1.0), handlelength=1)
     covers = ""
     if "covers" in rows and rows["ci_low"].notna().any():
         covers = str(rows["covers"].iloc[0])
-    between = "\n" if len(covers) > 12 else " "
-    ax.set_xlabel(f"Rating{between}(intervals {_over(covers)})" if covers else "Rating")
+    ax.set_xlabel(f"Rating\n(intervals {_over(covers)})" if covers else "Rating")
     return covers
 
 
@@ -145,19 +134,17 @@ def plot_win_rates(
     'How often each system beats each other in hundredths, ties as half, best first: b, a.'
     """
     rates = read_table(rates, "system opponent win_rate:float", "rates have")
-    if rates.duplicated(["system", "opponent"]).any():
-        raise ValueError("rates have a pair of systems twice: select one comparator.")
+    one_row_each(rates, ["system", "opponent"], "select one comparator")
     names = rates.groupby("system")["win_rate"].mean().sort_values(ascending=False).index.tolist()
     if order is not None and set(order) != set(names):
         odd = sorted(set(order) ^ set(names))
         raise ValueError(f"order must name each system of rates once; {odd[0]!r} is not in both.")
     names = names if order is None else list(order)
-    size = (TWO_COLUMN, TWO_COLUMN) if len(names) > _MANY else (TWO_COLUMN * 0.75, 4.4)
-    (ax,) = axes_for(ax, *size)
+    (ax,) = axes_for(ax, TWO_COLUMN, TWO_COLUMN if len(names) > _MANY else 4.4)
     matrix = rates.pivot(index="system", columns="opponent", values="win_rate")
     values = matrix.reindex(index=names, columns=names).to_numpy(dtype=float)
     draw_matrix(ax, values, names)
-    labels = ", ".join(str(name).replace("_", " ") for name in names)
+    labels = ", ".join(spaced(names).values())
     alt = "How often each system beats each other in hundredths, ties as half, best first: "
     return drawn_on(ax, rates, f"{alt}{labels}.")
 
@@ -185,8 +172,8 @@ def draw_matrix(
                 text: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5}
                 ax.text(column, row, f"{100 * value:.0f}", **text, fontweight=heavy)
     labels = list(spaced(names).values())
-    ax.set(aspect="equal", xticks=places, yticks=places, xlabel="Opponent", ylabel="System")
-    size: dict[str, Any] = {"fontsize": 5} if many else {}
+    ax.set(xticks=places, yticks=places, xlabel="Opponent", ylabel="System")
+    size: dict[str, Any] = {"fontsize": 6} if many else {}
     ax.set_xticklabels(labels, rotation=90, **size)
     ax.set_yticklabels(labels, **size)
     ax.invert_yaxis()
@@ -238,30 +225,25 @@ def plot_convergence(
     (ax,) = axes_for(ax, TWO_COLUMN, 2.8)
     at = 1.04 * history["game"].max()
     last = history.sort_values("game").groupby("system")["rating"].last()
-    for n, system in enumerate(last.sort_values(ascending=False).index):
+    names = spaced(last.sort_values(ascending=False).index)
+    for n, system in enumerate(names):
         rows = history[history["system"] == system].sort_values("game")
-        marker, color = GROUPS[n % len(GROUPS)]
-        # Past seven systems colors come again, with the next dashes.
-        line = _LINES[(n + n // len(GROUPS)) % len(_LINES)]
-        look: dict[str, Any] = {"color": color, "linestyle": line, "marker": marker}
-        look |= {"markersize": 3, "markevery": max(1, len(rows) // 10)}
+        look = line_look(n)
         low, high = rows["rating"] - rows["deviation"], rows["rating"] + rows["deviation"]
-        ax.fill_between(rows["game"], low, high, color=color, alpha=0.12, linewidth=0)
-        ax.plot(rows["game"], rows["rating"], **look, label=str(system).replace("_", " "))
+        ax.fill_between(rows["game"], low, high, color=look["color"], alpha=0.12, linewidth=0)
+        some: dict[str, Any] = {"markersize": 3, "markevery": max(1, len(rows) // 10)}
+        ax.plot(rows["game"], rows["rating"], **look, **some, label=names[system])
         if system in final:
-            alone: dict[str, Any] = {"marker": marker, "color": color, "mfc": "white"}
-            ax.plot(at, final[system], **alone, markersize=4.5, linestyle="none", clip_on=False)
+            alone: dict[str, Any] = {**look, "linestyle": "none", "mfc": "white", "markersize": 4.5}
+            ax.plot(at, final[system], **alone, clip_on=False)
     if len(final):
-        alone = {"marker": "o", "color": "black", "mfc": "white", "linestyle": "none"}
-        ax.plot([], [], **alone, markersize=4.5, label="all games, each once")
+        ax.add_line(mark("all games, each once", "o", "black", face="white"))
     ax.set_xlabel("Games of one tournament, drawn with replacement")
     ax.set_ylabel("Rating (bands: one deviation)")
     ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), borderaxespad=0.3, handlelength=3)
     alt = "Ratings of the systems game by game, with bands of one deviation, up to game "
     alt += f"{history['game'].max():,}."
     if len(final):
-        words = ", ".join(
-            f"{str(name).replace('_', ' ')} {final[name]:.0f}" for name in final.index
-        )
-        alt += f" Open marks, ratings after all games, each once: {words}."
+        words = [f"{text} {final[name]:.0f}" for name, text in spaced(final.index).items()]
+        alt += f" Open marks, ratings after all games, each once: {', '.join(words)}."
     return drawn_on(ax, history, alt)

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.evaluators.listeners import Calibration
-from nlgbench.plots.figures import (
-    Drawing,
-    axes_for,
-    draw_intervals,
-    drawn_on,
-    in_legend,
-    in_paper_style,
-)
-from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
+from nlgbench.plots.rows import draw_intervals, legend_above
+from nlgbench.plots.style import LINES, ONE_COLUMN, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
-
-_LINES = ("--", "-", ":", "-.")
 
 
 @in_paper_style
@@ -78,9 +69,7 @@ def plot_reliability(
     of = table["listener"] if "listener" in table else pd.Series("", table.index)
     groups = {str(name): rows for name, rows in table.groupby(of, sort=False)}
     width = ONE_COLUMN if len(groups) == 1 else TWO_COLUMN
-    panels = axes_for(ax, width, 2.7, columns=len(groups), sharey=True)
-    if len(panels) != len(groups):
-        raise ValueError(f"{len(groups)} listeners need as many axes, not {len(panels)}.")
+    panels = axes_for(ax, width, 2.7, n=len(groups), columns=len(groups), sharey=True)
     for panel, (name, rows) in zip(panels, groups.items(), strict=True):
         _draw(panel, rows)
         panel.set_xlabel(f"Probability ({name})" if name else "Probability given")
@@ -99,24 +88,22 @@ def plot_reliability(
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
     stages = table["stage"].astype(str) if "stage" in table else pd.Series("", table.index)
     names = list(dict.fromkeys(stages))
-    if len(names) > len(_LINES):
+    if len(names) > len(LINES):
         raise ValueError(
-            f"table has {len(names)} stages, and only {len(_LINES)} can be told apart: "
+            f"table has {len(names)} stages, and only {len(LINES)} can be told apart: "
             f"{', '.join(names)}. Draw them in several figures."
         )
     ax.plot([0, 1], [0, 1], color="#777777", linewidth=0.6, zorder=1)
     for n, stage in enumerate(names):
         rows = table[stages == stage].dropna(subset=["probability", "share"])
         rows = rows.sort_values("probability")
-        marker, color = GROUPS[n]
+        look = line_look(n)
         label = f"{stage} (ECE {rows['ece'].iloc[0]:.3f})" if "ece" in rows and len(rows) else stage
-        look: dict[str, Any] = {"color": color, "linestyle": _LINES[n], "label": in_legend(label)}
-        look |= {"marker": marker, "markersize": 3.5, "zorder": 3}
-        ax.plot(rows["probability"], rows["share"], **look)
+        points = rows["probability"], rows["share"]
+        ax.plot(*points, label=in_legend(label), markersize=3.5, zorder=3, **look)
         if {"ci_low", "ci_high"} <= set(rows.columns):
-            draw_intervals(
-                ax, rows["probability"], rows["ci_low"], rows["ci_high"], upright=True, color=color
-            )
+            ends = rows["ci_low"], rows["ci_high"]
+            draw_intervals(ax, rows["probability"], *ends, upright=True, color=look["color"])
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
     if names != [""]:
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=1, borderaxespad=0.2)
+        legend_above(ax, ncols=1)

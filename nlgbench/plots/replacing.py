@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.judges import Replacement
 from nlgbench.evaluators.names import kind
-from nlgbench.plots.figures import (
-    Drawing,
-    axes_for,
-    draw_intervals,
-    drawn_on,
-    in_paper_style,
-    name_lanes,
-)
-from nlgbench.plots.style import GROUPS, TWO_COLUMN
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.rows import draw_estimates, draw_reference, name_rows
+from nlgbench.plots.style import TWO_COLUMN, line_look
 
-_LINES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)))
 #: More evaluators cannot be told apart; of more the highest are drawn, and always sentinels.
 _MOST = 20
 
@@ -59,43 +51,33 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     'At epsilon 0.1 omega is close 1.00, coarse 0.00, blind 0.00; one half counts as replacing.'
     """
     whole = result.evaluators.merge(result.details, on="evaluator")
-    looks = [(marker, color, line) for line in _LINES for marker, color in GROUPS]
-    table = _highest(whole)
+    table = _highest(whole).reset_index(drop=True)
     tested = table[table["omega"].notna()]
     if tested.empty:
         raise ValueError(f"no evaluator could be tested: {table['reason'].iloc[0]}.")
     height = max(2.2, 0.9 + 0.19 * len(table))
-    panels = axes_for(ax, TWO_COLUMN, height, columns=2, width_ratios=[1.25, 1])
-    if len(panels) != 2:
-        raise ValueError(f"ax must be two Axes, one for omega and one for rho. Got {len(panels)}.")
-    left, right = panels
+    left, right = axes_for(ax, TWO_COLUMN, height, n=2, columns=2, width_ratios=[1.25, 1])
     epsilon = float(table["epsilon"].iloc[0])
-    lanes = [*range(len(table))]
-    left.axhline(0.5, color="#777777", linewidth=0.6, zorder=1)
-    left.axvline(epsilon, color="#777777", linewidth=0.6, linestyle=(0, (3, 2)), zorder=1)
+    draw_reference(left, 0.5, upright=True)
+    left.axvline(epsilon, color="#555555", linewidth=0.6, linestyle=(0, (3, 2)), zorder=1)
     curves = dict(list(result.curve.groupby("evaluator", sort=False)))
-    rows = table[["evaluator", "rho", "ci_low", "ci_high", "least_epsilon", "reason"]]
-    for lane, (name, rho, low, high, least, reason) in zip(
-        lanes, rows.itertuples(index=False), strict=True
-    ):
-        marker, color, line = looks[lane % len(looks)]
-        if rho != rho:
-            place: dict[str, Any] = {"transform": right.get_yaxis_transform(), "va": "center"}
-            place |= {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5}}
-            right.text(0.02, lane, reason.split(": ")[-1], fontsize=6.5, **place)
+    for lane, (_, row) in enumerate(table.rename(columns={"rho": "estimate"}).iterrows()):
+        look = line_look(lane)
+        if pd.isna(row["estimate"]):
+            white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+            words = row["reason"].split(": ")[-1]
+            right.text(0.02, lane, words, fontsize=6.5, va="center", bbox=white)
             continue
-        own = curves[name]
-        look: dict[str, Any] = {"color": color, "zorder": 3}
-        left.step(own["epsilon"], own["omega"], where="post", linestyle=line, **look)
-        look |= {"marker": marker, "markersize": 4}
-        if least <= 0.5:
-            left.plot([least], [0.5], linestyle="", clip_on=False, **look)
-        draw_intervals(right, [lane], [low], [high], upright=False, color=color, linewidth=1.2)
-        right.plot([rho], [lane], linestyle="", **look)
+        own = curves[row["evaluator"]]
+        dashes = {"linestyle": look.pop("linestyle"), "color": look["color"]}
+        left.step(own["epsilon"], own["omega"], where="post", **dashes)
+        if row["least_epsilon"] <= 0.5:
+            left.plot(row["least_epsilon"], 0.5, markersize=4, clip_on=False, zorder=3, **look)
+        draw_estimates(right, [lane], row.to_frame().T, linewidth=1.2, **look)
     left.set(xlim=(0, 0.5), ylim=(-0.03, 1.03))
     left.set_xlabel(f"\u03b5 (declared: {epsilon:g})")
     left.set_ylabel("Annotators replaced (\u03c9)")
-    name_lanes(right, table["label"].tolist(), ruled=True)
+    name_rows(right, table["label"].tolist(), ruled=True)
     right.set_xlim(0, 1)
     right.set_xlabel("As good as an annotator (\u03c1)")
     said = ", ".join(f"{a} {b:.2f}" for a, b in tested[["label", "omega"]].itertuples(index=False))
@@ -107,7 +89,7 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
         left.set_title(words, fontsize=7, loc="left")
         alt += f" Drawn are {words[0].lower()}{words[1:].replace(chr(0x3C1), 'rho')}."
     curve = result.curve[result.curve["evaluator"].isin(table["evaluator"])]
-    return drawn_on(panels, curve.reset_index(drop=True), alt)
+    return drawn_on((left, right), curve.reset_index(drop=True), alt)
 
 
 def _highest(table: pd.DataFrame) -> pd.DataFrame:

@@ -15,18 +15,13 @@ from nlgbench.plots.style import HUMAN, ONE_COLUMN, SYSTEM
 
 
 @in_paper_style
-def plot_sequential(
-    result: Sequential, *, pair: tuple[str, str] | None = None, ax: Sequence[Axes] | None = None
-) -> Drawing:
+def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> Drawing:
     """Draw e-values after each block, and below them one pair's confidence sequence.
 
     Parameters
     ----------
     result : Sequential
         From `nlgbench.sequential`.
-    pair : (str, str), optional
-        A system and its opponent, as a row of ``stops`` has them: whose confidence sequence is
-        drawn. Default: those told apart first, else those with the smallest p.
     ax : sequence of two Axes, optional
         Where to draw; a figure of its own by default.
 
@@ -51,19 +46,8 @@ def plot_sequential(
     E-values of 1 pair after each of 100 blocks; 1 told apart. x against y: better, after block 12.
     """
     stops, path = result.stops, result.path
-    if pair is None:
-        row = stops.sort_values(["stopped_at", "p"], kind="stable").iloc[0]
-    else:
-        chosen = stops[(stops["system"] == pair[0]) & (stops["opponent"] == pair[1])]
-        if chosen.empty:
-            raise ValueError(
-                f"no row of stops is of {pair[0]!r} against {pair[1]!r}: take a system and its "
-                "opponent as they stand there."
-            )
-        row = chosen.iloc[0]
-    axes = axes_for(ax, ONE_COLUMN, 3.6, rows=2, sharex=True, height_ratios=[3, 2])
-    if len(axes) != 2:
-        raise ValueError(f"ax must be two Axes, one above the other. Got {len(axes)}.")
+    row = stops.sort_values(["stopped_at", "p"], kind="stable").iloc[0]
+    axes = axes_for(ax, ONE_COLUMN, 3.6, n=2, sharex=True, height_ratios=[3, 2])
     above, below = axes
     name = f"{row['system']} against {row['opponent']}".replace("_", " ")
     labels = {"told": "told apart", "not": "undecided"}

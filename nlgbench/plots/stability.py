@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
-from nlgbench.plots.style import GROUPS, ONE_COLUMN, SCORE_NAMES, TWO_COLUMN
+from nlgbench.plots.rows import legend_above
+from nlgbench.plots.style import ONE_COLUMN, SCORE_NAMES, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
-
-_LINES = ("-", "--", ":", "-.")
 
 
 @in_paper_style
@@ -62,7 +60,7 @@ def plot_stability(
     n_systems = curves["system"].nunique()
     columns = len(panels) // n_systems
     width = ONE_COLUMN if columns == 1 else TWO_COLUMN
-    grid = {"rows": n_systems, "columns": columns, "sharey": True}
+    grid = {"n": len(panels), "columns": columns, "sharey": True}
     axes = axes_for(ax, width, 2.6 * n_systems, **grid)
     for n, (place, ((system, kind), rows)) in enumerate(zip(axes, panels, strict=True)):
         true = {}
@@ -73,7 +71,7 @@ def plot_stability(
         first = n == 0 or panels[n - 1][0][0] != system
         score = "Score" if n_systems == 1 else f"Score of {system}"
         place.set_ylabel(score if first else "")
-    axes[0].legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.2)
+    legend_above(axes[0], ncols=3)
     share = f"{curves['confidence'].iloc[0]:.0%}" if "confidence" in curves else "most"
     foot = f"Bands: {share} of the subsamples of this study. Large subsamples overlap, so bands "
     foot += "close at the full study: they are no intervals."
@@ -93,11 +91,10 @@ def plot_stability(
 def _draw_panel(ax: Axes, rows: pd.DataFrame, truth: dict) -> None:
     for n, (score, curve) in enumerate(rows.groupby("score", sort=False)):
         curve = curve.sort_values("size")
-        marker, color = GROUPS[n % len(GROUPS)]
-        look: dict[str, Any] = {"color": color, "linestyle": _LINES[n % len(_LINES)]}
+        look = line_look(n)
         label = in_legend(SCORE_NAMES.get(str(score), score))
-        band: dict[str, Any] = {"color": color, "alpha": 0.16, "linewidth": 0}
+        band = {"color": look["color"], "alpha": 0.16, "linewidth": 0}
         ax.fill_between(curve["size"], curve["ci_low"], curve["ci_high"], **band)
-        ax.plot(curve["size"], curve["mean"], label=label, marker=marker, markersize=3, **look)
+        ax.plot(curve["size"], curve["mean"], label=label, markersize=3, **look)
         if score in truth:
-            ax.axhline(truth[score], color=color, linewidth=0.6, alpha=0.7)
+            ax.axhline(truth[score], color=look["color"], linewidth=0.6, alpha=0.7)

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from itertools import cycle
 from typing import Any
 
-#: Widths in inches: a column and the whole text block of a two-column paper.
-ONE_COLUMN = 3.25
-TWO_COLUMN = 6.75
+#: Widths in inches of all figures: ACL's column and text block, a hair less so that TeX has room.
+ONE_COLUMN = 3.02
+TWO_COLUMN = 6.28
 
 #: Score, as tables name it -> as figures write it.
 SCORE_NAMES = {"huse": "HUSE", "huse_q": "HUSE-Q", "huse_d": "HUSE-D"}
@@ -38,6 +38,17 @@ LOOKS: tuple[tuple[str, str], ...] = tuple(
     for turn in range(len(GROUPS))
     for n, (marker, _) in enumerate(GROUPS)
 )
+
+#: Dashes of lines, which differ in gray as colors may not.
+LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 3)))
+
+
+def line_look(n: int) -> dict[str, Any]:
+    """Give the n-th line a color, marker and dashes; past seven, colors come with other dashes."""
+    marker, color = GROUPS[n % len(GROUPS)]
+    dashes = LINES[(n + n // len(GROUPS)) % len(LINES)]
+    return {"color": color, "marker": marker, "linestyle": dashes}
+
 
 #: Tasks of Hashimoto, Zhang, Liang (2019), Table 1, which look the same in every figure.
 TASKS = ("summarization", "story generation", "chit-chat dialogue", "lm")

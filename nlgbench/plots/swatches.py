@@ -88,10 +88,8 @@ def plot_contexts(
     kinds = data["evaluator"].str.replace(r"_\d+$", "", regex=True)
     alone = kinds.nunique() == data["evaluator"].nunique()
     data = data.assign(listener=kinds if alone else data["evaluator"])
-    rows = -(-len(chosen) // 2)
-    panels = axes_for(ax, TWO_COLUMN, 1.75 * rows, rows=rows, columns=2)
-    if len(panels) < len(chosen):
-        raise ValueError(f"{len(chosen)} captions need as many axes, not {len(panels)}.")
+    height = 1.75 * -(-len(chosen) // 2)
+    panels = axes_for(ax, TWO_COLUMN, height, n=len(chosen), columns=2)
     captions = study.outputs.set_index("output_id").loc[chosen]
     listeners = list(dict.fromkeys(data["listener"]))
     written = {one: study.labels.get(one, label(one)) for one in evaluators}
@@ -100,7 +98,7 @@ def plot_contexts(
     for one in evaluators:
         known(one, [str(name) for name in scored["evaluator"].unique()], "evaluators")
         scores[one] = scored[scored["evaluator"] == one].set_index("output_id")["score"]
-    for panel, (name, row) in zip(panels, captions.iterrows(), strict=False):
+    for panel, (name, row) in zip(panels, captions.iterrows(), strict=True):
         context = contexts[contexts["item_id"] == row["item_id"]]
         if context.empty:
             raise ValueError(
@@ -113,10 +111,8 @@ def plot_contexts(
         said += [f"{written[one]} {scores[one].get(name, np.nan):.2f}" for one in evaluators]
         words = textwrap.shorten(f"“{row['text']}”", 50, placeholder=" …”")
         _draw(panel, context, found, f"{words}\n{', '.join(said)}")
-    for panel in panels[len(chosen) :]:
-        panel.axis("off")
     return drawn_on(
-        panels[: len(chosen)],
+        panels,
         data[["output_id", "state", "is_target", "listener", "probability"]],
         f"{len(chosen)} captions with their colors, the target framed, and the probabilities of "
         f"{len(listeners)} listeners.",

@@ -10,17 +10,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from nlgbench.plots.figures import (
-    Drawing,
-    axes_for,
-    drawn_on,
-    in_paper_style,
-    outside,
-    overlap,
-)
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.labels import place_labels
+from nlgbench.plots.rows import legend_below, mark
 from nlgbench.plots.style import ONE_COLUMN, SCORE_NAMES, TWO_COLUMN, task_looks
 from nlgbench.study.checks import read_table
 
@@ -30,6 +24,7 @@ _AXES = ("huse_q", "huse_d")
 _ENDS = ("low", "high")
 _SETTING = re.compile(r"(?P<task>.+?)[ _](?P<what>[tp])(?P<value>\d[\d.]*)")
 _MANY = 8  # points that fit a column
+_NEAR = 0.08  # points of one system that are nearer share a label
 
 
 @in_paper_style
@@ -93,7 +88,7 @@ def plot_tradeoff(
         points = points.merge(true, on="system", how="left", validate="many_to_one")
     _refuse_undefined(points)
     small = truth is None and len(points) <= _MANY
-    size = (ONE_COLUMN, ONE_COLUMN * 1.1) if small else (TWO_COLUMN * 0.8, TWO_COLUMN * 0.75)
+    size = (ONE_COLUMN, ONE_COLUMN * 1.1) if small else (TWO_COLUMN, TWO_COLUMN * 0.85)
     (ax,) = axes_for(ax, *size)
     looks = task_looks(list(dict.fromkeys(points["task"])))
     known = [
@@ -238,65 +233,25 @@ def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
     return float((b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0]))
 
 
-def _write_labels(ax: Axes, scores: pd.DataFrame, looks: dict[str, tuple[str, str]]) -> None:
-    """Write each label at the best of eight places around its point."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    figure.draw_without_rendering()  # the layout decides where in points everything stands
-    points = 72 / figure.dpi
-    centers = ax.transData.transform(scores[["huse_q", "huse_d"]]) * points
-    frame = np.asarray(ax.bbox.extents) * points
-    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in centers]
-    if "huse_q_true" in scores.columns:
-        crosses = ax.transData.transform(scores[["huse_q_true", "huse_d_true"]]) * points
-        taken += [(x - 3, y - 3, x + 3, y + 3) for x, y in crosses]
-    for row in scores.to_dict("records"):
-        for ends in _intervals(row):
-            (x0, y0), (x1, y1) = ax.transData.transform(ends) * points
-            taken.append((x0 - 1, y0 - 1, x1 + 1, y1 + 1))
-    written: list[tuple[str, str, float, float]] = []
-    for row, (x, y) in zip(scores.to_dict("records"), centers, strict=True):
-        task, label = row["task"], str(row["label"])
-        # The same system twice in one place: one label for both.
-        near = any((task, label) == w[:2] and np.hypot(x - w[2], y - w[3]) < 12 for w in written)
-        if not label or near:
-            continue
-        written.append((task, label, x, y))
-        look: dict[str, Any] = {
-            "fontsize": 7,
-            "color": np.array(to_rgb(looks[task][1])) * 0.7,
-            # Not a path effect: that would turn the text into outlines in a PDF.
-            "bbox": {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.3},
-            "zorder": 5,
-        }
-        at = (row["huse_q"], row["huse_d"])
-        text = ax.annotate(label, at, xytext=(0, 0), textcoords="offset points", **look)
-        # Measured from the point, since a text's lowest line is not its lowest ink.
-        ink = np.asarray(text.get_window_extent().extents) * points
-        left, bottom, right, top = ink - [x, y, x, y]
-        w, h = right - left, top - bottom
-        corners = [
-            *((6, -h / 2), (-6 - w, -h / 2), (-w / 2, 6), (-w / 2, -6 - h)),
-            *((5, 4), (-5 - w, 4), (5, -4 - h), (-5 - w, -4 - h)),
-        ]
-        boxes = [(x + dx, y + dy, x + dx + w, y + dy + h) for dx, dy in corners]
-        costs = [
-            overlap(np.array([box]), np.array(taken))
-            + 10 * outside(np.array(box), frame)
-            + 0.5 * _crossed(ax, box, points)
-            for box in boxes
-        ]
-        best = int(np.argmin(costs))
-        dx, dy = corners[best]
-        text.xyann = (dx - left, dy - bottom)
-        taken.append(tuple(np.asarray(text.get_window_extent().extents) * points))
-
-
-def _crossed(ax: Axes, box: tuple[float, ...], points: float) -> int:
-    """Count the diagonals that run through a box."""
-    ends = ax.transData.inverted().transform(np.reshape(box, (2, 2)) / points)
-    low, high = ends.sum(axis=1) - 1
-    return sum(low < level < high for level in LEVELS)
+def _write_labels(ax: Axes, points: pd.DataFrame, looks: dict[str, tuple[str, str]]) -> None:
+    """Write each label beside its point; a system that stands twice in one place has one."""
+    rows: list[dict[Hashable, Any]] = []
+    for row in points[points["label"] != ""].to_dict("records"):
+        same = [one for one in rows if one["task"] == row["task"] and one["label"] == row["label"]]
+        if not any(np.hypot(*(one[a] - row[a] for a in _AXES)) < _NEAR for one in same):
+            rows.append(row)
+    # Not a path effect: that would turn the text into outlines in a PDF.
+    white = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.3}
+    colors = [np.array(to_rgb(looks[row["task"]][1])) * 0.7 for row in rows]
+    true = [f"{name}_true" for name in _AXES]
+    place_labels(
+        ax,
+        np.array([[row[name] for name in _AXES] for row in rows]),
+        [str(row["label"]) for row in rows],
+        lines=[ends for row in points.to_dict("records") for ends in _intervals(row)],
+        avoid=points[list(_AXES) + true * (true[0] in points)].to_numpy().reshape(-1, 2),
+        looks=[{"fontsize": 7, "color": color, "bbox": white} for color in colors],
+    )
 
 
 def _intervals(row: Mapping[Hashable, Any]) -> list[list[tuple[float, float]]]:
@@ -313,28 +268,21 @@ def _intervals(row: Mapping[Hashable, Any]) -> list[list[tuple[float, float]]]:
 def _draw_legend(
     ax: Axes, scores: pd.DataFrame, looks: dict[str, tuple[str, str]], interval: str
 ) -> None:
-    def handle(label: str, marker: str, edge: str, face: str) -> Line2D:
-        look: dict[str, Any] = {"markerfacecolor": face, "markeredgecolor": edge, "markersize": 4.5}
-        return Line2D([], [], linestyle="none", marker=marker, label=label, **look)
-
     printed = scores["source"] == "published"
     filled = set(scores.loc[printed, "task"])
-    handles: list[Line2D | Patch] = [
-        handle(task, marker, color, color if task in filled else "white")
+    handles: list[Any] = [
+        mark(task, marker, color, face=color if task in filled else "white")
         for task, (marker, color) in looks.items()
     ]
     if printed.any():
         handles.append(Patch(facecolor="#555555", alpha=0.13, label="dominated by printed"))
     if interval:
-        handles.append(Line2D([], [], color="#555555", linewidth=0.8, label=interval))
+        handles.append(mark(interval, "", "#555555", linestyle="-", linewidth=0.8))
     if "huse_q_true" in scores.columns:
-        handles.append(handle("true value", "x", "black", "black"))
-    # The distance is in font sizes, so that it clears the axis' label at any size of figure.
-    below: dict[str, Any] = {"bbox_to_anchor": (0.5, 0), "borderaxespad": 4.2}
+        handles.append(mark("true value", "x", "black"))
     others = [
         source if source == "simulated" else f"recomputed, {source}"
         for source in scores.loc[~printed, "source"].unique()
     ]
     title = f"Filled: printed. Open: {', '.join(others)}." if filled and others else None
-    words: dict[str, Any] = {"title": title, "title_fontsize": 7, "alignment": "left"}
-    ax.legend(handles=handles, loc="upper center", ncols=2, **below, **words)
+    legend_below(ax, handles, title=title, title_fontsize=7, alignment="left")

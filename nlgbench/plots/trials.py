@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from nlgbench.plots.figures import Drawing, canvas, in_paper_style
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.forest import plot_forest
 from nlgbench.plots.style import TWO_COLUMN
 from nlgbench.study.checks import read_table
@@ -36,12 +36,9 @@ def plot_single_outputs(table: pd.DataFrame) -> Drawing:
     if rows.empty:
         raise ValueError("table has no row where statistic is 'spearman': that is what is drawn.")
     names = list(dict.fromkeys(rows["data"]))
-    columns = min(2, len(names))
-    n_rows = -(-len(names) // columns)
-    figure, axes = canvas(TWO_COLUMN, 0.6 + 1.45 * n_rows, rows=n_rows, columns=columns)
-    for ax in axes[len(names) :]:
-        ax.set_visible(False)
-    for ax, name in zip(axes, names, strict=False):
+    height = 0.6 + 1.45 * -(-len(names) // 2)
+    axes = axes_for(None, TWO_COLUMN, height, n=len(names), columns=2)
+    for ax, name in zip(axes, names, strict=True):
         panel = rows.loc[rows["data"] == name, ["evaluator", "estimate", "ci_low", "ci_high"]]
         plot_forest(panel, ax=ax, xlabel="Spearman, over outputs")
         ax.set_title(name.replace("_", " "), loc="left")
@@ -50,7 +47,7 @@ def plot_single_outputs(table: pd.DataFrame) -> Drawing:
         "Spearman correlation of each evaluator's scores of single outputs with their judgments, "
         f"one panel per data set, with 95% intervals: {said}."
     )
-    return Drawing(figure, axes[: len(names)], rows, alt)
+    return drawn_on(axes, rows, alt)
 
 
 @in_paper_style
@@ -82,7 +79,7 @@ def plot_supervision(table: pd.DataFrame) -> Drawing:
     texts = rows["supervision"].isin(["references", "human texts"])
     kind = rows["supervision"].mask(texts, "references, texts")
     rows = rows.assign(kind=kind.mask(rows["supervision"].str.contains(", "), "several kinds"))
-    figure, (ax,) = canvas(TWO_COLUMN, 3.2)
+    (ax,) = axes_for(None, TWO_COLUMN, 3.2)
     xlabel = "Spearman's correlation with human quality, over systems"
     plot_forest(rows, ax=ax, xlabel=xlabel)
     said = "; ".join(f"{row.evaluator} {row.estimate:.2f}" for row in rows.itertuples())
@@ -90,4 +87,4 @@ def plot_supervision(table: pd.DataFrame) -> Drawing:
         "Correlation over systems of each evaluator and variant of the comparator with human "
         f"quality, with 95% intervals over systems and splits, marked by supervision: {said}."
     )
-    return Drawing(figure, (ax,), rows, alt)
+    return drawn_on(ax, rows, alt)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.figures import Drawing, axes_for, draw_intervals, drawn_on, in_paper_style
-from nlgbench.plots.style import HUMAN, ONE_COLUMN
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.rows import draw_estimates
+from nlgbench.plots.style import ONE_COLUMN
 from nlgbench.study.checks import read_table
 
 
@@ -51,9 +52,8 @@ def plot_typicality(
         if "logprob_per_token" not in set(r["x"]):
             raise ValueError("r has no row where x is 'logprob_per_token': add it, or give no r.")
     (ax,) = axes_for(ax, ONE_COLUMN, 2.5)
-    at, ends = table["logprob_per_token"], (table["ci_low"], table["ci_high"])
-    draw_intervals(ax, at, *ends, upright=True, color=HUMAN, linewidth=0.6)
-    ax.plot(at, table["judgment"], "o", color=HUMAN, markersize=3)
+    rows = table.rename(columns={"judgment": "estimate"})
+    draw_estimates(ax, rows["logprob_per_token"], rows, upright=True, linewidth=0.6, markersize=3)
     ax.set_xlabel("Log-frequency per token (nats)")
     share = f"{table['confidence'].iloc[0]:.0%}"
     ax.set_ylabel(f"Mean human judgment, {share} interval")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,6 @@ def plot_violins(
     *,
     evaluators: Sequence[str] | None = None,
     systems: Sequence[str] | None = None,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
     ax: Axes | Sequence[Axes] | None = None,
 ) -> Drawing:
     """Draw a panel for each evaluator, with a violin of its scores for each system.
@@ -43,9 +42,6 @@ def plot_violins(
         Panels in this order. Default: all, in the order of their first scores.
     systems : sequence of str, optional
         Violins in this order. Default: all, in order of appearance.
-    bounds : mapping of str to (float, float), optional
-        Range of an evaluator's scores. Default: the ``scale`` of its signature, or else 0 to 1. No
-        density is drawn outside the scores, and a range beyond 1 is shown up to the highest.
     ax : Axes or sequence of Axes, optional
         One for each evaluator; a figure of its own by default.
 
@@ -53,6 +49,8 @@ def plot_violins(
     -------
     Drawing
         Bars show the mean and the range; undefined scores are left out, and counted in the title.
+        Axes have the ``scale`` of an evaluator's signature, else 0 to 1; one beyond 1 is shown up
+        to the highest score.
         Its data are evaluator (as the figure writes it), system, output_id, score.
 
     Raises
@@ -88,23 +86,14 @@ def plot_violins(
     ranks = [data["system"].map(places.index), data["evaluator"].map(shown.index)]
     data = data.iloc[np.lexsort(ranks)]
     rows = 1 if len(shown) <= _ONE_ROW else 2
-    columns = -(-len(shown) // rows)
-    panels = axes_for(ax, TWO_COLUMN, 2.2 * rows, rows=rows, columns=columns)
-    if ax is None:
-        for empty in panels[len(shown) :]:
-            empty.axis("off")
-        panels = panels[: len(shown)]
-    if len(panels) != len(shown):
-        raise ValueError(
-            f"{len(shown)} evaluators need as many axes, not {len(panels)}: {', '.join(shown)}."
-        )
+    grid = {"n": len(shown), "columns": -(-len(shown) // rows)}
+    panels = axes_for(ax, TWO_COLUMN, 2.2 * rows, **grid)
     for panel, evaluator in zip(panels, shown, strict=True):
         own = data[data["evaluator"] == evaluator]
         found = _SCALE.search(str(own["signature"].iloc[0]))
         scale = (float(found[1]), float(found[2])) if found else (0.0, 1.0)
-        range_ = (bounds or {}).get(evaluator, scale)
-        _panel(panel, own, places, range_, written[evaluator])
-    for panel in panels[:: columns if ax is None else len(panels)]:
+        _panel(panel, own, places, scale, written[evaluator])
+    for panel in panels[:: grid["columns"]]:
         panel.set_ylabel("Score")
     data = data.assign(evaluator=data["evaluator"].map(written))
     means = data.groupby(["evaluator", "system"], sort=False)["score"].mean()
@@ -137,7 +126,7 @@ def _panel(
         name = own["evaluator"].iloc[0]
         raise ValueError(
             f"{name} has a score of {outside.iloc[0]:g} outside its range, {low:g} to {high:g}: "
-            f"hand over bounds={{{name!r}: (least, greatest)}}."
+            f"name its scale in the signature, such as 'scale:0-100'."
         )
     margin = (high - low) * 0.04
     panel.set_ylim(low - margin, high + margin)

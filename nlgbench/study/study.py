@@ -5,10 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import re
 import shutil
 import uuid
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +42,6 @@ _REFERS = {
 }
 
 _LOGPROBS = "logprobs (of every output, under its system)"
-_OR = r", or | or |, (?!under)"
 #: Analysis -> what it needs of a study.
 _NEEDS = {
     "huse": ["human outputs", "judgments", _LOGPROBS],
@@ -67,11 +64,10 @@ _NEEDS = {
     "audit": ["comparisons"],
     "variance_components": ["judgments", "outputs of two systems"],
     "sequential": [
-        "preferences, comparisons, or judgments on a scale in settings",
+        "preferences or comparisons or judgments on a scale in settings",
         "outputs of two systems",
     ],
 }
-_DIRECTION = re.compile(r"(?i)(?:^|(?<=\|))\s*direction\s*:\s*(\w*)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +193,7 @@ class Study:
             raise ValueError(f"{self.name} has no {of}: give Study({of}=...).")
         there = [str(one) for one in table["dimension"].unique()]
         if name is not None:
-            return known(name, there, "dimension")
+            return name if name in there else known(name, there, "dimension")
         chosen = self.settings.get("quality")
         if chosen in there:  # else it is a dimension of the other table
             return str(chosen)
@@ -355,7 +351,7 @@ class Study:
             "judgments on a scale in settings": judgments is not None and bool(scales),
         }
         rows = [
-            (name, [one for one in wanted if not any(has[part] for part in re.split(_OR, one))])
+            (name, [one for one in wanted if not any(has[part] for part in one.split(" or "))])
             for name, wanted in _NEEDS.items()
         ]
         return pd.DataFrame(
@@ -437,7 +433,7 @@ def trusted(outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **part
 
 def is_reversed(scores: pd.DataFrame) -> pd.Series[bool]:
     """Mark the scores whose signature declares that lower is better."""
-    return scores["signature"].str.contains("direction:lower", regex=False)
+    return scores["signature"].str.contains(r"(?i)\bdirection\s*:\s*lower\b")
 
 
 def oriented(scores: pd.DataFrame) -> pd.DataFrame:
@@ -529,22 +525,14 @@ def _without_doubled(raws: Mapping[str, Raw]) -> tuple[dict[str, Raw], list[str]
 
 
 def _one_examined(table: str, raw: Raw, extra: tuple[str, ...]) -> tuple[pd.DataFrame, list[str]]:
-    """Fill what may be left out, drop `dataset`, and check everything that one table can break."""
+    """Fill what may be left out, and check everything that one table can break."""
     frame, shown = raw.frame, raw.where
     if not isinstance(frame, pd.DataFrame):
         rule = f"{shown} must be a DataFrame; got {type(frame).__name__}."
         return pd.DataFrame(), [rule]
     frame, problems = frame.reset_index(drop=True), []
-    if "dataset" in frame and "dataset" not in extra:
-        names = [str(name) for name in frame["dataset"].unique()]
-        if len(names) > 1:
-            problems.append(
-                f"{shown}: {table}, column 'dataset' names {', '.join(names[:5])}. A study is of "
-                "one data set: make a Study of each, and give analyses a dict of them."
-            )
-        frame = frame.drop(columns="dataset")
     for name in extra:
-        if name not in frame and name not in raw.lost:
+        if name not in frame:
             problems.append(
                 f"{shown}: {table} has no column {name!r}, which 'extra' declares: add it, or "
                 "leave it out of settings."
@@ -554,35 +542,12 @@ def _one_examined(table: str, raw: Raw, extra: tuple[str, ...]) -> tuple[pd.Data
     for name, value in schema.DEFAULTS.get(table, {}).items():
         if name not in frame:
             frame = frame.assign(**{name: value})
-    if table == "outputs" and "is_human" not in frame and "system" in frame:
-        frame = frame.assign(is_human=frame["system"].astype(str) == "human")
-    if "signature" in frame and "signature" in schema.columns(table):
-        frame = frame.assign(signature=_with_plain_direction(frame["signature"], shown, table))
-    lost = raw.lost | ({"is_human"} if table == "outputs" else set())  # it follows from system
-    checked, found = schema.examine(raw._replace(frame=frame, lost=frozenset(lost)), table)
+    if table == "outputs" and "is_human" not in frame:
+        system = frame.get("system", pd.Series("", frame.index))
+        frame = frame.assign(is_human=system.astype(str) == "human")
+    checked, found = schema.examine(raw._replace(frame=frame), table)
     added = {name: kept[name].loc[checked.index] for name in map(str, kept)}
     return checked.assign(**added), problems + found
-
-
-def _with_plain_direction(signatures: pd.Series, where: str, table: str) -> pd.Series:
-    """Write directions as evaluators do, ``direction:lower``, and warn of unknown ones."""
-    new: dict[object, object] = {}
-    for signature in signatures.unique():
-        new[signature] = signature
-        if not isinstance(signature, str) or not (found := _DIRECTION.search(signature)):
-            continue
-        way = found[1].lower()
-        if way in ("lower", "higher"):
-            new[signature] = (
-                f"{signature[: found.start()]}direction:{way}{signature[found.end() :]}"
-            )
-        else:
-            warnings.warn(
-                f"{where}: {table}, signature {brief(signature)} has an unknown direction, so "
-                "higher is taken as better. Write direction:lower or direction:higher.",
-                stacklevel=2,
-            )
-    return signatures.map(new) if new else signatures
 
 
 def _reference_problems(
@@ -699,6 +664,8 @@ def read_folder(
             return None, notes
     if "tables" in about:
         raws, notes = reading.read(place, about, problems)
+        if problems:
+            return None, notes
     elif (place / "outputs.csv").is_file() or not problems:  # else that is said
         _find_tables(place, raws, problems)
     settings = dict(about.get("settings", {}))
@@ -709,7 +676,7 @@ def read_folder(
     if not (made_up or settings.get("keep_annotator_ids") is True):
         reading.rename_annotators(raws)
     if described:
-        reading.turn(raws, settings)
+        reading.declare_directions(raws, settings)
     tables, found = _examined(raws, settings)
     problems += found
     notes += [
@@ -732,28 +699,19 @@ def read_folder(
 
 
 def _refuse_unread(place: Path, problems: list[str], *, tables: bool) -> None:
-    """Name what is called as a table or a description is, and is not read."""
-    known_here = {reading.FILE: reading.FILE, "study.yaml": reading.FILE, _ABOUT: _ABOUT}
-    if tables:
-        known_here |= {f"{table}.csv": f"{table}.csv" for table in TABLES}
+    """Name what is called like a table or a description and is not read."""
     for path in sorted(place.iterdir()):
-        name = path.name.lower()
+        name = path.name.lower().replace("study.yaml", reading.FILE)
         if tables and formats.guess(path) and formats.stem(path).lower() in TABLES:
-            known_here.setdefault(name, f"{formats.stem(path).lower()}.csv")
-        wanted = known_here.get(name)
-        if wanted is None or (path.name == wanted and path.is_file()):
+            name = f"{formats.stem(path).lower()}.csv"
+        elif name not in (reading.FILE, _ABOUT):
             continue
-        if path.is_dir():
-            what = "is a folder, not a file: move it elsewhere"
-        elif path.is_symlink() and not path.exists():
-            what = "is a link to a file that is missing: restore that file, or remove the link"
-        elif not path.is_file():
-            what = "is not a regular file: replace it by one"
-        elif name == wanted or name == "study.yaml":
-            what = f"is not read: rename it to {wanted}"
-        else:
-            what = f"is not read: save it as {wanted}, or name it in {reading.FILE}"
-        problems.append(f"{path} {what}.")
+        if not path.is_file():
+            problems.append(f"{path} is not a file: restore it, or move it elsewhere.")
+        elif path.name != name:
+            same = path.name.lower() in (name, "study.yaml")
+            way = f"rename it to {name}" if same else f"save it as {name}, or name it in study.yml"
+            problems.append(f"{path} is not read: {way}.")
 
 
 def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None:

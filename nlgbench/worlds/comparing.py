@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgbench.generators.retrieval import Retrieval
 from nlgbench.generators.review_systems import System, review_systems
 from nlgbench.study import Study, straight_from, with_tables
 from nlgbench.worlds.quality import true_quality
@@ -41,7 +40,7 @@ def compared_reviews(*, n_outputs: int = 150, of_ratings: bool = True, seed: int
         chosen = review_systems(list(SYSTEMS), seed=seed)
         related["human_again"] = _human("human_again", seed=seed + 2)
         related["many"] = _many(chosen, seed=seed)
-        drawn = {name: true_quality(one.sample(4_000, seed=seed)) for name, one in chosen.items()}  # type: ignore[union-attr]
+        drawn = {name: true_quality(one.sample(4_000, seed=seed)) for name, one in chosen.items()}
         means = {name: values.mean() for name, values in drawn.items()}
         pairs = [
             (a, b, np.mean(drawn[a] > drawn[b][::-1]) - np.mean(drawn[a] < drawn[b][::-1]))
@@ -63,7 +62,7 @@ def _human(name: str, *, seed: int) -> Study:
     return _bare(name, systems=writer, seed=seed).only(is_human=True)
 
 
-def _many(systems: Mapping[str, System | Retrieval], *, seed: int) -> Study:
+def _many(systems: Mapping[str, System], *, seed: int) -> Study:
     """Simulate a thousand outputs of each system, of known quality."""
     many = _bare("many", systems=systems, seed=seed)
     quality = true_quality(many.outputs["text"].tolist())

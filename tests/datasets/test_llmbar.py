@@ -1,6 +1,5 @@
 import json
 import os
-from math import comb
 
 import numpy as np
 import pytest
@@ -123,18 +122,3 @@ def test_the_printed_counts_follow(name):
             assert row["estimate"] == pytest.approx(np.mean(right))
         none = int(((one == "none") & (other == "none")).sum())
         assert row[["covers", "n", "n_left_out"]].tolist() == [THESE_ANNOTATORS, n - none, none]
-
-
-@RELEASED
-def test_chatgpt_prefers_what_it_sees_first():
-    table = nb.vote_position(nb.load("llmbar-natural")).set_index(["voter", "quantity"])
-    row = table.loc[("ChatGPT", "changed")]
-    assert row[["n_first", "n_second", "n_same", "n_ties"]].tolist() == [25, 4, 71, 0]
-    # The exact McNemar test: 2 P(X <= 4), X binomial of 29 and one half.
-    p = 2 * sum(comb(29, k) for k in range(5)) / 2**29
-    assert row["p_value"] == pytest.approx(p) and p < 0.001
-    assert row["ci_low"] > 0.5
-    assert (
-        table.loc[("people", "changed"), "reason"]
-        == "no pair was shown to one voter in both orders"
-    )

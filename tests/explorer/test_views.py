@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import nlgbench as nb
 from nlgbench.analysis.huse import neighbors
+from nlgbench.analysis.ratings.rating import tournament
 
 HOSTILE = "<script>document.title = 'caught'</script> & <b>bold</b>"
 
@@ -233,7 +234,7 @@ def test_one_system_is_compared_with_people(studies):
 def test_lines_of_ratings_end_where_the_games_end(open_view, studies):
     widget = open_view("own", "ratings")
     shown = tell(widget, type="set", name="games", value=60)
-    history = nb.tournament(studies["own"], of="preferences", max_games=5_000, seed=0).history
+    history = tournament(studies["own"], of="preferences", max_games=5_000, seed=0).history
     last = history[history["game"] <= 60].groupby("system")["rating"].last()
     ends = {mark["ids"][0]: mark["y"][0] for mark in points(shown)}
     assert ends == last.to_dict()

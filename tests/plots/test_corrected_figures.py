@@ -58,7 +58,7 @@ def test_a_result_is_drawn_and_wrong_tables_are_refused():
     assert title in drawn.alt
     (one,) = nb.plot_corrected(found, ax=canvas(4, 2)[1][0]).axes
     assert len(one.lines) == 2 + len(found.systems["system"].unique()) - 1
-    with pytest.raises(ValueError, match="method 'corected', which is unknown"):
+    with pytest.raises(ValueError, match="method: 'corected' is unknown"):
         nb.plot_corrected(TABLE.replace("corrected", "corected"))
-    with pytest.raises(ValueError, match="'labels alone' of system 'b_1' twice"):
+    with pytest.raises(ValueError, match="two rows for system 'b_1', method 'labels alone'"):
         nb.plot_corrected(pd.concat([TABLE, TABLE]))

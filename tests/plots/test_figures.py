@@ -16,7 +16,7 @@ from matplotlib.transforms import Bbox
 import nlgbench as nb
 from nlgbench.analysis.huse import Boundary
 from nlgbench.plots.boundary import plot_boundary
-from nlgbench.plots.figures import Drawing, canvas, draw_highest, drawing, redrawn
+from nlgbench.plots.figures import canvas, draw_highest
 from nlgbench.plots.style import (
     GROUPS,
     HUMAN,
@@ -104,9 +104,8 @@ def test_each_system_has_a_panel(problem):
     assert len(drawn.data) == 71
     with pytest.raises(ValueError, match="at least one"):
         plot_boundary([])
-    figure, axes = canvas(3, 3, columns=2)
-    joined = drawing(figure, [plot_boundary([problem, other], ax=axes)])
-    assert joined.axes == axes
+    axes = canvas(3, 3, columns=2)[1]
+    assert plot_boundary([problem, other], ax=axes).axes == axes
 
 
 @pytest.mark.parametrize("width", [ONE_COLUMN, TWO_COLUMN])
@@ -319,30 +318,6 @@ def test_pdfs_embed_truetype_and_repeat_to_the_byte(problem, which):
     assert "/Type3" not in kinds
 
 
-@pytest.mark.parametrize(
-    ("width", "left", "right", "widths"),
-    [
-        (TWO_COLUMN, "short", "short", [6.28, 5.48]),
-        (TWO_COLUMN, "x" * 38, "x" * 38, [6.28]),  # 5 inches at 8 points, as wide as the axes
-        (ONE_COLUMN, "short", "short", [3.02]),
-        (5.06, "short", "short", []),
-    ],
-)
-def test_a_figure_is_drawn_anew_for_a_narrower_paper_unless_its_text_collides(
-    width, left, right, widths
-):
-    figure, (ax,) = canvas(width, 2)
-    ax.set_title(left, loc="left", fontsize=8)
-    ax.set_title(right, loc="right", fontsize=8)
-    made = redrawn(Drawing(figure, (ax,), pd.DataFrame(), "Two titles."))
-    assert list(made) == widths
-    for narrower, pdf in made.items():
-        page = pypdf.PdfReader(io.BytesIO(pdf)).pages[0]
-        assert float(page.mediabox.width) / 72 == pytest.approx(narrower)
-        assert "/F1 8 Tf" in page.get_contents().get_data().decode("latin-1")  # as large as before
-    assert figure.get_size_inches()[0] == width
-
-
 def test_of_many_evaluators_the_highest_are_drawn_and_the_figure_says_so():
     """A public study has 34 evaluators: a figure of all is a page that no paper holds."""
     names = [f"e{n}" for n in range(30)] + ["length@sentinel", "people", "length"]
@@ -356,6 +331,6 @@ def test_of_many_evaluators_the_highest_are_drawn_and_the_figure_says_so():
         "Human",
         "length",
     }
-    few = draw_highest(nb.plot_forest, table[10:], line=0.5)
+    few = draw_highest(lambda rows: nb.plot_forest(rows, line=0.5), table[10:])
     assert set(few.axes[0].lines[0].get_xdata()) == {0.5}, "of votes, chance gives half"
     assert len(few.data) == 23 and not few.figure.get_supxlabel()

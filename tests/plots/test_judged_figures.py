@@ -122,8 +122,8 @@ def test_one_endless_interval_does_not_flatten_the_others():
 @pytest.mark.parametrize(
     ("plot", "table", "said"),
     [
-        (nb.plot_systems, pd.concat([SYSTEMS, SYSTEMS]), "system 'b_1' twice"),
-        (nb.plot_superiority, pd.concat([PAIRS, PAIRS]), "a pair of systems twice"),
+        (nb.plot_systems, pd.concat([SYSTEMS, SYSTEMS]), "two rows for system 'b_1'"),
+        (nb.plot_superiority, pd.concat([PAIRS, PAIRS]), "two rows for system 'a', opponent 'b'"),
         (nb.plot_severity, PEOPLE.assign(severity=np.nan), "no annotator's severity is known"),
         (nb.plot_systems, SYSTEMS.drop(columns="ci_low"), "no column 'ci_low'"),
     ],

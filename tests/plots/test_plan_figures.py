@@ -37,7 +37,7 @@ def test_lines_are_the_formula_and_marks_the_simulated():
 
 def test_systems_are_an_axis_without_annotators():
     curve = pd.DataFrame({"n_systems": [10, 40], "n_items": None, "power": [0.4, 0.9]})
-    drawn = nb.plot_plan(curve, power=0.9)
+    drawn = nb.plot_plan(curve)
     (ax,) = drawn.axes
     assert ax.get_xlabel() == "Number of systems" and ax.get_legend() is None
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["10", "40"]

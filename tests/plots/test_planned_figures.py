@@ -23,7 +23,7 @@ def test_components_are_bars_with_shares_and_what_is_unknown_is_said():
     drawn = nb.plot_components(components())
     (ax,) = drawn.axes
     assert [bar.get_width() for bar in ax.patches] == [1.0, 3.0]
-    assert [text.get_text() for text in ax.texts] == ["25%", " not told apart", "75%"]
+    assert {text.get_text() for text in ax.texts} == {"share", "25%", "", " not told apart", "75%"}
     assert len(ax.collections[0].get_segments()) == 1
     assert drawn.alt.endswith("item 25%, annotator not told apart, rest 75%.")
 
@@ -31,7 +31,7 @@ def test_components_are_bars_with_shares_and_what_is_unknown_is_said():
 @pytest.mark.parametrize(
     ("plot", "table", "message"),
     [
-        (nb.plot_components, pd.concat([components()] * 2), "component 'item' twice"),
+        (nb.plot_components, pd.concat([components()] * 2), "two rows for component 'item'"),
         (nb.plot_components, components().assign(variance=np.nan), "no variance is known"),
     ],
 )

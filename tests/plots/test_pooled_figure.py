@@ -59,11 +59,8 @@ def test_few_studies_are_drawn_without_a_mean():
 
 
 def test_what_cannot_be_drawn_is_refused():
-    pooled = nb.pool_correlations(table())
-    with pytest.raises(ValueError, match=r"evaluators: 'chf' is unknown\. Did you mean 'chrf'"):
-        nb.plot_pooled(pooled, evaluators=["chf"])
-    with pytest.raises(ValueError, match="two rows of 'chrf'"):
-        nb.plot_pooled(nb.pool_correlations(table(), by="task"), evaluators=["chrf"])
+    with pytest.raises(ValueError, match="two rows for evaluator"):
+        nb.plot_pooled(nb.pool_correlations(table(), by="task"))
     with pytest.raises(ValueError, match="no evaluator has effects in several"):
         nb.plot_pooled(nb.pool_correlations(table(studies="a")))
 

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import nlgbench as nb
+from nlgbench.analysis.judges import Replacement
 from nlgbench.plots.figures import canvas
 
-FOUND = nb.Replacement(
+FOUND = Replacement(
     pd.DataFrame(
         {
             "evaluator": ["a_1", "b", "c"],
@@ -54,7 +55,7 @@ def test_curves_least_epsilons_and_rho_stand_where_they_should():
 def test_it_draws_on_two_axes_and_says_what_it_cannot():
     axes = canvas(6, 3, columns=2)[1]
     assert nb.plot_replacement(FOUND, ax=axes).axes == axes
-    with pytest.raises(ValueError, match="ax must be two Axes"):
+    with pytest.raises(ValueError, match="ax must be 2 Axes"):
         nb.plot_replacement(FOUND, ax=axes[:1])
     untested = dataclasses.replace(FOUND, evaluators=FOUND.evaluators.iloc[2:])
     with pytest.raises(ValueError, match="no evaluator could be tested: no score is a value"):

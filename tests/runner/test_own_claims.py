@@ -11,6 +11,7 @@ from nlgbench.datasets.published import load_claims
 from nlgbench.papers.claim_rows import own_place
 from nlgbench.runner import claims as ledgers
 from nlgbench.runner import record
+from nlgbench.runner.own_claims import read_claims
 
 OUTPUTS = pd.DataFrame({"output_id": ["1"], "item_id": ["1"], "system": ["a"]})
 STUDY = nb.Study(OUTPUTS, name="pilot")
@@ -165,18 +166,18 @@ def test_half_a_unit_of_the_last_printed_digit_is_the_tolerance(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("\n".join(["claim_id,published,analysis", *(f"{one},x" for one in lines)]))
     for source in (path, tmp_path, str(tmp_path)):
-        found = nb.read_claims(source)
+        found = read_claims(source)
         np.testing.assert_allclose(found["tolerance"], list(printed.values()), rtol=1e-12)
         assert (found["column"] == "estimate").all()
-    pd.testing.assert_frame_equal(nb.read_claims(found), found)
+    pd.testing.assert_frame_equal(read_claims(found), found)
 
 
 def test_a_folder_without_claims_has_none(tmp_path):
-    assert nb.read_claims(tmp_path).empty
+    assert read_claims(tmp_path).empty
     for none in (tmp_path, None):
         assert nb.check_claims(STUDY, none, RESULTS).empty
     with pytest.raises(FileNotFoundError, match="no file"):
-        nb.read_claims(tmp_path / "claims.csv")
+        read_claims(tmp_path / "claims.csv")
 
 
 @pytest.mark.parametrize(
@@ -217,14 +218,14 @@ def test_all_that_is_wrong_is_said_at_once_with_rows_and_lines(tmp_path):
         'claim_id,published,analysis,quantity\na,0.5,x,"a\nline"\nb,zero,x,\na,0.5,x,\nC,0.5,,\n'
     )
     with pytest.raises(ValueError) as raised:
-        nb.read_claims(path)
+        read_claims(path)
     told = str(raised.value).splitlines()
     assert told[0] == f"{path}: 4 to be mended."
     assert [line.split(",")[0] for line in told[1:]] == [
         *("row 2 (line 4)", "row 3 (line 5)", "row 4 (line 6)", "row 4 (line 6)")
     ]
     with pytest.raises(ValueError, match="no column 'published'"):
-        nb.read_claims(pd.DataFrame({"claim_id": ["a"]}))
+        read_claims(pd.DataFrame({"claim_id": ["a"]}))
 
 
 def test_claims_go_through_the_ledger_of_a_notebook(tmp_path):
@@ -279,10 +280,10 @@ def test_a_study_that_is_written_again_keeps_its_claims(tmp_path):
     place = tmp_path / "mine"
     STUDY.write(place)
     pd.DataFrame([RIGHT]).to_csv(place / "claims.csv", index=False)
-    before = nb.read_claims(place)
+    before = read_claims(place)
     scores = pd.DataFrame({"output_id": ["1"], "evaluator": "e", "score": 0.5})
     STUDY.replace(scores=scores).write(place)
     assert nb.read_study(place).scores["score"].tolist() == [0.5]
-    pd.testing.assert_frame_equal(nb.read_claims(place), before)
+    pd.testing.assert_frame_equal(read_claims(place), before)
     STUDY.write(place)
     assert not (place / "scores.csv").exists(), "tables that are gone do not stay"

@@ -48,15 +48,6 @@ def test_a_name_that_no_file_or_latex_takes_says_what_it_may_hold(name):
         run.table(pd.DataFrame({"x": [1]}), name)
 
 
-def test_a_wide_figure_is_kept_as_drawn_for_narrower_papers_too(tmp_path):
-    run = record.open(NOTEBOOK, source="released", output_dir=str(tmp_path))
-    figure, (ax,) = canvas(6.75, 2)
-    ax.plot([0, 1])
-    run.figure(Drawing(figure, (ax,), pd.DataFrame(), "A line."), "line")
-    kept = {path.parent.name for path in (tmp_path / "figures").glob("*/line.pdf")}
-    assert kept == {"6.28in", "5.48in"}
-
-
 def test_a_table_is_laid_out_for_a_paper_where_asked_and_kept_in_full_precision(tmp_path):
     run = record.open(NOTEBOOK, source="simulated", output_dir=str(tmp_path))
     long = pd.DataFrame({"evaluator": ["a_b"], "tau": [1 / 3]})
@@ -65,24 +56,13 @@ def test_a_table_is_laid_out_for_a_paper_where_asked_and_kept_in_full_precision(
     run.table(long, "agreement", layout={"table": wide, "caption": "Who agrees.", "decimals": 3})
     folder = tmp_path / "tables"
     kept = sorted(path.name for path in folder.iterdir())
-    assert kept == ["agreement.csv", "agreement.md", "agreement.tex", "plain.csv"]
+    assert kept == ["agreement.csv", "agreement.tex", "plain.csv"]
     assert (folder / "agreement.csv").read_bytes() == (folder / "plain.csv").read_bytes()
     assert "0.3333333333333333" in (folder / "agreement.csv").read_text()
     tex = (folder / "agreement.tex").read_text(encoding="utf-8")
     assert r"\caption{Who agrees. Source: simulated.}" in tex
     assert r"\label{tab:agreement}" in tex
     assert r"a\_b & $0.333$ \\" in tex
-    markdown = (folder / "agreement.md").read_text(encoding="utf-8")
-    assert markdown.startswith("**Who agrees. Source: simulated.**\n\n| evaluator | tau |\n")
-
-
-def test_a_layout_that_does_not_fit_is_refused_before_anything_is_kept(tmp_path):
-    run = record.open(NOTEBOOK, source="simulated", output_dir=str(tmp_path))
-    table = pd.DataFrame({"tau": [0.5]})
-    with pytest.raises(ValueError, match="marks must have the table's columns"):
-        run.table(table, "agreement", layout={"marks": table.rename(columns={"tau": "rho"})})
-    run.table(table, "agreement")
-    assert [path.name for path in (tmp_path / "tables").iterdir()] == ["agreement.csv"]
 
 
 def test_the_same_figure_gives_the_same_bytes(tmp_path):

@@ -18,5 +18,5 @@ ledger = pd.DataFrame(
 ledger["claim_id"] = [f"study/pilot/table1/{name}" for name in ledger.index]
 near = (ledger["published"] - ledger["recomputed"]).abs() <= 0.005
 ledger["verdict"] = near.map({True: "matches", False: "differs"})
-ledger = ledger.reset_index(drop=True).assign(variant="", source="study")
+ledger = ledger.reset_index(drop=True).assign(source="study")
 drawing = nb.plot_reproduction(nb.reproduction(ledger))

@@ -6,7 +6,7 @@ Correlations of a comparator's and metrics' scores of single outputs with people
 """
 
 import nlgbench as nb
-from nlgbench.analysis.trials import correlate_outputs
+from nlgbench.analysis.trials import correlate_outputs, split_studies
 
 study = nb.simulate(
     "reviews",
@@ -14,12 +14,7 @@ study = nb.simulate(
     n_truth=0,
 )
 study = study.replace(outputs=study.outputs.assign(context=""))
-found = nb.run_trials(
-    {"reviews": study},
-    variants={"reviews": ["full model", "w/o comparison", "human alone"]},
-    n_splits=2,
-    n_games=50,
-    n_jobs=1,
-    workshop={"n": 5, "units": 4},
-)
+splits = split_studies({"reviews": study}, n_splits=2, n_written=5, units=4)
+variants = {"reviews": ["full model", "w/o comparison", "human alone"]}
+found = nb.run_trials(splits, variants=variants, n_games=50)
 drawing = nb.plot_single_outputs(correlate_outputs(found, n_resamples=100, seed=0))

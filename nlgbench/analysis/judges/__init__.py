@@ -1,9 +1,8 @@
 """Judges: what an evaluator's scores and verdicts are worth where people's word is what counts."""
 
-from nlgbench.analysis.judges.auditing import Audit, audit, planted_and_found
+from nlgbench.analysis.judges.auditing import Audit, audit
 from nlgbench.analysis.judges.corrected import (
     CorrectedQuality,
-    beside_all,
     corrected_quality,
     draw_labels,
 )
@@ -14,9 +13,7 @@ __all__ = [
     "CorrectedQuality",
     "Replacement",
     "audit",
-    "beside_all",
     "corrected_quality",
     "draw_labels",
-    "planted_and_found",
     "replaces_annotators",
 ]

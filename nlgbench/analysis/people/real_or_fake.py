@@ -1,19 +1,14 @@
-"""How well annotators tell real from fake, and how many outputs a comparison takes."""
+"""How well annotators tell real from fake."""
 
-from collections.abc import Sequence
-from itertools import product
 from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from nlgbench.crossed import cluster_jackknife
 from nlgbench.inference import linked
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
-
-TESTS = ("non-inferiority", "equivalence", "difference")
 
 
 @checked
@@ -44,7 +39,7 @@ def accuracy(
         Rows ``all``, ``real`` (human outputs: the true positive rate), ``fake`` (the true negative
         rate) and every system (one that is called ``all`` as ``all (system)``): rule, row, estimate
         (a proportion; for a system lower means more like human), se, ci_low, ci_high, confidence,
-        n_clusters, reason, method, n_votes, n_outputs, n_left_out (outputs with another number of
+        n_clusters, reason, n_votes, n_outputs, n_left_out (outputs with another number of
         votes).
 
     Raises
@@ -99,144 +94,12 @@ def accuracy(
         found = cluster_jackknife(
             sums, part["cluster"], lambda s: s[..., 0] / s[..., 1], confidence=confidence
         )
-        found["method"] = "delete-one-cluster jackknife, t"
         counts = {
             "n_votes": int(part["n_votes"].sum()),
             "n_outputs": part["output_id"].nunique(),
             "n_left_out": int((chosen & ~frame["used"]).sum()),
         }
         rows.append({"rule": rule, "row": name} | found | counts)
-    return pd.DataFrame(rows)
-
-
-@checked
-def annotator_accuracy(
-    study: Study, *, dimension: str | None = None, confidence: float = 0.95
-) -> pd.DataFrame:
-    """Say how accurate and how credulous every annotator is.
-
-    Parameters
-    ----------
-    study, dimension
-        As in `accuracy`.
-    confidence : float
-        Coverage asked for, between 0 and 1.
-
-    Returns
-    -------
-    DataFrame
-        Two rows for each annotator, in order of first appearance: annotator_id, quantity, estimate,
-        ci_low, ci_high, confidence, n_votes. ``accuracy`` is the share of right votes;
-        ``bias`` the share of votes "real" minus the share of human outputs among those judged
-        (above 0: credulous).
-
-    Raises
-    ------
-    ValueError
-        As `accuracy`.
-
-    Notes
-    -----
-    Wilson intervals (1927, doi:10.1080/01621459.1927.10502953), which take an annotator's votes for
-    independent; that of the bias is moved by the share of human outputs, which is known.
-
-    Examples
-    --------
-    >>> import nlgbench as nb
-    >>> study = nb.simulate("crowd", systems=["corrupted_0.5"], n_outputs=50, n_truth=0)
-    >>> table = annotator_accuracy(study)
-    >>> len(table), table["n_votes"].unique().tolist()
-    (50, [20])
-    """
-    from statsmodels.stats.proportion import proportion_confint
-
-    frame = judged(study, dimension)
-    frame["correct"] = correct_votes(frame)
-    by = frame.groupby("annotator_id", sort=False)
-    n = by.size()
-    parts = []
-    for quantity, column in [("accuracy", "correct"), ("bias", "value")]:
-        count = by[column].sum()
-        low, high = proportion_confint(count, n, alpha=1 - confidence, method="wilson")
-        expected = by["is_human"].mean() if quantity == "bias" else 0.0
-        values = {"estimate": count / n - expected, "ci_low": low - expected}
-        values |= {"ci_high": high - expected, "confidence": confidence, "n_votes": n}
-        parts.append(pd.DataFrame(values).assign(quantity=quantity))
-    table = pd.concat(parts).loc[n.index].reset_index()
-    names = ["annotator_id", "quantity"]
-    return table[names + [name for name in table if name not in names]]
-
-
-@checked
-def outputs_needed(
-    *,
-    accuracies: Sequence[float] = (0.5, 0.6, 0.7, 0.8, 0.9),
-    margins: Sequence[float] = (0.1, 0.15, 0.2),
-    alphas: Sequence[float] = (0.025, 0.05),
-    powers: Sequence[float] = (0.8, 0.9),
-) -> pd.DataFrame:
-    """Tabulate how many outputs of each kind it takes to compare two accuracies.
-
-    Parameters
-    ----------
-    accuracies : sequence of float
-        The common accuracy where there is no difference, between 0 and 1.
-    margins : sequence of float
-        How far apart still counts as comparable; for a difference, how far apart the two are.
-    alphas : sequence of float
-        Significance level of one side: .025 is the usual .05 of two sides.
-    powers : sequence of float
-        Probability of the wanted conclusion.
-
-    Returns
-    -------
-    DataFrame
-        A row per assumption: test, accuracy, margin, alpha, power, n_exact, n (rounded up):
-        outputs for *each* of the two, one independent vote (or majority) on each.
-
-    Raises
-    ------
-    ValueError
-        When a number is not between 0 and 1.
-
-    Notes
-    -----
-    ``n = (z_(1-alpha) + z_(1-beta))^2 2 p (1 - p) / margin^2`` for non-inferiority; for
-    equivalence beta is halved (both sides must be shown); p is the same in both groups. For a
-    difference the two are p and p - margin: ``2 p (1 - p)`` gives way to the sum of both variances
-    (Flight and Julious 2016, doi:10.1002/pst.1716, whom section 3.3.1 of Garbacea et al. 2019,
-    doi:10.18653/v1/D19-1409, follows; it states alpha = .05 and its result, at least 111, but not
-    accuracy, margin or power). Votes on outputs of one HIT are not independent: multiply n by
-    the design effect.
-
-    Examples
-    --------
-    >>> table = outputs_needed(accuracies=[0.5], margins=[0.2], alphas=[0.025], powers=[0.9])
-    >>> table[["test", "n"]].to_numpy().tolist()
-    [['non-inferiority', 132], ['equivalence', 163], ['difference', 121]]
-
-    Which of the usual assumptions give the paper's 111:
-
-    >>> table = outputs_needed()
-    >>> table.loc[table["n"] == 111, ["test", "accuracy", "margin", "alpha", "power"]].values
-    array([['non-inferiority', 0.7, 0.2, 0.025, 0.9],
-           ['equivalence', 0.7, 0.2, 0.025, 0.8]], dtype=object)
-    """
-    rows = []
-    for test, p, margin, alpha, power in product(TESTS, accuracies, margins, alphas, powers):
-        if not all(0 < value < 1 for value in (p, margin, alpha, power)):
-            raise ValueError(
-                "accuracies, margins, alphas and powers must be between 0 and 1. Got "
-                f"{p}, {margin}, {alpha}, {power}."
-            )
-        beta = (1 - power) / 2 if test == "equivalence" else 1 - power
-        other = p - margin if test == "difference" else p
-        if other < 0:
-            continue  # there is no such accuracy
-        variance = p * (1 - p) + other * (1 - other)
-        n = float((norm.ppf(1 - alpha) + norm.ppf(1 - beta)) ** 2 * variance / margin**2)
-        row = {"test": test, "accuracy": p, "margin": margin, "alpha": alpha, "power": power}
-        rows.append(row | {"n_exact": n, "n": int(np.ceil(n))})
     return pd.DataFrame(rows)
 
 

@@ -7,21 +7,15 @@ call: `rate`, and how far an order may be trusted.
 from nlgbench.analysis.ratings.bradley_terry import win_rates
 from nlgbench.analysis.ratings.rating import (
     Convergence,
-    Tournament,
     convergence,
     order_stability,
     rate,
-    rating_differences,
-    tournament,
 )
 
 __all__ = [
     "Convergence",
-    "Tournament",
     "convergence",
     "order_stability",
     "rate",
-    "rating_differences",
-    "tournament",
     "win_rates",
 ]

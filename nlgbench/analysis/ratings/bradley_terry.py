@@ -7,7 +7,6 @@ variances here are dyadic. Where people choose, games of one annotator depend on
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,13 +24,17 @@ from scipy.sparse.csgraph import (
 from scipy.special import softmax, xlogy
 from scipy.stats import norm, t
 
-from nlgbench.analysis.ratings.games import Floats, Ints, Of, Outcome, as_arrays, read_games
+from nlgbench.analysis.ratings.games import Floats, Ints, Of, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
 from nlgbench.crossed import (
     FEWEST,
     OTHER_ANNOTATORS,
     choose_annotators,
+    effective_size,
+    effective_sizes,
+    factors,
     few_clusters,
+    incidence,
     largest_variance,
 )
 from nlgbench.study import Study
@@ -41,30 +44,22 @@ Ties = Literal["davidson", "half"]
 Annotators = Literal["fixed", "random"]
 #: With fewer clusters than this an audit of judges has no interval.
 FEW = 6
+#: A smaller variance of a rate is a rounding error.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What would be others in another study.
+    """What would be others in another study."""
 
-    Parameters
-    ----------
-    units : str
-        What takes the place of items: items, outputs, games, or clusters (with their column).
-    people : bool
-        Whether annotators chose.
-    annotators : bool
-        Whether annotators are a sample, too.
-    covers : str
-        The column of that name.
-    missing : str
-        Why there is no interval, or "".
-    """
-
+    #: What takes the place of items: items, outputs, games, or clusters (with their column).
     units: str
+    #: Whether annotators chose.
     people: bool
+    #: Whether annotators are a sample, too.
     annotators: bool
     covers: str
+    #: Why there is no interval, or "".
     missing: str
 
 
@@ -76,7 +71,7 @@ def sample_of(
     study: Study | pd.DataFrame,
     played: pd.DataFrame,
     annotators: Annotators | None = None,
-    outcome: Outcome = "argmax",
+    outcome: str = "argmax",
 ) -> Sample:
     """Choose what intervals of games, or votes, generalize to."""
     units = next((name for name in ("item", "output") if f"{name}_a" in played), "game") + "s"
@@ -96,11 +91,10 @@ def sample_of(
         )
         certain = units == "games" and outcome == "expected"
         return Sample(units, False, False, units, missing if certain else "")
-    who = pd.factorize(played["annotator_id"])[0]
     covers, missing = choose_annotators(
         annotators,
-        float(effective_number(np.zeros_like(who), who)[0]),
-        persons=not isinstance(study, Study) or study.persons,
+        effective_size(pd.factorize(played["annotator_id"])[0]),
+        persons=isinstance(study, pd.DataFrame) or study.persons,
     )
     return Sample(units, True, covers == OTHER_ANNOTATORS, covers, missing)
 
@@ -124,71 +118,49 @@ def sides(played: pd.DataFrame) -> tuple[Ints, Ints]:
 
 
 def bradley_terry(
-    played: pd.DataFrame,
-    sample: Sample,
-    *,
-    ties: Ties = "davidson",
-    confidence: float = 0.95,
-    differences: bool = False,
+    played: pd.DataFrame, sample: Sample, *, ties: Ties = "davidson", confidence: float = 0.95
 ) -> pd.DataFrame:
     """Fit abilities of the systems in one comparator's games by maximum likelihood.
-
-    A row per system, or, where `differences` are asked for, per two systems.
 
     Davidson (1970), doi:10.1080/01621459.1970.10481082: win, tie and loss of i against j have
     probabilities in proportion to ``p_i``, ``nu sqrt(p_i p_j)`` and ``p_j``; without ties it is
     Bradley and Terry (1952), doi:10.2307/2334029. The covariance is ``H^- M H^-``, H the
-    information, M that of the scores by `covariance`, over items and annotators the
-    `largest_variance`. The interval takes Student's t with one degree of freedom less than the
-    system with the fewest clusters has; where annotators chose, than a system's effective number of
-    items, or of annotators where these are a sample and fewer.
+    information, M that of the scores by `covariance`. The interval takes Student's t with one
+    degree of freedom less than the system with the fewest clusters has; where annotators chose,
+    than a system's own effective number.
     """
     systems, a, b, results = as_arrays(played)
     if ties == "half":
         results = results @ [[1, 0, 0], [0.5, 0, 0.5], [0, 0, 1]]
-    n = len(systems)
-    system = np.append(a, b)
-    left, right = np.triu_indices(n, 1) if differences else (np.arange(n), np.arange(n))
-    n_games = np.bincount(system)
+    n, n_games = len(systems), np.bincount(np.append(a, b))
     one, other = sides(played)
-    both = np.append(one, other)
     annotator = annotators_of(played, sample)
-    number: Floats | Ints = np.minimum(n_games[left], n_games[right])
-    few: list[str] = [""] * len(left)
-    df: Floats | float = np.inf
-    if sample.people:
-        who = None if annotator is None else np.append(annotator, annotator)
-        number, few = fewest_of(sample, system, both, who, left, right)
-        df = number - 1
-    elif sample.units != "games":
-        each = n_clusters(system, both)
-        number, df = np.minimum(each[left], each[right]), each.min() - 1
-        few = [few_units(each.min(), sample.units)] * len(left)
-    with np.errstate(invalid="ignore"):
-        quantile = t.ppf(0.5 + confidence / 2, df)
-    ability, variance, tie = np.full(n, np.nan), np.full(len(left), np.nan), float("nan")
-    reason = np.full(len(left), _why_infinite(a, b, results, n), dtype=object)
+    by_model = sample.units == "games" and not sample.people
+    number, few = _sizes(sample, np.append(a, b), np.append(one, other), annotator)
+    df = number - 1 if sample.people else np.full(n, number.min() - 1)
+    if by_model:
+        number, few, df = n_games, np.full(n, ""), np.full(n, np.inf)
+    elif not sample.people:
+        few = np.full(n, few_clusters(number.min(), sample.units))
+    ability, variance, tie = np.full(n, np.nan), np.full(n, np.nan), float("nan")
+    reason = np.full(n, _why_infinite(a, b, results, n), dtype=object)
     if not reason[0]:
         ability, log_tie = _fit(a, b, results, n)
         tie = float(np.exp(log_tie))
         bread = _bread(a, b, ability, log_tie)
-
-        def of_each(whole: Floats) -> Floats:
-            own = np.diag(whole)
-            return own[left] + own[right] - 2 * whole[left, right] if differences else own[left]
-
         # Halves of games vary less than games: the model does not say by how much.
-        if sample.units == "games" and not sample.people and ties == "davidson":
-            variance = of_each(bread)
+        if by_model and ties == "davidson":
+            variance = np.diag(bread)[:n]
         else:
             design = _design(a, b, n)
             scores = _slopes(design, results - _probabilities(design, ability, log_tie), log_tie)
             shares = _shares(design, ability, log_tie)
-
-            def of(one: Ints, other: Ints) -> Floats:
-                return of_each(bread @ covariance(scores, shares, one, other) @ bread)
-
-            variance = over_both(of, one, other, annotator)
+            variance = largest_variance(
+                *(
+                    np.diag(bread @ covariance(scores, shares, label) @ bread)[:n]
+                    for label in _labels(one, other, annotator)
+                )
+            )
         reason = np.select(
             [np.isnan(variance), variance <= 0],
             [
@@ -198,21 +170,15 @@ def bradley_terry(
             few,
         )
         if sample.missing:
-            variance, reason = variance * np.nan, np.full(len(left), sample.missing, dtype=object)
+            variance, reason = variance * np.nan, np.full(n, sample.missing, dtype=object)
     se = POINTS * np.sqrt(np.where(variance > 0, variance, np.nan))
-    if differences:
-        names = np.array(systems, dtype=object)
-        table = pd.DataFrame({"system": names[left], "other": names[right]})
-        value = POINTS * (ability[left] - ability[right])
-        table["difference"] = value
-    else:
-        value = START + POINTS * ability
-        table = pd.DataFrame({"system": systems, "rating": value})
-    table = table.assign(ci_low=value - quantile * se, ci_high=value + quantile * se)
-    table = table.assign(confidence=confidence, covers=sample.covers)
-    if not differences:
-        table = table.assign(n_games=n_games)
-    return table.assign(se=se, n_clusters=number, tie=tie, reason=reason)
+    with np.errstate(invalid="ignore"):
+        half = t.ppf(0.5 + confidence / 2, df) * se
+    rating = START + POINTS * ability
+    table = pd.DataFrame({"system": systems, "rating": rating})
+    table = table.assign(ci_low=rating - half, ci_high=rating + half, confidence=confidence)
+    table = table.assign(covers=sample.covers, n_games=n_games, se=se, n_clusters=number)
+    return table.assign(tie=tie, reason=reason)
 
 
 @checked
@@ -220,17 +186,15 @@ def win_rates(
     study: Study | pd.DataFrame,
     *,
     of: Of | None = None,
-    outcome: Outcome = "argmax",
     annotators: Annotators | None = None,
     dimension: str | None = None,
     confidence: float = 0.95,
-    seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
     """Return how often each system beats each other.
 
     Parameters
     ----------
-    study, of, outcome, annotators, dimension, confidence, seed
+    study, of, annotators, dimension, confidence
         As in `nlgbench.rate`.
 
     Returns
@@ -262,7 +226,7 @@ def win_rates(
     >>> win_rates(table)[["system", "win_rate", "ci_low", "ci_high"]].round(3).values.tolist()
     [['x', 1.0, 0.51, 1.0], ['y', 0.0, 0.0, 0.49]]
     """
-    all_played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=seed)
+    all_played = read_games(study, of=of, dimension=dimension)
     sample = sample_of(study, all_played, annotators)
     found = []
     for comparator, played in all_played.groupby("comparator"):
@@ -275,12 +239,11 @@ def win_rates(
         score = results @ [1, 0.5, 0]
         own, others = sides(played)
         if not sample.people and (own is others or sample.units == "games"):
-            n = n_clusters(group, own)
-            count = n.astype(np.float64)
+            n, few = _sizes(sample, group, own)
             rate = np.bincount(group, score) / np.bincount(group)
-            low, high = wilson(rate, count, norm.ppf(0.5 + confidence / 2))
+            low, high = wilson(rate, n.astype(np.float64), norm.ppf(0.5 + confidence / 2))
             one = pd.DataFrame({"win_rate": rate, "ci_low": low, "ci_high": high})
-            one = one.assign(n_clusters=n, reason=[few_units(each, sample.units) for each in n])
+            one = one.assign(n_clusters=n, reason=few)
         else:
             own, others = np.where(turned, others, own), np.where(turned, own, others)
             who = annotators_of(played, sample)
@@ -302,66 +265,69 @@ def win_rates(
     return pd.concat(found, ignore_index=True)[columns]
 
 
-def covariance(scores: csr_array, shares: csr_array, one: Ints, other: Ints) -> Floats:
-    """Estimate the covariance of the sums of `scores`, over games that share outputs.
+def covariance(scores: csr_array, shares: csr_array, label: Ints) -> Floats:
+    """Estimate the covariance of the sums of `scores`, over games that share a cluster.
 
-    Aronow, Samii and Assenova (2015, section 3, doi:10.1093/pan/mpv018): ``sum_c u_c u_c' -
-    sum_{c < d} u_cd u_cd'``, u_c the sum of the scores of all games that cluster c is in, u_cd of
-    those between c and d, which stand in both. Where every game is within one cluster it is the
-    usual cluster variance; where no cluster is on both sides, that clustered in two ways (Cameron,
-    Gelbach and Miller 2011, doi:10.1198/jbes.2010.07136). Scores must not depend on who is called
-    a. As a difference of two sums of squares its diagonal can be negative; it is NaN for a
-    parameter on which one cluster has all the information.
+    `label` (games, 1 or 2) are the clusters of a game's sides. Aronow, Samii and Assenova (2015,
+    section 3, doi:10.1093/pan/mpv018): ``sum_c u_c u_c' - sum_{c < d} u_cd u_cd'``, u_c the sum of
+    the scores of all games that cluster c is in, u_cd of those between c and d. As a difference of
+    two sums of squares its diagonal can be negative; it is NaN for a parameter on which one cluster
+    has all the information.
 
     The fit has moved toward each cluster, the more so the more it holds of the information. So each
-    entry of u is divided by one minus the share that its games hold of that parameter's (`shares`):
-    to first order what changes when they are left out, as with the jackknife (Bell and McCaffrey
-    2002, *Survey Methodology* 28(2), for clusters of one kind). A factor n / (n - 1) knows nothing
-    of items that stand on both sides: with 10 and 20 of them coverage of 95% intervals was .91 and
-    .92, and is .95 with shares (six systems, 500 and more simulations).
+    entry of u is divided by one minus the share that its games hold of that parameter's (`shares`),
+    as with the jackknife (Bell and McCaffrey 2002, *Survey Methodology* 28(2), for clusters of one
+    kind). With 10 and 20 items on both sides a factor n / (n - 1) covers .91 and .92, and shares
+    .95 (six systems, 500 and more simulations).
     """
-    own, shared = _sums(scores, shares, one, other)
+    own, shared = _sums(scores, shares, label)
     return (own.T @ own - shared.T @ shared).toarray()
 
 
-def _sums(
-    scores: csr_array, shares: csr_array, one: Ints, other: Ints
-) -> tuple[csr_array, csr_array]:
+def _sums(scores: csr_array, shares: csr_array, label: Ints) -> tuple[csr_array, csr_array]:
     """Sum adjusted scores by cluster, and by pair of different clusters."""
-    n = len(one)
-    game, between = np.arange(n), np.flatnonzero(one != other)
-    low, high = np.minimum(one, other)[between], np.maximum(one, other)[between]
-    code = low.astype(np.int64) * (high.max(initial=0) + 1) + high
-    pair = np.unique(code, return_inverse=True)[1]
+    low, high = label.min(axis=1), label.max(axis=1)
+    between = low != high
+    pair = np.where(between, low.astype(np.int64) * (high.max(initial=0) + 1) + high, -1)
 
-    def adjusted(label: Ints, of: Ints) -> csr_array:
-        shape = (int(label.max(initial=-1)) + 1, n)
-        to_sums = csr_array((np.ones(len(of)), (label, of)), shape=shape)
+    def adjusted(to_sums: csr_array) -> csr_array:
         total, share = to_sums @ scores, csr_array(to_sums @ shares)
         left = 1 - share.data
         share.data = share.data / np.where(left > 1e-9, left, np.nan)
         return csr_array(total + total.multiply(share))
 
-    own = adjusted(np.append(one, other[between]), np.append(game, between))
-    return own, adjusted(pair, between)
+    # Games within one cluster are of no pair: they come first.
+    pairs = incidence(pair[:, None])[int(not between.all()) :]
+    return adjusted(incidence(label)), adjusted(pairs)
 
 
-def over_both(
-    of: Callable[[Ints, Ints], Floats], one: Ints, other: Ints, annotator: Ints | None
-) -> Floats:
-    """Take the variance over items, or over items and annotators: the `largest_variance`."""
-    if annotator is None:
-        return of(one, other)
-    n = annotator.max() + 1
-    both = of(one * n + annotator, other * n + annotator)
-    return largest_variance(of(one, other), of(annotator, annotator), both)
+def _labels(one: Ints, other: Ints, annotator: Ints | None) -> list[Ints]:
+    """List the clusters of both sides, and where annotators are a sample theirs, and of both."""
+    who = None if annotator is None else annotator[:, None]
+    return factors(np.column_stack([one, other]), who)
 
 
-def effective_number(group: Ints, cluster: Ints) -> Floats:
-    """Say of each group how many clusters of equal size would be as good: (sum n)^2 / sum n^2."""
-    size = cluster.max() + 1
-    found, n = np.unique(group.astype(np.int64) * size + cluster, return_counts=True)
-    return np.bincount(group) ** 2 / np.bincount(found // size, n**2.0)
+def _sizes(
+    sample: Sample, group: Ints, item: Ints, annotator: Ints | None = None
+) -> tuple[Floats | Ints, NDArray[np.object_]]:
+    """Count the clusters of each group, effective ones of people's, and say where they are few.
+
+    Groups and items are those of games, or of both sides of games, one after the other.
+    """
+    if not sample.people:
+        number = np.asarray(pd.Series(item).groupby(group).nunique(), dtype=np.int64)
+        return number, np.array([few_clusters(int(n), sample.units) for n in number], dtype="O")
+    n_groups = int(group.max()) + 1
+    each = {f"effective {sample.units}": effective_sizes(item, group, n_groups)}
+    if annotator is not None:
+        who = np.tile(annotator, len(group) // len(annotator))
+        each["effective annotators"] = effective_sizes(who, group, n_groups)
+    numbers, names = np.array([*each.values()]), [*each]
+    few = [
+        few_clusters(n, names[at])
+        for n, at in zip(numbers.min(axis=0), numbers.argmin(axis=0), strict=True)
+    ]
+    return numbers.min(axis=0), np.array(few, dtype="O")
 
 
 def fewest(items: Floats, annotators: Floats) -> tuple[Floats, NDArray[np.object_]]:
@@ -377,38 +343,9 @@ def fewest(items: Floats, annotators: Floats) -> tuple[Floats, NDArray[np.object
     return least, np.array(words, dtype=object)
 
 
-def few_units(n: float, units: str) -> str:
-    """Return why an interval over so few cannot be trusted, or ""."""
-    return few_clusters(n, units)
-
-
-def fewest_of(
-    sample: Sample,
-    group: Ints,
-    unit: Ints,
-    annotator: Ints | None,
-    left: Ints,
-    right: Ints,
-) -> tuple[Floats, list[str]]:
-    """Return the least effective number of what varies on both sides, and where it is small."""
-    each = {f"effective {sample.units}": effective_number(group, unit)}
-    if annotator is not None:
-        each["effective annotators"] = effective_number(group, annotator)
-    of_both = np.array([np.minimum(number[left], number[right]) for number in each.values()])
-    names, least = list(each), of_both.min(axis=0)
-    which = of_both.argmin(axis=0)
-    return least, [few_units(n, names[at]) for n, at in zip(least, which, strict=True)]
-
-
 def _of_these(sample: Sample) -> str:
     one = re.sub(r"s\b", "", sample.units)
     return f"{one} or annotator" if sample.annotators else one
-
-
-def n_clusters(group: Ints, cluster: Ints) -> Ints:
-    """Count the different clusters of each group 0, 1, ..."""
-    size = cluster.max() + 1
-    return np.bincount(np.unique(group * size + cluster) // size)
 
 
 def rate_intervals(
@@ -427,42 +364,35 @@ def rate_intervals(
     games end alike there is no variance, and as many games as clusters count; `reason` says so.
     """
     n_games = np.bincount(group)
+    k = len(n_games)
     rate = np.bincount(group, score) / n_games
     at = (np.arange(len(group)), group)
     rest = csr_array(((score - rate[group]) / n_games[group], at))
     share = csr_array((1 / n_games[group], at))
 
-    def of(one: Ints, other: Ints) -> Floats:
-        own, shared = _sums(rest, share, one, other)
+    def squares(label: Ints) -> Floats:
+        own, shared = _sums(rest, share, label)
         return np.asarray(own.power(2).sum(axis=0) - shared.power(2).sum(axis=0))
 
-    least: Floats | Ints
-    if sample.people:
-        # Two groups each, one of either side's clusters.
-        k, rows = len(n_games), np.arange(len(n_games))
-        who = None if annotator is None else np.append(annotator, annotator)
-        both = np.append(group, group + k), np.append(one, other)
-        least, few = fewest_of(sample, *both, who, rows, rows + k)
-    else:
-        least = np.minimum(n_clusters(group, one), n_clusters(group, other))
-        few = [few_units(n, sample.units) for n in least]
-    variance = over_both(of, one, other, annotator)
+    # Each group twice, with either side's clusters: the fewer count.
+    numbers, words = _sizes(sample, np.append(group, group + k), np.append(one, other), annotator)
+    fewer = numbers.reshape(2, k).argmin(axis=0) * k + np.arange(k)
+    least, few = numbers[fewer], words[fewer]
+    variance = largest_variance(*map(squares, _labels(one, other, annotator)))
     spread = rate * (1 - rate)
-    flat = ~np.isnan(variance) & ((variance <= 0) | (spread <= 0))
+    flat = ~np.isnan(variance) & ((variance <= ROUNDING) | (spread <= 0))
     with np.errstate(divide="ignore", invalid="ignore"):
         effective = np.where(flat, least, spread / variance)
         q = t.ppf(0.5 + confidence / 2, least - 1)
     low, high = wilson(rate, effective, q * np.nan if sample.missing else q)
+    alike = "games do not differ enough: the interval is that of {} games"
     reason = np.select(
-        [np.full(len(low), bool(sample.missing)), np.isnan(low), np.array(few) != "", flat],
+        [np.full(k, bool(sample.missing)), np.isnan(low), few != "", flat],
         [
             sample.missing,
             f"one {_of_these(sample)} is in all games, so there is no interval",
             few,
-            [
-                f"games do not differ enough: the interval is that of {round(n, 1)} games"
-                for n in least
-            ],
+            [alike.format(round(n, 1)) for n in least],
         ],
         "",
     )

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from nlgbench.evaluators.comparator.comparators import decided
 from nlgbench.inference import linked
-from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.study.checks import read_table
 
@@ -32,24 +31,21 @@ def read_games(
     dimension: str | None = None,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Check what a user gives, and lay it out as `games` does."""
-    known(outcome, ["argmax", "sampled", "expected"], "outcome")
-    known(of or "comparisons", ["comparisons", "preferences"], "of")
+    """Read a study's comparisons or preferences, or a bare table, as `games`."""
     if isinstance(study, pd.DataFrame):
-        table = _bare(study)
-    else:
-        compared, voted = (
-            each is not None and not each.empty for each in (study.comparisons, study.preferences)
+        return games(_bare(study), outcome=outcome, seed=seed)
+    compared, voted = (
+        each is not None and not each.empty for each in (study.comparisons, study.preferences)
+    )
+    if of is None and compared and voted:
+        raise ValueError(
+            f"{study.name} has comparisons (a comparator's verdicts) and preferences "
+            "(annotators' votes). Choose the games: of='comparisons' or of='preferences'."
         )
-        if of is None and compared and voted:
-            raise ValueError(
-                f"{study.name} has comparisons (a comparator's verdicts) and preferences "
-                "(annotators' votes). Choose the games: of='comparisons' or of='preferences'."
-            )
-        if of == "preferences" or (of is None and voted):
-            table = _people(study, dimension)
-        else:
-            table = of_outputs(study, study.comparisons, "comparisons", "compare_texts")
+    if of == "preferences" or (of is None and voted):
+        table = _with_probabilities(votes_of(study, dimension), "choice").assign(comparator=PEOPLE)
+    else:
+        table = of_outputs(study, study.comparisons, "comparisons", "compare_texts")
     return games(table, outcome=outcome, seed=seed)
 
 
@@ -63,15 +59,13 @@ def games(
     """
     chances = table[PROBABILITIES].to_numpy(dtype=np.float64)
     if outcome == "argmax":
-        result = decided(chances)
+        chances = decided(chances)
     elif outcome == "sampled":
         drawn = np.random.default_rng(seed).random(len(table))
         won, not_lost = drawn < chances[:, 0], drawn < chances[:, :2].sum(axis=1)
-        result = np.column_stack([won, not_lost & ~won, ~not_lost]).astype(np.float64)
-    else:
-        result = chances
+        chances = np.column_stack([won, not_lost & ~won, ~not_lost]).astype(np.float64)
     found = table.drop(columns=PROBABILITIES)
-    found[["win", "tie", "loss"]] = result
+    found[["win", "tie", "loss"]] = chances
     found = found[found["system_a"] != found["system_b"]].reset_index(drop=True)
     if found.empty:
         raise ValueError(
@@ -99,8 +93,8 @@ def of_outputs(
 ) -> pd.DataFrame:
     """Add the item and system of both outputs, and their clusters where the study names them.
 
-    Clusters (``settings["clusters"]``) are numbered in ``cluster_a`` and ``cluster_b``; items that
-    share a cluster are in one; ``grouped_by`` is the column's name.
+    Clusters are numbered in ``cluster_a`` and ``cluster_b``; items that share a cluster are in one;
+    ``grouped_by`` is the column's name.
     """
     if table is None:
         hint = f" Make them with {maker}." if maker else ""
@@ -129,15 +123,10 @@ def of_outputs(
     return found.assign(grouped_by=column)
 
 
-def _people(study: Study, dimension: str | None) -> pd.DataFrame:
-    return _with_probabilities(votes_of(study, dimension), "choice").assign(comparator=PEOPLE)
-
-
 def votes_of(study: Study, dimension: str | None) -> pd.DataFrame:
     """Give preferences of one dimension, with items and systems of both outputs."""
-    given = study.preferences
-    table = of_outputs(study, None if given is None or given.empty else given, "preferences")
     chosen = study.dimension(dimension, of="preferences")
+    table = of_outputs(study, study.preferences, "preferences")
     return table[table["dimension"] == chosen].reset_index(drop=True)
 
 

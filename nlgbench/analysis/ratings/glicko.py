@@ -4,37 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import norm
 
-from nlgbench.analysis.ratings.games import as_arrays
+from nlgbench.analysis.ratings.games import Floats, Ints, as_arrays
 
 #: Points of rating per nat of log-odds: 400 / ln 10.
 POINTS = 400 / math.log(10)
 START = 1500.0
 #: mu (nats from the start) and phi (deviation, nats) of every system; volatility is 0.
 State = tuple[list[float], list[float]]
-_DEVIATION = 350.0  # points, where nothing is known
+DEVIATION = 350.0  # points, where nothing is known
 _STEP = 32.0  # Elo's K, points
-
-
-def check_tie_ratio(tie_ratio: float | None) -> None:
-    """Refuse a share outside 0 to 1."""
-    if tie_ratio is not None and not 0 <= tie_ratio <= 1:
-        raise ValueError(
-            f"tie_ratio must be between 0 and 1. Got {tie_ratio}: 0.1 is the paper's, None counts "
-            "a tie as half a win."
-        )
 
 
 def glicko2(
     played: pd.DataFrame,
     *,
-    period: Literal["game", "all"] = "game",
     tie_ratio: float | None = None,
     seed: int | np.random.Generator | None = None,
 ) -> pd.DataFrame:
@@ -45,22 +34,30 @@ def glicko2(
     mu_j)))``, information ``I = sum g^2 E (1 - E)``: ``phi'^2 = 1 / (1 / phi^2 + I)`` and ``mu' =
     mu + phi'^2 sum g (s - E)``.
 
-    Both systems of a game are updated from what held before it. Frozen systems have volatility 0,
-    so that deviations do not grow while a system does not play. The deviation does not depend on
-    the outcome, so a tie narrows it as a win does. Without a seed games come in the table's order.
-    In one period (``"all"``) the order does not matter, but every opponent counts as unknown, so
-    that with many games distances are half as large again as they should be.
+    Each game is a period. Frozen systems have volatility 0, so that deviations do not grow while a
+    system does not play. Without a seed games come in the table's order.
     """
-    systems, a, b, results = as_arrays(played)
+    if tie_ratio is not None and not 0 <= tie_ratio <= 1:
+        raise ValueError(
+            f"tie_ratio must be between 0 and 1. Got {tie_ratio}: 0.1 is the paper's, None counts "
+            "a tie as half a win."
+        )
+    systems, a, b, results = _in_order(played, seed)
     state = start(len(systems))
-    if period == "all":
-        state = _one_period(a, b, results, state)
-    else:
-        order = np.arange(len(a))
-        if seed is not None:
-            order = np.random.default_rng(seed).permutation(len(a))
-        play_all(a[order], b[order], results[order], state, tie_ratio=tie_ratio)
+    for one, other, result in zip(a.tolist(), b.tolist(), results.tolist(), strict=True):
+        play(one, other, result, state, tie_ratio=tie_ratio)
     return as_table(systems, state, np.bincount(np.append(a, b)))
+
+
+def _in_order(
+    played: pd.DataFrame, seed: int | np.random.Generator | None
+) -> tuple[list[str], Ints, Ints, Floats]:
+    """Give games as arrays, in an order drawn from the seed."""
+    systems, a, b, results = as_arrays(played)
+    if seed is None:
+        return systems, a, b, results
+    order = np.random.default_rng(seed).permutation(len(a))
+    return systems, a[order], b[order], results[order]
 
 
 def elo(played: pd.DataFrame, *, seed: int | np.random.Generator | None = None) -> pd.DataFrame:
@@ -69,17 +66,14 @@ def elo(played: pd.DataFrame, *, seed: int | np.random.Generator | None = None) 
     Elo (1978), *The Rating of Chessplayers, Past and Present*: ``R' = R + K (s - E)``, ``E = 1 / (1
     + 10 ** ((R_j - R) / 400))``; K, 32, never shrinks, so late games count most.
     """
-    systems, a, b, results = as_arrays(played)
-    n_games = np.bincount(np.append(a, b))
-    if seed is not None:
-        order = np.random.default_rng(seed).permutation(len(a))
-        a, b, results = a[order], b[order], results[order]
+    systems, a, b, results = _in_order(played, seed)
     mu = [0.0] * len(systems)
     scores = (results @ [1, 0.5, 0]).tolist()
     for one, other, score in zip(a.tolist(), b.tolist(), scores, strict=True):
         change = _STEP / POINTS * (score - expected_score(mu[one] - mu[other]))
         mu[one] += change
         mu[other] -= change
+    n_games = np.bincount(np.append(a, b))
     table = as_table(systems, (mu, [math.nan] * len(systems)), n_games)
     return table.assign(volatility=np.nan)
 
@@ -87,9 +81,8 @@ def elo(played: pd.DataFrame, *, seed: int | np.random.Generator | None = None) 
 def with_intervals(ratings: pd.DataFrame, confidence: float) -> pd.DataFrame:
     """Move ratings to a mean of 1500, and put -+ z deviations around them.
 
-    Games tell differences only. Glicko-2 leaves out that ratings drift together, so the interval is
-    for the rating against the mean of the rated systems. It says where that would settle with more
-    games of the same outputs, and takes games for independent: those of one output are not.
+    Games tell differences only, so the interval is for the rating against the mean of the systems.
+    It says where that would settle with more games of the same outputs.
     """
     rating = ratings["rating"] + (START - ratings["rating"].mean())
     half = norm.ppf(0.5 + confidence / 2) * ratings["deviation"]
@@ -102,7 +95,7 @@ def with_intervals(ratings: pd.DataFrame, confidence: float) -> pd.DataFrame:
     )
 
 
-def as_table(systems: list[str], state: State, n_games: NDArray[np.int64]) -> pd.DataFrame:
+def as_table(systems: list[str], state: State, n_games: Ints) -> pd.DataFrame:
     """Turn a state into a table of ratings."""
     mu, phi = (np.array(column) for column in state)
     table = pd.DataFrame({"system": systems, "rating": START + POINTS * mu})
@@ -128,20 +121,7 @@ def after(mu: float, phi: float, information: float, surprise: float) -> tuple[f
 
 def start(n: int) -> State:
     """Start systems of which nothing is known."""
-    return [0.0] * n, [_DEVIATION / POINTS] * n
-
-
-def play_all(
-    a: NDArray[np.int64],
-    b: NDArray[np.int64],
-    results: NDArray[np.float64],
-    state: State,
-    *,
-    tie_ratio: float | None,
-) -> None:
-    """Play games one after the other, each a period of its own."""
-    for one, other, result in zip(a.tolist(), b.tolist(), results.tolist(), strict=True):
-        play(one, other, result, state, tie_ratio=tie_ratio)
+    return [0.0] * n, [DEVIATION / POINTS] * n
 
 
 def play(a: int, b: int, result: Sequence[float], state: State, *, tie_ratio: float | None) -> None:
@@ -173,23 +153,3 @@ def surprise_of(
     else:
         of_a_tie = tie_ratio * (1 - expected if lead < 0 else -expected)
     return win - (win + loss) * expected + tie * of_a_tie
-
-
-def _one_period(
-    a: NDArray[np.int64],
-    b: NDArray[np.int64],
-    results: NDArray[np.float64],
-    state: State,
-) -> State:
-    """Play all games in one period: from equal ratings a tie changes none, by either rule."""
-    g = weight(state[1][0])
-    half = (results[:, 0] - results[:, 2]) / 2
-    n = len(state[0])
-    surprise = g * (np.bincount(a, half, n) - np.bincount(b, half, n))
-    information = g * g / 4 * np.bincount(np.append(a, b))
-    rows = [
-        after(mu, phi, own, total)
-        for mu, phi, own, total in zip(*state, information, surprise, strict=True)
-    ]
-    mus, phis = (list(column) for column in zip(*rows, strict=True))
-    return mus, phis

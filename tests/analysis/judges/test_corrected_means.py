@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import nlgbench as nb
-from nlgbench.analysis.judges import beside_all, corrected, draw_labels
+from nlgbench.analysis.judges import corrected, draw_labels
 from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.datasets import cache
 from nlgbench.study import Study
@@ -65,7 +65,7 @@ def test_it_is_ppi_plus_plus_as_published():
     expected = tuned * unlabelled.mean() + (y - tuned * f).mean()
     assert found["estimate"] == pytest.approx(expected, rel=1e-12)
     error = tuned**2 * score.var(ddof=1) / n_rest + (y - tuned * f).var(ddof=1) / n
-    # Residuals are from slopes without their output, which the published error leaves out.
+    # Each output is left out of the slope, too, which the published error does not do.
     assert np.sqrt(error) * 0.99 < found["se"] < np.sqrt(error) * 1.06
     assert found["correlation"] == pytest.approx(np.corrcoef(y, f)[0, 1])
     assert found[["n_labels", "n_outputs", "df"]].tolist() == pytest.approx([100, 600, 99])
@@ -83,108 +83,65 @@ def test_labels_alone_are_a_t_interval_and_the_evaluator_is_named_biased():
     assert biased["n_labels"] == 0
 
 
-def loop(score, value, labels, cluster):
-    """Estimate one system's mean and its error, an output at a time."""
-    n, m = len(labels), len(score)
+def mean_of(labels, outputs):
+    """Estimate one system's corrected mean from labels (y, f, w) and all scores."""
+    y, f, w = (labels[name].to_numpy() for name in ("y", "f", "w"))
+    middle = np.average(y, weights=w), np.average(f, weights=w)
+    slope = (w * (y - middle[0]) * (f - middle[1])).sum() / (w * (f - middle[1]) ** 2).sum()
+    return middle[0] + slope * (outputs["f"].mean() - middle[1])
 
-    def slope(kept):
-        kept = np.array(kept)
-        return np.cov(value[kept], score[kept])[0, 1] / score[kept].var(ddof=1)
 
-    apart = score - score.mean()
-    b = slope(labels)
-    without = {
-        g: slope([u for u in labels if cluster[u] != g]) for g in {cluster[u] for u in labels}
-    }
-    sizes = pd.Series([cluster[u] for u in labels]).value_counts()
-    g = sizes.sum() ** 2 / (sizes**2).sum()
-    few = g < 30
-    used = {u: without[cluster[u]] if few else b for u in labels}
-    estimate = np.mean([value[u] - used[u] * apart[u] for u in labels])
-    left = {u: value[u] - without[cluster[u]] * apart[u] for u in labels}
-    middle = np.mean(list(left.values()))
-    sizes = pd.Series(cluster).value_counts()
-    g_all = sizes.sum() ** 2 / (sizes**2).sum()
-    added = dict.fromkeys(cluster, 0.0)
-    for u in labels:
-        added[cluster[u]] += np.sqrt(g / (g - 1)) * (left[u] - middle) / n
-    for u in range(m):
-        added[cluster[u]] += np.sqrt(g_all / (g_all - 1)) * b * apart[u] / m
-    return estimate, np.sqrt(sum(one**2 for one in added.values())), g - 1
+def squares_without(labels, outputs, by, sizes):
+    """Leave out each of a factor in turn: the sum of squared changes, of n effective ones."""
+    whole, found = mean_of(labels, outputs), 0.0
+    for one in labels[by].unique():
+        kept = outputs[outputs[by] != one] if by in outputs else outputs
+        found += (mean_of(labels[labels[by] != one], kept) - whole) ** 2
+    if by in outputs:
+        for one in set(outputs[by]) - set(labels[by]):
+            found += (mean_of(labels, outputs[outputs[by] != one]) - whole) ** 2
+    n = sizes.sum() ** 2 / (sizes**2).sum()
+    return found * (n - 1) / n, n
 
 
 @pytest.mark.parametrize("n_clusters", [12, 90])
-def test_clusters_errors_and_cross_fitting_are_those_of_a_loop(n_clusters):
-    """Lambda of few clusters is fitted without each; the error always is."""
+def test_errors_leave_out_each_cluster(n_clusters):
     score, value, _ = drawn_world(n=180, seed=1)
     cluster = np.arange(180) % n_clusters
     chosen = np.random.default_rng(2).permutation(n_clusters)[: n_clusters // 2]
-    labels = [u for u in range(180) if cluster[u] in chosen][1:]
-    study = alone(score, value, labels, extra={"doc": cluster.astype(str)}, clusters="doc")
+    rows = [u for u in range(180) if cluster[u] in chosen][1:]
+    study = alone(score, value, rows, extra={"doc": cluster.astype(str)}, clusters="doc")
+    outputs = pd.DataFrame({"f": score, "doc": cluster})
+    labels = outputs.iloc[rows].assign(y=value[rows], w=1.0)
+    variance, n = squares_without(labels, outputs, "doc", labels["doc"].value_counts())
+    expected = mean_of(labels, outputs), np.sqrt(variance), n - 1
     found = row(ask(study))
-    expected = loop(score, value, labels, cluster)
     assert (found["estimate"], found["se"], found["df"]) == pytest.approx(expected, rel=1e-9)
 
 
-def test_annotators_are_a_second_way():
-    """V_I + V_A - V_IA by sums in a loop, of a difference, too; with few annotators V_I alone."""
+def test_annotators_are_a_second_factor():
+    """The largest of three sums of a loop over items, annotators, both; with few items alone."""
     rng = np.random.default_rng(0)
-    k, n, n_people = 2, 80, 12
-    score = rng.normal(size=k * n)
-    item, system = np.tile(np.arange(n), k), np.repeat(["a", "b"], n)
-    chosen = np.flatnonzero(rng.random(k * n) < 0.8)
+    n, n_people = 80, 12
+    score = rng.normal(size=n)
     labels = [
         (u, w, score[u] + w / 6 + rng.normal())
-        for u in chosen
+        for u in np.flatnonzero(rng.random(n) < 0.8)
         for w in rng.permutation(n_people)[:2]
     ]
-    asked = {"system": system, "item": [f"i{one}" for one in item]}
-    found = ask(made(score, labels, **asked))
-    table = pd.DataFrame(labels, columns=["u", "w", "y"]).assign(i=item[[u for u, *_ in labels]])
-    table["s"] = system[table["u"]]
-    parts, means = [], {}
-    for name, own in table.groupby("s"):
-        here = system == name
-        apart = pd.Series(np.where(here, score - score[here].mean(), 0))
-        label = own.groupby("u")["y"].mean()
-
-        def slope(label, apart=apart):
-            f = apart[label.index]
-            return np.cov(label, f)[0, 1] / f.var()
-
-        without = {u: slope(label.drop(u)) for u in label.index}
-        left = label - pd.Series(without) * apart[label.index]
-        means[name] = (label - slope(label) * apart[label.index]).mean()
-        added = own["y"] - own["u"].map(without) * apart[own["u"]].to_numpy() - left.mean()
-        added = added / own.groupby("u")["y"].transform("size") / len(label)
-        lean = slope(label) * apart[here] / n * np.sqrt(n / (n - 1))
-        parts.append(own.assign(q=added * (1 if name == "a" else -1), lean=0.0))
-        sign = 1 if name == "a" else -1
-        parts.append(pd.DataFrame({"i": item[here], "lean": sign * lean, "s": name, "q": 0.0}))
-    whole = pd.concat(parts)
-    variances, sizes = [], []
-    for keys, sign in (["i"], 1), (["w"], 1), (["i", "w"], -1):
-        judged = whole[whole["w"].notna()]
-        judged = judged.assign(share=1 / judged.groupby("u")["y"].transform("size"))
-        scaled = {}
-        for name, own in judged.groupby("s"):
-            size = own.groupby(keys)["share"].sum()
-            g = size.sum() ** 2 / (size**2).sum()
-            scaled[name] = np.sqrt(g / (g - 1))
-            sizes.append(g)
-        total = judged.assign(q=judged["q"] * judged["s"].map(scaled)).groupby(keys)["q"].sum()
-        if keys == ["i"]:
-            total = total.add(whole.groupby("i")["lean"].sum(), fill_value=0)
-        variances.append(sign * (total**2).sum())
-    variance = max(variances[0], variances[1], sum(variances))
-    pair = found.pairs[found.pairs["method"] == "corrected"].iloc[0]
-    sign = 1 if pair["system"] == "a" else -1
-    assert pair["difference"] == pytest.approx(sign * (means["a"] - means["b"]), rel=1e-9)
-    assert pair["se"] == pytest.approx(np.sqrt(variance), rel=1e-9)
-    assert pair["df"] == pytest.approx(min(sizes[:4]) - 1)
-    assert row(found, system="a")["saved_reason"].startswith("annotators are a sample")
-    few = ask(made(score, [(u, u % 5, y) for u, _, y in labels[::2]], **asked))
-    assert row(few, system="a")[["covers", "reason"]].tolist() == [THESE_ANNOTATORS, ""]
+    outputs = pd.DataFrame({"f": score, "i": range(n)})
+    table = pd.DataFrame(labels, columns=["i", "who", "y"]).assign(w=0.5)
+    table = table.assign(f=score[table["i"]], both=table["i"] * n_people + table["who"])
+    shares = {by: table.groupby(by)["w"].sum() for by in ("i", "who", "both")}
+    parts = [squares_without(table, outputs, by, size) for by, size in shares.items()]
+    items, annotators, both = (variance for variance, _ in parts)
+    found = row(ask(made(score, labels)))
+    assert found["estimate"] == pytest.approx(mean_of(table, outputs), rel=1e-9)
+    largest = max(items, annotators, items + annotators - both)
+    assert found["se"] == pytest.approx(np.sqrt(largest), rel=1e-9)
+    assert found["df"] == pytest.approx(parts[1][1] - 1)
+    few = row(ask(made(score, [(u, u % 5, y) for u, _, y in labels[::2]])))
+    assert few[["covers", "reason"]].tolist() == [THESE_ANNOTATORS, ""]
 
 
 def test_what_intervals_cover_can_be_asked_for():
@@ -203,7 +160,8 @@ def test_what_intervals_cover_can_be_asked_for():
     none = ask(three, annotators="random")
     assert none.pairs[["ci_low", "se", "p"]].isna().all(axis=None)
     assert none.pairs["reason"].str.contains("3.0 effective annotators").all()
-    assert np.isnan(row(none, system="a")["ci_low"]) and np.isfinite(row(none, system="a")["rank"])
+    a = row(none, system="a")
+    assert np.isnan(a["ci_low"]) and np.isfinite(a["estimate"])
     # Who judged a single output is part of it.
     alone_ = alone(score, value, labelled)
     assert row(ask(alone_))["covers"] == OTHER_ANNOTATORS
@@ -228,65 +186,12 @@ def test_shares_of_positives_are_the_predictive_values():
     assert row(found)["se"] == pytest.approx(np.sqrt(strata), rel=0.03)
 
 
-def test_stated_chances_weigh_as_hajek():
-    score, value, _ = drawn_world(n=500)
-    chance = np.where(score > 3, 0.4, 0.1)
-    labelled = np.flatnonzero(np.random.default_rng(4).random(500) < chance)
-    found = row(ask(alone(score, value, labelled, extra={"p": chance}), sampling="p"))
-    w = 1 / chance[labelled]
-    y, f = value[labelled], score[labelled]
-    means = np.average(y, weights=w), np.average(f, weights=w)
-    slope = (w * (y - means[0]) * (f - means[1])).sum() / (w * (f - means[1]) ** 2).sum()
-    expected = means[0] + slope * (score.mean() - means[1])
-    assert found["estimate"] == pytest.approx(expected, rel=1e-10)
-    assert found["n_clusters"] == pytest.approx(w.sum() ** 2 / (w**2).sum())
-    assert "not alike" in found["saved_reason"]
-
-
-def test_equal_chances_are_random():
-    score, value, labelled = drawn_world(n=500)
-    study = alone(score, value, labelled, extra={"p": ["0.2"] * 500})
-    one, other = ask(study), ask(study, sampling="p")
-    columns = ["estimate", "ci_low", "ci_high"]
-    np.testing.assert_allclose(one.systems[columns], other.systems[columns], rtol=1e-9)
-    few = ask(study.replace(judgments=study.judgments.head(40)), sampling="p")
-    assert "chances sum to 100.0, too far from 40 labels" in row(few)["reason"]
-
-
-@pytest.mark.parametrize(
-    ("sampling", "chance", "words"),
-    [
-        (None, 0.2, "sampling must be said"),
-        ("chance", 0.2, r"settings\['extra'\] declares \(p\). Got 'chance'"),
-        ("p", 0.0, r"output 'o0000': p must be an inclusion probability.*Got 0.0"),
-        ("p", 1.5, "Got 1.5"),
-        ("p", "often", "Got 'often'"),
-        ("p", np.nan, "Got nan"),
-    ],
-)
-def test_how_labels_were_drawn_must_be_said(sampling, chance, words):
-    score, value, labelled = drawn_world(n=50, n_labels=30)
-    study = alone(score, value, labelled, extra={"p": [chance] + [0.2] * 49})
-    with pytest.raises(ValueError, match=words):
-        ask(study, sampling=sampling)
-    with pytest.raises(ValueError, match="sampling must be said"):
-        nb.corrected_quality(study, evaluator="judge")
-
-
-def test_labels_that_were_chosen_by_score_raise_a_doubt():
-    score, value, labelled = drawn_world(seed=5)
-    said = [
-        row(ask(alone(score, value, rows)))["reason"]
-        for rows in (labelled, np.argsort(score)[-100:], np.argsort(abs(score - 3))[:100])
-    ]
-    assert said[0] == ""
-    assert all(one.endswith("were outputs chosen by what they are like?") for one in said[1:])
-
-
 def test_few_labels_are_refused_and_given_alone():
     score, value, labelled = drawn_world(n_labels=19)
     found = ask(alone(score, value, labelled))
-    assert np.isnan(row(found)["estimate"]) and "19 labels in all" in row(found)["reason"]
+    assert (
+        np.isnan(row(found)["estimate"]) and "fewer than 20 labels in all" in row(found)["reason"]
+    )
     assert row(found, "labels alone")["ci_low"] < row(found, "labels alone")["estimate"]
     assert np.isfinite(row(ask(alone(*drawn_world(n_labels=20))))["ci_low"])
 
@@ -315,7 +220,7 @@ def test_signs_are_turned_where_lower_is_better():
     one, other = ask(plain), ask(turned)
     np.testing.assert_allclose(one.systems[columns], other.systems[columns], rtol=1e-12)
     np.testing.assert_allclose(one.details["lambda"], other.details["lambda"], rtol=1e-12)
-    assert set(other.details["better"]) == {"lower, signs are turned"}
+    assert set(other.details["better"]) == {"lower, signs are flipped"}
 
 
 def test_what_has_no_score_is_counted():
@@ -324,19 +229,16 @@ def test_what_has_no_score_is_counted():
     score[np.setdiff1d(np.arange(300), labelled)[:7]] = np.nan
     found = ask(alone(score, value, labelled))
     assert row(found)[["n_labels", "n_outputs"]].tolist() == [55, 288]
-    words = "12 outputs without a score are left out (5 of them judged)"
+    words = "12 outputs without a score are left out"
     assert row(found, "labels alone")["reason"] == row(found)["reason"] == words
     # Of two systems it is said where it is so; a system without any score is named.
     system = np.repeat(["a", "b", "c"], 100)
     score[200:] = np.nan
     both = ask(alone(score, value, labelled, system=system))
-    left = [(n, int((labelled[:5] // 100 == n).sum())) for n in range(2)]
-    for name, (n, n_judged) in zip("ab", left, strict=True):
+    for n, name in enumerate("ab"):
         n_gone = int(np.isnan(score[n * 100 : n * 100 + 100]).sum())
-        words = f"{n_gone} outputs without a score are left out ({n_judged} of them judged)"
+        words = f"{n_gone} outputs without a score are left out"
         assert (words in row(both, system=name)["reason"]) == (n_gone > 0)
-    n_gone = int(np.isnan(score[:200]).sum())
-    assert both.pairs["reason"].str.contains(f"{n_gone} outputs without a score").all()
     assert "no output has a score: c" in row(both, system="a")["reason"]
 
 
@@ -400,7 +302,8 @@ def test_what_cannot_be_known_says_why():
     labels = [(u, u, 1.0) for u in range(25)] + [(60, 60, 2.0)]
     labels += [(u, u, rng.normal()) for u in range(150, 190)]
     found = ask(made(score, labels, system=system))
-    assert "labels are all alike" in row(found, "labels alone", "a")["reason"]
+    alike = "all clusters give the same: their spread is unknown"
+    assert row(found, "labels alone", "a")["reason"] == alike
     assert "one cluster" in row(found, "corrected", "b")["reason"]
     assert row(found, "corrected", "c")["reason"] == "no label of this system"
     # Scores that say nothing change nothing.
@@ -420,8 +323,7 @@ def test_labels_saved_are_those_of_the_correlation():
     n, m = 4_000, 20_000
     found = row(ask(alone(score, value, labelled)))
     expected = n / (1 - found["correlation"] ** 2 * (m - n) / m)
-    assert found["effective_labels"] == pytest.approx(expected, rel=0.01)
-    assert found["saved_low"] < expected - n < found["saved_high"]
+    assert found["labels_saved"] == pytest.approx(expected - n, rel=0.02)
 
 
 @pytest.mark.skipif(not cache.available(["alttest"]), reason="AltTest was not fetched")
@@ -440,19 +342,17 @@ def test_labels_of_summeval_are_covered():
         both = pd.concat([mean, scores[name]], axis=1, keys=["y", "f"]).dropna()
         y, f, m = both["y"].to_numpy(), both["f"].to_numpy(), len(both)
         held, widths, biased = 0, np.zeros(2), abs(y.mean() - f.mean())
+        outputs = pd.DataFrame({"output_id": range(m), "system": 0, "cluster": range(m)})
+        outputs["score"] = f
         for _ in range(draws):
             rows = rng.permutation(m)[:100]
-            weight = np.zeros(m)
-            weight[rows] = 1
-            place = np.arange(m)
-            given = corrected.laid_out(
-                *(["s"], place * 0, place, place, f, weight, rows, np.arange(100), y[rows])
-            )
+            labels = outputs.iloc[rows].assign(value=y[rows], weight=1.0, annotator=range(100))
             for side, method in enumerate(("labels alone", "corrected")):
-                fit = corrected.fitted(given, method, False)
-                half = stats.t.ppf(0.975, fit.df[0]) * np.sqrt(fit.variance(np.eye(1))[0])
+                fit = corrected.fitted(outputs, labels, method, False, 1)
+                estimate, se, n = fit.contrast(np.ones(1))
+                half = stats.t.ppf(0.975, n - 1) * se
                 widths[side] += half / draws
-            held += abs(fit.level[0] - y.mean()) <= half
+            held += abs(estimate - y.mean()) <= half
         assert 0.91 <= held / draws <= 0.985
         assert biased > widths[1]  # the judge's own mean never holds
         r = np.corrcoef(y, f)[0, 1]
@@ -462,12 +362,8 @@ def test_labels_of_summeval_are_covered():
     assert shown[0.19] == pytest.approx(0.98, abs=0.011)
 
 
-@pytest.mark.parametrize("lower", [False, True])
-def test_labels_drawn_by_chance_stand_beside_all_judgments(lower):
+def test_labels_are_drawn_by_chance():
     study = nb.simulate("own", n_items=60, seed=3)
-    name = study.dimension()
-    if lower:
-        study = study.replace(settings=(study.settings or {}) | {"lower_is_better": [name]})
     part = draw_labels(study, 40, seed=5)
     drawn = set(part.judgments["output_id"])
     assert len(drawn) == 40 and drawn != set(draw_labels(study, 40, seed=6).judgments["output_id"])
@@ -476,16 +372,6 @@ def test_labels_drawn_by_chance_stand_beside_all_judgments(lower):
     assert set(part.scores["output_id"]) == set(study.judgments["output_id"])
     everything = draw_labels(study, 10**6)
     assert len(everything.judgments) == len(study.judgments)
-
-    def found(of):
-        return nb.corrected_quality(of, evaluator="close", sampling="random")
-
-    # Where all are labelled the labels alone are what all judgments are; a part misses by chance.
-    both = beside_all(found(everything), study)
-    np.testing.assert_allclose(both["labels alone"], both["all judgments"], rtol=1e-12)
-    apart = beside_all(found(part), study)
-    np.testing.assert_array_equal(apart["all judgments"], both["all judgments"])
-    assert np.all(apart["labels alone"] != apart["all judgments"])
 
 
 def test_labels_of_outputs_without_scores_are_drawn_too():

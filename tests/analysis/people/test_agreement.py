@@ -10,25 +10,12 @@ from nltk.metrics import binary_distance, interval_distance
 from nltk.metrics.agreement import AnnotationTask
 from scipy import stats
 from statsmodels.stats import inter_rater
-from statsmodels.stats.power import normal_sample_size_one_tail
 
 import nlgbench as nb
-from nlgbench.analysis.people import (
-    accuracy,
-    agreement,
-    annotator_accuracy,
-    outputs_needed,
-    split_half,
-)
+from nlgbench.analysis.people import accuracy, agreement, split_half
+from nlgbench.analysis.people.coefficients import coefficient_of
 from nlgbench.analysis.people.real_or_fake import judged
-from nlgbench.analysis.people.reliability import (
-    _halves,
-    _over_outputs,
-    _over_systems,
-    fleiss_kappa,
-    krippendorff_alpha,
-    percent_agreement,
-)
+from nlgbench.analysis.people.reliability import _halves, _over_outputs, _over_systems
 from nlgbench.crossed import cluster_jackknife
 from nlgbench.datasets import cache
 from nlgbench.datasets.judge_the_judges import RAW_FILE
@@ -129,51 +116,6 @@ def test_no_spread_is_no_certainty():
     assert kappa.loc[("all", "fleiss_kappa"), "estimate"] == pytest.approx(1)
 
 
-def test_an_annotator_has_the_wilson_interval_of_newcombe():
-    # Newcombe (1998), doi:10.1002/(SICI)1097-0258(19980430)17:8<857::AID-SIM777>3.0.CO;2-E, Table
-    # I: 81 of 263 gives .2553 to .3662 by Wilson's method.
-    votes = {f"a{n}": ("a", [0.0 if n < 81 else 1.0]) for n in range(263)}
-    table = annotator_accuracy(made(votes)).set_index("quantity")
-    assert table.loc["accuracy", "estimate"] == 81 / 263
-    found = table.loc["accuracy", ["ci_low", "ci_high"]].tolist()
-    assert found == pytest.approx([0.2553, 0.3662], abs=5e-5)
-    # No output is human, so the bias is the share of "real".
-    assert table.loc["bias", "estimate"] == 182 / 263
-    assert table.loc["bias", "ci_low"] == pytest.approx(1 - 0.3662, abs=5e-5)
-
-
-def test_bias_is_what_is_said_minus_what_is():
-    study = made({"h": ("human", [1, 0]), "a": ("a", [1, 0]), "b": ("b", [1])})
-    table = annotator_accuracy(study).set_index(["annotator_id", "quantity"])
-    assert table.index.get_level_values(0).tolist() == ["w0", "w0", "w1", "w1"]
-    assert table.loc[("w0", "bias"), "estimate"] == pytest.approx(1 - 1 / 3)
-    assert table.loc[("w1", "bias"), "estimate"] == -0.5
-    assert table.loc[("w1", "accuracy"), "estimate"] == 0.5
-
-
-def test_outputs_needed_as_statsmodels_has_it():
-    table = outputs_needed()
-    for row in table.itertuples():
-        variance = 2 * row.accuracy * (1 - row.accuracy)
-        if row.test == "difference":
-            other = row.accuracy - row.margin
-            variance = row.accuracy * (1 - row.accuracy) + other * (1 - other)
-        power = (1 + row.power) / 2 if row.test == "equivalence" else row.power
-        expected = normal_sample_size_one_tail(row.margin, power, row.alpha, np.sqrt(variance))
-        assert row.n_exact == pytest.approx(expected)
-        assert row.n == np.ceil(row.n_exact)
-
-
-def test_outputs_needed_have_the_power_asked_for():
-    n, p, margin = 111, 0.7, 0.2
-    one, other = np.random.default_rng(0).binomial(n, p, size=(2, 20_000)) / n
-    error = np.sqrt((one * (1 - one) + other * (1 - other)) / n)
-    shown = (one - other + margin) / error > stats.norm.ppf(0.975)
-    assert shown.mean() == pytest.approx(0.9, abs=0.015)
-    with pytest.raises(ValueError, match=r"must be between 0 and 1. Got 70, "):
-        outputs_needed(accuracies=[70])
-
-
 #: Fleiss (1971), doi:10.1037/h0031619, as widely taught: 10 subjects, 14 raters, kappa .210.
 FLEISS = [
     *([0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1]),
@@ -187,6 +129,26 @@ KRIPPENDORFF = [
     [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
     [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
 ]
+
+
+def of_counts(coefficient, counts, values=None, metric="nominal"):
+    """Compute a coefficient of counts (outputs, values)."""
+    counts = np.asarray(counts, dtype=int)
+    values = np.arange(counts.shape[1]) if values is None else np.asarray(values)
+    unit, at = np.repeat(np.indices(counts.shape).reshape(2, -1), counts.ravel(), axis=1)
+    return coefficient_of(coefficient, values[at].astype(float), unit, metric)
+
+
+def percent_agreement(counts):
+    return of_counts("percent_agreement", counts)
+
+
+def fleiss_kappa(counts):
+    return of_counts("fleiss_kappa", counts)
+
+
+def krippendorff_alpha(counts, values, metric="nominal"):
+    return of_counts("krippendorff_alpha", counts, values, metric)
 
 
 def test_published_coefficients():
@@ -310,7 +272,7 @@ def test_ratings_of_another_study_are_compared_too():
     expected = krippendorff_alpha(*counts_of(values), metric="interval")
     alpha = found.loc[("all", "krippendorff_alpha")]
     assert alpha["estimate"] == pytest.approx(expected)
-    assert alpha["n_clusters"] == len(ratings.outputs)
+    assert alpha["n_clusters"] == 20  # of annotators there are fewer than of outputs
     halves = split_half(ratings, n_splits=5, n_resamples=10)
     assert halves["votes_full"].eq(20).all()
 
@@ -344,18 +306,6 @@ def test_halves_are_halves_within_each_hit(study):
 
 def test_correlations_are_those_of_scipy():
     rng = np.random.default_rng(3)
-    means = rng.integers(0, 5, size=(2, 3, 4, 7)) / 4
-    means[0, 0, 0] = 0.5
-    found = _over_systems(means)
-    for name, other in [
-        ("pearson", stats.pearsonr),
-        ("spearman", stats.spearmanr),
-        ("kendall", stats.kendalltau),
-    ]:
-        assert np.isnan(found[name][0, 0])
-        for at in [(0, 1), (1, 2), (2, 3)]:
-            expected = other(means[0][at], means[1][at]).statistic
-            assert found[name][at] == pytest.approx(expected)
     sums, sizes = rng.integers(0, 3, size=(5, 2, 20)) * 1.0, np.full((5, 2, 20), 2.0)
     sizes[:, 0, 4] = sums[:, 0, 4] = 0  # an output that one half did not judge is left out
     weights = np.vstack([np.ones(20), rng.random(20) < 0.7])
@@ -364,6 +314,18 @@ def test_correlations_are_those_of_scipy():
         keep = (weights[draw] > 0) & (np.arange(20) != 4)
         x, y = sums[split][:, keep]
         assert values[draw, split] == pytest.approx(stats.pearsonr(x, y).statistic)
+    system = np.arange(20) % 4
+    found = _over_systems(weights, sums, sizes, system)
+    for draw, split in [(0, 0), (1, 3)]:
+        keep = weights[draw] > 0
+        x, y = (
+            [
+                (side[keep & (system == one)].sum() / n[keep & (system == one)].sum())
+                for one in range(4)
+            ]
+            for side, n in zip(sums[split], sizes[split], strict=True)
+        )
+        assert found[draw, split] == pytest.approx(stats.pearsonr(x, y).statistic)
 
 
 def test_annotators_who_agree_have_a_perfect_ceiling():
@@ -376,10 +338,10 @@ def test_annotators_who_agree_have_a_perfect_ceiling():
 
 def test_stepping_up_is_spearman_and_browns(study):
     table = split_half(study, n_splits=20, n_resamples=30, seed=0)
-    by = table.set_index(["unit", "correlation", "quantity"])["estimate"]
-    half, full = by["output", "pearson", "half"], by["output", "pearson", "full"]
+    by = table.set_index(["unit", "quantity"])["estimate"]
+    half, full = by["output", "half"], by["output", "full"]
     assert full == pytest.approx(2.5 * half / (1 + 1.5 * half))
-    assert by["output", "pearson", "ceiling"] == pytest.approx(np.sqrt(full))
+    assert by["output", "ceiling"] == pytest.approx(np.sqrt(full))
     again = split_half(study, n_splits=20, n_resamples=30, seed=0)
     pd.testing.assert_frame_equal(table, again)
     # Two judges have the intraclass correlation of one each: what kappa estimates for two values.
@@ -530,7 +492,7 @@ def test_options_that_cannot_be_are_refused(study):
         accuracy(study, rule="vote")
     with pytest.raises(ValueError, match="coded: 'label' is unknown"):
         agreement(study, coded="label")
-    for analysis in (accuracy, agreement, annotator_accuracy, split_half):
+    for analysis in (accuracy, agreement, split_half):
         with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
             analysis(study, confidence=95)
         with pytest.raises(ValueError, match="dimension: 'votes' is unknown"):

@@ -1,12 +1,12 @@
-"""Agreement of votes, the first position, and evaluators against votes."""
+"""Agreement of votes, and evaluators against votes."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
+from sklearn.metrics import cohen_kappa_score
 
 import nlgbench as nb
-from nlgbench.analysis.people.reliability import fleiss_kappa, krippendorff_alpha
+from nlgbench.analysis.people.coefficients import coefficient_of
 from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.study import Study
 
@@ -22,6 +22,11 @@ def voted(rows, **tables):
     outputs = pd.DataFrame({"output_id": ids, "system": [one[0] for one in ids]})
     outputs = outputs.assign(item_id=[one[1:] for one in ids], text="")
     return Study(outputs, preferences=votes, **tables)
+
+
+def of_counts(coefficient, counts):
+    unit, value = np.repeat(np.indices(counts.shape).reshape(2, -1), counts.ravel(), axis=1)
+    return coefficient_of(coefficient, value.astype(float), unit, "nominal")
 
 
 def measures(table, evaluator, against="votes"):
@@ -43,8 +48,8 @@ def test_agreement_is_that_of_tables_of_counts():
     counts = pd.crosstab([votes["low"], votes["high"]], choice)[["a", "tie", "b"]].to_numpy()
     table = nb.vote_agreement(study).set_index(["row", "coefficient"])
     found = table.loc["all"]
-    assert found.loc["fleiss_kappa", "estimate"] == pytest.approx(fleiss_kappa(counts))
-    alpha = krippendorff_alpha(counts, [0, 1, 2])
+    assert found.loc["fleiss_kappa", "estimate"] == pytest.approx(of_counts("fleiss_kappa", counts))
+    alpha = of_counts("krippendorff_alpha", counts)
     assert found.loc["krippendorff_alpha", "estimate"] == pytest.approx(alpha)
     paired = counts[counts.sum(axis=1) > 1]
     assert found["n_pairs"].eq(len(paired)).all() and found["n_votes"].eq(paired.sum()).all()
@@ -79,9 +84,7 @@ def test_variance_of_agreement_is_the_largest_of_three(seed, largest):
     place = pd.factorize(pair)[0]
 
     def kappa(kept):
-        counts = np.zeros((place.max() + 1, 3))
-        np.add.at(counts, (place[kept], answer[kept]), 1)
-        return fleiss_kappa(counts[counts.sum(axis=1) > 1])
+        return coefficient_of("fleiss_kappa", answer[kept] * 1.0, place[kept], "nominal")
 
     variance = {}
     for name, of in (
@@ -111,10 +114,9 @@ def test_a_second_vote_of_an_annotator_on_a_page_of_its_own_counts():
     assert (row["n_votes"], row["n_repeated"]) == (3, 1)
     assert row["estimate"] == pytest.approx(1 / 3)
     assert nb.win_rates(study).iloc[0]["n_games"] == 3
-    # w1 is never set against w1: two of w1's votes against one of w2's, and that against both.
+    # w1 is never set against w1: the first vote of w1 and that of w2, against each other.
     accuracy = measures(nb.vote_accuracy(study), "people")
-    assert accuracy.loc["accuracy", "n"] == 3
-    assert accuracy.loc["accuracy", "estimate"] == pytest.approx((1 + 0 + 0.5) / 3)
+    assert accuracy.loc["accuracy", ["n", "n_left_out", "estimate"]].tolist() == [2, 1, 1]
 
 
 def test_a_second_judgment_of_an_annotator_on_a_page_of_its_own_counts():
@@ -128,28 +130,6 @@ def test_a_second_judgment_of_an_annotator_on_a_page_of_its_own_counts():
     table = nb.correlate(study, granularity="output", statistics=["pearson"], n_resamples=10)
     expected = np.corrcoef([2, 2, 3, 4, 5], [1, 3, 2, 5, 4])[0, 1]  # (1 + 4 + 1) / 3, (2 + 2) / 2
     assert table["estimate"].iloc[0] == pytest.approx(expected)
-
-
-def test_position_is_counted_in_all_votes_and_in_pairs_seen_in_both_orders():
-    rows = [("x1", "y1", "w1", "a"), ("y1", "x1", "w1", "a")]  # the first shown, in both orders
-    rows += [("x2", "y2", "w1", "a"), ("y2", "x2", "w1", "b")]  # x in both
-    rows += [("x3", "y3", "w1", "b"), ("y3", "x3", "w1", "b")]  # the second
-    rows += [("x4", "y4", "w1", "tie"), ("y4", "x4", "w1", "a")]
-    rows += [("x5", "y5", "w1", "a"), ("y5", "x5", "w2", "a")]  # two people
-    table = nb.vote_position(voted(rows)).set_index("quantity")
-    assert table.loc["first", ["n_first", "n_second", "n_ties"]].tolist() == [6, 3, 1]
-    assert table.loc["first", "estimate"] == pytest.approx(6 / 9)
-    counts = ["n_first", "n_second", "n_ties", "n_same"]
-    assert table.loc["changed", counts].tolist() == [1, 1, 1, 1]
-    assert table.loc["changed", "p_value"] == 1
-    shown = nb.simulate("votes", of_first=1.0, seed=0)
-    row = nb.vote_position(shown).iloc[0]
-    assert 0.5 < row["ci_low"] < row["estimate"] < row["ci_high"]
-    assert row["p_value"] < 0.05
-    # At the confidence of which the interval ends at one half, p is what is left.
-    at = nb.vote_position(shown, confidence=1 - row["p_value"]).iloc[0]
-    assert at["ci_low"] == pytest.approx(0.5)
-    assert nb.vote_position(shown)["reason"].tolist()[1].startswith("no pair was shown")
 
 
 def test_an_evaluators_figures_are_those_of_scikit_learn():
@@ -178,11 +158,6 @@ def test_an_evaluators_figures_are_those_of_scikit_learn():
         assert found.loc["accuracy_decided", "estimate"] == pytest.approx(decided)
         kappa = cohen_kappa_score(said, choice[has])
         assert found.loc["cohen_kappa", "estimate"] == pytest.approx(kappa)
-        classes = ["a", "tie", "b"]
-        for kind, of in (("precision", precision_score), ("recall", recall_score)):
-            each = of(choice[has], said, labels=classes, average=None)
-            got = [found.loc[f"{kind}_{one}", "estimate"] for one in classes]
-            np.testing.assert_allclose(got, each)
 
 
 def test_the_majority_is_of_all_and_without_oneself():
@@ -242,8 +217,6 @@ def test_names_that_would_be_two_things_are_refused():
             function(study.replace(preferences=study.preferences.iloc[:0]))
         with pytest.raises(ValueError, match="dimension: 'qualty' is unknown"):
             function(study, dimension="qualty")
-    with pytest.raises(ValueError, match="neither preferences nor comparisons"):
-        nb.vote_position(study.replace(preferences=None))
 
 
 def test_intervals_hold_what_all_items_and_annotators_would_give():

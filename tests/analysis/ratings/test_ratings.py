@@ -11,10 +11,10 @@ from plain_glicko import glicko2_update
 from scipy.optimize import minimize
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.analysis.ratings import glicko, order_stability, rate, tournament, win_rates
+from nlgbench.analysis.ratings import glicko, order_stability, rate, win_rates
 from nlgbench.analysis.ratings.games import read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START, with_intervals
-from nlgbench.analysis.ratings.rating import shuffled_ratings
+from nlgbench.analysis.ratings.rating import tournament
 from nlgbench.crossed import OTHER_ANNOTATORS
 from nlgbench.study import Study
 
@@ -149,17 +149,6 @@ def test_games_one_by_one_are_updates_of_both_systems():
     assert by_system(found, "n_games") == {"x": 26, "y": 21, "z": 31, "w": 16}
 
 
-def test_one_period_is_one_update_from_equal_ratings():
-    found = glicko2(MIXED, period="all").set_index("system")
-    as_a = MIXED[MIXED["system_a"] == "z"]
-    as_b = MIXED[MIXED["system_b"] == "z"]
-    score = [*(as_a["prob_a"] + as_a["prob_tie"] / 2), *(as_b["prob_b"] + as_b["prob_tie"] / 2)]
-    expected = glicko2_update(1500, 350, 0, against(1500, 350, 0, 31).assign(score=score))
-    np.testing.assert_allclose(found.loc["z", ["rating", "deviation", "volatility"]], expected)
-    again = glicko2(MIXED.iloc[::-1], period="all", seed=3)
-    np.testing.assert_allclose(again["rating"], found["rating"], rtol=1e-12)
-
-
 def test_a_tie_by_the_papers_rule_is_a_share_of_a_win_or_loss():
     first = [("x", "y", 1, 0, 0)]
     won, lost, tied = (
@@ -217,16 +206,13 @@ def test_elo_by_hand():
 
 
 def test_the_order_of_games_matters_and_its_spread_is_reported():
-    spread = shuffled_ratings(
-        read_games(MIXED), n_shuffles=30, tie_ratio=0.1, seed=np.random.default_rng(0)
-    )
-    assert len(spread) == 30 * 4
-    assert spread.groupby("system")["rating"].std().gt(1).all()
-    assert spread.groupby("shuffle")["rank"].sum().eq(10).all()
-    found = order_stability(MIXED, n_shuffles=30, seed=0).set_index("system")
-    pd.testing.assert_series_equal(
-        found["rating_sd"], spread.groupby("system")["rating"].std(), check_names=False
-    )
+    found = order_stability(MIXED, seed=0).set_index("system")
+    rng = np.random.default_rng(0)
+    many = pd.DataFrame([by_system(glicko2(MIXED, tie_ratio=0.1, seed=rng)) for _ in range(100)])
+    assert many.std().gt(1).all()
+    pd.testing.assert_series_equal(found["rating_sd"], many.std(), check_names=False)
+    ranks = many.rank(axis=1, ascending=False)
+    pd.testing.assert_series_equal(found["worst_rank"], ranks.max(), check_names=False)
     assert (found["best_rank"] <= found["worst_rank"]).all()
     alone = glicko2(MIXED, tie_ratio=0.1, seed=0).set_index("system")
     assert found["deviation"].equals(alone["deviation"])
@@ -265,7 +251,7 @@ def test_probabilities_become_games_in_three_ways():
     assert drawn.isin([0, 1]).all(axis=None)
     np.testing.assert_allclose(drawn.mean(), rows[0][2:], atol=0.03)
     with pytest.raises(ValueError, match=r"outcome: 'argmx' is unknown. Did you mean 'argmax'"):
-        read_games(compared(rows), outcome="argmx")
+        rate(compared(rows), outcome="argmx")
 
 
 def study_of(rows, **systems):
@@ -349,7 +335,7 @@ def test_of_several_dimensions_quality_is_taken():
     study = preferences(4)
     both = pd.concat([study.preferences, study.preferences.assign(dimension="style", choice="a")])
     two = study.replace(preferences=both)
-    with pytest.raises(ValueError, match="preferences in fluency, style: say which by dimension="):
+    with pytest.raises(ValueError, match="preferences of fluency, style: say which by dimension="):
         rate(two, of="preferences")
     one = rate(two, of="preferences", dimension="fluency")
     pd.testing.assert_frame_equal(one, rate(study, of="preferences"))
@@ -550,5 +536,3 @@ def test_tournaments_that_cannot_be_are_refused():
         tournament(results("x y 1 1 1\ny z 1 1 1"), seed=0)
     with pytest.raises(ValueError, match="2 comparators are there"):
         tournament(pd.concat([MIXED, MIXED.assign(comparator="other")]), seed=0)
-    with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
-        tournament(MIXED, confidence=1, seed=0)

@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 from scipy.stats import t
 
 import nlgbench as nb
-from nlgbench.analysis.ratings.bradley_terry import covariance, effective_number, over_both
-from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
+from nlgbench.analysis.ratings.bradley_terry import covariance
+from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS, factors, largest_variance
 from nlgbench.study import trusted
 
 
@@ -24,19 +24,12 @@ def test_games_that_share_an_item_or_an_annotator_may_depend_on_each_other(seed)
         for j in range(n):
             items = {one[i], other[i]} & {one[j], other[j]}
             total += scores[i] * scores[j] * bool(items or annotator[i] == annotator[j])
-    no_share = csr_array((n, 1))
-
-    def of(one, other):
-        return np.diag(covariance(csr_array(scores[:, None]), no_share, one, other))
-
-    alone = of(one, other)[0], of(annotator, annotator)[0]
-    assert over_both(of, one, other, annotator)[0] == pytest.approx(max(*alone, total))
-    assert over_both(of, one, other, None)[0] == alone[0]
-
-
-def test_clusters_of_unequal_size_count_for_less():
-    group, cluster = np.array([0] * 4 + [1] * 6), np.array([0, 1, 2, 3, 0, 0, 0, 0, 0, 1])
-    assert effective_number(group, cluster).tolist() == [4, 36 / 26]
+    each = [
+        covariance(csr_array(scores[:, None]), csr_array((n, 1)), label).item()
+        for label in factors(np.column_stack([one, other]), annotator[:, None])
+    ]
+    assert each[0] + each[1] - each[2] == pytest.approx(total)
+    assert largest_variance(*each) == pytest.approx(max(*each[:2], total))
 
 
 def test_votes_of_many_annotators_are_rated_for_other_items_and_annotators():
@@ -62,7 +55,7 @@ def test_where_both_are_there_the_games_are_chosen_explicitly():
     table = study.preferences.drop_duplicates(["output_a", "output_b"])[["output_a", "output_b"]]
     table = table.assign(comparator="c", prob_a=0.5, prob_tie=0.2, prob_b=0.3)
     both = study.replace(comparisons=table)
-    for function in (nb.rate, nb.win_rates, nb.rating_differences, nb.order_stability):
+    for function in (nb.rate, nb.win_rates, nb.order_stability):
         with pytest.raises(ValueError, match=r"Choose the games: of='comparisons' or of='prefer"):
             function(both)
     with pytest.raises(ValueError, match="Choose the games"):
@@ -74,7 +67,7 @@ def test_where_both_are_there_the_games_are_chosen_explicitly():
 
 
 def test_few_annotators_have_intervals_for_other_items():
-    for function in (nb.rate, nb.win_rates, nb.rating_differences):
+    for function in (nb.rate, nb.win_rates):
         for n in (1, 3, 9):
             study = nb.simulate("votes", n_annotators=n, n_votes=1, n_items=150, seed=0)
             few = function(study)
@@ -125,18 +118,14 @@ def test_votes_on_one_prompt_depend_on_each_other():
     sums, sizes = np.bincount(prompt, won), np.bincount(prompt)
     drawn = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=4_000)
     rates = drawn @ sums / (drawn @ sizes)
-    spread = {"rate": 400 / np.log(10) / 2, "apart": 400 / np.log(10)}
+    points = 400 / np.log(10) / 2
     by_prompt = nb.rate(study)
     ratings = np.log(rates / (1 - rates)).std()
-    assert by_prompt["se"].iloc[0] == pytest.approx(ratings * spread["rate"], rel=0.05)
+    assert by_prompt["se"].iloc[0] == pytest.approx(ratings * points, rel=0.05)
     assert by_prompt["n_clusters"].between(140, 150).all()
     assert (by_prompt["se"] > 1.25 * nb.rate(plain)["se"]).all()
-    apart = nb.rating_differences(study).iloc[0]
-    assert apart["se"] == pytest.approx(ratings * spread["apart"], rel=0.05)
     row = nb.win_rates(study).query("system == 'x'").iloc[0]
     assert (row["ci_high"] - row["ci_low"]) / 2 == pytest.approx(1.96 * rates.std(), rel=0.05)
-    first = nb.vote_position(study).iloc[0]  # x was shown first each time
-    assert (first["ci_high"] - first["ci_low"]) / 2 == pytest.approx(1.97 * rates.std(), rel=0.05)
 
 
 def test_agreement_and_accuracy_know_of_prompts():
@@ -201,23 +190,8 @@ def test_ties_may_be_half_a_win_of_either_side():
     davidson = nb.rate(table).set_index("system")
     assert davidson["tie"]["x"] > 0
     assert davidson["se"]["x"] > 0
-    with pytest.raises(ValueError, match=r"For 'glicko2' say tie_ratio=None"):
+    with pytest.raises(ValueError, match=r"For 'glicko2' tie_ratio=None"):
         nb.rate(table, method="glicko2", ties="half")
-
-
-def test_a_difference_is_that_of_two_ratings_and_two_systems_have_one():
-    study = nb.simulate("votes", seed=4)
-    rated, apart = nb.rate(study).set_index("system"), nb.rating_differences(study)
-    gap = rated.loc[apart["system"], "rating"].to_numpy() - rated.loc[apart["other"], "rating"]
-    np.testing.assert_allclose(apart["difference"], gap)
-    least = np.minimum(
-        *(rated.loc[apart[side], "n_clusters"].to_numpy() for side in ("system", "other"))
-    )
-    np.testing.assert_allclose(apart["n_clusters"], least)
-    two = nb.simulate("votes", systems={"x": 0.3, "y": 0.0}, n_pairs=1, seed=4)
-    own, both = nb.rate(two).iloc[0], nb.rating_differences(two).iloc[0]
-    np.testing.assert_allclose(both["difference"], 2 * (own["rating"] - 1500))
-    np.testing.assert_allclose(both["se"], 2 * own["se"])
 
 
 def test_glicko_rates_votes_as_it_rates_comparisons():
@@ -234,15 +208,12 @@ def test_intervals_hold_the_truth_over_items_and_annotators():
     truth = nb.rate(true, outcome="expected").set_index("system")["rating"]
     rate = true.set_index(["system_a", "system_b"])
     rate = rate["prob_a"] + rate["prob_tie"] / 2
-    held = {"rating": [], "difference": [], "win rate": []}
+    held = {"rating": [], "win rate": []}
     for seed in range(40):
         study = nb.simulate("votes", **layout, seed=seed)
         found = nb.rate(study).set_index("system")
         inside = (found["ci_low"] <= truth) & (truth <= found["ci_high"])
         held["rating"].append(inside.mean())
-        apart = nb.rating_differences(study)
-        gap = truth[apart["system"]].to_numpy() - truth[apart["other"]].to_numpy()
-        held["difference"].append(((apart["ci_low"] <= gap) & (gap <= apart["ci_high"])).mean())
         rates = nb.win_rates(study).set_index(["system", "opponent"]).loc[rate.index]
         inside = (rates["ci_low"] <= rate) & (rate <= rates["ci_high"])
         held["win rate"].append(inside[rates["ci_low"].notna()].mean())

@@ -112,11 +112,11 @@ def test_games_that_share_a_cluster_may_depend_on_each_other_and_no_others(pairs
         for its, two in zip(scores, pairs, strict=True):
             if {i, j} & {*two}:
                 expected += np.outer(own, its)
-    found = covariance(csr_array(scores), csr_array(0 * scores), one, other)
+    label = np.column_stack([one, other])
+    found = covariance(csr_array(scores), csr_array(0 * scores), label)
     np.testing.assert_allclose(found, expected, atol=1e-9)
-    np.testing.assert_allclose(
-        covariance(csr_array(scores), csr_array(0 * scores), other, one), found
-    )
+    turned = covariance(csr_array(scores), csr_array(0 * scores), label[:, ::-1])
+    np.testing.assert_allclose(turned, found)
 
 
 def test_with_sides_apart_it_is_clustering_in_two_ways_as_statsmodels_has_it():
@@ -126,7 +126,8 @@ def test_with_sides_apart_it_is_clustering_in_two_ways_as_statsmodels_has_it():
     fitted = sm.OLS(score, np.ones(60)).fit()
     theirs = cov_cluster_2groups(fitted, one, other, use_correction=False)[0].item()
     rest = csr_array((score - score.mean())[:, None] / 60)
-    assert covariance(rest, 0 * rest, one, other + 8).item() == pytest.approx(theirs)
+    label = np.column_stack([one, other + 8])
+    assert covariance(rest, 0 * rest, label).item() == pytest.approx(theirs)
 
 
 def test_with_items_on_both_sides_it_is_the_cluster_variance_of_statsmodels():
@@ -211,7 +212,7 @@ def met():
 
 def test_what_an_interval_covers_is_said(met):
     assert rate(met, method="glicko2")["covers"].eq("games").all()
-    with pytest.raises(ValueError, match="annotators='fixed' is for method='bradley_terry'"):
+    with pytest.raises(ValueError, match="annotators= are for method='bradley_terry'"):
         rate(met, method="glicko2", annotators="fixed")
     for function in (rate, win_rates):
         found = function(met)

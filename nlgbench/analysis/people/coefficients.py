@@ -1,0 +1,175 @@
+"""Coefficients of agreement, and their intervals over units and annotators.
+
+A unit is what is judged more than once: an output, or a pair of outputs. All coefficients average
+over pairs of a unit's judgments. What a unit adds to the sums that they are functions of is a
+quadratic in counts of its judgments, times a weight; so what a cluster of units adds, or the pairs
+that an annotator has a part in, can be taken off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from nlgbench.crossed import Floats, Ints, Statistic, factors, incidence, jackknife, t_interval
+from nlgbench.inference import ratio
+
+Metric = Literal["nominal", "ordinal", "interval"]
+
+
+class Judged(NamedTuple):
+    """Judgments in numbers, and the clusters that units are in (units, any number)."""
+
+    unit: Ints
+    annotator: Ints
+    cluster: Ints
+
+
+class Sums(NamedTuple):
+    """How judgments become sums, and sums an estimate."""
+
+    #: What a judgment adds to its unit's row (judgments, m).
+    each: Floats
+    #: What units' rows (n, m) add to the sums (n, ...), before these are weighted.
+    parts_of: Callable[[Floats], Floats]
+    statistic: Statistic
+    #: Of each unit.
+    weight: Floats
+    #: What an evaluator says of each unit (units, classes), crossed with what judgments add.
+    said: Floats | None = None
+
+    def of(self, rows: Floats, unit: Ints) -> Floats:
+        """Give what rows of some units add to the sums."""
+        parts = self.parts_of(rows) * self.weight[unit][:, None]
+        if self.said is None:
+            return parts
+        return (self.said[unit][:, :, None] * parts[:, None, :]).reshape(len(unit), -1)
+
+
+def interval_over(
+    judged: Judged,
+    sums: Sums,
+    n: float,
+    *,
+    over_annotators: bool,
+    units: str = "clusters",
+    missing: str = "",
+    confidence: float = 0.95,
+) -> dict[str, Any]:
+    """Put `t_interval` around a function of sums, leaving out units' clusters, and annotators."""
+    table = added(judged.unit, sums.each, len(judged.cluster))
+    parts = sums.of(table, np.arange(len(table)))
+    lost = [incidence(judged.cluster) @ parts]
+    if over_annotators:
+        times = int(judged.annotator.max(initial=-1)) + 1
+        own, place = np.unique(judged.unit * times + judged.annotator, return_inverse=True)
+        unit, annotator = np.divmod(own, times)
+        without = table[unit] - added(place, sums.each, len(own))
+        changed = parts[unit] - sums.of(without, unit)
+        labels = factors(judged.cluster[unit], annotator[:, None])
+        lost += [incidence(label) @ changed for label in labels[1:]]
+    estimate, se = jackknife(sums.statistic, parts.sum(axis=0), lost)
+    about = {"units": units, "missing": missing}
+    return t_interval(estimate, se, n, **about, confidence=confidence)
+
+
+def sums_of(coefficient: str, metric: Metric, values: Floats, scale: Floats, unit: Ints) -> Sums:
+    """Say which sums a coefficient is made of; `scale` lists the different values."""
+    m = np.bincount(unit)
+    if coefficient != "krippendorff_alpha":
+        statistic = fleiss_kappa if coefficient == "fleiss_kappa" else percent_agreement
+        return Sums(one_hot(values, scale), of_counts, statistic, 1 / (m * (m - 1)))
+    if metric == "interval":
+        return Sums(_moments(values), of_moments, interval_alpha, 1 / (m - 1))
+    parts_of, statistic = of_counts, nominal_alpha
+    if metric == "ordinal":
+        parts_of, statistic = of_pairs, ordinal_alpha
+    return Sums(one_hot(values, scale), parts_of, statistic, 1 / (m - 1))
+
+
+def of_counts(counts: Floats) -> Floats:
+    """Count ordered pairs of a unit's judgments, equal ones, and by value of the first."""
+    m = counts.sum(axis=1)
+    equal = (counts * (counts - 1)).sum(axis=1)
+    return np.column_stack([m * (m - 1), equal, (m - 1)[:, None] * counts])
+
+
+def percent_agreement(sums: Floats) -> Floats:
+    """Give the mean over units of the share of pairs of judgments that are equal."""
+    return np.asarray(ratio(sums[..., 1], sums[..., 0]))
+
+
+def fleiss_kappa(sums: Floats) -> Floats:
+    """Compute ``(P - P_e) / (1 - P_e)`` (Fleiss 1971, doi:10.1037/h0031619); units weigh alike."""
+    by_chance = (ratio(sums[..., 2:], sums[..., :1]) ** 2).sum(axis=-1)
+    return np.asarray(ratio(percent_agreement(sums) - by_chance, 1 - by_chance))
+
+
+def nominal_alpha(sums: Floats) -> Floats:
+    """Compute Krippendorff's alpha of labels; judgments weigh alike."""
+    n, equal = sums[..., 0], sums[..., 1]
+    return np.asarray(1 - (n - 1) * ratio(n - equal, n**2 - (sums[..., 2:] ** 2).sum(axis=-1)))
+
+
+def of_moments(moments: Floats) -> Floats:
+    """Sum over ordered pairs of a unit's judgments: 1, value, square, half the squared gap."""
+    m, total, squares = moments.T
+    gaps = np.maximum(m * squares - total**2, 0)
+    return np.column_stack([m * (m - 1), (m - 1) * total, (m - 1) * squares, gaps])
+
+
+def interval_alpha(sums: Floats) -> Floats:
+    """Compute alpha of numbers; the differences of all pairs follow from the squares."""
+    n, total, squares, gaps = np.moveaxis(sums, -1, 0)
+    return np.asarray(1 - (n - 1) * ratio(gaps, n * squares - total**2))
+
+
+def of_pairs(counts: Floats) -> Floats:
+    """Count ordered pairs of a unit's judgments by both their values."""
+    pairs = counts[:, :, None] * counts[:, None, :]
+    pairs -= counts[:, :, None] * np.eye(counts.shape[1])
+    return pairs.reshape(len(counts), counts.shape[1] ** 2)
+
+
+def ordinal_alpha(sums: Floats) -> Floats:
+    """Compute alpha of ranks: differences are those of middle ranks among all judgments."""
+    k = round(sums.shape[-1] ** 0.5)
+    observed = sums.reshape(*sums.shape[:-1], k, k)
+    each = observed.sum(axis=-1)
+    place = np.cumsum(each, axis=-1) - each / 2
+    gap = (place[..., :, None] - place[..., None, :]) ** 2
+    by_chance = (each[..., :, None] * each[..., None, :] * gap).sum(axis=(-2, -1))
+    n = each.sum(axis=-1)
+    return np.asarray(1 - (n - 1) * ratio((observed * gap).sum(axis=(-2, -1)), by_chance))
+
+
+def one_hot(values: Floats, scale: Floats) -> Floats:
+    """Mark each judgment's value in a row."""
+    return (values[:, None] == scale).astype(np.float64)
+
+
+def _moments(values: Floats) -> Floats:
+    """Give each judgment's 1, value, and square, between -1 and 1, where they keep most digits."""
+    value = values - values.mean() if len(values) else values
+    size = np.abs(value).max(initial=0)
+    # The mean of equal values can be off by a rounding error.
+    value = value / size if size > 1e-12 * np.abs(values).max(initial=0) else 0 * value
+    return np.column_stack([np.ones(len(value)), value, value**2])
+
+
+def coefficient_of(coefficient: str, values: Floats, unit: Ints, metric: Metric) -> float:
+    """Compute a coefficient of judgments of units, of which those with one judgment say nothing."""
+    kept = np.bincount(unit)[unit] > 1
+    values, unit = values[kept], np.unique(unit[kept], return_inverse=True)[1]
+    sums, n = sums_of(coefficient, metric, values, np.unique(values), unit), len(np.unique(unit))
+    parts = sums.of(added(unit, sums.each, n), np.arange(n))
+    return float(sums.statistic(parts.sum(axis=0)))
+
+
+def added(place: Ints, rows: Floats, n: int) -> Floats:
+    """Sum rows by their place."""
+    found = np.zeros((n, rows.shape[1]))
+    np.add.at(found, place, rows)
+    return found

@@ -1,0 +1,104 @@
+"""Names beside points, at the free places that are nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+# Directions in which a label is tried, and how far from its point, in points of type.
+_DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
+_DISTANCES = (5.0, 12.0, 20.0, 30.0, 45.0)
+
+
+def place_labels(
+    ax: Axes,
+    points: np.ndarray,
+    labels: Sequence[str],
+    *,
+    lines: Sequence[Any] = (),
+    avoid: np.ndarray | None = None,
+    looks: Sequence[dict[str, Any]] | None = None,
+) -> None:
+    """Write each label beside its point, at the free place that is nearest and covers no line.
+
+    Places are sought at the figure's present size. Labels choose in turn, those of crowded points
+    first, and again once all have chosen. A label that stands apart from its point is joined to it
+    by a thin line. `lines` are pairs of points; `avoid` are points without a label.
+    """
+    if not len(labels):
+        return
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()  # the layout decides where everything stands
+    scale = 72 / figure.dpi
+    centers = ax.transData.transform(points) * scale
+    frame = np.asarray(ax.bbox.extents) * scale
+    marks = [np.concatenate([center - 4, center + 4]) for center in centers]
+    if avoid is not None:
+        others = ax.transData.transform(avoid) * scale
+        marks += [np.concatenate([other - 3, other + 3]) for other in others]
+    spans: list[np.ndarray] = [np.empty((0, 4))]
+    for line in lines:
+        ends = ax.transData.transform(line) * scale
+        spans.append(np.concatenate([ends.min(axis=0) - 1, ends.max(axis=0) + 1]))
+    arrow = {"arrowstyle": "-", "linewidth": 0.4, "color": "#777777", "shrinkA": 0, "shrinkB": 3}
+    texts = [
+        ax.annotate(
+            label,
+            (at[0], at[1]),
+            xytext=(0, 0),
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            zorder=5,
+            arrowprops=arrow,
+            **look,
+        )
+        for label, at, look in zip(
+            labels, points, looks or [{"fontsize": 6.5}] * len(labels), strict=True
+        )
+    ]
+    halves = [np.asarray(text.get_window_extent().size) * scale / 2 for text in texts]
+    taken: list[np.ndarray] = [np.empty((0, 4)) for _ in texts]
+    near = np.hypot(*(centers[:, None] - centers[None]).T) < 40
+    for n in np.tile(np.argsort(-near.sum(axis=0), kind="stable"), 3):
+        others = np.vstack([*marks, *(boxes for m, boxes in enumerate(taken) if m != n)])
+        least = np.inf
+        for distance, direction in product(_DISTANCES, _DIRECTIONS):
+            reach = distance if 0 in direction else distance * 0.7
+            offset = np.array(direction) * (halves[n] + reach)
+            box = np.concatenate([offset - halves[n], offset + halves[n]]) + np.tile(centers[n], 2)
+            boxes = np.vstack([box, *(_line(centers[n], box) if distance > _DISTANCES[0] else [])])
+            cost = _overlap(boxes[:1], np.vstack([others, *spans]))
+            # A name or a point that a line crosses is worse than the small area says.
+            cost += 30 * _overlap(boxes[1:], others)
+            # Nor may a label seem to be another point's.
+            gaps = np.hypot(*(centers - np.clip(centers, box[:2], box[2:])).T)
+            mistaken = int((gaps < gaps[n] + 2).sum()) - 1
+            outside = float(np.maximum([*(frame[:2] - box[:2]), *(box[2:] - frame[2:])], 0).sum())
+            cost += 10 * outside + distance / 4 + (5 if len(boxes) > 1 else 50) * mistaken
+            if cost < least:
+                least, taken[n] = cost, boxes
+                texts[n].xyann = (float(offset[0]), float(offset[1]))
+    for text, boxes in zip(texts, taken, strict=True):
+        if text.arrow_patch is not None:
+            text.arrow_patch.set_visible(len(boxes) > 1)
+
+
+def _line(point: np.ndarray, box: np.ndarray) -> list[np.ndarray]:
+    """Give small boxes along the way from a point's mark towards the middle of a box, up to it."""
+    way = (box[:2] + box[2:]) / 2 - point
+    length = float(np.hypot(*way))
+    dots = point + np.outer(np.arange(6, length, 2), way / length)
+    dots = dots[((dots < box[:2]) | (dots > box[2:])).any(axis=1)]
+    return [np.concatenate([dot - 1, dot + 1]) for dot in dots]
+
+
+def _overlap(a: np.ndarray, b: np.ndarray) -> float:
+    """Give the area that boxes of one list share with those of another."""
+    sides = np.minimum(a[:, None, 2:], b[None, :, 2:]) - np.maximum(a[:, None, :2], b[None, :, :2])
+    return float(np.maximum(sides, 0).prod(axis=2).sum())
