@@ -509,23 +509,23 @@ def printed_table(number: int) -> tuple[pd.DataFrame, dict[str, Any]]:
 
 
 def flips() -> pd.DataFrame:
-    """Set Tables 9 and 10 beside independence, for `plot_flip`: Spearman's correlation with H2."""
+    """Set Tables 9 and 10 (Spearman, H2) beside independence, for `plot_forest`."""
     flip = flip_under_independence()
     flip = flip[flip["column"] == "h2_spearman"].set_index("row")
     natural, majority = (load_printed(f"{PAPER}/table{n}")["h2_spearman"] for n in (10, 9))
     long = {short: name for name, short in _SHORT.items()}
     names = flip.index.str.removesuffix("_meta_discriminator").map(long)
     words = {"naive_bayes": "naive Bayes", "random_forest": "random forest"}
-    return pd.DataFrame(
-        {
-            "evaluator": [words.get(name, label(name)) for name in names],
-            "natural": natural.loc[flip.index],
-            "majority": majority.loc[flip.index],
-            "independence": flip["value"],
-            "independence_low": flip["ci_low"],
-            "independence_high": flip["ci_high"],
-        }
-    )
+    evaluators = pd.Series([words.get(name, label(name)) for name in names], flip.index)
+    parts = {
+        "labels by source": natural.loc[flip.index].to_frame("estimate"),
+        "labels by majority vote": majority.loc[flip.index].to_frame("estimate"),
+        "majority, if independent": flip[["value", "ci_low", "ci_high"]].rename(
+            columns={"value": "estimate"}
+        ),
+    }
+    rows = [part.assign(evaluator=evaluators, kind=kind) for kind, part in parts.items()]
+    return pd.concat(rows, ignore_index=True)
 
 
 def generator_labels(study: Study) -> dict[str, str]:
@@ -563,17 +563,17 @@ def table3(study: Study, people: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, 
 
 
 def figure2(study: Study, people: pd.DataFrame) -> pd.DataFrame:
-    """Lay out accuracy and rates of people for `plot_accuracy`, with what was printed."""
-    bars = people[people["row"].isin(_RATES)].assign(
-        measure=lambda rows: rows["row"].map(_RATES),
-        criterion=lambda rows: rows["criterion"].str.upper(),
+    """Lay out accuracy and rates of people for `plot_forest`, with what was printed."""
+    rates = people[people["row"].isin(_RATES)].assign(
+        kind=lambda rows: rows["row"].map(_RATES),
+        evaluator=lambda rows: rows["criterion"].str.upper(),
     )
     if is_release(study):
         printed = load_printed(f"{PAPER}/figure2").rename_axis("criterion").reset_index()
-        published = printed.melt("criterion", var_name="measure", value_name="published")
-        published["criterion"] = published["criterion"].str.upper()
-        bars = bars.merge(published, on=["criterion", "measure"], validate="one_to_one")
-    return bars.assign(measure=bars["measure"].str.replace("_", " "))
+        published = printed.melt("criterion", var_name="kind", value_name="published")
+        published["evaluator"] = published.pop("criterion").str.upper()
+        rates = rates.merge(published, on=["evaluator", "kind"], validate="one_to_one")
+    return rates.assign(kind=rates["kind"].str.replace("_", " "))
 
 
 def quality(study: Study, people: pd.DataFrame) -> pd.DataFrame:
