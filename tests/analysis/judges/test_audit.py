@@ -12,6 +12,7 @@ from nlgbench.analysis.judges.verdicts import sign
 from nlgbench.crossed import THESE_ANNOTATORS
 from nlgbench.datasets import cache
 from nlgbench.datasets.llmbar import RAW_FILES
+from nlgbench.evaluators.comparator.comparators import compare
 
 RELEASED = pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available(RAW_FILES["llmbar-natural"]),
@@ -276,7 +277,8 @@ def test_our_own_comparator_is_audited_by_judgments_of_the_same_annotators():
     drawn = nb.compare_texts(test, comparator, n_per_pair=10).comparisons
     ids = drawn[["output_a", "output_b"]]
     both = pd.concat([ids, ids.set_axis(["output_b", "output_a"], axis=1)])
-    found = nb.audit(nb.compare_texts(test, comparator, pairs=both))
+    said = compare(comparator, test.outputs, both)
+    found = nb.audit(test.replace(comparisons=said))
     rows = whole(found).set_index(["evaluator", "test"])
     # It averages both orders, so that it cannot prefer either place.
     assert rows.loc[(comparator.name, "consistency"), "estimate"] == 1
