@@ -31,7 +31,7 @@ _GONE = {
     "blocks_needed": "sequential",
     "choices": "choose and nlgbench.analysis.trials.judge_choices",
     "Comparator": "train_comparator (the class stays in nlgbench.evaluators.comparator)",
-    "compare_aggregations": "analysis.people.aggregate_judgments, then correlate",
+    "compare_aggregations": "nlgbench.analysis.people.aggregate_judgments, then correlate",
     "compare_with_length": "nlgbench.analysis.correlation.compare_with_length",
     "CorrectedQuality": "what corrected_quality returns (nlgbench.analysis.judges)",
     "correlate_studies": "nlgbench.analysis.correlation.correlate_studies",

@@ -33,7 +33,7 @@ from nlgbench.datasets.published import load_printed
 from nlgbench.evaluators.comparator.comparators import Backend
 from nlgbench.names import known
 from nlgbench.papers.claim_rows import all_rows, claim_rows, is_release, own_place
-from nlgbench.study import Study, straight_from, with_tables
+from nlgbench.study import Study, declared, straight_from, with_tables
 from nlgbench.worlds.comparing import compared_reviews
 from nlgbench.worlds.simulated import open_study
 
@@ -124,10 +124,9 @@ def open_studies(
                 rows = _shortened(rows).sample(n_turns, random_state=seed)
                 human = with_tables(turns, outputs=rows.reset_index(drop=True))
             related = {"human": human}
-        settings = dict(study.settings)
+        made = with_tables(study, name=name, outputs=outputs, related=related)
         if name == "reviews":  # votes came in HITs
-            settings["clusters"] = "group_id"
-        made = with_tables(study, name=name, outputs=outputs, related=related, settings=settings)
+            made = declared(made, clusters="group_id")
         found[name] = straight_from(made, study.origin)
     return found
 

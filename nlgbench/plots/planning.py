@@ -92,7 +92,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     ax.set_ylabel("Power")
     question = ""
     if isinstance(plan, StudyPlan):
-        question = str(plan.report.set_index("what")["value"]["question"])
+        question = plan.question
         # Above the legend, where there is one.
         pad = 30 if any(people for people, _ in groups) else 4
         title = question[:1].upper() + question[1:]

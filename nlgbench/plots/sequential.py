@@ -40,7 +40,7 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
     E-values of 1 pair after each of 100 blocks; 1 told apart. x against y: better, after block 12.
     """
     stops, path = result.stops, result.path
-    row = stops.sort_values(["stopped_at", "p"], kind="stable").iloc[0]
+    row = stops.sort_values(["stopped_at", "p_adjusted"], kind="stable").iloc[0]
     axes = axes_for(ax, ONE_COLUMN, 3.6, n=2, sharex=True, height_ratios=[3, 2])
     above, below = axes
     name = f"{row['system']} against {row['opponent']}".replace("_", " ")
@@ -65,7 +65,7 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
         if told:
             n = int(stopped_at)
             above.plot(n, e[n], "o", color=look["color"], markersize=3.5, zorder=5)
-    line = 1 / (1 - row["confidence"])
+    line = 1 / (1 - result.confidence)
     above.axhline(line, color="black", linewidth=0.7, linestyle="--", zorder=2)
     above.set_yscale("log")
     beside = above.get_yaxis_transform()
