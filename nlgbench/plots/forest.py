@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -92,8 +93,8 @@ def plot_forest(
             for place in at[part["estimate"].isna()]:
                 panel.text(xlim[0], place, " undefined", fontsize=6.5, va="center")
             if "published" in part:
-                look = {"marker": "D", "mec": "black", "mfc": "none", "ms": 6.5, "zorder": 4}
-                panel.plot(part["published"], at, linestyle="none", **look)
+                look: dict[str, Any] = {"mec": "black", "mfc": "none", "ms": 6.5, "zorder": 4}
+                panel.plot(part["published"], at, "D", **look)
         name_rows(panel, evaluators)
         panel.set_xlim(*xlim)
         # Leftwards it may reach below the evaluators' names.
