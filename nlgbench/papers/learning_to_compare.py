@@ -286,6 +286,16 @@ def table1(outputs: pd.DataFrame) -> pd.DataFrame:
     return outputs.assign(printed_dialogue=[printed[row][column] for row, column in cells])
 
 
+def supervised(systems: pd.DataFrame) -> pd.DataFrame:
+    """Lay out Spearman's correlations over systems for `plot_forest`, by supervision."""
+    averaged = systems["evaluator"].str.startswith("averaged ")
+    rows = systems[(systems["statistic"] == "spearman") & ~averaged]
+    rows = rows.replace({"evaluator": {"with skill rating": "full model, rated"}})
+    texts = rows["supervision"].isin(["references", "human texts"])
+    kind = rows["supervision"].mask(texts, "references, texts")
+    return rows.assign(kind=kind.mask(rows["supervision"].str.contains(", "), "several kinds"))
+
+
 def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0) -> pd.DataFrame:
     """Write Spearman's correlations of evaluators out, data sets side by side, as the paper does.
 
