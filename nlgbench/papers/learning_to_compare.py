@@ -25,15 +25,15 @@ from nlgbench.analysis.trials.running import (
     METHODS,
     REGRESSOR,
     VARIANTS,
-    Backend,
     Trials,
     possible_variants,
 )
 from nlgbench.datasets.public import load
 from nlgbench.datasets.published import load_printed
+from nlgbench.evaluators.comparator.comparators import Backend
 from nlgbench.names import known
-from nlgbench.papers.claim_rows import COLUMNS, claim_rows, is_release, own_place
-from nlgbench.study import Study, straight_from, with_tables
+from nlgbench.papers.claim_rows import all_rows, claim_rows, is_release, own_place
+from nlgbench.study import Study, declared, straight_from, with_tables
 from nlgbench.worlds.comparing import compared_reviews
 from nlgbench.worlds.simulated import open_study
 
@@ -125,6 +125,8 @@ def open_studies(
                 human = with_tables(turns, outputs=rows.reset_index(drop=True))
             related = {"human": human}
         made = with_tables(study, name=name, outputs=outputs, related=related)
+        if name == "reviews":  # votes came in HITs
+            made = declared(made, clusters="group_id")
         found[name] = straight_from(made, study.origin)
     return found
 
@@ -158,17 +160,6 @@ def ties_within(studies: Mapping[str, Study]) -> dict[str, float]:
     """Say which mean judgments tie: within .1 of votes for real, .5 points of a scale."""
     return {
         name: 0.1 if study.dimension() == "real_or_fake" else 0.5 for name, study in studies.items()
-    }
-
-
-def clusters(studies: Mapping[str, Study]) -> dict[str, str]:
-    """Say what is resampled of outputs in place of items: HITs, where votes came in HITs."""
-    return {
-        name: "group_id"
-        for name, study in studies.items()
-        if study.judgments is not None
-        and study.dimension() == "real_or_fake"
-        and study.judgments["group_id"].ne("").any()
     }
 
 
@@ -235,14 +226,13 @@ def ways_to_rate(
 
     method, system, rating, ci_low, ci_high, covers, n_clusters, reason.
     """
-    of: dict[str, Any] = {"of": "comparisons"}
-    games = of | {"method": "glicko2", "seed": seed}
-    found = {
-        "Glicko-2, tie as .1": rate(compared, tie_ratio=tie_ratio, **games),
-        "Glicko-2, tie as half": rate(compared, tie_ratio=None, **games),
-        "Bradley-Terry with ties": rate(compared, **of),
-        "Elo": rate(compared, method="elo", seed=seed, **of),
+    ways: dict[str, dict[str, Any]] = {
+        "Glicko-2, tie as .1": {"method": "glicko2", "tie_ratio": tie_ratio},
+        "Glicko-2, tie as half": {"method": "glicko2", "tie_ratio": None},
+        "Bradley-Terry with ties": {},
+        "Elo": {"method": "elo"},
     }
+    found = {name: rate(compared, of="comparisons", seed=seed, **way) for name, way in ways.items()}
     systems = next(iter(found.values()))["system"]
     quality = pd.DataFrame({"system": systems, "rating": systems.map(system_quality(judged))})
     found["human quality"] = quality
@@ -294,6 +284,16 @@ def table1(outputs: pd.DataFrame) -> pd.DataFrame:
     printed = load_printed(f"{PAPER}/table1").to_dict("index")
     cells = zip(outputs["evaluator"].map(IN_PRINT), "dialogue_" + outputs["statistic"], strict=True)
     return outputs.assign(printed_dialogue=[printed[row][column] for row, column in cells])
+
+
+def supervised(systems: pd.DataFrame) -> pd.DataFrame:
+    """Lay out Spearman's correlations over systems for `plot_forest`, by supervision."""
+    averaged = systems["evaluator"].str.startswith("averaged ")
+    rows = systems[(systems["statistic"] == "spearman") & ~averaged]
+    rows = rows.replace({"evaluator": {"with skill rating": "full model, rated"}})
+    texts = rows["supervision"].isin(["references", "human texts"])
+    kind = rows["supervision"].mask(texts, "references, texts")
+    return rows.assign(kind=kind.mask(rows["supervision"].str.contains(", "), "several kinds"))
 
 
 def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0) -> pd.DataFrame:
@@ -370,88 +370,51 @@ def answers(
 
     The paper's claims are answered by released `studies` alone. `outputs` is from
     `correlate_outputs`, `systems` the first table of `correlate_systems`, `directed` from
-    `directions`, `agreement` that of `Trials`, `left_out` what `correlate_trials` says of
-    `leave_one_out`, `orders` from `true_order`, `checkpoints` from `true_checkpoints`.
+    `directions`, `agreement` that of `Trials`, `left_out` what `correlate_trials` says of splits
+    that leave a system out, `orders` from `true_order`, `checkpoints` from `true_checkpoints`.
     """
-    parts = []
     if studies is None:
-        found = repeated_cells()
-        parts.append(
-            found.assign(
-                claim_id=PAPER + "/table5/" + found["row"] + "/" + found["column"],
-                variant="from Table 2's dialogue half",
-                reason="",
-            )
-        )
-    own, paper = _places(studies or {})
+        where, way = f"{PAPER}/table5/{{row}}/{{column}}", "from Table 2's dialogue half"
+        found = claim_rows(repeated_cells(), where, value="value", variant=way)
+        return all_rows([found], source="published")
+    own, paper = _places(studies)
+    parts = []
     if outputs is not None:
-        slug = outputs["evaluator"].map(IN_PRINT)
-        parts.append(
-            claim_rows(
-                outputs,
-                f"{own}/table1/" + slug + "/" + outputs["data"] + "/" + outputs["statistic"],
-                value="estimate",
-                variant="first split",
-                reason="Supervision: {supervision}. Over splits {mean:.2f} ({min:.2f} to "
-                "{max:.2f}).",
-            )
-        )
+        table = outputs.assign(slug=outputs["evaluator"].map(IN_PRINT))
+        where = f"{own}/table1/{{slug}}/{{data}}/{{statistic}}"
+        reason = "Supervision: {supervision}. Over splits {mean:.2f} ({min:.2f} to {max:.2f})."
+        parts.append(claim_rows(table, where, variant="first split", reason=reason))
     if systems is not None:
-        slug = systems["evaluator"].map(_slug)
-        parts.append(
-            claim_rows(
-                systems,
-                f"{own}/model_level/" + slug + "/" + systems["data"] + "/" + systems["statistic"],
-                value="estimate",
-                variant="{n_trials} splits",
-                reason="Supervision: {supervision}. {lowest:.2f} to {highest:.2f} over splits. "
-                "{reason}",
-            )
-        )
+        table = systems.assign(slug=systems["evaluator"].map(_slug))
+        where = f"{own}/model_level/{{slug}}/{{data}}/{{statistic}}"
+        reason = "Supervision: {supervision}. {lowest:.2f} to {highest:.2f} over splits. {reason}"
+        parts.append(claim_rows(table, where, variant="{n_trials} splits", reason=reason))
     if directed is not None:
-        where = f"{paper}/direction/" + directed["slug"]
-        why = "{over}. {reason}"
-        parts.append(claim_rows(directed, where, value="difference", variant="{data}", reason=why))
+        where, reason = f"{paper}/direction/{{slug}}", "{over}. {reason}"
+        options = {"value": "difference", "variant": "{data}", "reason": reason}
+        parts.append(claim_rows(directed, where, **options))  # type: ignore[arg-type]
     if agreement is not None:
         first = agreement[agreement["split"] == 0]
-        where = f"{own}/order_agreement/" + first["data"]
+        where = f"{own}/order_agreement/{{data}}"
         parts.append(claim_rows(first, where, value="agreement", variant="first split"))
     if left_out is not None:
-        where = pd.Series(f"{own}/leave_one_system_out/spearman", left_out.index)
-        parts.append(
-            claim_rows(
-                left_out,
-                where,
-                value="estimate",
-                variant="{n_trials} splits",
-                reason="Supervision: human. {lowest:.2f} to {highest:.2f} over splits.",
-            )
-        )
+        where = f"{own}/leave_one_system_out/spearman"
+        reason = "Supervision: human. {lowest:.2f} to {highest:.2f} over splits."
+        parts.append(claim_rows(left_out, where, variant="{n_trials} splits", reason=reason))
     if orders is not None:
-        parts.append(
-            claim_rows(
-                orders,
-                f"{own}/true_order/accuracy_" + orders["accuracy"].astype(str),
-                value="in true order",
-                variant="{games of two systems} games",
-                reason="Share of the {clear pairs} pairs of systems more than .15 nats apart; no "
-                "interval: one tournament each.",
-            )
-        )
+        where = f"{own}/true_order/accuracy_{{accuracy}}"
+        names = {"clear pairs": "n_pairs", "games of two systems": "n_games"}
+        table = orders.rename(columns=names | {"in true order": "share"})
+        reason = "Share of the {n_pairs} pairs of systems more than .15 nats apart; no interval: "
+        reason += "one tournament each."
+        way = "{n_games} games"
+        parts.append(claim_rows(table, where, value="share", variant=way, reason=reason))
     if checkpoints is not None:
         value = checkpoints["rating"].corr(checkpoints["true quality"], method="spearman")
-        row = pd.DataFrame({"value": [value]})
-        parts.append(
-            claim_rows(
-                row,
-                pd.Series([f"{own}/weak_supervision_orders_checkpoints/spearman"]),
-                value="value",
-                reason=f"{len(checkpoints)} checkpoints of one other model: no interval over so "
-                "few.",
-            )
-        )
-    source = next(iter(studies.values())).source if studies else "published"
-    return pd.concat(parts, ignore_index=True).reindex(columns=COLUMNS[:-1]).assign(source=source)
+        where = f"{own}/weak_supervision_orders_checkpoints/spearman"
+        reason = f"{len(checkpoints)} checkpoints of one other model: no interval over so few."
+        parts.append(claim_rows([{"estimate": value}], where, reason=reason))
+    return all_rows(parts, source=next(iter(studies.values())).source)
 
 
 def unanswered(directed: pd.DataFrame, backend: str, missing: list[str]) -> dict[str, str]:
@@ -503,29 +466,27 @@ def choosing_answers(
     this `patience`; of one released training `kept` from `stop_training`, and `duels`, the win
     rates between the checkpoints in it.
     """
-    own, parts = "simulated/choosing-models/", []
+    own, parts = "simulated/choosing-models", []
     if choices is not None:
-        slug = choices["evaluator"].str.replace(" ", "_")
-        where = own + choices["experiment"] + "/" + slug + "_" + choices["measure"]
-        parts.append(claim_rows(choices, where, variant="{variant}", reason="{reason}"))
+        table = choices.assign(slug=choices["evaluator"].str.replace(" ", "_"))
+        where = f"{own}/{{experiment}}/{{slug}}_{{measure}}"
+        parts.append(claim_rows(table, where, variant="{variant}", reason="{reason}"))
     if stops is not None:
-        where = own + stops["experiment"] + "/" + stops["evaluator"] + "_stopped"
+        where, variant = f"{own}/{{experiment}}/{{evaluator}}_stopped", f"patience={patience}"
         reason = "Trainings of {n} that the rule stopped before their end."
-        variant = f"patience={patience}"
         parts.append(claim_rows(stops, where, value="stopped", variant=variant, reason=reason))
-    finding = f"{PAPER}/finding/early_stopping/"
+    finding = f"{PAPER}/finding/early_stopping"
     if kept is not None:
         stopped = np.where(kept["stopped_at"].notna(), "Stopped early.", "Trained to the end.")
-        rows = kept.assign(note=stopped)
-        where = finding + kept["evaluator"] + "_progress"
         reason = "{note} One training on 1,000 human reviews: no interval over trainings."
-        parts.append(claim_rows(rows, where, value="progress", reason=reason))
+        where = f"{finding}/{{evaluator}}_progress"
+        table = kept.assign(note=stopped)
+        parts.append(claim_rows(table, where, value="progress", reason=reason))
     if duels is not None and kept is not None:
         of = kept.set_index("evaluator")["system"]
         pair = duels["system"].eq(of["last_checkpoint"]) & duels["opponent"].eq(of["perplexity"])
-        rows = duels[pair]
-        where = pd.Series(f"{finding}last_beats_choice_of_perplexity", rows.index)
         reason = "Share of {n_games} pairs, a tie half, as a comparator says that learned from "
         reason += "votes on other systems' reviews."
-        parts.append(claim_rows(rows, where, value="win_rate", reason=reason))
-    return pd.concat(parts, ignore_index=True)
+        where = f"{finding}/last_beats_choice_of_perplexity"
+        parts.append(claim_rows(duels[pair], where, value="win_rate", reason=reason))
+    return all_rows(parts)

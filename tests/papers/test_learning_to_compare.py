@@ -87,10 +87,7 @@ def test_directions_are_the_differences_that_the_paper_speaks_of():
         systems=pd.DataFrame(rows),
         comparisons=nothing,
         agreement=nothing,
-        pairs=nothing,
-        losses=nothing,
         supervision={},
-        encoder=None,
     )
     _, between = correlate_systems(trials)
     beside = pd.DataFrame({"data": "d", "evaluator_b": ["BLEU"], "difference": 0.3})
@@ -138,7 +135,6 @@ def test_a_folder_is_opened_in_place_of_the_world(tmp_path):
     many = made.related["many"].truth["outputs"]
     pd.testing.assert_frame_equal(read.related["many"].truth["outputs"], many)
     assert paper.ties_within({name: read}) == {name: 0.5}
-    assert paper.clusters({name: read}) == {}
     with pytest.raises(ValueError, match="are two studies: leave one out"):
         paper.open_studies(source="released", folder=tmp_path)
     assert not paper.worse_but_winning(read).duplicated().any()

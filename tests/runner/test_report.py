@@ -56,9 +56,9 @@ def test_a_folder_of_ones_own_named_report_stays(reported, tmp_path):
 
 def test_a_killed_report_leaves_what_the_next_command_clears(reported, tmp_path):
     out = Path(shutil.copytree(reported, tmp_path / "out"))
-    (out / ".trash-7-report" / "tables").mkdir(parents=True)
+    (out / runs.HALF / "new" / "report" / "tables").mkdir(parents=True)
     runs.recover(out)
-    assert not (out / ".trash-7-report").exists() and (out / "report" / "report.html").is_file()
+    assert not (out / runs.HALF).exists() and (out / "report" / "report.html").is_file()
 
 
 def test_every_row_of_the_ledger_has_its_macros_to_the_printed_digits(reported):

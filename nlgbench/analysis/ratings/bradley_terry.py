@@ -44,6 +44,8 @@ Ties = Literal["davidson", "half"]
 Annotators = Literal["fixed", "random"]
 #: With fewer clusters than this an audit of judges has no interval.
 FEW = 6
+#: A smaller variance of a rate is a rounding error.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -378,7 +380,7 @@ def rate_intervals(
     least, few = numbers[fewer], words[fewer]
     variance = largest_variance(*map(squares, _labels(one, other, annotator)))
     spread = rate * (1 - rate)
-    flat = ~np.isnan(variance) & ((variance <= 0) | (spread <= 0))
+    flat = ~np.isnan(variance) & ((variance <= ROUNDING) | (spread <= 0))
     with np.errstate(divide="ignore", invalid="ignore"):
         effective = np.where(flat, least, spread / variance)
         q = t.ppf(0.5 + confidence / 2, least - 1)

@@ -5,7 +5,6 @@ choose models.
 """
 
 from nlgbench.analysis.trials.choosing import (
-    choices,
     choose,
     count_stops,
     finalists,
@@ -15,7 +14,6 @@ from nlgbench.analysis.trials.choosing import (
     score_models,
     stop_training,
     train_choosers,
-    win_and_loss,
 )
 from nlgbench.analysis.trials.correlating import (
     compare_outputs,
@@ -24,19 +22,11 @@ from nlgbench.analysis.trials.correlating import (
     correlate_trials,
     system_quality,
 )
-from nlgbench.analysis.trials.running import (
-    Trials,
-    checkpoints,
-    leave_one_out,
-    run_trials,
-    split_by,
-)
+from nlgbench.analysis.trials.running import Trials, run_trials, split_studies
 from nlgbench.analysis.trials.truth import true_checkpoints, true_order
 
 __all__ = [
     "Trials",
-    "checkpoints",
-    "choices",
     "choose",
     "compare_outputs",
     "correlate_outputs",
@@ -45,16 +35,14 @@ __all__ = [
     "count_stops",
     "finalists",
     "judge_choices",
-    "leave_one_out",
     "one_training",
     "rate_searches",
     "run_trials",
     "score_models",
-    "split_by",
+    "split_studies",
     "stop_training",
     "system_quality",
     "train_choosers",
     "true_checkpoints",
     "true_order",
-    "win_and_loss",
 ]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import product
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from nlgbench.analysis.ratings.games import games, single_outputs
+from nlgbench.analysis.ratings.games import read_games, single_outputs
 from nlgbench.analysis.ratings.glicko import glicko2
 from nlgbench.evaluators.comparator.comparators import (
+    Backend,
     Comparator,
     compare,
     order_agreement,
@@ -23,6 +23,7 @@ from nlgbench.evaluators.comparator.comparators import (
     train_comparator,
 )
 from nlgbench.evaluators.comparator.pairs import (
+    Kind,
     output_pairs,
     reference_pairs,
     supervise,
@@ -38,8 +39,6 @@ from nlgbench.study.checks import checked
 
 if TYPE_CHECKING:
     from nlgbench.evaluators.comparator.encoder import Encoder
-
-Backend = Literal["frozen", "cross_encoder", "tfidf"]
 
 #: The rows of Table 5, then each kind of supervision alone: how they differ from the full model.
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -68,7 +67,32 @@ BY_RATING, BY_REFERENCES = "with skill rating", "with random sampled reference"
 ADVERSARIAL, REGRESSOR = "adversarial evaluator", "ADEM's role (regressor)"
 BASELINES = (REGRESSOR, ADVERSARIAL, "BLEU", "perplexity")
 
-_TEXTS = ("text_a", "text_b", "context_a", "context_b")
+#: Games between single outputs, and references that each output is compared with; the paper's.
+N_PLAYS, N_REFERENCES = 10_000, 50
+#: Processes.
+N_JOBS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A study split into what evaluators learn from and what they judge."""
+
+    study: Study
+    #: The study's name, and the number of the split.
+    data: str
+    number: int
+    seed: int
+    train: Study
+    #: Held-out machine outputs.
+    test: Study
+    #: Held-out human outputs.
+    human: pd.DataFrame
+    #: From `nlgbench.supervise`.
+    pairs: pd.DataFrame
+    #: How likely a small language model finds the held-out outputs, or None.
+    logprobs: pd.DataFrame | None
+    #: The system whose outputs are not learned from, or "".
+    left_out: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,79 +113,39 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """What `run_trials` found.
+    """What `run_trials` found."""
 
-    Parameters
-    ----------
-    studies : dict of str to Study
-        As they were given.
-    tests : dict of (str, int) to Study
-        By data set and split: held-out machine outputs, with all evaluators' ``scores`` of them.
-    systems : DataFrame
-        data, trial (the split), evaluator, system, score; higher is better.
-    comparisons : DataFrame
-        data, split, and the full model's ``comparisons``.
-    agreement : DataFrame
-        data, split, comparator, agreement (share of pairs with the same answer in both orders),
-        ci_low, ci_high, confidence, n.
-    pairs : DataFrame
-        data, split, supervision, outcome, n: what there was to learn from.
-    losses : DataFrame
-        data, split, first, last: training loss in nats per word of the models whose checkpoints
-        wrote.
-    supervision : dict of str to str
-        What each evaluator learned from.
-    encoder : Encoder or None
-        The embeddings of all texts, without the network, for `leave_one_out`.
-    """
-
+    #: By data set.
     studies: dict[str, Study]
+    #: By data set and split: held-out machine outputs, with all evaluators' ``scores`` of them.
     tests: dict[tuple[str, int], Study]
+    #: data, trial (the split), evaluator, system, score; higher is better.
     systems: pd.DataFrame
+    #: data, split, and the full model's ``comparisons``.
     comparisons: pd.DataFrame
+    #: data, split, comparator, agreement (share of pairs with the same answer in both orders),
+    #: ci_low, ci_high, confidence, n.
     agreement: pd.DataFrame
-    pairs: pd.DataFrame
-    losses: pd.DataFrame
+    #: What each evaluator learned from.
     supervision: dict[str, str]
-    encoder: Encoder | None = field(repr=False)
-
-    @property
-    def evaluators(self) -> list[str]:
-        """Evaluators of systems, in the order of the paper's tables and then of `VARIANTS`."""
-        there = set(self.systems["evaluator"])
-        return [name for name in (*METHODS, *BASELINES, *VARIANTS) if name in there]
-
-
-@dataclass(frozen=True, eq=False)
-class _Split:
-    """What a trial starts from."""
-
-    train: Study
-    test: Study
-    #: Human outputs that are held out.
-    people: pd.DataFrame
-    pairs: pd.DataFrame
-    logprobs: pd.DataFrame | None
+    #: The embeddings of all texts, without the network, for more trials.
+    encoder: Encoder | None = field(default=None, repr=False)
 
 
 @checked
-def run_trials(
+def split_studies(
     studies: Mapping[str, Study],
     *,
-    backend: Backend = "tfidf",
-    variants: Mapping[str, Sequence[str]] | None = None,
     n_splits: Mapping[str, int] | int = 5,
     test_size: float = 0.4,
+    leave_out: bool = False,
     ties_within: Mapping[str, float] | None = None,
     n_pairs: int = 1_500,
-    n_games: int = 100,
-    tie_ratio: float = 0.1,
-    workshop: Mapping[str, int] | None = None,
-    encoder: str | None = None,
-    n_jobs: int = 2,
+    n_written: int = 40,
+    units: int = 64,
     seed: int = 0,
-) -> Trials:
-    """Train evaluators on several splits of several studies, and let them score what is held out.
+) -> list[Split]:
+    """Split studies, and draw pairs of texts to learn from.
 
     Parameters
     ----------
@@ -171,32 +155,145 @@ def run_trials(
         learns to write from, whose checkpoints are weak supervision and which gives perplexity;
         studies with the very same share a model. Without it the human texts of each training split
         are read. Without torch there is neither.
-    backend : {"tfidf", "frozen", "cross_encoder"}
-        As in `nlgbench.train_comparator`.
-    variants : mapping of str to sequence of str, optional
-        Which of `VARIANTS` are tried on each study, the full model and that without comparison at
-        least. Default: all that the backend and what is installed allow.
     n_splits : int or mapping of str to int
-        Splits of each study; everything is trained anew on each.
+        Splits of each study.
     test_size : float
         As in `nlgbench.split`.
+    leave_out : bool
+        Repeat each split with one system after the other left out of training; then people's
+        judgments of the others are all there is to learn from.
     ties_within : mapping of str to float, optional
         Mean judgments that differ by so much or less tie. Default: .5.
     n_pairs : int
         Of each kind of supervision, and twice as many human ones.
+    n_written, units : int
+        Texts that each checkpoint of a language model writes, and its size. The model goes through
+        the texts ten times, one that answers contexts five times.
+    seed : int
+        Of the first split and all that follows from it; the next ones count up.
+
+    Returns
+    -------
+    list of Split
+        For `run_trials`.
+
+    Raises
+    ------
+    ValueError
+        When a study has too little to split or to learn from.
+    """
+    parts = []
+    for name, study in studies.items():
+        by: Literal["context", "text"] = "text"
+        if study.outputs["context"].ne("").any():
+            by = "context"
+        for number in range(n_splits if isinstance(n_splits, int) else n_splits[name]):
+            for system in sorted(study.systems) if leave_out else [None]:
+                both = split(
+                    study, by=by, test_size=test_size, leave_out=system, seed=seed + number
+                )
+                parts.append((name, number, system or "", *both))
+    models = {}
+    if not leave_out and importlib.util.find_spec("torch") is not None:
+        models = _language_models(studies, parts, n_written, units, seed)
+    splits = []
+    for name, number, left_out, train, test in parts:
+        written, logprobs = models.get((name, number), (None, None))
+        kinds: list[Kind] = ["strong", "human"] if written is None else ["strong", "weak", "human"]
+        machine = test.only(is_human=False)
+        pairs = supervise(
+            train,
+            kinds=kinds,
+            checkpoints=written,
+            held_out=machine,
+            threshold=(ties_within or {}).get(name, 0.5),
+            n=n_pairs,
+            seed=seed + number,
+        )
+        splits.append(
+            Split(
+                study=studies[name],
+                data=name,
+                number=number,
+                seed=seed + number,
+                train=train,
+                test=machine,
+                human=test.outputs[test.outputs["is_human"]],
+                pairs=pairs,
+                logprobs=logprobs,
+                left_out=left_out,
+            )
+        )
+    return splits
+
+
+def _language_models(
+    studies: Mapping[str, Study], parts: Sequence[tuple], n: int, units: int, seed: int
+) -> dict[tuple[str, int], tuple[pd.DataFrame, pd.DataFrame]]:
+    """Train small language models: what checkpoints wrote and how likely outputs are, by split."""
+    jobs: dict[Any, dict[str, Any]] = {}
+    for name, number, _, train, test in parts:
+        related = studies[name].related or {}
+        key: Any = (name, number)
+        human = train.outputs[train.outputs["is_human"]]
+        read = test.only(is_human=False).outputs
+        if "human" in related:
+            human = related["human"].outputs
+            key, read = id(human), studies[name].only(is_human=False).outputs
+        job = jobs.setdefault(
+            key, {"human": human, "seed": seed + number, "read": {}, "splits": []}
+        )
+        job["read"][name] = read
+        job["splits"].append((name, number))
+    # What most splits share first: it takes longest.
+    ordered = sorted(jobs.values(), key=lambda job: -len(job["splits"]))
+    made = Parallel(n_jobs=N_JOBS)(delayed(_train)(job, n, units) for job in ordered)
+    return {
+        (name, number): (shop.written, shop.logprobs[shop.logprobs["data"] == name])
+        for job, shop in zip(ordered, made, strict=True)
+        for name, number in job["splits"]
+    }
+
+
+def _train(job: Mapping[str, Any], n: int, units: int) -> Any:
+    from nlgbench.generators.workshop import train_workshop
+
+    human = job["human"]
+    read = pd.concat([table.assign(data=name) for name, table in job["read"].items()])
+    times = 5 if human["context"].ne("").any() else 10
+    size = {"n": n, "epochs": times, "n_checkpoints": times, "units": units}
+    shop = train_workshop(human, read, model="lstm", **size, seed=job["seed"])
+    return replace(shop, logprobs=shop.logprobs.assign(data=read["data"].to_numpy()))
+
+
+@checked
+def run_trials(
+    splits: Sequence[Split],
+    *,
+    variants: Mapping[str, Sequence[str]] | None = None,
+    backend: Backend = "tfidf",
+    encoder: Encoder | str | None = None,
+    n_games: int = 100,
+    tie_ratio: float = 0.1,
+) -> Trials:
+    """Train evaluators on each split, and let them score what is held out.
+
+    Parameters
+    ----------
+    splits : sequence of Split
+        From `nlgbench.analysis.trials.split_studies`. Where a system is left out, the comparator
+        that people's judgments alone taught rates it among the others.
+    variants : mapping of str to sequence of str, optional
+        Which of `VARIANTS` are tried on each study, the full model and that without comparison at
+        least. Default: all that the backend and what is installed allow.
+    backend : {"tfidf", "frozen", "cross_encoder"}
+        As in `nlgbench.train_comparator`.
+    encoder : Encoder or str, optional
+        Name or folder of a Hugging Face model, or what other trials of these texts remembered.
     n_games : int
         Of each two systems.
     tie_ratio : float
         As in `nlgbench.rate`.
-    workshop : mapping of str to int, optional
-        ``n`` (texts that each checkpoint writes, 40) and ``units`` (64) of the small language
-        models. They go through the texts ten times, those that answer contexts five times.
-    encoder : str, optional
-        Name or folder of a Hugging Face model.
-    n_jobs : int
-        Processes.
-    seed : int
-        Of the first split and all that follows from it; the next ones count up.
 
     Returns
     -------
@@ -206,7 +303,7 @@ def run_trials(
     Raises
     ------
     ValueError
-        When a variant is unknown, a study has too little to split or to learn from.
+        When a variant is unknown, or there is too little to learn from.
 
     Notes
     -----
@@ -218,67 +315,67 @@ def run_trials(
 
     Examples
     --------
+    >>> from nlgbench.analysis.trials import split_studies
     >>> from nlgbench.worlds.simulated import simulate
     >>> world = {"systems": ["grammar_t1.0", "bigram_t1.0"], "n_outputs": 60, "n_truth": 0}
     >>> study = simulate("reviews", **world)
     >>> study = study.replace(outputs=study.outputs.assign(context=""))
-    >>> only = {"reviews": ["full model", "w/o comparison"]}
-    >>> found = run_trials({"reviews": study}, variants=only, n_splits=1, n_jobs=1, n_games=20,
-    ...                    workshop={"n": 5, "units": 4})
+    >>> splits = split_studies({"reviews": study}, n_splits=1, n_written=5, units=4)
+    >>> found = run_trials(splits, variants={"reviews": ["full model", "w/o comparison"]})
     >>> found.systems.groupby("evaluator").size().loc["with skill rating"].item()
     2
     """
-    if variants is None:
-        variants = dict.fromkeys(studies, possible_variants(backend))
-    for variant in {one for listed in variants.values() for one in listed}:
+    for variant in {one for listed in (variants or {}).values() for one in listed}:
         known(variant, list(VARIANTS), "variant")
-    splits, losses = _split_all(
-        studies,
-        n_splits=n_splits,
-        test_size=test_size,
-        ties_within=ties_within or {},
-        n_pairs=n_pairs,
-        workshop=workshop or {},
-        n_jobs=n_jobs,
-        seed=seed,
-    )
-    encoders = _encoders(studies, splits, backend, encoder, n_jobs, seed)
-    asked = [(key, variant) for key in splits for variant in variants[key[0]]]
-    light = {key: _light(encoders, studies, one, key, backend) for key, one in splits.items()}
-    tried = Parallel(n_jobs=n_jobs)(
+    encoders = _encoders(splits, backend, encoder)
+    asked = []
+    for one in splits:
+        listed = possible_variants(backend) if variants is None else variants[one.data]
+        asked += [(one, variant) for variant in (["human alone"] if one.left_out else listed)]
+    tried = Parallel(n_jobs=N_JOBS)(
         delayed(trial)(
-            splits[key].pairs,
-            splits[key].test,
+            one.pairs,
+            one.test,
             variant=variant,
             backend=backend,
+            encoder=encoders[VARIANTS[variant].get("pretrained", True)],
             single=variant == "full model",
             n_per_pair=n_games,
             tie_ratio=tie_ratio,
-            seed=seed + key[1],
-            encoder=light[key].get("encoder"),
-            untrained=light[key].get("untrained") if variant == "w/o BERT" else None,
+            seed=one.seed,
         )
-        for key, variant in asked
+        for one, variant in asked
     )
-    said = dict(zip(asked, tried, strict=True))
-    tests = {}
-    for key, one in splits.items():
-        full, alone = said[key, "full model"], said[key, "w/o comparison"]
-        scores = _scores_of_outputs(one, full, alone, backend, light[key].get("encoder"))
-        tests[key] = with_tables(one.test, scores=scores)
-    first = next(iter(splits))
+    tests, systems, comparisons, agreement = {}, [], [], []
+    for one in splits:
+        said = {
+            variant: found for (own, variant), found in zip(asked, tried, strict=True) if own is one
+        }
+        of_split = {"data": one.data, "split": one.number}
+        test = one.test
+        if "full model" in said:
+            full = said["full model"]
+            scores = _scores_of_outputs(one, said, backend, encoders[True])
+            test = tests[one.data, one.number] = with_tables(test, scores=scores)
+            comparisons.append(full.comparisons.assign(**of_split))
+            agreement.append(full.agreement.assign(**of_split))
+        systems.append(_scores_of_systems(test, said).assign(data=one.data, trial=one.number))
+        if one.left_out:
+            systems[-1] = systems[-1][systems[-1]["system"] == one.left_out]
+    whole = pd.concat(systems, ignore_index=True)
+    place = whole["evaluator"].map([*METHODS, *BASELINES, *VARIANTS].index)
+    whole = whole.assign(place=place).sort_values(["data", "place", "trial", "system"])
+    columns = ["data", "trial", "evaluator", "system", "score"]
     return Trials(
-        studies=dict(studies),
+        studies={one.data: one.study for one in splits},
         tests=tests,
-        systems=_scores_of_systems(tests, said),
-        comparisons=_gather(said, "comparisons"),
-        agreement=_gather(said, "agreement"),
-        pairs=_count_pairs(splits),
-        losses=losses,
+        systems=whole[columns].reset_index(drop=True),
+        comparisons=pd.concat([pd.DataFrame(), *comparisons], ignore_index=True),
+        agreement=pd.concat([pd.DataFrame(), *agreement], ignore_index=True),
         supervision=_supervision(
-            {variant: found.comparator for (key, variant), found in said.items() if key == first}
+            {variant: found.comparator for (_, variant), found in zip(asked, tried, strict=True)}
         ),
-        encoder=encoders.get("encoder"),
+        encoder=encoders[True],
     )
 
 
@@ -293,187 +390,25 @@ def possible_variants(backend: str) -> list[str]:
     ]
 
 
-@checked
-def split_by(study: Study) -> Literal["context", "text"]:
-    """Say what is held out: contexts where outputs answer to something, else texts.
-
-    Parameters
-    ----------
-    study : Study
-        To be split.
-
-    Returns
-    -------
-    str
-        For `nlgbench.split`.
-    """
-    return "context" if study.outputs["context"].ne("").any() else "text"
-
-
-@checked
-def checkpoints(
-    study: Study, train: Study, *, n: int = 40, units: int = 64, seed: int = 0
-) -> pd.DataFrame | None:
-    """Let the checkpoints of a small language model write, for weak supervision.
-
-    Parameters
-    ----------
-    study : Study
-        Whose ``related["human"]`` the model learns from.
-    train : Study
-        Its training part, whose human texts it learns from otherwise.
-    n : int
-        Texts of each checkpoint.
-    units : int
-        Of the model.
-    seed : int
-        Where the random numbers come from.
-
-    Returns
-    -------
-    DataFrame or None
-        For `nlgbench.supervise`; None without torch.
-    """
-    if importlib.util.find_spec("torch") is None:
-        return None
-    if study.related and "human" in study.related:
-        human = study.related["human"].outputs
-    else:
-        human = train.outputs[train.outputs["is_human"]]
-    return _train(human, human[:1], n, units, seed).written
-
-
-def _train(human: pd.DataFrame, read: pd.DataFrame, n: int, units: int, seed: int) -> Any:
-    from nlgbench.generators.workshop import train_workshop
-
-    times = 5 if human["context"].ne("").any() else 10
-    return train_workshop(
-        human, read, model="lstm", n=n, epochs=times, n_checkpoints=times, units=units, seed=seed
-    )
-
-
-def _split_all(
-    studies: Mapping[str, Study],
-    *,
-    n_splits: Mapping[str, int] | int,
-    test_size: float,
-    ties_within: Mapping[str, float],
-    n_pairs: int,
-    workshop: Mapping[str, int],
-    n_jobs: int,
-    seed: int,
-) -> tuple[dict[tuple[str, int], _Split], pd.DataFrame]:
-    """Split each study, train the models whose checkpoints write, and draw pairs to learn from."""
-    parts = {}
-    for name, study in studies.items():
-        number = n_splits if isinstance(n_splits, int) else n_splits[name]
-        for at in range(number):
-            train, test = split(study, by=split_by(study), test_size=test_size, seed=seed + at)
-            people = test.outputs[test.outputs["is_human"]]
-            parts[name, at] = train, test.only(is_human=False), people
-    written, logprobs, losses = _workshops(studies, parts, workshop, n_jobs, seed)
-    splits = {}
-    for key, (train, test, people) in parts.items():
-        pairs = supervise(
-            train,
-            kinds=("strong", "weak", "human") if key in written else ("strong", "human"),
-            checkpoints=written.get(key),
-            held_out=test,
-            threshold=ties_within.get(key[0], 0.5),
-            n=n_pairs,
-            seed=seed + key[1],
-        )
-        splits[key] = _Split(train, test, people, pairs, logprobs.get(key))
-    return splits, losses
-
-
-def _workshops(
-    studies: Mapping[str, Study],
-    parts: Mapping[tuple[str, int], tuple[Study, Study, pd.DataFrame]],
-    options: Mapping[str, int],
-    n_jobs: int,
-    seed: int,
-) -> tuple[dict[Any, pd.DataFrame], dict[Any, pd.DataFrame], pd.DataFrame]:
-    """Train small language models: what checkpoints wrote and how likely outputs are, by split."""
-    columns = ["data", "split", "first", "last"]
-    if importlib.util.find_spec("torch") is None:
-        return {}, {}, pd.DataFrame(columns=columns)
-    # What is shared first: it takes longest.
-    sharing: dict[int, list[str]] = {}
-    for name, study in studies.items():
-        if study.related and "human" in study.related:
-            sharing.setdefault(id(study.related["human"].outputs), []).append(name)
-    jobs: list[tuple[str, int, list[str], pd.DataFrame, pd.DataFrame]] = []
-    for names in sharing.values():
-        human = studies[names[0]].related["human"].outputs  # type: ignore[index]
-        read = [studies[name].only(is_human=False).outputs.assign(data=name) for name in names]
-        jobs.append(("shared", 0, names, human, pd.concat(read, ignore_index=True)))
-    alone = [name for name in studies if all(name not in names for names in sharing.values())]
-    for (name, at), (train, test, _) in parts.items():
-        if name in alone:
-            human = train.outputs[train.outputs["is_human"]]
-            jobs.append((name, at, [name], human, test.outputs.assign(data=name)))
-    size = options.get("n", 40), options.get("units", 64)
-    made = Parallel(n_jobs=n_jobs)(
-        delayed(_train)(human, read, *size, seed + at) for _, at, _, human, read in jobs
-    )
-    written, logprobs, rows = {}, {}, []
-    for (called, at, names, _, seen), shop in zip(jobs, made, strict=True):
-        loss = shop.history["train_loss"]
-        rows.append((called, at, loss.iloc[0], loss.iloc[-1]))
-        for key in parts:
-            if key[0] in names and (called == "shared" or key[1] == at):
-                written[key] = shop.written
-                logprobs[key] = shop.logprobs[(seen["data"] == key[0]).to_numpy()]
-    return written, logprobs, pd.DataFrame(rows, columns=columns)
-
-
 def _encoders(
-    studies: Mapping[str, Study],
-    splits: Mapping[tuple[str, int], _Split],
-    backend: str,
-    name: str | None,
-    n_jobs: int,
-    seed: int,
-) -> dict[str, Encoder]:
-    """Load the encoders; a frozen one reads all texts once, and its network stays behind."""
+    splits: Sequence[Split], backend: str, encoder: Encoder | str | None
+) -> dict[bool, Encoder | None]:
+    """Load the encoder, pretrained and not; a frozen one reads all texts once, and stays behind."""
     if backend == "tfidf":
-        return {}
-    from nlgbench.evaluators.comparator.encoder import known_only, load_encoder
+        return {True: None, False: None}
+    from nlgbench.evaluators.comparator.encoder import Encoder, known_only, load_encoder
 
-    loaded = {"encoder": load_encoder(name)}
-    loaded["untrained"] = load_encoder(name, pretrained=False, seed=seed)
-    if backend != "frozen":
-        return loaded
-    texts = {""}
-    for study in studies.values():
-        texts |= {*study.outputs["text"], *study.outputs["context"]}
-    for one in splits.values():
-        for column in _TEXTS:
-            texts |= {*one.pairs[column]}
-    encoded = Parallel(n_jobs=n_jobs)(
-        delayed(known_only)(each, sorted(texts)) for each in loaded.values()
-    )
-    return dict(zip(loaded, encoded, strict=True))
-
-
-def _light(
-    encoders: Mapping[str, Encoder],
-    studies: Mapping[str, Study],
-    one: _Split,
-    key: tuple[str, int],
-    backend: str,
-) -> dict[str, Encoder]:
-    """Take along only the embeddings that a trial needs, as it may go to another process."""
-    if backend != "frozen":
-        return dict(encoders)
-    from nlgbench.evaluators.comparator.encoder import known_only
-
-    outputs = studies[key[0]].outputs
-    needed = [*outputs["text"], *outputs["context"]]
-    for column in _TEXTS:
-        needed += [*one.pairs[column]]
-    return {role: known_only(each, needed) for role, each in encoders.items()}
+    if isinstance(encoder, Encoder):
+        return {True: encoder}
+    loaded = {True: load_encoder(encoder)}
+    loaded[False] = load_encoder(encoder, pretrained=False, seed=splits[0].seed)
+    if backend == "cross_encoder":
+        return {**loaded}
+    tables = [one.study.outputs[["text", "context"]] for one in splits]
+    tables += [one.pairs[["text_a", "text_b", "context_a", "context_b"]] for one in splits]
+    texts = sorted({"", *(text for table in tables for text in table.to_numpy().ravel())})
+    read = Parallel(n_jobs=N_JOBS)(delayed(known_only)(each, texts) for each in loaded.values())
+    return dict(zip(loaded, read, strict=True))
 
 
 def trial(
@@ -481,37 +416,35 @@ def trial(
     test: Study,
     *,
     variant: str = "full model",
-    backend: Backend = "frozen",
-    encoder: Encoder | None = None,
-    untrained: Encoder | None = None,
+    backend: Backend = "tfidf",
+    encoder: Encoder | str | None = None,
+    single: bool = True,
+    n_per_pair: int = 100,
+    tie_ratio: float = 0.1,
     seed: int,
-    **scoring: Any,
 ) -> Trial:
     """Train one of `VARIANTS` on pairs, and score held-out outputs by it as `score_by` does."""
-    asked: dict[str, Any] = {"supervision": ("strong", "weak", "human"), "pretrained": True}
-    asked = asked | {"compares": True, "ties": True} | VARIANTS[variant]
-    if not asked["pretrained"] and untrained is None:
-        raise ValueError(f"variant {variant!r} needs an untrained encoder, which was not given.")
+    changes = VARIANTS[variant]
+    kinds = changes.get("supervision", ("strong", "weak", "human"))
     comparator = train_comparator(
-        pairs[pairs["supervision"].isin(asked["supervision"])],
+        pairs[pairs["supervision"].isin(kinds)],
         backend=backend,
-        compares=asked["compares"],
-        ties=asked["ties"],
-        encoder=encoder if asked["pretrained"] else untrained,
+        compares=changes.get("compares", True),
+        ties=changes.get("ties", True),
+        encoder=encoder,
         seed=seed,
     )
-    return score_by(comparator, test, seed=seed, **scoring)
+    options = {"single": single, "n_per_pair": n_per_pair, "tie_ratio": tie_ratio}
+    return score_by(comparator, test, **options, seed=seed)  # type: ignore[arg-type]
 
 
 def score_by(
     comparator: Comparator,
     test: Study,
     *,
-    single: bool = True,
-    n_per_pair: int = 100,
-    n_plays: int = 10_000,
-    n_references: int = 50,
-    tie_ratio: float | None = 0.1,
+    single: bool,
+    n_per_pair: int,
+    tie_ratio: float,
     seed: int,
 ) -> Trial:
     """Score held-out machine outputs and their systems by a comparator, in the paper's three ways.
@@ -523,52 +456,47 @@ def score_by(
     gives each output its probability of being human, and each system the mean of these.
     """
     table = test.outputs
-    of = table.set_index("output_id")["system"]
     met = system_pairs(table, n_per_pair=n_per_pair, seed=seed)
     comparisons = compare(comparator, table, met)
     if not comparator.compares:
         outputs = score_alone(comparator, table).reset_index().assign(method=ALONE)
-        systems = _means(outputs, of, {ALONE: ALONE})
+        systems = _means(outputs, table, {ALONE: ALONE})
         return Trial(comparator.name, systems, outputs, comparisons, pd.DataFrame())
-    sides = {f"system_{side}": comparisons[f"output_{side}"].map(of) for side in ("a", "b")}
-    rated = glicko2(games(comparisons.assign(**sides)), tie_ratio=tie_ratio, seed=seed)
-    rated = rated.rename(columns={"rating": "score"}).assign(method=METHODS[0])
-    rated = rated[["system", "method", "score"]]
+    played = read_games(with_tables(test, comparisons=comparisons), of="comparisons")
+    rated = glicko2(played, tie_ratio=tie_ratio, seed=seed).rename(columns={"rating": "score"})
+    rated = rated.assign(method=METHODS[0])[["system", "method", "score"]]
     columns = ["output_id", "method", "score"]
     if not single:
         nothing = pd.DataFrame(columns=columns)
         return Trial(comparator.name, rated, nothing, comparisons, pd.DataFrame())
     n = len(table)
-    plays = output_pairs(table, n_pairs=min(n_plays, n * (n - 1) // 2), seed=seed)
-    played = single_outputs(compare(comparator, table, plays))
-    of_plays = glicko2(played, tie_ratio=tie_ratio, seed=seed)
-    of_plays = of_plays.rename(columns={"system": "output_id", "rating": "score"})
-    against = reference_pairs(table, n_references=min(n_references, n), seed=seed)
-    points = reference_points(compare(comparator, table, against)).reset_index()
-    outputs = pd.concat(
-        [
-            of_plays.assign(method=BY_RATING)[columns],
-            points.assign(method=BY_REFERENCES)[columns],
-        ],
-        ignore_index=True,
+    plays = output_pairs(table, n_pairs=min(N_PLAYS, n * (n - 1) // 2), seed=seed)
+    of_plays = glicko2(
+        single_outputs(compare(comparator, table, plays)), tie_ratio=tie_ratio, seed=seed
     )
+    of_plays = of_plays.rename(columns={"system": "output_id", "rating": "score"})
+    against = reference_pairs(table, n_references=min(N_REFERENCES, n), seed=seed)
+    points = reference_points(compare(comparator, table, against)).reset_index()
+    found = [of_plays.assign(method=BY_RATING), points.assign(method=BY_REFERENCES)]
+    outputs = pd.concat([one[columns] for one in found], ignore_index=True)
     averaged = {BY_RATING: METHODS[1], BY_REFERENCES: METHODS[2]}
-    systems = pd.concat([rated, _means(outputs, of, averaged)], ignore_index=True)
+    systems = pd.concat([rated, _means(outputs, table, averaged)], ignore_index=True)
     agreement = order_agreement(comparator, table, met)
     return Trial(comparator.name, systems, outputs, comparisons, agreement)
 
 
-def _means(outputs: pd.DataFrame, of: pd.Series, names: dict[str, str]) -> pd.DataFrame:
-    table = outputs.assign(system=outputs["output_id"].map(of), method=outputs["method"].map(names))
-    return table.groupby(["system", "method"], sort=False)["score"].mean().reset_index()
+def _means(outputs: pd.DataFrame, table: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
+    """Average the scores of each system's outputs, and call the methods by other names."""
+    of = outputs["output_id"].map(table.set_index("output_id")["system"])
+    named = outputs.assign(system=of, method=outputs["method"].map(names))
+    return named.groupby(["system", "method"], sort=False)["score"].mean().reset_index()
 
 
 def _scores_of_outputs(
-    one: _Split, full: Trial, alone: Trial, backend: str, encoder: Encoder | None
+    one: Split, said: Mapping[str, Trial], backend: str, encoder: Encoder | None
 ) -> pd.DataFrame:
     """Score held-out outputs by the baselines and the full model: a ``scores`` table."""
-    table = one.test.outputs
-    ids = table["output_id"]
+    ids = one.test.outputs["output_id"]
     regressor = train_regressor(
         one.train.only(is_human=False),
         backend="tfidf" if backend == "tfidf" else "frozen",
@@ -578,179 +506,61 @@ def _scores_of_outputs(
     if one.logprobs is not None:
         likely = one.logprobs.set_index("output_id").loc[ids]
         with np.errstate(over="ignore"):  # infinite where the model cannot write so long a text
-            perplexity = np.exp(-(likely["logprob"] / likely["n_tokens"]).to_numpy())
+            perplexity = np.exp((-likely["logprob"] / likely["n_tokens"]).to_numpy())
         known_words = np.where(np.isinf(perplexity), np.nan, perplexity)
         found["perplexity"] = pd.Series(-known_words, likely.index)
     parts = [
-        pd.DataFrame({"output_id": ids.to_numpy(), "score": score.loc[ids].to_numpy()}).assign(
-            evaluator=name
-        )
+        pd.DataFrame({"output_id": ids, "evaluator": name, "score": score.loc[ids].to_numpy()})
         for name, score in found.items()
     ]
-    parts.append(alone.outputs.assign(evaluator=ADVERSARIAL))
-    parts.append(full.outputs.assign(evaluator="comparator, " + full.outputs["method"]))
+    full = said["full model"].outputs
+    parts.append(said["w/o comparison"].outputs.assign(evaluator=ADVERSARIAL))
+    parts.append(full.assign(evaluator="comparator, " + full["method"]))
     scores = pd.concat(parts, ignore_index=True).assign(signature="")
     return scores[["output_id", "evaluator", "score", "signature"]]
 
 
-def _bleu(one: _Split) -> pd.Series:
+def _bleu(one: Split) -> pd.Series:
     """Average BLEU-2, 3 and 4 of each output against its item's references."""
     table = one.test.outputs
     if one.test.references is not None:
         by_item = one.test.references.groupby("item_id", sort=False)["text"].agg(list)
     elif table["context"].ne("").any():
-        by_item = one.people.groupby("item_id", sort=False)["text"].agg(list)
+        by_item = one.human.groupby("item_id", sort=False)["text"].agg(list)
     else:
+        # Where several systems write for one item, the first one's text chooses.
         pool = one.train.outputs.loc[one.train.outputs["is_human"], "text"].tolist()
         nearest = similar_references(table["text"].tolist(), pool, n=10)
-        # Where several systems write for one item, the first one's text chooses.
-        by_item = pd.Series(nearest, index=table["item_id"])[
-            ~table["item_id"].duplicated().to_numpy()
-        ]
+        by_item = pd.Series(nearest, index=table["item_id"])
+        by_item = by_item[~by_item.index.duplicated()]
     references = [by_item.get(item, []) for item in table["item_id"]]
     score = bleu(table["text"].tolist(), references)[:, 1:].mean(axis=1)
     return pd.Series(score, index=pd.Index(table["output_id"]))
 
 
-def _scores_of_systems(
-    tests: Mapping[tuple[str, int], Study], said: Mapping[Any, Trial]
-) -> pd.DataFrame:
-    """Average scores of outputs, and gather ratings: data, trial, evaluator, system, score."""
+def _scores_of_systems(test: Study, said: Mapping[str, Trial]) -> pd.DataFrame:
+    """Average baselines' scores of outputs, and gather ratings: evaluator, system, score."""
     rows = []
-    for (name, number), test in tests.items():
-        assert test.scores is not None
+    if test.scores is not None:
         baselines = test.scores[test.scores["evaluator"].isin(BASELINES)]
         of = baselines["output_id"].map(test.outputs.set_index("output_id")["system"])
-        means = baselines.groupby(["evaluator", of.rename("system")])["score"].mean().reset_index()
-        rows.append(means.assign(data=name, trial=number))
-        for (key, variant), one in said.items():
-            if key != (name, number):
-                continue
-            found = one.systems[one.systems["method"] != ALONE]
-            found = found.rename(columns={"method": "evaluator"})
-            if variant != "full model":
-                found = found[found["evaluator"] == METHODS[0]].assign(evaluator=variant)
-            rows.append(found.assign(data=name, trial=number))
-    systems = pd.concat(rows, ignore_index=True)
-    order = [*METHODS, *BASELINES, *VARIANTS]
-    place = systems["evaluator"].map(order.index)
-    systems = systems.assign(place=place).sort_values(["data", "place", "trial", "system"])
-    return systems[["data", "trial", "evaluator", "system", "score"]].reset_index(drop=True)
-
-
-def _gather(said: Mapping[Any, Trial], name: str) -> pd.DataFrame:
-    rows = [
-        getattr(found, name).assign(data=key[0], split=key[1])
-        for (key, variant), found in said.items()
-        if variant == "full model"
-    ]
-    return pd.concat(rows, ignore_index=True)
-
-
-def _count_pairs(splits: Mapping[tuple[str, int], _Split]) -> pd.DataFrame:
-    rows = [
-        one.pairs.groupby(["supervision", "outcome"])
-        .size()
-        .rename("n")
-        .reset_index()
-        .assign(data=name, split=number)
-        for (name, number), one in splits.items()
-    ]
+        means = baselines.groupby(["evaluator", of.rename("system")])["score"].mean()
+        rows.append(means.reset_index())
+    for variant, one in said.items():
+        found = one.systems.rename(columns={"method": "evaluator"})
+        if variant != "full model":
+            found = found[found["evaluator"] == METHODS[0]].assign(evaluator=variant)
+        rows.append(found)
     return pd.concat(rows, ignore_index=True)
 
 
 def _supervision(comparators: Mapping[str, str]) -> dict[str, str]:
-    """Say in words what each evaluator learned from; a comparator's name has it after @."""
+    """Name what each evaluator learned from; a comparator's name has it after @."""
     found = {
         variant: name.split("@")[1].replace("+", ", ") for variant, name in comparators.items()
     }
-    full = found["full model"]
-    ours = (*METHODS, *(f"comparator, {way}" for way in (BY_RATING, BY_REFERENCES)))
-    found |= dict.fromkeys(ours, full)
+    if "full model" in found:
+        ours = (*METHODS, *(f"comparator, {way}" for way in (BY_RATING, BY_REFERENCES)))
+        found |= dict.fromkeys(ours, found["full model"])
     found |= {REGRESSOR: "human", ADVERSARIAL: "strong", "BLEU": "references"}
     return found | {"perplexity": "human texts"}
-
-
-@checked
-def leave_one_out(
-    study: Study,
-    *,
-    n_splits: int = 1,
-    test_size: float = 0.4,
-    ties_within: float = 0.5,
-    n_pairs: int = 1_500,
-    n_games: int = 100,
-    tie_ratio: float = 0.1,
-    backend: Backend = "tfidf",
-    encoder: Encoder | None = None,
-    n_jobs: int = 2,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Rate each system by a comparator that learned from people's judgments of all the others.
-
-    Parameters
-    ----------
-    study, n_splits, test_size, n_pairs, n_games, tie_ratio, backend, n_jobs, seed
-        As in `run_trials`; texts are held out.
-    ties_within : float
-        Mean judgments that differ by so much or less tie.
-    encoder : Encoder, optional
-        That of `run_trials`, as the texts are the same.
-
-    Returns
-    -------
-    DataFrame
-        evaluator, trial (the split), system, score: the rating that a system gets among the others,
-        for `correlate_trials`.
-
-    Raises
-    ------
-    ValueError
-        As `nlgbench.supervise`.
-
-    Examples
-    --------
-    >>> from nlgbench.worlds.simulated import simulate
-    >>> world = {"systems": ["grammar_t1.0", "bigram_t1.0", "trigram_t1.0"], "n_truth": 0}
-    >>> study = simulate("reviews", **world)
-    >>> study = study.replace(outputs=study.outputs.assign(context=""))
-    >>> len(leave_one_out(study, n_jobs=1, n_pairs=200, n_games=20))
-    3
-    """
-    jobs = []
-    if encoder is not None:
-        from nlgbench.evaluators.comparator.encoder import known_only
-
-        encoder = known_only(encoder, [*study.outputs["text"], *study.outputs["context"]])
-    for number, system in product(range(n_splits), sorted(study.systems)):
-        train, test = split(study, test_size=test_size, leave_out=system, seed=seed + number)
-        test = test.only(is_human=False)
-        # Strong pairs are drawn first, as in `run_trials`, and not learned from.
-        pairs = supervise(
-            train,
-            kinds=("strong", "human"),
-            held_out=test,
-            threshold=ties_within,
-            n=n_pairs,
-            seed=seed + number,
-        )
-        jobs.append((number, system, pairs, test))
-    tried = Parallel(n_jobs=n_jobs)(
-        delayed(trial)(
-            pairs,
-            test,
-            variant="human alone",
-            backend=backend,
-            single=False,
-            n_per_pair=n_games,
-            tie_ratio=tie_ratio,
-            seed=seed + number,
-            encoder=encoder,
-        )
-        for number, _, pairs, test in jobs
-    )
-    rows = [
-        (METHODS[0], number, system, found.systems.set_index("system")["score"][system])
-        for (number, system, _, _), found in zip(jobs, tried, strict=True)
-    ]
-    return pd.DataFrame(rows, columns=["evaluator", "trial", "system", "score"])

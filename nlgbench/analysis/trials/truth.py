@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from nlgbench.analysis.ratings.rating import rate
-from nlgbench.analysis.trials.running import METHODS, Backend, trial
+from nlgbench.analysis.trials.running import METHODS, trial
+from nlgbench.evaluators.comparator.comparators import Backend
 from nlgbench.evaluators.comparator.pairs import system_pairs
 from nlgbench.study import Study, trusted, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.worlds.quality import true_comparisons, true_quality
-
-if TYPE_CHECKING:
-    from nlgbench.evaluators.comparator.encoder import Encoder
 
 #: Systems whose mean qualities are nearer than this can truly disagree with how often they win.
 CLEAR = 0.15
@@ -57,8 +54,7 @@ def true_order(study: Study, *, tie_ratio: float = 0.1, seed: int = 0) -> pd.Dat
     for accuracy, n_games in product((0.6, 0.8, 1.0), (20, 200, 2_000)):
         met = system_pairs(many.outputs, n_per_pair=n_games, seed=seed)
         compared = with_tables(many, comparisons=true_comparisons(met, quality, accuracy=accuracy))
-        options = {"outcome": "sampled", "tie_ratio": tie_ratio, "seed": seed}
-        rated = rate(compared, method="glicko2", **options)  # type: ignore[arg-type]
+        rated = rate(compared, method="glicko2", outcome="sampled", tie_ratio=tie_ratio, seed=seed)
         rating = rated.set_index("system")["rating"].loc[truth.index]
         apart = np.subtract.outer(rating.to_numpy(), rating.to_numpy())
         rows.append(
@@ -79,7 +75,7 @@ def true_checkpoints(
     pairs: pd.DataFrame,
     *,
     backend: Backend = "tfidf",
-    encoder: Encoder | None = None,
+    encoder: str | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Let weak supervision, learned from one model's checkpoints, order another's.

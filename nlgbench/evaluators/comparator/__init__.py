@@ -6,15 +6,12 @@
 
 from nlgbench.evaluators.comparator.comparators import Comparator, compare_texts, train_comparator
 from nlgbench.evaluators.comparator.pairs import supervise
-from nlgbench.evaluators.comparator.regressor import Regressor, train_regressor
 from nlgbench.evaluators.comparator.splits import split
 
 __all__ = [
     "Comparator",
-    "Regressor",
     "compare_texts",
     "split",
     "supervise",
     "train_comparator",
-    "train_regressor",
 ]

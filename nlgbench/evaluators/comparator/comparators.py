@@ -35,6 +35,7 @@ from nlgbench.text import text_key
 if TYPE_CHECKING:
     from nlgbench.evaluators.comparator.encoder import Encoder
 
+Backend = Literal["frozen", "cross_encoder", "tfidf"]
 #: Columns of a row swapped.
 SWAPPED = ["context_b", "text_b", "context_a", "text_a"]
 
@@ -48,53 +49,29 @@ _N_REFERENCES = 50  # the paper's
 
 @dataclass(frozen=True, eq=False)
 class Comparator:
-    """A trained comparative evaluator.
+    """A trained comparative evaluator."""
 
-    Parameters
-    ----------
-    name : str
-        Such as ``frozen@strong+human``: the backend, and after @ what it was trained on.
-    predict : callable
-        From rows of texts to probabilities.
-    classes : tuple of int
-        What its columns are: 0 a is better, 1 tie, 2 a is worse; of a text alone 0 worse, 1 better.
-    seen : frozenset of str
-        The texts that it was trained on.
-    compares : bool
-        False for the adversarial evaluator, which sees one text at a time.
-    ties : bool
-        Whether it may answer that two texts tie.
-    signature : str
-        How it was made.
-    """
-
+    #: Such as ``frozen@strong+human``: the backend, and after @ what it was trained on.
     name: str
+    #: From rows of texts to probabilities.
     predict: Predict
+    #: What its columns are: 0 a is better, 1 tie, 2 a is worse; of a text alone 0 worse, 1 better.
     classes: tuple[int, ...]
+    #: The texts that it was trained on.
     seen: frozenset[str]
+    #: False for the adversarial evaluator, which sees one text at a time.
     compares: bool
+    #: Whether it may answer that two texts tie.
     ties: bool
+    #: How it was made.
     signature: str
 
     def score_outputs(self, study: Study) -> pd.Series:
-        """Score single outputs: points against machine outputs, or the probability to be better.
+        """Score single outputs by output_id, higher is better.
 
-        Parameters
-        ----------
-        study : Study
-            Texts that were not trained on.
-
-        Returns
-        -------
-        Series
-            By output_id, higher is better. Of one that compares: mean points against the same 50
-            machine outputs, 3 for a win, 1 for a tie, 0 for a loss. Of an adversarial one: the
-            probability that the text is the better, or human, one; not calibrated.
-
-        Raises
-        ------
-        ValueError
-            When a text was seen in training.
+        Of one that compares: mean points against the same 50 machine outputs, 3 for a win, 1 for a
+        tie, 0 for a loss. Of an adversarial one: the probability that the text is the better, or
+        human, one; not calibrated.
         """
         if not self.compares:
             return score_alone(self, study.outputs)
@@ -108,7 +85,7 @@ class Comparator:
 def train_comparator(
     pairs: pd.DataFrame,
     *,
-    backend: Literal["frozen", "cross_encoder", "tfidf"] = "frozen",
+    backend: Backend = "frozen",
     compares: bool = True,
     ties: bool = True,
     encoder: Encoder | str | None = None,
@@ -131,8 +108,7 @@ def train_comparator(
     ties : bool
         False: the ablation without the tie option. Pairs that tie are left out of training.
     encoder : Encoder or str, optional
-        From `comparator.encoder.load_encoder` (it remembers embeddings, and may be untrained, which
-        is the ablation without pretraining), or the name or folder of a Hugging Face model.
+        From `comparator.encoder.load_encoder`, or the name or folder of a Hugging Face model.
         Default: that of the extra ``encoder``. Not for ``"tfidf"``.
     seed : int or Generator
         Where the random numbers come from.
@@ -157,10 +133,7 @@ def train_comparator(
     pair ties, a tie is never the answer.
 
     Strong supervision alone can invert the order of systems: to be told from people is not to be
-    judged worse. On the reviews of Judge the Judges (12 systems, held-out texts, five splits) the
-    Spearman correlation of systems' mean points with the human votes was -.68 (-.74 to -.59) on
-    the frozen encoder and -.78 (-.80 to -.76) on TF-IDF; with human pairs of machine texts it was
-    .86 (.82 to .91) and .76 (.74 to .78).
+    judged worse (docs/learning-to-compare.md).
 
     Examples
     --------
@@ -231,7 +204,6 @@ def compare_texts(
     study: Study,
     comparator: Comparator,
     *,
-    pairs: pd.DataFrame | None = None,
     n_per_pair: int = 100,
     seed: int | np.random.Generator = 0,
 ) -> Study:
@@ -243,11 +215,9 @@ def compare_texts(
         Outputs that the comparator was not trained on: the second study of `nlgbench.split`.
     comparator : Comparator
         From `nlgbench.train_comparator`.
-    pairs : DataFrame, optional
-        ``output_a``, ``output_b``. Default: drawn so that every two systems, human texts left out,
-        meet equally often on equal contexts.
     n_per_pair : int
-        Pairs that are drawn for each two systems; fewer where there are not so many.
+        Pairs that are drawn for each two systems, human texts left out, on equal contexts; fewer
+        where there are not so many.
     seed : int or Generator
         Where the random numbers come from.
 
@@ -260,8 +230,8 @@ def compare_texts(
     Raises
     ------
     ValueError
-        When a text to compare was seen in training, an output is unknown, no two can be compared,
-        or the study has comparisons of a comparator of this name.
+        When a text to compare was seen in training, no two can be compared, or the study has
+        comparisons of a comparator of this name.
 
     Notes
     -----
@@ -285,24 +255,7 @@ def compare_texts(
             f"{study.name} has comparisons by {comparator.name} already: leave them out first, "
             "study.replace(comparisons=None)."
         )
-    if pairs is None:
-        pairs = system_pairs(study.outputs, n_per_pair=n_per_pair, seed=seed)
-    else:
-        missing = {"output_a", "output_b"} - set(pairs.columns)
-        if missing or pairs.empty:
-            raise ValueError(
-                "pairs must have columns output_a, output_b, and a row at least. "
-                f"Missing: {sorted(missing)}; rows: {len(pairs)}."
-            )
-        pairs = read_table(pairs, "output_a:text output_b:text", "pairs have")
-        for name in ("output_a", "output_b"):
-            unknown = ~pairs[name].isin(study.outputs["output_id"])
-            if unknown.any():
-                row = int(unknown.to_numpy().argmax())
-                raise ValueError(
-                    f"pairs, row {row + 1}: {name} {pairs[name].iloc[row]!r} is no output of the "
-                    "study. Draw pairs from its outputs."
-                )
+    pairs = system_pairs(study.outputs, n_per_pair=n_per_pair, seed=seed)
     found = compare(comparator, study.outputs, pairs)
     if before is not None:
         found = pd.concat([before, found], ignore_index=True)

@@ -21,7 +21,7 @@ _UNITS, _DROPOUT, _RATE, _EPOCHS = 64, 0.2, 1e-3, 9
 _FINE_RATE = 5e-5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Encoder:
     """A loaded encoder that remembers the embeddings of texts."""
 
@@ -30,8 +30,10 @@ class Encoder:
     seed: int
     tokenizer: Any
     model: Any
-    known: dict[str, NDArray[np.float32]] = field(repr=False)
     signature: str
+    #: Texts -> their rows of `vectors`.
+    places: dict[str, int] = field(default_factory=dict, repr=False)
+    vectors: NDArray[np.float32] | None = field(default=None, repr=False)
 
 
 def load_encoder(
@@ -58,7 +60,7 @@ def load_encoder(
     made = f"{name}{'' if pretrained else ' untrained'}, weights {weights}"
     made += f", first {LONGEST} tokens; torch {torch.__version__}; transformers "
     made += transformers.__version__
-    return Encoder(folder, pretrained, number, tokenizer, model, {}, made)
+    return Encoder(folder, pretrained, number, tokenizer, model, made)
 
 
 def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -66,35 +68,39 @@ def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
 
     Texts past 128 tokens are cut; what it embeds the encoder remembers.
     """
-    new = sorted({text for text in texts if text not in encoder.known}, key=lambda t: (len(t), t))
+    new = sorted({text for text in texts if text not in encoder.places}, key=lambda t: (len(t), t))
     if new and encoder.model is None:
         raise ValueError(
             f"{new[0]!r} was not embedded before the network was left behind: add it to known_only."
         )
+    parts = [] if encoder.vectors is None else [encoder.vectors]
     with seeded(0), torch.no_grad():
         for at in range(0, len(new), _BATCH):
-            batch = new[at : at + _BATCH]
             tokens = encoder.tokenizer(
-                batch, padding=True, truncation=True, max_length=LONGEST, return_tensors="pt"
+                new[at : at + _BATCH],
+                padding=True,
+                truncation=True,
+                max_length=LONGEST,
+                return_tensors="pt",
             )
             states = encoder.model(**tokens).last_hidden_state
             mask = tokens["attention_mask"].unsqueeze(2)
             mean = torch.nn.functional.normalize((states * mask).sum(dim=1), dim=1)
-            encoder.known.update(zip(batch, mean.numpy(), strict=True))
+            parts.append(mean.numpy())
+    if new:
+        encoder.places |= {text: len(encoder.places) + n for n, text in enumerate(new)}
+        encoder.vectors = np.concatenate(parts)
+    assert encoder.vectors is not None
     blank = [not text.strip() for text in texts]
-    found = np.stack([encoder.known[text] for text in texts])
+    found = encoder.vectors[[encoder.places[text] for text in texts]]
     found[blank] = 0.0
     return found
 
 
 def known_only(encoder: Encoder, texts: Sequence[str]) -> Encoder:
-    """Take the embeddings of some texts along, and leave the network behind.
-
-    That is light enough to hand to many processes; another text is then refused.
-    """
-    distinct = list(dict.fromkeys(texts))
-    found = dict(zip(distinct, embed(encoder, distinct), strict=True)) if distinct else {}
-    return replace(encoder, tokenizer=None, model=None, known=found)
+    """Embed texts, and leave the network behind: that is light enough for many processes."""
+    embed(encoder, texts)
+    return replace(encoder, tokenizer=None, model=None)
 
 
 class _Head(torch.nn.Module):

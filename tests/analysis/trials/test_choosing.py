@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
-from nlgbench.analysis.trials import choices, choose
-from nlgbench.analysis.trials.choosing import RANDOM
+from nlgbench.analysis.trials import choose
+from nlgbench.analysis.trials.choosing import RANDOM, measure_choices
 
 QUALITY = pd.DataFrame(
     {
@@ -34,7 +34,7 @@ def measured(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_choices_by_hand():
-    table = measured(choices(chosen(a=["g3", "h2", "i2"], b=["g2", "h1", "i2"]), QUALITY))
+    table = measured(measure_choices(chosen(a=["g3", "h2", "i2"], b=["g2", "h1", "i2"]), QUALITY))
     got = table["estimate"]
     assert got["a"].to_dict() == pytest.approx(
         {
@@ -56,10 +56,10 @@ def test_choices_by_hand():
 
 
 def test_intervals_are_those_of_statsmodels():
-    table = measured(choices(chosen(a=["g3", "h2", "i2"]), QUALITY, confidence=0.9))
-    low, high = DescrStatsW([0.0, 0.0, 2.0]).tconfint_mean(alpha=0.1)
+    table = measured(measure_choices(chosen(a=["g3", "h2", "i2"]), QUALITY))
+    low, high = DescrStatsW([0.0, 0.0, 2.0]).tconfint_mean()
     assert table.loc[("a", "regret"), ["ci_low", "ci_high"]].tolist() == pytest.approx([low, high])
-    low, high = proportion_confint(2, 3, alpha=0.1, method="wilson")
+    low, high = proportion_confint(2, 3, method="wilson")
     row = table.loc[("a", "win_times")]
     assert [row["ci_low"], row["ci_high"]] == pytest.approx([3 * low, 3 * high])
 
@@ -67,21 +67,21 @@ def test_intervals_are_those_of_statsmodels():
 def test_within_tolerance_all_are_the_best():
     picks = chosen(a=["g2", "h1", "i2"])
     wins = [
-        measured(choices(picks, QUALITY, tolerance=tolerance))["estimate"]["a", "win_times"]
+        measured(measure_choices(picks, QUALITY, tolerance=tolerance))["estimate"]["a", "win_times"]
         for tolerance in (0, 2, 4)
     ]
     assert wins == [1, 2, 3]
-    everywhere = measured(choices(picks, QUALITY, tolerance=9))["estimate"]
+    everywhere = measured(measure_choices(picks, QUALITY, tolerance=9))["estimate"]
     assert everywhere[RANDOM, "win_times"] == 3
 
 
 def test_what_is_undefined_is_counted_and_left_out():
-    table = measured(choices(chosen(a=["g3", None, "i2"], b=[None] * 3), QUALITY))
+    table = measured(measure_choices(chosen(a=["g3", None, "i2"], b=[None] * 3), QUALITY))
     assert table.loc[("a", "quality"), ["estimate", "n", "n_undefined"]].tolist() == [4.5, 2, 1]
     lost = table.loc["b"]
     assert lost["estimate"].isna().all() and (lost["n_undefined"] == 3).all()
     assert lost["reason"].str.startswith("fewer than two groups").all()
-    one = measured(choices(chosen(a=["g2", None, None]), QUALITY)).loc[("a", "regret")]
+    one = measured(measure_choices(chosen(a=["g2", None, None]), QUALITY)).loc[("a", "regret")]
     assert one["estimate"] == 4 and np.isnan(one["ci_low"]) and one["reason"]
 
 
@@ -108,7 +108,7 @@ def test_truth_never_regrets_and_nobody_beats_it(groups, data):
     oracle = choose(quality.assign(evaluator="truth", score=quality["quality"]))
     noise = data.draw(st.lists(st.floats(0, 1), min_size=len(rows), max_size=len(rows)))
     other = choose(quality.assign(evaluator="noise", score=noise))
-    got = measured(choices(pd.concat([oracle, other]), quality))["estimate"]
+    got = measured(measure_choices(pd.concat([oracle, other]), quality))["estimate"]
     assert got["truth", "regret"] == pytest.approx(0, abs=1e-9)
     assert got["truth", "win_times"] == len(groups) >= got["noise", "win_times"]
     assert got["truth", "quality"] >= got["noise", "quality"] - 1e-9
@@ -118,13 +118,8 @@ def test_truth_never_regrets_and_nobody_beats_it(groups, data):
 
 def test_what_is_wrong_is_named():
     picks = chosen(a=["g3", "h2", "i2"])
-    with pytest.raises(ValueError, match="'a' chose 'h2' in 'h', which quality does not have"):
-        choices(picks, QUALITY[QUALITY["system"] != "h2"])
-    with pytest.raises(ValueError, match="chosen has two rows for evaluator 'a', group 'g'"):
-        choices(pd.concat([picks, picks]), QUALITY)
-    with pytest.raises(ValueError, match="quality of 'g1' in 'g' is missing"):
-        choices(picks, QUALITY.assign(quality=[np.nan, *QUALITY["quality"][1:]]))
-    with pytest.raises(ValueError, match="tolerance must be 0 or more"):
-        choices(picks, QUALITY, tolerance=-1)
     with pytest.raises(ValueError, match="scores have no column 'score'"):
         choose(picks)
+    scores = picks.assign(score=1.0)
+    with pytest.raises(ValueError, match=r"scores have two rows for \{'evaluator': 'a'"):
+        choose(pd.concat([scores, scores]))

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlgbench.evaluators.comparator import split, train_regressor
-from nlgbench.evaluators.comparator.regressor import PENALTIES
-from nlgbench.study import Study, part_of, with_tables
+from nlgbench.evaluators.comparator import split
+from nlgbench.evaluators.comparator.regressor import PENALTIES, train_regressor
+from nlgbench.study import Study, with_tables
 
 GOOD, BAD = ["rain", "train", "bread", "music"], ["zz", "yy", "xx", "ww"]
 
@@ -54,20 +54,17 @@ def counting_encoder():
         text: np.array([*(text.split().count(word) for word in GOOD + BAD), *rng.normal(size=3)])
         for text in texts
     }
-    known = {text: vector.astype(np.float32) for text, vector in known.items()}
-    return neural.Encoder("counts", True, 0, None, None, known, "counts of words")
+    places = {text: n for n, text in enumerate(known)}
+    vectors = np.array([*known.values()], dtype=np.float32)
+    return neural.Encoder("counts", True, 0, None, None, "counts of words", places, vectors)
 
 
-def features_by_hand(encoder, outputs, references):
-    rows = []
-    for output in outputs.itertuples():
-        own = encoder.known[output.text].astype(float)
-        row = [own, own * encoder.known[output.context]]
-        if references is not None:
-            found = references["text"][references["item_id"] == output.item_id]
-            row.append(own * np.mean([encoder.known[text].astype(float) for text in found], axis=0))
-        rows.append(np.concatenate(row))
-    return np.array(rows)
+def features_by_hand(encoder, outputs):
+    own, of_context = (
+        encoder.vectors[[encoder.places[text] for text in outputs[name]]].astype(float)
+        for name in ("text", "context")
+    )
+    return np.hstack([own, own * of_context])
 
 
 def ridge(features, quality, new, penalty):
@@ -79,16 +76,14 @@ def ridge(features, quality, new, penalty):
     return quality.mean() + (new - mean) @ slope
 
 
-@pytest.mark.parametrize("references", [False, True])
-def test_it_is_ridge_regression_with_the_penalty_of_leave_one_out(references):
+def test_it_is_ridge_regression_with_the_penalty_of_leave_one_out():
     encoder = counting_encoder()
     train = TRAIN.head(20)
     study = with_tables(LEARN, outputs=train, judgments=judgments_of(train))
-    found = train_regressor(study, references=references, encoder=encoder)
-    given = REFERENCES if references else None
-    x = features_by_hand(encoder, train, given)
+    found = train_regressor(study, encoder=encoder)
+    x = features_by_hand(encoder, train)
     center, scale = x.mean(axis=0), x.std(axis=0)
-    scale[scale == 0] = 1  # words that no reference has
+    scale[scale == 0] = 1
     x = (x - center) / scale
     y = QUALITY[train["output_id"]].to_numpy()
     errors = []
@@ -98,42 +93,22 @@ def test_it_is_ridge_regression_with_the_penalty_of_leave_one_out(references):
         errors.append(np.mean(np.square(left_out)))
     best = PENALTIES[int(np.argmin(errors))]
     assert f"penalty {best:.3g}, by leave-one-out" in found.signature
-    new = (features_by_hand(encoder, TEST, given) - center) / scale
+    new = (features_by_hand(encoder, TEST) - center) / scale
     scores = found.score_outputs(HELD_OUT)
     np.testing.assert_allclose(scores, ridge(x, y, new, best), rtol=1e-6)
     assert scores.index.tolist() == TEST["output_id"].tolist()
-    assert found.name == f"regressor_frozen{'_references' if references else ''}@q"
+    assert found.name == "regressor_frozen@q"
     assert "counts of words" in found.signature and "not ADEM itself" in found.signature
 
 
-@pytest.mark.parametrize("references", [False, True])
-def test_quality_is_found_in_unseen_texts(references):
-    found = train_regressor(LEARN, references=references, backend="tfidf")
+def test_quality_is_found_in_unseen_texts():
+    found = train_regressor(LEARN, backend="tfidf")
     score = found.score_outputs(HELD_OUT)
     assert stats.spearmanr(score, QUALITY[TEST["output_id"]]).statistic > 0.9
     value = np.random.default_rng(0).permutation(LEARN.judgments["value"])
     nonsense = with_tables(LEARN, judgments=LEARN.judgments.assign(value=value))
     found = train_regressor(nonsense, backend="tfidf")
     assert found.score_outputs(HELD_OUT).std() < score.std() / 5
-
-
-def test_a_reference_matters_by_what_it_shares_with_the_text():
-    # Quality is likeness to the reference: without references it cannot be seen.
-    rng = np.random.default_rng(0)
-    said, wanted = rng.choice(GOOD, 200), rng.choice(GOOD, 200)
-    outputs = pd.DataFrame({"text": [f"{word} {n}" for n, word in enumerate(said)]})
-    outputs["output_id"] = [f"o{n}" for n in range(200)]
-    outputs = outputs.assign(item_id=outputs["output_id"].str.replace("o", "i"), system="m")
-    judgments = outputs[["output_id"]].assign(annotator_id="w", value=(said == wanted) * 1.0)
-    references = outputs[["item_id"]].assign(reference_id="r", text=wanted)
-    study = Study(outputs, judgments, references=references)
-    train, test = (part_of(study, np.arange(200) < 120), part_of(study, np.arange(200) >= 120))
-    with_them = train_regressor(train, references=True, backend="tfidf")
-    without = train_regressor(train, backend="tfidf")
-    truth = judgments["value"][120:]
-    seen = np.corrcoef(with_them.score_outputs(test), truth)[0, 1]
-    blind = np.corrcoef(without.score_outputs(test), truth)[0, 1]
-    assert seen > 0.9 and abs(blind) < 0.4
 
 
 def judgments_of(outputs):
@@ -154,25 +129,6 @@ def test_units_and_order_of_rows_do_not_matter(slope, shift, seed):
     np.testing.assert_allclose(after, slope * before + shift, rtol=1e-6, atol=1e-6)
 
 
-def test_what_has_no_reference_is_nan_and_teaches_nothing():
-    few = REFERENCES[REFERENCES["item_id"].isin([f"c{n}" for n in range(25)])]
-    blank = REFERENCES[REFERENCES["item_id"] == "c30"].assign(text=" ")
-    # A reference that is the output itself is none.
-    one = OUTPUTS["output_id"][OUTPUTS["item_id"] == "c40"].tolist()
-    itself = pd.DataFrame([("c40", each, "rain") for each in one[:1]], columns=few.columns)
-    given = pd.concat([few, blank, itself], ignore_index=True)
-    found = train_regressor(with_tables(LEARN, references=given), references=True, backend="tfidf")
-    has = [item in set(few["item_id"]) for item in TRAIN["item_id"]]
-    taught = TRAIN["item_id"].eq("c40") & (TRAIN["output_id"] != one[0])
-    n_taught = sum(has) + taught.sum()
-    assert f"of {n_taught} outputs" in found.signature and len(found.seen) == n_taught
-    scores = found.score_outputs(with_tables(HELD_OUT, references=given))
-    expected = TEST["item_id"].isin(few["item_id"])
-    expected |= TEST["item_id"].eq("c40") & (TEST["output_id"] != one[0])
-    assert np.array_equal(scores.notna().to_numpy(), expected.to_numpy())
-    assert found.score_outputs(with_tables(HELD_OUT, references=blank)).isna().all()
-
-
 def test_outputs_without_judgments_teach_nothing():
     first = TRAIN[:40]
     fewer = with_tables(LEARN, judgments=judgments_of(first))
@@ -191,28 +147,10 @@ def test_texts_seen_in_training_are_refused():
         found.score_outputs(with_tables(HELD_OUT, outputs=again))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"dimension": "p"}, r"dimension: 'p' is unknown.*There are: q"),
-        ({"backend": "tfdif"}, r"'tfdif' is unknown.*tfidf.*There are: frozen, tfidf"),
-        ({"encoder": "x"}, "has no encoder"),
-        ({"judgments": LEARN.judgments.assign(value=3.0)}, "with 1 different means"),
-        ({"references": REFERENCES.assign(text=" ")}, "0 outputs .* and references"),
-        ({"references": None}, "has no references"),
-    ],
-)
-def test_what_cannot_be_learned_from_is_named(options, message):
-    tables = {name: options.pop(name) for name in ("judgments", "references") if name in options}
-    asked = {"backend": "tfidf", "references": "references" in tables} | options
-    with pytest.raises(ValueError, match=message):
-        train_regressor(with_tables(LEARN, **tables), **asked)
-
-
-def test_references_are_needed_where_they_were_learned_from():
-    found = train_regressor(LEARN, references=True, backend="tfidf")
-    with pytest.raises(ValueError, match="trained with references, and study has none"):
-        found.score_outputs(with_tables(HELD_OUT, references=None))
+def test_what_cannot_be_learned_from_is_named():
+    alike = with_tables(LEARN, judgments=LEARN.judgments.assign(value=3.0))
+    with pytest.raises(ValueError, match="with 1 different means"):
+        train_regressor(alike, backend="tfidf")
 
 
 def test_a_missing_extra_is_named(monkeypatch):
