@@ -4,8 +4,8 @@ Judges and people are those of `nlgbench.worlds.judges`. Cells without bias coun
 false verdicts (p adjusted below .05, whatever the margin), of
 judges that see quality sharply, as well as an LLM does, or hardly; of one that copies an
 annotator's vote; where people like long texts, too. Cells with planted biases count how often each
-is found, at the size that the power curves of 40 pilots name for it. What intervals should hold is
-0 where no bias is, and else what four worlds of 6,000 items and 300 annotators give.
+is significant, at a size that gives a power of .95. What intervals should cover is 0 where no bias
+is, and else what four worlds of 6,000 items and 300 annotators give.
 """
 
 import argparse
@@ -13,13 +13,12 @@ import sys
 import time
 from dataclasses import dataclass, field
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 
 import nlgbench as nb
-from nlgbench.analysis.judges import Audit, auditing
+from nlgbench.analysis.judges import Audit
 
 SEEING = {
     "usual": {},
@@ -31,7 +30,7 @@ WORDY = {"wordy": {"length": 0.3}}
 VAIN = {"vain": {"own": 0.4}}
 BIASES = ("position", "length", "own")
 PLANTED = {("hasty", "position"), ("wordy", "length"), ("vain", "own")}
-VALUES = ("calibration_error", "overconfidence", "agreement_less_people", "length_in_ratings")
+VALUES = ("overconfidence", "agreement_less_people", "length_in_ratings")
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,13 @@ class Cell:
     name: str
     world: dict[str, Any] = field(default_factory=dict)
     copied: bool = False  # one judge, who says what an annotator said
-    planted: str = ""  # the bias that is planted, whose power curve names the number of items
 
 
 CELLS = (
     Cell("fair, 300 pairs", {"judges": SEEING}),
-    Cell("position planted", {"judges": HASTY}, planted="position"),
-    Cell("length planted", {"judges": WORDY}, planted="length"),
-    Cell("own planted", {"judges": VAIN}, planted="own"),
+    Cell("position planted", {"judges": HASTY, "n_items": 152}),
+    Cell("length planted", {"judges": WORDY, "n_items": 358}),
+    Cell("own planted", {"judges": VAIN, "n_items": 420}),
     Cell("people like length, 300 pairs", {"judges": SEEING, "people_length": 1.2}),
     Cell("copied, people like length", {"people_length": 1.2, "n_votes": 4}, copied=True),
     Cell("fair, 5 annotators", {"judges": SEEING, "n_annotators": 5}),
@@ -72,12 +70,11 @@ def study_of(cell: Cell, seed: Any, **size: Any) -> nb.Study:
     return study.replace(preferences=votes.drop(copied.index), comparisons=both)
 
 
-def audited(cell: Cell, seed: Any, stated: Any = None, **size: Any) -> Audit:
+def audited(cell: Cell, seed: Any, **size: Any) -> Audit:
     """Audit one world; the first judge wrote the first system, and so on."""
     study = study_of(cell, seed, **size)
     wrote = dict(zip(study.comparisons["comparator"].unique(), study.systems, strict=False))
-    with patch.dict(auditing.STATED, stated or {}):
-        return nb.audit(study, authors=wrote)
+    return nb.audit(study, authors=wrote)
 
 
 def tested(found: Audit) -> pd.DataFrame:
@@ -87,33 +84,16 @@ def tested(found: Audit) -> pd.DataFrame:
     return table[kept].set_index(["evaluator", "test"])
 
 
-def items_named(cell: Cell, true: pd.Series, seed: int) -> int:
-    """Say how many items give power .95 for what is planted, by the curves of 40 pilots."""
-    (judge,) = (name for name, test in PLANTED if test == cell.planted)
-    stated = {} if cell.planted == "position" else {cell.planted: true[judge, cell.planted]}
-    needed = []
-    for n in range(40):
-        pilot = audited(cell, np.random.default_rng([seed + 1, n]), stated)
-        curve = pilot.power.query("evaluator == @judge and test == @cell.planted and times == 1")
-        needed.append(100 * float(curve["needed"].iloc[0] / curve["n"].iloc[0]))
-    return int(np.ceil(np.nanmedian(needed)))
-
-
-def measure(cell: Cell, n_worlds: int, seed: int) -> tuple[pd.DataFrame, int]:
+def measure(cell: Cell, n_worlds: int, seed: int) -> pd.DataFrame:
     """Count a cell: a row per judge and test, and one per judge of any false verdict."""
     large = [tested(audited(cell, n, n_items=6_000, n_annotators=300)) for n in range(90, 94)]
     true = pd.concat([each["estimate"] for each in large], axis=1).mean(axis=1)
-    size = {"n_items": items_named(cell, true, seed)} if cell.planted else {}
-    tables = [
-        tested(audited(cell, np.random.default_rng([seed, n]), **size)) for n in range(n_worlds)
-    ]
+    tables = [tested(audited(cell, np.random.default_rng([seed, n]))) for n in range(n_worlds)]
     whole = pd.concat(tables, keys=range(n_worlds), names=["world"])
     rows = []
     for (judge, test), part in whole.groupby(level=[1, 2], sort=False):
         known = (judge, test) in PLANTED or test in VALUES
         target = float(true[judge, test]) if known else 0.0
-        if test == "calibration_error" and judge in SEEING:
-            target = 0.0
         held = (part["ci_low"] <= target) & (target <= part["ci_high"])
         there = part["ci_low"].notna()
         rows.append(
@@ -139,7 +119,7 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> tuple[pd.DataFrame, int]:
         wrong = part[[(judge, test) not in PLANTED for test in part["test"]]]
         share = wrong.groupby("world")[["significant", "found"]].any().mean()
         rows.append({"judge": judge, "test": "any false verdict", **share})
-    return pd.DataFrame(rows), size.get("n_items", cell.world.get("n_items", 100))
+    return pd.DataFrame(rows)
 
 
 def main() -> int:
@@ -153,9 +133,9 @@ def main() -> int:
         if options.only and not cell.name.startswith(tuple(options.only)):
             continue
         start = time.perf_counter()
-        table, n_items = measure(cell, options.worlds, options.seed)
+        table = measure(cell, options.worlds, options.seed)
         spent = time.perf_counter() - start
-        print(f"{cell.name}: {n_items} items, {options.worlds} worlds, {spent:.0f} s")
+        print(f"{cell.name}: {options.worlds} worlds, {spent:.0f} s")
         print(table.round(3).to_string(index=False), flush=True)
         false = table.loc[table["test"] == "any false verdict", "significant"]
         bad += int((false > 0.05 + 3 * np.sqrt(0.05 * 0.95 / options.worlds)).sum())

@@ -13,7 +13,6 @@ evaluators are not exchangeable).
   .9; or half .3 and half .95. With the share found of the pairs that do differ.
 - Outputs that share contexts: how often Williams' test, which knows of none, has p <= .05, and how
   often intervals of `compare_evaluators` over contexts leave the truth out.
-- How often its intervals at the level of systems hold the truth, for these or other systems.
 
 Run it with OMP_NUM_THREADS=1. A share has the standard error that is printed beside it.
 """
@@ -31,7 +30,6 @@ from nlgbench.inference import Floats
 from nlgbench.study import Study
 
 ALPHA = 0.05
-OF_ITEM = 0.3  # share of the variance of outputs that their item makes
 N_DRAWN = 999  # swaps from 17 systems on
 SHAPES = ("normal", "skewed", "unlike")
 FAMILIES = {
@@ -105,74 +103,6 @@ def family(
         "unadjusted": np.mean(unadjusted),
         "found": np.mean(finds),
     }
-
-
-def outputs_of(
-    n_systems: int,
-    n_items: int,
-    r: tuple[float, float],
-    of_context: float,
-    rng: np.random.Generator,
-) -> Study:
-    """Simulate a study with two evaluators.
-
-    Items are harder or easier for all; of_context is the share of outputs' variance that is common
-    to the outputs of an item, for the humans and each evaluator by itself.
-    """
-    quality, common = rng.normal(size=(2, n_systems))
-    seen = [
-        one * quality + np.sqrt((1 - one**2) / 2) * (common + rng.normal(size=n_systems))
-        for one in r
-    ]
-    system, item = np.divmod(np.arange(n_systems * n_items), n_items)
-    n = len(system)
-    shared, own = 1.5 * np.sqrt(of_context), 1.5 * np.sqrt(1 - of_context)
-    judgment, *scores = (
-        one[system] + shared * rng.normal(size=n_items)[item] + own * rng.normal(size=n)
-        for one in (quality, *seen)
-    )
-    outputs = pd.DataFrame(
-        {
-            "output_id": [f"o{number}" for number in range(n)],
-            "item_id": [f"i{one}" for one in item],
-            "system": [f"s{one}" for one in system],
-            "text": "",
-            "is_human": False,
-            "context": "",
-        }
-    )
-    keys = outputs[["output_id"]]
-    table = pd.concat(
-        keys.assign(evaluator=name, score=one, signature="")
-        for name, one in zip("ab", scores, strict=True)
-    )
-    judgments = keys.assign(annotator_id="w", dimension="q", value=judgment, group_id="")
-    return Study(outputs, judgments, scores=table)
-
-
-def over_items(
-    n_systems: int, n_items: int, r: tuple[float, float], n_worlds: int, n_resamples: int, seed: int
-) -> list[dict[str, object]]:
-    """Count how often intervals of a difference over systems hold it, these systems or others."""
-    rng = np.random.default_rng(seed)
-    held: dict[str, list[float]] = {"systems": [], "both": []}
-    width: dict[str, list[float]] = {name: [] for name in held}
-    # Noise of the means is part of what other systems would show on these items.
-    noisy = tuple(one / (1 + 1.5**2 * (1 - OF_ITEM) / n_items) for one in r)
-    for _ in range(n_worlds):
-        study = outputs_of(n_systems, n_items, r, OF_ITEM, rng)
-        for name, (a, b) in {"systems": noisy, "both": r}.items():
-            found = compare_evaluators(
-                study, resample=name, n_resamples=n_resamples, seed=rng
-            ).iloc[0]
-            if np.isfinite(found["ci_low"]):
-                held[name].append(float(found["ci_low"] <= a - b <= found["ci_high"]))
-                width[name].append(found["ci_high"] - found["ci_low"])
-    return [
-        share(one, systems=n_systems, items=n_items, r=f"{r[0]:g}, {r[1]:g}", resample=name)
-        | {"width": float(np.median(width[name]))}
-        for name, one in held.items()
-    ]
 
 
 def over_contexts(
@@ -266,21 +196,12 @@ def contexts_study(n_worlds: int, n_resamples: int, seed: int) -> bool:
     return True
 
 
-def differences_study(n_worlds: int, n_resamples: int, seed: int) -> bool:
-    rows = []
-    for n_systems, n_items in ((12, 30), (12, 100), (24, 100)):
-        for r in ((0.8, 0.8), (0.96, 0.96), (0.96, 0.8)):
-            rows += over_items(n_systems, n_items, r, n_worlds // 4, n_resamples, seed)
-    show("Intervals of a difference at the level of systems: share that held it", rows)
-    return True
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worlds", type=int, default=2000, help="a quarter where they cost .1 s")
     parser.add_argument("--resamples", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
-    studies = ["pairs", "families", "contexts", "differences"]
+    studies = ["pairs", "families", "contexts"]
     parser.add_argument("--only", choices=studies, nargs="*", default=studies)
     args = parser.parse_args()
     fine = []
@@ -290,6 +211,4 @@ if __name__ == "__main__":
         fine.append(families_study(args.worlds, args.seed))
     if "contexts" in args.only:
         fine.append(contexts_study(args.worlds, args.resamples, args.seed))
-    if "differences" in args.only:
-        fine.append(differences_study(args.worlds, args.resamples, args.seed))
     sys.exit(not all(fine))

@@ -6,8 +6,8 @@ or easier for both, and outputs differ by noise: normal, exponential, or judged 
 parameter of an interval is
 
 - ``items``: over infinitely many items, for the world's own systems;
-- ``systems``: over infinitely many systems, on the world's own items;
-- ``both``: over infinitely many systems and items.
+- ``systems`` (means of systems): over infinitely many systems, on the world's own items;
+- ``both`` (means of systems): over infinitely many systems and items.
 
 For means of systems ``items`` and ``both`` are about expectations, without noise. Printed for each
 cell: how often unmarked intervals (no `reason`) held the parameter, the share marked, and the
@@ -34,8 +34,8 @@ from nlgbench.analysis.correlation.intervals import (
 from nlgbench.analysis.correlation.meta_evaluation import (
     Sample,
     cluster_sums,
-    full_statistics,
     of_outputs,
+    statistics_of,
 )
 
 RESAMPLE = ("items", "systems", "both")
@@ -86,7 +86,7 @@ def world_of(n_systems: int, n_items: int, r: float, noise: str, rng) -> World:
     return World(*systems_of(n_systems, r, rng), rng.normal(size=n_items), noise)
 
 
-def statistics_of(x: np.ndarray, y: np.ndarray, level: str) -> np.ndarray:
+def statistics_of_world(x: np.ndarray, y: np.ndarray, level: str) -> np.ndarray:
     """Compute the three statistics of scores and judgments of shape (systems, items)."""
     if level == "item":
         found = coefficients(x.T, y.T, statistics=STATISTICS)
@@ -97,26 +97,12 @@ def statistics_of(x: np.ndarray, y: np.ndarray, level: str) -> np.ndarray:
     return np.array([float(test(a, b).statistic) for test in tests])
 
 
-def population(
-    level: str, n_systems: int, n_items: int, r: float, noise: str, rng: np.random.Generator
-) -> np.ndarray:
-    """Give the parameter over systems and items, the same in every world of a cell."""
-    if level == "system":
-        large = (world_of(2_000, 1, r, noise, rng).expected() for _ in range(20))
-        each = [statistics_of(x[:, None], y[:, None], level) for x, y in large]
-    elif level == "output":
-        each = [
-            statistics_of(*world_of(1_000, 100, r, noise, rng).outputs(rng), level)
-            for _ in range(10)
-        ]
-    else:
-        # Ranks within an item have another expectation for few systems than for many: here the
-        # parameter is the mean over sets of as many systems.
-        each = [
-            statistics_of(*world_of(n_systems, 100, r, noise, rng).outputs(rng), level)
-            for _ in range(400)
-        ]
-    return np.mean(each, axis=0)
+def population(r: float, noise: str, rng: np.random.Generator) -> np.ndarray:
+    """Give the parameter of systems' means over systems and items, the same in every world."""
+    large = (world_of(2_000, 1, r, noise, rng).expected() for _ in range(20))
+    return np.mean(
+        [statistics_of_world(x[:, None], y[:, None], "system") for x, y in large], axis=0
+    )
 
 
 def truth_of(
@@ -128,19 +114,17 @@ def truth_of(
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Give the parameter of an interval in this world."""
-    if resample == "both" or (level, resample) == ("item", "systems"):
+    if resample == "both":
         return everywhere
     if resample == "items":
         if level == "system":
-            return statistics_of(*(one[:, None] for one in world.expected()), "system")
+            return statistics_of_world(*(one[:, None] for one in world.expected()), "system")
         hard = rng.normal(size=4_000)
-        return statistics_of(
+        return statistics_of_world(
             *World(world.quality, world.seen, hard, world.noise).outputs(rng), level
         )
-    n = 3_000 if level == "system" else 1_000
-    return statistics_of(
-        *World(*systems_of(n, r, rng), world.hard, world.noise).outputs(rng), level
-    )
+    others = World(*systems_of(3_000, r, rng), world.hard, world.noise)
+    return statistics_of_world(*others.outputs(rng), level)
 
 
 def sample_of(world: World, rng: np.random.Generator) -> Sample:
@@ -152,23 +136,24 @@ def sample_of(world: World, rng: np.random.Generator) -> Sample:
 
 def intervals_of(sample: Sample, level: str, rng: np.random.Generator) -> dict:
     """Put every interval around the three statistics, as `correlate` does."""
-    full = full_statistics(sample, level, STATISTICS, {})
+    full = statistics_of(sample, level, STATISTICS)
     if level != "system":
-        found = {
-            resample: of_outputs(sample, level, full, {}, resample, 0.95, rng)
-            for resample in RESAMPLE
-        }
+        found = {"items": of_outputs(sample, level, STATISTICS, 0.95, rng)}
     else:
         means = expectations(*cluster_sums(sample))
         options = {"n_resamples": 1000, "confidence": 0.95, "rng": rng}
         found = {
-            resample: system_intervals(means, full, {}, resample=resample, **options)
+            resample: system_intervals(means, full, resample=resample, **options)
             for resample in RESAMPLE
         }
     sizes = len(np.unique(sample.cluster)), len(np.unique(sample.system))
     return {
-        (resample, name): (float(full[name][0, 0]), one, doubts(one, *sizes, resample, level))
-        for resample in RESAMPLE
+        (resample, name): (
+            float(full[name][0, 0]),
+            one,
+            one.reason or doubts(*sizes, resample, level),
+        )
+        for resample in found
         for (_, name), one in found[resample].items()
     }
 
@@ -184,13 +169,13 @@ def measure(
 ) -> pd.DataFrame:
     """Count how often the intervals of a cell hold."""
     rng = np.random.default_rng([seed, n_systems, n_items, round(100 * r), NOISE.index(noise)])
-    everywhere = population(level, n_systems, n_items, r, noise, rng)
+    everywhere = population(r, noise, rng) if level == "system" else np.full(3, np.nan)
     rows = []
     for _ in range(n_worlds):
         world = world_of(n_systems, n_items, r, noise, rng)
         sample = sample_of(world, rng)
         found = intervals_of(sample, level, rng)
-        for resample in RESAMPLE:
+        for resample in dict.fromkeys(key[0] for key in found):
             truth = truth_of(world, level, resample, r, everywhere, rng)
             for at, name in enumerate(STATISTICS):
                 estimate, one, reason = found[resample, name]

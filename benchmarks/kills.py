@@ -112,8 +112,8 @@ def kill(notebook: str, what: str, name: str, after: float, out: Path, runtime: 
         "processes": len(left),
         "connections": len(list(runtime.glob("*"))),
         "locked": locked,
-        "partial": len(list(out.glob(".partial-*"))),
-        "other": len(list(out.glob(".[!lp]*"))),
+        "partial": len(list(out.glob(".nlgbench/new/*"))),
+        "other": len(list(out.glob(".[!ln]*"))),
     }
 
 
@@ -144,7 +144,7 @@ def study(notebooks: list[str], n_kills: int, seed: int, folder: Path) -> tuple[
             print(row, file=sys.stderr, flush=True)
         ended = start(notebook, out, runtime).wait()
         same = ended == 0 and result(out) == result(folder / f"{notebook}-whole")
-        left = [one.name for one in out.glob("*") if one.name.startswith((".p", ".t", ".o"))]
+        left = [one.name for one in out.glob("*") if one.name.startswith(".n")]
         left += [one.name for one in out.glob("*.failed")]
         print(f"{notebook}: then undisturbed, code {ended}, equal: {same}, left: {left}")
         fine &= same and not left

@@ -14,7 +14,7 @@ import pandas as pd
 
 import nlgbench as nb
 from nlgbench.analysis.huse import SCORES, neighbors
-from nlgbench.generators.reviews import contexts, review_grammar
+from nlgbench.generators.reviews import review_grammar
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds import reviews as worlds
 
@@ -27,8 +27,7 @@ def estimates(study: nb.Study) -> pd.DataFrame:
     for system in study.systems:
         found = nb.huse(study, systems=system, n_resamples=0).set_index("score")["estimate"]
         row = {"system": system, **found}
-        if system != "retrieval":  # whose probabilities are given a context
-            row |= optimal(study, nb.boundary(study, system=system, n_grid=2).outputs, system)
+        row |= optimal(study, nb.boundary(study, system=system, n_grid=2).outputs, system)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -43,13 +42,8 @@ def optimal(study: nb.Study, features: pd.DataFrame, system: str) -> dict[str, f
         floored = np.where(finite, logprob, logprob[finite].min() - 1)
         columns.append(floored / floored.std())
     points, is_machine = np.column_stack(columns), ~features["is_human"].to_numpy()
-    many = round(np.sqrt(len(points)))
-    return {
-        f"optimal_{name}": neighbors.twice_error(
-            *neighbors.leave_one_out(points, is_machine, k), is_machine
-        )
-        for name, k in {"many": many, "16": 16}.items()
-    }
+    found = neighbors.leave_one_out(points, is_machine, round(np.sqrt(len(points))))
+    return {"optimal": neighbors.twice_error(*found, is_machine)}
 
 
 def violations(table: pd.DataFrame, n: int) -> list[str]:
@@ -59,8 +53,7 @@ def violations(table: pd.DataFrame, n: int) -> list[str]:
     for system in table.loc[table["huse"] < table["l_star"] - 3 * se, "system"]:
         wrong.append(f"{system}: HUSE is below L* by more than 3 standard errors")
     for name, true, allowed in [
-        ("optimal_many", "l_star", 0.05),
-        ("optimal_16", "l_star_limit", 0.04),
+        ("optimal", "l_star", 0.05),
         ("huse_q", "huse_q_true", 0.12),
     ]:
         off = (table[name] - table[true]).abs()
@@ -97,12 +90,11 @@ def by_crew(n_texts: int, seed: int) -> pd.DataFrame:
     everyone = annotators.hire(max(CREWS), seed=rng)
     first = np.argsort(everyone.careless, kind="stable")[: CREWS[0]]
     order = np.append(first, np.delete(np.arange(max(CREWS)), first))
-    decisions = review_grammar().decide(n_texts, seed=rng)
-    human, about = review_grammar().render(decisions), contexts(decisions)
+    human = review_grammar().sample(n_texts, seed=rng)
     rows = []
     for name, system in worlds.review_systems(seed=rng).items():
-        drawn = worlds.write_reviews(system, about, seed=rng)
-        draws = [worlds.review_draws(system, texts, about) for texts in (human, drawn)]
+        drawn = system.sample(n_texts, seed=rng)
+        draws = [worlds.review_draws(system, texts) for texts in (human, drawn)]
         row: dict[str, str | float] = {"system": name}
         for n in CREWS:
             crew = annotators.Crew(everyone.leniency[order[:n]], everyone.careless[order[:n]])
@@ -129,17 +121,16 @@ def rises(table: pd.DataFrame) -> list[str]:
 def bounds_by_crew(n_texts: int, seed: int) -> pd.DataFrame:
     """Compute both bounds of Theorem 1 for crews of 20, on the same texts; the last is the world's.
 
-    The world's crew of a seed is the one that `bounds.review_bounds` and `review_world` draw.
+    The world's crew of a seed is the one that `bounds.theorem_1` and `review_world` draw.
     """
     for_training, for_crew, for_humans, for_others = np.random.default_rng(seed).spawn(4)
     seeds = [*for_others.spawn(worlds.N_CREWS), for_crew]
     crews = [annotators.hire(20, seed=one) for one in seeds]
-    decisions = review_grammar().decide(n_texts, seed=for_humans)
-    human, about = review_grammar().render(decisions), contexts(decisions)
+    human = review_grammar().sample(n_texts, seed=for_humans)
     rows = []
     for name, system in worlds.review_systems(seed=for_training).items():
-        drawn = worlds.write_reviews(system, about, seed=for_others)
-        draws = [worlds.review_draws(system, texts, about) for texts in (human, drawn)]
+        drawn = system.sample(n_texts, seed=for_others)
+        draws = [worlds.review_draws(system, texts) for texts in (human, drawn)]
         for number, crew in enumerate(crews):
             of_crew = {"system": name, "crew": number, "n_careless": crew.careless.sum()}
             rows.append(of_crew | truth.theorem1_bound(*draws, crew))
@@ -152,7 +143,7 @@ def main() -> int:
     study = nb.simulate("reviews", n_outputs=n, n_truth=max(n, 20_000), seed=seed)
     true = study.truth["systems"].rename(columns={score: f"{score}_true" for score in SCORES})
     table = estimates(study).merge(true, on="system", validate="one_to_one")
-    shown = ["system", "l_star", "optimal_many", "l_star_limit", "optimal_16"]
+    shown = ["system", "l_star", "optimal"]
     shown += [name for score in SCORES for name in (score, f"{score}_true")]
     print(f"{n:,} outputs per class, 20 annotators, seed {seed}\n")
     print(table[shown].round(3).to_string(index=False), "\n")

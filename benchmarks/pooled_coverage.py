@@ -21,13 +21,10 @@ import time
 import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
+from scipy.stats import t as student
 
 import nlgbench as nb
-from nlgbench.analysis.correlation.pooling import (
-    interval_of_mean,
-    interval_of_prediction,
-    random_effects,
-)
+from nlgbench.analysis.correlation.pooling import interval_of_prediction, random_effects
 
 MEAN = np.arctanh(0.4)
 #: Outputs of the smallest and of the largest study.
@@ -63,7 +60,8 @@ def cell(k: int, share: float, sizes: str, truth: str, worlds: int, seed: int) -
         z = rng.normal(true[:k], np.sqrt(variance))
         for name in ("plain", "modified"):
             found = random_effects(z, variance, 0.95, modified=name == "modified")
-            low, high = found.mean + interval_of_mean(found, k, 0.95)
+            reach = student.isf(0.025, k - 1) * found.se
+            low, high = found.mean - reach, found.mean + reach
             held[name].append(low <= MEAN <= high)
             widths[name].append(high - low)
         reach = 1.96 / np.sqrt((1 / (variance + found.tau2)).sum())
@@ -93,15 +91,14 @@ def true_of(error: float, rng: np.random.Generator) -> tuple[float, float]:
 def both_ways(studies: dict[str, nb.Study], seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Correlate the evaluator of each study, and set it beside the other."""
     asked = {"granularity": "output", "seed": seed}
-    alone = nb.correlate(studies, evaluators=["evaluator"], statistics=["spearman"], **asked)
-    pair = nb.compare_evaluators(
-        studies,
-        pairs=[("evaluator", "little")],
-        statistic="spearman",
-        n_resamples=200,
-        **asked,
-    )
-    return alone, pair
+    alone, pair = [], []
+    for name, study in studies.items():
+        found = nb.correlate(study, evaluators=["evaluator"], statistics=["spearman"], **asked)
+        alone.append(found.assign(study=name))
+        of_pair = {"evaluators": [("evaluator", "little")], "n_resamples": 200}
+        found = nb.compare_evaluators(study, statistic="spearman", **of_pair, **asked)
+        pair.append(found.assign(study=name))
+    return pd.concat(alone), pd.concat(pair)
 
 
 def whole_cell(k: int, errors: tuple[float, ...], worlds: int, seed: int) -> dict:

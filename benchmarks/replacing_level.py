@@ -80,8 +80,7 @@ def levels(n_worlds, seed):
                     row[name] = np.mean(p <= 0.05)
                 again = replacing.count(*drawn(layout, decided, 0.0, n_worlds, rng))
                 row["power"] = np.mean(tests(again, epsilon)["score"] <= 0.05)
-                formula = replacing.power(again, epsilon, np.zeros((1, 1)), 0.05)
-                row["formula"] = np.nanmean(formula)
+                row["formula"] = np.nanmean(replacing.power(again, epsilon, 0.05))
                 rows.append(row)
     return pd.DataFrame(rows)
 

@@ -25,12 +25,16 @@ _WHERE = {
 }
 # Names that were here -> what to use instead.
 _GONE = {
+    "aggregate_judgments": "nlgbench.analysis.people.aggregate_judgments",
+    "AggregatedJudgments": "nlgbench.analysis.people.AggregatedJudgments",
     "Audit": "what audit returns (nlgbench.analysis.judges)",
     "blocks_needed": "sequential",
     "choices": "choose and nlgbench.analysis.trials.judge_choices",
     "Comparator": "train_comparator (the class stays in nlgbench.evaluators.comparator)",
-    "compare_aggregations": "nb.aggregate_judgments and nb.correlate",
+    "compare_aggregations": "nlgbench.analysis.people.aggregate_judgments, then correlate",
+    "compare_with_length": "nlgbench.analysis.correlation.compare_with_length",
     "CorrectedQuality": "what corrected_quality returns (nlgbench.analysis.judges)",
+    "correlate_studies": "nlgbench.analysis.correlation.correlate_studies",
     "coverage": "plan_study (measured coverage is in the documentation)",
     "cv_star": "nlgbench.analysis.reproduction.cv_star",
     "drawing": "the plots' ax=, one Drawing for each panel",
@@ -42,10 +46,17 @@ _GONE = {
     "leave_one_out": "nlgbench.analysis.trials.split_studies(leave_out=True) and run_trials",
     "optimal_error_bound": "huse",
     "plan_huse": "plan_study",
+    "plot_accuracy": "plot_forest",
     "plot_coverage": "plot_plan",
+    "plot_flip": "plot_forest",
     "plot_power": "the plot of a DataFrame",
+    "plot_single_outputs": "plot_forest",
+    "plot_superiority": "plot_win_rates",
+    "plot_supervision": "plot_forest",
     "plot_sweep": "`nlgbench plot-sweep`",
+    "PooledCorrelations": "nlgbench.analysis.correlation.PooledCorrelations",
     "prevalence": "corrected_quality",
+    "rank_systems": "nlgbench.analysis.people.rank_systems (WebNLG's rule)",
     "rating_differences": "win_rates",
     "read_claims": "check_claims, which reads claims.csv",
     "Regressor": "run_trials (nlgbench.evaluators.comparator.regressor)",
@@ -54,8 +65,10 @@ _GONE = {
     "score_shards": "score, of a Dask DataFrame",
     "Sequential": "what sequential returns (nlgbench.analysis.planning)",
     "StudyPlan": "what plan_study returns (nlgbench.analysis.planning)",
+    "SystemComparison": "nlgbench.analysis.people.SystemComparison",
     "tournament": "convergence",
     "train_regressor": "run_trials (nlgbench.evaluators.comparator.regressor)",
+    "vote_position": "audit, for judges",
 }
 __all__ = [*_WHERE, "__version__"]
 

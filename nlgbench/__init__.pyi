@@ -12,9 +12,7 @@ from nlgbench.worlds.simulated import open_study as open_study
 from nlgbench.worlds.simulated import simulate as simulate
 
 # Generators judged
-from nlgbench.analysis.people import SystemComparison as SystemComparison
 from nlgbench.analysis.people import compare_systems as compare_systems
-from nlgbench.analysis.people import rank_systems as rank_systems
 from nlgbench.analysis.distributions import compare_distributions as compare_distributions
 from nlgbench.analysis.distributions.trends import measure_trends as measure_trends
 from nlgbench.analysis.huse.diagnosis import boundary as boundary
@@ -26,16 +24,11 @@ from nlgbench.analysis.huse.uncertainty import stability as stability
 
 # Evaluators judged
 from nlgbench.analysis.correlation import compare_evaluators as compare_evaluators
-from nlgbench.analysis.correlation import compare_with_length as compare_with_length
 from nlgbench.analysis.correlation import correlate as correlate
-from nlgbench.analysis.correlation import correlate_studies as correlate_studies
 from nlgbench.analysis.correlation import pool_correlations as pool_correlations
-from nlgbench.analysis.correlation import PooledCorrelations as PooledCorrelations
 from nlgbench.analysis.disagreement import disagreements as disagreements
 from nlgbench.analysis.diversity import diversity as diversity
-from nlgbench.analysis.people import AggregatedJudgments as AggregatedJudgments
 from nlgbench.analysis.people import accuracy as accuracy
-from nlgbench.analysis.people import aggregate_judgments as aggregate_judgments
 from nlgbench.analysis.people import agreement as agreement
 from nlgbench.analysis.people import vote_accuracy as vote_accuracy
 from nlgbench.analysis.people import vote_agreement as vote_agreement
@@ -82,15 +75,12 @@ from nlgbench.explorer.opening import explore as explore
 # Plots
 from nlgbench.plots.atlas import plot_atlas as plot_atlas
 from nlgbench.plots.audit import plot_audit as plot_audit
-from nlgbench.plots.bars import plot_accuracy as plot_accuracy
 from nlgbench.plots.bars import plot_evaluator_bars as plot_evaluator_bars
 from nlgbench.plots.corrected import plot_corrected as plot_corrected
 from nlgbench.plots.distributions import plot_distributions as plot_distributions
 from nlgbench.plots.figures import Drawing as Drawing
-from nlgbench.plots.forest import plot_flip as plot_flip
 from nlgbench.plots.forest import plot_forest as plot_forest
 from nlgbench.plots.judged import plot_severity as plot_severity
-from nlgbench.plots.judged import plot_superiority as plot_superiority
 from nlgbench.plots.judged import plot_systems as plot_systems
 from nlgbench.plots.replacing import plot_replacement as plot_replacement
 from nlgbench.plots.pooled import plot_pooled as plot_pooled
@@ -111,6 +101,4 @@ from nlgbench.plots.choosing import plot_training as plot_training
 from nlgbench.plots.ratings import plot_convergence as plot_convergence
 from nlgbench.plots.ratings import plot_ratings as plot_ratings
 from nlgbench.plots.ratings import plot_win_rates as plot_win_rates
-from nlgbench.plots.trials import plot_single_outputs as plot_single_outputs
-from nlgbench.plots.trials import plot_supervision as plot_supervision
 from nlgbench.plots.planning import plot_components as plot_components

@@ -168,7 +168,7 @@ def jackknife_variance(without: Floats) -> Any:
     """Give the variance of an estimate from its values without one each, in the first axis."""
     n = len(without)
     if not n:
-        return np.nan
+        return np.full(without.shape[1:], np.nan)
     return (n - 1) / n * ((without - without.mean(axis=0)) ** 2).sum(axis=0)
 
 

@@ -1,7 +1,6 @@
 """Half-samples, bootstraps and permutations, what they give, and many tests at once."""
 
 import math
-from itertools import permutations
 from numbers import Integral
 from typing import Any, Literal
 
@@ -191,18 +190,6 @@ def beyond(limit: Any, away: Any, df: Any) -> Floats:
     return np.clip(np.where(far, norm.sf(limit - away), found), 0, 1)
 
 
-def jackknife_error(replicates: Floats, strata: NDArray[np.int64]) -> Floats:
-    """Give the standard error from deleting one unit at a time, within strata (Tukey 1958).
-
-    `replicates` are of shape (..., units), without the unit; NaN where one is undefined.
-    """
-    variance = np.zeros(replicates.shape[:-1])
-    for stratum in np.unique(strata):
-        part = replicates[..., strata == stratum]
-        variance += part.var(axis=-1) * (part.shape[-1] - 1)
-    return np.sqrt(variance)
-
-
 def bootstrap_counts(strata: ArrayLike, n_resamples: int, rng: np.random.Generator) -> Floats:
     """Draw units with replacement within strata: how often each is in each (n_resamples, n)."""
     label = pd.factorize(np.asarray(strata))[0]
@@ -214,53 +201,6 @@ def bootstrap_counts(strata: ArrayLike, n_resamples: int, rng: np.random.Generat
         found = np.bincount(drawn.reshape(-1), minlength=n_resamples * len(members))
         counts[:, members] = found.reshape(n_resamples, -1)
     return counts
-
-
-def bootstrap_interval(
-    values: Floats, estimate: float, confidence: float
-) -> tuple[float, float, int, str]:
-    """Take an interval from quantiles of bootstrap values: ends, undefined values, reason."""
-    defined = values[np.isfinite(values)]
-    n_undefined, reason = len(values) - len(defined), ""
-    if not np.isfinite(estimate):
-        reason = "undefined: scores or judgments do not vary, or there are no two to compare"
-    elif not len(values):
-        reason = "nothing was resampled"
-    elif len(defined) < 2:
-        reason = f"{n_undefined} of {len(values)} resamples are undefined"
-    tail = (1 - confidence) / 2
-    low, high = (np.nan, np.nan) if reason else np.quantile(defined, [tail, 1 - tail])
-    return float(low), float(high), n_undefined, reason
-
-
-#: Up to this many permutations or swaps, all are gone through.
-MOST_EXACT = 65_536
-
-
-def orders_of(
-    n: int, n_permutations: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], bool]:
-    """List all orders of up to eight things, or draw some of more; and say whether these are all.
-
-    The first of all is the given order.
-    """
-    if math.factorial(n) <= MOST_EXACT:
-        return np.array(list(permutations(range(n)))), True
-    return rng.permuted(np.tile(np.arange(n), (n_permutations, 1)), axis=1), False
-
-
-def permutation_p(values: Floats, observed: Floats, *, exact: bool, two_sided: bool) -> Floats:
-    """Give the share of permutations (..., r) at least as far out as the data (..., 1), above 0.
-
-    Undefined ones count as not beyond; where `values` are not `exact`, all permutations with the
-    data's own among them, the data are added. NaN where the data's is.
-    """
-    if two_sided:
-        values, observed = np.abs(values), np.abs(observed)
-    # Equal values may differ in their last bits.
-    beyond = (values >= observed - 1e-12).sum(axis=-1)
-    p = beyond / values.shape[-1] if exact else (1 + beyond) / (1 + values.shape[-1])
-    return np.where(np.isfinite(observed[..., 0]), p, np.nan)
 
 
 def adjust(p: ArrayLike, *, method: Literal["holm", "bh"] = "holm") -> Floats:

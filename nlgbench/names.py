@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -47,3 +48,15 @@ def brief(value: object) -> str:
         return f"a {type(value).__name__}"  # whose repr is a table
     text = repr(value.item() if is_single else value)  # type: ignore[attr-defined]
     return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."
+
+
+def require_extra(what: str, extra: str, *modules: str) -> None:
+    """Import what an extra installs, or name the extra that `what` needs."""
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise OSError(
+                f"{what} needs {error.name}, which is not installed: pip install "
+                f"'nlgbench[{extra}]'."
+            ) from None

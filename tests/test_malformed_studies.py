@@ -179,10 +179,6 @@ MALFORMED = {
         plain(outputs="output_id,item_id,system,is_human\n1,1,a,perhaps\n"),
         ["true or false", "'perhaps'"],
     ),
-    "two data sets": (
-        plain(outputs="output_id,item_id,system,dataset\n1,1,a,p\n2,1,b,q\n"),
-        ["'dataset' names p, q", "make a Study of each"],
-    ),
     "no target": (
         plain(contexts="item_id,state,is_target,red\n1,s,0,1\n1,t,0,0\n"),
         ["exactly one state", "row 1 (line 2)"],
@@ -357,17 +353,17 @@ def put(place, files):
 
 @pytest.mark.parametrize("table", ["outputs", "judgments", "scores"])
 @pytest.mark.parametrize(
-    ("make", "what"),
+    "make",
     [
-        (lambda path: path.mkdir(), "is a folder"),
-        (lambda path: path.symlink_to(path.parent / "nothing"), "is a link to a file that is miss"),
-        (lambda path: os.mkfifo(path), "is not a regular file"),
+        lambda path: path.mkdir(),
+        lambda path: path.symlink_to(path.parent / "nothing"),
+        lambda path: os.mkfifo(path),
     ],
 )
-def test_what_is_called_as_a_table_and_cannot_be_read_is_named(table, make, what, tmp_path):
+def test_what_is_called_as_a_table_and_cannot_be_read_is_named(table, make, tmp_path):
     place = put(tmp_path / "s", plain(**{table: None}))
     make(place / f"{table}.csv")
-    with pytest.raises(TableError, match=f"{table}.csv {what}"):
+    with pytest.raises(TableError, match=f"{table}.csv is not a file: restore it"):
         nb.read_study(place)
 
 

@@ -33,12 +33,6 @@ def test_what_is_left_out_is_filled():
     assert (study.name, study.source, study.pristine) == ("study", "study", False)
 
 
-def test_one_dataset_is_dropped_and_two_are_refused():
-    assert "dataset" not in nb.Study(outputs(dataset="mine")).outputs
-    with pytest.raises(TableError, match=r"names mine, yours\. A study is of one data set"):
-        nb.Study(outputs(dataset=["mine", "mine", "mine", "yours"]))
-
-
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
@@ -176,9 +170,13 @@ def same(made, again):
 texts = st.text(st.characters(blacklist_categories=["Cs"]), max_size=8)
 
 
+def right_id(text):
+    return text and "\0" not in text
+
+
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    ids=st.lists(texts.filter(bool), min_size=1, max_size=5, unique=True),
+    ids=st.lists(texts.filter(right_id), min_size=1, max_size=5, unique=True),
     said=texts,
     logprob=st.floats(min_value=-1e100, max_value=0),
 )
@@ -242,18 +240,26 @@ def test_infinite_and_missing_numbers_survive(tmp_path):
 
 
 @pytest.mark.parametrize("table", ["scores", "system_scores"])
-def test_directions_are_read_in_any_case_and_unknown_ones_warned_of(table):
+def test_directions_are_read_in_any_case_and_unknown_ones_refused(table):
     key = {"scores": {"output_id": ["a1"]}, "system_scores": {"system": ["a"]}}[table]
     own = pd.DataFrame(key).assign(evaluator="ter", score=1.0)
 
-    def signature(given):
-        study = nb.Study(outputs(), **{table: own.assign(signature=given)})
-        return getattr(study, table)["signature"].item()
+    def score(signature):
+        study = nb.Study(outputs(), **{table: own.assign(signature=signature)})
+        return study.scored(of=table)["score"].item()
 
-    assert signature("TER|Direction: LOWER is better") == "TER|direction:lower is better"
-    assert signature("direction:higher|x") == "direction:higher|x" and signature("") == ""
-    with pytest.warns(UserWarning, match=r"signature 'Direction:down' has an unknown direction"):
-        assert signature("Direction:down") == "Direction:down"
+    assert score("TER|Direction: LOWER is better") == score("direction:lower|x") == -1
+    assert score("direction:higher|x") == score("") == 1
+    with pytest.raises(TableError, match="'signature' must have the direction lower or higher"):
+        score("x|Direction:down")
+
+
+@pytest.mark.parametrize("table", ["outputs", "judgments"])
+def test_ids_hold_no_nul(table):
+    given = {"outputs": outputs(), "judgments": judgments()}
+    given[table] = given[table].replace("a1", "a\x001")
+    with pytest.raises(TableError, match="'output_id' must not hold the character NUL: remove it"):
+        nb.Study(**given)
 
 
 def test_settings_may_name_a_dimension_that_only_votes_have():

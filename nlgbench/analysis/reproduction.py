@@ -49,11 +49,11 @@ def cv_star(values: ArrayLike) -> Floats:
     n = sets.shape[-1]
     if n < 2:
         raise ValueError(f"values must be at least two repeats of a measurement. Got {n}.")
-    positive = (sets > 0).all(axis=-1, keepdims=True)
-    above = np.where(positive, sets, 1.0)
+    positive = sets.min(axis=-1) > 0
+    above = np.where(sets > 0, sets, 1.0)
     c4 = np.sqrt(2 / (n - 1)) * np.exp(gammaln(n / 2) - gammaln((n - 1) / 2))
     ratio = above.std(axis=-1, ddof=1) / above.mean(axis=-1)
-    return np.where(positive[..., 0], 100 * (1 + 1 / (4 * n)) * ratio / c4, np.nan)
+    return np.where(positive, 100 * (1 + 1 / (4 * n)) * ratio / c4, np.nan)
 
 
 @checked

@@ -97,6 +97,13 @@ _FAMILIES = (
         "logprobs",
     ),
     _Family(
+        r"(length|constant|system_mean)@sentinel",
+        ("length@sentinel", "constant@sentinel", "system_mean@sentinel"),
+        "nlgbench.evaluators.sentinels",
+        "score_sentinels",
+        ("options",),
+    ),
+    _Family(
         rf"({'|'.join(_JUDGES)})_(meta|individual)(@[^/]+)?(/.+)?",
         tuple(
             f"{model}_{scope}@{labels}"
@@ -161,7 +168,9 @@ def score(
           ``xgboost``, ``lstm``, ``cnn``, ``cnn_lstm``, followed by ``_meta`` (one for all systems)
           or ``_individual`` (one for each) and ``@natural`` (default) or ``@majority``, the labels
           trained on: 1 is human. ``/natural`` or ``/majority`` behind it: is that call wrong;
-        - listeners: ``literal``, ``pragmatic``, ``context``, ``ensemble``.
+        - listeners: ``literal``, ``pragmatic``, ``context``, ``ensemble``;
+        - what knows next to nothing of a text: ``length@sentinel`` (words), ``constant@sentinel``,
+          ``system_mean@sentinel`` (the mean judgment of the system's other items).
 
         Objects that were trained before (a comparator, a listener, a regressor, or one's own) have
         ``name``, ``signature`` and ``score_outputs(study)``, a Series by output_id.
@@ -173,7 +182,7 @@ def score(
         ``lower`` (False; compare in lower case), ``group`` ("system": the column of outputs within
         whose values CIDEr counts document frequencies; None pools them).
         ``training_overlap_4``: ``n_neighbors`` (10), ``lower`` (False). Discriminators: ``search``
-        (0 draws of hyper-parameters), ``n_folds`` (10).
+        (0 draws of hyper-parameters), ``n_folds`` (10). ``system_mean@sentinel``: ``dimension``.
     clusters : str, optional
         A column of outputs whose equal values discriminators' folds do not part; equal texts are
         never parted.
@@ -309,7 +318,8 @@ def _require(study: Study, family: _Family, names: list[str], given: Mapping[str
             f"{one} needs {family.needs}, and {study.name} has none: give Study("
             f"{family.needs}=...){more}."
         )
-    if family.needs not in ("logprobs",) and not (outputs["text"] != "").any():
+    textless = family.needs == "logprobs" or family.function == "score_sentinels"
+    if not textless and not (outputs["text"] != "").any():
         raise ValueError(f"{one} needs texts, and the outputs of {study.name} have none.")
     if family.function == "score_discriminators" and outputs["is_human"].nunique() < 2:
         raise ValueError(f"{one} needs human and machine outputs; {study.name} has one kind.")

@@ -96,15 +96,14 @@ class Grammar:
             )
         return np.array(rows, dtype=np.int64).reshape(len(texts), len(self.slots))
 
-    def logprob_decisions(self, decisions: Ints, *, given: tuple[str, ...] = ()) -> Floats:
+    def logprob_decisions(self, decisions: Ints) -> Floats:
         """Sum the log-probabilities of decisions."""
         inside = decisions[:, 0] >= 0
         known = decisions[inside]
         total = np.zeros(len(known))
         for at, slot in enumerate(self.slots):
-            if slot.name not in given:
-                rows = np.broadcast_to(self._rows(slot, known), (len(known), len(slot.phrases)))
-                total += rows[np.arange(len(known)), known[:, at]]
+            rows = np.broadcast_to(self._rows(slot, known), (len(known), len(slot.phrases)))
+            total += rows[np.arange(len(known)), known[:, at]]
         result = np.full(len(decisions), -np.inf)
         result[inside] = total
         return result

@@ -7,8 +7,8 @@ import numpy as np
 
 from nlgbench.generators.grammar import Corrupted, Floats
 from nlgbench.generators.language_model import fit_ngram
-from nlgbench.generators.retrieval import Memorizer, Retrieval
-from nlgbench.generators.reviews import contexts, review_grammar
+from nlgbench.generators.memorizer import Memorizer
+from nlgbench.generators.reviews import review_grammar
 
 _N_TRAINING = 5000  # one pool: each system that learns reads its first sentences
 _N_MODEL = 2000
@@ -24,7 +24,7 @@ _SETTINGS: dict[str, tuple[float, ...]] = {
 _NAMED = {f"{kind}{value}": (kind, value) for kind in _SETTINGS for value in _SETTINGS[kind]}
 
 #: Names of the systems.
-REVIEW_SYSTEMS: tuple[str, ...] = (*_NAMED, "retrieval")
+REVIEW_SYSTEMS: tuple[str, ...] = tuple(_NAMED)
 
 
 class System(Protocol):
@@ -39,21 +39,17 @@ class System(Protocol):
 
 def review_systems(
     names: Sequence[str] | None = None, *, seed: int | np.random.Generator
-) -> dict[str, System | Retrieval]:
+) -> dict[str, System]:
     """Build systems that write product reviews, and know the probability of any text."""
     chosen = REVIEW_SYSTEMS if names is None else tuple(names)
     unknown = [name for name in chosen if name not in REVIEW_SYSTEMS]
     if unknown:
         raise ValueError(f"systems: {unknown} are unknown. There are: {', '.join(REVIEW_SYSTEMS)}.")
-    decisions = review_grammar().decide(_N_TRAINING, seed=seed)
-    training = tuple(review_grammar().render(decisions))
-    about = tuple(contexts(decisions))
-    return {name: _build(name, training, about) for name in chosen}
+    training = tuple(review_grammar().sample(_N_TRAINING, seed=seed))
+    return {name: _build(name, training) for name in chosen}
 
 
-def _build(name: str, training: tuple[str, ...], about: tuple[str, ...]) -> System | Retrieval:
-    if name == "retrieval":
-        return Retrieval(about[:_N_MODEL], training[:_N_MODEL])
+def _build(name: str, training: tuple[str, ...]) -> System:
     kind, value = _NAMED[name]
     if kind == "memorizer_":
         return Memorizer(training[: int(value)])

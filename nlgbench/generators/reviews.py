@@ -6,9 +6,6 @@ import numpy as np
 
 from nlgbench.generators.grammar import Floats, Grammar, Ints, Slot
 
-#: Slots that make up the context of a review: what it is about. `aspect` depends on `product` only.
-CONTEXT = ("product", "aspect")
-
 _MISPLACED = 0.04  # the weight left to a phrase that does not go with what was said before
 _OPENING = (
     "honestly ,|overall ,|so far ,|for the price ,|after two weeks ,|to my surprise ,|in short ,|"

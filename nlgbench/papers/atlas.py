@@ -25,10 +25,18 @@ from nlgbench.analysis.correlation import (
 from nlgbench.crossed import FEWEST, jackknife_variance, t_interval
 from nlgbench.datasets.public import load, studies
 from nlgbench.datasets.published import load_claims
-from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, slugs_of
+from nlgbench.papers.claim_rows import (
+    all_rows,
+    claim_rows,
+    is_release,
+    own_place,
+    slugs_of,
+)
 from nlgbench.study import Study, read_study
 from nlgbench.worlds.simulated import simulate
 
+Statistic = Literal["pearson", "spearman", "kendall_b"]
+Granularity = Literal["output", "item"]
 #: A study's own name of an evaluator -> that of `nlgbench.score`, where both mean the same metric.
 #: Tokens, smoothing and references are the authors', and differ from study to study.
 CALLED = {
@@ -108,15 +116,24 @@ def open_studies(
     return found
 
 
-def correlations(opened: Mapping[str, Study], **asked: Any) -> pd.DataFrame:
-    """Correlate as `nlgbench.correlate_studies`, with tasks; what is missing comes last."""
-    found = _with_task(correlate_studies(opened, **asked))
+def correlations(
+    opened: Mapping[str, Study], *, statistic: Statistic, granularity: Granularity, seed: int
+) -> pd.DataFrame:
+    """Correlate as `correlate_studies`, with the studies' tasks; what is missing comes last."""
+    found = _with_task(
+        correlate_studies(
+            opened, called=CALLED, granularity=granularity, statistic=statistic, seed=seed
+        )
+    )
     return found.sort_values("estimate", key=pd.isna, kind="stable", ignore_index=True)
 
 
-def differences_from_length(opened: Mapping[str, Study], **asked: Any) -> pd.DataFrame:
-    """Compare as `nlgbench.compare_with_length`, with the studies' tasks."""
-    found = _with_task(compare_with_length(opened, **asked))
+def differences_from_length(
+    opened: Mapping[str, Study], *, statistic: Statistic, seed: int
+) -> pd.DataFrame:
+    """Compare as `compare_with_length`, with the studies' tasks; what is missing comes last."""
+    found = compare_with_length(opened, called=CALLED, statistic=statistic, seed=seed)
+    found = _with_task(found)
     return found.sort_values("difference", key=pd.isna, kind="stable", ignore_index=True)
 
 
@@ -159,20 +176,6 @@ def members() -> pd.DataFrame:
 
 def answers(opened: Mapping[str, Study], pooled: PooledCorrelations) -> pd.DataFrame:
     """Turn results into rows for the ledger: means over studies, and what studies printed."""
-    parts = [_of_means(opened, pooled)]
-    released = {name: study for name, study in opened.items() if is_release(study)}
-    if "hanna" in released:
-        parts.append(_of_hanna(released["hanna"]))
-    parts += [
-        _of_usr(released[f"usr-{name}-chat"], f"{name}_chat")
-        for name in ("topical", "persona")
-        if f"usr-{name}-chat" in released
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
-def _of_means(opened: Mapping[str, Study], pooled: PooledCorrelations) -> pd.DataFrame:
-    """Record means over studies as findings of our own."""
     found = pooled.summary[pooled.summary["estimate"].notna()]
     first = next(iter(opened.values()))
     place = "atlas" if first.source == "released" else own_place(first, "11-atlas")
@@ -180,10 +183,17 @@ def _of_means(opened: Mapping[str, Study], pooled: PooledCorrelations) -> pd.Dat
     ids = f"{place}/finding/mean_over_studies/" + found["granularity"] + "/" + name
     reason = found["n_studies"].astype(str) + " studies"
     reason = found["prediction_reason"].where(found["prediction_reason"].ne(""), reason)
-    return claim_rows(found, ids, variant=found["statistic"], reason=reason)
+    parts = [claim_rows(found, ids, variant=found["statistic"], reason=reason)]
+    released = {name: study for name, study in opened.items() if is_release(study)}
+    if "hanna" in released:
+        parts += _of_hanna(released["hanna"])
+    for usr in ("topical", "persona"):
+        if f"usr-{usr}-chat" in released:
+            parts += _of_usr(released[f"usr-{usr}-chat"], f"{usr}_chat")
+    return all_rows(parts)
 
 
-def _of_hanna(study: Study) -> pd.DataFrame:
+def _of_hanna(study: Study) -> list[pd.DataFrame]:
     """Answer HANNA's tables: Kendall's tau-b without human stories, in absolute value."""
     ids = load_claims("hanna")["claim_id"].str.split("/", expand=True)
     parts = []
@@ -207,10 +217,10 @@ def _of_hanna(study: Study) -> pd.DataFrame:
         table = table.assign(where=where, **columns)
         claim = "hanna/{where}/{evaluator}/{dimension}"
         parts.append(claim_rows(table, claim, variant="absolute value", reason=table["reason"]))
-    return pd.concat(parts, ignore_index=True)
+    return parts
 
 
-def _of_usr(study: Study, name: str) -> pd.DataFrame:
+def _of_usr(study: Study, name: str) -> list[pd.DataFrame]:
     """Answer USR's Table 1: correlation between places of ratings, whoever gave them."""
     judgments = study.judgments
     assert judgments is not None
@@ -227,7 +237,7 @@ def _of_usr(study: Study, name: str) -> pd.DataFrame:
         found.append(
             claim_rows(rows, claim, variant=variant, reason="{reason}", comparable=comparable)
         )
-    return pd.concat(found, ignore_index=True)
+    return found
 
 
 def _between_annotators(wide: pd.DataFrame, how: Literal["spearman", "pearson"]) -> dict[str, Any]:

@@ -8,25 +8,36 @@ for p <= .05. Then what the released batch says (`answers`), or the counterpart 
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from importlib.util import find_spec
 from itertools import combinations, product
-from math import nan, sqrt
+from math import sqrt
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import f_oneway, friedmanchisquare, kendalltau, norm, pearsonr, spearmanr
+from scipy.stats import (
+    f_oneway,
+    friedmanchisquare,
+    kendalltau,
+    norm,
+    pearsonr,
+    spearmanr,
+    ttest_1samp,
+)
 from scipy.stats import t as student
 
-from nlgbench.analysis.correlation import correlate, permutation_tests, significance_clusters
+from nlgbench.analysis.correlation import correlate, partial_correlations
+from nlgbench.analysis.correlation.comparing import permutations_needed
 from nlgbench.analysis.correlation.intervals import interval_of_systems
 from nlgbench.datasets.published import load_claims, load_lists, load_printed
 from nlgbench.evaluators.discriminators import discriminator_accuracy
 from nlgbench.evaluators.names import label, labelled
+from nlgbench.evaluators.overlap import PLAIN
 from nlgbench.inference import adjust
-from nlgbench.papers.claim_rows import COLUMNS, claim_rows, is_release, own_place, slugs_of
+from nlgbench.papers.claim_rows import all_rows, claim_rows, is_release, own_place, slugs_of
 from nlgbench.study import Study
 from nlgbench.text import same_for_all, span
 
@@ -84,8 +95,7 @@ def recompute() -> pd.DataFrame:
     all 258 stars; averages of Tables 4, 7 and 8; totals of Table 2.
     """
     cells = _cells()
-    rows = [cells, _stars(cells), _averages()]
-    return pd.concat(rows, ignore_index=True)
+    return pd.concat([cells, _stars(cells), _averages()], ignore_index=True)
 
 
 def not_recomputable() -> pd.DataFrame:
@@ -196,7 +206,9 @@ def _stars(cells: pd.DataFrame) -> pd.DataFrame:
                 {
                     "claim_id": f"{claim_id}_star",
                     "variant": cell["variant"],
-                    **{"value": decision, "ci_low": nan, "ci_high": nan, "p": cell["p"], "n": 12},
+                    "value": decision,
+                    "p": cell["p"],
+                    "n": 12,
                     "reason": why,
                 }
             )
@@ -240,17 +252,12 @@ def _averages() -> pd.DataFrame:
                 (place, implied, why),
                 (f"table{number}/{everything}/{detector}", column[[human, machine]].mean(), ""),
             ]
-    return pd.DataFrame(
-        [
-            {
-                "claim_id": f"{PAPER}/{place}",
-                "variant": "printed",
-                **{"value": value, "ci_low": nan, "ci_high": nan, "p": nan, "n": nan},
-                "reason": f"{why} Arithmetic on printed cells has no interval.".strip(),
-            }
-            for place, value, why in rows
-        ]
-    )
+    table = pd.DataFrame(rows, columns=["place", "value", "why"])
+    reason = (table["why"] + " Arithmetic on printed cells has no interval.").str.strip()
+    ids = f"{PAPER}/" + table["place"]
+    return table.assign(claim_id=ids, variant="printed", reason=reason)[
+        ["claim_id", "variant", "value", "reason"]
+    ]
 
 
 def _table8_reason(column: pd.Series) -> str:
@@ -370,23 +377,13 @@ def agreement_beyond_independence() -> pd.DataFrame:
     expected, given = _agreement_under_independence(), generators(8)
     rows = []
     for detector, column in given.items():
-        repeats = column == generators(7)[detector]
-        beyond = (column - expected[detector])[~repeats]
-        n = len(beyond)
-        mean, error = float(beyond.mean()), float(beyond.std() / sqrt(n))
-        half = float(student.ppf(0.975, n - 1)) * error
-        rows.append(
-            {
-                "detector": detector,
-                "value": mean,
-                "ci_low": mean - half,
-                "ci_high": mean + half,
-                "p": float(2 * student.sf(abs(mean / error), n - 1)),
-                "n": n,
-                "reason": f"{12 - n} cells that repeat Table 7's are left out." if n < 12 else "",
-            }
-        )
-    return pd.DataFrame(rows)
+        beyond = (column - expected[detector])[column != generators(7)[detector]]
+        n, test = len(beyond), ttest_1samp(beyond, 0)
+        low, high = test.confidence_interval()
+        why = f"{12 - n} cells that repeat Table 7's are left out." if n < 12 else ""
+        rows.append((detector, beyond.mean(), low, high, test.pvalue, n, why))
+    columns = ["detector", "value", "ci_low", "ci_high", "p", "n", "reason"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def detector_differences() -> pd.DataFrame:
@@ -406,24 +403,19 @@ def detector_differences() -> pd.DataFrame:
     sets = []
     for reviews, number, n in (("d_test", 4, int(2 * generated)), ("annotated", 7, 3600)):
         error = 1 - load_printed(f"{PAPER}/table{number}").iloc[12] / 100
-        rows = []
-        for a, b in combinations(error.index, 2):
-            difference = error[b] - error[a]
-            spread = sqrt((error[a] + error[b] - difference**2) / n)
-            half = norm.ppf(0.975) * spread
-            rows.append(
-                {
-                    **{"reviews": reviews, "a": a, "b": b, "value": 100 * difference},
-                    "ci_low": 100 * (difference - half),
-                    "ci_high": 100 * (difference + half),
-                    "p": 2 * norm.sf(abs(difference) / spread),
-                    "n": n,
-                    "reason": "Widest interval that the two accuracies allow: how often both "
-                    "misjudge the same review is not printed.",
-                }
-            )
-        table = pd.DataFrame(rows)
+        table = pd.DataFrame(combinations(error.index, 2), columns=["a", "b"])
+        of_a, of_b = table["a"].map(error), table["b"].map(error)
+        difference = of_b - of_a
+        spread = np.sqrt((of_a + of_b - difference**2) / n)
+        half = norm.ppf(0.975) * spread
+        table = table.assign(reviews=reviews, n=n, value=100 * difference)
+        table = table.assign(ci_low=100 * (difference - half), ci_high=100 * (difference + half))
+        table["p"] = 2 * norm.sf(difference.abs() / spread)
         table["p_holm"] = adjust(table["p"])
+        table["reason"] = (
+            "Widest interval that the two accuracies allow: how often both misjudge the same "
+            "review is not printed."
+        )
         sets.append(table)
     return pd.concat(sets, ignore_index=True)
 
@@ -517,23 +509,23 @@ def printed_table(number: int) -> tuple[pd.DataFrame, dict[str, Any]]:
 
 
 def flips() -> pd.DataFrame:
-    """Set Tables 9 and 10 beside independence, for `plot_flip`: Spearman's correlation with H2."""
+    """Set Tables 9 and 10 (Spearman, H2) beside independence, for `plot_forest`."""
     flip = flip_under_independence()
     flip = flip[flip["column"] == "h2_spearman"].set_index("row")
     natural, majority = (load_printed(f"{PAPER}/table{n}")["h2_spearman"] for n in (10, 9))
     long = {short: name for name, short in _SHORT.items()}
     names = flip.index.str.removesuffix("_meta_discriminator").map(long)
     words = {"naive_bayes": "naive Bayes", "random_forest": "random forest"}
-    return pd.DataFrame(
-        {
-            "evaluator": [words.get(name, label(name)) for name in names],
-            "natural": natural.loc[flip.index],
-            "majority": majority.loc[flip.index],
-            "independence": flip["value"],
-            "independence_low": flip["ci_low"],
-            "independence_high": flip["ci_high"],
-        }
-    )
+    evaluators = pd.Series([words.get(name, label(name)) for name in names], flip.index)
+    parts = {
+        "labels by source": natural.loc[flip.index].to_frame("estimate"),
+        "labels by majority vote": majority.loc[flip.index].to_frame("estimate"),
+        "majority, if independent": flip[["value", "ci_low", "ci_high"]].rename(
+            columns={"value": "estimate"}
+        ),
+    }
+    rows = [part.assign(evaluator=evaluators, kind=kind) for kind, part in parts.items()]
+    return pd.concat(rows, ignore_index=True)
 
 
 def generator_labels(study: Study) -> dict[str, str]:
@@ -571,17 +563,17 @@ def table3(study: Study, people: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, 
 
 
 def figure2(study: Study, people: pd.DataFrame) -> pd.DataFrame:
-    """Lay out accuracy and rates of people for `plot_accuracy`, with what was printed."""
-    bars = people[people["row"].isin(_RATES)].assign(
-        measure=lambda rows: rows["row"].map(_RATES),
-        criterion=lambda rows: rows["criterion"].str.upper(),
+    """Lay out accuracy and rates of people for `plot_forest`, with what was printed."""
+    rates = people[people["row"].isin(_RATES)].assign(
+        kind=lambda rows: rows["row"].map(_RATES),
+        evaluator=lambda rows: rows["criterion"].str.upper(),
     )
     if is_release(study):
         printed = load_printed(f"{PAPER}/figure2").rename_axis("criterion").reset_index()
-        published = printed.melt("criterion", var_name="measure", value_name="published")
-        published["criterion"] = published["criterion"].str.upper()
-        bars = bars.merge(published, on=["criterion", "measure"], validate="one_to_one")
-    return bars.assign(measure=bars["measure"].str.replace("_", " "))
+        published = printed.melt("criterion", var_name="kind", value_name="published")
+        published["evaluator"] = published.pop("criterion").str.upper()
+        rates = rates.merge(published, on=["evaluator", "kind"], validate="one_to_one")
+    return rates.assign(kind=rates["kind"].str.replace("_", " "))
 
 
 def quality(study: Study, people: pd.DataFrame) -> pd.DataFrame:
@@ -664,6 +656,21 @@ def judges_among_themselves(accuracy: pd.DataFrame) -> pd.DataFrame:
     return ranks.corr(method="spearman").rename_axis("judge")
 
 
+def overlap_names(*, full: bool) -> list[str]:
+    """Name overlap metrics in both definitions; METEOR at full effort, where it can run."""
+    has_meteor = bool(find_spec("pycocoevalcap") and shutil.which("java"))
+    return [*PLAIN, *OVERLAP[:4], *["meteor"] * (full and has_meteor)]
+
+
+def sizes_sentence(data: Study) -> str:
+    """Say of how many reviews Self-BLEU and the human corpus are."""
+    sizes = data.outputs.groupby("system").size()[data.systems]
+    return (
+        f"Self-BLEU here is that of {span(sizes, ',.0f')} reviews of each generator, and the human "
+        f"corpus has {int(data.outputs['is_human'].sum()):,} reviews."
+    )
+
+
 def judge_names(study: Study, *, full: bool) -> list[str]:
     """Name the discriminators that can be had here: trained on source and majority, and alone."""
     models = [*_SEARCHED]
@@ -693,34 +700,46 @@ def errors_of(names: Sequence[str]) -> list[str]:
     return [f"{name}/{by}" for by in ("natural", "majority") for name in names]
 
 
+def majority(study: Study) -> Study:
+    """Give outputs what most annotators said, as their one judgment; ties have none.
+
+    Of outputs that have the commonest number of votes.
+    """
+    judged = study.judged()
+    votes = judged.groupby("output_id")["value"].agg(["mean", "size"])
+    votes = votes[votes["size"].eq(votes["size"].mode().iloc[0]) & votes["mean"].ne(0.5)]
+    said = judged.drop_duplicates("output_id")[["output_id", "dimension", "group_id"]]
+    said = said[said["output_id"].isin(votes.index)].assign(annotator_id="majority")
+    said["value"] = said["output_id"].map(votes["mean"]).gt(0.5).astype("float64")
+    return study.replace(judgments=said)
+
+
 def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: int) -> pd.DataFrame:
     """Correlate evaluators with people by votes (H1) and by majority (H2), in two kinds of ways.
 
     As `correlate` over HITs (or items, where the study has none), and ``criterion``; ``p``,
-    ``p_adjusted`` (Holm over a column of the atlas), ``p_least``, ``p_method``, ``p_reason`` of
-    permutations of generators; ``second_low``, ``second_high``: the interval over generators.
+    ``p_adjusted`` (Holm over a column of the atlas) and ``p_method`` of as many permutations of
+    generators as Holm needs; ``second_low``, ``second_high``: the interval over generators.
     """
     judgments = study.judgments
     hits = judgments is not None and (judgments["group_id"] != "").all()
     key = ["criterion", "evaluator", "statistic"]
-    parts: dict[str, list[pd.DataFrame]] = {"hits": [], "systems": [], "stars": []}
-    for criterion, rule in (("H1", "mean"), ("H2", "majority")):
-        asked: dict[str, Any] = {"evaluators": evaluators, "aggregate": rule, "seed": seed}
-        asked |= {"dimension": study.dimension()}
-        wanted = {"n_resamples": n_resamples, **asked}
-        of_hits = correlate(study, clusters="group_id" if hits else None, **wanted)
-        of_systems = correlate(study, resample="systems", **wanted)
-        stars = permutation_tests(study, **asked)
-        for name, table in zip(parts, (of_hits, of_systems, stars), strict=True):
-            parts[name].append(table.assign(criterion=criterion))
-    over_hits, over_systems, stars = (pd.concat(tables) for tables in parts.values())
-    stars = stars.rename(columns={"reason": "p_reason"})
-    columns = [*key, "p", "p_adjusted", "p_least", "p_method", "p_reason"]
-    second = {"ci_low": "second_low", "ci_high": "second_high"}
-    found = over_hits.drop(columns=["p", "p_method"])
-    found = found.merge(stars[columns], on=key, how="left", validate="one_to_one")
-    over_systems = over_systems[[*key, *second]].rename(columns=second)
-    return found.merge(over_systems, on=key, validate="one_to_one")
+    found = []
+    for criterion, judged in (("H1", study), ("H2", majority(study))):
+        asked: dict[str, Any] = {"evaluators": evaluators, "dimension": study.dimension()}
+        asked |= {"seed": seed}
+        clusters = "group_id" if hits else None
+        over_hits = correlate(judged, clusters=clusters, n_resamples=n_resamples, **asked)
+        needed = permutations_needed(len(evaluators), alpha=0.05)
+        of_systems = correlate(judged, resample="systems", n_resamples=needed, **asked)
+        of_systems["p_adjusted"] = of_systems.groupby("statistic")["p"].transform(adjust)
+        second = {"ci_low": "second_low", "ci_high": "second_high"}
+        tested = of_systems.rename(columns=second)[
+            ["evaluator", "statistic", "p", "p_adjusted", "p_method", *second.values()]
+        ]
+        over_hits = over_hits.drop(columns=["p", "p_method"]).assign(criterion=criterion)
+        found.append(over_hits.merge(tested, on=key[1:], validate="one_to_one"))
+    return pd.concat(found)
 
 
 def with_truth(
@@ -739,11 +758,13 @@ def with_truth(
     return correlate(both, evaluators=everyone, against=true, seed=seed)
 
 
-def ranking(correlations: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
-    """Rank evaluators by Pearson's r with H1, cut where all above differ from all below."""
-    chosen = correlations[correlations["criterion"] == "H1"]
-    estimates = chosen[chosen["statistic"] == "pearson"].set_index("evaluator")["estimate"]
-    return significance_clusters(estimates, pairs.assign(p=pairs["p_adjusted"]))
+def explained_by_diversity(
+    study: Study, evaluators: Sequence[str], *, people: pd.DataFrame
+) -> pd.DataFrame:
+    """Correlate evaluators with people over generators, with Self-BLEU held constant."""
+    return partial_correlations(
+        study, given="minus_self_bleu_4", evaluators=evaluators, against=people
+    )
 
 
 def atlas_layout(correlations: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -781,56 +802,50 @@ def answers(
     `partial_correlations`, `truth` correlations with the true quality of a simulated study.
     Averages of Tables 7 and 8 follow from print, whatever the study.
     """
-    of_print = recompute()
-    of_print = of_print[of_print["claim_id"].str.contains("/table[78]/")]
-    parts = [of_print.assign(source="published")]
+    of_print = recompute().assign(source="published")
+    parts = [of_print[of_print["claim_id"].str.contains("/table[78]/")]]
     real = is_release(data)
     start = PAPER if real else own_place(data, "evaluator-correlations")
     finding = f"{PAPER}/finding" if real else start
     if people is not None:
         of_class = people["row"].isin(_RATES)
-        ids = start + "/table3/" + people["row"] + "/" + people["criterion"]
-        rates = start + "/figure2/" + people["criterion"] + "/" + people["row"].map(_RATES)
-        parts += [
-            claim_rows(people[~of_class], ids[~of_class]),
-            claim_rows(people[of_class], rates[of_class]),
-        ]
-        parts += [_of_batch(data, people)] if real else []
+        parts.append(claim_rows(people[~of_class], start + "/table3/{row}/{criterion}"))
+        rates = people[of_class]
+        rates = rates.assign(rate=rates["row"].map(_RATES))
+        parts.append(claim_rows(rates, start + "/figure2/{criterion}/{rate}"))
     if agreement is not None:
-        slug = agreement["coefficient"] + "_" + agreement["coded"] + "/" + agreement["row"]
-        parts.append(claim_rows(agreement, finding + "/" + slug, reason=agreement["reason"]))
-    if corpus is not None and real:
-        rows = table11(corpus)
+        ids = finding + "/{coefficient}_{coded}/{row}"
+        parts.append(claim_rows(agreement, ids, reason=agreement["reason"]))
+    if partial is not None:
+        tail = "/partial_given_self_bleu/" + slugs_of(partial["evaluator"])
+        why = "Pearson with H1 over {n} generators, Self-BLEU held constant; Fisher's z. {reason}"
+        parts.append(claim_rows(partial, finding + tail, reason=why))
+    if truth is not None:
+        tail = "/truth/" + slugs_of(truth["evaluator"]) + "/" + truth["statistic"]
+        parts.append(claim_rows(truth, start + tail, reason="{reason}"))
+    if real and people is not None:
+        parts += _of_batch(data, people)
+    if real and corpus is not None:
         parts.append(
             claim_rows(
-                rows,
-                f"{PAPER}/table11/" + rows["row"] + "/" + rows["dimension"] + "_" + rows["short"],
-                variant=rows["evaluator"] + ", TF-IDF references",
+                table11(corpus),
+                PAPER + "/table11/{row}/{dimension}_{short}",
+                variant="{evaluator}, TF-IDF references",
                 reason="Other references: the authors' sent2vec neighbors were not released. The "
                 "BLEU order is not printed. Interval: generators as a sample.",
                 comparable=False,
             )
         )
-    if diversity is not None and real:
+    if real and diversity is not None:
         parts += _of_diversity(diversity)
-    if scored is not None and real:
+    if real and scored is not None:
         parts += _of_scores(scored)
-    if directions is not None and real:
+    if real and directions is not None:
         there = directions[directions["evaluator"].isin(list(DIRECTIONS))]
-        why = there["evaluator"] + ", 95% interval over generators, " + there["n"].astype(str)
-        ids = f"{PAPER}/direction/" + there["evaluator"].map(DIRECTIONS)
-        parts.append(claim_rows(there, ids, reason=why + " as a sample."))
-    if partial is not None:
-        why = "Pearson with H1 over " + partial["n"].astype(str) + " generators, Self-BLEU held "
-        why = why + "constant; Fisher's z. " + partial["reason"]
-        ids = f"{finding}/partial_given_self_bleu/" + slugs_of(partial["evaluator"])
-        parts.append(claim_rows(partial, ids, reason=why))
-    if truth is not None:
-        ids = f"{start}/truth/" + slugs_of(truth["evaluator"]) + "/" + truth["statistic"]
-        parts.append(claim_rows(truth, ids, reason=truth["reason"]))
-    table = pd.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table = table.fillna({"variant": "", "reason": ""}).replace({"source": {"": data.source}})
-    return table.assign(comparable=table["comparable"].ne(False))
+        claim = f"{PAPER}/direction/" + there["evaluator"].map(DIRECTIONS)
+        why = "{evaluator}, 95% interval over generators, {n} as a sample."
+        parts.append(claim_rows(there, claim, reason=why))
+    return all_rows(parts, source=data.source)
 
 
 def excuses(data: Study, evaluators: Sequence[str] = ()) -> pd.DataFrame:
@@ -858,7 +873,7 @@ def excuses(data: Study, evaluators: Sequence[str] = ()) -> pd.DataFrame:
     return pd.concat([table, pd.DataFrame(rows, columns=table.columns)], ignore_index=True)
 
 
-def _of_batch(data: Study, people: pd.DataFrame) -> pd.DataFrame:
+def _of_batch(data: Study, people: pd.DataFrame) -> list[pd.DataFrame]:
     """Count what the released batch holds, and how often its reviews are taken for real."""
     outputs, votes = data.outputs, data.judgments
     assert votes is not None
@@ -890,20 +905,16 @@ def _of_batch(data: Study, people: pd.DataFrame) -> pd.DataFrame:
             "would be 900.",
         ),
     ]
-    rows: list[dict[str, Any]] = [
-        {"claim_id": f"{PAPER}/section3.3.1/{slug}", "value": float(value), "reason": note}
-        for slug, value, note in counts
+    table = pd.DataFrame(counts, columns=["slug", "value", "note"])
+    real = people[(people["row"] == "real") & (people["criterion"] == "h1")]
+    ends = {"estimate": "estimate", "ci_low": "ci_high", "ci_high": "ci_low"}
+    generated = real.assign(**{end: 100 - real[other] for end, other in ends.items()})
+    place = f"{PAPER}/section5.1/amazon_reviews/judged_"
+    return [
+        claim_rows(table, PAPER + "/section3.3.1/{slug}", value="value", reason="{note}"),
+        claim_rows(real, place + "human_written", variant="votes"),
+        claim_rows(generated, place + "generated", variant="votes"),
     ]
-    real = people[(people["row"] == "real") & (people["criterion"] == "h1")].iloc[0]
-    place = f"{PAPER}/section5.1/amazon_reviews"
-    rows += [
-        {"claim_id": f"{place}/judged_human_written", "variant": "votes"}
-        | {"value": real["estimate"], "ci_low": real["ci_low"], "ci_high": real["ci_high"]},
-        {"claim_id": f"{place}/judged_generated", "variant": "votes"}
-        | {"value": 100 - real["estimate"]}
-        | {"ci_low": 100 - real["ci_high"], "ci_high": 100 - real["ci_low"]},
-    ]
-    return pd.DataFrame(rows).assign(source="")
 
 
 def table11(corpus: pd.DataFrame) -> pd.DataFrame:
@@ -927,13 +938,14 @@ def _of_diversity(diversity: pd.DataFrame) -> list[pd.DataFrame]:
     parts = []
     for evaluator, column in columns.items():
         own = diversity[diversity["evaluator"] == evaluator]
-        ids = f"{PAPER}/table12/" + own["system"] + f"/{column}"
-        variant = f"{evaluator} of 150 annotated reviews"
+        ids, variant = (
+            f"{PAPER}/table12/{{system}}/{column}",
+            "{evaluator} of 150 annotated reviews",
+        )
         parts.append(claim_rows(own, ids, variant=variant, reason=why, comparable=False))
-    order = self_bleu_order(diversity)
     why = "Levels differ: 150 reviews of each generator here, thousands there."
-    ids = pd.Series(f"{PAPER}/direction/self_bleu_order", order.index)
-    return [*parts, claim_rows(order, ids, reason=why)]
+    order = f"{PAPER}/direction/self_bleu_order"
+    return [*parts, claim_rows(self_bleu_order(diversity), order, reason=why)]
 
 
 def self_bleu_order(diversity: pd.DataFrame) -> pd.DataFrame:
@@ -946,11 +958,10 @@ def self_bleu_order(diversity: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_scores(scored: Study) -> list[pd.DataFrame]:
-    near = system_means(scored, ["training_overlap_4"])
     parts = [
         claim_rows(
-            near,
-            f"{PAPER}/table14/" + near["system"] + "/bleu_g_train",
+            system_means(scored, ["training_overlap_4"]),
+            PAPER + "/table14/{system}/bleu_g_train",
             value="mean",
             variant="1,800 real reviews in place of G-train",
             reason="G-train was not released; neighbors by TF-IDF, BLEU-4 with NLTK's method 1.",
@@ -962,32 +973,29 @@ def _of_scores(scored: Study) -> list[pd.DataFrame]:
         "machine": "test_set_reviews_machine_generated",
         "all": "test_set_reviews_all",
     }
-    why = (
-        "Trained out of fold on the annotated reviews themselves: D-train was not released. "
-        "Wilson interval; training on other texts is left out."
-    )
+    common: dict[str, Any] = {
+        "value": "accuracy",
+        "variant": "annotated set, out of fold",
+        "reason": "Trained out of fold on the annotated reviews themselves: D-train was not "
+        "released. Wilson interval; training on other texts is left out.",
+        "comparable": False,
+    }
     numbered: list[tuple[int, Literal["natural", "majority"]]] = [(7, "natural"), (8, "majority")]
     for number, labels in numbered:
         of_system = discriminator_accuracy(scored, labels=labels)
-        of_system = of_system[of_system["system"] != "human"]
         wide = [discriminator_accuracy(scored, labels=labels, by=by) for by in ("class", "all")]
         together = pd.concat(wide)
-        rows = pd.concat([of_system, together.assign(system=together["system"].map(classes))])
+        together["system"] = together["system"].map(classes)
+        rows = pd.concat([of_system[of_system["system"] != "human"], together])
         rows = rows[rows["labels_trained"] == "natural"]
         rows[["accuracy", "ci_low", "ci_high"]] *= 100
-        alone = rows[rows["evaluator"] == "svm_individual@natural"]
-        rows = rows[rows["evaluator"].str.endswith("_meta@natural")]
-        column = rows["evaluator"].str.partition("_meta")[0].map(_SHORT)
-        rows, column = rows[column.notna()], column.dropna()
-        common: dict[str, Any] = {
-            "variant": "annotated set, out of fold",
-            "reason": why,
-            "comparable": False,
-        }
-        ids = f"{PAPER}/table{number}/" + rows["system"] + "/" + column
-        parts.append(claim_rows(rows, ids, value="accuracy", **common))
+        meta = rows[rows["evaluator"].str.endswith("_meta@natural")]
+        meta = meta.assign(column=meta["evaluator"].str.partition("_meta")[0].map(_SHORT))
+        meta = meta[meta["column"].notna()]
+        parts.append(claim_rows(meta, f"{PAPER}/table{number}/{{system}}/{{column}}", **common))
         if number == 7:
+            alone = rows[rows["evaluator"] == "svm_individual@natural"]
             alone = alone[~alone["system"].str.startswith("test_set")]
-            ids = f"{PAPER}/table5/" + alone["system"] + "/individual_svm_adversarial_evaluators"
-            parts.append(claim_rows(alone, ids, value="accuracy", **common))
+            ids = PAPER + "/table5/{system}/individual_svm_adversarial_evaluators"
+            parts.append(claim_rows(alone, ids, **common))
     return parts

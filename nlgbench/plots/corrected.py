@@ -34,15 +34,14 @@ def plot_corrected(
         From `nlgbench.corrected_quality`, or its ``systems``: ``system``, ``method``,
         ``estimate``, ``ci_low``, ``ci_high``; optional ``label``, ``labels_saved``.
     ax : Axes, optional
-        Where to draw labels alone and corrected means; a figure of its own by default, as high as
-        the systems need, with the evaluator's own means.
+        Where to draw labels alone and corrected means; a figure of its own by default, with the
+        evaluator's own means in a second panel.
 
     Returns
     -------
     Drawing
-        Systems in the order of the table, with the number of labels and what intervals cover. The
-        evaluator's own means have a panel of their own, as scores may be on another scale. At the
-        right the labels saved, below 0 where correction costs some.
+        Systems in the order of the table; at the right the labels saved, below 0 where correction
+        costs some.
 
     Raises
     ------
@@ -71,7 +70,7 @@ def plot_corrected(
     there = table[table["estimate"].notna()]
     beside = ax is None and there["method"].eq("evaluator alone").any()
     columns: dict[str, Any] = {"n": 2, "columns": 2, "width_ratios": [2.2, 1]} if beside else {}
-    panels = axes_for(ax, TWO_COLUMN * (1.0 if beside else 0.75), 1.05 + 0.3 * len(lane), **columns)
+    panels = axes_for(ax, TWO_COLUMN, 1.05 + 0.3 * len(lane), **columns)
     names = row_names(systems)
     for panel in panels:
         name_rows(panel, names)

@@ -20,7 +20,7 @@ from nlgbench.plots.figures import (
     one_row_each,
 )
 from nlgbench.plots.rows import draw_estimates, draw_reference
-from nlgbench.plots.style import GROUPS, TWO_COLUMN
+from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
 
 #: Panels side by side: narrower ones have no room for a name and its interval.
 _ACROSS = 5
@@ -45,17 +45,14 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     Returns
     -------
     Drawing
-        A panel for each evaluator, sentinels last and on gray; a row for each study, in groups by
-        task where tasks are known. Below them the mean over studies (a diamond as wide as its
-        interval) and the prediction interval, where the correlation of a further study would lie (a
-        bar). Its data are the effects and, as studies ``Mean`` and ``prediction interval``, the
-        means.
+        A panel for each evaluator, sentinels last; a row for each study, and below them the mean (a
+        diamond as wide as its interval) and the prediction interval of a further study (a bar).
+        Its data are the effects and, as studies ``Mean`` and ``prediction interval``, the means.
 
     Raises
     ------
     ValueError
-        When there is more than one statistic, granularity or group of studies, differences are from
-        several evaluators, or no evaluator has effects in several studies.
+        When an evaluator has several rows, or none has effects in several studies.
 
     Examples
     --------
@@ -73,14 +70,14 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     wide = min(_ACROSS, len(names))
     deep = -(-len(names) // wide)
     height = deep * (0.72 + 0.135 * (len(lines) + 2.9)) + 0.35
-    width = TWO_COLUMN if wide > 2 else 1.7 + 1.4 * wide
+    width = TWO_COLUMN if wide > 1 else ONE_COLUMN
     grid = {"columns": wide, "sharex": True, "sharey": True}
     panels = axes_for(ax, width, height, n=len(names), **grid)
     at = {line: float(lane) for lane, (line, _) in enumerate(lines)}
     tasks = list(dict.fromkeys(studies["task"])) if "task" in studies else [""]
     looks = {one: GROUPS[n % len(GROUPS)] for n, one in enumerate(tasks)}
     low = len(lines) + 0.3
-    level = pooled.report.set_index("what")["value"]["confidence"]
+    level = f"{pooled.confidence:.0%}"
     words = [line for line, _ in lines] + [_MEAN, f"{level} prediction\ninterval"]
     heads = {number for number, (_, head) in enumerate(lines) if head}
     heads |= {len(lines), len(lines) + 1}

@@ -51,8 +51,7 @@ def plot_reproduction(
     Raises
     ------
     ValueError
-        When there is no such paper, it has no number that was recomputed, or `ax` has another
-        number of Axes than there are panels.
+        When there is no such paper, or it has no number that was recomputed.
 
     Examples
     --------
@@ -78,8 +77,8 @@ def plot_reproduction(
     titles = data["panel"].value_counts().index
     columns = min(len(titles), 3)
     rows = math.ceil(len(titles) / columns)
-    width = columns * TWO_COLUMN / 3 if columns > 1 else ONE_COLUMN
-    height = rows * (width / columns + 0.1)
+    width = TWO_COLUMN if columns > 1 else ONE_COLUMN
+    height = rows * (2.3 if columns > 1 else ONE_COLUMN + 0.1)
     axes = axes_for(ax, width, height, n=len(titles), columns=columns)
     for one, title in zip(axes, titles, strict=True):
         _draw(one, data[data["panel"] == title])
@@ -130,4 +129,4 @@ def _draw(ax: Axes, panel: pd.DataFrame) -> None:
         points.set(edgecolor=color, linewidth=0.7, label=label)
     ax.set(xlim=ends, ylim=ends, xlabel="Printed", ylabel="Recomputed")
     ax.tick_params(labelsize=6.5)
-    ax.legend(loc="best", fontsize=5.8, framealpha=0.7, edgecolor="none", handlelength=1.0)
+    ax.legend(loc="best", fontsize=6, framealpha=0.7, edgecolor="none", handlelength=1.0)

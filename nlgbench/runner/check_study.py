@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nlgbench.runner import listing
-from nlgbench.study import TABLES, checking, read_folder
+from nlgbench.study import TABLES, read_folder, summary
 from nlgbench.study.csv_files import TableError
 
 
@@ -26,13 +26,13 @@ def check(place: Path) -> tuple[str, bool]:
         f"{table} {len(frame):,}" for table, frame in there.items() if frame is not None
     )
     tables = {
-        "Judgments": checking.by_dimension(study),
-        "Votes": checking.by_votes(study),
-        "Scores": checking.by_evaluator(study),
+        "Judgments": summary.by_dimension(study),
+        "Votes": summary.by_votes(study),
+        "Scores": summary.by_evaluator(study),
     }
     parts = [f"{listing.visible(study.name)}: {sizes} (rows)"]
     parts += [f"{title}\n{listing.plain(table)}" for title, table in tables.items() if len(table)]
-    parts += _section("What the design cannot tell", checking.doubts(study))
+    parts += _section("What the design cannot tell", summary.doubts(study))
     parts += noted
     can = study.check()
     lines = [

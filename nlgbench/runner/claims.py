@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -129,27 +130,23 @@ def ledger(
         )
 
     by_claim = dict(list(records.groupby("claim_id", sort=False)))
-    rows: list[dict[str, object]] = []
+    rows: list[dict[Any, Any]] = []
     silent: list[str] = []
     for claim in claims.to_dict("records"):
+        printed = {name: claim[name] for name in ("claim_id", "published", "tolerance")}
         recorded = by_claim.pop(claim["claim_id"], records.iloc[:0])
         rows += [
-            _row(record, claim, _says(claim, record)) for record in recorded.to_dict("records")
+            {**one, **printed, "verdict": _says(claim, one)} for one in recorded.to_dict("records")
         ]
-        on_data = recorded["source"].eq("released").any()
         reason = ""
-        if claim["unavailable"] and not on_data:
+        if claim["unavailable"] and not recorded["source"].eq("released").any():
             reason = claim["unavailable"]
         elif recorded.empty:
-            fits = (
-                why for of, why in skipped.items() if fnmatch.fnmatchcase(claim["claim_id"], of)
-            )
-            reason = next(fits, "") or OTHER_DATA.get(source, "")
+            fits = [why for of, why in skipped.items() if fnmatchcase(claim["claim_id"], of)]
+            reason = fits[0] if fits else OTHER_DATA.get(source, "")
         if reason:
-            nothing = dict.fromkeys(("recomputed", "ci_low", "ci_high"), np.nan)
-            record = {"claim_id": claim["claim_id"], "variant": "", **nothing}
-            about = {"reason": reason, "source": source}
-            rows.append(_row(record | about, claim, "not recomputable"))
+            about = {"variant": "", "verdict": "not recomputable", "reason": reason}
+            rows.append({**printed, **about, "source": source})
         elif recorded.empty:
             silent.append(claim["claim_id"])
     if silent:
@@ -157,10 +154,11 @@ def ledger(
             f"{len(silent)} claims were neither recorded nor excused, the first {silent[0]!r}: "
             "record them with run.claims(...), or say why not with run.skip(ids, reason)."
         )
-    no_claim = {"published": np.nan, "tolerance": np.nan}
     for extra in by_claim.values():
-        rows += [_row(record, no_claim, "new") for record in extra.to_dict("records")]
-    return schema.check(pd.DataFrame(rows, columns=schema.columns("ledger")), "ledger")
+        rows += [{**record, "verdict": "new"} for record in extra.to_dict("records")]
+    numbers = ["published", "recomputed", "ci_low", "ci_high", "tolerance"]
+    whole = pd.DataFrame(rows, columns=schema.columns("ledger"))
+    return schema.check(whole.astype(dict.fromkeys(numbers, float)), "ledger")
 
 
 def _says(claim: dict, record: dict) -> str:
@@ -175,13 +173,3 @@ def _says(claim: dict, record: dict) -> str:
         ci_low=record["ci_low"],
         ci_high=record["ci_high"],
     )
-
-
-def _row(record: dict, claim: dict, says: str) -> dict[str, object]:
-    names = ("claim_id", "variant", "recomputed", "ci_low", "ci_high", "reason", "source")
-    return {
-        **{name: record[name] for name in names},
-        "published": claim["published"],
-        "tolerance": claim["tolerance"],
-        "verdict": says,
-    }

@@ -28,19 +28,16 @@ class _Repairing(click.Group):
     """Turn errors into lines that name a way out; a traceback is there for those who ask."""
 
     def invoke(self, ctx: click.Context) -> object:
-        if ctx.params["debug"]:
-            return super().invoke(ctx)
         try:
             return super().invoke(ctx)
-        except UsageError as error:
-            raise _Refused(_cut(str(error))) from None
-        except (ValueError, OSError) as error:
-            raise click.ClickException(_cut(str(error))) from None
-        except click.UsageError as error:  # click quotes whole what it was given
-            raise click.UsageError(_cut(error.format_message()), error.ctx) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
+            if ctx.params["debug"]:
+                raise
+            if isinstance(error, ValueError | OSError):
+                wrong = _Refused if isinstance(error, UsageError) else click.ClickException
+                raise wrong(_cut(str(error))) from None
             what = f"{type(error).__name__}: {error}"
             raise click.ClickException(
                 f"{_cut(what)}\nThis is a fault of nlgbench. `nlgbench --debug ...` shows where it "
@@ -64,30 +61,22 @@ def _complain(text: str) -> None:
     click.echo(_cut(text), err=True)
 
 
-def _folder(ctx: click.Context, param: click.Parameter, value: str) -> Path:
+def _folder(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
     """Check the name of a folder, which need not be there."""
-    folder = Path(value)
+    if value is None:
+        return None
     if not value.strip():
         raise click.BadParameter("is empty: name a folder, as in figures/latest.")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise click.BadParameter(f"{shown(value)} is not UTF-8: name another folder.") from None
     if not value.isprintable():
         raise click.BadParameter(f"{shown(value)} holds characters that do not print.")
     if value.startswith("~"):
         raise click.BadParameter(
             f"{shown(value)} begins with ~, which the shell did not replace: write the folder out."
         )
-    if os.path.lexists(folder) and not os.path.isdir(folder):  # noqa: PTH112, pathlib may raise
-        kind = "a link to what is not there" if folder.is_symlink() else "a file"
-        raise click.BadParameter(f"{shown(value)} is {kind}: name a folder.")
+    folder = Path(value)
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise click.BadParameter(f"{shown(value)} is a file: name a folder.")
     return folder
-
-
-def _new(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
-    """Check the name of a folder that is to be made."""
-    return None if value is None else _folder(ctx, param, value)
 
 
 def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
@@ -97,17 +86,6 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) ->
             "no limit."
         )
     return value
-
-
-def _cluster(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    if value is None:
-        return None
-    from nlgbench.runner.cluster import read_address
-
-    try:
-        return read_address(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
 
 
 def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
@@ -133,7 +111,10 @@ def _complete(
     return names or [CompletionItem(incomplete, type="file")]
 
 
-@click.group(cls=_Repairing, context_settings={"help_option_names": ["-h", "--help"]})
+_SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
+
+
+@click.group(cls=_Repairing, context_settings=_SETTINGS)
 @click.version_option(nlgbench.__version__, message="%(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug: bool) -> None:
@@ -216,47 +197,25 @@ def fetch(names: tuple[str, ...]) -> None:
 @main.command()
 @click.argument("notebooks", nargs=-1, metavar="[NOTEBOOK]...", shell_complete=_complete)
 @click.option(
-    "-p",
-    "given",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=_given,
-    help="Set a parameter.",
+    "-p", "given", multiple=True, metavar="NAME=VALUE", callback=_given, help="Set a parameter."
 )
 @click.option(
     "--source",
     type=click.Choice(["auto", "released", "simulated"]),
     default="auto",
-    show_default=True,
     help="auto: released data where they can be had.",
 )
 @click.option(
-    "--effort",
-    type=click.Choice(["quick", "full"]),
-    default="quick",
-    show_default=True,
-    help="full: paper-grade.",
+    "--effort", type=click.Choice(["quick", "full"]), default="quick", help="full: paper-grade."
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Notebooks at once.",
-)
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Notebooks at once.")
 @click.option(
     "--cluster",
     metavar="ADDRESS",
-    callback=_cluster,
     help="Run on Dask workers: local (as many as --jobs), tcp://HOST:PORT, or a scheduler file.",
 )
 @click.option(
-    "--out",
-    default="figures/latest",
-    show_default=True,
-    metavar="DIR",
-    callback=_folder,
-    help="Where results go.",
+    "--out", default="figures/latest", metavar="DIR", callback=_folder, help="Where results go."
 )
 @click.option(
     "--timeout",
@@ -317,7 +276,6 @@ def run(
         from nlgbench.runner.cluster import workers
 
         makers = partial(workers, cluster, jobs)
-
     say: Callable[[str], None] = _complain if as_json else _say  # only JSON on stdout
     try:
         outcomes = execute.run(
@@ -349,9 +307,6 @@ def run(
 
         click.echo(listing.outcomes(outcomes, out))
     elif not quiet and len(failed) < len(outcomes):
-        from nlgbench.runner import listing
-
-        _say(listing.ended(outcomes, out))
         _say(f"results are in {out}: index.csv lists the figures, ledger.csv the claims")
     if failed:
         raise click.ClickException(f"{len(failed)} of {len(outcomes)} failed: {', '.join(failed)}")
@@ -365,11 +320,7 @@ def run(
     help="Only these rows: matches, differs, 'same direction', undecided, 'not recomputable', new.",
 )
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "csv", "json", "latex"]),
-    default="table",
-    show_default=True,
+    "--format", "form", type=click.Choice(["table", "csv", "json", "latex"]), default="table"
 )
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option("--all-runs", is_flag=True, help="Also runs with other parameters than the defaults.")
@@ -402,7 +353,7 @@ def report(directory: Path) -> None:
     tables, parameters and hashes. Beside it are numbers and tables for LaTeX, and a filled Human
     Evaluation Datasheet.
     """
-    from nlgbench.runner.report.writing import write
+    from nlgbench.runner.report import write
 
     click.echo(write(directory))
 
@@ -449,7 +400,7 @@ def plot_sweep(directory: Path, x: str, y: str, hue: str | None) -> None:
 
 
 @main.command()
-@click.argument("directory", metavar="[DIR]", required=False, callback=_new)
+@click.argument("directory", metavar="[DIR]", required=False, callback=_folder)
 @click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
 def clean(directory: Path | None, dry_run: bool) -> None:
     """Remove what killed commands left in DIR, and scores kept from earlier runs.

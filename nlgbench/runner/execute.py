@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
+import io
 import logging
 import os
 import re
-import threading
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nlgbench.datasets import cache
-from nlgbench.runner import grid as grid_of_runs
-from nlgbench.runner import identity, runs
+from nlgbench.names import require_extra
+from nlgbench.runner import grid as grids
+from nlgbench.runner import runs
 from nlgbench.runner.kernels import LOG, Kernels, interruptible
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
 from nlgbench.runner.parameters import ParameterError, UsageError
-from nlgbench.runner.plan import Outcome, Plan, SourceWish, check, check_names, plan
-from nlgbench.runner.progress import Lines, Progress
+from nlgbench.runner.runs import Outcome, Plan, SourceWish
 
 if TYPE_CHECKING:
     from nlgbench.study import Study
@@ -32,113 +32,105 @@ if TYPE_CHECKING:
 _PATIENCE = 8.0
 
 
-class Makers(NamedTuple):
-    """What runs are made by: `make` takes a plan and `execute`'s options, and waits for its end."""
+#: What a run tells meanwhile: ``start``, ``cell``, or ``printed`` with a line.
+Listener = Callable[..., object]
+INTERRUPTED = "interrupted"
 
-    n_at_once: int  # for the time that is left
+
+class Makers(NamedTuple):
+    """What runs are made by."""
+
     n_threads: int  # that may call `make` at once
-    make: Callable[..., Outcome]
+    # Makes a plan in a folder, with a time-out, and waits for its end.
+    make: Callable[[Plan, Path, float | None, Listener], Outcome]
     stop: Callable[[], None]  # what runs ends without a result, and nothing is begun
 
 
-def execute(
-    plan: Plan,
-    out: Path,
+def run(
+    names: Sequence[str],
+    given: Mapping[str, Any],
     *,
-    timeout: float | None,
-    kernels: Kernels,
-    on_start: Callable[[], None],
-    on_cell: Callable[[], None],
-    say_printed: Callable[[str], None] | None,
-) -> Outcome:
-    """Run one notebook in its own kernel, and put the result in its place."""
-    on_start()
-    import papermill
-    from jupyter_core.utils import ensure_event_loop
+    out: Path,
+    source: SourceWish = "auto",
+    effort: str = "quick",
+    jobs: int = 1,
+    timeout: float | None = None,
+    force: bool = False,
+    dry_run: bool = False,
+    grid: Sequence[Mapping[str, Any]] = ({},),
+    retry_failed: bool = False,
+    say: Callable[[str], None] | None = print,
+    complain: Callable[[str], None] = print,
+    verbose: bool = False,
+    makers: Callable[[], AbstractContextManager[Makers]] | None = None,
+) -> list[Outcome]:
+    """Run notebooks; skip those whose result is there; let none stop the others.
 
-    began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
-    # It does not know `int | None`, and logs deaths of kernels that we explain.
-    logging.getLogger("papermill").setLevel(logging.CRITICAL)
-    options: dict[str, Any] = {
-        # Papermill tells of texts, too.
-        "on_cell_start": lambda cell, cell_index: on_cell() if cell.cell_type == "code" else None
-    }
-    if timeout is not None:
-        deadline = began + timeout
-        options["timeout_func"] = lambda cell: max(0.1, deadline - time.monotonic())
-    printed = [] if say_printed is None else [Lines(plan.name, say_printed) for _ in range(2)]
-    if printed:
-        options["stdout_file"], options["stderr_file"] = printed
-    failed = out / f"{plan.place}.failed"
-    partial = runs.partial_dir(out, plan.place, plan.digest)
-    options["kernel_manager_class"], options["config"], groups = kernels.manager(partial)
-    try:
-        papermill.execute_notebook(
-            _verbatim(plan.path),
-            _verbatim(partial / "notebook.ipynb"),
-            parameters={**plan.parameters, "output_dir": str(partial)},
-            kernel_name="python3",
-            language="python",  # which a notebook need not name
-            progress_bar=False,
-            cwd=_verbatim(plan.path.parent),  # as in Jupyter
-            **options,
-        )
-        for group in groups:
-            kernels.end(group)
-        _release(partial / "notebook.ipynb")
-        (partial / LOG).unlink(missing_ok=True)
-        runs.write_manifest(
-            partial,
-            {
-                "notebook": plan.name,
-                "place": plan.place,
-                "digest": plan.digest,
-                "status": "done",
-                "source": plan.source,
-                "parameters": plan.parameters,
-                "data": plan.data,
-                "parts": plan.parts,
-                "prose": plan.prose,
-                "read": runs.take_read(partial),
-                "seed": plan.parameters.get("seed"),
-                "started": started,
-                "seconds": round(time.monotonic() - began, 2),
-                **runs.take_record(partial, plan.name),
-            },
-        )
-        runs.promote(partial, out / plan.place)
-        runs.remove(failed)
-    except Exception as error:
-        if kernels.stopped:
-            runs.remove(partial)
-            return Outcome(plan, "failed", time.monotonic() - began, "interrupted")
-        kept = (partial / "notebook.ipynb").is_file()  # not where it could not be begun
-        look = f"\nUp to there it is in {failed / 'notebook.ipynb'}." if kept else ""
-        message = _explain(error, timeout) + look
-        runs.keep_failed(partial, failed)
-        return Outcome(plan, "failed", time.monotonic() - began, message)
-    finally:
-        for group in groups:
-            kernels.end(group)
-        for lines in printed:
-            lines.close()
-        ensure_event_loop().close()  # nbclient opens one for each thread and leaves it
-    return Outcome(plan, "done", time.monotonic() - began)
+    Each is run with every set of parameters in `grid`, over those in `given`. `say` is told what
+    happens, `complain` what failed. Runs are made by `makers` instead of on this machine.
+    """
+    shown_out, out = out, out.absolute()
+    tell = say or (lambda text: None)
+    settle_data_folder()
+    # Matrices here are small: threads of one product wait for each other, forty times as long where
+    # the cores are busy; and with one thread results do not depend on how many cores there are.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    plans = _plans(names, given, grid, source=source, effort=effort, out=out)
+    if retry_failed:
+        plans = [one for one in plans if (out / f"{one.place}.failed").is_dir()]
+        if not plans:
+            (say or complain)(f"none of these runs failed the last time in {shown_out}")
+            return []
 
+    def why_run(plan: Plan) -> str:
+        if force or retry_failed:
+            return "--force" if force else "it failed the last time"
+        return runs.why_anew(out / plan.place, plan.parts, plan.parameters.get("study"))
 
-@contextmanager
-def here(jobs: int) -> Iterator[Makers]:
-    """Make runs on this machine."""
-    if jobs > 1:
-        import_ahead()
-    with Kernels() as kernels:
-        yield Makers(jobs, jobs, partial(execute, kernels=kernels), kernels.stop)
+    if dry_run:
+        for each in plans:
+            why = why_run(each)
+            would = f"would run ({why})" if why else "unchanged, would be skipped"
+            (say or complain)(f"{each.place}: {would}")
+        return []
+    # Imported ahead: two threads that begin with it can lock each other out of it.
+    require_extra("nlgbench run", "run", "papermill", "pandas", "rich")
+    # Whatever makes runs is there before anything is written.
+    with interruptible(), (makers or partial(here, jobs))() as by, runs.writing(out):
+        runs.check_place(out, [plan.place for plan in plans])
+        n_cells = sum(len(plan.notebook.code) for plan in plans)
+        with _bar(n_cells, shown=say is not None) as advance:
 
+            def made(plan: Plan) -> Outcome:
+                why = why_run(plan)
 
-def import_ahead() -> None:
-    """Import what runs need: two threads that begin with it can lock each other out of it."""
-    for package in ("papermill", "pandas"):
-        importlib.import_module(package)
+                def listener(kind: str, line: str = "") -> None:
+                    if kind == "cell":
+                        advance(1)
+                    elif kind == "start" or verbose:
+                        tell(_started(plan, why) if kind == "start" else f"{plan.name} | {line}")
+
+                if why:
+                    outcome = by.make(plan, out, timeout, listener)
+                else:
+                    runs.remove(out / f"{plan.place}.failed")  # of a run that was forced
+                    advance(len(plan.notebook.code))
+                    outcome = Outcome(plan, "skipped", 0.0)
+                if outcome.message != INTERRUPTED:
+                    (complain if outcome.status == "failed" else tell)(_ended(outcome))
+                return outcome
+
+            pool = ThreadPoolExecutor(by.n_threads)
+            futures = [pool.submit(made, one) for one in plans]
+            try:
+                outcomes = [future.result() for future in futures]
+            finally:  # when interrupted, kernels end at once, and what is finished is gathered
+                pool.shutdown(wait=False, cancel_futures=True)
+                by.stop()
+                wait(futures, timeout=_PATIENCE)
+                for claim_id in _gather(out):
+                    complain(f"two notebooks record {claim_id!r}; the first one's value is kept")
+    return outcomes
 
 
 def settle_data_folder() -> None:
@@ -147,45 +139,136 @@ def settle_data_folder() -> None:
         os.environ["NLGBENCH_DATA"] = str(cache.cache_dir().absolute())
 
 
-def _to_make(out: Path, plans: Sequence[Plan], *, force: bool) -> dict[str, float]:
-    """Give the runs there are to make, and how long those of the same notebooks took, or NaN.
+def _plans(
+    names: Sequence[str],
+    given: Mapping[str, Any],
+    grid: Sequence[Mapping[str, Any]],
+    *,
+    source: SourceWish,
+    effort: str,
+    out: Path,
+) -> list[Plan]:
+    """Plan all runs, each place once; refuse what is wrong before any starts."""
+    notebooks = [read_notebook(path) for path in find_notebooks(names)]
+    if twice := [name for part in grid for name in part if name in given]:
+        raise ParameterError(f"-p and --grid both set {twice[0]!r}: leave one out.")
+    asked = [
+        (notebook, one)
+        for notebook in notebooks
+        for part in grid
+        for one in grids.spread(notebook.parameters, {**given, **part}, where=notebook.name)
+    ]
+    for notebook, one in asked:  # the cheap checks of all, before any data are fetched
+        runs.check(notebook, one, source=source, effort=effort)
+    around = runs.surroundings()
+    opened: dict[tuple[str, str], Study] = {}
+    by_place: dict[str, Plan] = {}
+    for notebook, one in asked:
+        plan = runs.plan(notebook, one, source=source, effort=effort, around=around)
+        runs.check_names(plan, one, opened)
+        if plan.source == "study":
+            runs.refuse_other_study(out / plan.place, plan.parameters["study"], plan.data)
+        if (other := by_place.setdefault(plan.place, plan)).data != plan.data:
+            raise UsageError(
+                f"{other.parameters['study']} and {plan.parameters['study']} are two studies of "
+                "one name, by which results go: run them with different --out."
+            )
+    return list(by_place.values())
 
-    Runs on the same source with the same effort count before others of the notebook.
-    """
-    # Whether results are whole is looked at when it is their turn.
-    there = {folder.name: manifest for folder, manifest in runs.finished(out)}
-    took: dict[tuple[str, ...], list[float]] = {}
-    for manifest in there.values():
-        if "seconds" in manifest:
-            effort = str(manifest.get("parameters", {}).get("effort"))
-            alike = manifest["notebook"], str(manifest.get("source")), effort
-            for key in (alike, alike[:1]):
-                took.setdefault(key, []).append(manifest["seconds"])
-    found = {}
-    for one in plans:
-        if not force and there.get(one.place, {}).get("parts") == one.parts:
-            continue
-        alike = one.name, str(one.source), str(one.parameters.get("effort"))
-        seconds = took.get(alike) or took.get(alike[:1]) or [float("nan")]
-        found[one.place] = sum(seconds) / len(seconds)
-    return found
+
+def _gather(out: Path) -> list[str]:
+    """Collect what all runs recorded, and draw how near it comes to print; ids recorded twice."""
+    from nlgbench.runner import degrees
+
+    try:
+        doubled = runs.gather(out)
+        grids.gather(out)
+        degrees.gather(out)
+        return doubled
+    except OSError as error:
+        raise OSError(
+            f"ledger.csv and index.csv could not be written in {out} ({error.strerror or error}); "
+            "finished runs are whole: free some space, or mend the folder, and run the same "
+            "command again, which skips them."
+        ) from None
 
 
-def _estimate(to_make: Mapping[str, float], n_plans: int, jobs: int) -> str:
-    """Say how many runs there are to make, and how long they take as earlier ones took."""
-    text = f"{n_plans} runs, {n_plans - len(to_make)} of them there already"
-    seconds = sum(to_make.values()) / jobs
-    if to_make and seconds == seconds:
-        text += f"; about {seconds / 60:.1f} min, as earlier runs took"
-    return text
+@contextmanager
+def here(jobs: int) -> Iterator[Makers]:
+    """Make runs on this machine."""
+    with Kernels() as kernels:
+        yield Makers(jobs, partial(execute, kernels=kernels), kernels.stop)
 
 
-def _of_prose(out: Path, plan: Plan) -> str:
-    """Say of a result that is there if the text beside the code has changed since."""
-    former = runs.read_manifest(out / plan.place) or {}
-    if former.get("prose", plan.prose) == plan.prose:
-        return ""
-    return "its text was changed, which the stored notebook does not show"
+def execute(
+    plan: Plan, out: Path, timeout: float | None, listener: Listener, *, kernels: Kernels
+) -> Outcome:
+    """Run one notebook in its own kernel, and put the result in its place."""
+    listener("start")
+    import papermill
+    from jupyter_core.utils import ensure_event_loop
+
+    began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
+    # It does not know `int | None`, and logs deaths of kernels that we explain.
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)
+    printed = [_Lines(listener) for _ in range(2)]
+    options: dict[str, Any] = {
+        # Papermill tells of texts, too.
+        "on_cell_start": lambda cell, cell_index: cell.cell_type == "code" and listener("cell"),
+        "stdout_file": printed[0],
+        "stderr_file": printed[1],
+    }
+    if timeout is not None:
+        deadline = began + timeout
+        options["timeout_func"] = lambda cell: max(0.1, deadline - time.monotonic())
+    new, failed = runs.aside(out, plan.place), out / f"{plan.place}.failed"
+    path = plan.notebook.path
+    try:
+        with kernels.kernel(new) as its_own:
+            papermill.execute_notebook(
+                _verbatim(path),
+                _verbatim(new / "notebook.ipynb"),
+                parameters={**plan.parameters, "output_dir": str(new)},
+                kernel_name="python3",
+                language="python",  # which a notebook need not name
+                progress_bar=False,
+                cwd=_verbatim(path.parent),  # as in Jupyter
+                **options,
+                **its_own,
+            )
+        _release(new / "notebook.ipynb")
+        (new / LOG).unlink(missing_ok=True)
+        manifest = {
+            "notebook": plan.name,
+            "place": plan.place,
+            "digest": plan.digest,
+            "status": "done",
+            "source": plan.source,
+            "parameters": plan.parameters,
+            "data": plan.data,
+            "parts": plan.parts,
+            "read": runs.take_read(new, plan.parameters.get("study")),
+            "seed": plan.parameters.get("seed"),
+            "started": started,
+            "seconds": round(time.monotonic() - began, 2),
+            **runs.take_record(new, plan.name),
+        }
+        runs.remove(failed)
+        runs.write_manifest(new, manifest)
+        runs.promote(new, out / plan.place)
+    except Exception as error:
+        if kernels.stopped:
+            return Outcome(plan, "failed", time.monotonic() - began, INTERRUPTED)
+        kept = (new / "notebook.ipynb").is_file()  # not where it could not be begun
+        look = f"\nUp to there it is in {failed / 'notebook.ipynb'}." if kept else ""
+        message = _explain(error, timeout) + look
+        runs.keep_failed(new, failed)
+        return Outcome(plan, "failed", time.monotonic() - began, message)
+    finally:
+        for lines in printed:
+            lines.close()
+        ensure_event_loop().close()  # nbclient opens one for each thread and leaves it
+    return Outcome(plan, "done", time.monotonic() - began)
 
 
 def _verbatim(path: Path) -> str:
@@ -202,10 +285,7 @@ def _release(path: Path) -> None:
     for cell in node.cells:
         cell.metadata.pop("papermill", None)
         if "injected-parameters" in cell.metadata.get("tags", []):
-            lines = cell.source.splitlines()
-            cell.source = "\n".join(
-                "output_dir = None" if line.startswith("output_dir = ") else line for line in lines
-            )
+            cell.source = re.sub("^output_dir = .*$", "output_dir = None", cell.source, flags=re.M)
     nbformat.write(node, path)
 
 
@@ -230,135 +310,53 @@ def _explain(error: Exception, timeout: float | None) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _gather(out: Path) -> list[str]:
-    from nlgbench.runner import degrees
+@contextmanager
+def _bar(n_cells: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
+    """Show how many cells have run, on a terminal; give the function that counts them."""
+    from rich.console import Console
+    from rich.progress import Progress
 
-    try:
-        doubled = runs.gather(out)
-        grid_of_runs.gather(out)
-        degrees.gather(out)
-        return doubled
-    except OSError as error:
-        raise OSError(
-            f"ledger.csv and index.csv could not be written in {out} ({error.strerror or error}); "
-            "finished runs are whole: free some space, or mend the folder, and run the same "
-            "command again, which skips them."
-        ) from None
+    console = Console(stderr=True)
+    with Progress(
+        console=console,
+        disable=not (shown and console.is_terminal),  # on a pipe, a wall of lines
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),  # what goes to a file stays out of the terminal
+    ) as bars:
+        task = bars.add_task("cells", total=n_cells)
+        yield lambda n: bars.advance(task, n)
 
 
-def run(
-    names: Sequence[str],
-    given: Mapping[str, Any],
-    *,
-    out: Path,
-    source: SourceWish = "auto",
-    effort: str = "quick",
-    jobs: int = 1,
-    timeout: float | None = None,
-    force: bool = False,
-    dry_run: bool = False,
-    grid: Sequence[Mapping[str, Any]] = ({},),
-    retry_failed: bool = False,
-    say: Callable[[str], None] | None = print,
-    complain: Callable[[str], None] = print,
-    verbose: bool = False,
-    makers: Callable[[], AbstractContextManager[Makers]] | None = None,
-) -> list[Outcome]:
-    """Run notebooks; skip those whose result is there; let none stop the others.
+def _started(plan: Plan, why: str) -> str:
+    """Say that a notebook starts, on which source and why, and why anew."""
+    about = f" ({plan.source})" if plan.source else ""
+    notes = "; ".join(note for note in (plan.note, why) if note not in ("", runs.FIRST))
+    return f"{plan.place}{about}{': ' if notes else ''}{notes}"
 
-    Each is run with every set of parameters in `grid`, over those in `given`. With `dry_run`, only
-    say what would run, and why; with `retry_failed`, run only what failed. `say` is told what
-    happens, `complain` what failed; `verbose` says what cells print, too. Runs are made by `makers`
-    instead of on this machine, `jobs` at once.
-    """
-    shown_out, out = out, out.absolute()
-    settle_data_folder()
-    # Matrices here are small: threads of one product wait for each other, forty times as long where
-    # the cores are busy; and with one thread results do not depend on how many cores there are.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    notebooks = [read_notebook(path) for path in find_notebooks(names)]
-    if twice := [name for part in grid for name in part if name in given]:
-        raise ParameterError(f"-p and --grid both set {twice[0]!r}: leave one out.")
-    asked = [
-        (notebook, one)
-        for notebook in notebooks
-        for part in grid
-        for one in grid_of_runs.spread(notebook.parameters, {**given, **part}, where=notebook.name)
-    ]
-    for notebook, one in asked:  # the cheap checks of all, before any data are fetched
-        check(notebook, one, source=source, effort=effort)
-    around = identity.surroundings()
-    plans = [
-        plan(notebook, one, source=source, effort=effort, around=around) for notebook, one in asked
-    ]
-    opened: dict[tuple[str, str], Study] = {}
-    by_place: dict[str, Plan] = {}
-    for (notebook, one), each in zip(asked, plans, strict=True):
-        check_names(notebook, one, each, opened)
-        if each.source == "study":
-            runs.refuse_other_study(out / each.place, each.parameters["study"], each.data)
-        if by_place.setdefault(each.place, each).data != each.data:
-            raise UsageError(
-                f"{by_place[each.place].parameters['study']} and {each.parameters['study']} are "
-                "two studies of one name, by which results go: run them with different --out."
-            )
-    plans = list(by_place.values())
-    if retry_failed:
-        plans = [one for one in plans if (out / f"{one.place}.failed").is_dir()]
-        if not plans:
-            (say or complain)(f"none of these runs failed the last time in {shown_out}")
-            return []
 
-    def why_run(plan: Plan) -> str:
-        if force or retry_failed:
-            return "--force" if force else "it failed the last time"
-        return runs.why_anew(out / plan.place, plan.parts, plan.parameters.get("study"))
+def _ended(outcome: Outcome) -> str:
+    """Say how a notebook ended."""
+    how = {
+        "skipped": "unchanged since its last run, skipped (--force runs it again)",
+        "done": f"done in {outcome.seconds:.0f} s",
+        "failed": f"FAILED after {outcome.seconds:.0f} s {outcome.message}",
+    }
+    return f"{outcome.plan.place}: {how[outcome.status]}"
 
-    if dry_run:
-        for each in plans:
-            why = why_run(each)
-            would = f"would run ({why})" if why else "unchanged, would be skipped"
-            (say or complain)(f"{each.place}: {would}")
-        return []
-    # Whatever makes runs is there before anything is written.
-    with interruptible(), (makers or partial(here, jobs))() as by, runs.writing(out):
-        runs.recover(out)
-        runs.check_place(out, [plan.place for plan in plans])
-        is_grid = len(plans) > len(notebooks)
-        to_make = _to_make(out, plans, force=force)
-        if is_grid and say is not None:
-            say(_estimate(to_make, len(plans), by.n_at_once))
-        n_runs = len(plans) * is_grid
-        stopped = threading.Event()
-        with Progress(say, complain, n_runs, by.n_at_once, to_make) as progress:
 
-            def made(plan: Plan) -> Outcome:
-                why = why_run(plan)
-                if not why:
-                    runs.remove(out / f"{plan.place}.failed")  # of a run that was forced
-                    outcome = Outcome(plan, "skipped", 0.0, _of_prose(out, plan))
-                else:
-                    outcome = by.make(
-                        plan,
-                        out,
-                        timeout=timeout,
-                        on_start=lambda: progress.start(plan, why),
-                        on_cell=lambda: progress.cell(plan),
-                        say_printed=say if verbose else None,
-                    )
-                if not stopped.is_set():
-                    progress.end(outcome)
-                return outcome
+class _Lines(io.TextIOBase):
+    """A file that hands on whole lines."""
 
-            pool = ThreadPoolExecutor(by.n_threads)
-            futures = [pool.submit(made, one) for one in plans]
-            try:
-                outcomes = [future.result() for future in futures]
-            finally:  # when interrupted, kernels end at once, and what is finished is gathered
-                stopped.set()
-                pool.shutdown(wait=False, cancel_futures=True)
-                by.stop()
-                wait(futures, timeout=_PATIENCE)
-                for claim_id in _gather(out):
-                    complain(f"two notebooks record {claim_id!r}; the first one's value is kept")
-    return outcomes
+    def __init__(self, listener: Listener) -> None:
+        self._listener, self._rest = listener, ""
+
+    def write(self, text: str) -> int:
+        *whole, self._rest = (self._rest + text).split("\n")
+        for line in whole:
+            self._listener("printed", line)
+        return len(text)
+
+    def close(self) -> None:
+        if self._rest and not self.closed:
+            self.write("\n")
+        super().close()

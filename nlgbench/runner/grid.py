@@ -20,43 +20,22 @@ _VALUES = {"recomputed": "estimate", "ci_low": "ci_low", "ci_high": "ci_high"}
 
 
 def read_grid(path: Path) -> list[dict[str, Any]]:
-    """Read sets of parameters from YAML: a mapping of names to lists, or a list of such mappings.
-
-    A list stands for each of its values; what stands in one mapping is combined with everything
-    else in it. A parameter that is itself a list is written as a list of lists.
-    """
-    import yaml  # type: ignore[import-untyped]
-
-    class Loader(yaml.SafeLoader):
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            names = [key.value for key, _ in node.value]
-            if twice := [name for name in names if names.count(name) > 1]:
-                raise ParameterError(
-                    f"{path}, line {node.start_mark.line + 1}: {twice[0]!r} is there twice: give "
-                    "its values in one list."
-                )
-            return super().construct_mapping(node, deep=deep)
+    """Read sets of parameters from YAML: names with lists of values, or a list of such blocks."""
+    from nlgbench.study.reading import load_yaml
 
     try:
-        written = yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)
-    except OSError as error:
-        raise ParameterError(f"{path} cannot be read ({error.strerror}): name the grid.") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        where = getattr(error, "problem_mark", None)
-        line = f", line {where.line + 1}" if where else ""
-        raise ParameterError(f"{path}{line} is no YAML: {error}".splitlines()[0]) from None
-    blocks = written if isinstance(written, list) else [written]
+        written = load_yaml(path)
+    except (OSError, ValueError) as error:
+        raise ParameterError(str(error)) from None
     sets = []
-    for number, block in enumerate(blocks, 1):
-        if not isinstance(block, dict) or not block:
+    for number, block in enumerate(written if isinstance(written, list) else [written], 1):
+        if not isinstance(block, dict) or not block or [] in block.values():
             raise ParameterError(
                 f"{path}: block {number} is {block!r}, not names with values: write "
                 "`n_neighbors: [8, 16]`, or a list of such blocks."
             )
-        if empty := [name for name, values in block.items() if values == []]:
-            raise ParameterError(f"{path}: {empty[0]!r} has no value: give one, or leave it out.")
         lists = [values if isinstance(values, list) else [values] for values in block.values()]
-        sets += [dict(zip(map(str, block), chosen, strict=True)) for chosen in product(*lists)]
+        sets += [dict(zip(block, chosen, strict=True)) for chosen in product(*lists)]
     return sets
 
 
@@ -79,23 +58,20 @@ def spread(
 def gather(out: Path) -> None:
     """Collect the recorded values of all runs with their parameters, where a notebook has several.
 
-    notebook, run, quantity (the claim or result), row and column (the last two parts of its name),
-    variant, estimate, ci_low, ci_high, source, and param_NAME for every parameter.
+    Row and column are the last two parts of a quantity's name.
     """
     import pandas as pd
 
     from nlgbench.study import schema
 
-    parts = []
-    found = runs.finished(out)
+    found = [one for one in runs.finished(out) if (one[0] / "ledger.csv").is_file()]
     names = [manifest["notebook"] for _, manifest in found]
-    if len(set(names)) == len(names):  # no ledger is read where there is no grid
+    if len(set(names)) == len(names):
         return
+    parts = []
     for folder, manifest in found:
-        if not (folder / "ledger.csv").is_file():
-            continue
-        rows = schema.read(folder / "ledger.csv", "ledger")
-        rows = rows[rows["recomputed"].notna()].rename(columns=_VALUES)
+        rows = schema.read(folder / "ledger.csv", "ledger").rename(columns=_VALUES)
+        rows = rows[rows["estimate"].notna()]
         steps = rows["claim_id"].str.rsplit("/", n=2, expand=True).reindex(columns=range(3))
         about = {
             "notebook": manifest["notebook"],
@@ -104,16 +80,11 @@ def gather(out: Path) -> None:
             "row": steps[1],
             "column": steps[2].fillna(steps[1]),
         }
-        parameters = manifest.get("parameters", {})
-        kept = rows[["variant", *_VALUES.values(), "source"]]
-        kept = kept.assign(**{f"param_{name}": str(value) for name, value in parameters.items()})
+        of_run = {f"param_{name}": str(one) for name, one in manifest["parameters"].items()}
+        kept = rows[["variant", *_VALUES.values(), "source"]].assign(**of_run)
         parts.append(pd.concat([pd.DataFrame(about, index=rows.index), kept], axis=1))
-    if not parts:
-        return
-    whole = pd.concat(parts, ignore_index=True)
-    if whole.groupby("notebook")["run"].nunique().max() > 1:
-        made = whole.to_csv(index=False, lineterminator="\n")
-        files.replace_bytes(out / SWEEP, made.encode())
+    whole = pd.concat(parts, ignore_index=True).to_csv(index=False, lineterminator="\n")
+    files.replace_bytes(out / SWEEP, whole.encode())
 
 
 def read_sweep(out: Path) -> pd.DataFrame:

@@ -95,9 +95,9 @@ def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
         for dimension in study.preferences["dimension"].unique():
             voted = _voted(study, str(dimension), confidence)
             rows += [{"criterion": f"{dimension} (votes)", **row} for row in voted]
-    columns = ["question", "field", "option", "criterion", "answer", "reason"]
+    columns = ["question", "option", "criterion", "answer", "reason"]
     table = pd.DataFrame(rows, columns=columns).fillna("")
-    table["field"] = table["question"].map(_FIELDS)
+    table.insert(1, "field", table["question"].map(_FIELDS))
     order = table["question"].str.split(".").map(lambda numbers: [int(one) for one in numbers])
     return table.loc[order.sort_values(kind="stable").index].reset_index(drop=True)
 

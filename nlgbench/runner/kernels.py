@@ -1,11 +1,9 @@
 """Kernels that end, with all that they started, however their run or their command ends.
 
-A kernel leads a process group of its own, to which its workers belong. When its run has ended the
-group is killed. A process beside the command, the watch, is told of each group; it reads from a
-pipe that the system closes when the command is gone, even by kill -9, and kills what is left then.
-
-Kernels are spoken to through sockets in a folder that only the user may enter. A port could be
-taken by another process between its choice and its use: two of 500 kernels never answered.
+A kernel leads a process group of its own, which is killed when its run has ended. A process beside
+the command, the watch, is told of each group; it reads from a pipe that the system closes when the
+command is gone, even by kill -9, and kills what is left then. Kernels are spoken to through sockets
+in a folder of the user's own: another process could take a port between its choice and its use.
 """
 
 from __future__ import annotations
@@ -22,13 +20,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nlgbench.files import READ_LOG
-
-if TYPE_CHECKING:
-    from jupyter_client.manager import AsyncKernelManager
-    from traitlets.config import Config
 
 #: What a kernel and its workers print past the notebook.
 LOG = "kernel.log"
@@ -47,8 +41,8 @@ for group in left:
         pass
 shutil.rmtree(sys.argv[1], ignore_errors=True)
 """
-#: Longest path of a socket's folder; systems take 104 bytes at least.
-_LONGEST = 90
+#: Longest path of a folder for sockets' own; systems take 104 bytes at least.
+_LONGEST = 70
 
 
 @contextmanager
@@ -59,7 +53,7 @@ def interruptible() -> Iterator[None]:
         number = getattr(signal, name, None)
         main = threading.current_thread() is threading.main_thread()
         if number and main and signal.getsignal(number) is signal.SIG_DFL:
-            former[number] = signal.signal(number, _interrupt)
+            former[number] = signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
@@ -67,26 +61,20 @@ def interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
 class Kernels:
     """The kernels of one command."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: dict[int, Path] = {}
-        self._stopped = False
+        self._running: set[int] = set()
+        self.stopped = False  # whether runs are to end without a result
         self._watch: subprocess.Popen[str] | None = None
         self._numbers = count()
 
     def __enter__(self) -> Kernels:
         """Start the watch, in a session that no terminal interrupts."""
-        self._folder = Path(tempfile.mkdtemp(prefix="nlgbench-"))
-        if len(os.fsencode(self._folder)) > _LONGEST:
-            self._folder.rmdir()
-            self._folder = Path(tempfile.mkdtemp(prefix="nlgbench-", dir="/tmp"))
+        is_long = len(os.fsencode(tempfile.gettempdir())) > _LONGEST
+        self._folder = Path(tempfile.mkdtemp(prefix="nlgbench-", dir="/tmp" if is_long else None))
         if hasattr(os, "killpg"):
             self._watch = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", _WATCH, str(self._folder)],
@@ -110,34 +98,27 @@ class Kernels:
     def stop(self) -> None:
         """Kill every kernel, and each that is started from now on."""
         with self._lock:
-            self._stopped = True
-            running = dict(self._running)
+            self.stopped = True
+            running = set(self._running)
         for group in running:
             self.end(group)
 
-    @property
-    def stopped(self) -> bool:
-        """Whether runs are to end without a result."""
-        return self._stopped
-
-    def began(self, group: int, folder: Path) -> None:
-        """Take note of a kernel's process group, and of the folder of its sockets."""
+    def began(self, group: int) -> None:
+        """Take note of a kernel's process group."""
         with self._lock:
-            self._running[group] = folder
+            self._running.add(group)
             self._tell(group)
-        if self._stopped:
+        if self.stopped:
             self.end(group)
 
     def end(self, group: int) -> None:
         """Kill a group, whether or not the kernel itself has ended."""
         with self._lock:
-            folder = self._running.pop(group, None)
-            if folder is None:
-                return
-            with contextlib.suppress(OSError):
-                os.killpg(group, signal.SIGKILL)
-            shutil.rmtree(folder, ignore_errors=True)
-            self._tell(group)
+            if group in self._running:
+                self._running.remove(group)
+                with contextlib.suppress(OSError):
+                    os.killpg(group, signal.SIGKILL)
+                self._tell(group)
 
     def _tell(self, group: int) -> None:
         """Name a group to the watch: the first time it begins, the second time it has ended."""
@@ -146,8 +127,9 @@ class Kernels:
                 self._watch.stdin.write(f"{group}\n")
                 self._watch.stdin.flush()
 
-    def manager(self, folder: Path) -> tuple[type[AsyncKernelManager], Config, list[int]]:
-        """Make the manager for one run in `folder`: its class, its settings, and its groups."""
+    @contextmanager
+    def kernel(self, folder: Path) -> Iterator[dict[str, Any]]:
+        """Give papermill's options for a kernel that runs in `folder` and ends with this block."""
         from jupyter_client.manager import AsyncKernelManager
         from traitlets.config import Config
 
@@ -173,7 +155,7 @@ class Kernels:
                 group = getattr(self.provisioner, "pgid", None)
                 if group:
                     groups.append(group)
-                    began(group, own)
+                    began(group)
 
             start_kernel = _async_start_kernel
 
@@ -185,4 +167,9 @@ class Kernels:
 
             interrupt_kernel = _async_interrupt_kernel
 
-        return Manager, Config({"KernelManager": settings}), groups
+        try:
+            yield {"kernel_manager_class": Manager, "config": Config({"KernelManager": settings})}
+        finally:
+            for group in groups:
+                self.end(group)
+            shutil.rmtree(own, ignore_errors=True)

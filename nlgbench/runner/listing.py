@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
-import sys
 import textwrap
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
@@ -16,36 +15,26 @@ import pandas as pd
 from nlgbench.datasets import cache
 from nlgbench.datasets.published import load_claims
 from nlgbench.evaluators.stored import stored_dir
-from nlgbench.names import did_you_mean
+from nlgbench.names import did_you_mean, require_extra
 from nlgbench.runner import runs
-from nlgbench.runner.claims import OTHER_DATA, summary
+from nlgbench.runner.claims import summary
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
 from nlgbench.runner.parameters import UsageError
-from nlgbench.runner.plan import Outcome
 from nlgbench.study import schema
-
-#: Columns of a terminal that tables are laid out for, at least and at most.
-_NARROW, _WIDE = 80, 100
-#: Columns of a recomputed value, below which its interval stands where there is little room.
-_OF_VALUE = 18
 
 
 def width() -> int:
     """Give the columns to lay text out for: those of the terminal, 100 where there is none."""
-    if not sys.stdout.isatty():
-        return _WIDE
-    return min(_WIDE, max(_NARROW, shutil.get_terminal_size((_WIDE, 24)).columns))
+    return min(100, max(80, shutil.get_terminal_size((100, 24)).columns))
 
 
 def notebooks(*, form: str | None) -> str:
     """Describe every notebook: title, data, claims, parameters; as text, or as JSON."""
-    claims = load_claims()
-    owned, columns = claims["notebook"].value_counts(), width()
-    parts, found = [], []
+    claims, found, lines = load_claims(), [], []
     for path in find_notebooks():
         notebook = read_notebook(path)
-        shown = [one for one in notebook.parameters.values() if one.name != "output_dir"]
-        n_claims = int(owned.get(notebook.name, 0))
+        n_claims = int((claims["notebook"] == notebook.name).sum())
+        declared = [one for one in notebook.parameters.values() if one.name != "output_dir"]
         found.append(
             {
                 "name": notebook.name,
@@ -53,44 +42,30 @@ def notebooks(*, form: str | None) -> str:
                 "path": str(path),
                 "data": notebook.datasets,
                 "claims": n_claims,
-                "parameters": [
-                    {
-                        "name": one.name,
-                        "default": one.default,
-                        "declared": one.declared,
-                        "note": one.note,
-                    }
-                    for one in shown
-                ],
+                "parameters": [asdict(one) | {"declared": one.declared} for one in declared],
             }
         )
-        lines = [
-            f"{notebook.name}: {notebook.title}",
-            f"    data: {', '.join(notebook.datasets) or 'none'}; claims: {n_claims}",
-        ]
-        own = claims[claims["notebook"] == notebook.name]
-        for paper, of_paper in own.groupby("paper", sort=False):
-            counts = of_paper["where"].value_counts(sort=False)
-            tables = ", ".join(f"{where} ({n})" for where, n in counts.items())
-            lines.append(f"    {paper}: {tables}")
-        for one in shown:
-            about = "; ".join(filter(None, [one.note, one.declared]))
-            lines.append(f"    {one.name} = {one.default!r}  # {about}")
-        parts.append("\n".join(_filled(line, columns, "        ") for line in lines))
-    if form == "json":
-        return _json(found)
+        data = ", ".join(notebook.datasets) or "none"
+        lines += ["", f"{notebook.name}: {notebook.title}", f"    data: {data}; claims: {n_claims}"]
+        for one in declared:
+            note = "; ".join(filter(None, [one.note, one.declared]))
+            lines.append(f"    {one.name} = {one.default!r}  # {note}")
     papers = claims["paper"].value_counts(sort=False)
     about = ", ".join(f"{paper} {n}" for paper, n in papers.items())
     summed = f"{len(found)} notebooks; {len(claims):,} printed numbers: {about}"
-    return "\n\n".join([_filled(summed, columns, "    "), *parts])
+    return _json(found) if form == "json" else "\n".join(map(_filled, [summed, *lines]))
 
 
-def _filled(text: str, columns: int, indent: str) -> str:
+def _filled(text: str) -> str:
     """Break a line that is too long."""
-    return textwrap.fill(text, columns, subsequent_indent=indent, break_on_hyphens=False)
+    return textwrap.fill(text, width(), subsequent_indent=" " * 8, break_on_hyphens=False)
 
 
-def outcomes(ended: Sequence[Outcome], out: Path) -> str:
+def _json(value: object) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False)
+
+
+def outcomes(ended: Sequence[runs.Outcome], out: Path) -> str:
     """Say how each run ended, and where its result is, as JSON."""
     return _json(
         [
@@ -108,27 +83,6 @@ def outcomes(ended: Sequence[Outcome], out: Path) -> str:
     )
 
 
-def ended(outcomes: Sequence[Outcome], out: Path) -> str:
-    """Say in a line of each run how it ended, and where its figures are."""
-    lines = []
-    wide = max(len(visible(one.plan.place)) for one in outcomes)
-    for one in outcomes:
-        failed = one.status == "failed"
-        folder = out / (one.plan.place + ".failed" * failed)
-        figures = folder / "figures"
-        n = len([*figures.glob("*.pdf")])
-        where = f"{n} figure{'s' * (n != 1)} in {figures}" if n else "no figures"
-        took = "" if one.status == "skipped" else f"{one.seconds:.0f} s"
-        how = "unchanged" if one.status == "skipped" else one.status
-        where = str(folder) if failed else where
-        lines.append(f"{visible(one.plan.place):<{wide}}  {how:<9}  {took:>6}  {visible(where)}")
-    return "\n".join(lines)
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False)
-
-
 def ledger(
     directory: Path, *, verdict: str | None = None, form: str = "table", all_runs: bool = False
 ) -> str:
@@ -141,53 +95,14 @@ def ledger(
         rows = rows[rows["run"].map(runs.is_default).astype(bool)]
     if verdict is not None:
         rows = rows[rows["verdict"] == verdict]
-    if form == "csv":
-        return rows.to_csv(index=False, lineterminator="\n")
-    if form == "json":
-        return rows.to_json(orient="records", indent=1, force_ascii=False) + "\n"
-    if form == "latex":
-        shown = rows[["claim_id", "variant", "published", "recomputed", "verdict"]]
-        names = {name: name.replace("_id", "").capitalize() for name in shown.columns}
-        return shown.rename(columns=names).to_latex(
-            index=False, escape=True, na_rep="--", float_format="{:.4g}".format
-        )
-    columns = width()
-    total = f"{len(rows)} rows, {rows['claim_id'].nunique()} claims and results: {_counted(rows)}"
-    first = [_filled(total, columns, "    "), ""]
-    by_kind = summary(rows, load_claims())
-    for one in by_kind.to_dict("records"):
-        of_kind = ", ".join(f"{one[name]} {name}" for name in schema.VERDICTS if one[name])
-        line = f"{one['rests on']:<29}{one['claims']} claims, {one['rows']} rows: {of_kind}"
-        first.append(_filled(line, columns, " " * 29))
-    return "\n".join([*first, "", _for_reading(rows, columns)])
-
-
-def _counted(rows: pd.DataFrame) -> str:
-    counts = rows["verdict"].value_counts()
-    return ", ".join(f"{counts[name]} {name}" for name in schema.VERDICTS if name in counts)
-
-
-def degrees(directory: Path, *, form: str) -> str:
-    """Render how near recomputed numbers come to printed ones, by paper."""
-    from nlgbench.analysis.reproduction import by_paper
-    from nlgbench.runner.degrees import of_runs
-
-    papers = by_paper(of_runs(_ledgers(directory)))
-    if form == "csv":
-        return papers.to_csv(index=False, lineterminator="\n")
-    if form == "json":
-        return papers.to_json(orient="records", indent=1, force_ascii=False) + "\n"
-    if form == "latex":
-        return papers.to_latex(index=False, escape=True, na_rep="--", float_format="{:.3g}".format)
-    lines = ["Printed against recomputed, of each paper:", ""]
-    for one in papers.to_dict("records"):
-        verdicts = ", ".join(f"{one[name]} {name}" for name in schema.VERDICTS if one[name])
-        text = f"{one['paper']} ({one['source']}): {verdicts}"
-        if one["n_cv_star"]:
-            text += f"; median CV* {one['median_cv_star']:.3g}% of {one['n_cv_star']} numbers"
-        lines.append(_filled(visible(text), width(), "    "))
-    lines += ["", "CV* of each number, and reasons: reproduction.csv."]
-    return "\n".join(lines) + "\n"
+    if form != "table":
+        printed = rows[["claim_id", "variant", "published", "recomputed", "verdict"]]
+        names = printed.columns.str.replace("_id", "").str.capitalize()
+        return _exported(rows, form, printed.set_axis(names, axis=1))
+    total = f"{len(rows)} rows, {rows['claim_id'].nunique()} claims and results"
+    counted = summary(rows, load_claims())
+    counted = counted.loc[:, counted.ne(0).any()]
+    return "\n\n".join([total, *([_fitted(counted)] if len(rows) else []), for_reading(rows)])
 
 
 def _ledgers(directory: Path) -> pd.DataFrame:
@@ -201,98 +116,76 @@ def _ledgers(directory: Path) -> pd.DataFrame:
     return schema.read(path, "ledgers")
 
 
-def _short(value: float) -> str:
-    return "" if pd.isna(value) else f"{value:.4g}"
+def _exported(rows: pd.DataFrame, form: str, printed: pd.DataFrame) -> str:
+    """Write a table as CSV, JSON or, of what is printed of it, LaTeX."""
+    if form == "csv":
+        return rows.to_csv(index=False, lineterminator="\n")
+    if form == "json":
+        return rows.to_json(orient="records", indent=1, force_ascii=False) + "\n"
+    return printed.to_latex(index=False, escape=True, na_rep="--", float_format="{:.4g}".format)
+
+
+def for_reading(rows: pd.DataFrame) -> str:
+    """Lay out a ledger, with notes, so that a shared reason is read once."""
+    notes = {reason: str(n) for n, reason in enumerate(filter(None, rows["reason"].unique()), 1)}
+    shown = rows[["claim_id", "source", "run", "published", "recomputed", "verdict"]].assign(
+        claim_id=(rows["claim_id"] + " (" + rows["variant"] + ")").str.removesuffix(" ()"),
+        recomputed=[
+            _short(value) if pd.isna(low) else f"{value:.4g} [{low:.3g},{high:.3g}]"
+            for value, low, high in rows[["recomputed", "ci_low", "ci_high"]].to_numpy()
+        ],
+        note=rows["reason"].map(notes).fillna(""),
+    )
+    foot = [_filled(visible(f"{number}. {reason}")) for reason, number in notes.items()]
+    return "\n".join([_fitted(shown), "", *foot, ""])
+
+
+def degrees(directory: Path, *, form: str) -> str:
+    """Render how near recomputed numbers come to printed ones, by paper."""
+    from nlgbench.analysis.reproduction import by_paper
+    from nlgbench.runner.degrees import of_runs
+
+    papers = by_paper(of_runs(_ledgers(directory)))
+    if form != "table":
+        return _exported(papers, form, papers)
+    papers = papers.loc[:, papers.ne(0).any()]
+    words = "CV* of each number, and reasons: reproduction.csv.\n"
+    return "\n\n".join(["Printed against recomputed, of each paper:", _fitted(papers), words])
+
+
+def _short(value: object) -> str:
+    """Write a cell for reading: a number in four digits, nothing where it is undefined."""
+    if isinstance(value, float):
+        return "" if pd.isna(value) else f"{value:.4g}"
+    return visible(str(value))
 
 
 def cached() -> pd.DataFrame:
     """Say where released data and kept scores are, and how much there is."""
-    rows = [("released data", cache.cache_dir()), ("kept scores and models", stored_dir())]
-    return pd.DataFrame(
-        [
-            {"what": what, "files": n, "MiB": f"{size / 2**20:.1f}", "folder": str(folder)}
-            for what, folder in rows
-            for n, size in [runs.size(folder)]
-        ]
-    )
+    folders = {"released data": cache.cache_dir(), "kept scores and models": stored_dir()}
+    rows = [(what, *runs.size(folder), folder) for what, folder in folders.items()]
+    table = pd.DataFrame(rows, columns=["what", "files", "MiB", "folder"])
+    return table.assign(MiB=(table["MiB"] / 2**20).round(1))
 
 
-def _for_reading(rows: pd.DataFrame, columns: int = _WIDE) -> str:
-    """Lay out claims by paper and table, with notes, so that a shared reason is read once."""
-    notes = {reason: n for n, reason in enumerate(filter(None, rows["reason"].unique()), 1)}
-    parts = rows["claim_id"].str.split("/")
-    n_first = [1 + (part[0] in OTHER_DATA) for part in parts]
-    paper = ["/".join(part[:n]) for part, n in zip(parts, n_first, strict=True)]
-    where = [part[n] if len(part) > n + 1 else "" for part, n in zip(parts, n_first, strict=True)]
-    claim = [
-        "/".join(part[n + (len(part) > n + 1) :]) for part, n in zip(parts, n_first, strict=True)
-    ]
-    interval = [
-        "" if pd.isna(low) else f"[{low:.3g}, {high:.3g}]"
-        for low, high in zip(rows["ci_low"], rows["ci_high"], strict=True)
-    ]
-    shown = pd.DataFrame(
-        {
-            "claim": [
-                f"{name} ({variant})" if variant else name
-                for name, variant in zip(claim, rows["variant"], strict=True)
-            ],
-            "printed": rows["published"].map(_short).to_numpy(),
-            "recomputed": rows["recomputed"].map(_short).to_numpy(),
-            "interval": interval,
-            "verdict": rows["verdict"].to_numpy(),
-            "note": rows["reason"].map(lambda reason: str(notes.get(reason, ""))).to_numpy(),
-        }
-    )
-    if columns < _WIDE:  # an interval stands below its value
-        shown["recomputed"] = (shown["recomputed"] + " " + shown["interval"]).str.strip()
-        shown = shown.drop(columns="interval")
-    keys = [paper, where, rows["source"].to_numpy(), rows["run"].to_numpy()]
-    lines = []
-    for (name, table, source, run), part in shown.groupby(keys, sort=False):
-        head = ", ".join(filter(None, map(str, (name, table, source, run))))
-        verdicts = _counted(part)
-        lines.append(_filled(visible(f"{head}: {verdicts}"), columns, "    "))
-        lines += [_fitted(part, columns, "claim"), ""]
-    foot = [
-        textwrap.fill(visible(f"{n}. {reason}"), columns, subsequent_indent="   ")
-        for reason, n in notes.items()
-    ]
-    return "\n".join([*lines, *foot, ""])
+def _fitted(frame: pd.DataFrame) -> str:
+    """Lay out a table as wide as the terminal, without columns that are empty."""
+    require_extra("nlgbench ledger", "run", "rich")
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
-
-def _fitted(frame: pd.DataFrame, columns: int, wide: str) -> str:
-    """Lay out a table below a heading, without what is empty; break its widest cells to fit."""
-    kept = [str(name) for name in frame if name == wide or frame[name].astype("str").any()]
-    cells = {name: [visible(str(cell)) for cell in frame[name]] for name in kept}
-    if not any(cells[wide]):
-        del cells[wide]
-    limit = {name: max(map(len, [name, *column])) for name, column in cells.items()}
-    if "recomputed" in limit:
-        limit["recomputed"] = min(limit["recomputed"], _OF_VALUE)
-    if wide in limit:
-        others = sum(n + 2 for name, n in limit.items() if name != wide)
-        limit[wide] = max(16, min(limit[wide], columns - 2 - others))
-    lines = ["  " + "  ".join(name.ljust(n) for name, n in limit.items()).rstrip()]
-    lines.append("  " + "  ".join("-" * n for n in limit.values()))
-    for row in zip(*cells.values(), strict=True):
-        broken = [_broken(cell, n) for cell, n in zip(row, limit.values(), strict=True)]
-        for at in range(max(map(len, broken))):
-            texts = [part[at] if at < len(part) else "" for part in broken]
-            line = "  ".join(map(str.ljust, texts, limit.values()))
-            lines.append(f"  {line}".rstrip())
-    return "\n".join(lines)
-
-
-def _broken(cell: str, n: int) -> list[str]:
-    """Break a cell, an id at its parts."""
-    lines = [""]
-    for part in re.findall(r"[^/_ ]*[/_ ]|[^/_ ]+", cell):
-        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > n:
-            lines.append("")
-        lines[-1] += part
-    whole = [line.rstrip() for line in lines]
-    return [line[at : at + n] for line in whole for at in range(0, len(line) or 1, n)]
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    texts = {str(name): [_short(cell) for cell in frame[name]] for name in frame}
+    texts = {name: column for name, column in texts.items() if any(column)}
+    for name, column in texts.items():
+        table.add_column(name, overflow="fold", no_wrap=max(map(len, column)) < 18)
+    for row in zip(*texts.values(), strict=True):
+        table.add_row(*map(Text, row))
+    with (console := Console(width=width(), color_system=None)).capture() as laid_out:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in laid_out.get().splitlines())
 
 
 def visible(text: str) -> str:
@@ -310,5 +203,4 @@ def plain(frame: pd.DataFrame) -> str:
     cells = [[visible(cell) for cell in row] for row in cells]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     cells.insert(1, ["-" * width for width in widths])
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
-    return "\n".join(lines)
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)

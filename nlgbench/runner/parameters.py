@@ -1,8 +1,7 @@
 """A notebook's parameters: read from its cell with `ast`, checked before anything runs.
 
 Papermill's own inspection drops annotations such as ``int | None`` and only warns about a name
-that the notebook does not have; here both are errors. Ranges are those of `annotated_types`, as in
-``Annotated[int, Ge(1)]``; nothing is imported to read them.
+that the notebook does not have.
 """
 
 from __future__ import annotations
@@ -11,10 +10,14 @@ import ast
 import io
 import json
 import operator
+import sys
 import tokenize
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import astuple, dataclass
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import annotated_types as bounds
 
 from nlgbench.names import did_you_mean
 
@@ -25,6 +28,24 @@ class UsageError(ValueError):
 
 class ParameterError(UsageError):
     """A parameter that the notebook does not have, or a value that it does not take."""
+
+
+class _MisfitError(Exception):
+    """A value is not of a type."""
+
+
+#: Types and bounds that an annotation may name.
+_TYPES = {one.__name__: one for one in (int, float, str, bool, list, dict)}
+_NAMES: dict[str, Any] = {**_TYPES, "Literal": Literal, "Annotated": Annotated}
+#: The bounds of `annotated_types` that are understood: the test, and how a message says it.
+_BOUNDS: dict[Any, tuple[Callable[[Any, Any], bool], str]] = {
+    bounds.Ge: (operator.ge, "at least"),
+    bounds.Gt: (operator.gt, "above"),
+    bounds.Le: (operator.le, "at most"),
+    bounds.Lt: (operator.lt, "below"),
+    bounds.MultipleOf: (lambda value, step: value % step == 0, "a multiple of"),
+}
+_NAMES |= {bound.__name__: bound for bound in _BOUNDS}
 
 
 @dataclass(frozen=True)
@@ -39,14 +60,32 @@ class Parameter:
     @property
     def declared(self) -> str:
         """Its type and range in words; empty where neither is known."""
-        return _words(self.expected) if self.expected else ""
+        hint = self.hint()
+        return "" if hint is Any else _words(hint)
 
-    @property
-    def expected(self) -> ast.expr | None:
-        """The annotation, or else the default's type."""
+    def hint(self) -> Any:
+        """Give the annotation as a type, or else the default's type."""
         if self.annotation:
-            return ast.parse(self.annotation, mode="eval").body
-        return None if self.default is None else ast.Name(type(self.default).__name__)
+            return _as_type(ast.parse(self.annotation, mode="eval").body)
+        return Any if self.default is None else type(self.default)
+
+
+def _as_type(node: ast.expr) -> Any:
+    """Read an annotation; LookupError, TypeError or ValueError where it is not understood."""
+    match node:
+        case ast.Name(id=name):
+            return _NAMES[name]
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return Union[_as_type(left), _as_type(right)]  # noqa: UP007, None | Literal["a"] is none
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=choices):
+            return Literal[ast.literal_eval(choices)]
+        case ast.Subscript(value=outer, slice=ast.Tuple(elts=inner)):
+            return _as_type(outer)[tuple(map(_as_type, inner))]
+        case ast.Subscript(value=outer, slice=inner):
+            return _as_type(outer)[_as_type(inner)]
+        case ast.Call(func=ast.Name(id=name), args=[limit], keywords=[]):
+            return _NAMES[name](ast.literal_eval(limit))
+    return ast.literal_eval(node)  # None
 
 
 def read_parameters(source: str, *, where: str) -> dict[str, Parameter]:
@@ -62,27 +101,27 @@ def read_parameters(source: str, *, where: str) -> dict[str, Parameter]:
     for node in body:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue
-        target: ast.expr | None = None
-        if isinstance(node, ast.AnnAssign):
-            target, value = node.target, node.value
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target, value = node.targets[0], node.value
-        if not isinstance(target, ast.Name) or value is None:
-            raise ParameterError(
-                f"{where}: line {node.lineno} of the parameters cell is not `name = value`: "
-                "move it to a cell of its own."
-            )
+        annotation = ""
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                annotation = ast.unparse(node.annotation)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                pass
+            case _:
+                raise ParameterError(
+                    f"{where}: line {node.lineno} of the parameters cell is not `name = value`: "
+                    "move it to a cell of its own."
+                )
         try:
             default = ast.literal_eval(value)
             json.dumps(default, allow_nan=False)  # sets and bytes are literals, too
         except (ValueError, TypeError):
             raise ParameterError(
-                f"{where}: the default of {target.id!r} is {ast.unparse(value)!r}, which is not a "
+                f"{where}: the default of {name!r} is {ast.unparse(value)!r}, which is not a "
                 "literal: use a number, a text, True, False, None, or a list or dict of them."
             ) from None
-        annotation = ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else ""
         note = notes.get(node.end_lineno or node.lineno, "")
-        found[target.id] = Parameter(target.id, default, annotation, note)
+        found[name] = Parameter(name, default, annotation, note)
     return found
 
 
@@ -111,26 +150,52 @@ def resolve(
 
 
 def _conform(value: Any, parameter: Parameter, where: str) -> Any:
-    expected = parameter.expected
-    candidates = [_literal(value), value] if isinstance(value, str) else [value]
-    for candidate in filter(_is_json, candidates):
-        if expected is None:
-            return candidate
-        if _fits(candidate, expected, parameter, where):
-            wants_float = isinstance(candidate, int) and not _fits(
-                candidate, expected, parameter, where, int_is_float=False
-            )
-            try:
-                return float(candidate) if wants_float else candidate
-            except OverflowError:
-                break
-    hint = did_you_mean(value, map(str, _choices(expected))) if expected else ""
+    """Give a value, or what a text stands for, in the type that a parameter declares."""
+    try:
+        hint = parameter.hint()
+        for candidate in filter(_is_json, (_literal(value), value)):
+            with suppress(_MisfitError):
+                return _converted(candidate, hint)
+    except (LookupError, TypeError, ValueError, ZeroDivisionError):
+        raise ParameterError(
+            f"{where}: parameter {parameter.name!r} is annotated {parameter.annotation!r}, which "
+            "is not understood: use int, float, str, bool, None, list[...], dict[..., ...], "
+            "Literal[...], unions of them with |, and ranges as in Annotated[int, Ge(1)] "
+            f"({', '.join(bound.__name__ for bound in _BOUNDS)})."
+        ) from None
+    near = did_you_mean(value, map(str, get_args(hint))) if get_origin(hint) is Literal else ""
     if parameter.annotation.startswith("list"):
-        hint = " A list is written ['a', 'b']."
+        near = " A list is written ['a', 'b']."
     raise ParameterError(
         f"{where}: parameter {parameter.name!r} is declared {parameter.declared!r}; got "
-        f"{shown(value)}.{hint} Its default is {parameter.default!r}."
+        f"{shown(value)}.{near} Its default is {parameter.default!r}."
     )
+
+
+def _converted(value: Any, hint: Any) -> Any:
+    """Give a value in a type, a whole number as a float where one is wanted."""
+    origin, inner = get_origin(hint), get_args(hint)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if origin is Union:
+        for one in inner:
+            with suppress(_MisfitError):
+                return _converted(value, one)
+    elif origin is Literal:
+        if any(type(value) is type(one) and value == one for one in inner):
+            return value
+    elif origin is Annotated:
+        tests = [(_BOUNDS[type(bound)][0], astuple(bound)[0]) for bound in inner[1:]]
+        if all(not is_number or test(value, limit) for test, limit in tests):
+            return _converted(value, inner[0])
+    elif origin is list and isinstance(value, list):
+        return [_converted(one, inner[0]) for one in value]
+    elif origin is dict and isinstance(value, dict):
+        return {_converted(k, inner[0]): _converted(one, inner[1]) for k, one in value.items()}
+    elif hint is float and is_number and abs(value) <= sys.float_info.max:
+        return float(value)
+    elif hint is Any or (not origin and isinstance(value, hint) and (hint is not int or is_number)):
+        return value
+    raise _MisfitError
 
 
 def shown(value: object) -> str:
@@ -139,8 +204,13 @@ def shown(value: object) -> str:
     return text if len(text) <= 200 else f"{text[:150]}... ({len(text):,} characters)"
 
 
-def _literal(text: str) -> Any:
+def _literal(text: Any) -> Any:
+    """Read a text, or the texts in a list, as Python where it is that."""
+    if isinstance(text, list):
+        return [_literal(one) for one in text]
     plain = {"true": True, "false": False, "none": None}
+    if not isinstance(text, str):
+        return text
     if text.lower() in plain:
         return plain[text.lower()]
     try:
@@ -157,92 +227,15 @@ def _is_json(value: Any) -> bool:
         return False
 
 
-_PLAIN_TYPES = {"str": str, "bool": bool, "list": list, "dict": dict}
-
-#: The bounds of `annotated_types` that are understood: the test, and how a message says it.
-_BOUNDS: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
-    "Ge": (operator.ge, "at least"),
-    "Gt": (operator.gt, "above"),
-    "Le": (operator.le, "at most"),
-    "Lt": (operator.lt, "below"),
-    "MultipleOf": (lambda value, step: value % step == 0, "a multiple of"),
-}
-
-
-def _words(expected: ast.expr) -> str:
-    match expected:
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return f"{_words(left)} | {_words(right)}"
-        case ast.Subscript(value=ast.Name(id="Literal")):
-            return "one of " + ", ".join(map(repr, _choices(expected)))
-        case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[kind, *bounds])):
-            said = [
-                f"{_BOUNDS[bound.func.id][1]} {ast.unparse(bound.args[0])}"
-                for bound in bounds
-                if isinstance(bound, ast.Call) and isinstance(bound.func, ast.Name)
-                if bound.func.id in _BOUNDS and bound.args
-            ]
-            return ", ".join([_words(kind), *said])
-    return ast.unparse(expected)
-
-
-def _choices(expected: ast.expr) -> Iterator[Any]:
-    for node in ast.walk(expected):
-        match node:
-            case ast.Subscript(value=ast.Name(id="Literal"), slice=choices):
-                allowed = ast.literal_eval(choices)
-                yield from allowed if isinstance(allowed, tuple) else (allowed,)
-
-
-def _fits(
-    value: Any, expected: ast.expr, parameter: Parameter, where: str, int_is_float: bool = True
-) -> bool:
-    def part(inner: Any, kind: ast.expr) -> bool:
-        return _fits(inner, kind, parameter, where, int_is_float)
-
-    match expected:
-        case ast.Constant(value=None):
-            return value is None
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return part(value, left) or part(value, right)
-        case ast.Name(id="int"):
-            return isinstance(value, int) and not isinstance(value, bool)
-        case ast.Name(id="float"):
-            kinds = (int, float) if int_is_float else (float,)
-            return isinstance(value, kinds) and not isinstance(value, bool)
-        case ast.Name(id=name) if name in _PLAIN_TYPES:
-            return isinstance(value, _PLAIN_TYPES[name])
-        case ast.Subscript(value=ast.Name(id="Literal")):
-            return any(
-                type(value) is type(choice) and value == choice for choice in _choices(expected)
-            )
-        case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[kind, *bounds])):
-            held = [_holds(value, bound, parameter, where) for bound in bounds]
-            return part(value, kind) and all(held)
-        case ast.Subscript(value=ast.Name(id="list"), slice=inner):
-            return isinstance(value, list) and all(part(item, inner) for item in value)
-        case ast.Subscript(value=ast.Name(id="dict"), slice=ast.Tuple(elts=[key, inner])):
-            return isinstance(value, dict) and all(
-                part(name, key) and part(item, inner) for name, item in value.items()
-            )
-    raise _not_understood(parameter, where)
-
-
-def _holds(value: Any, bound: ast.expr, parameter: Parameter, where: str) -> bool:
-    match bound:
-        case ast.Call(func=ast.Name(id=name), args=[limit], keywords=[]) if name in _BOUNDS:
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            try:
-                return not number or _BOUNDS[name][0](value, ast.literal_eval(limit))
-            except (ValueError, TypeError, ZeroDivisionError):
-                pass  # the limit is no number that one can hold a value against
-    raise _not_understood(parameter, where)
-
-
-def _not_understood(parameter: Parameter, where: str) -> ParameterError:
-    return ParameterError(
-        f"{where}: parameter {parameter.name!r} is annotated {parameter.annotation!r}, which is "
-        "not understood: use int, float, str, bool, None, list[...], dict[..., ...], "
-        "Literal[...], unions of them with |, and ranges as in Annotated[int, Ge(1)] "
-        f"({', '.join(_BOUNDS)})."
-    )
+def _words(hint: Any) -> str:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Union:
+        return " | ".join(map(_words, inner))
+    if origin is Literal:
+        return "one of " + ", ".join(map(repr, inner))
+    if origin is Annotated:
+        limits = [f"{_BOUNDS[type(one)][1]} {astuple(one)[0]}" for one in inner[1:]]
+        return ", ".join([_words(inner[0]), *limits])
+    if origin is not None:
+        return f"{origin.__name__}[{', '.join(map(_words, inner))}]"
+    return "None" if hint in (None, type(None)) else hint.__name__

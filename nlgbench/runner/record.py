@@ -22,7 +22,8 @@ import pandas as pd
 
 from nlgbench import files
 from nlgbench.datasets.published import load_claims
-from nlgbench.runner import claims, exports, runs
+from nlgbench.runner import claims, runs
+from nlgbench.runner.latex import to_latex
 from nlgbench.study import schema
 
 if TYPE_CHECKING:
@@ -74,10 +75,8 @@ class Record:
         said = source or self.source
         words = f"{drawing.alt.strip()} Source: {said}."
         self._announce("figure", name, f"figures/{name}.pdf", words, source)
-        numbers = drawing.data
-        own = numbers["source"].fillna(said) if "source" in numbers else said
-        numbers = numbers.assign(source=own)
-        whole = replace(drawing, data=numbers, alt=words)
+        own = drawing.data["source"].fillna(said) if "source" in drawing.data else said
+        whole = replace(drawing, data=drawing.data.assign(source=own), alt=words)
         if self.output_dir is not None:
             whole.save(self.output_dir / "figures" / name)
         display(whole)
@@ -88,37 +87,31 @@ class Record:
         name: str,
         *,
         source: Source | None = None,
-        layout: exports.Layout | None = None,
+        layout: Mapping[str, Any] | None = None,
     ) -> None:
         """Save a table as ``tables/<name>.csv``, in full precision, with its source.
 
         Its name is unique in the notebook; its index is written where it has a name, and a column
         ``source`` is added where it has none. With `layout`, a dictionary of what
-        `nlgbench.runner.exports.to_latex` takes, ``<name>.tex`` and ``<name>.md`` are saved beside
-        it as well, laid out for a paper: its ``table`` is `table` if left out, its ``label``
-        ``tab:<name>``; the source is added to its ``caption``.
+        `nlgbench.runner.latex.to_latex` takes, ``<name>.tex`` is saved beside it, laid out for a
+        paper: its ``table`` is `table` if left out; the source is added to its ``caption``.
         """
-        laid_out: dict[str, str] = {}
+        said = source or self.source
+        text = ""
         if layout is not None:
-            asked: dict[str, Any] = {
-                "table": table,
-                "label": f"tab:{name}",
-                "caption": "",
-                **layout,
-            }
-            words = f"{asked['caption'].strip()} Source: {source or self.source}."
-            asked["caption"] = words.strip()
-            laid_out = {"tex": exports.to_latex(**asked), "md": exports.to_markdown(**asked)}
+            whole = {"table": table, "label": f"tab:{name}", "caption": "", **layout}
+            caption = f"{whole['caption'].strip()} Source: {said}.".strip()
+            text = to_latex(**whole | {"caption": caption})
         self._announce("table", name, f"tables/{name}.csv", "", source)
         if self.output_dir is not None:
             folder = self.output_dir / "tables"
             folder.mkdir(parents=True, exist_ok=True)
             if "source" not in table.columns:
-                table = table.assign(source=source or self.source)
+                table = table.assign(source=said)
             named = any(label is not None for label in table.index.names)
             table.to_csv(folder / f"{name}.csv", index=named, lineterminator="\n")
-            for ending, text in laid_out.items():
-                (folder / f"{name}.{ending}").write_text(text, encoding="utf-8", newline="\n")
+            if text:
+                (folder / f"{name}.tex").write_text(text, encoding="utf-8", newline="\n")
 
     def section(
         self,

@@ -1,31 +1,45 @@
-"""A run's folder and its manifest.
+"""What a run is: what can change its result, the folder that holds it, and how it gets there.
 
-A run is written to ``.partial-<digest>-<pid>`` beside its place. When its manifest is written
-it is finished: the former folder is renamed aside, the new one renamed in, the former one
-deleted. Whatever is killed in between, `recover` completes or cleans up at the next start.
+A run is prepared in a hidden folder of ``--out``. When its manifest is written it is finished: the
+former result is renamed into that folder, the new one into its place, and the former deleted. What
+a kill leaves in between, `recover` completes or removes when a command next enters the folder.
 """
 
 from __future__ import annotations
 
-import csv
-import io
+import contextlib
+import hashlib
 import json
 import os
+import platform
 import re
 import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
 
 import nlgbench
-from nlgbench import files
-from nlgbench.hashing import content_hash, file_hash, installed_versions
-from nlgbench.runner import identity, kernels
-from nlgbench.runner.parameters import UsageError
+from nlgbench import files, hashing
+from nlgbench.datasets import cache, registry
+from nlgbench.datasets.published import published_dir
+from nlgbench.hashing import canonical_json, content_hash, file_hash, folder_hash
+from nlgbench.names import did_you_mean, require_extra
+from nlgbench.runner.kernels import READ
+from nlgbench.runner.notebooks import Notebook
+from nlgbench.runner.parameters import ParameterError, UsageError, resolve, shown
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from nlgbench.study import Study
+
+SourceWish = Literal["auto", "released", "simulated"]
 
 MANIFEST = "manifest.json"
 #: What an open record and a closed one leave for the runner, and what marks a failed run.
@@ -34,6 +48,290 @@ OPEN, RECORD, FAILED = ".open", ".record.json", ".failed"
 DEGREES = "reproduction"
 #: Why a run is made where there is none.
 FIRST = "not run so far"
+#: The folder of what is half made or half replaced; nothing is in it between two commands.
+HALF = ".nlgbench"
+#: What the tables in a folder of runs begin with, by which they are known.
+_TABLES = {
+    "ledger.csv": b"claim_id,variant,",
+    "index.csv": b"notebook,source,",
+    f"{DEGREES}.csv": b"paper,where,claim_id,",
+}
+_PACKAGE = Path(nlgbench.__file__).parent
+#: Sums over more threads have another order, and other last digits.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+#: Parameters of which the newest run replaces the former, and what is in the name already.
+_BY_THEMSELVES = ("source", "effort", "study", "output_dir")
+#: Parameters that name a folder, and the files of which it holds one.
+_HOLDING = {"study": ("outputs.csv", "study.yml"), "encoder": ("config.json",)}
+#: Parameters that name something in the study.
+_NAMING = ("dimension", "evaluator", "evaluators", "sampling", "authors")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One notebook with everything decided before its kernel starts."""
+
+    notebook: Notebook
+    parameters: dict[str, Any]  # resolved, without output_dir
+    source: str  # released, simulated or study; empty where the notebook has no such parameter
+    data: dict[str, str]  # name -> SHA-256 of the data files that it reads
+    parts: dict[str, str]  # hashes of all that can change the result
+    note: str  # what the user should know about the choice of source
+    place: str  # folder of the result: the notebook's name, and what is not as by default
+
+    @property
+    def name(self) -> str:
+        """The notebook's name."""
+        return self.notebook.name
+
+    @property
+    def digest(self) -> str:
+        """The hash of all parts."""
+        return _hash(self.parts)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one notebook's run ended."""
+
+    plan: Plan
+    status: Literal["done", "skipped", "failed"]  # skipped: the same run was there already
+    seconds: float
+    message: str = ""  # for a failure: the cell and the error
+
+
+# What a run is made of.
+
+
+def surroundings() -> dict[str, str]:
+    """Hash what every notebook depends on: package, published numbers, what is installed, where."""
+    return {
+        "package": folder_hash(_PACKAGE, "**/*.py"),
+        "published numbers": folder_hash(published_dir(), "*.csv"),
+        "installed packages": canonical_json(hashing.installed_versions()).decode(),
+        "platform": canonical_json(platform_of()).decode(),
+    }
+
+
+def platform_of() -> dict[str, Any]:
+    """Say what else can move a result: interpreter, machine, threads, and Java for METEOR."""
+    return {
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "threads": threads(),
+        "java": shutil.which("java") is not None,
+    }
+
+
+def threads() -> dict[str, str]:
+    """Give the variables that say how many threads a kernel uses, where they are set."""
+    return {name: os.environ[name] for name in _THREADS if os.environ.get(name)}
+
+
+def set_threads(wanted: Mapping[str, str]) -> None:
+    """Have kernels use as many threads as elsewhere: Dask sets these variables for its workers."""
+    for name in _THREADS:
+        os.environ.pop(name, None)
+    os.environ.update(wanted)
+
+
+def parts(
+    code: list[str],
+    parameters: Mapping[str, Any],
+    data: Mapping[str, str],
+    around: Mapping[str, str],
+) -> dict[str, str]:
+    """Hash everything that can change a run's result, part by part."""
+    named = {name: value for name, value in parameters.items() if name != "output_dir"}
+    return {"code": _hash(code), "parameters": _hash(named), "data": _hash(data), **around}
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(canonical_json(value)).hexdigest()
+
+
+def hash_data(notebook: Notebook, values: Mapping[str, Any], source: str) -> dict[str, str]:
+    """Hash what a run reads: a study's files or released ones, and what parameters name."""
+    found: dict[str, Path] = {}
+    if source == "study":
+        home = Path(values["study"])
+        found = {path.relative_to(home).as_posix(): path for path in sorted(home.rglob("*"))}
+    elif source == "released":
+        released = (file.name for name in notebook.datasets for file in registry.files(name))
+        found = {name: cache.cache_dir() / name for name in released}
+    data = {name: file_hash(path) for name, path in found.items() if path.is_file()}
+    for name, value in values.items():
+        if isinstance(value, str) and re.search(r"[/\\\\]|\.\w+$", value) and name != "study":
+            path = notebook.path.parent / Path(value).expanduser()  # as the kernel finds it
+            with suppress(OSError):
+                if path.exists():
+                    data[f"{name}={value}"] = content_hash(path)
+    return data
+
+
+# What is decided before a kernel starts.
+
+
+def check(
+    notebook: Notebook, given: Mapping[str, Any], *, source: SourceWish, effort: str
+) -> dict[str, Any]:
+    """Give a notebook's parameters, checked, folders made absolute; no data are looked at."""
+    for name, way in {
+        "output_dir": "the runner sets it: use --out",
+        "source": "use --source",
+        "effort": "use --effort",
+    }.items():
+        if name in given:
+            raise ParameterError(f"{notebook.name}: {name!r} is not set with -p; {way}.")
+    wanted = dict(given)
+    if "effort" in notebook.parameters:
+        wanted["effort"] = effort
+    values = resolve(notebook.parameters, wanted, where=notebook.name)
+    for name, holding in _HOLDING.items():
+        value = values.get(name)
+        if name not in given or not isinstance(value, str):
+            continue
+        if name == "study" and source != "auto":
+            raise ParameterError(
+                f"{notebook.name}: study={shown(value)} and --source {source} are two studies: "
+                "leave one out."
+            )
+        home = Path(os.path.expanduser(value)).absolute()  # kernels work in their notebook's folder
+        # On Hugging Face, a name has one slash at most, and begins with no dot.
+        is_name = name == "encoder" and value and value[0] not in "./~" and value.count("/") < 2
+        if value and any(os.path.isfile(home / one) for one in holding):
+            values[name] = str(home)
+        elif not is_name:
+            why, hint = f"holds no {holding[0]}", ""
+            if not value or not os.path.isdir(home):
+                there = os.listdir(home.parent) if os.path.isdir(home.parent) else []
+                why, hint = "is no folder", did_you_mean(home.name, there) if value else ""
+            raise ParameterError(
+                f"{notebook.name}: {name}={shown(value)} {why}.{hint} Give the folder that holds "
+                f"{holding[0]}."
+            )
+    return values
+
+
+def plan(
+    notebook: Notebook,
+    given: Mapping[str, Any],
+    *,
+    source: SourceWish,
+    effort: str,
+    around: Mapping[str, str],
+) -> Plan:
+    """Decide a notebook's parameters, source and identity."""
+    values = check(notebook, given, source=source, effort=effort)
+    values.pop("output_dir", None)
+    chosen, notes, varied = "", [], {}
+    if "study" in given and values["study"] is not None:
+        chosen = "study"
+        varied["study"] = study_name(values["study"])
+    elif "source" in notebook.parameters:
+        chosen, note = _choose_source(notebook, source)
+        values["source"] = chosen
+        notes.append(note)
+    backend = values.get("backend")
+    by_tfidf = backend == "tfidf" or (backend == "auto" and chosen != "released")
+    if by_tfidf and values.get("encoder") is not None:
+        notes.append(f"encoder is not used, as backend={backend} compares by TF-IDF here")
+    for name, parameter in notebook.parameters.items():
+        if name in values and name not in _BY_THEMSELVES and values[name] != parameter.default:
+            varied[name] = values[name]
+    data = hash_data(notebook, values, chosen)
+    made_of = parts(notebook.code, values | varied, data, around)
+    note = "; ".join(filter(None, notes))
+    return Plan(notebook, values, chosen, data, made_of, note, _place(notebook.name, varied))
+
+
+def _choose_source(notebook: Notebook, wish: SourceWish) -> tuple[str, str]:
+    """Take released data where they can be had, unless simulated ones are wished."""
+    if wish == "simulated":
+        return "simulated", ""
+    if not notebook.datasets:
+        return "simulated", "it reads no released data"
+    there = cache.available(notebook.datasets)
+    if there and cache.read_only():
+        return "released", ""
+    if wish == "auto" and not there:
+        if cache.read_only():
+            return "simulated", f"released data are not all in {cache.cache_dir()} (NLGBENCH_DATA)"
+        if not cache.reachable():
+            return "simulated", "released data are not in the cache and cannot be reached from here"
+    try:
+        cache.fetch(notebook.datasets)  # what is corrupt is fetched anew
+    except (OSError, ValueError) as error:
+        if wish == "released" and not there:
+            raise
+        if not there:
+            return "simulated", f"released data could not be fetched: {error}"
+    return "released", ""  # where something is still corrupt, loading says what is wrong
+
+
+def study_name(folder: str) -> str:
+    """Name the study in a folder as its description or the folder does, printable in file names."""
+    from nlgbench.study.reading import load_yaml  # JSON is YAML, too
+
+    name = Path(folder).resolve().name
+    for about in (Path(folder, "study.json"), Path(folder, "study.yml")):
+        # What is wrong with it is said when it is read.
+        with suppress(OSError, ValueError, AttributeError):
+            name = load_yaml(about).get("name") or name
+    return re.sub(r"[^A-Za-z0-9._-]", "_", str(name))[:40]
+
+
+def _place(notebook: str, varied: Mapping[str, Any]) -> str:
+    """Name the folder of a result: what its parameters are, where these are not the defaults."""
+    shown = ",".join(f"{name}={quote(str(varied[name]), safe='=')}" for name in sorted(varied))
+    if len(shown) > 80:
+        shown = f"{shown[:73]}-{hashlib.sha256(shown.encode()).hexdigest()[:6]}"
+    return f"{notebook}@{shown}" if shown else notebook
+
+
+def check_names(plan: Plan, given: Mapping[str, Any], opened: dict[tuple[str, str], Study]) -> None:
+    """Check parameters that name something in the study; each study is `opened` once."""
+    asked = {name: plan.parameters[name] for name in _NAMING if name in given}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    mine = plan.parameters["study"] if plan.source == "study" else None
+    code = "\n".join(plan.notebook.code)
+    names = [mine] if mine else re.findall(r'\bopen_study\(\s*"([^"]+)"', code)
+    if not (asked and plan.source and names):
+        return
+    from nlgbench.worlds.simulated import open_study
+
+    source: Any = "released" if plan.source == "released" else "simulated"
+    for name in names:
+        if (name, source) not in opened:
+            opened[name, source] = open_study(name, source=source, folder=mine)
+    studies = [opened[name, source] for name in names]
+
+    def there(column: str, *tables: str) -> list[str]:
+        frames = [getattr(one, table) for one in studies for table in tables]
+        found = (frame[column].unique() for frame in frames if frame is not None)
+        return [str(value) for value in dict.fromkeys(chain(*found))]
+
+    judges, systems = there("comparator", "comparisons"), there("system", "outputs")
+    choices = {
+        "dimension": there("dimension", "judgments", "preferences"),
+        "evaluator": there("evaluator", "scores"),
+        "evaluators": there("evaluator", "scores") + judges,
+        "sampling": ["random"],
+        "authors": [f"{judge}={system}" for judge in judges for system in systems],
+    }
+    for name, value in asked.items():
+        several = name in ("evaluators", "authors") and isinstance(value, str)
+        listed = value.split(",") if several else value if isinstance(value, list) else [value]
+        for each in map(str.strip, listed):
+            if each not in choices[name]:
+                there_are = f"There are: {', '.join(choices[name])}." if choices[name] else ""
+                raise ParameterError(
+                    f"{plan.name}: {name}={shown(value)}: the study has no {shown(each)}."
+                    f"{did_you_mean(each, choices[name])} {there_are or 'It has none.'}"
+                )
+
+
+# Results: whole, of these parts, of this study.
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
@@ -50,9 +348,9 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     whole = {
         **manifest,
         "nlgbench": nlgbench.__version__,
-        "commit": identity.commit(),
-        **identity.platform_of(),
-        "dependencies": installed_versions(),
+        "commit": commit(),
+        **platform_of(),
+        "dependencies": hashing.installed_versions(),
         "files": {
             path.relative_to(folder).as_posix(): file_hash(path)
             for path in sorted(folder.rglob("*"))
@@ -63,11 +361,20 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     files.replace_bytes(folder / MANIFEST, text.encode())
 
 
-def why_anew(place: Path, parts: Mapping[str, str], study: str | None = None) -> str:
-    """Say why a run has to be made; nothing where its result is there, whole, of these parts.
+def commit() -> str:
+    """Name the commit of a checkout, with a plus where files differ from it; else nothing."""
+    named = ["describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+"]
+    git = ["git", "-C", str(_PACKAGE.parent), *named]
+    try:
+        is_checkout = (_PACKAGE.parent / ".git").exists()
+        found = subprocess.run(git, capture_output=True, text=True) if is_checkout else None
+    except OSError:
+        return ""
+    return found.stdout.strip() if found else ""
 
-    `study` is the folder of the study, which may have moved.
-    """
+
+def why_anew(place: Path, parts: Mapping[str, str], study: str | None = None) -> str:
+    """Say why a run has to be made; nothing where its result is there, whole, of these parts."""
     manifest = read_manifest(place)
     if manifest is None:
         return FIRST
@@ -84,13 +391,9 @@ def why_anew(place: Path, parts: Mapping[str, str], study: str | None = None) ->
 
 
 def _changed_read(manifest: Mapping[str, Any], study: str | None) -> str:
-    """Say what a run read that is not as it was; what is in or beside a study moves with it."""
-    former = manifest.get("parameters", {}).get("study")
+    """Say what a run read that is not as it was."""
     for name, expected in manifest.get("read", {}).items():
-        path = Path(name)
-        if study and former and study != former:
-            moved = Path(os.path.normpath(Path(study, os.path.relpath(name, former))))
-            path = moved if moved.exists() else path
+        path = Path(os.path.normpath(Path(study or "", name)))
         if not path.exists():
             return f"it read {path}, which is gone"
         if content_hash(path) != expected:
@@ -112,118 +415,132 @@ def refuse_other_study(place: Path, study: str, data: Mapping[str, str]) -> None
         )
 
 
-def take_read(folder: Path) -> dict[str, str]:
+def take_read(folder: Path, study: str | None) -> dict[str, str]:
     """Take over what the run's processes read: path -> hash when it was read first."""
-    log = folder / kernels.READ
+    log = folder / READ
     found: dict[str, str] = {}
-    if log.is_file():
-        for line in log.read_text(encoding="utf-8").splitlines():
-            about = json.loads(line)
-            found.setdefault(about["path"], about["sha256"])
-        log.unlink()
-    inside = str(folder.absolute()) + os.sep
-    return {path: found[path] for path in sorted(found) if not path.startswith(inside)}
+    if not log.is_file():
+        return found
+    # The package knows the hashes of released files and of published numbers.
+    own = [str(one.absolute()) + os.sep for one in (folder, cache.cache_dir(), published_dir())]
+    for line in log.read_text(encoding="utf-8").splitlines():
+        about = json.loads(line)
+        path = os.path.normpath(about["path"])
+        if study and Path(path).is_relative_to(Path(study).parent):
+            path = os.path.relpath(path, study)  # it moves with the study
+        if not path.startswith(tuple(own)):
+            found.setdefault(path, about["sha256"])
+    log.unlink()
+    return dict(sorted(found.items()))
 
 
-def partial_dir(out: Path, notebook: str, run_digest: str) -> Path:
-    """Make the folder in which a run is prepared."""
-    folder = out / f".partial-{run_digest}-{os.getpid()}-{notebook}"
+def take_record(folder: Path, notebook: str) -> dict[str, Any]:
+    """Take over what the notebook left for the manifest when it closed its record."""
+    from nlgbench.study import schema
+
+    if (folder / OPEN).exists():
+        raise ValueError("it opened a record and never closed it: end it with run.close().")
+    if (folder / "ledger.csv").exists():
+        schema.read(folder / "ledger.csv", "ledger")
+    path = folder / RECORD
+    left: dict[str, Any] = {"notebook": notebook, "made": [], "peak_memory_bytes": None}
+    if path.is_file():
+        left = json.loads(path.read_text(encoding="utf-8"))
+        path.unlink()
+    if left["notebook"] != notebook:
+        raise ValueError(
+            f"its record is opened as {left['notebook']!r}, and the file is called {notebook!r}: "
+            "open the record under the file's own name (claims belong to one notebook)."
+        )
+    return left
+
+
+# Folders.
+
+
+def aside(out: Path, name: str) -> Path:
+    """Make the folder in which what becomes `out`/`name` is prepared."""
+    folder = out / HALF / "new" / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
 
 
-def promote(partial: Path, place: Path) -> None:
+def promote(new: Path, place: Path) -> None:
     """Put a finished run in its place."""
-    former = place.with_name(f".old-{os.getpid()}-{place.name}")
+    former = place.parent / HALF / "old" / place.name
     if place.exists():
+        former.parent.mkdir(parents=True, exist_ok=True)
         place.rename(former)
-    partial.rename(place)
-    remove(former)
+    new.rename(place)
+    shutil.rmtree(former, ignore_errors=True)
 
 
-def keep_failed(partial: Path, failed: Path) -> None:
+def keep_failed(new: Path, failed: Path) -> None:
     """Put what a run left that failed in its place."""
     remove(failed)
-    (partial / FAILED).touch()
-    partial.rename(failed)
+    (new / FAILED).touch()
+    new.rename(failed)
 
 
 def remove(folder: Path) -> None:
     """Delete a folder: renamed first, so that what a kill leaves of it is known for rubbish."""
-    rubbish = folder.with_name(f".trash-{os.getpid()}-{folder.name.lstrip('.')}")
-    with suppress(FileNotFoundError):
-        folder.rename(rubbish)
-    shutil.rmtree(rubbish, ignore_errors=True)
-
-
-def _is_left_over(path: Path) -> bool:
-    """Tell what only this module made: other programs keep hidden files as well."""
-    if path.is_dir():
-        of_run = re.fullmatch(r"\.(partial-[0-9a-f]{64}|trash)-\d+-.+", path.name)
-        former = re.fullmatch(r"\.old-\d+-.+", path.name)
-        return bool(of_run or (former and any(path.iterdir()) and _is_ours(path)))
-    return re.fullmatch(rf"\.(ledger|index|{DEGREES})\.csv\.\d+", path.name) is not None
+    if folder.exists():
+        (folder.parent / HALF).mkdir(exist_ok=True)
+        rubbish = Path(tempfile.mkdtemp(dir=folder.parent / HALF))
+        folder.rename(rubbish / folder.name)
+        shutil.rmtree(rubbish, ignore_errors=True)
 
 
 def recover(out: Path) -> None:
-    """Complete or clean up what a killed command left behind.
-
-    A finished run that was not yet in its place is put there; a former run that was aside while
-    no new one is finished is put back; everything else that is half is deleted.
-    """
-    left = sorted(path for path in out.glob(".*") if _is_left_over(path))
-    # New results first: a former one goes back only where there is none.
-    for path in sorted(left, key=lambda path: path.name.startswith(".old-")):
-        manifest = read_manifest(path) if path.is_dir() else None
-        if path.is_file():
-            path.unlink()
-        elif manifest is None or path.name.startswith(".trash-"):
-            remove(path)
-        elif path.name.startswith(".partial-"):
-            promote(path, out / str(manifest.get("place", manifest["notebook"])))
-        elif (place := out / path.name.split("-", 2)[2]).exists():
-            remove(path)
-        else:
-            path.rename(place)
-    for failed in sorted(out.glob("*.failed")):
-        done = out / failed.name.removesuffix(".failed") / MANIFEST
-        mark = failed / FAILED
-        # A failure before the result that is there: its cleaning up was killed.
-        if mark.is_file() and done.is_file() and done.stat().st_mtime > mark.stat().st_mtime:
-            remove(failed)
+    """Put finished runs in their places, or else the former ones back; delete what is half."""
+    for new in sorted(out.glob(f"{HALF}/new/*")):
+        if read_manifest(new) is not None:
+            promote(new, out / new.name)
+    for former in sorted(out.glob(f"{HALF}/old/*")):
+        if not (out / former.name).exists():
+            former.rename(out / former.name)
+    shutil.rmtree(out / HALF, ignore_errors=True)
 
 
-def _is_ours(folder: Path) -> bool:
-    """Tell whether a run was written to a folder, be its manifest or its marker cut off or gone."""
-    if not folder.is_dir():
-        return False
-    if (folder / MANIFEST).is_file() or (folder / FAILED).is_file() or not any(folder.iterdir()):
-        return True
-    try:  # papermill's mark stays in the notebook of a run that failed
-        return '"papermill"' in (folder / "notebook.ipynb").read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return False
+@contextmanager
+def writing(out: Path) -> Iterator[None]:
+    """Hold a folder for one command at a time, and leave nothing half in it."""
+    require_extra("writing results", "run", "filelock")
+    from filelock import FileLock, Timeout
 
-
-def check_place(out: Path, notebooks: Iterable[str]) -> None:
-    """Refuse to write where something lies that is not ours."""
-    for name in notebooks:
-        place, failed = out / name, out / f"{name}.failed"
-        foreign = [one for one in (place, failed) if one.exists() and not _is_ours(one)]
-        for table, header in (
-            ("ledger.csv", "claim_id,variant,"),
-            ("index.csv", "notebook,source,"),
-            (f"{DEGREES}.csv", "paper,where,claim_id,"),
-        ):
-            path = out / table
-            if path.exists() and not (
-                path.is_file() and path.read_bytes().startswith(header.encode())
-            ):
-                foreign.append(path)
-        if foreign:
+    with contextlib.ExitStack() as stack:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            # The system drops the lock with the process, so a killed command leaves none behind.
+            stack.enter_context(FileLock(out / ".lock", timeout=0))
+        except Timeout:
             raise OSError(
-                f"{foreign[0]} was not made by nlgbench and would be replaced: move it away, or "
+                f"another nlgbench run is writing to {out}: wait for it, or choose another --out."
+            ) from None
+        except OSError as error:
+            raise OSError(
+                f"cannot write to {out} ({error.strerror or error}): choose another folder with "
+                "--out, or mend its permissions."
+            ) from None
+        stack.callback(recover, out)
+        recover(out)
+        yield
+
+
+def check_place(out: Path, places: Iterable[str]) -> None:
+    """Refuse to write where something lies that is not ours."""
+    names = [name + end for name in places for end in ("", ".failed")]
+    for path in (out / name for name in (*names, *_TABLES)):
+        if path.is_dir():
+            there = {one.name for one in path.iterdir()}
+            is_ours = not there or bool(there & {MANIFEST, FAILED})
+        else:
+            header = _TABLES.get(path.name, b"?")
+            is_ours = not path.exists() or path.read_bytes().startswith(header)
+        if not is_ours:
+            raise OSError(
+                f"{path} was not made by nlgbench and would be replaced: move it away, or "
                 "choose another --out."
             )
 
@@ -248,19 +565,16 @@ def clean(out: Path, *, dry_run: bool) -> pd.DataFrame:
     """Remove what killed commands left, and kept scores: path, files, bytes."""
     import pandas as pd
 
-    from nlgbench.datasets import cache
     from nlgbench.evaluators.stored import stored_dir
 
-    left = [stored_dir()]
+    left = [stored_dir(), out / HALF]
     if not cache.read_only():
         left += cache.cache_dir().rglob("tmp*")  # pooch's, where a download was killed
-    with writing(out) if out.is_dir() else nullcontext():
-        left += [path for path in out.glob(".*") if _is_left_over(path)]
-        rows = [(str(path), *size(path)) for path in left if path.exists()]
-        for path in () if dry_run else left:
-            if path.is_dir():
-                remove(path)
-            else:
+    rows = [(str(path), *size(path)) for path in left if path.exists()]
+    if not dry_run:
+        with writing(out) if out.is_dir() else contextlib.nullcontext():
+            for path in left:
+                shutil.rmtree(path, ignore_errors=True)
                 path.unlink(missing_ok=True)
     return pd.DataFrame(rows, columns=["removed", "files", "bytes"])
 
@@ -273,7 +587,7 @@ def finished(out: Path) -> list[tuple[Path, dict[str, Any]]]:
 
 
 def gather(out: Path) -> list[str]:
-    """Collect the ledgers and the lists of figures and tables of all finished runs."""
+    """Collect the ledgers and the lists of figures and tables; give the ids recorded twice."""
     import pandas as pd
 
     from nlgbench.study import schema
@@ -281,65 +595,16 @@ def gather(out: Path) -> list[str]:
     ledgers = [schema.typed([], "ledgers")]
     index: list[dict[str, str]] = []
     for folder, manifest in finished(out):
+        run = run_of(folder)
         if (folder / "ledger.csv").is_file():
-            own = schema.read(folder / "ledger.csv", "ledger")
-            ledgers.append(own.assign(run=run_of(folder)))
+            ledgers.append(schema.read(folder / "ledger.csv", "ledger").assign(run=run))
         for made in manifest["made"]:
-            about = {"notebook": manifest["notebook"], "run": run_of(folder), **made}
-            index.append({**about, "path": f"{folder.name}/{made['path']}"})
+            path = f"{folder.name}/{made['path']}"
+            index.append({"notebook": manifest["notebook"], **made, "path": path, "run": run})
     whole = pd.concat([one for one in ledgers if len(one)] or ledgers, ignore_index=True)
     doubled = whole.duplicated(schema.keys("ledgers"))
     schema.write(whole[~doubled], "ledgers", out / "ledger.csv")
     columns = ["notebook", "source", "kind", "name", "path", "alt", "run"]
-    lines = [columns, *([row[name] for name in columns] for row in index)]
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
-    files.replace_bytes(out / "index.csv", text.getvalue().encode())
+    table = pd.DataFrame(index, columns=columns).to_csv(index=False, lineterminator="\n")
+    files.replace_bytes(out / "index.csv", table.encode())
     return whole.loc[doubled, "claim_id"].tolist()
-
-
-def take_record(folder: Path, notebook: str) -> dict[str, Any]:
-    """Take over what the notebook left for the manifest when it closed its record."""
-    from nlgbench.study import schema
-
-    if (folder / OPEN).exists():
-        raise ValueError("it opened a record and never closed it: end it with run.close().")
-    if (folder / "ledger.csv").exists():
-        schema.read(folder / "ledger.csv", "ledger")
-    path = folder / RECORD
-    if not path.is_file():
-        return {"made": [], "peak_memory_bytes": None}
-    left = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(left, dict) or set(left) != {"notebook", "made", "peak_memory_bytes"}:
-        raise ValueError(f"{path.name} is kept for the record: give your own file another name.")
-    if left["notebook"] != notebook:
-        raise ValueError(
-            f"its record is opened as {left['notebook']!r}, and the file is called {notebook!r}: "
-            "open the record under the file's own name (claims belong to one notebook)."
-        )
-    path.unlink()
-    return {"made": left["made"], "peak_memory_bytes": left["peak_memory_bytes"]}
-
-
-@contextmanager
-def writing(out: Path) -> Iterator[None]:
-    """Hold a folder for one command at a time."""
-    from filelock import FileLock, Timeout
-
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        # The system drops the lock with the process, so a killed command leaves none behind.
-        lock = FileLock(out / ".lock", timeout=0)
-        lock.acquire()
-    except Timeout:
-        raise OSError(
-            f"another nlgbench run is writing to {out}: wait for it, or choose another --out."
-        ) from None
-    except OSError as error:
-        raise OSError(
-            f"cannot write to {out} ({error.strerror or error}): choose another folder with --out, "
-            "or mend its permissions."
-        ) from None
-    with lock:
-        yield
-    lock.release()

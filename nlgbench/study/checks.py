@@ -23,64 +23,57 @@ R = TypeVar("R")
 #: Parameter that is a share -> what is usual.
 _SHARES = {"confidence": ": 0.95 is usual", "alpha": ": 0.05 is usual", "test_size": ""}
 _COUNTS = ("seed", "pair_seed", "n_", "max_")
-_WORDS = {
-    str: "a text",
-    bool: "True or False",
-    int: "a whole number",
-    float: "a finite number",
-    type(None): "None",
-}
+_WORDS = {str: "a text", bool: "True or False", int: "a whole number", float: "a finite number"}
+_WORDS |= {types.NoneType: "None"}
 
 #: Of a name, in characters: more leave no room in a figure for what it names.
 LONGEST_NAME = 80
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Hold what a public function is given against choices, kinds and ranges."""
+    """Check names against choices and numbers against ranges before a public function runs."""
     signature = inspect.signature(function)
-    hints: dict[str, Any] = {}
+
+    @functools.cache
+    def hint(name: str) -> Any:
+        parameter = signature.parameters[name]
+        written = parameter.annotation
+        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            return Any
+        try:
+            scope = inspect.unwrap(function).__globals__
+            return eval(written, scope) if isinstance(written, str) else written
+        except NameError:  # imported for type checkers alone
+            return Any
 
     @functools.wraps(function)
     def entered(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError:
-            return function(*args, **kwargs)  # Python says itself which parameter is wrong
-        if not hints:  # when it is first called: all that annotations name is loaded by then
-            hints.update({name: _hint(function, one) for name, one in signature.parameters.items()})
+            return function(*args, **kwargs)  # Python names the wrong parameter itself
         for name, value in given.items():
-            _check(name, value, hints[name])
+            _check(name, value, hint(name))
         return function(*args, **kwargs)
 
     return entered
 
 
-def _hint(function: Callable, parameter: inspect.Parameter) -> Any:
-    hint = parameter.annotation
-    if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
-        return Any
-    try:
-        return eval(hint, inspect.unwrap(function).__globals__) if isinstance(hint, str) else hint
-    except NameError:  # imported for type checkers alone
-        return Any
-
-
 def _check(name: str, value: Any, hint: Any) -> None:
     if not _fits(value, hint):
+        choices = _choices(hint)
         for one in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(one, str) and (choices := _choices(hint)):
+            if isinstance(one, str) and choices:
                 known(one, choices, name)
         raise ValueError(f"{name} must be {_words(hint)}. Got {brief(value)}.")
-    if not isinstance(value, Real):
-        return
-    if name in _SHARES and not 0 < float(value) < 1:
+    if isinstance(value, Real) and name in _SHARES and not 0 < float(value) < 1:
         raise ValueError(f"{name} must be between 0 and 1. Got {value}{_SHARES[name]}.")
-    if name.startswith(_COUNTS) and float(value) < 0:
+    if isinstance(value, Real) and name.startswith(_COUNTS) and float(value) < 0:
         raise ValueError(f"{name} must be a whole number, not negative. Got {value}.")
 
 
 def _choices(hint: Any) -> list[str]:
-    """List the texts that a parameter, or each in its list, may be, if it is one of some."""
+    """List the texts that a parameter, or each in its list, may be."""
     inner = typing.get_args(hint)
     if typing.get_origin(hint) is Literal:
         return list(inner)
@@ -113,7 +106,7 @@ def _fits(value: Any, hint: Any) -> bool:
 def _words(hint: Any) -> str:
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        # What is longest last: a list's "each" would seem to go on.
+        # The longest last: a list's "each" would seem to go on.
         return ", or ".join(sorted(dict.fromkeys(map(_words, inner)), key=len))
     if origin is Literal:
         return f"one of {', '.join(map(repr, inner))}"
@@ -121,16 +114,16 @@ def _words(hint: Any) -> str:
         return "a dict"
     if origin is not None:
         return f"a list of at least one, each {_words(inner[0])}"
-    return _WORDS.get(hint, f"a {getattr(hint, '__name__', str(hint))}")
+    return _WORDS.get(hint, f"a {getattr(hint, '__name__', hint)}")
 
 
 def read_table(frame: pd.DataFrame, columns: str, subject: str) -> pd.DataFrame:
-    """Give a table that is passed in the columns' types, or say which breaks which rule.
+    """Give a table that is passed in the columns' types, or name the cell that breaks a rule.
 
-    Columns are named as `schema` does it, "system estimate:float task?", an optional one with a
-    question mark (its texts may be missing); others stay as they are. A "float" is finite, a
-    "number" need not be; a "name" is a text, or a number written as one, that a figure has room
-    for; a "key" may be any text or number. The subject has its verb, such as "scores have".
+    Columns are declared as "system estimate:float task?", an optional one with a question mark (its
+    texts may be missing); others stay as they are. A "float" is finite, a "number" need not be; a
+    "name" (the default) is a text, or a number written as one, that a figure has room for; a "key"
+    may be any text or number. The subject has its verb, such as "scores have".
     """
     kinds, wanted = {}, []
     for declared in columns.split():

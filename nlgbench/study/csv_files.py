@@ -149,7 +149,8 @@ def _refuse_delimiter(path: Path, header: list[str], delimiter: str) -> None:
 
 def convert(column: pd.Series, kind: str) -> tuple[pd.Series, np.ndarray, str]:
     """Convert a column exactly: no rounding, no guessing, nothing missing taken for a value."""
-    return {"text": _texts, "float": _numbers, "int": _counts, "bool": _truths}[kind](column)
+    kinds = {"float": _numbers, "int": _counts, "bool": _truths}
+    return kinds.get(kind, _texts)(column)
 
 
 def _texts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import glob
-import itertools
-import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -65,6 +63,10 @@ def _named(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, dict) and all(map(inner, value.values()))
 
 
+def _is_cell(value: Any) -> bool:
+    return isinstance(value, str)
+
+
 def _is_column(value: Any) -> bool:
     return _is_text(value) or _are_texts(value) or (bool(value) and _named(_is_text)(value))
 
@@ -76,69 +78,45 @@ _TOP: Rules = {"name": _TEXT, "settings": _MAPPING, "tables": _MAPPING}
 _KEYS: Rules = {
     "file": ("a text or a list of texts", lambda value: _is_text(value) or _are_texts(value)),
     "format": _TEXT,
-    "delimiter": _TEXT,
+    "delimiter": ("one character", lambda value: _is_text(value) and len(value) == 1),
     "keys": _TEXTS,
     "rows": _TEXT,
     "only": (
         "names, each with a text or a list of texts",
-        _named(lambda one: isinstance(one, str) or _are_texts(one)),
+        _named(lambda one: _is_cell(one) or _are_texts(one)),
     ),
     "columns": (
         "names, each with a column, a list of columns, or names with columns",
         _named(_is_column),
     ),
     "lists": _TEXTS,
-    "constants": ("names, each with a text", _named(lambda one: isinstance(one, str))),
-    "values": (
-        "names, each with texts and what these become",
-        _named(_named(lambda one: isinstance(one, str))),
-    ),
+    "constants": ("names, each with a text", _named(_is_cell)),
+    "values": ("names, each with texts and what these become", _named(_named(_is_cell))),
     "sum": ("true or false", lambda value: value in ("true", "false")),
 }
 
-#: Words of a column's name that tell who somebody is; of these, the first two rows identify a
-#: person, so that only an annotator's id may come from it.
-_IDENTIFYING = {
-    *("ip", "email", "mail", "phone", "latitude", "longitude", "lat", "lon", "lng"),
-    *("telephone", "mobile", "ipaddress", "useragent", "fingerprint", "geolocation"),
-}
-_PERSONAL = {
-    *_IDENTIFYING,
-    *("browser", "city", "zip", "zipcode", "postcode", "age", "gender", "sex", "nationality"),
-    *("ethnicity", "birthday", "birthdate", "birthyear", "dob", "country", "address", "timezone"),
-}
-_PEOPLE = {"worker", "participant", "prolific", "assignment", "annotator", "turker"}
-_NAMED = {"first", "last", "full", "user"}
-
-
+#: Words of a column's name that identify a person: only an annotator's id may come from it.
+_IDENTIFYING = (
+    "ip|e_?mail|mail|phone|telephone|mobile|latitude|longitude|lat|lon|lng|ip_?address|user_?agent|"
+    "fingerprint|geolocation|(?:first|last|full|user)_?name|"
+    "(?:worker|participant|prolific|assignment|annotator|turker)_?(?:id|pid|name)"
+)
+_PERSONAL = (
+    "browser|city|zip|zipcode|postcode|age|gender|sex|nationality|ethnicity|birthday|birthdate|"
+    "birthyear|dob|country|address|timezone"
+)
 #: Words of a column's name whose equal values several items may share.
-_GROUPS = {
-    *("doc", "document", "article", "passage", "source", "prompt", "story", "talk", "topic"),
-    *("dialog", "dialogue", "conversation"),
-}
+_GROUPS = "doc|document|article|passage|source|prompt|story|talk|topic|dialog|dialogue|conversation"
 
 
 def personal(columns: Iterable[str]) -> list[str]:
-    """Name the columns that look as if they told who somebody is."""
-    return [name for name in columns if _identifies(name) or _words(name) & _PERSONAL]
+    """Name the columns that look personal."""
+    return [name for name in columns if _has_word(name, f"{_IDENTIFYING}|{_PERSONAL}")]
 
 
-def _identifies(name: str) -> bool:
-    words = _words(name)
-    names = {f"{one}name" for one in _NAMED}
-    who = {f"{one}{last}" for one in _PEOPLE for last in ("id", "pid", "name")}
-    return (
-        bool(words & (_IDENTIFYING | names | who))
-        or ("name" in words and bool(words & _NAMED))
-        or (bool(words & {"id", "pid", "name"}) and bool(words & _PEOPLE))
-    )
-
-
-def _words(name: str) -> set[str]:
-    """List the words of a name in lower case, and each two that follow one another as one."""
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
-    words = [one for one in re.split(r"[^a-z0-9]+", parted.lower()) if one]
-    return {*words, *map("".join, itertools.pairwise(words))}
+def _has_word(name: str, words: str) -> bool:
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    return bool(re.search(rf"(?:^|_)(?:{words})(?:_|$)", re.sub(r"[^a-z0-9]+", "_", parted)))
 
 
 def about(place: Path, problems: list[str]) -> dict[str, Any]:
@@ -152,9 +130,8 @@ def about(place: Path, problems: list[str]) -> dict[str, Any]:
         )
     said, found = right_of(written, _TOP, str(path))
     problems += found
-    where = f"{path}, settings"
     given = settings.from_texts(said.get("settings") or {})
-    said["settings"], found = settings.settled(given, where)
+    said["settings"], found = settings.settled(given, f"{path}, settings")
     problems += found
     if "tables" in said:
         where = f"{path}, tables"
@@ -183,18 +160,17 @@ def load_yaml(path: Path) -> Any:
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             seen = set()
             for key, _ in node.value:
-                if key.value in seen if isinstance(key.value, str) else True:
-                    shown = key.value if isinstance(key.value, str) else "a list or mapping"
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"{shown!r} stands twice, or is no name", key.start_mark
-                    )
-                seen.add(key.value)
+                name = key.value if isinstance(key.value, str) else "a list or mapping"
+                if name in seen or name is not key.value:
+                    what = f"{name!r} stands twice, or is no name"
+                    raise yaml.constructor.ConstructorError(None, None, what, key.start_mark)
+                seen.add(name)
             return super().construct_mapping(node, deep=deep)
 
     try:
         return yaml.load(csv_files.read_text(path), Loader=Loader)
     except RecursionError:
-        raise TableError(f"{path} is nested too deep to be read: mend it.") from None
+        raise TableError(f"{path} is nested too deep to be read: flatten it.") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -207,47 +183,41 @@ def load_yaml(path: Path) -> Any:
 def read(
     place: Path, said: Mapping[str, Any], problems: list[str]
 ) -> tuple[dict[str, Raw], list[str]]:
-    """Read the tables that study.yml names, and say what is to be noted."""
+    """Read the tables that study.yml names, and list what is to be noted."""
     chosen = said["settings"]
     raws: dict[str, Raw] = {}
     notes: list[str] = []
-    private: dict[Path, dict[str, bool]] = {}  # file -> personal column -> is it read?
-    for table, spec in said["tables"].items():
+    personal_columns: dict[str, set[str]] = {}  # file -> those that look personal
+    read_columns: dict[str, set[str]] = {}
+    for number, (table, spec) in enumerate(said["tables"].items()):
         extra = chosen.get("extra", []) if table == "outputs" else []
         one = _Table(place, table, spec, extra, problems)
         found = one.read()
         notes += one.notes
-        seen = private.setdefault(one.where, {})
-        for name, is_read in one.personal.items():
-            seen[name] = seen.get(name, False) or is_read
-        if not chosen.get("clusters") and table == next(iter(said["tables"])):
+        personal_columns.setdefault(one.where, set()).update(one.personal)
+        read_columns.setdefault(one.where, set()).update(one.is_read)
+        if number == 0 and not chosen.get("clusters"):
             notes += one.grouping
-        if found is not None:
-            raws[table] = found
-            if one.has_positions(found.frame) and chosen.get("annotators") != "persons":
-                chosen["annotators"] = "positions"
-                notes.append(
-                    f"annotators of {table} are made from positions, which need not be persons: "
-                    "intervals are for these annotators only. If each position is one person, set "
-                    "settings: annotators: persons."
-                )
-    for path, columns in private.items():
-        if unread := [name for name, is_read in columns.items() if not is_read]:
-            notes.append(f"{path}: looks personal, is not read: {', '.join(unread)}.")
-    whole = set(raws) >= set(said["tables"])
-    if whole and raws:  # else what lacks is said already, and this would follow from it
+        if found is None:
+            continue
+        raws[table] = found
+        if one.has_positions(found.frame) and chosen.get("annotators") != "persons":
+            chosen["annotators"] = "positions"
+            notes.append(
+                f"annotators of {table} are made from positions, which need not be persons: "
+                "intervals are for these annotators only. If each position is one person, set "
+                "settings: annotators: persons."
+            )
+    for where, names in personal_columns.items():
+        if unread := sorted(names - read_columns[where]):
+            notes.append(f"{where}: looks personal, is not read: {', '.join(unread)}.")
+    if not problems:
         _identify(place / FILE, raws, problems)
-    for table, raw in raws.items():
-        if table in _PAIRED and table != "outputs":
-            known = set(schema.columns(table))
-            frame = raw.frame[[name for name in raw.frame if name in known]]
-            unknown = set() if whole else set(_PAIRED[table]) - set(frame)
-            raws[table] = raw._replace(frame=frame, lost=raw.lost | unknown)
     return {one: raws[one] for one in TABLES if one in raws}, notes
 
 
 def grouped(items: pd.Series, groups: pd.Series) -> str:
-    """Say that a column groups items, such as documents; nothing where it does not."""
+    """Describe how a column groups items, such as documents; nothing where it does not."""
     pairs = pd.DataFrame({"item": items.to_numpy(), "group": groups.to_numpy()}).drop_duplicates()
     n, n_items = pairs["group"].nunique(), pairs["item"].nunique()
     if not pairs["item"].is_unique or not 1 < n <= n_items / 2:
@@ -279,18 +249,24 @@ class _Table:
         self.about = f"{place / FILE}, tables: {table}"
         named = spec.get("file", f"{table}.csv")
         self.files = [named] if isinstance(named, str) else named
-        self.where = place / ", ".join(self.files)
+        self.where = str(place / ", ".join(self.files))
         self.columns: Mapping[str, Any] = spec.get("columns", {})
         self.constants: Mapping[str, str] = spec.get("constants", {})
-        self.ours = [*schema.columns(table), *extra]
-        for replaced, system in _PAIRED.get(table, {}).items():
-            if replaced in self.ours:
-                self.ours += [name for name in ("item_id", system) if name not in self.ours]
+        pairs = _PAIRED.get(table, {})
+        self.ours = list(
+            dict.fromkeys(
+                [*schema.columns(table), *extra, *["item_id"] * bool(pairs), *pairs.values()]
+            )
+        )
         self.notes: list[str] = []
         self.grouping: list[str] = []
-        self.personal: dict[str, bool] = {}
+        self.personal: list[str] = []
+        self.is_read = {
+            *spec.get("only", {}),
+            *self.ours,
+            *(name for text in self.constants.values() for name in _in_braces(text)),
+        }
         self.called: dict[str, str] = {}
-        self.lost: set[str] = set()
         # Of the file at hand:
         self.path = place
         self.theirs = pd.DataFrame()
@@ -306,15 +282,15 @@ class _Table:
         for self.path in paths:
             try:
                 self._open()
+                frame = self._long()
             except (TableError, OSError) as error:
                 self.problems += getattr(error, "problems", [str(error)])
                 continue
-            frame = self._long()
             self._look_at_unread(frame, alone=len(paths) == 1)
             before = f"{self.path.name}, " if len(paths) > 1 else ""
             lines += [f"{before}{self.places[at]}" for at in frame["{at}"]]
             parts.append(frame[[name for name in frame if name in self.ours]])
-        if not parts:
+        if not parts or len(parts) < len(paths):
             return None
         whole = pd.concat(parts, ignore_index=True).fillna("").astype("str")
         if self.table in ("outputs", "references", "contexts"):
@@ -322,21 +298,20 @@ class _Table:
             again = whole.duplicated().to_numpy()
             whole = whole[~again].reset_index(drop=True)
             lines = [line for line, left_out in zip(lines, again, strict=True) if not left_out]
-        where = str(paths[0]) if len(paths) == 1 else str(self.where)
+        where = str(paths[0]) if len(paths) == 1 else self.where
         there = list(map(str, self.theirs.columns))
         optional = {*schema.DEFAULTS.get(self.table, ()), *_PAIRED.get(self.table, ()), "is_human"}
-        known = {*whole, *self.lost, *optional}
-        lacking = [name for name in schema.columns(self.table) if name not in known]
+        lacking = [name for name in schema.columns(self.table) if name not in {*whole, *optional}]
         if lacking:
             self.problems.append(
                 f"{where}: {self.table} has no column{'s' * (len(lacking) > 1)} "
                 f"{', '.join(map(repr, lacking))}: name the file's under `columns` in {FILE}, or "
                 f"under `constants`.{did_you_mean(lacking[0], there)} Found {_some(there)}."
             )
-        return Raw(whole, where, lines, self.called, frozenset({*self.lost, *lacking}), there)
+        return Raw(whole, where, lines, self.called, there)
 
     def has_positions(self, frame: pd.DataFrame) -> bool:
-        """Say whether annotators' ids are positions: in a list, in a file, or in columns' names."""
+        """Tell whether annotators' ids are positions: in a list, a file, or columns' names."""
         if "annotator_id" not in frame or frame.empty:
             return False
         ids = frame["annotator_id"].drop_duplicates()
@@ -371,17 +346,14 @@ class _Table:
                 f"{self.about}: format {kind!r} is unknown.{did_you_mean(kind, formats.ENDINGS)} "
                 f"There are: {', '.join(formats.ENDINGS)}."
             )
-        delimiter = self.spec.get("delimiter", ",")
-        if len(delimiter) > 1:
-            found.append(f"{self.about}: delimiter must be one character. Got {delimiter!r}.")
         if self.spec.get("sum") == "true" and self.table != "judgments":
             found.append(f"{self.about}: `sum` adds up the values of judgments: leave it out here.")
         sources = {our: _in_braces(text) for our, text in self.constants.items()}
         for our, their in self.columns.items():
-            named = re.sub(r"\{\w+\}", " ", their) if isinstance(their, str) else their
-            sources[our] = [named] if isinstance(named, str) else list(_columns_of(named).values())
+            plain = re.sub(r"\{\w+\}", " ", their) if isinstance(their, str) else their
+            sources[our] = [plain] if isinstance(plain, str) else list(_columns_of(plain).values())
         for our, theirs in sources.items():
-            telling = [one for one in theirs if _identifies(one)]
+            telling = [one for one in theirs if _has_word(one, _IDENTIFYING)]
             if telling and our != "annotator_id" and telling[0] != our:
                 found.append(
                     f"{self.about}: {our} comes from {telling[0]!r}, which looks personal: only "
@@ -393,11 +365,9 @@ class _Table:
     def _paths(self) -> list[Path]:
         paths: list[Path] = []
         for name in self.files:
-            if (self.place / name).is_file():
-                found = [name]
-            else:
-                matching = glob.glob(name, root_dir=self.place, recursive=True)  # noqa: PTH207, absolute too
-                found = sorted(one for one in matching if (self.place / one).is_file())
+            named = [name] if (self.place / name).is_file() else []
+            matching = named or glob.glob(name, root_dir=self.place, recursive=True)  # noqa: PTH207, absolute too
+            found = sorted(one for one in matching if (self.place / one).is_file())
             if not found:
                 home = (self.place / name).parent
                 there = [one.name for one in home.iterdir()] if home.is_dir() else []
@@ -431,13 +401,11 @@ class _Table:
 
     def _look_at_unread(self, frame: pd.DataFrame, *, alone: bool) -> None:
         """Note the columns that look personal, and those that group items and are not read."""
-        constant = {name for text in self.constants.values() for name in _in_braces(text)}
-        is_read = {*self.called.values(), *constant, *self.spec.get("only", {}), *self.ours}
+        self.is_read |= {*self.called.values(), *self.ours}
         there = list(map(str, self.theirs.columns))
-        for name in personal(there):
-            self.personal[name] = self.personal.get(name, False) or name in is_read
+        self.personal += personal(there)
         for name in there if alone and "item_id" in frame else ():
-            if name in is_read or not _words(name) & _GROUPS:
+            if name in self.is_read or not _has_word(name, _GROUPS):
                 continue
             if said := grouped(frame["item_id"], self.theirs[name].loc[frame["{at}"]]):
                 self.grouping.append(
@@ -501,85 +469,70 @@ class _Table:
         for our, their in self.columns.items():
             if isinstance(their, str) and their in there:
                 single[our] = their
-                continue
-            if isinstance(their, str) and re.search(r"\{\w+\}", their):
+            elif isinstance(their, str) and re.search(r"\{\w+\}", their):
                 grid = _captures(our, their, there)
                 for name, listed in captured.items():
                     grid = grid[grid[name].isin(listed)] if name in grid else grid
-                lost = [their] if grid.empty else []
+                missing += [their] * grid.empty
                 grids.append(grid)
-            elif isinstance(their, str):
-                lost = [their]
-                self.lost.add(our)
             else:
-                named = _columns_of(their)
-                lost = [one for one in named.values() if one not in there]
-                named = {name: one for name, one in named.items() if one in there}
+                named = _columns_of([their] if isinstance(their, str) else their)
+                missing += [one for one in named.values() if one not in there]
                 names = _NAMES.get(self.table, "name")
                 grids.append(pd.DataFrame({names: list(named), our: list(named.values())}))
-            missing += lost
-        self.called |= single
-        if missing:
-            self._say_missing(missing)
         made = set().union(*grids) - set(self.columns) if grids else set()
-        if unknown := [name for name in captured if name not in made]:
-            self._say_missing(unknown, "only")
+        unknown = [name for name in captured if name not in made]
+        problems = [self._missing(missing, "columns"), self._missing(unknown, "only")]
+        if any(problems):
+            raise TableError(*filter(None, problems))
+        self.called |= single
         taken = {*self.columns, *self.constants, *made}
         same = {name: name for name in self.ours if name in there and name not in taken}
+        single = {our: their for our, their in single.items() if our not in made}
         if not grids:
             return same | single, None
-        single = {our: their for our, their in single.items() if our not in made}
         try:
             return same | single, functools.reduce(pd.merge, grids)
         except pd.errors.MergeError:
-            self.problems.append(
+            raise TableError(
                 f"{self.about}: columns that stand for several must share what is in braces, as in "
                 "system: Input.system_{slot} and value: Answer.rating_{slot}."
-            )
-            return same | single, grids[0]
+            ) from None
 
-    def _say_missing(self, names: list[str], key: str = "columns") -> None:
+    def _missing(self, names: list[str], key: str) -> str:
         there = list(map(str, self.theirs.columns))
-        shown = ", ".join(map(repr, names))
-        self.problems.append(
-            f"{self.path} has no column{'s' * (len(names) > 1)} {shown}, which {FILE} names for "
-            f"{self.table} ({key}).{did_you_mean(names[0], there)} Found {_some(there)}."
+        return names and (
+            f"{self.path} has no column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}, "
+            f"which {FILE} names for {self.table} ({key}).{did_you_mean(names[0], there)} Found "
+            f"{_some(there)}."
         )
 
-    def _say_unread(self, key: str, name: str, frame: pd.DataFrame) -> None:
-        self.problems.append(
-            f"{self.about}: {key}: {name!r} is no column that is read."
-            f"{did_you_mean(name, map(str, frame))} Name it in columns, too."
-        )
+    def _refuse_unread(self, key: str, name: str, frame: pd.DataFrame) -> None:
+        if name not in frame:
+            raise TableError(
+                f"{self.about}: {key}: {name!r} is no column that is read."
+                f"{did_you_mean(name, map(str, frame))} Name it in columns, too."
+            )
 
     def _exploded(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Make a row of each element of the cells that are lists."""
-        asked = [name for name in self.spec.get("lists", []) if name not in self.lost]
-        for name in asked:
-            if name not in frame:
-                self._say_unread("lists", name, frame)
-        asked = [name for name in asked if name in frame]
+        asked = self.spec.get("lists", [])
         if not asked:
             return frame
-        listed = {
-            name: [formats.as_list(cell) if cell.strip() else [] for cell in frame[name]]
-            for name in asked
-        }
-        sizes = pd.DataFrame(
-            {
-                name: [math.nan if cell is None else len(cell) for cell in cells]
-                for name, cells in listed.items()
-            }
-        )
-        bad = sizes.isna()
+        listed = frame[[]].copy()
+        for name in asked:
+            self._refuse_unread("lists", name, frame)
+            cells = [formats.as_list(cell) if cell.strip() else [] for cell in frame[name]]
+            listed[name] = pd.Series(cells, dtype=object)
+        bad = listed.isna()
         for name in asked:
             self._report(frame, bad[name].to_numpy(), name, "must be a list, as in [4, 5]: mend it")
+        sizes = listed.map(len, na_action="ignore")
         uneven = (~bad.any(axis=1) & (sizes.min(axis=1) < sizes.max(axis=1))).to_numpy()
         rule = f"must be as long as {', '.join(asked[1:])}: mend it"
         self._report(frame, uneven, asked[0], rule)
-        cells = {name: pd.Series(one, dtype=object) for name, one in listed.items()}
-        whole = frame.assign(**cells)[~(bad.any(axis=1).to_numpy() | uneven)].reset_index(drop=True)
-        made = whole.explode(asked).dropna(subset=asked)
+        whole = frame.assign(**listed)[~(bad.any(axis=1).to_numpy() | uneven)]
+        made = whole.reset_index(drop=True).explode(asked).dropna(subset=asked)
         made["{position}"] = (made.groupby(level=0).cumcount() + 1).astype("str")
         return made.reset_index(drop=True).astype(dict.fromkeys(asked, "str"))
 
@@ -615,11 +568,10 @@ class _Table:
         return made
 
     def _replace(self, frame: pd.DataFrame, our: str, changed: Mapping[str, str]) -> None:
-        name = our if our in frame else _own(our, self.ours)
-        if name not in frame:
-            if our not in self.lost:
-                self._say_unread("values", our, frame)
-            return
+        """Change cells by a map of values, whose stars stand for any text."""
+        name = _own(our, self.ours)
+        name = name if name in frame else our
+        self._refuse_unread("values", name, frame)
         starred = [
             (re.compile(".*".join(map(re.escape, old.split("*"))), re.DOTALL), new)
             for old, new in changed.items()
@@ -673,50 +625,40 @@ def _captures(our: str, their: str, columns: list[str]) -> pd.DataFrame:
 
 def _identify(path: Path, raws: dict[str, Raw], problems: list[str]) -> None:
     """Give ids where files know only items and systems, and outputs where no file has them."""
-    paired = {
-        table: {new: one for new, one in _PAIRED.get(table, {}).items() if new not in raw.frame}
-        for table, raw in raws.items()
-    }
+    by = ["item_id", "system"]
     if "outputs" not in raws:
         pairs = [
-            raws[table].frame[["item_id", system]].set_axis(["item_id", "system"], axis=1)
-            for table, wanted in paired.items()
-            for system in wanted.values()
-            if {"item_id", system} <= set(raws[table].frame)
+            raw.frame[["item_id", system]].set_axis(by, axis=1)
+            for table, raw in raws.items()
+            for new, system in _PAIRED.get(table, {}).items()
+            if new not in raw.frame and {"item_id", system} <= set(raw.frame)
         ]
         if not pairs:
-            if not any(raw.lost for raw in raws.values()):
-                problems.append(
-                    f"{path}: there are no outputs. Name the file that has output_id, item_id and "
-                    "system under `tables: outputs:`, or item_id and system in another table."
-                )
+            problems.append(
+                f"{path}: there are no outputs. Name the file that has output_id, item_id and "
+                "system under `tables: outputs:`, or item_id and system in another table."
+            )
             return
         made = pd.concat(pairs, ignore_index=True).drop_duplicates(ignore_index=True)
         raws["outputs"] = Raw(made, f"{path}, outputs as other tables name them")
-        paired["outputs"] = {"output_id": "system"}
     outputs = raws["outputs"].frame
-    if paired["outputs"] and {"item_id", "system"} <= set(outputs):
-        ids = outputs["item_id"] + "/" + outputs["system"]
-        raws["outputs"] = raws["outputs"]._replace(frame=outputs.assign(output_id=ids))
-    outputs = raws["outputs"].frame
-    if not {"output_id", "item_id", "system"} <= set(outputs):
-        return
-    by = ["item_id", "system"]
+    if "output_id" not in outputs:
+        outputs = outputs.assign(output_id=outputs["item_id"] + "/" + outputs["system"])
+        raws["outputs"] = raws["outputs"]._replace(frame=outputs)
     several = outputs[outputs.duplicated(by)]
     ids = outputs.drop_duplicates(by).set_index(by)["output_id"]
-    for table, wanted in paired.items():
-        raw = raws[table]
-        if table == "outputs":
+    for table, raw in raws.items():
+        if table == "outputs" or table not in _PAIRED:
             continue
         frame = raw.frame
-        for new, system in wanted.items():
+        for new, system in _PAIRED[table].items():
+            if new in frame:
+                continue
             if not {"item_id", system} <= set(frame):
-                if not raw.lost:
-                    problems.append(
-                        f"{raw.where}: {table} needs {new}, or item_id and {system} instead: name "
-                        f"their columns in {FILE}. Found {_some(raw.found)}."
-                    )
-                raw = raw._replace(lost=raw.lost | {new})
+                problems.append(
+                    f"{raw.where}: {table} needs {new}, or item_id and {system} instead: name "
+                    f"their columns in {FILE}. Found {_some(raw.found)}."
+                )
                 continue
             if len(several):
                 item, name = several.iloc[0][by]
@@ -725,12 +667,11 @@ def _identify(path: Path, raws: dict[str, Raw], problems: list[str]) -> None:
                     f"several of system {name!r} on item {item!r} ({len(several):,} more than "
                     "one): give both tables an output_id."
                 )
-            asked = pd.MultiIndex.from_frame(frame[["item_id", system]])
-            found = ids.reindex(asked).to_numpy(dtype=object)
-            unknown = pd.isna(found)
-            found[unknown] = (frame["item_id"] + "/" + frame[system]).to_numpy(object)[unknown]
-            frame = frame.assign(**{new: found}).astype({new: "str"})
-        raws[table] = raw._replace(frame=frame)
+            found = ids.reindex(pd.MultiIndex.from_frame(frame[["item_id", system]]))
+            named = frame["item_id"] + "/" + frame[system]
+            frame = frame.assign(**{new: found.set_axis(frame.index).fillna(named)})
+        known = [name for name in frame if name in schema.columns(table)]
+        raws[table] = raw._replace(frame=frame[known])
 
 
 def rename_annotators(raws: dict[str, Raw]) -> None:
@@ -750,21 +691,22 @@ def rename_annotators(raws: dict[str, Raw]) -> None:
         raws[table] = raws[table]._replace(frame=frame.assign(annotator_id=ids))
 
 
-def turn(raws: dict[str, Raw], settings: dict[str, Any]) -> None:
-    """Say in the signatures of evaluators that lower is better, and keep of the list dimensions."""
-    of_people = [raws[one].frame for one in ("judgments", "preferences") if one in raws]
-    dimensions = {one for frame in of_people for one in frame.get("dimension", [])}
-    evaluators: set[str] = set()
-    for table in ("scores", "system_scores"):
+def declare_directions(raws: dict[str, Raw], settings: dict[str, Any]) -> None:
+    """Move the evaluators of `lower_is_better` into the signatures of their scores."""
+    tables = [raws[one].frame for one in ("judgments", "preferences") if one in raws]
+    dimensions = {one for frame in tables for one in frame.get("dimension", [])}
+    lower = set(settings.get("lower_is_better", ())) - dimensions
+    for table in ("scores", "system_scores") if lower else ():
         if table not in raws or "evaluator" not in raws[table].frame:
             continue
         frame = raws[table].frame
-        lower = set(settings.get("lower_is_better", ())) - dimensions
-        evaluators |= lower & set(frame["evaluator"])
-        said = frame["signature"] if "signature" in frame else pd.Series("", index=frame.index)
-        turned = (said + "|direction:lower").str.lstrip("|")
-        said = said.where(~frame["evaluator"].isin(lower), turned).astype("str")
-        raws[table] = raws[table]._replace(frame=frame.assign(signature=said))
-    if evaluators:
-        kept = [name for name in settings["lower_is_better"] if name not in evaluators]
-        settings["lower_is_better"] = kept
+        signature = frame["signature"] if "signature" in frame else pd.Series("", frame.index)
+        is_lower = frame["evaluator"].isin(lower)
+        declared = (signature + "|direction:lower").str.lstrip("|")
+        frame = frame.assign(signature=declared.where(is_lower, signature).astype("str"))
+        raws[table] = raws[table]._replace(frame=frame)
+        settings["lower_is_better"] = [
+            name
+            for name in settings["lower_is_better"]
+            if name in dimensions or name not in set(frame["evaluator"])
+        ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,6 +92,10 @@ _PROBABILITY: _Rule = (
     lambda numbers: numbers.between(0, 1),
     "must be a probability between 0 and 1: divide percentages by 100",
 )
+_DIRECTION: _Rule = (
+    lambda texts: ~texts.str.contains(r"(?i)\bdirection\s*:(?!\s*(?:lower|higher)\b)"),
+    "must have the direction lower or higher: write direction:lower where lower is better",
+)
 _OWN_CLAIM = re.compile(rf"{_PART}(?:/{_PART})+")
 _CLAIM = re.compile(rf"(?:{'|'.join(PAPERS)})/(?:direction/{_PART}|{_PART}/{_PART}/{_PART})")
 
@@ -109,7 +113,9 @@ _RULES: dict[tuple[str, str], list[_Rule]] = {
     ],
     ("judgments", "value"): [_FINITE],
     ("scores", "score"): [_DEFINED],
+    ("scores", "signature"): [_DIRECTION],
     ("system_scores", "score"): [_DEFINED],
+    ("system_scores", "signature"): [_DIRECTION],
     ("preferences", "choice"): [_one_of(("a", "b", "tie"))],
     ("comparisons", "prob_a"): [_PROBABILITY],
     ("comparisons", "prob_tie"): [_PROBABILITY],
@@ -143,7 +149,6 @@ class Raw(NamedTuple):
     where: str
     lines: Sequence[int | str] | None = None  # of each row: a line's number, or words
     called: Mapping[str, str] | None = None  # our column -> theirs
-    lost: frozenset[str] = frozenset()  # our columns that the file lacks, which is said already
     found: Sequence[str] = ()  # the file's columns
 
     def at(self, row: int) -> str:
@@ -154,8 +159,8 @@ class Raw(NamedTuple):
         return f"{row + 1} ({f'line {line}' if isinstance(line, int) else line})"
 
 
-def _broken_rows(frame: pd.DataFrame, table: str) -> tuple[str, np.ndarray, str] | None:
-    """Check the rule that takes several cells to break: column to show, bad rows, the rule."""
+def _broken_rows(frame: pd.DataFrame, table: str) -> tuple[str, np.ndarray, str]:
+    """Check the rule on several cells of a row: column to show, rows that break it, rule."""
     if table in ("preferences", "comparisons"):
         same = (frame["output_a"] == frame["output_b"]).to_numpy()
         if same.any():
@@ -176,7 +181,7 @@ def _broken_rows(frame: pd.DataFrame, table: str) -> tuple[str, np.ndarray, str]
         other = frame["claim_id"].str.split("/").str[0] != frame["paper"]
         rule = "must be the paper that claim_id begins with: correct one of the two"
         return "paper", np.asarray(other), rule
-    return None
+    return "", np.zeros(len(frame), dtype=bool), ""
 
 
 def columns(table: str) -> list[str]:
@@ -204,8 +209,7 @@ def typed(rows: list[tuple] | pd.DataFrame, table: str) -> pd.DataFrame:
     kinds = {**COLUMNS[table], **dict.fromkeys(more, "float")}
     made = {}
     for name, kind in kinds.items():
-        plain = "text" if kind == "id" else kind
-        made[name] = csv_files.convert(frame[name].reset_index(drop=True), plain)[0]
+        made[name] = csv_files.convert(frame[name].reset_index(drop=True), kind)[0]
     return pd.DataFrame(made, columns=list(kinds))
 
 
@@ -232,17 +236,17 @@ def examine(given: Raw, table: str) -> tuple[pd.DataFrame, list[str]]:
 
     Rows keep their numbers as index.
     """
-    wanted = COLUMNS[_known(table)]
+    kinds = dict(COLUMNS[_known(table)])
     raw = given.frame.reset_index(drop=True)
     raw = raw.set_axis([str(name) for name in raw.columns], axis=1)
-    problems = _name_problems(list(raw.columns), table, given.where, given.lost)
+    problems = _name_problems(list(raw.columns), table, given.where)
     raw = raw.loc[:, ~raw.columns.duplicated()]
-    raw = raw[[name for name in raw.columns if name in wanted or (table == "contexts" and name)]]
-    kinds = {**wanted, **{name: "float" for name in map(str, raw) if name not in wanted}}
-    plain = {name: "text" if kinds[name] == "id" else kinds[name] for name in kinds if name in raw}
+    if table == "contexts":
+        kinds |= {name: "float" for name in raw if name and name not in kinds}
+    kinds = {name: kind for name, kind in kinds.items() if name in raw}
     found: list[str] = []
     cells, good, broken = {}, np.ones(len(raw), dtype=bool), np.zeros(len(raw), dtype=bool)
-    for name, kind in plain.items():
+    for name, kind in kinds.items():
         cells[name], bad, rule = csv_files.convert(raw[name], kind)
         problems += problem(given, table, raw, bad, name, rule)
         if bad.any():
@@ -250,33 +254,28 @@ def examine(given: Raw, table: str) -> tuple[pd.DataFrame, list[str]]:
             cells[name] = csv_files.convert(raw.loc[~bad, name], kind)[0]
             good &= ~bad
         for rows, rule in _broken_cells(cells[name], table, name):
-            if not len(rows):
-                continue
             wrong = raw.index.isin(rows)
             found += problem(given, table, raw, wrong, name, rule)
             broken |= wrong
-    if not good.all():
-        cells = {name: column.loc[raw.index[good]] for name, column in cells.items()}
-    checked = pd.DataFrame(cells, columns=list(plain))
-    if set(keys(table)) <= set(plain):
+    cells = {name: column.loc[good[column.index]] for name, column in cells.items()}
+    checked = pd.DataFrame(cells, columns=list(kinds))
+    if set(keys(table)) <= set(kinds):
         problems += _key_problems(checked, table, given)
     rest = checked[~broken[checked.index]]
-    if set(columns(table)) <= set(checked) and len(rest):
-        # What is left of an item may lack its target only because of what was left out.
-        whole = table != "contexts" or len(rest) == len(raw)
-        again = _broken_rows(rest, table) if whole else None
-        if again is not None:
-            name, bad, rule = again
-            found += problem(given, table, rest, bad, name, rule)
+    # What is left of an item may lack its target only because of what was left out.
+    whole = table != "contexts" or len(rest) == len(raw)
+    if set(columns(table)) <= set(checked) and len(rest) and whole:
+        name, bad, rule = _broken_rows(rest, table)
+        found += problem(given, table, rest, bad, name, rule)
     return checked, problems + found
 
 
-def _name_problems(found: list[str], table: str, where: str, lost: Collection[str]) -> list[str]:
+def _name_problems(found: list[str], table: str, where: str) -> list[str]:
     wanted, problems = columns(table), []
     doubled = sorted({name for name in found if found.count(name) > 1})
     if doubled:
         problems.append(f"{where}: {table} has two columns {_quoted(doubled)}: keep one.")
-    missing = [name for name in wanted if name not in found and name not in lost]
+    missing = [name for name in wanted if name not in found]
     extra = [name for name in found if name not in wanted]
     if missing:
         near = {name: difflib.get_close_matches(name, extra, n=1) for name in missing}
@@ -344,6 +343,8 @@ def _broken_cells(cells: pd.Series, table: str, name: str) -> Iterator[tuple[pd.
     missing = cells.isna().to_numpy()
     if COLUMNS[table].get(name) == "id":
         yield cells.index[cells == ""], "must not be empty: fill it in every row"
+        has_nul = cells.str.contains("\0", regex=False).to_numpy(dtype=bool)
+        yield cells.index[has_nul], "must not hold the character NUL: remove it"
     for right, rule in _RULES.get((table.replace("ledgers", "ledger"), name), []):
         yield cells.index[~np.asarray(right(cells), dtype=bool) & ~missing], rule
     if name in COLUMNS[table] and name not in _UNDEFINED.get(table, ()):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import re
 import shutil
 import uuid
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +42,6 @@ _REFERS = {
 }
 
 _LOGPROBS = "logprobs (of every output, under its system)"
-_OR = r", or | or |, (?!under)"
 #: Analysis -> what it needs of a study.
 _NEEDS = {
     "huse": ["human outputs", "judgments", _LOGPROBS],
@@ -67,11 +64,10 @@ _NEEDS = {
     "audit": ["comparisons"],
     "variance_components": ["judgments", "outputs of two systems"],
     "sequential": [
-        "preferences, comparisons, or judgments on a scale in settings",
+        "preferences or comparisons or judgments on a scale in settings",
         "outputs of two systems",
     ],
 }
-_DIRECTION = re.compile(r"(?i)(?:^|(?<=\|))\s*direction\s*:\s*(\w*)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +87,8 @@ class Study:
     source : {"study", "released", "simulated", "published"}
         Where its data come from.
     preferences : DataFrame, optional
-        ``output_a, output_b, annotator_id, dimension, group_id, choice`` ("a", "b" or "tie"); a was
-        shown first.
+        ``output_a`` (shown first), ``output_b, annotator_id, dimension, group_id, choice`` ("a",
+        "b" or "tie").
     logprobs : DataFrame, optional
         ``output_id, model, logprob, n_tokens``: nats, of the whole text, under ``model``.
     references, contexts : DataFrame, optional
@@ -102,12 +98,11 @@ class Study:
     comparisons : DataFrame, optional
         ``output_a, output_b, comparator, prob_a, prob_tie, prob_b``.
     settings : mapping, optional
-        ``quality`` (a dimension; else the only one), ``lower_is_better`` (dimensions),
-        ``clusters`` (a column of outputs, or ``group_id`` of judgments), ``labels`` (name -> as
-        figures write it), ``extra`` (columns of outputs that are kept), ``scales`` (dimension ->
-        ``{"min": 1, "max": 5}``, which no value may leave), ``valid`` (likewise, min, max or both:
-        judgments outside are excluded and counted there), ``annotators`` (``"positions"`` where ids
-        do not say who judged; else ``"persons"``).
+        ``quality`` (a dimension), ``lower_is_better`` (dimensions), ``clusters`` (a column of
+        outputs, or ``group_id``), ``labels`` (name -> as figures write it), ``extra`` (columns of
+        outputs that are kept), ``scales`` (dimension -> ``{"min": 1, "max": 5}``, which no value
+        may leave), ``valid`` (likewise; judgments outside are excluded), ``annotators``
+        (``"positions"`` where ids are not persons'). See docs/own-study.md.
     truth : mapping of str to DataFrame, optional
         What is known of a simulated study.
     related : mapping of str to Study, optional
@@ -197,7 +192,7 @@ class Study:
             raise ValueError(f"{self.name} has no {of}: give Study({of}=...).")
         there = [str(one) for one in table["dimension"].unique()]
         if name is not None:
-            return known(name, there, "dimension")
+            return name if name in there else known(name, there, "dimension")
         chosen = self.settings.get("quality")
         if chosen in there:  # else it is a dimension of the other table
             return str(chosen)
@@ -277,12 +272,6 @@ class Study:
         """Give a study with some parts changed, as `Study` takes them; what is given is checked.
 
         It answers no claim of a paper, as it is no longer what was released.
-
-        Examples
-        --------
-        >>> study = Study(pd.DataFrame({"output_id": ["1"], "item_id": ["1"], "system": ["a"]}))
-        >>> study.replace(name="pilot").name
-        'pilot'
         """
         names = [field.name for field in dataclasses.fields(self) if field.init]
         for name in changes:
@@ -313,12 +302,6 @@ class Study:
         ------
         ValueError
             For an unknown system, with the nearest, or when nothing is left.
-
-        Examples
-        --------
-        >>> outputs = pd.DataFrame({"output_id": ["1", "2"], "item_id": "1", "system": ["a", "b"]})
-        >>> Study(outputs).only(systems=["b"]).outputs["output_id"].tolist()
-        ['2']
         """
         kept = np.ones(len(self.outputs), dtype=bool)
         if systems is not None:
@@ -331,9 +314,7 @@ class Study:
         return part_of(self, kept)
 
     def check(self) -> pd.DataFrame:
-        """Say what can be asked of this study, and what is missing for the rest.
-
-        Columns: ``analysis``, ``possible`` and ``missing`` (empty where it is possible).
+        """List analyses, whether they are ``possible``, and what is ``missing`` for the others.
 
         Examples
         --------
@@ -355,7 +336,7 @@ class Study:
             "judgments on a scale in settings": judgments is not None and bool(scales),
         }
         rows = [
-            (name, [one for one in wanted if not any(has[part] for part in re.split(_OR, one))])
+            (name, [one for one in wanted if not any(has[part] for part in one.split(" or "))])
             for name, wanted in _NEEDS.items()
         ]
         return pd.DataFrame(
@@ -366,17 +347,8 @@ class Study:
     def write(self, folder: str | os.PathLike) -> None:
         """Write the study as a folder of CSV files and a ``study.json``.
 
-        It is written aside and renamed into place; a former study there is replaced (its claims
-        stay), any other folder refused (`FileExistsError`).
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> study = Study(pd.DataFrame({"output_id": ["1"], "item_id": ["1"], "system": ["a"]}))
-        >>> with tempfile.TemporaryDirectory() as home:
-        ...     study.write(Path(home, "pilot"))
-        ...     read_study(Path(home, "pilot")).outputs["output_id"].tolist()
-        ['1']
+        A former study there is replaced in one step (its claims stay), any other folder refused
+        (`FileExistsError`).
         """
         place = Path(folder)
         if place.exists() and not (place / _ABOUT).is_file():
@@ -437,7 +409,7 @@ def trusted(outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **part
 
 def is_reversed(scores: pd.DataFrame) -> pd.Series[bool]:
     """Mark the scores whose signature declares that lower is better."""
-    return scores["signature"].str.contains("direction:lower", regex=False)
+    return scores["signature"].str.contains(r"(?i)\bdirection\s*:\s*lower\b")
 
 
 def oriented(scores: pd.DataFrame) -> pd.DataFrame:
@@ -445,10 +417,11 @@ def oriented(scores: pd.DataFrame) -> pd.DataFrame:
     return scores.assign(score=scores["score"].where(~is_reversed(scores), -scores["score"]))
 
 
-def from_rows(*, settings: Mapping[str, Any] | None = None, **tables: Any) -> Study:
+def from_rows(**parts: Any) -> Study:
     """Make a study of frames, or lists of rows, that are right but for their types."""
-    typed = {table: schema.typed(rows, table) for table, rows in tables.items()}
-    return trusted(**typed, settings=settings)
+    for table in set(TABLES) & set(parts):
+        parts[table] = schema.typed(parts[table], table)
+    return trusted(**parts)
 
 
 def part_of(study: Study, kept: np.ndarray) -> Study:
@@ -529,22 +502,14 @@ def _without_doubled(raws: Mapping[str, Raw]) -> tuple[dict[str, Raw], list[str]
 
 
 def _one_examined(table: str, raw: Raw, extra: tuple[str, ...]) -> tuple[pd.DataFrame, list[str]]:
-    """Fill what may be left out, drop `dataset`, and check everything that one table can break."""
+    """Fill what may be left out, and check everything that one table can break."""
     frame, shown = raw.frame, raw.where
     if not isinstance(frame, pd.DataFrame):
         rule = f"{shown} must be a DataFrame; got {type(frame).__name__}."
         return pd.DataFrame(), [rule]
     frame, problems = frame.reset_index(drop=True), []
-    if "dataset" in frame and "dataset" not in extra:
-        names = [str(name) for name in frame["dataset"].unique()]
-        if len(names) > 1:
-            problems.append(
-                f"{shown}: {table}, column 'dataset' names {', '.join(names[:5])}. A study is of "
-                "one data set: make a Study of each, and give analyses a dict of them."
-            )
-        frame = frame.drop(columns="dataset")
     for name in extra:
-        if name not in frame and name not in raw.lost:
+        if name not in frame:
             problems.append(
                 f"{shown}: {table} has no column {name!r}, which 'extra' declares: add it, or "
                 "leave it out of settings."
@@ -554,35 +519,12 @@ def _one_examined(table: str, raw: Raw, extra: tuple[str, ...]) -> tuple[pd.Data
     for name, value in schema.DEFAULTS.get(table, {}).items():
         if name not in frame:
             frame = frame.assign(**{name: value})
-    if table == "outputs" and "is_human" not in frame and "system" in frame:
-        frame = frame.assign(is_human=frame["system"].astype(str) == "human")
-    if "signature" in frame and "signature" in schema.columns(table):
-        frame = frame.assign(signature=_with_plain_direction(frame["signature"], shown, table))
-    lost = raw.lost | ({"is_human"} if table == "outputs" else set())  # it follows from system
-    checked, found = schema.examine(raw._replace(frame=frame, lost=frozenset(lost)), table)
+    if table == "outputs" and "is_human" not in frame:
+        system = frame.get("system", pd.Series("", frame.index))
+        frame = frame.assign(is_human=system.astype(str) == "human")
+    checked, found = schema.examine(raw._replace(frame=frame), table)
     added = {name: kept[name].loc[checked.index] for name in map(str, kept)}
     return checked.assign(**added), problems + found
-
-
-def _with_plain_direction(signatures: pd.Series, where: str, table: str) -> pd.Series:
-    """Write directions as evaluators do, ``direction:lower``, and warn of unknown ones."""
-    new: dict[object, object] = {}
-    for signature in signatures.unique():
-        new[signature] = signature
-        if not isinstance(signature, str) or not (found := _DIRECTION.search(signature)):
-            continue
-        way = found[1].lower()
-        if way in ("lower", "higher"):
-            new[signature] = (
-                f"{signature[: found.start()]}direction:{way}{signature[found.end() :]}"
-            )
-        else:
-            warnings.warn(
-                f"{where}: {table}, signature {brief(signature)} has an unknown direction, so "
-                "higher is taken as better. Write direction:lower or direction:higher.",
-                stacklevel=2,
-            )
-    return signatures.map(new) if new else signatures
 
 
 def _reference_problems(
@@ -638,25 +580,23 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     Parameters
     ----------
     folder : path
-        With a ``study.yml``, which names files of any layout and says what their columns are
-        (docs/own-study.md). Or with ``outputs.csv``, other tables as ``judgments.csv`` and so on,
-        and the ``study.json`` of `Study.write`, if it wrote the folder.
+        With a ``study.yml``, which names files of any layout and their columns
+        (docs/own-study.md), or with ``outputs.csv``, ``judgments.csv`` and so on.
     name : str, optional
         Default: that of ``study.yml`` or ``study.json``, or the folder's.
 
     Returns
     -------
     Study
-        Its source is ``study`` whatever it was made of; ``origin`` says what it was. Annotators are
-        called ``w001``, ``w002``, ... in order of first appearance, unless they are called so
-        already, or ``settings`` has ``keep_annotator_ids: true``.
+        Its source is ``study``; ``origin`` says what it was. Annotators are called ``w001``,
+        ``w002``, ... unless ``settings`` has ``keep_annotator_ids: true``.
 
     Raises
     ------
     FileNotFoundError
         When there is no folder, or neither ``study.yml`` nor ``outputs.csv`` in it.
     TableError
-        As `Study`, with file, row and line: of all that is wrong in all files.
+        As `Study`, with file, row and line of all that is wrong.
 
     Examples
     --------
@@ -699,6 +639,8 @@ def read_folder(
             return None, notes
     if "tables" in about:
         raws, notes = reading.read(place, about, problems)
+        if problems:
+            return None, notes
     elif (place / "outputs.csv").is_file() or not problems:  # else that is said
         _find_tables(place, raws, problems)
     settings = dict(about.get("settings", {}))
@@ -709,7 +651,7 @@ def read_folder(
     if not (made_up or settings.get("keep_annotator_ids") is True):
         reading.rename_annotators(raws)
     if described:
-        reading.turn(raws, settings)
+        reading.declare_directions(raws, settings)
     tables, found = _examined(raws, settings)
     problems += found
     notes += [
@@ -732,28 +674,19 @@ def read_folder(
 
 
 def _refuse_unread(place: Path, problems: list[str], *, tables: bool) -> None:
-    """Name what is called as a table or a description is, and is not read."""
-    known_here = {reading.FILE: reading.FILE, "study.yaml": reading.FILE, _ABOUT: _ABOUT}
-    if tables:
-        known_here |= {f"{table}.csv": f"{table}.csv" for table in TABLES}
+    """Name what is called like a table or a description and is not read."""
     for path in sorted(place.iterdir()):
-        name = path.name.lower()
+        name = path.name.lower().replace("study.yaml", reading.FILE)
         if tables and formats.guess(path) and formats.stem(path).lower() in TABLES:
-            known_here.setdefault(name, f"{formats.stem(path).lower()}.csv")
-        wanted = known_here.get(name)
-        if wanted is None or (path.name == wanted and path.is_file()):
+            name = f"{formats.stem(path).lower()}.csv"
+        elif name not in (reading.FILE, _ABOUT):
             continue
-        if path.is_dir():
-            what = "is a folder, not a file: move it elsewhere"
-        elif path.is_symlink() and not path.exists():
-            what = "is a link to a file that is missing: restore that file, or remove the link"
-        elif not path.is_file():
-            what = "is not a regular file: replace it by one"
-        elif name == wanted or name == "study.yaml":
-            what = f"is not read: rename it to {wanted}"
-        else:
-            what = f"is not read: save it as {wanted}, or name it in {reading.FILE}"
-        problems.append(f"{path} {what}.")
+        if not path.is_file():
+            problems.append(f"{path} is not a file: restore it, or move it elsewhere.")
+        elif path.name != name:
+            same = path.name.lower() in (name, "study.yaml")
+            way = f"rename it to {name}" if same else f"save it as {name}, or name it in study.yml"
+            problems.append(f"{path} is not read: {way}.")
 
 
 def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None:

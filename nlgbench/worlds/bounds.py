@@ -6,40 +6,10 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.generators.review_systems import REVIEW_SYSTEMS, review_systems
-from nlgbench.generators.reviews import contexts, review_grammar
+from nlgbench.generators.reviews import review_grammar
 from nlgbench.study import Study
 from nlgbench.worlds import annotators, truth
-from nlgbench.worlds import reviews as worlds
-
-
-def review_bounds(
-    *,
-    systems: Sequence[str] | None = None,
-    n_texts: int = 20_000,
-    seed: int | np.random.Generator,
-) -> pd.DataFrame:
-    """Lay out both bounds of Theorem 1 for systems of the world of reviews, 20 annotators judging.
-
-    Appendix A.2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169); columns are those
-    of `truth.theorem1_bound`. The same human texts serve all systems. L* is that of the texts
-    drawn, so that it shares their chance errors with HUSE; it is not enumerated.
-    """
-    rng = np.random.default_rng(seed)
-    for_training, for_annotators, for_humans = rng.spawn(3)
-    chosen = review_systems(systems, seed=for_training)
-    crew = annotators.hire(20, seed=for_annotators)
-    decisions = review_grammar().decide(n_texts, seed=for_humans)
-    human, about = review_grammar().render(decisions), contexts(decisions)
-    rows = []
-    for (name, system), own in zip(chosen.items(), rng.spawn(len(chosen)), strict=True):
-        drawn = worlds.write_reviews(system, about, seed=own)
-        bound = truth.theorem1_bound(
-            worlds.review_draws(system, human, about),
-            worlds.review_draws(system, drawn, about),
-            crew,
-        )
-        rows.append({"system": name} | bound)
-    return pd.DataFrame(rows)
+from nlgbench.worlds.reviews import review_draws
 
 
 def theorem_1(
@@ -51,8 +21,20 @@ def theorem_1(
 ) -> pd.DataFrame:
     """Lay out both bounds of Theorem 1 for a simulated study's systems, and after them some others.
 
-    Of the study's systems those are taken that are `REVIEW_SYSTEMS`.
+    Of the study's systems those are taken that are `REVIEW_SYSTEMS`; 20 annotators judge. Appendix
+    A.2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169); columns are those of
+    `truth.theorem1_bound`. The same human texts serve all systems. L* is that of the texts drawn,
+    so that it shares their chance errors with HUSE; it is not enumerated.
     """
     known = [name for name in study.systems if name in REVIEW_SYSTEMS]
-    names = list(dict.fromkeys([*known, *systems]))
-    return review_bounds(systems=names, n_texts=n_texts, seed=seed)
+    rng = np.random.default_rng(seed)
+    for_training, for_annotators, for_humans = rng.spawn(3)
+    chosen = review_systems(list(dict.fromkeys([*known, *systems])), seed=for_training)
+    crew = annotators.hire(20, seed=for_annotators)
+    human = review_grammar().sample(n_texts, seed=for_humans)
+    rows = []
+    for (name, system), own in zip(chosen.items(), rng.spawn(len(chosen)), strict=True):
+        drawn = system.sample(n_texts, seed=own)
+        draws = review_draws(system, human), review_draws(system, drawn)
+        rows.append({"system": name} | truth.theorem1_bound(*draws, crew))
+    return pd.DataFrame(rows)

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom, norm
+from scipy.stats import norm
 
-from nlgbench.generators.retrieval import Memorizer, Retrieval
+from nlgbench.generators.memorizer import Memorizer
 from nlgbench.generators.review_systems import System, review_systems
-from nlgbench.generators.reviews import contexts, review_grammar
-from nlgbench.study import Study, schema, trusted
+from nlgbench.generators.reviews import review_grammar
+from nlgbench.study import Study, from_rows
 from nlgbench.worlds import annotators
 from nlgbench.worlds.annotators import BIAS_SD, CARELESS, NOISE_SD, REAL_ABOVE, Floats
 from nlgbench.worlds.tables import judgment_rows, numbered
@@ -24,7 +24,7 @@ CROWD_SYSTEMS = (
 
 def review_crowd(
     *,
-    systems: Sequence[str] | Mapping[str, System | Retrieval] = CROWD_SYSTEMS,
+    systems: Sequence[str] | Mapping[str, System] = CROWD_SYSTEMS,
     n_outputs: int = 150,
     n_votes: int = 5,
     per_hit: int = 20,
@@ -56,7 +56,7 @@ def review_crowd(
             f"and as many human ones: per_hit must be even and divide {2 * n_fake}."
         )
     texts = {"human": review_grammar().sample(n_fake, seed=for_texts)}
-    texts |= {name: _write(system, n_outputs, for_texts) for name, system in systems.items()}
+    texts |= {name: system.sample(n_outputs, seed=for_texts) for name, system in systems.items()}
     pool = pd.DataFrame(
         [(name, text) for name, own in texts.items() for text in own], columns=["system", "text"]
     )
@@ -89,10 +89,10 @@ def review_crowd(
     )
     truth = None
     if n_truth:
-        truth = {"systems": vote_truth(systems, n_votes=n_votes, n_truth=n_truth, seed=for_truth)}
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        judgments=schema.typed(judgments, "judgments"),
+        truth = {"systems": vote_truth(systems, n_truth=n_truth, seed=for_truth)}
+    return from_rows(
+        outputs=outputs,
+        judgments=judgments,
         name="crowd",
         source="simulated",
         settings={"quality": "real_or_fake"},
@@ -101,54 +101,28 @@ def review_crowd(
 
 
 def vote_truth(
-    systems: Mapping[str, System | Retrieval],
-    *,
-    n_votes: int = 5,
-    n_truth: int = 20_000,
-    seed: int | np.random.Generator,
+    systems: Mapping[str, System], *, n_truth: int = 20_000, seed: int | np.random.Generator
 ) -> pd.DataFrame:
-    """Compute what the crowd says of systems in the population of outputs and annotators.
+    """Compute the share of votes "real" in the population of outputs and annotators.
 
-    Rows ``human`` and every system; four expectations over texts, each with its Monte Carlo
-    standard error in ``*_se`` (0 where all texts are enumerated): ``quality``, share of votes
-    "real" (H1 accuracy is this for human and 1 minus this for a system); ``majority_quality``,
-    share of outputs that the majority takes for real, a tie counting as fake (likewise H2);
-    ``agreement``, probability that two annotators of one output agree; ``inside``, share of texts
-    that the reference can write. ``logprob_per_token`` is the mean of log p_ref over texts inside.
-
-    Exact over annotators, by `probability_real`. An output's annotators are independent, so its
-    votes are binomial.
+    Rows ``human`` and every system: ``quality``, exact over annotators by `probability_real`, with
+    its Monte Carlo standard error over texts, ``quality_se`` (0 where all texts are enumerated).
     """
     if n_truth < 2:
         raise ValueError(f"n_truth must be at least 2. Got {n_truth}.")
     rng = np.random.default_rng(seed)
-    grammar = review_grammar()
     rows = []
-    for name, system in {"human": grammar, **systems}.items():
-        exact = isinstance(system, Memorizer)
+    for name, system in {"human": review_grammar(), **systems}.items():
         if isinstance(system, Memorizer):
             texts = list(system.distribution)
-            weights = np.exp(system.logprob(texts))
+            real = probability_real(annotators.typicality_of(texts))
+            quality, se = np.average(real, weights=np.exp(system.logprob(texts))), 0.0
         else:
-            texts = _write(system, n_truth, rng)
-            weights = np.full(n_truth, 1 / n_truth)
-        real = probability_real(annotators.typicality_of(texts))
-        logprob = grammar.logprob(texts) / annotators.n_tokens(texts)
-        inside = np.isfinite(logprob)
-        values = {
-            "quality": real,
-            "majority_quality": binom.sf(n_votes // 2, n_votes, real),
-            "agreement": real**2 + (1 - real) ** 2,
-            "inside": inside.astype(np.float64),
-        }
-        row: dict[str, object] = {"system": name, "is_human": name == "human"}
-        for quantity, value in values.items():
-            row[quantity] = float(np.average(value, weights=weights))
-            row[f"{quantity}_se"] = 0.0 if exact else float(value.std(ddof=1) / np.sqrt(n_truth))
-        row["logprob_per_token"] = np.nan
-        if inside.any():
-            row["logprob_per_token"] = float(np.average(logprob[inside], weights=weights[inside]))
-        rows.append(row)
+            texts = system.sample(n_truth, seed=rng)
+            real = probability_real(annotators.typicality_of(texts))
+            quality, se = real.mean(), real.std(ddof=1) / np.sqrt(n_truth)
+        row = {"system": name, "is_human": name == "human", "quality": float(quality)}
+        rows.append(row | {"quality_se": float(se)})
     return pd.DataFrame(rows)
 
 
@@ -160,10 +134,3 @@ def probability_real(typical: Floats) -> Floats:
     """
     careful = norm.cdf((typical - REAL_ABOVE) / np.hypot(BIAS_SD, NOISE_SD))
     return np.asarray(CARELESS / 2 + (1 - CARELESS) * careful)
-
-
-def _write(system: System | Retrieval, n: int, rng: np.random.Generator) -> list[str]:
-    """Draw texts; retrieval answers to what human reviews are about."""
-    if isinstance(system, Retrieval):
-        return system.respond(contexts(review_grammar().decide(n, seed=rng)))
-    return system.sample(n, seed=rng)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.study import Study, schema, trusted
+from nlgbench.study import Study, from_rows
 from nlgbench.worlds.tables import crossed_rows, logprob_rows, output_rows
 
 #: System -> (quality shift, likelihood shift): how far its outputs lie below the human ones in
@@ -29,22 +29,15 @@ def gaussian_world(
     n_outputs: int = 100,
     n_annotators: int = 20,
     systems: Mapping[str, tuple[float, float]] | None = None,
-    shared_by_item: float = 0.0,
     seed: int | np.random.Generator,
 ) -> Study:
     """Simulate a study in which human and system outputs are two Gaussian classes.
 
     `systems` says how far outputs of each lie below the human ones in mean judgment, and above them
-    in log-probability per token (nats). `shared_by_item` is the share of the variance of quality
-    that all outputs of an item have in common, 0 to 1: how hard the item is; it leaves each class
-    as it is, and so the truth. Texts are placeholders that say so; log-probabilities are of the
-    same human outputs under each system's model, and of each system's outputs under its own.
-
-    Log-probability per token and mean judgment are Gaussian with one covariance in both classes,
-    so the optimal error is ``Phi(-Delta / 2)``, where ``Delta`` is the Mahalanobis distance of the
-    class means; with the judgment alone it is ``Phi(-|d| / (2 sigma))``. HUSE and HUSE-Q are twice
-    these (Hashimoto, Zhang and Liang 2019, eq. 3, doi:10.18653/v1/N19-1169). A judgment is the
-    output's latent quality + the annotator's leniency + noise.
+    in log-probability per token (nats). Both are Gaussian with one covariance in both classes, so
+    the optimal error is ``Phi(-Delta / 2)``, ``Delta`` being the Mahalanobis distance of the class
+    means; HUSE is twice that (Hashimoto, Zhang and Liang 2019, eq. 3, doi:10.18653/v1/N19-1169). A
+    judgment is the output's latent quality + the annotator's leniency + noise.
     """
     systems = ANNEALED if systems is None else systems
     if min(n_outputs, n_annotators, len(systems)) < 1 or "human" in systems:
@@ -53,18 +46,13 @@ def gaussian_world(
             f"'human'. Got n_outputs={n_outputs}, n_annotators={n_annotators}, "
             f"systems={list(systems)}."
         )
-    if not 0 <= shared_by_item <= 1:
-        raise ValueError(f"shared_by_item must be between 0 and 1. Got {shared_by_item}.")
     rng = np.random.default_rng(seed)
-    # A stream of its own, so that the rest is the same with and without it.
-    of_item = rng.spawn(1)[0].normal(size=n_outputs)
     items = [f"i{item:05d}" for item in range(1, n_outputs + 1)]
     leniency = rng.normal(0, _BIAS_SD, size=n_annotators)
     outputs, logprobs, judgments, truth = [], [], [], []
     human_quality = np.empty(0)
     for name, (quality_shift, likelihood_shift) in {"human": (0.0, 0.0), **systems}.items():
-        own = rng.normal(size=n_outputs)
-        quality = np.sqrt(1 - shared_by_item) * own + np.sqrt(shared_by_item) * of_item
+        quality = rng.normal(size=n_outputs)
         ids = [f"{name}_{item}" for item in items]
         texts = {
             "text": [f"simulated output {item} of {name}" for item in items],
@@ -88,10 +76,10 @@ def gaussian_world(
         length = np.concatenate([n_tokens, rng.integers(5, 16, size=n_outputs)])
         logprobs.append(logprob_rows(human_ids + ids, name, likelihood * length, length))
         truth.append({"system": name} | true_scores(quality_shift, likelihood_shift, n_annotators))
-    return trusted(
-        outputs=schema.typed(pd.concat(outputs), "outputs"),
-        judgments=schema.typed(pd.concat(judgments), "judgments"),
-        logprobs=schema.typed(pd.concat(logprobs), "logprobs"),
+    return from_rows(
+        outputs=pd.concat(outputs),
+        judgments=pd.concat(judgments),
+        logprobs=pd.concat(logprobs),
         name="gaussian",
         source="simulated",
         settings={"quality": "typicality"},

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from nlgbench.names import known
 from nlgbench.study import Study, trusted, with_tables
 from nlgbench.worlds.tables import (
     Floats,
@@ -52,22 +53,18 @@ def judgment_world(
     unit: standard deviation 1), less the annotator's severity (.5), plus what the annotator makes
     of the system (.25), plus noise (1); ``"ordinal"`` cuts it into 1 to 5. ``"crossed"``: every
     annotator judges every output. ``"scattered"``: `n_votes` annotators judge an output, drawn for
-    each, and some do far more than others, as in WebNLG 2020. ``"distinct"``: each item has
-    `n_votes` annotators of its own, who judge all its outputs. A share `missing` of judgments is
-    left out at random.
+    each, some more diligent. ``"distinct"``: each item has `n_votes` annotators of its own. A share
+    `missing` of judgments is left out at random.
 
-    ``truth["systems"]``: system and value, the expectation of a judgment over items and
-    annotators. ``truth["annotators"]``: annotator_id and severity, how much lower than their
-    population's mean they judge the average system before values are cut.
+    ``truth["systems"]``: the expectation of a judgment. ``truth["annotators"]``: severity, how much
+    lower than average they judge the average system. ``truth["outputs"]``: latent quality.
     """
-    known_designs, known_scales = get_args(Design), get_args(Scale)
     fewest = min(n_items, n_annotators, n_votes, len(means))
     too_many = design == "scattered" and n_votes > n_annotators
-    if design not in known_designs or scale not in known_scales or not 0 <= missing < 1:
-        raise ValueError(
-            f"design must be one of {known_designs}, scale one of {known_scales}, and missing a "
-            f"share below 1. Got {design!r}, {scale!r}, {missing}."
-        )
+    known(design, get_args(Design), "design")
+    known(scale, get_args(Scale), "scale")
+    if not 0 <= missing < 1:
+        raise ValueError(f"missing must be a share below 1. Got {missing}.")
     if fewest < 1 or len(means) < 2 or too_many:
         raise ValueError(
             "a world needs two systems, an item, an annotator and a vote, and no more votes of an "

@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from nlgbench.generators.grammar import Floats
-from nlgbench.generators.retrieval import Memorizer, Retrieval
+from nlgbench.generators.memorizer import Memorizer
 from nlgbench.generators.review_systems import System, review_systems
-from nlgbench.generators.reviews import CONTEXT, contexts, review_grammar
-from nlgbench.study import Study, schema, trusted
+from nlgbench.generators.reviews import contexts, review_grammar
+from nlgbench.study import Study, from_rows
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds.annotators import n_tokens
 from nlgbench.worlds.tables import crossed_rows, logprob_rows, output_rows
@@ -18,73 +17,29 @@ from nlgbench.worlds.tables import crossed_rows, logprob_rows, output_rows
 N_CREWS = 20
 
 
-def _own_logprob(system: System | Retrieval, texts: list[str], about: list[str]) -> Floats:
-    if isinstance(system, Retrieval):
-        return system.logprob(texts, about)
-    return system.logprob(texts)
-
-
-def write_reviews(
-    system: System | Retrieval, about: list[str], *, seed: int | np.random.Generator
-) -> list[str]:
-    """Let a system write a review for each context; retrieval alone reads them."""
-    if isinstance(system, Retrieval):
-        return system.respond(about)
-    return system.sample(len(about), seed=seed)
-
-
-def review_draws(system: System | Retrieval, texts: list[str], about: list[str]) -> truth.Draws:
+def review_draws(system: System, texts: list[str]) -> truth.Draws:
     """Look up the exact probabilities of reviews, under the reference and under a system.
 
-    Texts are drawn from one of the two: probabilities of both may not be 0. Only retrieval's
-    probabilities are given the context.
+    Texts are drawn from one of the two: probabilities of both may not be 0.
     """
-    grammar = review_grammar()
-    decisions = grammar.parse(texts)
-    reference = grammar.logprob_decisions(decisions)
-    own = _own_logprob(system, texts, about)
-    given = reference
-    if isinstance(system, Retrieval):
-        inside = decisions[:, 0] >= 0
-        fits = np.zeros(len(texts), dtype=bool)
-        fits[inside] = np.array(contexts(decisions[inside])) == np.array(about)[inside]
-        given = np.where(fits, grammar.logprob_decisions(decisions, given=CONTEXT), -np.inf)
+    reference, own = review_grammar().logprob(texts), system.logprob(texts)
     length = n_tokens(texts)
-    return truth.Draws(reference / length, own / length, truth.probability_human(given, own))
+    human = truth.probability_human(reference, own)
+    return truth.Draws(reference / length, own / length, human)
 
 
-def _exact_l_star(system: System | Retrieval) -> float | None:
-    """Enumerate what a system can say, where that is little."""
-    grammar = review_grammar()
-    if isinstance(system, Memorizer):
-        texts = list(system.distribution)
-        return float(np.exp(np.minimum(grammar.logprob(texts), system.logprob(texts))).sum())
-    if isinstance(system, Retrieval):
-        slots = {slot.name: slot.phrases for slot in grammar.slots}
-        about = [
-            f"{product} {aspect.removeprefix('the ')}"
-            for product in slots["product"]
-            for aspect in slots["aspect"]
-        ]
-        texts = system.respond(about)
-        fits = np.array(contexts(grammar.parse(texts))) == np.array(about)
-        return float(np.exp(grammar.logprob(texts))[fits].sum())
-    return None
-
-
-def _entropy(system: System | Retrieval, texts: list[str], about: list[str]) -> dict[str, float]:
-    """Give how many nats a system's texts hold, by themselves: enumerated, or of texts it wrote."""
-    if isinstance(system, Memorizer):
-        nats = np.array(list(system.distribution.values()))
-        return {"entropy": float(-(np.exp(nats) * nats).sum()), "entropy_se": 0.0}
-    told = -_own_logprob(system, texts, about)
-    error = float(told.std(ddof=1) / np.sqrt(len(told)))
-    return {"entropy": float(told.mean()), "entropy_se": error}
+def _enumerated(system: Memorizer) -> dict[str, float]:
+    """Give the exact L* and entropy of a system that can write few texts."""
+    texts = list(system.distribution)
+    nats = np.array(list(system.distribution.values()))
+    l_star = np.exp(np.minimum(review_grammar().logprob(texts), nats)).sum()
+    exact = {"l_star": float(l_star), "entropy": float(-(np.exp(nats) * nats).sum())}
+    return exact | {"l_star_se": 0.0, "entropy_se": 0.0}
 
 
 def review_world(
     *,
-    systems: Sequence[str] | Mapping[str, System | Retrieval] | None = None,
+    systems: Sequence[str] | Mapping[str, System] | None = None,
     n_outputs: int = 100,
     n_annotators: int = 20,
     dimensions: Sequence[str] = ("typicality",),
@@ -95,13 +50,11 @@ def review_world(
 
     Human outputs are drawn from the reference, the grammar of `nlgbench.generators.reviews`. An
     item is a human review and what it is about (product and aspect, the context); a system's
-    output for the item is drawn independently of that. Retrieval alone reads the context; its truth
-    is conditional, too (eq. 2 of Hashimoto, Zhang and Liang 2019, doi:10.18653/v1/N19-1169,
-    averaged over contexts). Annotators rate the text, not whether it goes with the context.
+    output for the item is drawn independently of that. Annotators rate the text, not whether it
+    goes with the context.
 
-    ``truth["systems"]`` has a row per system: l_star (1 - TV), l_star_limit, huse, huse_limit,
-    huse_q, huse_d, and entropy (nats per text, given its context where the system reads it), each
-    with its Monte Carlo standard error in ``*_se`` (0 where enumerated); see
+    ``truth["systems"]`` has a row per system: l_star (1 - TV), huse, huse_q, huse_d, and entropy
+    (nats per text), each with its Monte Carlo standard error in ``*_se`` (0 where enumerated); see
     `truth.population_scores`. It is that of typicality, and of this study's annotators, of whom
     ``n_careless`` do not read. Beside it stands the truth over `N_CREWS` other samples of as many
     annotators: huse_crews (the mean), huse_crews_sd, huse_crews_min, huse_crews_max, and the same
@@ -124,13 +77,12 @@ def review_world(
     decisions = grammar.decide(n_outputs, seed=for_humans)
     human, about = grammar.render(decisions), contexts(decisions)
     others = [annotators.hire(n_annotators, seed=one) for one in for_truth.spawn(N_CREWS)]
-    true_decisions = grammar.decide(n_truth, seed=for_truth)
-    true_human, true_about = grammar.render(true_decisions), contexts(true_decisions)
+    true_human = grammar.sample(n_truth, seed=for_truth)
     parts: dict[str, list[pd.DataFrame]] = {"outputs": [], "judgments": [], "logprobs": []}
     true_rows = []
     for name, own in zip(["human", *systems], rng.spawn(len(systems) + 1), strict=True):
         system = systems.get(name, grammar)
-        texts = human if name == "human" else write_reviews(system, about, seed=own)
+        texts = human if name == "human" else system.sample(n_outputs, seed=own)
         outputs = _outputs(name, texts, about)
         parts["outputs"].append(outputs)
         typical = annotators.typicality_of(texts)
@@ -142,25 +94,22 @@ def review_world(
             human_ids = outputs["output_id"].tolist()
             continue
         both = human_ids + outputs["output_id"].tolist()
-        nats = _own_logprob(system, human + texts, about + about)
+        nats = system.logprob(human + texts)
         parts["logprobs"].append(logprob_rows(both, name, nats, n_tokens(human + texts)))
         if n_truth:
-            drawn = write_reviews(system, true_about, seed=own)
-            draws = (
-                review_draws(system, true_human, true_about),
-                review_draws(system, drawn, true_about),
-            )
+            drawn = system.sample(n_truth, seed=own)
+            draws = review_draws(system, true_human), review_draws(system, drawn)
             scores = truth.population_scores(*draws, crew) | truth.over_crews(*draws, others)
             scores["n_careless"] = int(crew.careless.sum())
-            scores |= _entropy(system, drawn, true_about)
-            exact = _exact_l_star(system)
-            if exact is not None:
-                scores |= {"l_star": exact, "l_star_se": 0.0}
+            nats = -system.logprob(drawn)
+            scores["entropy"] = float(nats.mean())
+            scores["entropy_se"] = float(nats.std(ddof=1) / np.sqrt(n_truth))
+            if isinstance(system, Memorizer):
+                scores |= _enumerated(system)
             true_rows.append({"system": name} | scores)
-    checked = {name: schema.typed(pd.concat(part), name) for name, part in parts.items()}
     labels = {one: one.replace("leaky_", "leaky grammar ") for one in systems if "leaky_" in one}
-    return trusted(
-        **checked,
+    return from_rows(
+        **{name: pd.concat(part) for name, part in parts.items()},
         name="reviews",
         source="simulated",
         settings={"quality": dimensions[0], "labels": labels},
@@ -169,17 +118,7 @@ def review_world(
 
 
 def annotator_samples(truth: pd.DataFrame) -> pd.DataFrame:
-    """Set the truth for a study's own annotators beside that for others.
-
-    ``own`` is with this study's annotators, the others over `N_CREWS` samples of as many.
-
-    >>> world = review_world(systems=["grammar_t0.5"], n_outputs=5, n_truth=2000, seed=0)
-    >>> annotator_samples(world.truth["systems"]).round(2)
-             system   score   own  mean    sd   min   max
-    0  grammar_t0.5    huse  0.16  0.17  0.00  0.16  0.18
-    1  grammar_t0.5  huse_q  0.57  0.58  0.01  0.56  0.60
-    2  grammar_t0.5  huse_d  0.60  0.59  0.01  0.57  0.60
-    """
+    """Set the truth for a study's own annotators beside that for `N_CREWS` other samples."""
     parts = [
         pd.DataFrame(
             {

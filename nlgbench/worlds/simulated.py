@@ -64,50 +64,24 @@ def simulate(
         ``colors``: captions of colors, their listeners, and rounds to learn from.
         ``gaussian``: two Gaussian classes, whose HUSE is known in closed form.
         ``judgments``: judgments of systems by annotators who differ in severity and in taste.
-        ``votes``: votes of people on pairs of outputs, whose every chance is known.
+        ``votes``: votes on pairs of outputs, whose every chance is known.
         ``own``: judgments, votes and evaluators' scores of the same outputs.
-        ``judges``: people's votes and judgments, and machine judges whose biases are known.
+        ``judges``: human votes and judgments, and machine judges whose biases are known.
         ``labels``: votes on the class of outputs, by annotators whose accuracy is known.
     seed : int or Generator
         Where the random numbers come from.
     n_truth : int
         Texts of each class from which the truth of reviews and crowd is computed; 0 leaves it out.
     **world
-        ``reviews``: systems (names of `nlgbench.generators.review_systems.REVIEW_SYSTEMS`, a
-        mapping of name to system, or a function that gives one of the seed), n_outputs (of each
-        class, 100), n_annotators (20), dimensions (("typicality",); "real_or_fake"). ``crowd``:
-        systems, n_outputs (of each system, 150), n_votes (of an output, 5), per_hit (outputs of a
-        HIT, 20). ``colors``: n_contexts (120), n_listeners (3), lapse (how often a listener picks
-        blindly, .1), n_rounds (rounds of ``train``, ``dev``, ``test`` to learn from). ``gaussian``:
-        systems (name -> shifts of quality and likelihood), n_outputs (100), n_annotators (20),
-        shared_by_item (0). ``judgments``: means (of the systems), n_items (100), n_annotators (20),
-        n_votes (of an output, 3), design ("crossed", "scattered", "distinct"), scale
-        ("continuous", "ordinal"), missing (share of judgments, 0). ``votes``: systems (name ->
-        ability in nats), n_items (100), n_annotators (20), n_pairs (of an item, 3), n_votes (of a
-        pair, 3), nu (Davidson's, of ties, .7), of_items, of_taste (standard deviations of how well
-        a system does on an item, .6, and of an annotator's taste for a system, .3), of_first (what
-        being first adds, 0), careless (share of annotators who choose blindly, .1). ``own``: what
-        ``judgments`` takes, n_pairs (of an item that are voted on, 2), errors (evaluator ->
-        standard deviation of its error, where an output's own quality has 1). ``judges``: means (of
-        the systems, in nats), n_items (100), n_annotators (20), n_pairs (of an item, voted on and
-        compared in both orders, 3), n_votes (of a pair, 3), n_judgments (of an output that is
-        judged, 3), judged (share of outputs that people judge, drawn at random, 1), people_length
-        (what a text twice as long gains with people, in nats, .4), judges (name -> any of error,
-        noise, first, length, own, stretch; the first wrote the first system, and so on).
-        ``labels``: systems (name -> chances of its outputs' classes), n_items (100), n_annotators
-        (30), n_votes (of an output, 5), per_hit (outputs that the same annotators judge, who judge
-        no other; 0: none), accuracy (between which careful annotators' lies, (.6, .95)), spammers
-        (share of annotators who look at no output, .2), misleading (share of outputs that show
-        everybody the same wrong class, 0).
+        ``systems`` (their names, or what they do), ``means``, ``n_items``, ``n_outputs``,
+        ``n_annotators``, ``n_votes`` and others, as the world's function in `nlgbench.worlds` takes
+        them. ``systems`` of reviews may be a function that makes them from the seed.
 
     Returns
     -------
     Study
-        Of source ``simulated``. ``truth["systems"]`` has a row per system (reviews, crowd,
-        gaussian, judgments, votes, own, judges, labels), ``truth["pairs"]`` one per two systems
-        (votes: the chances, as `rate` takes games), ``truth["states"]`` one per output and state
-        (colors), whose rounds are ``related``, ``truth["outputs"]`` and ``truth["annotators"]`` one
-        per output and annotator (labels).
+        Of source ``simulated``, with what is known in ``truth``, such as a row per system in
+        ``truth["systems"]``.
 
     Raises
     ------

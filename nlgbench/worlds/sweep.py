@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nlgbench.generators.grammar import Corrupted
-from nlgbench.generators.retrieval import Memorizer, Retrieval
+from nlgbench.generators.memorizer import Memorizer
 from nlgbench.generators.review_systems import System, review_systems
 from nlgbench.generators.reviews import review_grammar
 
@@ -26,7 +26,7 @@ SERIES: dict[str, Mapping[str, float | str]] = {
 _FAST: dict[str, Any] = {"epochs": 8, "units": 64, "batch_size": 64, "learning_rate": 8e-3}
 
 
-def sweep_systems(seed: int) -> dict[str, System | Retrieval]:
+def sweep_systems(seed: int) -> dict[str, System]:
     """Give systems at falling temperatures, whose every probability is known.
 
     ``leaky_t*`` (the grammar that misspells), ``trigram_t*``, and, where torch is installed,
@@ -47,12 +47,12 @@ def sweep_systems(seed: int) -> dict[str, System | Retrieval]:
     return systems
 
 
-def greedy_systems(_: int | np.random.Generator = 0) -> dict[str, System | Retrieval]:
+def greedy_systems(_: int | np.random.Generator = 0) -> dict[str, System]:
     """Give the grammar at t = .1, which says likely things alone, as a beam search does."""
     return {"grammar_t0.1": review_grammar().annealed(0.1)}
 
 
-def series_systems(seed: int) -> dict[str, System | Retrieval]:
+def series_systems(seed: int) -> dict[str, System]:
     """Give the systems of all `SERIES`, each of which leaves people's grammar in a way of its own.
 
     A lower temperature says likely things more often, a memorizer repeats fewer texts of people's,
@@ -60,7 +60,7 @@ def series_systems(seed: int) -> dict[str, System | Retrieval]:
     """
     grammar = review_grammar()
     texts = tuple(grammar.sample(N_LEARNED, seed=seed + 1))
-    made: dict[str, System | Retrieval] = {}
+    made: dict[str, System] = {}
     for series, levels in SERIES.items():
         for name, level in levels.items():
             if name in made or isinstance(level, str):

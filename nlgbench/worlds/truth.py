@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from scipy.stats import binom
 
 from nlgbench.worlds.annotators import Crew, Floats, sum_distribution, typicality
 
@@ -32,11 +31,6 @@ def vote_error(human: Floats, votes_human: Floats) -> Floats:
     return 2 * (human * (1 - votes_human) + (1 - human) * votes_human)
 
 
-def _majority(human: Floats) -> Floats:
-    """Probability that 16 independent neighbors, human with these ones, vote human or tie."""
-    return np.asarray(binom.sf(7, 16, human))
-
-
 def population_scores(reference: Draws, system: Draws, crew: Crew) -> dict[str, float]:
     """Compute L*, HUSE, HUSE-Q and HUSE-D in the limit of infinitely many outputs.
 
@@ -44,12 +38,8 @@ def population_scores(reference: Draws, system: Draws, crew: Crew) -> dict[str, 
     and the mean is over both classes (Hashimoto, Zhang and Liang 2019, eq. 2 and proposition 2,
     doi:10.18653/v1/N19-1169). ``huse`` and ``huse_q`` are twice the error of the best rule that
     sees the log-probability per token under the system together with these annotators' mean
-    judgment, or the latter alone. ``_limit`` is twice the error of a vote of k = 16 neighbors that
-    are each human with exactly the probability at the text's place, a tie saying human: what k-NN
-    tends to as outputs get dense, where no two share their features.
-
-    Probabilities are learned in bins on one half of the texts and the error measured on the other,
-    both ways, so noise and bins can raise ``huse`` and ``huse_q`` a little but not lower them.
+    judgment, or the latter alone. Probabilities are learned in bins on one half of the texts and
+    the error measured on the other, so noise can raise them a little but not lower them.
     """
     scores = {}
     for name, values in _losses(reference, system, crew).items():
@@ -61,19 +51,12 @@ def _losses(reference: Draws, system: Draws, crew: Crew) -> dict[str, Floats]:
     """Give each text's share of every score."""
     human, level, levels, likelihood = _placed(reference, system)
     given_level = sum_distribution(crew, levels)
-    loss = {
-        "l_star": 2 * np.minimum(human, 1 - human),
-        "l_star_limit": vote_error(human, _majority(human)),
-    }
+    loss = {"l_star": 2 * np.minimum(human, 1 - human)}
     for name, bins in {"huse": likelihood, "huse_q": np.zeros_like(likelihood)}.items():
-        best, vote = np.empty(len(human)), np.empty(len(human))
+        best = np.empty(len(human))
         for test, share in _learned(human, level, given_level, bins):
-            at = (level[test], bins[test])
-            best[test] = (given_level @ (share >= 0.5).T)[at]
-            vote[test] = (given_level @ _majority(share).T)[at]
+            best[test] = (given_level @ (share >= 0.5).T)[level[test], bins[test]]
         loss[name] = vote_error(human, best)
-        if name == "huse":
-            loss["huse_limit"] = vote_error(human, vote)
     loss["huse_d"] = 1 + loss["huse"] - loss["huse_q"]
     return loss
 
@@ -93,23 +76,14 @@ def _learned(
 
 
 def over_crews(reference: Draws, system: Draws, crews: Sequence[Crew]) -> dict[str, float]:
-    """Say how far HUSE, HUSE-Q and HUSE-D in the population depend on who judges.
+    """Give mean, standard deviation and range of the scores over samples of annotators.
 
-    Each sample's value is that of `population_scores`. All samples of annotators share the texts,
-    so the spread is theirs alone.
+    All samples share the texts, so the spread is the annotators' alone.
     """
-    human, level, levels, likelihood = _placed(reference, system)
-    scores: dict[str, list[float]] = {"huse": [], "huse_q": [], "huse_d": []}
-    for crew in crews:
-        given_level = sum_distribution(crew, levels)
-        for name, bins in {"huse": likelihood, "huse_q": np.zeros_like(likelihood)}.items():
-            best = np.empty(len(human))
-            for test, share in _learned(human, level, given_level, bins):
-                best[test] = (given_level @ (share >= 0.5).T)[level[test], bins[test]]
-            scores[name].append(float(vote_error(human, best).mean()))
-        scores["huse_d"].append(1 + scores["huse"][-1] - scores["huse_q"][-1])
+    losses = [_losses(reference, system, crew) for crew in crews]
     found: dict[str, float] = {}
-    for name, values in scores.items():
+    for name in ("huse", "huse_q", "huse_d"):
+        values = [float(loss[name].mean()) for loss in losses]
         found |= {f"{name}_crews": float(np.mean(values))}
         found |= {f"{name}_crews_sd": float(np.std(values, ddof=1))}
         found |= {f"{name}_crews_min": min(values), f"{name}_crews_max": max(values)}
@@ -122,10 +96,8 @@ def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, flo
     ``L* <= L(phi) <= L* + 2 (1 - 2^-I)``, where ``I = I(z_opt; phi_opt | phi)`` in bits, z_opt
     is what the optimal classifier says ("human" where p_ref > p_model) and phi_opt = [p_ref,
     p_model] (Hashimoto, Zhang and Liang 2019, appendix A.2, Theorem 1, doi:10.18653/v1/N19-1169).
-    z_opt is a function of phi_opt, so I is the entropy ``H(z_opt | phi)``. The proof goes by way of
-    ``L* + 2 disagreement``, which lies between huse and upper; as z_opt has two values, ``L* + I``
-    does, too (Hellman and Raviv 1970, doi:10.1109/TIT.1970.1054466). I is that of the features in
-    the bins of `population_scores`; ``huse`` is measured on other texts than it is learned on,
+    z_opt is a function of phi_opt, so I is the entropy ``H(z_opt | phi)``. ``disagreement`` is how
+    often HUSE's rule differs from z_opt. ``huse`` is measured on other texts than it is learned on,
     which raises it: ``holds`` asks more than the theorem.
     """
     loss = _losses(reference, system, crew)

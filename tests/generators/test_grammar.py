@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from nlgbench.generators.grammar import Corrupted, Grammar, Slot, sharpened
-from nlgbench.generators.reviews import CONTEXT, contexts, review_grammar
+from nlgbench.generators.reviews import review_grammar
 
 
 def tiny() -> Grammar:
@@ -124,18 +124,6 @@ def test_the_reviews_are_many_of_many_lengths_and_outside_is_minus_infinity():
     assert min(lengths) < 11 and max(lengths) > 20 and len(set(texts)) > 1990
     broken = [texts[0] + " .", " " + texts[0], "", texts[0].upper(), texts[0].replace(" ", "  ")]
     assert (grammar.logprob(broken) == -np.inf).all()
-
-
-def test_probability_of_the_rest_given_the_context():
-    grammar = review_grammar()
-    decisions = grammar.decide(500, seed=1)
-    context = grammar.logprob_decisions(decisions) - grammar.logprob_decisions(
-        decisions, given=CONTEXT
-    )
-    share = dict(zip(contexts(decisions), np.exp(context), strict=True))
-    found = contexts(grammar.decide(20_000, seed=2))
-    top = max(share, key=share.get)
-    assert found.count(top) / 20_000 == pytest.approx(share[top], abs=0.01)
 
 
 def test_wrong_settings_are_refused():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pypdf
 import pytest
 
+from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN
 from nlgbench.runner import execute
 
 
@@ -47,11 +48,17 @@ def fonts(path):
 
 
 def test_no_figure_holds_a_type_3_font(made):
-    # Also of those that are drawn anew for narrower papers.
-    for path in [*figures(made), *made.glob("*/figures/*in/*.pdf")]:
+    for path in figures(made):
         kinds = set(fonts(path))
         assert kinds, f"{path} has no text at all"
         assert "/Type3" not in kinds, path
+
+
+def test_every_figure_has_the_width_of_a_column_or_of_the_text_block(made):
+    for path in figures(made):
+        box = pypdf.PdfReader(path).pages[0].mediabox
+        width, height = float(box.width) / 72, float(box.height) / 72
+        assert round(width, 2) in (ONE_COLUMN, TWO_COLUMN) and height <= 9.7, path
 
 
 def test_every_figure_has_its_words_and_its_numbers(made):

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import kendalltau
 
 import nlgbench as nb
+from nlgbench.analysis.correlation import PooledCorrelations, correlate_studies
 from nlgbench.datasets import cache
 from nlgbench.datasets.published import load_claims
 from nlgbench.papers import atlas as paper
@@ -28,7 +29,8 @@ def test_every_public_study_has_a_task_and_is_in_or_out():
 
 def test_simulated_studies_are_pooled_and_recorded():
     opened = paper.open_studies(n_items=20, seed=3)
-    found = paper.correlations(opened, called=paper.CALLED)
+    asked = {"statistic": "spearman", "seed": 0}
+    found = paper.correlations(opened, granularity="output", **asked)
     assert set(found["task"]) == {"judgments", "reviews"}
     pooled = nb.pool_correlations(found)
     rows = paper.answers(opened, pooled)
@@ -38,7 +40,7 @@ def test_simulated_studies_are_pooled_and_recorded():
     own = means.set_index("evaluator")
     assert own.loc["close", "estimate"] > own.loc["coarse", "ci_high"]
     # By task: a mean of eight studies' differences from the length, and none of two.
-    beyond = paper.differences_from_length(opened, called=paper.CALLED, n_resamples=20)
+    beyond = paper.differences_from_length(opened, **asked)
     by_task = nb.pool_correlations(beyond, by="task")
     shown = paper.effects_and_means(by_task)
     mean = by_task.summary.set_index("evaluator_a").loc["close"]
@@ -53,7 +55,7 @@ def test_a_folder_of_ones_own_is_one_study(tmp_path):
     nb.simulate("own", n_items=12, seed=1).write(tmp_path / "mine")
     opened = paper.open_studies(folder=tmp_path / "mine")
     assert list(opened) == ["own"]  # the study's own name
-    pooled = nb.pool_correlations(nb.correlate_studies(opened))
+    pooled = nb.pool_correlations(correlate_studies(opened))
     assert pooled.summary["estimate"].isna().all()
     assert set(pooled.summary["reason"]) <= {
         "1 study: a mean needs 5",
@@ -69,15 +71,14 @@ def test_what_hanna_and_usr_printed():
     names = ["hanna", "usr-topical-chat", "usr-persona-chat"]
     opened = {name: nb.load(name) for name in names}
     empty = pd.DataFrame({"evaluator": [], "granularity": [], "statistic": [], "estimate": []})
-    report = pd.DataFrame({"what": [], "value": []})
     rows = paper.answers(
         opened,
-        nb.PooledCorrelations(
+        PooledCorrelations(
             empty.astype({"evaluator": str, "granularity": str}).assign(
                 n_studies=[], prediction_reason=[]
             ),
             empty,
-            report,
+            0.95,
         ),
     )
     claims = load_claims().set_index("claim_id")

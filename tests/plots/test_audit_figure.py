@@ -74,7 +74,7 @@ def test_judges_without_probabilities_or_people_are_drawn(audited):
     drawn = nb.plot_audit(nb.audit(bare))
     # No panel of what is not known of any judge, and no mark in the legend that is not drawn.
     titles = [ax.get_title() for ax in drawn.axes]
-    assert len(titles) == 3 and "Its own system gains" not in titles
+    assert len(titles) == 2 and "Its own system gains" not in titles
     assert not any(title.startswith("Calibration") for title in titles)
     words = [text.get_text() for text in drawn.figure.legends[0].get_texts()]
     assert "an annotator's own" not in words and "not tested" in words

@@ -63,7 +63,7 @@ def test_an_estimate_may_lie_outside_its_interval():
 def test_the_axis_says_what_intervals_cover_and_doubtful_ones_have_an_open_mark():
     said = RATINGS.assign(covers="outputs", reason=["", "few outputs: 3", "", "no interval"])
     (ax,) = plot_ratings(said).axes
-    assert ax.get_xlabel() == "Rating (intervals over outputs)"
+    assert ax.get_xlabel() == "Rating\n(intervals over outputs)"
     doubtful = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
     assert [line.get_xydata().tolist() for line in doubtful] == [[[1700, 0]]]
     assert doubtful[0].get_zorder() > ax.lines[0].get_zorder()

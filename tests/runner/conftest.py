@@ -5,8 +5,7 @@ import pytest
 
 import nlgbench as nb
 from nlgbench.papers import huse as paper
-from nlgbench.runner import record, runs
-from nlgbench.runner.report import writing
+from nlgbench.runner import record, report, runs
 
 #: Names as data may have them: markup, what LaTeX reads, another script.
 HOSTILE = {
@@ -14,6 +13,11 @@ HOSTILE = {
     "s02": "\\input{secret} & 100% $x_1^2$ #1 ~",
     "s03": "система \"quoted\" 'too'",
 }
+
+
+@pytest.fixture
+def hostile():
+    return HOSTILE
 
 
 @pytest.fixture
@@ -72,7 +76,7 @@ def reported(tmp_path_factory):
     run.figure(nb.plot_tradeoff(points), "tradeoff", source="published")
     finish(run, out / "01-huse-tradeoff", "# Quality against diversity\n\n## What follows")
     runs.gather(out)
-    writing.write(out)
+    report.write(out)
     return out
 
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 import nlgbench as nb
 from nlgbench.runner import check_study
 from nlgbench.runner.cli import main
-from nlgbench.study import checking
+from nlgbench.study import summary
 
 
 def call(*args):
@@ -29,8 +29,8 @@ def crowd(n_items=12, systems=("a", "b"), n_annotators=10):
 
 def test_a_full_crowd_leaves_no_doubt_and_is_counted():
     study = nb.Study(*crowd())
-    assert checking.doubts(study) == []
-    (row,) = checking.by_dimension(study).to_dict("records")
+    assert summary.doubts(study) == []
+    (row,) = summary.by_dimension(study).to_dict("records")
     assert {name: row[name] for name in ("systems", "items", "annotators", "judgments")} == {
         "systems": 2,
         "items": 12,
@@ -46,7 +46,7 @@ def test_counts_are_those_of_a_table_counted_by_hand():
     some = pd.concat([judgments.iloc[:5].assign(group_id=""), twice])
     some.loc[some["output_id"].isin(["1/a", "1/b"]), "value"] = 3.0
     study = nb.Study(outputs, some, settings={"scales": {"quality": {"min": 1, "max": 5}}})
-    (row,) = checking.by_dimension(study).to_dict("records")
+    (row,) = summary.by_dimension(study).to_dict("records")
     assert row["unjudged"] == 1 and row["repeated"] == 1 and row["judgments"] == 6
     assert row["per output"] == "1 to 2, median 1"
     # Of two items that have two judged outputs, the second's are equal.
@@ -58,21 +58,21 @@ def test_the_design_says_what_it_cannot_tell():
     # One judgment of each output; each annotator saw one system.
     once = judgments.drop_duplicates("output_id")
     of_system = once.assign(annotator_id="w" + once["output_id"].str[-1])
-    said = " ".join(checking.doubts(nb.Study(outputs, of_system)))
+    said = " ".join(summary.doubts(nb.Study(outputs, of_system)))
     assert "quality: one judgment of each output" in said
     assert "quality: 2 annotators: intervals" in said and "quality: 4 items" in said
     assert "systems fall into 2 groups that share no annotators (a; b)" in said
     own_items = outputs.assign(item_id=outputs["output_id"])
-    said = " ".join(checking.doubts(nb.Study(own_items, judgments)))
+    said = " ".join(summary.doubts(nb.Study(own_items, judgments)))
     assert "2 groups that share no items (a; b)" in said and "no annotators" not in said
-    lacking = checking.doubts(nb.Study(outputs, judgments[judgments["output_id"] != "0/a"]))
+    lacking = summary.doubts(nb.Study(outputs, judgments[judgments["output_id"] != "0/a"]))
     assert "quality: 1 of 8 outputs that are not human are not judged." in lacking
 
 
 def test_several_dimensions_are_doubted_in_one_line_and_want_a_quality():
     outputs, judgments = crowd(n_items=4)
     both = pd.concat([judgments.assign(dimension=one) for one in ("flow", "truth")])
-    found = checking.doubts(nb.Study(outputs, both))
+    found = summary.doubts(nb.Study(outputs, both))
     assert found[0].startswith("every dimension: 4 items")
     assert "none is said to be quality" in found[1] and len(found) == 2
 
@@ -85,7 +85,7 @@ def test_an_evaluator_is_called_reversed_only_when_that_is_clear(noise, n_items,
     against = -means + np.random.default_rng(0).normal(0, noise, len(means))
     scores = pd.DataFrame({"output_id": means.index, "evaluator": "ter", "score": against})
     scores["signature"] = "direction:lower" if turned else ""
-    found = checking.reversed_evaluators(nb.Study(outputs, judgments, scores=scores))
+    found = summary.reversed_evaluators(nb.Study(outputs, judgments, scores=scores))
     assert bool(found) == (said and not turned)
     assert not said or turned or found[0].startswith("ter runs against quality (Spearman -0.")
 
@@ -101,27 +101,27 @@ def test_extreme_values_are_named_with_both_orders_where_they_decide():
     )
     judgments["value"] = judgments["output_id"].str[-1].map({"a": 1.0, "b": 2.0, "c": 3.0})
     study = nb.Study(outputs, judgments)
-    assert checking.extreme_values(study).empty and checking.doubts(study) == []
+    assert summary.extreme_values(study).empty and summary.doubts(study) == []
     judgments.loc[7, "value"] = 60.0  # 20 times the 99th percentile, no more
-    assert checking.extreme_values(nb.Study(outputs, judgments)).empty
+    assert summary.extreme_values(nb.Study(outputs, judgments)).empty
     judgments.loc[7, "value"] = 10_000.0
-    (row,) = checking.extreme_values(nb.Study(outputs, judgments)).to_dict("records")
+    (row,) = summary.extreme_values(nb.Study(outputs, judgments)).to_dict("records")
     assert (row["n_extreme"], row["threshold"], row["value"]) == (1, 60, 10_000)
     assert (row["output_id"], row["annotator_id"]) == ("0/a", "w7")
     assert row["tau"] == pytest.approx(-1 / 3) and row["changes_order"]
     assert (row["by_means"], row["by_ranks"]) == ("a, c, b", "c, b, a")
-    said = checking.doubts(nb.Study(outputs, judgments))
+    said = summary.doubts(nb.Study(outputs, judgments))
     assert (
         "values above 60 (20 times the 99th percentile): 1" in said[0]
         and "By means, best first: a, c, b" in said[1]
     )
     fewer_is_better = {"lower_is_better": ["quality"]}
-    (row,) = checking.extreme_values(
-        nb.Study(outputs, judgments, settings=fewer_is_better)
-    ).to_dict("records")
+    (row,) = summary.extreme_values(nb.Study(outputs, judgments, settings=fewer_is_better)).to_dict(
+        "records"
+    )
     assert (row["by_means"], row["by_ranks"]) == ("b, c, a", "a, b, c")
     judgments.loc[7, "value"] = 100.0  # extreme, without a change of order
-    assert not checking.extreme_values(nb.Study(outputs, judgments))["changes_order"].item()
+    assert not summary.extreme_values(nb.Study(outputs, judgments))["changes_order"].item()
 
 
 def test_columns_that_group_items_are_named_unless_they_are_used():
@@ -130,17 +130,17 @@ def test_columns_that_group_items_are_named_unless_they_are_used():
     documents = documents.astype({"document": str})
     extra = {"extra": ["document"]}
     study = nb.Study(documents, judgments, settings=extra)
-    (said,) = checking.doubts(study)
+    (said,) = summary.doubts(study)
     assert said.startswith("12 items have 3 values of document") and "clusters: document" in said
     used = study.replace(settings=extra | {"clusters": "document"})
-    assert not any("values of document" in one for one in checking.doubts(used))
+    assert not any("values of document" in one for one in summary.doubts(used))
     own = documents.assign(document=outputs["item_id"])  # no fewer than items
     crossed = documents.assign(document=outputs["system"])  # not of items
     for other in (own, crossed):
-        assert checking.doubts(nb.Study(other, judgments, settings=extra)) == []
+        assert summary.doubts(nb.Study(other, judgments, settings=extra)) == []
     page = judgments["output_id"].str.split("/").str[0].astype(int) // 6
     paged = nb.Study(outputs, judgments.assign(group_id=page.astype(str)))
-    (said,) = checking.doubts(paged)
+    (said,) = summary.doubts(paged)
     assert said.startswith("12 items have 2 values of group_id")
 
 
@@ -149,7 +149,7 @@ def test_votes_across_items_are_counted():
     votes = pd.DataFrame({"output_a": [f"{i}/a" for i in range(10)], "annotator_id": "w"})
     votes["output_b"], votes["choice"] = [f"{i}/b" for i in (1, 0, *range(2, 10))], "a"
     votes["annotator_id"] = [f"w{i}" for i in range(10)]
-    found = checking.doubts(nb.Study(outputs, preferences=votes))
+    found = summary.doubts(nb.Study(outputs, preferences=votes))
     assert found == [
         "votes: 2 of 10 compare outputs of two items: easier items and better systems look alike."
     ]
@@ -163,7 +163,7 @@ def test_an_evaluator_of_chance_is_hardly_ever_called_reversed():
         for k, row in enumerate(rng.normal(size=(200, len(outputs))))
     ]
     study = nb.Study(outputs, judgments, scores=pd.concat(chance))
-    assert checking.reversed_evaluators(study) == []
+    assert summary.reversed_evaluators(study) == []
 
 
 def test_check_ends_with_1_where_something_must_be_repaired(tmp_path):

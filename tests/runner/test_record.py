@@ -56,24 +56,13 @@ def test_a_table_is_laid_out_for_a_paper_where_asked_and_kept_in_full_precision(
     run.table(long, "agreement", layout={"table": wide, "caption": "Who agrees.", "decimals": 3})
     folder = tmp_path / "tables"
     kept = sorted(path.name for path in folder.iterdir())
-    assert kept == ["agreement.csv", "agreement.md", "agreement.tex", "plain.csv"]
+    assert kept == ["agreement.csv", "agreement.tex", "plain.csv"]
     assert (folder / "agreement.csv").read_bytes() == (folder / "plain.csv").read_bytes()
     assert "0.3333333333333333" in (folder / "agreement.csv").read_text()
     tex = (folder / "agreement.tex").read_text(encoding="utf-8")
     assert r"\caption{Who agrees. Source: simulated.}" in tex
     assert r"\label{tab:agreement}" in tex
     assert r"a\_b & $0.333$ \\" in tex
-    markdown = (folder / "agreement.md").read_text(encoding="utf-8")
-    assert markdown.startswith("**Who agrees. Source: simulated.**\n\n| evaluator | tau |\n")
-
-
-def test_a_layout_that_does_not_fit_is_refused_before_anything_is_kept(tmp_path):
-    run = record.open(NOTEBOOK, source="simulated", output_dir=str(tmp_path))
-    table = pd.DataFrame({"tau": [0.5]})
-    with pytest.raises(ValueError, match="marks must have the table's columns"):
-        run.table(table, "agreement", layout={"marks": table.rename(columns={"tau": "rho"})})
-    run.table(table, "agreement")
-    assert [path.name for path in (tmp_path / "tables").iterdir()] == ["agreement.csv"]
 
 
 def test_the_same_figure_gives_the_same_bytes(tmp_path):

@@ -1,7 +1,6 @@
 """Identity, folders, and what is left after a command was killed."""
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,10 @@ from hypothesis import strategies as st
 from nlgbench import hashing
 from nlgbench.evaluators.stored import stored_dir
 from nlgbench.hashing import canonical_json, folder_hash
-from nlgbench.runner import identity, listing, runs
+from nlgbench.runner import listing, runs
 from nlgbench.study import schema
 
+HALF = runs.HALF
 AROUND = {"package": "p", "platform": "q", "installed packages": "d"}
 
 
@@ -30,7 +30,7 @@ def finished(folder: Path, notebook: str, digest: str) -> Path:
 
 def test_the_digest_notices_every_part_and_not_the_output_folder():
     def digest_of(*given):
-        return identity.digest(identity.parts(*given))
+        return canonical_json(runs.parts(*given))
 
     base = (["a = 1"], {"k": 16, "output_dir": "x"}, {"f": "00"}, AROUND)
     digest = digest_of(*base)
@@ -47,7 +47,7 @@ def test_the_digest_notices_every_part_and_not_the_output_folder():
 
 
 def test_what_is_installed_and_where_names_a_run(monkeypatch):
-    before = identity.surroundings()
+    before = runs.surroundings()
     versions = hashing.installed_versions()
     assert {"numpy", "scipy", "papermill"} <= set(versions) and "pytest" not in versions
     for changed in (
@@ -56,10 +56,10 @@ def test_what_is_installed_and_where_names_a_run(monkeypatch):
     ):
         with monkeypatch.context() as patch:
             patch.setattr(hashing, "installed_versions", lambda changed=changed: changed)
-            now = identity.surroundings()
+            now = runs.surroundings()
         assert {name for name in now if now[name] != before[name]} == {"installed packages"}
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    now = identity.surroundings()
+    now = runs.surroundings()
     assert {name for name in now if now[name] != before[name]} == {"platform"}
 
 
@@ -86,7 +86,7 @@ class Killed(BaseException):
 @pytest.mark.parametrize("survives", range(6))
 def test_killed_while_replacing_leaves_a_whole_result(tmp_path, monkeypatch, survives):
     finished(tmp_path / "nb", "nb", "old")
-    partial = finished(tmp_path / f".partial-{'0' * 64}-1-nb", "nb", "new")
+    new = finished(tmp_path / HALF / "new" / "nb", "nb", "new")
     steps = 0
 
     def step(original):
@@ -103,18 +103,18 @@ def test_killed_while_replacing_leaves_a_whole_result(tmp_path, monkeypatch, sur
         patch.setattr(Path, "rename", step(Path.rename))
         patch.setattr(runs.shutil, "rmtree", step(runs.shutil.rmtree))
         try:
-            runs.promote(partial, tmp_path / "nb")
+            runs.promote(new, tmp_path / "nb")
         except Killed:
-            assert survives < 4
+            assert survives < 3
     runs.recover(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["nb"]
     assert (tmp_path / "nb" / "made.txt").read_text() == "new"
 
 
 def test_half_runs_are_removed_and_the_former_one_put_back(tmp_path):
-    finished(tmp_path / ".old-7-01-some-notebook", "01-some-notebook", "old")
-    half = tmp_path / f".partial-{'0' * 64}-7-02-other"
-    half.mkdir()
+    finished(tmp_path / HALF / "old" / "01-some-notebook", "01-some-notebook", "old")
+    half = tmp_path / HALF / "new" / "02-other"
+    half.mkdir(parents=True)
     (half / "manifest.json").write_text('{"digest": "ab')
     runs.recover(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["01-some-notebook"]
@@ -128,28 +128,16 @@ def failure(folder: Path) -> Path:
 
 
 def test_what_a_killed_cleaning_up_leaves_never_blocks(tmp_path):
-    half = failure(tmp_path / "a.failed")
-    (half / ".failed").unlink()
+    failure(tmp_path / "a.failed")
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "manifest.json").write_text("")
-    failure(tmp_path / "c.failed")
-    os.utime(tmp_path / "c.failed" / ".failed", (1, 1))
     finished(tmp_path / "c", "c", "new")
-    rubbish = tmp_path / ".old-9-d"
-    rubbish.mkdir()
+    rubbish = tmp_path / HALF / "tmp123" / "d"
+    rubbish.mkdir(parents=True)
     (rubbish / "notebook.ipynb").write_text('{"metadata": {"papermill": {}}}')
-    (tmp_path / ".trash-9-e" / "deep").mkdir(parents=True)
     runs.recover(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.failed", "b", "c"]
     runs.check_place(tmp_path, ["a", "b", "c", "d"])
-
-
-def test_a_failure_after_the_result_stays(tmp_path):
-    finished(tmp_path / "nb", "nb", "old")
-    os.utime(tmp_path / "nb" / "manifest.json", (1, 1))
-    failure(tmp_path / "nb.failed")
-    runs.recover(tmp_path)
-    assert (tmp_path / "nb.failed").exists()
 
 
 def test_a_result_is_made_anew_when_it_is_not_whole_or_what_it_read_was_changed(tmp_path):
@@ -178,13 +166,12 @@ def test_a_result_is_made_anew_when_it_is_not_whole_or_what_it_read_was_changed(
 
 
 def test_what_others_made_is_left_alone(tmp_path):
-    for name in (".partial-work", ".old-2023-results", ".old-backup", ".trash-can", ".cache.csv.d"):
+    for name in (".partial-work", ".old-2023-results", ".cache.csv.d"):
         (tmp_path / name).mkdir()
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / ".claims.csv.swp").write_text("an editor's")
     (tmp_path / ".notes.csv.12").write_text("mine")
-    (tmp_path / ".ledger.csv.12").write_text("half of ours")
-    before = {path for path in tmp_path.rglob("*") if path.name != ".ledger.csv.12"}
+    before = set(tmp_path.rglob("*"))
     runs.recover(tmp_path)
     assert set(tmp_path.rglob("*")) == before
 
@@ -254,13 +241,12 @@ def test_cleaning_removes_what_is_left_over_and_nothing_else(tmp_path, monkeypat
     assert kept.empty
     out = tmp_path / "out"
     finished(out / "nb", "nb", "1")
-    (out / f".partial-{'0' * 64}-7-nb").mkdir()
-    (out / ".trash-7-nb").mkdir()
+    (out / HALF / "new" / "nb").mkdir(parents=True)
     (out / ".notes").mkdir()
     stored_dir().mkdir(parents=True)
     (stored_dir() / "scores.csv").write_text("score\n1\n")
     found = runs.clean(out, dry_run=True)
-    assert len(found) == 3 and found["files"].sum() == 1
+    assert len(found) == 2 and found["files"].sum() == 1
     assert stored_dir().exists()
     pd.testing.assert_frame_equal(runs.clean(out, dry_run=False), found)
     assert sorted(path.name for path in out.iterdir()) == [".lock", ".notes", "nb"]

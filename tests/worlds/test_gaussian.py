@@ -75,24 +75,3 @@ def test_huse_orders_the_systems_as_the_truth_does():
 def test_an_impossible_world_is_refused(wrong):
     with pytest.raises(ValueError, match="a world needs at least 1 output per class"):
         gaussian.gaussian_world(seed=0, **wrong)
-    with pytest.raises(ValueError, match=r"between 0 and 1. Got 1.5"):
-        gaussian.gaussian_world(seed=0, shared_by_item=1.5)
-
-
-@pytest.mark.parametrize("shared", [0.0, 0.5, 1.0])
-def test_outputs_of_an_item_share_the_quality_they_are_said_to(shared):
-    # Mean judgments vary by .36 for quality and 1.44 / n for noise; only quality is shared. An
-    # r of 2,000 pairs has a standard error of at most .023.
-    world = gaussian.gaussian_world(
-        n_outputs=2000, n_annotators=9, systems={"s": (0.5, 0.5)}, shared_by_item=shared, seed=3
-    )
-    mean = world.judgments.groupby("output_id")["value"].mean()
-    place = world.outputs.assign(mean=world.outputs["output_id"].map(mean))
-    wide = place.pivot(index="item_id", columns="system", values="mean")
-    expected = shared * 0.36 / (0.36 + 1.44 / 9)
-    assert wide["human"].corr(wide["s"]) == pytest.approx(expected, abs=0.09)
-    assert wide["s"].var() == pytest.approx(0.36 + 1.44 / 9, rel=0.13)
-    other = gaussian.gaussian_world(
-        n_outputs=2000, n_annotators=9, systems={"s": (0.5, 0.5)}, seed=3
-    )
-    pd.testing.assert_frame_equal(world.truth["systems"], other.truth["systems"])

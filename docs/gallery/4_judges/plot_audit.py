@@ -9,4 +9,4 @@ import nlgbench as nb
 
 study = nb.simulate("judges", n_items=400, seed=1)
 authors = study.truth["judges"].set_index("judge")["system"].to_dict()
-drawing = nb.plot_audit(nb.audit(study, authors=authors))
+drawing = nb.plot_audit(nb.audit(study, authors=authors, margin=0.05))

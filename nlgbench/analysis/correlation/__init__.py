@@ -7,8 +7,6 @@
 from nlgbench.analysis.correlation.comparing import (
     compare_evaluators,
     partial_correlations,
-    permutation_tests,
-    significance_clusters,
     williams,
     williams_tests,
 )
@@ -27,9 +25,7 @@ __all__ = [
     "correlate",
     "correlate_studies",
     "partial_correlations",
-    "permutation_tests",
     "pool_correlations",
-    "significance_clusters",
     "williams",
     "williams_tests",
 ]

@@ -1,62 +1,50 @@
-"""Whether one evaluator agrees better with people than another, and whether it agrees at all.
+"""Whether one evaluator agrees better with people than another.
 
-`compare_evaluators` is the first to ask. `permutation_tests` makes a column of stars,
-`williams_tests` the classical test, `partial_correlations` holds a third score constant, and
-`significance_clusters` cuts a ranking where everything above differs from everything below.
+`compare_evaluators` is the test to use; `williams_tests` is the classical one, and
+`partial_correlations` holds a third score constant.
 """
 
-import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import norm, rankdata
+from scipy.stats import norm
 from scipy.stats import t as student
 
-from nlgbench.analysis.correlation.coefficients import (
-    Floats,
-    coefficients,
-    divide,
-)
+from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
 from nlgbench.analysis.correlation.intervals import interval_of_systems
 from nlgbench.analysis.correlation.meta_evaluation import (
+    MOST_EXACT,
     PLAIN,
-    STATISTICS,
     Asked,
     Granularity,
     Judged,
-    People,
-    Resample,
     asked_for,
-    check_against,
     chosen_evaluators,
     correlated,
     dimensions_of,
-    epsilons_of,
-    gathered,
-    judged_scores,
-    judgments_of,
-    resampled,
+    judged_outputs,
+    output_scores,
+    people_of_systems,
+    permutation_p,
     samples_of,
-    system_means,
+    side_by_side,
+    statistics_of,
+    strata_of,
     systems_scores,
-    what_is_drawn,
-    wide_scores,
-    without_humans,
 )
-from nlgbench.inference import MOST_EXACT, adjust, orders_of, permutation_p
+from nlgbench.inference import adjust, bootstrap_counts
 from nlgbench.names import known
 from nlgbench.study import Study
-from nlgbench.study.checks import checked, read_table
+from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
 #: How many permutations Holm's strictest level rests on: p there has a relative error of .1.
 _BEYOND = 100
-#: Orders whose pairs are compared at a time.
-_BLOCK = 1 << 14
+#: Counts of outputs in resamples that are held in memory at once.
+_AT_ONCE = 1 << 23
 #: Correlations of a few hundred units are off by some 1e-15: what lies below is rounding.
 _ROUNDING = 1e-12
 #: Correlations whose determinant lies below minus this belong to no three variables.
@@ -65,18 +53,14 @@ _IMPOSSIBLE = 1e-9
 
 @checked
 def compare_evaluators(
-    study: Study | Mapping[str, Study],
+    study: Study,
     *,
-    evaluators: Sequence[str] | None = None,
-    pairs: Sequence[tuple[str, str]] | None = None,
+    evaluators: Sequence[str] | Sequence[tuple[str, str]] | None = None,
     against: pd.DataFrame | None = None,
     granularity: Granularity = "system",
     statistic: str = "pearson",
-    resample: Resample = "items",
     dimension: str | None = None,
-    aggregate: Literal["mean", "majority"] = "mean",
     clusters: str | None = None,
-    include_human: bool = False,
     n_resamples: int | None = None,
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
@@ -85,16 +69,13 @@ def compare_evaluators(
 
     Parameters
     ----------
-    study, evaluators, against, granularity, dimension, aggregate, clusters, include_human, seed
-        As in `correlate`.
-    pairs : sequence of (str, str), optional
-        The pairs that are asked about, chosen before looking: they are the family. Default: all.
+    study, against, granularity, dimension, clusters, seed
+        As in `correlate`. Humans are no systems.
+    evaluators : sequence of str or of (str, str), optional
+        Evaluators, all pairs of which are compared, or pairs that were chosen before looking: they
+        are the family. Default: all.
     statistic : str
-        One of `correlate`'s; of swaps ``pearson``, ``spearman``, ``kendall_b``,
-        or ``pairwise_accuracy``.
-    resample : {"items", "systems", "both"}
-        What is drawn. At granularity "system" with ``"items"`` nothing is: the two evaluators'
-        scores of systems are swapped.
+        ``pearson``, ``spearman``, ``kendall_b``, or ``pairwise_accuracy``.
     n_resamples : int, optional
         Bootstrap samples (1,000), or random swaps from 17 systems on (9,999, more where Holm needs
         them); up to 16 systems all swaps are gone through.
@@ -105,61 +86,41 @@ def compare_evaluators(
     Returns
     -------
     DataFrame
-        A row per pair: study (where there are several), evaluator_a, evaluator_b, dimension,
-        granularity, statistic, estimate_a, estimate_b (over what both and people have scored),
-        difference (a minus b), ci_low, ci_high (NaN for swaps), confidence, ci_method, reason (why
-        there is no answer or no interval, or why to doubt it; or ""), p, p_adjusted (for the
-        family), p_least (the least p_adjusted that the family could have; swaps), adjustment,
-        p_method, n (systems), n_clusters (of which outputs are; items where no clusters are named;
-        0 where they do not count), n_missing (outputs left out), n_resamples,
-        n_undefined_resamples, resample.
+        A row per pair: evaluator_a, evaluator_b, dimension, granularity, statistic, estimate_a,
+        estimate_b (over what both and people have scored), difference (a minus b), ci_low, ci_high
+        (NaN for swaps), confidence, ci_method, reason (why there is no answer or no interval, or
+        why to doubt it; or ""), p, p_adjusted (for the family), p_least (the least p_adjusted that
+        the family could have; swaps), adjustment, p_method, n (systems), n_clusters (0 for swaps),
+        n_missing (outputs left out), resample (what is drawn).
 
     Raises
     ------
     ValueError
-        As `correlate`; with one evaluator alone, none that have scored the same outputs, a pair
-        that is named twice or is of one evaluator, or resampling against systems' scores.
+        As `correlate`; with one evaluator alone, none that have scored the same outputs, or a pair
+        that is named twice or is of one evaluator.
 
     Notes
     -----
-    **Swaps.** Under the null an evaluator's score of a system could as well be the other's, so
-    scores are swapped system by system; p is the share of swaps whose statistic is at least as far
-    from 0. Scores are standardized over the systems first (mean 0, variance 1), since evaluators
-    have different units. This is in the way of ``"perm_systems"`` but is not it, as that
-    standardizes the scores of outputs, so that an evaluator whose systems' means lie close together
-    keeps them close; here it is the means that are standardized, and printed scores suffice.
-    Systems are the sample; that their scores are means of finitely many outputs is in the data, not
-    in the test. Means are over the outputs that every evaluator has scored (with `against`, over
-    each one's own).
+    **Swaps** (granularity "system"). Under the null an evaluator's score of a system, standardized
+    over the systems, could as well be the other's, so scores are swapped system by system; p is the
+    share of swaps whose statistic is at least as far from 0. Means are over the outputs that every
+    evaluator has scored (with `against`, over each one's own). For Pearson the statistic is the
+    difference of Fisher's z over its standard error (after DiCiccio and Romano 2017,
+    doi:10.1080/01621459.2016.1202117), for others that of the coefficients. With skewed scores and
+    few systems the test rejects too often, as does Williams' (``benchmarks/comparing_level.py``).
 
-    For Pearson the statistic is the difference of Fisher's z over its standard error, the root of
-    the mean square of ``(z_a z_h - r_a (z_a^2 + z_h^2) / 2) / (1 - r_a^2)`` minus the same of b
-    (after DiCiccio and Romano 2017, doi:10.1080/01621459.2016.1202117). For others it is the
-    difference of the coefficients.
+    All pairs share the swaps, and are adjusted by a step-down max-T, which is approximate (subset
+    pivotality does not hold exactly); named pairs by Holm. With n systems p is at least
+    ``2 / 2^n``, and Holm over m pairs makes that ``2 m / 2^n``: at twelve systems at most 102 pairs
+    can reach .05.
 
-    The null is that the two are exchangeable, which is more than equal correlations, and
-    standardizing makes even that approximate: with skewed scores and few systems the test rejects
-    too often, as does Williams' (``benchmarks/comparing_level.py`` says by how much).
-
-    All pairs share the swaps: in each the same systems are swapped for every pair, and statistics
-    are on one scale, so that a step-down max-T asks the same of every pair. It is **approximate**:
-    swaps within a pair give its own null distribution; jointly those of several pairs among
-    unequal evaluators are only nearly that of the data (subset pivotality does not hold exactly).
-    Named pairs are adjusted by Holm. With n systems p is at least ``2 / 2^n``, and Holm over m
-    pairs makes that ``2 m / 2^n``: at twelve systems at most 102 pairs can reach .05.
-
-    **Resampling.** Only outputs that every evaluator has scored count. The interval is made of
-    `correlate`'s intervals of each, and of the correlation rho of the two estimates over common
-    resamples: it is where a minus b goes while the two deviate together, ``a`` by cos(t) times the
-    reach of its interval on that side, ``b`` by (rho cos(t) + sqrt(1 - rho^2) sin(t)) times that of
-    its own, for all t. For symmetric intervals or rho = 0 these are the limits of Zou (2007,
-    doi:10.1037/1082-989X.12.4.399). So what is common to the errors of the two falls out, and
-    their skewness does not. At granularity "system", where `correlate` takes the noise off the
-    systems' means, a and b are without it, and so is what the interval is for.
-
-    p is that of a normal deviate that has the interval's end on the side of 0 at its quantile,
-    adjusted by Holm. With ``clusters`` (HITs, pairs of contexts) whole clusters are drawn: the test
-    that `williams_tests` is not, as it takes every output for independent.
+    **Resampling** (outputs, items). Only outputs that every evaluator has scored count. The
+    interval is made of `correlate`'s intervals of each, and of the correlation rho of the two
+    estimates over common resamples of clusters: where a minus b goes while ``a`` deviates by cos(t)
+    times its interval's reach, ``b`` by (rho cos(t) + sqrt(1 - rho^2) sin(t)) times its own, for
+    all t (for symmetric intervals the limits of Zou 2007, doi:10.1037/1082-989X.12.4.399). p is
+    that of a normal deviate that has the interval's end on the side of 0 at its quantile, adjusted
+    by Holm.
 
     Examples
     --------
@@ -174,25 +135,25 @@ def compare_evaluators(
     >>> found["reason"].iloc[0]
     'cannot be answered with 5 systems: the least adjusted p there is 0.0625'
     """
-    if isinstance(study, Mapping):
-        options = {key: value for key, value in locals().items() if key != "study"}
-        return gathered({name: compare_evaluators(one, **options) for name, one in study.items()})
-    swaps = granularity == "system" and resample == "items"
-    known(statistic, PLAIN if swaps else list(STATISTICS), "statistic")
+    swaps = granularity == "system"
+    known(statistic, PLAIN, "statistic")
     n_resamples = n_resamples or (9999 if swaps else 1000)
     check_n(n_resamples, "n_resamples")
-    if not swaps:
-        if against is not None:
-            raise ValueError("resampling needs judgments of outputs: against= has systems' scores.")
-        asked = asked_for(granularity, [statistic], resample, n_resamples, confidence)
-        by_people = (aggregate, clusters, include_human)
-        return by_resampling(study, evaluators, pairs, asked, dimension, *by_people, seed=seed)
+    names, pairs = names_of(evaluators)
     tables = []
-    for by, scores, human, n_missing in _of_systems(
-        study, evaluators, against, dimension, aggregate=aggregate, include_human=include_human
-    ):
-        found = _swapped(scores, human, pairs, statistic, n_resamples, 1 - confidence, seed)
-        tables.append(found.assign(dimension=by, n_missing=n_missing))
+    if swaps:
+        for by, scores, human, n_missing in _of_systems(study, names, against, dimension):
+            found = _swapped(scores, human, pairs, statistic, n_resamples, 1 - confidence, seed)
+            tables.append(found.assign(dimension=by, n_missing=n_missing))
+    elif against is not None:
+        raise ValueError(f"against= has systems' scores; got granularity={granularity!r}.")
+    else:
+        asked = asked_for(granularity, [statistic], "items", n_resamples, confidence)
+        for by in dimensions_of(study, dimension):
+            judged = judged_outputs(study, by, clusters, include_human=False)
+            chosen = list(chosen_evaluators(study, names, granularity))
+            found = resampled_differences(study, chosen, pairs, judged, asked, seed)
+            tables.append(found.assign(dimension=by))
     table = pd.concat(tables, ignore_index=True)
     table = table.assign(granularity=granularity, statistic=statistic, confidence=confidence)
     return table[list(COLUMNS)]
@@ -202,8 +163,20 @@ COLUMNS = (
     *("evaluator_a", "evaluator_b", "dimension", "granularity", "statistic"),
     *("estimate_a", "estimate_b", "difference", "ci_low", "ci_high", "confidence", "ci_method"),
     *("reason", "p", "p_adjusted", "p_least", "adjustment", "p_method"),
-    *("n", "n_clusters", "n_missing", "n_resamples", "n_undefined_resamples", "resample"),
+    *("n", "n_clusters", "n_missing", "resample"),
 )
+
+
+def names_of(
+    evaluators: Sequence[str] | Sequence[tuple[str, str]] | None,
+) -> tuple[list[str] | None, list[tuple[str, str]] | None]:
+    """Part evaluators from pairs of them."""
+    if evaluators is None:
+        return None, None
+    pairs = [one for one in evaluators if not isinstance(one, str)]
+    if not pairs:
+        return [one for one in evaluators if isinstance(one, str)], None
+    return list(dict.fromkeys(name for pair in pairs for name in pair)), pairs
 
 
 def _of_systems(
@@ -211,9 +184,6 @@ def _of_systems(
     evaluators: Sequence[str] | None,
     against: pd.DataFrame | None,
     dimension: str | None,
-    *,
-    aggregate: str,
-    include_human: bool,
 ) -> Iterator[tuple[str, pd.DataFrame, pd.Series, int]]:
     """Lay evaluators' and people's scores of systems out, for each way to sum people up.
 
@@ -221,32 +191,28 @@ def _of_systems(
     """
     names = chosen_evaluators(study, evaluators, "system")
     if against is not None:
-        said = systems_scores(study, names, include_human=include_human)
-        people = without_humans(study, check_against(against), include_human)
-        scores, human = wide_scores(said, people)
+        said, people = systems_scores(study, names), people_of_systems(study, against, False)
+        scores, human = side_by_side(said, people)
         for by in human.columns:
             yield str(by), scores, human[by], 0
         return
+    own = {name: table for name, table in names.items() if table == "system_scores"}
     for one in dimensions_of(study, dimension):
-        judged_of = judgments_of(study, one, aggregate, None, include_human)
-        rows, n_missing, parts = judged_of.rows, 0, []
-        if "scores" in names.values():
-            judged = judged_scores(study, judged_of, [n for n in names if names[n] == "scores"])
-            whole = _scored_by_all(judged)
-            rows, n_missing = rows[whole], judged.n_outputs - int(whole.sum())
-            means = judged.scores[whole].groupby(rows["system"], sort=False).mean()
-            long = means.rename_axis("system").reset_index().melt("system", var_name="evaluator")
-            parts.append(long.rename(columns={"value": "score"}).assign(signature=""))
-        if "system_scores" in names.values():
-            own = {name: table for name, table in names.items() if table == "system_scores"}
-            parts.append(systems_scores(study, own, include_human=include_human))
-        people = judged_of._replace(rows=rows).of_systems(one)
-        scores, human = wide_scores(pd.concat(parts, ignore_index=True), people)
+        judged, n_missing, parts = judged_outputs(study, one, None, False), 0, []
+        if len(own) < len(names):
+            of_outputs = output_scores(study, judged, [n for n in names if n not in own])
+            whole = _scored_by_all(of_outputs)
+            rows, n_missing = judged.rows[whole], judged.n_outputs - int(whole.sum())
+            judged = judged._replace(rows=rows)
+            parts.append(of_outputs[whole].groupby(rows["system"], sort=False).mean())
+        if own:
+            parts.append(systems_scores(study, own))
+        scores, human = side_by_side(pd.concat(parts, axis=1), judged.of_systems(one))
         yield one, scores, human[one], n_missing
 
 
-def _scored_by_all(judged: Judged) -> NDArray[np.bool_]:
-    whole = judged.scores.notna().all(axis=1).to_numpy()
+def _scored_by_all(scores: pd.DataFrame) -> NDArray[np.bool_]:
+    whole = scores.notna().all(axis=1).to_numpy()
     if not whole.any():
         raise ValueError(
             "no judged output has a score of every evaluator: leave out evaluators that have "
@@ -257,13 +223,13 @@ def _scored_by_all(judged: Judged) -> NDArray[np.bool_]:
 
 def _named(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> list[tuple[int, int]]:
     """Look the pairs up; all of them where none are named."""
-    if len(names) < 2:
+    if pairs is None and len(names) < 2:
         raise ValueError(f"a comparison needs two evaluators. Got {', '.join(names)} alone.")
     if pairs is None:
         return list(combinations(range(len(names)), 2))
     found = []
     for pair in pairs:
-        a, b = (names.index(known(name, names, "pairs")) for name in pair)
+        a, b = (names.index(known(name, names, "evaluators")) for name in pair)
         if a == b or (a, b) in found or (b, a) in found:
             raise ValueError(
                 f"pairs must be of two evaluators, each pair once. Got {tuple(pair)!r}"
@@ -319,8 +285,6 @@ def _swapped(
             "p_method": f"swaps, {'all' if is_all else f'{len(swaps) - 1} drawn'}",
             "n": n,
             "n_clusters": 0,
-            "n_resamples": 0,
-            "n_undefined_resamples": 0,
             "resample": "none",
         }
     )
@@ -455,93 +419,62 @@ def cannot_answer(p_least: float, alpha: float, n_systems: int) -> str:
 # Resampling ----------------------------------------------------------------------------------
 
 
-def by_resampling(
+def resampled_differences(
     study: Study,
-    evaluators: Sequence[str] | None,
+    evaluators: Sequence[str],
     pairs: Sequence[tuple[str, str]] | None,
-    asked: Asked,
-    dimension: str | None = None,
-    aggregate: str = "mean",
-    clusters: str | None = None,
-    include_human: bool = False,
-    *,
-    seed: int | np.random.Generator,
-) -> pd.DataFrame:
-    """Compare evaluators by intervals of `correlate` and their common resamples."""
-    names = list(chosen_evaluators(study, evaluators, asked.granularity, needs_outputs=True))
-    tables = []
-    for by in dimensions_of(study, dimension):
-        people = judgments_of(study, by, aggregate, clusters, include_human)
-        found = _resampled_differences(study, names, pairs, people, asked, seed)
-        tables.append(found.assign(dimension=by))
-    table = pd.concat(tables, ignore_index=True).assign(
-        granularity=asked.granularity,
-        statistic=asked.statistics[0],
-        confidence=asked.confidence,
-    )
-    return table[list(COLUMNS)]
-
-
-def _resampled_differences(
-    study: Study,
-    names: list[str],
-    pairs: Sequence[tuple[str, str]] | None,
-    people: People,
+    judged: Judged,
     asked: Asked,
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
     """Put intervals around differences, from `correlate`'s intervals and common resamples."""
     rng = np.random.default_rng(seed)
-    judged = judged_scores(study, people, names)
-    chosen = _named(pairs, list(judged.scores.columns))
-    common = judged.scores.copy()
-    common.loc[~_scored_by_all(judged)] = np.nan
-    judged = dataclasses.replace(judged, scores=common)
-    ((names, sample),) = samples_of(judged)
+    scores = output_scores(study, judged, evaluators)
+    chosen = _named(pairs, list(scores.columns))
+    common = scores.copy()
+    common.loc[~_scored_by_all(scores)] = np.nan
+    ((names, sample),) = samples_of(judged, common)
     each = correlated(judged, names, sample, asked, rng).set_index("evaluator")
-    granularity, statistics, resample, n_resamples, confidence = asked
-    assert resample is not None
-    epsilons = epsilons_of(sample, granularity, statistics)
-    bootstrapped = resampled(
-        judged, sample, granularity, statistics, epsilons, resample, n_resamples, rng
-    )
-    replicates = bootstrapped[statistics[0]]
+    cluster, system = (pd.factorize(judged.rows[name])[0] for name in ("cluster", "system"))
+    strata, step = strata_of(cluster, system), max(1, _AT_ONCE // len(cluster))
+    replicates = []
+    for start in range(0, asked.n_resamples, step):
+        counts = bootstrap_counts(strata, min(step, asked.n_resamples - start), rng)
+        found = statistics_of(sample, asked.granularity, asked.statistics, counts)
+        replicates.append(found[asked.statistics[0]])
+    drawn = np.concatenate(replicates, axis=1)
     rows = []
     for first, second in chosen:
         # Always joined in the order of names, so that a pair is the same whichever way it is named.
         a, b = sorted((first, second))
         two = each.loc[[names[a], names[b]]]
         estimates = two["estimate"].to_numpy()
-        difference = float(estimates[0] - estimates[1])
-        gap, down, up = _joined(two, replicates[[a, b]])
-        # Noise of the means, which the ends are without, may have moved the difference out.
-        ends, sign = (min(gap - down, difference), max(gap + up, difference)), 1
+        gap, down, up = _joined(two, drawn[[a, b]])
+        ends, sign = (gap - down, gap + up), 1
         if a != first:
             ends, sign = (-ends[1], -ends[0]), -1
-        n_undefined = int(np.isnan(replicates[[a, b]]).any(axis=0).sum())
         reasons = list(two["reason"])
         if not (np.isfinite(gap) or any(reasons)):
-            reasons = [f"{n_undefined} of {n_resamples} resamples are undefined"]
+            n_undefined = int(np.isnan(drawn[[a, b]]).any(axis=0).sum())
+            reasons = [f"{n_undefined} of {asked.n_resamples} resamples are undefined"]
         rows.append(
             {
                 "evaluator_a": names[first],
                 "evaluator_b": names[second],
                 "estimate_a": estimates[::sign][0],
                 "estimate_b": estimates[::sign][1],
-                "difference": sign * difference,
+                "difference": sign * float(estimates[0] - estimates[1]),
                 "ci_low": ends[0],
                 "ci_high": ends[1],
                 "ci_method": "joint, " + " and ".join(dict.fromkeys(two["ci_method"])),
                 "reason": "; ".join(dict.fromkeys(filter(None, reasons))),
-                "p": _p_of_reach(gap, down if gap > 0 else up, confidence),
+                "p": _p_of_reach(gap, down if gap > 0 else up, asked.confidence),
                 "p_least": np.nan,
                 "p_method": "the interval's, as of a normal deviate",
                 "n": len(np.unique(sample.system)),
                 "n_clusters": len(np.unique(sample.cluster)),
                 "n_missing": judged.n_outputs - len(sample.y),
-                "n_resamples": n_resamples,
-                "n_undefined_resamples": n_undefined,
-                "resample": what_is_drawn(asked, people),
+                "resample": judged.drawn(asked),
             }
         )
     table = pd.DataFrame(rows)
@@ -556,10 +489,6 @@ def _joined(two: pd.DataFrame, replicates: Floats) -> tuple[float, float, float]
     """
     ends = two[["ci_low", "ci_high"]].to_numpy(dtype=np.float64)
     center = two["estimate"].to_numpy(dtype=np.float64)
-    if two["estimand"].str.contains("expectations").all():
-        center = two["disattenuated"].fillna(two["estimate"]).to_numpy(dtype=np.float64)
-    # Ends that noise was taken off may leave the raw estimate outside.
-    center = np.clip(center, ends[:, 0], ends[:, 1])
     defined = replicates[:, np.isfinite(replicates).all(axis=0)]
     if not np.isfinite(ends).all() or defined.shape[1] < 2:
         return float("nan"), float("nan"), float("nan")
@@ -588,164 +517,6 @@ def _p_of_reach(gap: float, reach: float, confidence: float) -> float:
     return float(2 * norm.sf(abs(gap) / reach * norm.ppf(0.5 + confidence / 2)))
 
 
-# Whether an evaluator agrees at all ----------------------------------------------------------
-
-_STARRED = ("pearson", "spearman", "kendall_b")
-
-
-@checked
-def permutation_tests(
-    study: Study,
-    *,
-    evaluators: Sequence[str] | None = None,
-    statistics: Sequence[str] = _STARRED,
-    dimension: str | None = None,
-    aggregate: Literal["mean", "majority"] = "mean",
-    include_human: bool = False,
-    confidence: float = 0.95,
-    seed: int | np.random.Generator = 0,
-) -> pd.DataFrame:
-    """Test for each evaluator whether it agrees with people over systems at all.
-
-    Parameters
-    ----------
-    study, evaluators, dimension, aggregate, include_human, seed
-        As in `correlate`.
-    statistics : sequence of str
-        Of ``pearson``, ``spearman``, ``kendall_b``; each is a family of its own.
-    confidence : float
-        1 minus the family-wise level.
-
-    Returns
-    -------
-    DataFrame
-        A row per dimension, evaluator and statistic: evaluator, dimension, statistic, estimate (of
-        the means of the systems), p (two-sided), p_adjusted (Holm over the evaluators), p_least
-        (the least p_adjusted that the family could have), p_method, n (systems), reason (why there
-        is no answer, or "").
-
-    Raises
-    ------
-    ValueError
-        As `correlate`.
-
-    Notes
-    -----
-    The judgments are dealt out to the systems anew: all orders up to eight systems, from nine on as
-    many random ones as Holm needs (100 at its strictest level), the same for all evaluators. p is
-    the share of orders with a correlation at least as far from 0, the order of the data counted
-    among them. It is exact for the null that scores and judgments are independent.
-
-    Examples
-    --------
-    >>> systems = list("abcde")
-    >>> study = Study(pd.DataFrame({"output_id": systems, "item_id": "1", "system": systems}),
-    ...     pd.DataFrame({"output_id": systems, "annotator_id": "w", "value": [1, 2, 4, 3, 5]}),
-    ...     scores=pd.DataFrame({"output_id": systems, "evaluator": "e", "score": [1, 2, 3, 4, 5]}))
-    >>> found = permutation_tests(study, statistics=["kendall_b"])
-    >>> found[["estimate", "p", "p_adjusted", "p_least"]].round(3).values.tolist()
-    [[0.8, 0.083, 0.083, 0.017]]
-    """
-    for name in statistics:
-        known(name, _STARRED, "statistics")
-    names = chosen_evaluators(study, evaluators, "system")
-    tables = []
-    for one in dimensions_of(study, dimension):
-        people = judgments_of(study, one, aggregate, None, include_human)
-        values: list[tuple[list[str], Floats, Floats]] = []
-        order = sorted(name for name in names if names[name] == "scores")
-        if order:
-            for group, sample in samples_of(judged_scores(study, people, order)):
-                x, y, there = system_means(sample, np.ones((1, sample.n_clusters)))
-                values.append((group, x[:, 0, there[0]], y[0, there[0]]))
-        own = {name: table for name, table in names.items() if table == "system_scores"}
-        if own:
-            scores = systems_scores(study, own, include_human=include_human)
-            wide, human = wide_scores(scores, people.of_systems(one))
-            for name in own:
-                both = wide[name].notna() & human[one].notna()
-                x, y = wide.loc[both, name].to_numpy(), human.loc[both, one].to_numpy()
-                values.append(([name], x[None], y))
-        found = _starred(values, statistics, 1 - confidence, np.random.default_rng(seed))
-        place = {name: at for at, name in enumerate([*order, *own])}
-        found = found.iloc[np.argsort(found["evaluator"].map(place), kind="stable")]
-        found.insert(1, "dimension", one)
-        tables.append(found)
-    return pd.concat(tables, ignore_index=True)
-
-
-def _starred(
-    values: list[tuple[list[str], Floats, Floats]],
-    statistics: Sequence[str],
-    alpha: float,
-    rng: np.random.Generator,
-) -> pd.DataFrame:
-    """Test evaluators in groups: names, their scores of n systems (m, n), people's (n,)."""
-    dealt: dict[int, tuple[NDArray[np.int64], bool]] = {}
-    n_tests = sum(len(names) for names, _, _ in values)
-    rows = []
-    for names, x, y in values:
-        n = len(y)
-        if n not in dealt:
-            dealt[n] = orders_of(n, permutations_needed(n_tests, alpha=alpha), rng)
-        orders, is_all = dealt[n]
-        for statistic in statistics:
-            estimates = np.full(len(x), np.nan)
-            if n > 1:
-                estimates = coefficients(x, y, statistics=[statistic])[statistic]
-            null = permuted(x, y, orders, statistic)
-            p = permutation_p(null, estimates[:, None], exact=is_all, two_sided=True)
-            farthest = np.abs(null).max(axis=1, keepdims=True)
-            least = permutation_p(null, farthest, exact=True, two_sided=True)
-            for name, estimate, one, its_least in zip(names, estimates, p, least, strict=True):
-                rows.append(
-                    {
-                        "evaluator": name,
-                        "statistic": statistic,
-                        "estimate": estimate,
-                        "p": one,
-                        "p_adjusted": np.nan,
-                        "p_least": its_least if is_all else 1 / (1 + len(orders)),
-                        "p_method": f"permutation, {'all' if is_all else f'{len(orders)} drawn'}",
-                        "n": n,
-                    }
-                )
-    table = pd.DataFrame(rows)
-    table.loc[table["p"].isna(), "p_least"] = np.nan
-    families = table.groupby("statistic", sort=False)
-    table["p_adjusted"] = families["p"].transform(adjust)
-    smallest = families["p_least"].transform("min") * families["p"].transform("count")
-    table["p_least"] = smallest.where(smallest < 1, 1.0).where(smallest.notna())
-    table["reason"] = [
-        cannot_answer(least, alpha, n)
-        if np.isfinite(p)
-        else "undefined: fewer than two systems, or scores that do not vary"
-        for p, least, n in zip(table["p"], table["p_least"], table["n"], strict=True)
-    ]
-    return table
-
-
-def permuted(x: Floats, y: Floats, orders: NDArray[np.int64], statistic: str) -> Floats:
-    """Correlate evaluators (m, n) with y in each order (r, n): products, as no order changes ties.
-
-    A variable that does not vary gives 0.
-    """
-    if statistic == "kendall_b":
-        i, j = np.triu_indices(x.shape[1], 1)
-        of_x, of_y = np.sign(x[:, i] - x[:, j]), np.sign(y[:, None] - y)
-        over = np.sqrt(np.abs(of_x).sum(axis=1, keepdims=True) * np.abs(of_y).sum() / 2)
-        of_x = of_x / np.where(over > 0, over, 1)
-        blocks = np.split(orders, range(_BLOCK, len(orders), _BLOCK))
-        return np.concatenate([of_x @ of_y[one[:, i], one[:, j]].T for one in blocks], axis=1)
-    if statistic == "spearman":
-        x, y = rankdata(x, axis=1), rankdata(y)
-    # The first value off makes exact zeros of a constant.
-    x, y = x - x[:, :1], y - y[:1]
-    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean()
-    over = np.sqrt((x**2).sum(axis=1, keepdims=True) * (y**2).sum())
-    return (x / np.where(over > 0, over, 1)) @ y[orders].T
-
-
 # Classical tests -----------------------------------------------------------------------------
 
 
@@ -756,16 +527,13 @@ def partial_correlations(
     given: str,
     evaluators: Sequence[str] | None = None,
     against: pd.DataFrame | None = None,
-    dimension: str | None = None,
-    aggregate: Literal["mean", "majority"] = "mean",
-    include_human: bool = False,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
     """Correlate evaluators with people over systems, with another evaluator held constant.
 
     Parameters
     ----------
-    study, evaluators, against, dimension, aggregate, include_human
+    study, evaluators, against
         As in `correlate`.
     given : str
         The evaluator that is held constant.
@@ -778,7 +546,7 @@ def partial_correlations(
         A row per dimension and other evaluator, over the systems that have all three scores:
         evaluator, dimension, given, with_human, with_given, given_with_human (Pearson's r),
         estimate (partial), ci_low, ci_high, reason (why there is no estimate or no interval, or
-        ""), confidence, n (systems), n_missing (systems without one of the three).
+        ""), confidence, n (systems).
 
     Raises
     ------
@@ -790,31 +558,16 @@ def partial_correlations(
     ``(r_xy - r_xg r_yg) / sqrt((1 - r_xg^2) (1 - r_yg^2))``. Its interval is that of a
     correlation over one system less: ``tanh(atanh(r) -+ z / sqrt(n - 4))`` (Fisher 1924, *Metron*
     3, 329-332). It takes systems as a normal sample of systems, and their scores as exact.
-
-    Examples
-    --------
-    >>> systems = list("abcdef")
-    >>> study = Study(pd.DataFrame({"output_id": systems, "item_id": "1", "system": systems}),
-    ...     system_scores=pd.DataFrame({"system": systems * 2,
-    ...     "evaluator": ["e"] * 6 + ["diversity"] * 6,
-    ...     "score": [2.0, 1.0, 3.0, 5.0, 4.0, 6.0, 1.0, 3.0, 2.0, 4.0, 6.0, 5.0]}))
-    >>> votes = pd.DataFrame({"system": systems, "evaluator": "votes", "score": range(6)})
-    >>> found = partial_correlations(study, given="diversity", against=votes)
-    >>> found[["evaluator", "with_human", "estimate", "n"]].round(3).values.tolist()
-    [['e', 0.886, 0.868, 6]]
     """
     if evaluators is not None and given not in evaluators:
         evaluators = [*evaluators, given]
     rows = []
-    for by, scores, human, _ in _of_systems(
-        study, evaluators, against, dimension, aggregate=aggregate, include_human=include_human
-    ):
+    for by, scores, human, _ in _of_systems(study, evaluators, against, None):
         known(given, list(scores.columns), "given")
         if scores.shape[1] < 2:
             raise ValueError(f"nothing to correlate: {given!r} is the only evaluator.")
         for evaluator in scores.columns.drop(given):
             three = np.stack([scores[evaluator], human, scores[given]]).astype(np.float64)
-            some = np.isfinite(three).any(axis=0).sum()
             three = three[:, np.isfinite(three).all(axis=0)]
             n, estimate = three.shape[1], float("nan")
             xy, xg, yg = _pearson_of_three(three)
@@ -837,7 +590,6 @@ def partial_correlations(
                     "reason": interval.reason,
                     "confidence": confidence,
                     "n": n,
-                    "n_missing": int(some) - n,
                 }
             )
     return pd.DataFrame(rows)
@@ -845,31 +597,22 @@ def partial_correlations(
 
 @checked
 def williams_tests(
-    study: Study,
-    *,
-    evaluators: Sequence[str] | None = None,
-    against: pd.DataFrame | None = None,
-    granularity: Literal["system", "output"] = "output",
-    dimension: str | None = None,
-    aggregate: Literal["mean", "majority"] = "mean",
-    include_human: bool = False,
+    study: Study, *, evaluators: Sequence[str] | None = None, dimension: str | None = None
 ) -> pd.DataFrame:
     """Run Williams' test of the difference of two correlations with people, for all pairs.
 
     Parameters
     ----------
-    study, evaluators, against, dimension, aggregate, include_human
-        As in `correlate`; pairs follow the order of `evaluators`.
-    granularity : {"output", "system"}
-        What units are: outputs, or systems' means.
+    study, evaluators, dimension
+        As in `compare_evaluators`; pairs follow the order of `evaluators`.
 
     Returns
     -------
     DataFrame
-        A row per dimension and pair, over the units that every evaluator has scored: evaluator_a,
+        A row per dimension and pair, over the outputs that every evaluator has scored: evaluator_a,
         evaluator_b, dimension, estimate_a, estimate_b (Pearson's r with people), correlation (of
         the two), difference (a minus b), t, p (two-sided), n. NaN where one is constant or there
-        are fewer than four units.
+        are fewer than four outputs.
 
     Raises
     ------
@@ -878,37 +621,17 @@ def williams_tests(
 
     Notes
     -----
-    As `williams`, which takes units as independent and the variables as normal. Where they are
-    skewed, or several units share a context or an annotator, it rejects too often:
-    ``benchmarks/comparing_level.py`` says how often. `compare_evaluators` resamples clusters.
-
-    Examples
-    --------
-    >>> ids = list("abcde")
-    >>> study = Study(pd.DataFrame({"output_id": ids, "item_id": ids, "system": "s"}),
-    ...     pd.DataFrame({"output_id": ids, "annotator_id": "w", "value": [1, 2, 3, 4, 5]}),
-    ...     scores=pd.DataFrame({"output_id": ids * 2, "evaluator": ["e"] * 5 + ["f"] * 5,
-    ...     "score": [1.0, 2.0, 3.0, 4.0, 6.0, 2.0, 1.0, 4.0, 3.0, 5.0]}))
-    >>> williams_tests(study)[["estimate_a", "estimate_b", "n"]].round(3).values.tolist()
-    [[0.986, 0.8, 5.0]]
+    As `williams`, which takes outputs as independent and the variables as normal. Where they are
+    skewed, or several outputs share a context or an annotator, it rejects too often.
     """
-    people: dict[str, Any] = {"aggregate": aggregate, "include_human": include_human}
-    units: list[tuple[str, pd.DataFrame, pd.Series]] = []
-    if granularity == "system":
-        units = [one[:3] for one in _of_systems(study, evaluators, against, dimension, **people)]
-    else:
-        names = list(chosen_evaluators(study, evaluators, granularity))
-        for one in dimensions_of(study, dimension):
-            judged = judged_scores(
-                study, judgments_of(study, one, aggregate, None, include_human), names
-            )
-            whole = _scored_by_all(judged)
-            units.append((one, judged.scores[whole], judged.rows.loc[whole, "judgment"]))
+    names = list(chosen_evaluators(study, evaluators, "output"))
     rows = []
-    for by, scores, human in units:
-        order = list(scores.columns if evaluators is None else evaluators)
-        there = scores.notna().all(axis=1) & human.notna()
-        scores, human = scores[there], human[there]
+    for by in dimensions_of(study, dimension):
+        judged = judged_outputs(study, by, None, include_human=False)
+        scores = output_scores(study, judged, names)
+        order = list(scores.columns) if evaluators is None else names
+        whole = _scored_by_all(scores)
+        scores, human = scores[whole], judged.rows.loc[whole, "judgment"]
         for first, second in _named(None, order):
             three = np.stack([human, scores[order[first]], scores[order[second]]])
             n, t, p = three.shape[1], float("nan"), float("nan")
@@ -996,74 +719,3 @@ def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
         return float("nan"), float("nan")
     t = (r12 - r13) * np.sqrt((n - 1) * (1 + r23) / below)
     return float(t), float(2 * student.sf(abs(t), n - 3))
-
-
-@checked
-def significance_clusters(
-    estimates: pd.Series, tests: pd.DataFrame, *, alpha: float = 0.05
-) -> pd.DataFrame:
-    """Rank, and cut the ranking where everything above differs from everything below.
-
-    Parameters
-    ----------
-    estimates : Series
-        Of evaluators or systems, by name; higher is better.
-    tests : DataFrame
-        A row per pair: two columns of names that begin with ``evaluator_`` or ``system_`` and end
-        with ``a`` and ``b``, and p (adjusted, if wanted).
-    alpha : float
-        p at or below it is significant.
-
-    Returns
-    -------
-    DataFrame
-        A row per name, best first: name, estimate, cluster (from 1). Names without an estimate
-        come last, with cluster 0.
-
-    Raises
-    ------
-    ValueError
-        When a pair has no test, or columns are missing.
-
-    Notes
-    -----
-    A line is drawn between two neighbors in the ranking when every name above is significantly
-    better than every name below, as in the WMT shared tasks' tables of systems. A pair whose p is
-    NaN is not significant. Within a cluster differences may be significant, too.
-
-    Examples
-    --------
-    >>> tests = pd.DataFrame({"system_a": ["x", "x", "y"], "system_b": ["y", "z", "z"],
-    ...     "p": [0.01, 0.01, 0.5]})
-    >>> found = significance_clusters(pd.Series({"y": 0.3, "x": 0.9, "z": 0.2}), tests)
-    >>> found[["name", "cluster"]].values.tolist()
-    [['x', 1], ['y', 2], ['z', 2]]
-    """
-    ends = [
-        [name for name in tests.columns if name in (f"evaluator_{side}", f"system_{side}")]
-        for side in "ab"
-    ]
-    if [len(names) for names in ends] != [1, 1] or "p" not in tests:
-        raise ValueError(
-            "tests needs the columns evaluator_a and evaluator_b (or system_a and system_b) and p. "
-            f"Found {', '.join(map(str, tests.columns))}."
-        )
-    names = " ".join([*ends[0], *ends[1]])
-    tests = read_table(tests, f"{names} p:number", "tests have") if len(tests) else tests
-    ranked = estimates.dropna().sort_values(ascending=False, kind="stable")
-    place = {name: number for number, name in enumerate(ranked.index)}
-    p = np.full((len(ranked), len(ranked)), np.inf)
-    for a, b, value in zip(tests[ends[0][0]], tests[ends[1][0]], tests["p"], strict=True):
-        if a in place and b in place:
-            p[place[a], place[b]] = p[place[b], place[a]] = value
-    missing = np.argwhere(np.triu(np.isinf(p), 1))
-    if len(missing):
-        a, b = (ranked.index[number] for number in missing[0])
-        raise ValueError(f"tests has no row for {a!r} and {b!r}: every pair needs its p.")
-    significant = p <= alpha
-    lines = [bool(significant[:at, at:].all()) for at in range(1, len(ranked))]
-    table = pd.DataFrame({"name": ranked.index, "estimate": ranked.to_numpy()})
-    table["cluster"] = np.cumsum([1, *lines])[: len(ranked)]
-    rest = estimates[estimates.isna()]
-    undefined = pd.DataFrame({"name": rest.index, "estimate": rest.to_numpy(), "cluster": 0})
-    return pd.concat([table, undefined], ignore_index=True) if len(rest) else table

@@ -1,14 +1,13 @@
-"""Intervals of correlations between evaluators and people, each with what it is about.
+"""Intervals of correlations between evaluators and people; their coverage is in the documentation.
 
 Means of few items are noisy, and noise lowers correlations: over systems the noise is measured, by
 how clusters of outputs differ, and taken off (`expectations`). Over outputs and items the statistic
-is computed again without each cluster (`jackknife_intervals`). Here are arrays alone; what was
-measured of each method is in docs/meta-evaluation.md.
+is computed again without each cluster (`jackknife_intervals`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -21,43 +20,30 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
 from nlgbench.crossed import FEWEST
-from nlgbench.inference import bootstrap_interval, jackknife_error
 
-ACCURACIES = ("pairwise_accuracy", "tie_calibrated", "soft_pairwise")
+ACCURACIES = ("pairwise_accuracy", "soft_pairwise")
 
 
 class Interval(NamedTuple):
-    """An interval, or why there is none.
-
-    `z` is the estimate less what chance gives, `standard_error` that of z, both on the scale on
-    which it is tested; `n_drawn` and `n_undefined` count resamples, and those left aside.
-    """
+    """An interval, or why there is none, and the p of a test that was made with it."""
 
     low: float
     high: float
     method: str
     reason: str = ""
-    standard_error: float = float("nan")
-    z: float = float("nan")
-    degrees: float = float("nan")
-    n_drawn: int = 0
-    n_undefined: int = 0
+    p: float = float("nan")
 
 
 def system_intervals(
     found: Expectations,
     full: Mapping[str, Floats],
-    bootstrapped: Mapping[str, Floats],
     *,
     resample: str,
     n_resamples: int,
     confidence: float,
     rng: np.random.Generator,
 ) -> dict[tuple[int, str], Interval]:
-    """Put intervals around statistics of systems' means, by evaluator and statistic.
-
-    `full` holds the estimates (m, 1); those that are `bootstrapped` (m, r) take its percentiles.
-    """
+    """Put intervals around statistics of systems' means (m, 1), by evaluator and statistic."""
     intervals = {}
     for at in range(len(found.x)):
         drawn = None
@@ -73,16 +59,12 @@ def system_intervals(
             )
         for name in full:
             estimate = float(full[name][at, 0])
-            if name in bootstrapped:
-                low, high, n_undefined, reason = bootstrap_interval(
-                    bootstrapped[name][at], estimate, confidence
-                )
-                one = Interval(low, high, "percentile", reason)
-                one = one._replace(n_drawn=n_resamples, n_undefined=n_undefined)
-            elif not np.isfinite(estimate):
+            if not np.isfinite(estimate):
                 one = _none(
                     "undefined: scores or judgments do not vary, or there are no two systems"
                 )
+            elif name == "soft_pairwise":
+                one = _none("no interval of soft accuracy was measured")
             elif resample == "systems":
                 one = _over_systems(found, at, name, estimate, confidence)
             elif without_signal:
@@ -94,13 +76,12 @@ def system_intervals(
                 one = _over_clusters(found, at, confidence)
             else:
                 if drawn is None:
-                    ranks = [one for one in full if one not in (*bootstrapped, "pearson")]
+                    ranks = [one for one in full if one not in ("pearson", "soft_pairwise")]
                     expected = drawn_expectations(found, at, n_resamples, rng)
                     drawn = coefficients(*expected, statistics=ranks)
                 tail = (1 - confidence) / 2
                 low, high = np.nanquantile(drawn[name], [tail, 1 - tail])
                 one = Interval(float(low), float(high), "posterior, systems normal")
-                one = one._replace(n_drawn=n_resamples)
             intervals[at, name] = _extended(one, estimate)
     return intervals
 
@@ -272,164 +253,60 @@ def _disattenuated(found: Expectations, at: int, name: str, raw: Interval) -> In
     )
 
 
-class OverSystems(NamedTuple):
-    """What resamples of systems say of a correlation over outputs: of m evaluators, (m,) each."""
-
-    low: Floats  # quantiles of the studentized Fisher's z
-    high: Floats
-    noise: Floats  # share of the variance over systems that outputs make by themselves
-
-
-#: Resamples of systems in which a statistic is studentized.
-_N_STUDENTIZED = 999
-
-
-def over_systems(
-    x: Floats, y: Floats, system: NDArray[np.int64], confidence: float, rng: np.random.Generator
-) -> OverSystems:
-    """Studentize Pearson's correlation over outputs in resamples of systems (bootstrap-t).
-
-    One system that stands apart decides the correlation and its standard error at once, so that
-    Student's t is too short on one side. Standard errors are infinitesimal jackknives (Efron 1982).
-    """
-    of_system = np.unique(system, return_inverse=True)[1]
-    n = of_system.max() + 1
-    drawn = rng.multinomial(n, np.full(n, 1 / n), size=_N_STUDENTIZED)
-    drawn = drawn[(drawn > 0).sum(axis=1) > 2]
-    weights: Floats = np.concatenate([np.ones((1, n)), drawn])
-    tail = (1 - confidence) / 2
-    b = (y - y.mean()) / y.std()
-    found = []
-    for scores in x:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            a = (scores - scores.mean()) / scores.std()
-            parts = np.stack([np.ones_like(a), a, b, a * a, b * b, a * b])
-            sums = np.stack([np.bincount(of_system, weights=one).astype(float) for one in parts])
-            z, influence = _fishers_z(weights, sums)
-            error = np.sqrt((weights * influence**2).sum(axis=1))
-            t = (z[1:] - z[0]) / error[1:]
-            by_itself = (_fishers_z(np.ones((1, len(a))), parts)[1] ** 2).sum()
-            t = t[np.isfinite(t)] if np.isfinite(t).any() else np.array([np.nan])
-            found.append((*np.quantile(t, [tail, 1 - tail]), by_itself / error[0] ** 2))
-    return OverSystems(*np.array(found).T)
-
-
-def _fishers_z(weights: Floats, sums: Floats) -> tuple[Floats, Floats]:
-    """Compute z of groups weighted (b, n) and, divided by their weight, what each adds to it.
-
-    `sums` (6, n) are numbers of outputs, sums of a, b, a a, b b and a b.
-    """
-    size, *of_groups = sums
-    total = weights @ size
-    a, b, *_ = ((weights @ one / total)[:, None] for one in of_groups)
-    aa = of_groups[2] - 2 * a * of_groups[0] + a**2 * size
-    bb = of_groups[3] - 2 * b * of_groups[1] + b**2 * size
-    ab = of_groups[4] - a * of_groups[1] - b * of_groups[0] + a * b * size
-    mean = [((weights * one).sum(axis=1) / total)[:, None] for one in (aa, bb, ab)]
-    scale = np.sqrt(mean[0] * mean[1])
-    r = mean[2] / scale
-    change = (ab - size * mean[2]) / scale
-    change -= r / 2 * ((aa - size * mean[0]) / mean[0] + (bb - size * mean[1]) / mean[1])
-    return np.arctanh(r[:, 0]), change / (1 - r**2) / total[:, None]
-
-
 def jackknife_intervals(
     full: Mapping[str, Floats],
-    chance: Floats | None,
-    deleted: Sequence[tuple[Mapping[str, Floats], NDArray[np.int64]]],
+    without: Mapping[str, Floats],
+    strata: NDArray[np.int64],
     *,
     granularity: str,
     confidence: float,
-    studentized: Mapping[str, OverSystems],
 ) -> dict[tuple[int, str], Interval]:
     """Put intervals around statistics of outputs or items: delete-one jackknife, Student's t.
 
-    `deleted` holds, for clusters and for systems, the statistics without each (m, units) and the
-    units' strata; where both are drawn, their variances are added. Accuracy is tested against
-    `chance` (m, 1), which a sample's ties decide. Statistics that are `studentized` take those
-    quantiles over systems in the place of Student's, and noise of outputs, which is part of both
-    variances, once.
+    `full` are the statistics (m, 1), `without` those without each cluster (m, clusters), `strata`
+    the clusters'. Accuracy is tested against ``chance_accuracy``, which a sample's ties decide.
     """
-    errors: dict[str, list[Floats]] = {name: [] for name in (*full, "chance_accuracy")}
-    for without, strata in deleted:
-        for name in full:
-            values = without[name]
-            errors[name].append(jackknife_error(_scaled(name, granularity, values), strata))
-            if name == "pairwise_accuracy":
-                above = values - without["chance_accuracy"]
-                errors["chance_accuracy"].append(jackknife_error(above, strata))
-    degrees = min(len(strata) - len(np.unique(strata)) for _, strata in deleted)
+    degrees = len(strata) - len(np.unique(strata))
     intervals = {}
-    for name, estimates in full.items():
+    for name in full.keys() - {"chance_accuracy"}:
+        estimates = full[name]
+        on_z = granularity == "output" and name not in ACCURACIES  # means are about normal
+        with np.errstate(divide="ignore"):
+            centers, others = (
+                np.arctanh(one) if on_z else one for one in (estimates, without[name])
+            )
+        errors = above_chance = jackknife_error(others, strata)
+        tested = centers
+        if name == "pairwise_accuracy":
+            tested = estimates - full["chance_accuracy"]
+            above_chance = jackknife_error(without[name] - without["chance_accuracy"], strata)
         for at, estimate in enumerate(estimates[:, 0].tolist()):
-            variances = [float(one[at]) ** 2 for one in errors[name]]
-            if name in studentized and len(variances) == 2:
-                variances[0] -= min(variances[0], variances[1] * float(studentized[name].noise[at]))
-            error = float(np.sqrt(sum(variances)))
+            error = float(errors[at])
             if not np.isfinite(estimate):
                 one = _none("undefined: scores or judgments do not vary, or there are no two")
             elif degrees < 1 or not np.isfinite(error):
-                one = _none("undefined without one of the clusters or systems")
+                one = _none("undefined without one of the clusters")
             elif error <= 1e-9:
                 one = Interval(estimate, estimate, "jackknife", "no width: nothing varies")
             else:
-                center = _scaled(name, granularity, np.array(estimate))
-                t, method = student.ppf(0.5 + confidence / 2, degrees), "jackknife"
-                below = above = t * error
-                if name in studentized:
-                    *others, own = np.sqrt(variances)
-                    by_others = t * sum(others)
-                    low, high = (float(studentized[name][end][at]) for end in (0, 1))
-                    below, above = (
-                        np.hypot(max(part, 0) * own, by_others) for part in (high, -low)
-                    )
-                    method = "jackknife, bootstrap-t over systems"
-                ends = np.array([center - below, center + above])
-                if name not in ACCURACIES and granularity == "output":
-                    ends = np.tanh(ends)
+                half = student.ppf(0.5 + confidence / 2, degrees) * error
+                ends = centers[at, 0] + np.array([-half, half])
+                ends = np.tanh(ends) if on_z else ends
                 low, high = np.clip(ends, 0.0 if name in ACCURACIES else -1.0, 1)
-                one = Interval(float(low), float(high), method, "", error, float(center))
-                if name == "pairwise_accuracy" and chance is not None:
-                    tested = float(np.sqrt(sum(e[at] ** 2 for e in errors["chance_accuracy"])))
-                    z = estimate - float(chance[at, 0])
-                    one = one._replace(standard_error=tested, z=z)
-            intervals[at, name] = one._replace(degrees=float(degrees))
+                p = float("nan")
+                if above_chance[at] > 0:
+                    p = float(2 * student.sf(abs(tested[at, 0]) / above_chance[at], degrees))
+                one = Interval(float(low), float(high), "jackknife", p=p)
+            intervals[at, name] = one
     return intervals
 
 
-def p_value(interval: Interval) -> float:
-    """Test against 0, or chance, by Student's t; NaN where there is no standard error."""
-    if not interval.standard_error > 0:
-        return float("nan")
-    return float(2 * student.sf(abs(interval.z) / interval.standard_error, interval.degrees))
-
-
-def _scaled(name: str, granularity: str, values: Floats) -> Floats:
-    """Stretch correlations over outputs to Fisher's z; means over items are about normal."""
-    if name not in ACCURACIES and granularity == "output":
-        with np.errstate(divide="ignore"):
-            return np.arctanh(values)
-    return values
-
-
-def doubts(
-    interval: Interval, n_clusters: int, n_systems: int, resample: str, granularity: str
-) -> str:
-    """Say why to doubt an interval: its own reason, how few made it, or its kind."""
-    if interval.reason:
-        return interval.reason
-    of_systems = resample != "items" or granularity == "system"
-    for unit, n, matters in (
-        ("clusters", n_clusters, resample != "systems"),
-        ("systems", n_systems, of_systems),
-    ):
-        if matters and n < FEWEST:
-            return f"{n} {unit}: intervals from fewer than {FEWEST} may be too narrow"
-    if granularity == "output" and resample != "items" and interval.method == "jackknife":
-        return (
-            "over systems of outputs, such 95% intervals of correlations held .86 to .96 of the "
-            "time: take it for too narrow"
-        )
+def doubts(n_clusters: int, n_systems: int, resample: str, granularity: str) -> str:
+    """Say that an interval was made from few clusters or systems."""
+    if resample != "systems" and n_clusters < FEWEST:
+        return f"{n_clusters} clusters: intervals from fewer than {FEWEST} may be too narrow"
+    if granularity == "system" and n_systems < FEWEST:
+        return f"{n_systems} systems: intervals from fewer than {FEWEST} may be too narrow"
     return ""
 
 
@@ -458,6 +335,18 @@ def interval_of_systems(
     half = norm.ppf(0.5 + confidence / 2) / np.sqrt(n - few)
     low, high = np.tanh(np.arctanh(estimate) + np.array([-half, half]))
     return Interval(float(low), float(high), "Fisher's z")
+
+
+def jackknife_error(replicates: Floats, strata: NDArray[np.int64]) -> Floats:
+    """Give the standard error from deleting one unit at a time, within strata (Tukey 1958).
+
+    `replicates` are of shape (..., units), without the unit; NaN where one is undefined.
+    """
+    variance = np.zeros(replicates.shape[:-1])
+    for stratum in np.unique(strata):
+        part = replicates[..., strata == stratum]
+        variance += part.var(axis=-1) * (part.shape[-1] - 1)
+    return np.sqrt(variance)
 
 
 #: Candidate populations of systems, from which as many as asked for are drawn.
@@ -489,36 +378,47 @@ def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
     clusters), ``r = (C_xy - N_xy) / sqrt((C_xx - N_xx) (C_yy - N_yy))``. Clusters are deleted one
     by one, within systems where each is of one.
     """
-    means = [divide(one.sum(axis=-2), count.sum(axis=0)) for one in (x, y)]
-    x, y = (one - count * mean[..., None, :] for one, mean in zip((x, y), means, strict=True))
     present = count > 0
     apart = (present.sum(axis=1) == 1).all()
-    n = present.sum(axis=0)
-    scale = np.sqrt(divide(n, n - 1.0)) / count.sum(axis=0)
+    strata = present.argmax(axis=1) if apart else np.zeros(len(count), dtype=np.int64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        whole, of_means, noise = [], [], []
-        for a, b, mean_a, mean_b in (
-            (x, x, *means[:1] * 2),
-            (x, y, *means),
-            (y, y, *means[1:] * 2),
-        ):
-            sigma = np.swapaxes(a * scale, -1, -2) @ (b * scale)
-            of_means.append(_between(mean_a, mean_b))
-            whole.append(of_means[-1] - _centered_trace(sigma))
-            noise.append(_of_each(a * scale, b * scale))
-        clusters = _without_clusters(count, x, y, means)
+        means, noise, of_means, whole = _noise(count, x, y)
+        without = [
+            _ratio(*_noise(*(np.delete(one, at, axis=-2) for one in (count, x, y)))[-1])
+            for at in range(len(count))
+        ]
         r = _ratio(*whole)
-        strata = present.argmax(axis=1) if apart else np.zeros(len(count), dtype=np.int64)
         return Expectations(
             x=means[0],
             y=means[1],
             noise=np.stack([np.broadcast_to(one, means[0].shape) for one in noise]),
             r=r,
-            over_clusters=jackknife_error(_ratio(*clusters), strata),
+            over_clusters=jackknife_error(np.stack(without, axis=-1), strata),
             reliability_scores=divide(whole[0], of_means[0]),
             reliability_judgments=np.broadcast_to(divide(whole[2], of_means[2]), r.shape),
-            degrees=len(count) - (len(n) if apart else 1),
+            degrees=len(count) - (count.shape[1] if apart else 1),
         )
+
+
+def _noise(
+    count: Floats, x: Floats, y: Floats
+) -> tuple[list[Floats], list[Floats], list[Floats], list[Floats]]:
+    """Give systems' means; of xx, xy, yy each system's noise, their covariance, and it without."""
+    means = [divide(one.sum(axis=-2), count.sum(axis=0)) for one in (x, y)]
+    n = (count > 0).sum(axis=0)
+    scale = np.sqrt(divide(n, n - 1.0)) / count.sum(axis=0)
+    errors = [(x - count * means[0][..., None, :]) * scale, (y - count * means[1]) * scale]
+    noise, of_means, whole = [], [], []
+    for i, j in ((0, 0), (0, 1), (1, 1)):
+        a, b = errors[i], errors[j]
+        n_systems = a.shape[-1]
+        # Without what all systems share.
+        a, b = (one - one.mean(axis=-1, keepdims=True) for one in (a, b))
+        noise.append((a * b).sum(axis=-2) * n_systems / (n_systems - 1.0))
+        a, b = (means[k] - means[k].mean(axis=-1, keepdims=True) for k in (i, j))
+        of_means.append((a * b).sum(axis=-1) / (n_systems - 1.0))
+        whole.append(of_means[-1] - noise[-1].mean(axis=-1))
+    return means, noise, of_means, whole
 
 
 def drawn_expectations(
@@ -566,56 +466,9 @@ def drawn_expectations(
     return drawn[0], drawn[1]
 
 
-def _between(a: Floats, b: Floats) -> Floats:
-    """Covary two variables over systems, the last axis."""
-    centered = a - a.mean(axis=-1, keepdims=True), b - b.mean(axis=-1, keepdims=True)
-    return (centered[0] * centered[1]).sum(axis=-1) / (a.shape[-1] - 1.0)
-
-
-def _centered_trace(sigma: Floats) -> Floats:
-    """Expect the covariance over systems that errors of covariance sigma make."""
-    n = sigma.shape[-1]
-    diagonal = np.trace(sigma, axis1=-2, axis2=-1)
-    return (diagonal - sigma.sum(axis=(-2, -1)) / n) / (n - 1.0)
-
-
-def _of_each(a: Floats, b: Floats) -> Floats:
-    """Covary each system's errors, without what all systems share."""
-    n = a.shape[-1]
-    centered = a - a.mean(axis=-1, keepdims=True), b - b.mean(axis=-1, keepdims=True)
-    return (centered[0] * centered[1]).sum(axis=-2) * n / (n - 1.0)
-
-
 def _ratio(xx: Floats, xy: Floats, yy: Floats) -> Floats:
     defined = (xx > 0) & (yy > 0)
     return np.where(defined, xy / np.sqrt(np.where(defined, xx * yy, 1.0)), np.nan)
-
-
-def _without_clusters(
-    count: Floats, x: Floats, y: Floats, means: list[Floats]
-) -> tuple[Floats, Floats, Floats]:
-    """Covary expectations without each cluster; x and y are sums of differences from the means."""
-    left = count.sum(axis=0) - count
-    n = (count > 0).sum(axis=0) - (count > 0)
-    scale = divide(np.sqrt(divide(n * 1.0, n - 1.0)), left)
-    shift = [divide(-one, left) for one in (x, y)]
-    n_systems = count.shape[1]
-
-    def covariance(a: Floats, b: Floats, i: int, j: int) -> Floats:
-        of_a, of_b = scale * shift[i], scale * shift[j]
-        own_a, own_b = scale * a - of_a * count, scale * b - of_b * count
-        every = -own_a.sum(axis=-1) * own_b.sum(axis=-1)
-        same = -(own_a * own_b).sum(axis=-1)
-        for one, sums_one in ((scale, a), (-of_a, count)):
-            for other, sums_other in ((scale, b), (-of_b, count)):
-                products = np.swapaxes(sums_one, -1, -2) @ sums_other
-                every = every + ((one @ products) * other).sum(axis=-1)
-                diagonal = np.diagonal(products, axis1=-2, axis2=-1)[..., None, :]
-                same = same + (one * other * diagonal).sum(axis=-1)
-        moved = (means[k][..., None, :] + shift[k] for k in (i, j))
-        return _between(*moved) - (same - every / n_systems) / (n_systems - 1.0)
-
-    return covariance(x, x, 0, 0), covariance(x, y, 0, 1), covariance(y, y, 1, 1)
 
 
 # Symmetric two-by-two matrices are arrays (3, ...) of xx, xy, yy; vectors are (2, ...).

@@ -1,13 +1,14 @@
 """How well evaluators agree with people, and how sure that is: `correlate`, from top to bottom.
 
-People's judgments are gathered (`judgments_of`) and set beside scores (`judged_scores`); evaluators
-that scored the same outputs become a `Sample` of arrays, whose statistics are computed on all data
-and on resamples (`statistics_at`), with intervals from `intervals` and coefficients from
-`coefficients`. Where only systems' scores are known, `systems_alone` does it all.
+Judgments (`judged_outputs`) are set beside scores; evaluators that scored the same outputs become a
+`Sample` of arrays, whose statistics are computed on all data and without each cluster
+(`statistics_of`), with intervals from `intervals` and coefficients from `coefficients`. Where only
+systems' scores are known, `systems_alone` does it all.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import permutations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,72 +17,51 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from nlgbench.analysis.correlation.coefficients import (
-    CROSSED,
     Floats,
-    accuracy_at,
-    best_epsilon,
-    calibrated_accuracies,
     coefficients,
-    crossed_coefficients,
     divide,
     equalized,
     pair_confidences,
-    tie_calibration,
-    weighted_accuracy_at,
     weighted_coefficients,
 )
 from nlgbench.analysis.correlation.intervals import (
     ACCURACIES,
     Interval,
-    OverSystems,
     doubts,
     expectations,
     interval_of_systems,
     jackknife_intervals,
-    over_systems,
-    p_value,
     system_intervals,
 )
-from nlgbench.analysis.people import split_half
-from nlgbench.inference import bootstrap_counts, orders_of, permutation_p
 from nlgbench.names import known
-from nlgbench.study import Study, is_reversed, oriented
+from nlgbench.study import Study, oriented
 from nlgbench.study.checks import checked
-from nlgbench.text import check_n, count_tokens
+from nlgbench.text import check_n
 
 Granularity = Literal["system", "output", "item"]
 Resample = Literal["items", "systems", "both"]
 
 PLAIN = ("pearson", "spearman", "kendall_b", "pairwise_accuracy")
-#: All statistics, and where there is one the only granularity that has it.
-STATISTICS = {
-    **dict.fromkeys((*PLAIN, "tie_calibrated")),
-    "soft_pairwise": "system",
-}
-#: What `coefficients` computes.
-_OF_ARRAYS = (*PLAIN, "chance_accuracy")
+STATISTICS = (*PLAIN, "soft_pairwise")
 #: Most groups of clusters that are deleted one by one.
 _MOST_GROUPS = 1000
-#: Counts of clusters and outputs in resamples that are held in memory at once.
-_AT_ONCE = 1 << 23
+#: Orders whose pairs are compared at a time.
+_ORDERS_AT_ONCE = 1 << 14
+_NOTHING = Interval(float("nan"), float("nan"), "none", "nothing was resampled")
 
 
 @checked
 def correlate(
-    study: Study | Mapping[str, Study],
+    study: Study,
     *,
     evaluators: Sequence[str] | None = None,
     against: pd.DataFrame | None = None,
     granularity: Granularity = "system",
     statistics: Sequence[str] = ("pearson", "spearman", "kendall_b"),
-    resample: Resample | Sequence[Resample] | None = "items",
+    resample: Resample | None = "items",
     dimension: str | None = None,
-    aggregate: Literal["mean", "majority"] = "mean",
     clusters: str | None = None,
     include_human: bool = False,
-    unjudged: bool = False,
-    sentinels: bool = False,
-    ceiling: bool = False,
     n_resamples: int = 1000,
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
@@ -90,70 +70,46 @@ def correlate(
 
     Parameters
     ----------
-    study : Study or mapping of str to Study
-        With judgments, and with scores (of outputs) or system_scores. Higher scores should be
-        better; those whose signature says ``direction:lower`` are turned, and so are judgments of
-        dimensions that ``settings["lower_is_better"]`` names. Several studies are gathered.
+    study : Study
+        With judgments, and with scores (of outputs) or system_scores.
     evaluators : sequence of str, optional
         Which. Default: all of scores, and at granularity "system" those of system_scores that have
         no scores of outputs.
     against : DataFrame, optional
-        A table ``system_scores`` in people's place, such as the truth of a world, printed numbers
-        or shares of votes: each of its "evaluators" is a dimension. Granularity is then "system".
+        A table ``system_scores`` (higher is better) in the judgments' place, such as the truth of a
+        world or printed numbers: each of its "evaluators" is a dimension. Granularity "system".
     granularity : {"system", "output", "item"}
         ``"system"``: over systems' means. ``"output"``: over all outputs at once. ``"item"``: over
         the systems of an item, averaged over the items where it is defined.
     statistics : sequence of str
-        ``pearson``, ``spearman``, ``kendall_b`` (-1 to 1); ``pairwise_accuracy``,
-        ``tie_calibrated`` (epsilon chosen in sample), ``soft_pairwise`` (granularity ``"system"``)
-        (0 to 1).
-    resample : {"items", "systems", "both"}, a sequence of these, or None
-        What the interval is about: other items, systems, or both that there might have been.
-        Where only systems' scores are known, these are what it is over. Of several, rows stand side
-        by side.
+        ``pearson``, ``spearman``, ``kendall_b`` (-1 to 1); ``pairwise_accuracy``, and at
+        granularity ``"system"`` ``soft_pairwise`` (0 to 1).
+    resample : {"items", "systems", "both"} or None
+        What the interval generalizes to: other items, and over systems' means also other systems,
+        or both. Where only systems' scores are known, other systems.
     dimension : str, optional
         Of the judgments. Default: all of them, one after another.
-    aggregate : {"mean", "majority"}
-        How an output's judgments become one. ``"majority"``: what most annotators said (votes, 0 or
-        1), of outputs that have the commonest number of votes; others are left out.
     clusters : str, optional
         ``"group_id"`` (HIT) or a column of outputs: drawn in place of items. Default:
         ``settings["clusters"]``, or items.
     include_human : bool
         Whether humans are systems, too.
-    unjudged : bool
-        At granularity "system", whether scores of outputs that nobody judged count in systems'
-        means.
-    sentinels : bool
-        Whether to add rows of three evaluators that know next to nothing: ``length@sentinel`` (of
-        the text, in words), ``constant@sentinel`` (undefined) and ``system_mean@sentinel`` (the
-        mean judgment of the output's system on the other items).
-    ceiling : bool
-        Whether to add columns with the ceiling of Pearson's correlation that annotators' halves
-        give (`nlgbench.analysis.people.split_half`).
     n_resamples : int
-        Bootstrap samples, where an interval is made of them, and random permutations.
+        Draws of the systems' expectations, and random permutations.
     confidence : float
         Coverage asked for, between 0 and 1.
     seed : int or Generator
-        Where the random numbers come from; an int is used anew for each dimension and study.
+        Where the random numbers come from; an int is used anew for each dimension.
 
     Returns
     -------
     DataFrame
-        A row per dimension, evaluator and statistic: study (where there are several), evaluator,
-        dimension, granularity, statistic, estimate, ci_low, ci_high, confidence, ci_method,
-        estimand (what the interval is about), reason (why there is no estimate or no interval, or
-        why to doubt it; or ""), n_resamples (bootstrap samples; 0 where none are needed),
-        n_undefined_resamples (left aside), p, p_method, n (systems, outputs or items), n_clusters
-        (0 where only systems' scores are known), n_undefined (items without a value; 1 where the
-        estimate is), n_missing (outputs left out for want of a score or a judgment; systems, where
-        only their scores are known), epsilon (threshold of tie calibration), turned (whether scores
-        were negated), disattenuated (Pearson's r of the systems' expectations), reliability_scores
-        and reliability_judgments (share of the variance of systems' means that is not noise),
-        resample. With `ceiling` also ceiling (what an evaluator
-        can expect that knows what infinitely many annotators would say), ceiling_low, ceiling_high,
-        ceiling_reason (why there is none, or why to doubt it).
+        A row per dimension, evaluator and statistic: evaluator, dimension, granularity, statistic,
+        estimate, ci_low, ci_high, confidence, ci_method, estimand (what the interval is about),
+        reason (why there is no estimate or no interval, or why to doubt it; or ""), p, p_method, n
+        (systems, outputs or items), n_clusters (0 where only systems' scores are known),
+        n_undefined (items without a value; 1 where the estimate is), n_missing (outputs, or
+        systems, left out for want of a score or a judgment), resample (what is drawn).
 
     Raises
     ------
@@ -163,61 +119,33 @@ def correlate(
 
     Notes
     -----
-    An output's judgments are averaged over annotators first, so that every output weighs the same;
-    a system's mean is over its outputs. An output without a score or judgment is left out for that
-    evaluator alone, on both sides. Undefined (a constant variable, a single system) is NaN and
-    counted, never 0. Two systems give correlations of -1 or 1. Values that differ by at most 1e-9
-    standard deviations are equal, as in HUSE.
+    An output's judgments are averaged first; a system's mean is over its outputs. Undefined (a
+    constant variable, a single system) is NaN, never 0. Values that differ by at most 1e-9 standard
+    deviations are equal.
 
-    **Systems' means.** Means of few items are noisy, and noise lowers correlations. ``"items"``
-    and ``"both"`` are therefore about the systems' *expectations*, while the estimate is that of
-    the means. Let C be the covariance of the means over systems, and N the part that is noise, from
-    how clusters differ (``MS_int / n`` where every cluster has every system)::
+    **Systems' means.** Noise of the means lowers correlations. ``"items"`` and ``"both"`` are
+    therefore about the systems' *expectations*, while the estimate is that of the means. With C the
+    covariance of the means over systems, and N the part that is noise, from how clusters differ::
 
         r_d = (C_xy - N_xy) / sqrt((C_xx - N_xx) (C_yy - N_yy))
 
-    - ``"items"``, Pearson: r_d, taken as 1 where it is above, plus or minus Student's t times its
-      delete-one-cluster jackknife standard error, cut at -1 and 1; clusters are deleted within
-      systems where each is of one.
+    - ``"items"``, Pearson: r_d and Student's t times its jackknife standard error over clusters.
       Ranks: quantiles of the statistic of expectations drawn from their posterior, for systems
-      that are a sample of a bivariate normal population with nothing known of it.
-    - ``"systems"``, Pearson: jackknife over systems of Fisher's z, t with n - 2 degrees of freedom.
-      Ranks and pairwise accuracy: the bivariate normal populations (or monotone functions of such)
-      in which samples of so many systems give the estimate, or more, or less, often enough; half of
-      those that give the very same count. The shares are simulated, with a fixed seed.
-    - ``"both"``: the interval over systems, its ends taken off the noise as r_d is (ranks by way of
-      the r that a normal population with theirs has).
-    - Tie calibration and soft accuracy: plain percentiles of a bootstrap.
+      that are a sample of a bivariate normal population.
+    - ``"systems"``, Pearson: jackknife over systems of Fisher's z, Student's t. Ranks: the normal
+      populations in which samples of so many systems give the estimate often enough.
+    - ``"both"``: the interval over systems, its ends taken off the noise as r_d is.
 
-    An interval that misses the estimate of the means is extended to it, and `reason` says so. No
-    interval where the reliability of the mean scores or judgments is below .5.
+    An interval that misses the estimate is extended to it; there is none where the reliability of
+    the mean scores or judgments is below .5, nor of soft accuracy. p is that of permutations of the
+    systems' judgments (all up to eight systems), two-sided for correlations.
 
-    **Systems' scores alone** (`against`, or an evaluator that scores systems). Intervals take the
-    systems as a sample, which they seldom are, and their scores as exact: Pearson's by Fisher's z,
-    of standard error ``1 / sqrt(n - 3)``; ranks as above; other statistics have none. p is SciPy's,
-    as papers print it: t for Pearson and Spearman; for Kendall exact up to 33 systems without ties,
-    otherwise normal.
+    **Systems' scores alone.** Intervals take the systems as a sample and their scores as exact:
+    Pearson's by Fisher's z, ranks as above. p is SciPy's.
 
-    With `unjudged`, too, systems' means are taken as exact: a system's scores and judgments are
-    then means of different outputs.
-
-    **Sentinels** say what chance looks like: an evaluator that does not beat the length, or at
-    granularity "output" the mean of the system, has shown little.
-
-    **Outputs, items.** Delete-one jackknife over clusters (in at most 1,000 random groups), over
-    systems, or the sum of both variances, with Student's t; over outputs on Fisher's z.
-
-    Fewer than ten clusters, or systems where these are drawn or at granularity "system", are marked
-    in `reason`. How often intervals hold is in docs/meta-evaluation.md. A threshold of tie
-    calibration stays as it is in resamples: the interval is given epsilon, and leaves out that it
-    was chosen.
-
-    p: at the level of systems, of a permutation test in which the systems' judgments are dealt out
-    anew (all ways up to 65,536, that is up to eight systems), two-sided for correlations, and of
-    accuracies at least as high; epsilon is chosen anew. At the other levels, Student's t of the
-    jackknife against 0, or against the accuracy that is expected by chance with these ties, so that
-    it follows `resample` and `clusters`. None (NaN) for tie calibration there, as epsilon was
-    chosen on the same judgments.
+    **Outputs, items.** Delete-one jackknife over clusters (in at most 1,000 random groups), with
+    Student's t; over outputs on Fisher's z. p is of the same t, against 0, or against the accuracy
+    expected by chance with these ties.
 
     Examples
     --------
@@ -230,64 +158,34 @@ def correlate(
     >>> found[["evaluator", "dimension", "estimate", "n"]].values.tolist()
     [['e', 'quality', 1.0, 3]]
     """
-    if isinstance(study, Mapping):
-        options = {key: value for key, value in locals().items() if key != "study"}
-        return gathered({name: correlate(one, **options) for name, one in study.items()})
-    if resample is not None and not isinstance(resample, str):
-        options = {
-            key: value for key, value in locals().items() if key not in ("study", "resample")
-        }
-        several = [correlate(study, resample=one, **options) for one in dict.fromkeys(resample)]
-        return pd.concat(several).sort_index(kind="stable").reset_index(drop=True)
     asked = asked_for(granularity, statistics, resample, n_resamples, confidence)
-    if granularity != "system" and (against is not None or unjudged):
-        what = "unjudged=True counts" if against is None else "against= has"
-        raise ValueError(f"{what} systems' scores; got granularity={granularity!r}.")
-    if against is not None and (sentinels or ceiling):
-        what = "sentinels" if sentinels else "ceiling"
-        raise ValueError(f"{what}=True needs judgments of outputs, not systems' scores.")
+    if against is not None and granularity != "system":
+        raise ValueError(f"against= has systems' scores; got granularity={granularity!r}.")
     names = chosen_evaluators(study, evaluators, granularity)
     if against is not None:
-        x = systems_scores(study, names, include_human=include_human)
-        y = without_humans(study, check_against(against), include_human)
-        return systems_alone(x, y, asked, np.random.default_rng(seed))
+        scores = systems_scores(study, names, include_human=include_human)
+        people = people_of_systems(study, against, include_human)
+        return systems_alone(scores, people, asked, np.random.default_rng(seed))
+    of_outputs = [name for name in names if names[name] == "scores"]
+    of_systems = {name: table for name, table in names.items() if table != "scores"}
     tables = []
     for one in dimensions_of(study, dimension):
         rng = np.random.default_rng(seed)
-        people = judgments_of(study, one, aggregate, clusters, include_human)
-        of_outputs = [] if unjudged else [name for name in names if names[name] == "scores"]
+        judged = judged_outputs(study, one, clusters, include_human)
         parts = []
-        if of_outputs:
-            judged = judged_scores(study, people, of_outputs)
-            parts = [correlated(judged, *sample, asked, rng) for sample in samples_of(judged)]
-            table = pd.concat(parts).sort_values("evaluator", kind="stable")
-            parts = [table.assign(resample=what_is_drawn(asked, people))]
-        of_systems = {name: where for name, where in names.items() if name not in of_outputs}
+        # Sentinels have draws of their own: what others draw does not depend on them.
+        for sentinel, draws in ((False, rng), (True, np.random.default_rng(0))):
+            chosen = [name for name in of_outputs if name.endswith("@sentinel") == sentinel]
+            if chosen:
+                scores = output_scores(study, judged, chosen)
+                samples = samples_of(judged, scores)
+                found = pd.concat([correlated(judged, *one, asked, draws) for one in samples])
+                parts.append(found.sort_values("evaluator", kind="stable"))
         if of_systems:
-            x = systems_scores(study, of_systems, include_human=include_human)
-            found = systems_alone(x, people.of_systems(one), asked, rng)
-            if unjudged and resample in ("items", "both"):
-                found["reason"] = found["reason"].where(found["reason"] != "", _NOT_RESAMPLED)
-            parts.append(found)
-        if sentinels:
-            judged = sentinel_scores(study, people)
-            own = np.random.default_rng(0)  # what others draw does not depend on these
-            for sample in samples_of(judged):
-                found = correlated(judged, *sample, asked, own)
-                made = found["evaluator"].eq("system_mean@sentinel") & found["reason"].eq("")
-                found["reason"] = found["reason"].mask(made & (asked.resample is not None), _MADE)
-                parts.append(found.assign(resample=what_is_drawn(asked, people)))
-        table = pd.concat(parts, ignore_index=True).assign(dimension=one)
-        if ceiling:
-            table = with_ceiling(table, study, one, asked, aggregate, include_human)
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True)[list(tables[0])]
-
-
-_NOT_RESAMPLED = (
-    "over systems, whose means are taken as exact: scores of unjudged outputs are not resampled"
-)
-_MADE = "made of the judgments, which the interval takes as given"
+            scores = systems_scores(study, of_systems, include_human=include_human)
+            parts.append(systems_alone(scores, judged.of_systems(one), asked, rng))
+        tables.append(pd.concat(parts).assign(dimension=one))
+    return pd.concat(tables, ignore_index=True)
 
 
 class Asked(NamedTuple):
@@ -301,43 +199,29 @@ class Asked(NamedTuple):
 
 
 def asked_for(
-    granularity: str,
-    statistics: Sequence[str],
-    resample: str | None,
-    n: int,
-    confidence: float,
+    granularity: str, statistics: Sequence[str], resample: str | None, n: int, confidence: float
 ) -> Asked:
-    """Check what was asked for; the right names are looked up only when one is wrong."""
-    for name in statistics:
-        if name not in STATISTICS:
-            known(name, list(STATISTICS), "statistics")
-        if STATISTICS[name] not in (None, granularity):
+    """Check what was asked for."""
+    if set(statistics) - set(STATISTICS):
+        known(next(name for name in statistics if name not in STATISTICS), STATISTICS, "statistics")
+    if granularity != "system":
+        if "soft_pairwise" in statistics:
+            raise ValueError("'soft_pairwise' is a statistic of granularity='system'.")
+        if resample not in (None, "items"):
             raise ValueError(
-                f"{name!r} is a statistic of granularity={STATISTICS[name]!r}. Got "
-                f"granularity={granularity!r}: change it, or leave the statistic out."
+                f"resample={resample!r} is of systems' means; at granularity={granularity!r} items "
+                "(or clusters) are drawn."
             )
     if n < 1 or n != int(n):
         check_n(n, "n_resamples")
     return Asked(granularity, list(dict.fromkeys(statistics)), resample, n, confidence)
 
 
-def gathered(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Put the tables of several studies together, with a column for the study."""
-    if not tables:
-        raise ValueError("a mapping of studies must name at least one.")
-    table = pd.concat([one.assign(study=name) for name, one in tables.items()], ignore_index=True)
-    return table[["study", *table.columns.drop("study")]]
-
-
 # Who says what -------------------------------------------------------------------------------
 
 
 def chosen_evaluators(
-    study: Study,
-    evaluators: Sequence[str] | None,
-    granularity: str,
-    *,
-    needs_outputs: bool = False,
+    study: Study, evaluators: Iterable[str] | None, granularity: str
 ) -> dict[str, str]:
     """Name evaluators and the table that has them: scores of outputs before those of systems."""
     there: dict[str, str] = {}
@@ -349,16 +233,15 @@ def chosen_evaluators(
         raise ValueError(
             f"{study.name} has no scores: nb.score(study, [...]) adds them, or Study(scores=...)."
         )
-    for name in evaluators or ():
-        if name not in there:
-            known(name, list(there), "evaluators")
-    chosen = {name: there[name] for name in (there if evaluators is None else evaluators)}
+    chosen = {}
+    for name in there if evaluators is None else evaluators:
+        chosen[name] = there[name if name in there else known(name, list(there), "evaluators")]
     of_systems = [name for name, table in chosen.items() if table == "system_scores"]
-    if of_systems and (needs_outputs or granularity != "system"):
+    if of_systems and granularity != "system":
         if evaluators is not None or len(of_systems) == len(chosen):
-            what = "resampling" if granularity == "system" else f"granularity={granularity!r}"
             raise ValueError(
-                f"{of_systems[0]!r} scored whole systems, and {what} needs scores of outputs."
+                f"{of_systems[0]!r} scored whole systems, and granularity={granularity!r} needs "
+                "scores of outputs."
             )
         return {name: table for name, table in chosen.items() if table == "scores"}
     return chosen
@@ -371,13 +254,10 @@ def dimensions_of(study: Study, dimension: str | None) -> list[str]:
             f"{study.name} has no judgments: give Study(judgments=...), or a table of systems' "
             "scores in their place, against=..."
         )
-    there = list(map(str, study.judgments["dimension"].unique()))
-    if dimension is not None and dimension not in there:
-        known(dimension, there, "dimension")
-    return there if dimension is None else [dimension]
+    return study.dimensions if dimension is None else [study.dimension(dimension)]
 
 
-class People(NamedTuple):
+class Judged(NamedTuple):
     """Judged outputs (output_id, item_id, system, cluster, judgment), and how many there should be.
 
     `clusters` is what clusters are, None where they are items.
@@ -388,26 +268,26 @@ class People(NamedTuple):
     clusters: str | None
 
     def of_systems(self, name: str) -> pd.DataFrame:
-        """Average judgments by system, as a table of system_scores."""
-        means = self.rows.groupby("system", sort=False)["judgment"].mean()
-        return means.rename("score").reset_index().assign(evaluator=name, signature="")
+        """Average judgments by system, in a column of that name."""
+        return self.rows.groupby("system", sort=False)["judgment"].mean().to_frame(name)
+
+    def drawn(self, asked: Asked) -> str:
+        """Say what is resampled: items, clusters of what, systems."""
+        if asked.resample is None:
+            return "none"
+        if self.clusters is None or asked.resample == "systems":
+            return asked.resample
+        return f"clusters of {self.clusters}" + (" and systems" if asked.resample == "both" else "")
 
 
-def judgments_of(
-    study: Study, dimension: str, aggregate: str, clusters: str | None, include_human: bool
-) -> People:
+def judged_outputs(
+    study: Study, dimension: str, clusters: str | None, include_human: bool
+) -> Judged:
     """Make one judgment of each output's, and name its cluster."""
-    if aggregate not in ("mean", "majority"):
-        known(aggregate, ("mean", "majority"), "aggregate")
-    declared = study.clusters if study.clusters != "item_id" else None
-    clusters = clusters or declared
-    judgments = study.judgments
-    assert judgments is not None
-    judgments = judgments[judgments["dimension"] == dimension]
+    clusters = clusters or (study.clusters if study.clusters != "item_id" else None)
+    judgments = study.judged(dimension)
     outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
-    votes = judgments.groupby("output_id")["value"]
-    values = votes.mean() if aggregate == "mean" else _majority(votes, dimension)
-    values = study.sign(dimension) * values
+    values = judgments.groupby("output_id")["value"].mean()
     rows = outputs[["output_id", "item_id", "system"]].assign(
         cluster=_clusters(outputs, judgments, clusters),
         judgment=equalized(outputs["output_id"].map(values).to_numpy(dtype=np.float64)),
@@ -423,20 +303,7 @@ def judgments_of(
             f"clusters={clusters!r} is empty for some judged outputs: fill it in, or choose "
             "another column."
         )
-    return People(rows, len(outputs), clusters)
-
-
-def _majority(votes: Any, dimension: str) -> pd.Series:
-    """Give what most annotators said of outputs with the commonest number of votes; NaN: a tie."""
-    found = votes.agg(["mean", "size", "min", "max"])
-    said = votes.obj
-    if not said.isin([0, 1]).all():
-        raise ValueError(
-            f"aggregate='majority' needs votes, 0 or 1. {dimension!r} has "
-            f"{said[~said.isin([0, 1])].iloc[0]:g}: name the dimension that holds votes."
-        )
-    found = found[found["size"] == found["size"].mode().iloc[0]]
-    return (found["mean"] > 0.5).astype("float64").where(found["mean"] != 0.5)
+    return Judged(rows, len(outputs), clusters)
 
 
 def _clusters(outputs: pd.DataFrame, judgments: pd.DataFrame, column: str | None) -> pd.Series:
@@ -456,97 +323,22 @@ def _clusters(outputs: pd.DataFrame, judgments: pd.DataFrame, column: str | None
     return outputs["output_id"].map(of.first())
 
 
-@dataclass(frozen=True)
-class Judged:
-    """Judged outputs (as in `People`) with a column of scores per evaluator; NaN without a score.
-
-    `turned` names evaluators of which lower was better: their scores are negated.
-    """
-
-    rows: pd.DataFrame
-    scores: pd.DataFrame
-    n_outputs: int
-    turned: frozenset[str]
-
-
-def judged_scores(study: Study, people: People, evaluators: Sequence[str]) -> Judged:
-    """Set evaluators' scores beside people's judgments of the same outputs."""
-    scores = study.scored(evaluators)
+def output_scores(study: Study, judged: Judged, evaluators: Sequence[str]) -> pd.DataFrame:
+    """Lay scores of judged outputs out, a column for each evaluator; NaN without a score."""
+    scores = study.scored()
+    scores = scores[scores["evaluator"].isin(evaluators)]
     wide = scores.pivot(index="output_id", columns="evaluator", values="score")
-    aligned = wide.reindex(people.rows["output_id"]).reset_index(drop=True)
-    aligned = aligned.apply(lambda one: equalized(one.to_numpy(dtype=np.float64)), raw=False)
+    aligned = wide.reindex(judged.rows["output_id"]).reset_index(drop=True)
     for name in aligned:
         if aligned[name].isna().all():
             raise ValueError(
                 f"evaluator {name!r} has no score for any judged output: check its output_id, or "
                 "leave it out."
             )
-    turned = frozenset(map(str, scores.loc[is_reversed(scores), "evaluator"].unique()))
-    return Judged(people.rows, aligned, people.n_outputs, turned)
+    return aligned.apply(lambda one: equalized(one.to_numpy(dtype=np.float64)), raw=False)
 
 
-def sentinel_scores(study: Study, people: People) -> Judged:
-    """Score judged outputs by what knows next to nothing of them."""
-    rows = people.rows
-    texts = rows["output_id"].map(study.outputs.set_index("output_id")["text"])
-    of_system = rows.groupby("system")["judgment"]
-    # Of one system alone, the mean of the others is the judgment itself, turned around.
-    several = len(rows["system"].unique()) > 1
-    of_item = rows.groupby(["system", "item_id"])["judgment"]
-    above = of_system.transform("sum") - of_item.transform("sum")
-    n_others = of_system.transform("size") - of_item.transform("size")
-    values: dict[str, Floats] = {
-        "length": count_tokens(texts).astype(np.float64),
-        "constant": np.zeros(len(rows)),
-        "system_mean": divide(above.to_numpy(np.float64), n_others.to_numpy(np.float64))
-        if several
-        else np.full(len(rows), np.nan),
-    }
-    scores = pd.DataFrame({f"{name}@sentinel": equalized(one) for name, one in values.items()})
-    scores = scores.dropna(axis=1, how="all")
-    return Judged(rows, scores, people.n_outputs, frozenset())
-
-
-def with_ceiling(
-    table: pd.DataFrame,
-    study: Study,
-    dimension: str,
-    asked: Asked,
-    aggregate: str,
-    include_human: bool,
-) -> pd.DataFrame:
-    """Set the ceiling of annotators' halves beside Pearson's correlations."""
-    estimate, low, high, reason = float("nan"), float("nan"), float("nan"), ""
-    if asked.granularity == "item":
-        reason = "there is a ceiling over systems and over outputs, none within items"
-    elif aggregate != "mean" or include_human:
-        reason = "the ceiling is that of mean judgments of systems that are not human"
-    else:
-        try:
-            halves = split_half(
-                study,
-                dimension=dimension,
-                confidence=asked.confidence,
-                seed=np.random.default_rng(0),
-            )
-        except ValueError as error:
-            reason = str(error)
-        else:
-            wanted = halves["unit"].eq(asked.granularity) & halves["quantity"].eq("ceiling")
-            row = halves[wanted].iloc[0]
-            estimate, low, high = row[["estimate", "ci_low", "ci_high"]].astype(float)
-            reason = row["reason"]
-    pearson = table["statistic"].eq("pearson")
-    found = {"ceiling": estimate, "ceiling_low": low, "ceiling_high": high}
-    other = "there is a ceiling of Pearson's correlation alone"
-    return table.assign(
-        **{name: np.where(pearson, value, np.nan) for name, value in found.items()},
-        ceiling_reason=np.where(pearson, reason, other),
-    )
-
-
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """Outputs that some evaluators have all scored: scores (m, n), judgments (n,), and numbers.
 
     Items, systems and clusters are numbered from 0; some numbers may not occur.
@@ -561,28 +353,23 @@ class Sample:
     n_clusters: int
 
 
-def samples_of(judged: Judged) -> Iterator[tuple[list[str], Sample]]:
+def samples_of(judged: Judged, scores: pd.DataFrame) -> Iterator[tuple[list[str], Sample]]:
     """Group evaluators that have scored the same outputs; numbers are the same in all samples."""
-    values, there = judged.scores.to_numpy(dtype=np.float64), judged.scores.notna()
-    names = ("item_id", "system", "cluster")
-    number = {name: pd.factorize(judged.rows[name])[0] for name in names}
-    patterns: dict[bytes, list[int]] = {}
-    for place, name in enumerate(there.columns):
-        patterns.setdefault(there[name].to_numpy().tobytes(), []).append(place)
-    for places in patterns.values():
-        scored = there.iloc[:, places[0]].to_numpy()
-        yield (
-            [str(there.columns[place]) for place in places],
-            Sample(
-                values[scored][:, places].T,
-                judged.rows.loc[scored, "judgment"].to_numpy(dtype=np.float64),
-                item=number["item_id"][scored],
-                system=number["system"][scored],
-                cluster=number["cluster"][scored],
-                n_systems=int(number["system"].max()) + 1,
-                n_clusters=int(number["cluster"].max()) + 1,
-            ),
+    there = scores.notna()
+    number = {name: pd.factorize(judged.rows[name])[0] for name in ("item_id", "system", "cluster")}
+    patterns = there.apply(lambda one: one.to_numpy().tobytes())
+    for _, names in patterns.groupby(patterns, sort=False):
+        scored = there[names.index[0]].to_numpy()
+        sample = Sample(
+            scores.loc[scored, names.index].to_numpy(dtype=np.float64).T,
+            judged.rows.loc[scored, "judgment"].to_numpy(dtype=np.float64),
+            item=number["item_id"][scored],
+            system=number["system"][scored],
+            cluster=number["cluster"][scored],
+            n_systems=int(number["system"].max()) + 1,
+            n_clusters=int(number["cluster"].max()) + 1,
         )
+        yield [str(name) for name in names.index], sample
 
 
 # One sample's rows ---------------------------------------------------------------------------
@@ -593,84 +380,58 @@ def correlated(
 ) -> pd.DataFrame:
     """Correlate evaluators that have scored the same outputs."""
     granularity, statistics, resample, n_resamples, confidence = asked
-    epsilons = epsilons_of(sample, granularity, statistics)
-    full = full_statistics(sample, granularity, statistics, epsilons)
-    tested: dict[str, tuple[Floats, str]] = {}
-    beside: dict[str, Floats] = {}
+    full = statistics_of(sample, granularity, statistics)
+    tested: dict[str, Floats] = {}
+    method = "jackknife, t"
     intervals: dict[tuple[int, str], Interval] = {}
     if granularity == "system":
-        tested = _permutation_tests(sample, statistics, full, n_resamples, rng)
-        found = expectations(*cluster_sums(sample))
-        beside = {
-            "disattenuated": found.r,
-            "reliability_scores": found.reliability_scores,
-            "reliability_judgments": found.reliability_judgments,
-        }
+        tested, method = _permutation_tests(sample, statistics, full, n_resamples, rng)
         if resample is not None:
-            bootstrapped = {}
-            if percentile := [name for name in statistics if name not in PLAIN]:
-                bootstrapped = resampled(
-                    judged, sample, granularity, percentile, epsilons, resample, n_resamples, rng
-                )
             intervals = system_intervals(
-                found,
+                expectations(*cluster_sums(sample)),
                 full,
-                bootstrapped,
                 resample=resample,
                 n_resamples=n_resamples,
                 confidence=confidence,
                 rng=rng,
             )
     elif resample is not None:
-        intervals = of_outputs(sample, granularity, full, epsilons, resample, confidence, rng)
-    by_item = item_values(sample, statistics, epsilons, None) if granularity == "item" else full
+        intervals = of_outputs(sample, granularity, statistics, confidence, rng)
+    by_item = item_values(sample, statistics) if granularity == "item" else full
     units = {"system": sample.system, "output": np.arange(len(sample.y)), "item": sample.item}
     n_clusters, n_systems = (len(np.unique(one)) for one in (sample.cluster, sample.system))
-    nothing = Interval(float("nan"), float("nan"), "none", "nothing was resampled")
     rows = []
     for at, name in enumerate(names):
         for statistic in statistics:
-            estimate = float(full[statistic][at, 0])
-            interval = intervals.get((at, statistic), nothing)
-            if statistic in tested:
-                p, p_method = float(tested[statistic][0][at]), tested[statistic][1]
-            elif statistic in PLAIN:
-                p, p_method = p_value(interval), "jackknife, t"
-            else:
-                p, p_method = float("nan"), "none: epsilon was chosen on the same judgments"
-            epsilon = epsilons[statistic][at].mean() if statistic in epsilons else float("nan")
+            interval = intervals.get((at, statistic), _NOTHING)
             reason = interval.reason
             if resample is not None and not reason:
-                reason = doubts(interval, n_clusters, n_systems, resample, granularity)
-                if statistic in epsilons and _ties_all(sample, granularity, float(epsilon)):
-                    reason = "the chosen threshold ties all scores"
+                reason = doubts(n_clusters, n_systems, resample, granularity)
+                if not reason and name == "system_mean@sentinel":
+                    reason = "made of the judgments, which the interval takes as given"
+            estimate = float(full[statistic][at, 0])
+            p = float(tested[statistic][at]) if statistic in tested else interval.p
             rows.append(
-                _row(name, asked, statistic, estimate, interval, name in judged.turned)
+                _row(name, asked, statistic, estimate, interval)
                 | {
-                    "estimand": _estimand(granularity, resample, interval.method),
+                    "estimand": _estimand(granularity, resample, interval),
                     "reason": reason,
                     "p": p if np.isfinite(estimate) else float("nan"),
-                    "p_method": p_method,
+                    "p_method": method,
                     "n": len(np.unique(units[granularity])),
                     "n_clusters": n_clusters,
                     "n_undefined": int(np.isnan(by_item[statistic][at]).sum()),
                     "n_missing": judged.n_outputs - len(sample.y),
-                    "epsilon": float(epsilon),
-                }
-                | {
-                    column: float(values[at])
-                    for column, values in beside.items()
-                    if statistic == "pearson"
+                    "resample": judged.drawn(asked),
                 }
             )
     return pd.DataFrame(rows)
 
 
 def _row(
-    evaluator: str, asked: Asked, statistic: str, estimate: float, interval: Interval, turned: bool
+    evaluator: str, asked: Asked, statistic: str, estimate: float, interval: Interval
 ) -> dict[str, Any]:
     """Lay out what every row has, in the order of columns."""
-    undefined = float("nan")
     return {
         "evaluator": evaluator,
         "dimension": "",
@@ -683,27 +444,21 @@ def _row(
         "ci_method": interval.method,
         "estimand": "",
         "reason": interval.reason,
-        "n_resamples": interval.n_drawn,
-        "n_undefined_resamples": interval.n_undefined,
-        "p": undefined,
+        "p": float("nan"),
         "p_method": "",
         "n": 0,
         "n_clusters": 0,
         "n_undefined": int(np.isnan(estimate)),
         "n_missing": 0,
-        "epsilon": undefined,
-        "turned": turned,
-        "disattenuated": undefined,
-        "reliability_scores": undefined,
-        "reliability_judgments": undefined,
+        "resample": "none",
     }
 
 
-def _estimand(granularity: str, resample: str | None, made: str) -> str:
+def _estimand(granularity: str, resample: str | None, interval: Interval) -> str:
     """Say what an interval is about."""
-    if resample is None or made == "none":
+    if resample is None or interval.method == "none":
         return ""
-    noiseless = granularity == "system" and made != "percentile" and resample != "systems"
+    noiseless = granularity == "system" and resample != "systems"
     return {
         "items": "these systems, other items",
         "systems": "other systems, these items",
@@ -711,205 +466,74 @@ def _estimand(granularity: str, resample: str | None, made: str) -> str:
     }[resample] + (": expectations" if noiseless else "")
 
 
-def _ties_all(sample: Sample, granularity: str, epsilon: float) -> bool:
-    x = sample.x
-    if granularity == "system":
-        x = system_means(sample, np.ones((1, sample.n_clusters)))[0][:, 0]
-    return bool(epsilon >= np.nanmax(np.nanmax(x, axis=1) - np.nanmin(x, axis=1)))
-
-
-def what_is_drawn(asked: Asked, people: People) -> str:
-    """Say what is resampled: items, clusters of what, systems."""
-    if asked.resample is None:
-        return "none"
-    if people.clusters is None or asked.resample == "systems":
-        return asked.resample
-    return f"clusters of {people.clusters}" + (" and systems" if asked.resample == "both" else "")
-
-
 # Statistics, of all data and of resamples ----------------------------------------------------
 
 
-def full_statistics(
-    sample: Sample, granularity: str, statistics: Sequence[str], epsilons: dict[str, Floats]
+def statistics_of(
+    sample: Sample, granularity: str, statistics: Iterable[str], counts: Floats | None = None
 ) -> dict[str, Floats]:
-    """Compute statistics of all data, of shape (m, 1)."""
-    ones = np.ones((1, sample.n_clusters)), np.ones((1, sample.n_systems))
-    return statistics_at(sample, granularity, statistics, epsilons, *ones)
-
-
-def statistics_at(
-    sample: Sample,
-    granularity: str,
-    statistics: Sequence[str],
-    epsilons: dict[str, Floats],
-    of_clusters: Floats,
-    of_systems: Floats,
-) -> dict[str, Floats]:
-    """Compute statistics (m, r) of r resamples, which hold each cluster and system so many times.
-
-    Of `STATISTICS` and ``chance_accuracy``; `epsilons` are those of all data.
-    """
+    """Compute statistics (m, r): of all data, or of outputs or items with each cluster so often."""
+    plain = [name for name in statistics if name != "soft_pairwise"]
     if granularity == "system":
-        return _of_systems(sample, statistics, epsilons, of_clusters, of_systems)
-    if granularity == "output":
-        weights = of_clusters[:, sample.cluster] * of_systems[:, sample.system]
-        plain = [name for name in statistics if name in _OF_ARRAYS]
-        found = weighted_coefficients(sample.x, sample.y, weights, statistics=plain)
-        if "tie_calibrated" in statistics:
-            found["tie_calibrated"] = np.stack(
-                [
-                    weighted_accuracy_at(x, sample.y, weights, epsilon=float(epsilon))
-                    for x, epsilon in zip(sample.x, epsilons["tie_calibrated"], strict=True)
-                ]
-            )
-        return found
-    times = of_clusters[:, clusters_of_items(sample)].T  # (items, r)
-    if (of_systems == 1).all():
-        by_item = item_values(sample, statistics, epsilons, None)
-        return {
-            name: divide(np.nan_to_num(values) @ times, np.isfinite(values) @ times)
-            for name, values in by_item.items()
+        x, y = system_means(sample)
+        found = {
+            name: values[:, None] for name, values in coefficients(x, y, statistics=plain).items()
         }
-    x, y = item_grids(sample)
-    shape = len(x), len(of_systems)
-    sums = {name: (np.zeros(shape), np.zeros(shape)) for name in statistics}
-    for rows, part in crossed_coefficients(
-        x, y, of_systems, statistics=[name for name in statistics if name in CROSSED]
-    ):
-        for name, values in part.items():
-            there = np.isfinite(values)
-            np.copyto(values, 0, where=~there)
-            for total, each in zip(sums[name], (values, there), strict=True):
-                total += np.einsum("mir,ir->mr", each, times[rows])
-    if slow := [name for name in statistics if name not in CROSSED]:
-        for at, counts in enumerate(of_systems):
-            for name, values in item_values(sample, slow, epsilons, counts).items():
-                sums[name][0][:, at] = np.nan_to_num(values) @ times[:, at]
-                sums[name][1][:, at] = np.isfinite(values) @ times[:, at]
-    return {name: divide(*both) for name, both in sums.items()}
+        if "soft_pairwise" in statistics:
+            found["soft_pairwise"] = _soft_pairwise(sample)
+        return found
+    of_clusters = np.ones((1, sample.n_clusters)) if counts is None else counts
+    if granularity == "output":
+        weights = of_clusters[:, sample.cluster]
+        return weighted_coefficients(sample.x, sample.y, weights, statistics=plain)
+    times = of_clusters[:, clusters_of_items(sample)].T  # (items, r)
+    return {
+        name: divide(np.nan_to_num(values) @ times, np.isfinite(values) @ times)
+        for name, values in item_values(sample, plain).items()
+    }
 
 
-def item_values(
-    sample: Sample,
-    statistics: Sequence[str],
-    epsilons: dict[str, Floats],
-    of_systems: Floats | None,
-) -> dict[str, Floats]:
+def item_values(sample: Sample, statistics: Iterable[str]) -> dict[str, Floats]:
     """Compute statistics over the systems of each item (m, items); NaN where nothing varies."""
     x, y = item_grids(sample)
-    weights = np.isfinite(y) * (np.ones(sample.n_systems) if of_systems is None else of_systems)
-    plain = [name for name in statistics if name in _OF_ARRAYS]
-    found = coefficients(x, y, weights, statistics=plain) if plain else {}
-    if "tie_calibrated" in statistics:
-        pairs = zip(x, epsilons["tie_calibrated"], strict=True)
-        found["tie_calibrated"] = np.stack(
-            [accuracy_at(one, y, weights, epsilon=epsilon) for one, epsilon in pairs]
-        )
-    return found
+    return coefficients(x, y, np.isfinite(y), statistics=statistics)
 
 
-def _of_systems(
-    sample: Sample,
-    statistics: Sequence[str],
-    epsilons: dict[str, Floats],
-    of_clusters: Floats,
-    of_systems: Floats,
-) -> dict[str, Floats]:
-    # Where only systems are drawn, their means are the same in every resample.
-    fixed = (of_clusters == 1).all()
-    x, y, there = system_means(sample, of_clusters[:1] if fixed else of_clusters)
-    weights = there * of_systems
-    plain = [name for name in statistics if name in _OF_ARRAYS]
-    found: dict[str, Floats] = {}
-    if fixed and plain and len(of_systems) > 1:
-        has = there[0]
-        found = weighted_coefficients(x[:, 0, has], y[0, has], of_systems[:, has], statistics=plain)
-    elif plain:
-        none_absent = (weights == 1).all()
-        each = [
-            coefficients(one, y, None if none_absent else weights, statistics=plain) for one in x
-        ]
-        found = {name: np.stack([one[name] for one in each]) for name in plain}
-    if "tie_calibrated" in statistics:
-        pairs = zip(x, epsilons["tie_calibrated"], strict=True)
-        wide = (len(weights), sample.n_systems)
-        found["tie_calibrated"] = np.stack(
-            [
-                accuracy_at(
-                    np.broadcast_to(one, wide), np.broadcast_to(y, wide), weights, epsilon=e
-                )
-                for one, e in pairs
-            ]
-        )
-    if "soft_pairwise" in statistics:
-        grid_x, grid_y = item_grids(sample)
-        of_items = (of_clusters[:1] if fixed else of_clusters)[:, clusters_of_items(sample)]
-        first, second = np.triu_indices(sample.n_systems, 1)
-        p_y = pair_confidences(grid_y, of_items)
-        rows = []
-        for one in grid_x:
-            gap = np.abs(pair_confidences(one, of_items) - p_y)
-            weight = np.where(np.isfinite(gap), of_systems[:, first] * of_systems[:, second], 0)
-            rows.append(1 - divide((weight * np.nan_to_num(gap)).sum(axis=1), weight.sum(axis=1)))
-        found["soft_pairwise"] = np.stack(rows)
-    return found
-
-
-def epsilons_of(sample: Sample, granularity: str, statistics: Sequence[str]) -> dict[str, Floats]:
-    """Choose thresholds of tie calibration on all data (m,)."""
-    if "tie_calibrated" not in statistics:
-        return {}
-    if granularity == "item":
-        x, y = item_grids(sample)
-    elif granularity == "output":
-        x, y = sample.x[:, None], sample.y[None]
-    else:
-        x, y, _ = system_means(sample, np.ones((1, sample.n_clusters)))
-    return {"tie_calibrated": np.array([best_epsilon(tie_calibration(one, y)) for one in x])}
+def _soft_pairwise(sample: Sample) -> Floats:
+    """Give one less the mean difference of two one-sided p, of people and of each evaluator."""
+    x, y = item_grids(sample)
+    gaps = np.abs(np.stack([pair_confidences(one) for one in x]) - pair_confidences(y))
+    there = np.isfinite(gaps)
+    return 1 - divide(np.nan_to_num(gaps).sum(axis=1), there.sum(axis=1) * 1.0)[:, None]
 
 
 def item_grids(sample: Sample) -> tuple[Floats, Floats]:
     """Lay scores (m, items, systems) and judgments (items, systems) out; outputs are averaged."""
-    items, row = np.unique(sample.item, return_inverse=True)
-    cell, n_cells = row * sample.n_systems + sample.system, len(items) * sample.n_systems
-    count = np.bincount(cell, minlength=n_cells).astype(np.float64)
-    grids = [
-        equalized(
-            divide(np.bincount(cell, weights=values, minlength=n_cells).astype(np.float64), count)
-        ).reshape(len(items), -1)
-        for values in (*sample.x, sample.y)
-    ]
-    return np.stack(grids[:-1]), grids[-1]
+    count, x, y = _sums(sample, np.unique(sample.item, return_inverse=True)[1])
+    return np.stack([equalized(divide(one, count)) for one in x]), equalized(divide(y, count))
 
 
-def system_means(sample: Sample, of_clusters: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Average each system's outputs in resamples: scores (m, r, s), judgments (r, s), any there.
-
-    Equal means are tied, whatever their last bits.
-    """
-    cell = sample.cluster * sample.n_systems + sample.system
-    n_cells = sample.n_clusters * sample.n_systems
-
-    def sums(values: Floats) -> Floats:
-        table = np.bincount(cell, weights=values, minlength=n_cells)
-        return of_clusters @ table.reshape(sample.n_clusters, -1)
-
-    count = sums(np.ones(len(sample.y)))
-    x, y = np.stack([divide(sums(one), count) for one in sample.x]), divide(sums(sample.y), count)
-    return np.stack([equalized(one) for one in x]), equalized(y), count > 0
+def system_means(sample: Sample) -> tuple[Floats, Floats]:
+    """Average the outputs of each system there is: scores (m, s), judgments (s,); ties are tied."""
+    count, x, y = (one.sum(axis=-2) for one in cluster_sums(sample))
+    return np.stack([equalized(one / count) for one in x]), equalized(y / count)
 
 
 def cluster_sums(sample: Sample) -> tuple[Floats, Floats, Floats]:
     """Count outputs, and sum scores and judgments, by cluster and system; those without leave."""
-    cell = sample.cluster * sample.n_systems + sample.system
-    n_cells, shape = sample.n_clusters * sample.n_systems, (sample.n_clusters, sample.n_systems)
+    count, x, y = _sums(sample, sample.cluster)
+    rows, columns = np.ix_(count.any(axis=1), count.any(axis=0))
+    return count[rows, columns], x[:, rows, columns], y[rows, columns]
+
+
+def _sums(sample: Sample, row: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
+    """Count outputs, and sum scores and judgments, by row and system."""
+    cell, shape = row * sample.n_systems + sample.system, (row.max() + 1, sample.n_systems)
     count, *sums = (
-        np.bincount(cell, weights=one, minlength=n_cells).reshape(shape).astype(np.float64)
+        np.bincount(cell, weights=one, minlength=shape[0] * shape[1]).reshape(shape)
         for one in (np.ones(len(cell)), *sample.x, sample.y)
     )
-    there = np.ix_(count.any(axis=1), count.any(axis=0))
-    return count[there], np.stack([one[there] for one in sums[:-1]]), sums[-1][there]
+    return count, np.stack(sums[:-1]), sums[-1]
 
 
 def clusters_of_items(sample: Sample) -> NDArray[np.int64]:
@@ -923,123 +547,41 @@ def clusters_of_items(sample: Sample) -> NDArray[np.int64]:
     return pairs[1]
 
 
-# Resampling ----------------------------------------------------------------------------------
-
-
-def resampled(
-    judged: Judged,
-    sample: Sample,
-    granularity: str,
-    statistics: Sequence[str],
-    epsilons: dict[str, Floats],
-    resample: str,
-    n_resamples: int,
-    rng: np.random.Generator,
-) -> dict[str, Floats]:
-    """Compute statistics (m, n_resamples) of bootstrap samples of all judged outputs."""
-    cluster, system = (pd.factorize(judged.rows[name])[0] for name in ("cluster", "system"))
-    counts = bootstrap_samples(cluster, system, resample, n_resamples, rng)
-    parts = [statistics_at(sample, granularity, statistics, epsilons, *one) for one in counts]
-    return {name: np.concatenate([part[name] for part in parts], axis=1) for name in statistics}
-
-
-def bootstrap_samples(
-    cluster: NDArray[np.int64],
-    system: NDArray[np.int64],
-    resample: str,
-    n_resamples: int,
-    rng: np.random.Generator,
-) -> Iterator[tuple[Floats, Floats]]:
-    """Draw clusters, systems or both, some resamples at a time: how often each is in each.
-
-    Where every cluster is of one system, clusters are drawn within systems.
-    """
-    n_clusters, n_systems = cluster.max() + 1, system.max() + 1
-    pairs = np.unique(np.stack([cluster, system]), axis=1)
-    strata = pairs[1] if pairs.shape[1] == n_clusters else np.zeros(n_clusters)
-    step = max(1, _AT_ONCE // len(cluster))
-    for start in range(0, n_resamples, step):
-        r = min(step, n_resamples - start)
-        of_clusters, of_systems = np.ones((r, n_clusters)), np.ones((r, n_systems))
-        if resample in ("items", "both"):
-            of_clusters = bootstrap_counts(strata, r, rng)
-        if resample in ("systems", "both"):
-            of_systems = bootstrap_counts(np.zeros(n_systems), r, rng)
-        yield of_clusters, of_systems
-
-
 def of_outputs(
     sample: Sample,
     granularity: str,
-    full: dict[str, Floats],
-    epsilons: dict[str, Floats],
-    resample: str,
+    statistics: Sequence[str],
     confidence: float,
     rng: np.random.Generator,
 ) -> dict[tuple[int, str], Interval]:
-    """Compute statistics of outputs or items without each cluster or system: their intervals."""
-    computed, chance = list(full), None
-    if "pairwise_accuracy" in computed:
-        by_chance = full_statistics(sample, granularity, ["chance_accuracy"], epsilons)
-        chance = by_chance["chance_accuracy"]
-        computed.append("chance_accuracy")
-    deleted = []
-    for unit in ("items", "systems"):
-        if resample not in (unit, "both"):
-            continue
-        if unit == "items":
-            n_all = sample.n_clusters
-            there, group, strata = _groups_of_clusters(sample, rng)
-        else:
-            n_all = sample.n_systems
-            there = np.unique(sample.system)
-            group, strata = np.arange(len(there)), np.zeros(len(there), dtype=np.int64)
-        counts = np.ones((len(strata), n_all))
-        counts[group, there] = 0
-        others = np.ones((len(strata), sample.n_clusters + sample.n_systems - n_all))
-        each = (counts, others) if unit == "items" else (others, counts)
-        without = statistics_at(sample, granularity, computed, epsilons, *each)
-        deleted.append((without, strata))
-    studentized: dict[str, OverSystems] = {}
-    # Resamples of fewer systems are too much alike.
-    if granularity == "output" and resample != "items" and len(np.unique(sample.system)) > 4:
-        own = rng.spawn(1)[0]
-        ranks = [name for name in full if name in PLAIN and name not in (*ACCURACIES, "pearson")]
-        if "pearson" in full:
-            studentized["pearson"] = over_systems(
-                sample.x, sample.y, sample.system, confidence, own
-            )
-        if ranks:
-            x, y = stats.rankdata(sample.x, axis=1), stats.rankdata(sample.y)
-            found = over_systems(x, y, sample.system, confidence, own)
-            studentized |= dict.fromkeys(ranks, found)
-    return jackknife_intervals(
-        full,
-        chance,
-        deleted,
-        granularity=granularity,
-        confidence=confidence,
-        studentized=studentized,
-    )
-
-
-def _groups_of_clusters(
-    sample: Sample, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Group clusters to be deleted: one by one, or random ones where there are over a thousand.
-
-    Gives the clusters there are, the group of each, and each group's stratum.
-    """
+    """Compute statistics of outputs or items without each cluster: their intervals."""
+    computed = [*statistics, *["chance_accuracy"] * ("pairwise_accuracy" in statistics)]
+    # Clusters are deleted one by one, or random groups of them where there are over a thousand.
     there = np.unique(sample.cluster)
-    pairs = np.unique(np.stack([sample.cluster, sample.system]), axis=1)
-    apart = pairs.shape[1] == len(there)
-    stratum = pairs[1] if apart else np.zeros(len(there), dtype=np.int64)
+    stratum = strata_of(sample.cluster, sample.system)[there]
     group = np.arange(len(there))
     if len(there) > _MOST_GROUPS:
         # Shuffled within strata, then dealt out in turn, so that groups are of one stratum.
         order = np.lexsort((rng.random(len(there)), stratum))
         group[order] = np.arange(len(there)) * _MOST_GROUPS // len(there)
-    return there, group, pd.Series(stratum).groupby(group).first().to_numpy()
+    counts = np.ones((group.max() + 1, sample.n_clusters))
+    counts[group, there] = 0
+    return jackknife_intervals(
+        statistics_of(sample, granularity, computed),
+        statistics_of(sample, granularity, computed, counts),
+        pd.Series(stratum).groupby(group).first().to_numpy(),
+        granularity=granularity,
+        confidence=confidence,
+    )
+
+
+def strata_of(cluster: NDArray[np.int64], system: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give the stratum of each cluster: its system, where every cluster is of one, else 0."""
+    pairs = np.unique(np.stack([cluster, system]), axis=1)
+    strata = np.zeros(cluster.max() + 1, dtype=np.int64)
+    if pairs.shape[1] == len(np.unique(cluster)):
+        strata[pairs[0]] = pairs[1]
+    return strata
 
 
 def _permutation_tests(
@@ -1048,41 +590,85 @@ def _permutation_tests(
     full: dict[str, Floats],
     n_permutations: int,
     rng: np.random.Generator,
-) -> dict[str, tuple[Floats, str]]:
-    """Deal the systems' judgments out anew, and give p for each evaluator and statistic."""
-    x, y, there = system_means(sample, np.ones((1, sample.n_clusters)))
-    has = there[0]
-    x, y = x[:, 0, has], y[0, has]
+) -> tuple[dict[str, Floats], str]:
+    """Permute the systems' judgments, and give p for each statistic and evaluator."""
+    x, y = system_means(sample)
     orders, is_all = orders_of(len(y), n_permutations, rng)
-    method = "permutation, " + ("all" if is_all else f"{len(orders)} drawn")
-    plain = [name for name in statistics if name in PLAIN]
-    each = [coefficients(one, y[orders], statistics=plain) if plain else {} for one in x]
-    found = {name: np.stack([one[name] for one in each]) for name in plain}
-    if "tie_calibrated" in statistics:
-        found["tie_calibrated"] = np.full((len(x), len(orders)), np.nan)
-        if len(y) > 1:
-            found["tie_calibrated"] = np.stack([calibrated_accuracies(one, y[orders]) for one in x])
-    if "soft_pairwise" in statistics:
-        grid_x, grid_y = item_grids(sample)
-        once = np.ones((1, len(grid_y)))
-        i, j = np.triu_indices(len(y), 1)
-        sure = np.zeros((len(y), len(y)))
-        sure[i, j] = pair_confidences(grid_y[:, has], once)[0]
-        sure[j, i] = 1 - sure[i, j]
-        dealt = sure[orders[:, i], orders[:, j]]
-        gaps = [np.abs(dealt - pair_confidences(one[:, has], once)) for one in grid_x]
-        found["soft_pairwise"] = (
-            np.stack([1 - gap.mean(axis=1) for gap in gaps])
-            if len(i)
-            else (np.full((len(x), len(orders)), np.nan))
-        )
-    return {
-        name: (
-            permutation_p(values, full[name], exact=is_all, two_sided=name not in ACCURACIES),
-            method,
-        )
-        for name, values in found.items()
-    }
+    found = {}
+    for name in statistics:
+        if name == "soft_pairwise":
+            null = _soft_permuted(sample, orders)
+        elif name == "pairwise_accuracy":
+            null = np.stack([coefficients(one, y[orders], statistics=[name])[name] for one in x])
+        else:
+            null = permuted(x, y, orders, name)
+        two_sided = name not in ACCURACIES
+        found[name] = permutation_p(null, full[name], exact=is_all, two_sided=two_sided)
+    return found, "permutation, " + ("all" if is_all else f"{len(orders)} drawn")
+
+
+#: Up to this many permutations or swaps, all are gone through.
+MOST_EXACT = 65_536
+
+
+def orders_of(
+    n: int, n_permutations: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], bool]:
+    """List all orders of up to eight things, or draw some of more; and say whether these are all.
+
+    The first of all is the given order.
+    """
+    if math.factorial(n) <= MOST_EXACT:
+        return np.array(list(permutations(range(n)))), True
+    return rng.permuted(np.tile(np.arange(n), (n_permutations, 1)), axis=1), False
+
+
+def permutation_p(values: Floats, observed: Floats, *, exact: bool, two_sided: bool) -> Floats:
+    """Give the share of permutations (..., r) at least as far out as the data (..., 1), above 0.
+
+    Undefined ones count as not beyond; where `values` are not `exact`, all permutations with the
+    data's own among them, the data are added. NaN where the data's is.
+    """
+    if two_sided:
+        values, observed = np.abs(values), np.abs(observed)
+    # Equal values may differ in their last bits.
+    beyond = (values >= observed - 1e-12).sum(axis=-1)
+    p = beyond / values.shape[-1] if exact else (1 + beyond) / (1 + values.shape[-1])
+    return np.where(np.isfinite(observed[..., 0]), p, np.nan)
+
+
+def permuted(x: Floats, y: Floats, orders: NDArray[np.int64], statistic: str) -> Floats:
+    """Correlate evaluators (m, n) with y in each order (r, n): products, as no order changes ties.
+
+    A variable that does not vary gives 0.
+    """
+    if statistic == "kendall_b":
+        i, j = np.triu_indices(x.shape[1], 1)
+        of_x, of_y = np.sign(x[:, i] - x[:, j]), np.sign(y[:, None] - y)
+        over = np.sqrt(np.abs(of_x).sum(axis=1, keepdims=True) * np.abs(of_y).sum() / 2)
+        of_x = of_x / np.where(over > 0, over, 1)
+        blocks = np.split(orders, range(_ORDERS_AT_ONCE, len(orders), _ORDERS_AT_ONCE))
+        return np.concatenate([of_x @ of_y[one[:, i], one[:, j]].T for one in blocks], axis=1)
+    if statistic == "spearman":
+        x, y = stats.rankdata(x, axis=1), stats.rankdata(y)
+    # The first value off makes exact zeros of a constant.
+    x, y = x - x[:, :1], y - y[:1]
+    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean()
+    over = np.sqrt((x**2).sum(axis=1, keepdims=True) * (y**2).sum())
+    return (x / np.where(over > 0, over, 1)) @ y[orders].T
+
+
+def _soft_permuted(sample: Sample, orders: NDArray[np.int64]) -> Floats:
+    """Compute soft pairwise accuracy with the systems' judgments in each order."""
+    x, y = item_grids(sample)
+    has = np.isfinite(y).any(axis=0)
+    i, j = np.triu_indices(has.sum(), 1)
+    sure = np.zeros((has.sum(), has.sum()))
+    sure[i, j] = pair_confidences(y[:, has])
+    sure[j, i] = 1 - sure[i, j]
+    dealt = sure[orders[:, i], orders[:, j]]
+    gaps = [np.abs(dealt - pair_confidences(one[:, has])) for one in x]
+    return 1 - divide(np.stack(gaps).sum(axis=2), np.array(len(i) * 1.0))
 
 
 # Systems' scores alone -----------------------------------------------------------------------
@@ -1091,78 +677,74 @@ def _permutation_tests(
 def systems_scores(
     study: Study, evaluators: Mapping[str, str], *, include_human: bool = False
 ) -> pd.DataFrame:
-    """Gather evaluators' scores of systems: means of those of outputs, or their own."""
+    """Lay evaluators' scores of systems out: means of those of outputs, or their own."""
     parts = []
-    scores, own = study.scores, study.system_scores
-    if scores is not None:
-        names = [name for name, where in evaluators.items() if where == "scores"]
-        scores = scores[scores["evaluator"].isin(names)]
-        found = scores.merge(
-            study.outputs[["output_id", "system"]], on="output_id", validate="many_to_one"
-        )
-        means = found.groupby(["system", "evaluator"], sort=False)["score"].mean().reset_index()
-        signature = scores.drop_duplicates("evaluator").set_index("evaluator")["signature"]
-        parts.append(means.assign(signature=means["evaluator"].map(signature)))
-    if own is not None:
-        names = [name for name, where in evaluators.items() if where == "system_scores"]
-        parts.append(own[own["evaluator"].isin(names)])
-    table = without_humans(study, pd.concat(parts, ignore_index=True), include_human)
-    if table.empty:
+    names = [name for name, where in evaluators.items() if where == "scores"]
+    if names:
+        of = study.outputs[["output_id", "system"]]
+        rows = study.scored(names).merge(of, on="output_id", validate="many_to_one")
+        means = rows.groupby(["system", "evaluator"], sort=False)["score"].mean()
+        parts.append(means.reset_index())
+    names = [name for name, where in evaluators.items() if where == "system_scores"]
+    if names:
+        parts.append(study.scored(names, of="system_scores"))
+    wide = _by_system(study, pd.concat(parts, ignore_index=True), include_human)
+    if wide.empty:
         raise ValueError(
             f"no evaluator has a score of a system of {study.name}"
             + ("." if include_human else " that is not human: include_human=True takes these, too.")
         )
-    return table
+    return wide
 
 
-def without_humans(study: Study, table: pd.DataFrame, include_human: bool) -> pd.DataFrame:
-    """Leave human texts' scores out of a table of system_scores, unless asked for."""
-    human = study.outputs.loc[study.outputs["is_human"], "system"].unique()
-    return table if include_human else table[~table["system"].isin(human)]
-
-
-def check_against(against: pd.DataFrame) -> pd.DataFrame:
-    """Check a table of systems' scores that was passed in."""
+def people_of_systems(study: Study, against: pd.DataFrame, include_human: bool) -> pd.DataFrame:
+    """Lay systems' scores out that were passed in people's place."""
     missing = {"system", "evaluator", "score"} - set(against)
     if missing or not len(against):
         raise ValueError(
-            "against must be a table of systems' scores: system, evaluator, score (and signature). "
+            "against must be a table of systems' scores: system, evaluator, score. "
             f"Got {len(against)} rows of {', '.join(map(str, against)) or 'no column'}."
         )
     doubled = against.duplicated(["system", "evaluator"])
     if doubled.any():
         row = against[doubled].iloc[0]
         raise ValueError(f"against has two scores of {row['system']!r} by {row['evaluator']!r}.")
-    return against if "signature" in against else against.assign(signature="")
+    if "signature" in against:
+        against = oriented(against)
+    return _by_system(study, against, include_human)
 
 
-def wide_scores(
-    evaluators: pd.DataFrame, people: pd.DataFrame
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Lay two tables of system_scores out by system, with turned scores; NaN where missing."""
-    systems = pd.concat([evaluators["system"], people["system"]]).unique()
-    wide = []
-    for one in (evaluators, people):
-        names = one["evaluator"].unique()
-        table = oriented(one).pivot(index="system", columns="evaluator", values="score")
-        table = table.reindex(index=systems, columns=names)
-        # Equal means may differ in their last bits, and would not be tied.
-        wide.append(table.apply(lambda column: equalized(column.to_numpy()), raw=False))
-    return wide[0], wide[1]
+def _by_system(study: Study, table: pd.DataFrame, include_human: bool) -> pd.DataFrame:
+    """Make a row for each system and a column for each evaluator, in order of appearance."""
+    if not include_human:
+        human = study.outputs.loc[study.outputs["is_human"], "system"].unique()
+        table = table[~table["system"].isin(human)]
+    wide = table.pivot(index="system", columns="evaluator", values="score")
+    return wide.reindex(index=table["system"].unique(), columns=table["evaluator"].unique())
+
+
+def side_by_side(scores: pd.DataFrame, people: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Give two tables of systems' scores the same rows; NaN where one has none."""
+    systems = pd.concat([scores.index.to_series(), people.index.to_series()]).unique()
+    # Equal means may differ in their last bits, and would not be tied.
+    both = [
+        one.reindex(systems).apply(lambda column: equalized(column.to_numpy(np.float64)), raw=False)
+        for one in (scores, people)
+    ]
+    return both[0], both[1]
 
 
 def systems_alone(
-    evaluators: pd.DataFrame, people: pd.DataFrame, asked: Asked, rng: np.random.Generator
+    scores: pd.DataFrame, people: pd.DataFrame, asked: Asked, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Correlate tables of system_scores: each evaluator with each way to sum people up."""
-    scores, human = wide_scores(evaluators, people)
-    turned = set(evaluators.loc[is_reversed(evaluators), "evaluator"])
+    """Correlate tables of systems' scores: each evaluator with each way to sum people up."""
+    scores, people = side_by_side(scores, people)
     rows = []
     for evaluator in scores.columns:
-        for by in human.columns:
-            both = scores[evaluator].notna() & human[by].notna()
-            either = scores[evaluator].notna() | human[by].notna()
-            x, y = scores.loc[both, evaluator].to_numpy(), human.loc[both, by].to_numpy()
+        for by in people.columns:
+            both = scores[evaluator].notna() & people[by].notna()
+            either = scores[evaluator].notna() | people[by].notna()
+            x, y = scores.loc[both, evaluator].to_numpy(), people.loc[both, by].to_numpy()
             for name in asked.statistics:
                 estimate = float("nan")
                 if len(x) > 1 and name in PLAIN:
@@ -1172,9 +754,9 @@ def systems_alone(
                 if name not in PLAIN:
                     interval = interval._replace(reason="needs scores and judgments of outputs")
                 elif asked.resample is None:
-                    interval = Interval(float("nan"), float("nan"), "none", "nothing was resampled")
+                    interval = _NOTHING
                 rows.append(
-                    _row(evaluator, asked, name, estimate, interval, evaluator in turned)
+                    _row(str(evaluator), asked, name, estimate, interval)
                     | {
                         "dimension": by,
                         "estimand": "" if interval.method == "none" else "other systems",

@@ -18,20 +18,20 @@ from scipy.special import ndtr
 from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
-from nlgbench.analysis.correlation.comparing import COLUMNS, by_resampling
+from nlgbench.analysis.correlation.comparing import COLUMNS, resampled_differences
 from nlgbench.analysis.correlation.meta_evaluation import (
     asked_for,
     correlate,
     dimensions_of,
-    gathered,
+    judged_outputs,
 )
 from nlgbench.evaluators.references import nearest_references
 from nlgbench.evaluators.score import score
+from nlgbench.evaluators.sentinels import LENGTH, SENTINELS, SYSTEM_MEAN
 from nlgbench.inference import Floats
-from nlgbench.reported import Reported, in_words
+from nlgbench.reported import Reported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, convert_columns, read_table
-from nlgbench.text import count_tokens
 
 #: A mean over fewer studies has no interval worth its name, and fewer say nothing of a new study.
 FEWEST_STUDIES = 5
@@ -47,8 +47,6 @@ UNTRAINED = (
 N_NEAREST = 10
 _NEEDS_REFERENCES = re.compile(r"(bleu|rouge|chrf|cider|meteor)")
 _ITSELF = "one system: its mean on the other items is the judgment itself, turned around"
-
-LENGTH = "length@sentinel"
 
 _KEYS = ["evaluator", "statistic", "granularity"]
 _KEYS_OF_PAIRS = ["evaluator_a", "evaluator_b", "statistic", "granularity"]
@@ -78,21 +76,13 @@ class PooledCorrelations(Reported):
     ----------
     summary, studies : DataFrame
         As `pool_correlations` says.
-    report : DataFrame
-        ``what`` and ``value``: how it was pooled, in words.
-
-    Examples
-    --------
-    >>> row = {"evaluator": "chrf", "dimension": "quality", "statistic": "pearson"}
-    >>> row |= {"granularity": "output", "estimate": 0.5, "ci_low": 0.3, "ci_high": 0.6}
-    >>> table = pd.DataFrame([row | {"study": one, "confidence": 0.95} for one in "ab"])
-    >>> isinstance(pool_correlations(table), PooledCorrelations)
-    True
+    confidence : float
+        Coverage asked for.
     """
 
     summary: pd.DataFrame
     studies: pd.DataFrame
-    report: pd.DataFrame
+    confidence: float
 
     def _shown(self) -> pd.DataFrame:
         """Shorten the table of means for reading: those that there are, or else why none is."""
@@ -114,12 +104,10 @@ def pool_correlations(
     Parameters
     ----------
     correlations : DataFrame
-        As `nlgbench.correlate` gives it for a mapping of studies, or `correlate_studies`: ``study,
-        evaluator, dimension, statistic, granularity, estimate, ci_low, ci_high, confidence``, and
-        ``reason`` and ``task`` (of the study). One row for each of a study's dimensions. Or
-        differences, as `nlgbench.compare_evaluators` with intervals gives them for a mapping, or
-        `compare_with_length`: ``evaluator_a, evaluator_b, difference`` in the place of
-        ``evaluator, estimate``.
+        Rows of `nlgbench.correlate` with a column ``study``, or of `correlate_studies`; one row for
+        each of a study's dimensions. Or differences, of `nlgbench.compare_evaluators` with
+        intervals and a column ``study``, or of `compare_with_length`. A column ``task`` of the
+        studies is kept.
     by : str, optional
         A column, such as the studies' task, in each of whose values studies are pooled apart.
     confidence : float
@@ -147,37 +135,27 @@ def pool_correlations(
 
     Notes
     -----
-    **One effect per study.** A study's dimensions are judged on the same outputs. Its effect is the
-    mean of their Fisher's z, and its standard error the mean of theirs, which is that of perfectly
-    correlated dimensions and never too small. A z's standard error is that which the interval
-    implies: the distance of its ends on that scale over twice the normal quantile, so that
-    intervals by Student's t keep their width. What is no correlation (an accuracy), and what is or
-    reaches -1 or 1, has no finite z: it is left out, and says so. A difference of correlations is
-    none itself: it is pooled as it is, and in the above is its own z.
+    **One effect per study**, as its dimensions are judged on the same outputs: the mean of their
+    Fisher's z, with the mean of their standard errors (that of perfectly correlated dimensions). A
+    z's standard error is what its interval implies: the distance of the ends over twice the normal
+    quantile. What is no correlation, or is or reaches -1 or 1, has no finite z and is left out. A
+    difference of correlations is pooled as it is.
 
     **The mean.** With weights w = 1 / (v + tau^2), tau^2 by Paule and Mandel (1982,
     doi:10.6028/jres.087.022), the mean has standard error ``sqrt(max(1, q) / sum(w))``, q = ``sum(w
     (z - mean)^2) / (k - 1)``, and Student's t with k - 1 degrees of freedom: Hartung and Knapp
-    (2001, doi:10.1002/sim.1009), Sidik and Jonkman (2002, doi:10.1002/sim.1262), with the
-    modification of Knapp and Hartung (2003, doi:10.1002/sim.1482) that studies which happen to
-    agree better than by chance gain nothing. benchmarks/README.md has its coverage with and
-    without it. No mean of fewer than five studies: `tau`, `i2` and `q` are given from two on.
+    (2001, doi:10.1002/sim.1009), as modified by Knapp and Hartung (2003, doi:10.1002/sim.1482). No
+    mean of fewer than five studies: `tau`, `i2` and `q` are given from two on.
 
     **A further study.** The distribution of ``mean + se t + tau u``, with Student's t of k - 1
     degrees of freedom, normal u and tau^2 drawn from its confidence distribution (after Nagashima,
     Noma and Furukawa 2019, doi:10.1177/0962280218773520; here that of the Q-profile), mean and se
-    computed anew for each tau^2; from eight studies on. The usual interval, which takes tau^2 as
-    known, covers too little (benchmarks/README.md). It takes studies' true effects as normal, and
-    the studies at hand as a sample of those one may meet, which public data are not.
+    computed anew for each tau^2; from eight studies on.
 
     **Heterogeneity.** Ends of tau are those of the Q-profile (Viechtbauer 2007,
-    doi:10.1002/sim.2514), and NaN where studies agree so well that no tau is compatible with them;
-    I^2 is ``tau^2 / (tau^2 + s^2)``, s^2 the typical variance of Higgins and Thompson (2002,
-    doi:10.1002/sim.1186). Where standard errors are too large, as those of several dimensions may
-    be, tau, I^2 and q are too small, and predictions too narrow.
-
-    Means and ends are turned back by tanh: the mean is that of z, and so the correlation of a
-    study in the middle, not the mean of correlations.
+    doi:10.1002/sim.2514), NaN where studies agree so well that no tau is compatible with them; I^2
+    is ``tau^2 / (tau^2 + s^2)``, s^2 the typical variance of Higgins and Thompson (2002,
+    doi:10.1002/sim.1186).
 
     Examples
     --------
@@ -211,21 +189,7 @@ def pool_correlations(
     for names, part in studies.groupby(keys, sort=False):
         turn = np.asarray if pairs else np.tanh
         rows.append(dict(zip(keys, names, strict=True)) | _pooled(part, confidence, turn))
-    report = in_words(
-        [
-            ("studies", f"{table['study'].nunique()}, each with one effect per evaluator"),
-            ("confidence", f"{confidence:.0%}"),
-            ("dimensions", "averaged within a study, as if perfectly correlated"),
-            ("mean", f"Paule-Mandel, modified Hartung-Knapp, from {FEWEST_STUDIES} studies"),
-            (
-                "prediction",
-                f"of a further study, confidence distribution of tau^2, from {FEWEST_PREDICTED} "
-                "studies",
-            ),
-            ("left out", f"{studies['z'].isna().sum()} effects, each with its reason"),
-        ]
-    )
-    return PooledCorrelations(pd.DataFrame(rows), studies, report)
+    return PooledCorrelations(pd.DataFrame(rows), studies, confidence)
 
 
 def _check(table: pd.DataFrame, keys: Sequence[str], by: str | None) -> None:
@@ -318,7 +282,8 @@ def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -
     if k < FEWEST_STUDIES:
         row["reason"] = f"{studies}: a mean needs {FEWEST_STUDIES}"
     else:
-        ends = found.mean + interval_of_mean(found, k, confidence)
+        half = student.isf((1 - confidence) / 2, k - 1) * found.se
+        ends = found.mean + np.array([-half, half])
         row |= dict(zip(("ci_low", "ci_high"), turn(ends), strict=True))
         row["estimate"] = float(turn(found.mean))
         row["p"] = 2 * float(student.sf(abs(found.mean) / found.se, k - 1))
@@ -367,11 +332,6 @@ def random_effects(z: Floats, variance: Floats, confidence: float, modified: boo
     )
 
 
-def interval_of_mean(found: _Mean, k: int, confidence: float) -> Floats:
-    """Give what is to be added to the mean for the ends of its interval."""
-    return np.array([-1, 1]) * student.isf((1 - confidence) / 2, k - 1) * found.se
-
-
 #: Values of tau^2, and of Student's t, over which a prediction is averaged.
 _N_TAU2, _N_T = 200, 100
 
@@ -414,9 +374,7 @@ def correlate_studies(
     called: Mapping[str, str] | None = None,
     granularity: Literal["system", "output", "item"] = "output",
     statistic: Literal["pearson", "spearman", "kendall_b"] = "spearman",
-    resample: Literal["items", "systems", "both"] = "items",
-    confidence: float = 0.95,
-    seed: int | np.random.Generator = 0,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Score the outputs of many studies, and correlate all evaluators of each with its people.
 
@@ -430,24 +388,15 @@ def correlate_studies(
     called : mapping of str to str, optional
         A study's own name of an evaluator -> what it is called here, so that one evaluator has one
         name in all studies. What a study's authors scored comes before what is scored here.
-    granularity : {"system", "output", "item"}
+    granularity, statistic, seed
         As in `nlgbench.correlate`.
-    statistic : {"pearson", "spearman", "kendall_b"}
-        One, as one effect per study is pooled.
-    resample : {"items", "systems", "both"}
-        What intervals are about.
-    confidence : float
-        Coverage asked for, between 0 and 1.
-    seed : int or Generator
-        Where the random numbers come from.
 
     Returns
     -------
     DataFrame
         As `nlgbench.correlate` gives it, with a column ``study`` and rows of three sentinels: the
         text's ``length``, a ``constant`` and the ``system_mean``. An evaluator that was asked for
-        and could not score a study, has a row for each dimension without an estimate and with a
-        ``reason``.
+        and could not score a study has a row for each dimension with a ``reason``.
 
     Raises
     ------
@@ -457,8 +406,7 @@ def correlate_studies(
     Notes
     -----
     References are the study's own; where there are none, the human texts of the same item; where
-    no item has both, the ten most similar human texts (`nearest_references`, in lower case). A
-    human text is never its own reference.
+    no item has both, the ten most similar human texts (`nearest_references`, in lower case).
 
     Examples
     --------
@@ -468,18 +416,31 @@ def correlate_studies(
     >>> found.loc[found["evaluator"] == "rouge_l", "reason"].tolist()[:1]
     ['no texts']
     """
-    tables = {}
+    tables = []
     for name, scored, missing in _scored_each(studies, called, evaluators):
-        tables[name] = _correlated(
-            scored,
-            missing,
-            granularity=granularity,
-            statistics=[statistic],
-            resample=resample,
-            confidence=confidence,
-            seed=seed,
-        )
-    return gathered(tables)
+        has = set() if scored.scores is None else set(scored.scores["evaluator"])
+        alone = len(scored.systems) == 1
+        sentinels = [
+            one for one in SENTINELS if one not in has and not (alone and one == SYSTEM_MEAN)
+        ]
+        missing = {SYSTEM_MEAN: _ITSELF, **missing} if alone else missing
+        for dimension in dimensions_of(scored, None):
+            options = {SYSTEM_MEAN: {"dimension": dimension}} if SYSTEM_MEAN in sentinels else {}
+            table = correlate(
+                score(scored, sentinels, options=options),
+                granularity=granularity,
+                statistics=[statistic],
+                dimension=dimension,
+                seed=seed,
+            )
+            tables.append(table.assign(study=name))
+            rows = {"evaluator": list(missing), "reason": list(missing.values())}
+            about: dict[str, Any] = {"study": name, "dimension": dimension, "ci_method": "none"}
+            same = ["granularity", "statistic", "confidence", "resample"]
+            about |= {one: table[one].iloc[0] for one in same} | {"p_method": "", "estimand": ""}
+            about |= dict.fromkeys(["n", "n_clusters", "n_undefined", "n_missing"], 0)
+            tables.append(pd.DataFrame(rows).assign(**about))
+    return _gathered(tables)
 
 
 @checked
@@ -488,18 +449,15 @@ def compare_with_length(
     *,
     evaluators: Sequence[str] = UNTRAINED,
     called: Mapping[str, str] | None = None,
-    granularity: Literal["system", "output", "item"] = "output",
     statistic: Literal["pearson", "spearman", "kendall_b"] = "spearman",
-    resample: Literal["items", "systems", "both"] = "items",
     n_resamples: int = 200,
-    confidence: float = 0.95,
-    seed: int | np.random.Generator = 0,
+    seed: int = 0,
 ) -> pd.DataFrame:
-    """Say in each of many studies how much better than the length of the text evaluators agree.
+    """Compare evaluators' correlations over outputs with the text length's, in many studies.
 
     Parameters
     ----------
-    studies, evaluators, called, granularity, statistic, resample, confidence, seed
+    studies, evaluators, called, statistic, seed
         As in `correlate_studies`.
     n_resamples : int
         Bootstrap samples, from which the correlation of the two estimates is taken.
@@ -507,11 +465,9 @@ def compare_with_length(
     Returns
     -------
     DataFrame
-        As `nlgbench.compare_evaluators` gives it where it resamples, with a column
-        ``study`` and without adjusted p: a row for each study, dimension and evaluator, whose
-        ``difference`` is the evaluator's correlation (a) less that of the length (b), over the
-        outputs that have both, with the interval of the pair. What could not be had has a row
-        without a difference and with a ``reason``.
+        As `nlgbench.compare_evaluators` gives it where it resamples, with a column ``study`` and
+        without adjusted p: a row for each study, dimension and evaluator (a; b is the length), over
+        the outputs that have both. What is not available has a row with a ``reason``.
 
     Raises
     ------
@@ -520,67 +476,48 @@ def compare_with_length(
 
     Notes
     -----
-    The length is that of the text, in words, or what was released as such (`called`). Both are
-    signed: longer is taken for better. Where people prefer short texts the length's correlation is
-    below 0, and a difference above 0 may be less than "shorter is better" would have: see
-    ``estimate_b``.
-
-    Examples
-    --------
-    >>> import nlgbench as nb
-    >>> systems = ["leaky_t1.0", "leaky_t0.5"]
-    >>> world = nb.simulate("reviews", systems=systems, n_outputs=20, n_truth=0, seed=1)
-    >>> found = compare_with_length({"reviews": world}, evaluators=["rouge_l"], n_resamples=50)
-    >>> found[["study", "evaluator_a", "evaluator_b", "n_missing"]].values.tolist()
-    [['reviews', 'rouge_l', 'length@sentinel', 0]]
+    The length is that of the text, in words, or what was released as such (`called`). Longer is
+    taken for better: where people prefer short texts, a difference above 0 may be less than
+    "shorter is better" would have (see ``estimate_b``).
     """
-    asked: dict[str, Any] = {"granularity": granularity, "statistic": statistic}
-    asked |= {"confidence": confidence}
-    drawn = asked_for(granularity, [statistic], resample, n_resamples, confidence)
-    tables = {}
+    drawn = asked_for("output", [statistic], "items", n_resamples, 0.95)
+    tables = []
     for name, scored, missing in _scored_each(studies, called, evaluators):
-        scored = _with_length(scored)
-        if scored.scores is None or LENGTH not in set(scored.scores["evaluator"]):
-            own = set() if scored.scores is None else set(scored.scores["evaluator"])
-            missing |= dict.fromkeys([*sorted(own), *evaluators], "no texts to take the length of")
-            alike: list[list[str]] = []
+        has = [] if scored.scores is None else sorted(set(scored.scores["evaluator"]))
+        alike: list[list[str]] = []
+        if LENGTH in has or scored.outputs["text"].fillna("").ne("").any():
+            scored = scored if LENGTH in has else score(scored, [LENGTH])
+            alike = _scored_alike(scored)
         else:
-            alike = _scored_alike(scored.scores)
-        parts = [
-            by_resampling(
-                scored, [*names, LENGTH], [(one, LENGTH) for one in names], drawn, seed=seed
-            )
-            for names in alike
-        ]
-        rows = [
-            {"evaluator_a": one, "evaluator_b": LENGTH, "dimension": by, "reason": why, **asked}
-            for by in dimensions_of(scored, None)
-            for one, why in missing.items()
-        ]
-        parts += [pd.DataFrame(rows)] if rows else []
-        tables[name] = pd.concat(parts, ignore_index=True)
+            missing |= dict.fromkeys([*has, *evaluators], "no texts to take the length of")
+        for dimension in dimensions_of(scored, None):
+            about: dict[str, Any] = {"study": name, "dimension": dimension}
+            about |= {"granularity": "output", "statistic": statistic, "confidence": 0.95}
+            judged = judged_outputs(scored, dimension, None, include_human=False)
+            for names in alike:
+                pairs = [(one, LENGTH) for one in names]
+                found = resampled_differences(scored, [*names, LENGTH], pairs, judged, drawn, seed)
+                tables.append(found.assign(**about))
+            rows = {"evaluator_a": list(missing), "reason": list(missing.values())}
+            tables.append(pd.DataFrame(rows).assign(evaluator_b=LENGTH, **about))
     left_out = ("p_adjusted", "p_least", "adjustment")
     columns = ["study", *(name for name in COLUMNS if name not in left_out)]
-    return gathered(tables).reindex(columns=columns)
+    return _gathered(tables).reindex(columns=columns)
 
 
-def _scored_alike(scores: pd.DataFrame) -> list[list[str]]:
+def _gathered(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    """Put the tables of several studies together, the study first."""
+    table = pd.concat([one for one in tables if len(one)], ignore_index=True)
+    return table[["study", *table.columns.drop("study")]]
+
+
+def _scored_alike(study: Study) -> list[list[str]]:
     """Group the evaluators that have scored the same of the outputs whose length is known."""
-    there = scores.pivot(index="output_id", columns="evaluator", values="score").notna()
+    assert study.scores is not None
+    there = study.scores.pivot(index="output_id", columns="evaluator", values="score").notna()
     there = there[there[LENGTH]].drop(columns=LENGTH)
     pattern = there.apply(lambda one: one.to_numpy().tobytes())
     return [list(names.index) for _, names in pattern.groupby(pattern, sort=False)]
-
-
-def _with_length(study: Study) -> Study:
-    """Add the length of texts to a study's scores, unless one was released or there are none."""
-    has = set() if study.scores is None else set(study.scores["evaluator"])
-    texts = study.outputs["text"].fillna("")
-    if LENGTH in has or texts.eq("").all():
-        return study
-    made = study.outputs[["output_id"]].assign(evaluator=LENGTH, signature="")
-    made["score"] = count_tokens(texts).astype(np.float64)
-    return study.replace(scores=pd.concat([study.scores, made], ignore_index=True))
 
 
 def _scored_each(
@@ -621,15 +558,11 @@ def _scored(study: Study, evaluators: Sequence[str]) -> tuple[Study, dict[str, s
             missing[name] = "no references, and no human texts"
         elif name == "perplexity" and logprobs is None:
             missing[name] = "no log-probabilities"
-        elif name == "perplexity" and logprobs is not None and _several_models(logprobs):
+        elif name == "perplexity" and logprobs is not None and len(logprobs["model"].unique()) > 1:
             missing[name] = "log-probabilities of several models: name one, perplexity@model"
         else:
             chosen.append(name)
     return (score(study, chosen, references=references) if chosen else study), missing
-
-
-def _several_models(logprobs: pd.DataFrame) -> bool:
-    return len(logprobs["model"].unique()) > 1
 
 
 def references_of(study: Study) -> pd.DataFrame | None:
@@ -644,18 +577,3 @@ def references_of(study: Study) -> pd.DataFrame | None:
         return nearest_references(study, n=N_NEAREST, lower=True)
     columns = {"item_id": "item_id", "output_id": "reference_id", "text": "text"}
     return human[list(columns)].rename(columns=columns).reset_index(drop=True)
-
-
-def _correlated(study: Study, missing: Mapping[str, str], **asked: Any) -> pd.DataFrame:
-    """Correlate one study's evaluators and sentinels, with rows of what is missing."""
-    # A length that was released stands before the one that is made here.
-    table = correlate(study, sentinels=True, **asked).drop_duplicates(["dimension", "evaluator"])
-    if len(study.systems) == 1:
-        missing = {"system_mean@sentinel": _ITSELF, **missing}
-    first = table.drop_duplicates("dimension")
-    empty: dict[str, Any] = dict.fromkeys(map(str, first.select_dtypes("float")), np.nan)
-    empty |= dict.fromkeys(map(str, first.select_dtypes("integer")), 0)
-    empty |= {"ci_method": "none", "p_method": "", "estimand": "", "turned": False}
-    empty |= {"confidence": first["confidence"]}
-    rows = [first.assign(**empty, evaluator=name, reason=why) for name, why in missing.items()]
-    return pd.concat([table, *rows], ignore_index=True)

@@ -142,7 +142,7 @@ def corrected_quality(
     for method in METHODS:
         fit = fitted(outputs, labels, method, over_annotators, k)
         of_labels = method != EVALUATOR
-        asked = {"missing": unknown if of_labels else "", "confidence": confidence}
+        asked: dict[str, Any] = {"missing": unknown if of_labels else "", "confidence": confidence}
         table = pd.DataFrame([_interval(*fit.contrast(one), **asked) for one in np.eye(k)])
         table["covers"] = covers if of_labels else "other items"
         table["rank_low"] = table["rank_high"] = np.nan
@@ -177,8 +177,8 @@ def corrected_quality(
     both = pd.DataFrame(columns=list(_PAIRS))
     if pairs:
         both = pd.concat(pairs)
-        order = [place[both["opponent"]], place[both["system"]], both["method"]]
-        both = both.iloc[np.lexsort(order)].reset_index(drop=True)
+        both = both.assign(a=place[both["system"]], b=place[both["opponent"]])
+        both = both.sort_values(["method", "a", "b"], ignore_index=True)
         both = both.assign(system=names[both["system"]], opponent=names[both["opponent"]])
     return CorrectedQuality(whole[list(_SYSTEMS)], both[list(_PAIRS)], whole[list(_DETAILS)])
 
@@ -249,7 +249,7 @@ def _read(
     columns = ["output_id", "system", "item_id", "cluster", "score"]
     outputs = outputs.loc[outputs["score"].notna(), columns]
     outputs["system"], names = pd.factorize(outputs["system"])
-    outputs["cluster"] = pd.factorize(outputs["cluster"])[0]
+    outputs["cluster"] = pd.factorize(outputs["cluster"], use_na_sentinel=False)[0]
     judged = study.judged(dimension)[["output_id", "annotator_id", "value"]]
     labels = judged.merge(outputs, on="output_id", validate="m:1")
     if labels.empty:
@@ -343,11 +343,11 @@ def fitted(
 
     total = sums(0 * system)[0]
     estimate, slope = means(total)
-    counted = ~is_label if method == EVALUATOR else w
+    counted = np.where(is_label, 0.0, 1.0) if method == EVALUATOR else w
     changes, sizes = [], []
     for label in factors:
         there = label >= 0
-        n = effective_sizes(label[there], system[there], k, (counted * 1.0)[there])
+        n = effective_sizes(label[there], system[there], k, counted[there])
         changes.append(np.sqrt((n - 1) / n) * (means(total - sums(label))[0] - estimate))
         sizes.append(n)
     return Fit(estimate, slope, changes, np.min(sizes[:2], axis=0))
@@ -385,9 +385,9 @@ def _pairs(
         both, used = items[one] & items[other], fit
         if both and items[one] != items[other]:
             # Over the items that both answered.
-            parts = (part[part["item_id"].isin(both)] for part in (outputs, labels))
-            kept = [part[part["system"].isin([one, other])] for part in parts]
-            used = fitted(*kept, method, over_annotators, k)
+            some = outputs[outputs["item_id"].isin(both) & outputs["system"].isin([one, other])]
+            judged = labels[labels["output_id"].isin(some["output_id"])]
+            used = fitted(some, judged, method, over_annotators, k)
         row = _interval(*used.contrast(np.eye(k)[one] - np.eye(k)[other]), **asked)
         rows.append({"system": one, "opponent": other, "n_items": len(both)} | row)
     table = pd.DataFrame(rows).rename(columns={"estimate": "difference"})

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import t as student
 
-from nlgbench.analysis.judges.verdicts import Clusters, Floats, around
+from nlgbench.analysis.judges.verdicts import interval
 from nlgbench.analysis.ratings.glicko import POINTS, START
+from nlgbench.crossed import Clusters, Floats, contrast_variance, few_clusters
 
 #: Abilities beyond this, in nats, mean that the likelihood has no maximum.
 _ENDLESS = 15.0
@@ -23,6 +24,7 @@ def rate_at_equal_length(
     doublings: Floats,
     weight: Floats,
     clusters: Clusters,
+    covers: str,
     confidence: float,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Fit log odds of systems' abilities plus a slope times the difference in doublings.
@@ -60,18 +62,21 @@ def rate_at_equal_length(
             residual = weight * (share - expit(design @ theta))
             added = design * residual[:, None] @ bread
             value = START + POINTS * (center @ theta[: len(names)])
-            se = POINTS * np.sqrt(clusters.variance(added[:, : len(names)] @ center))
+            se = POINTS * _errors(added[:, : len(names)] @ center, clusters)
             if se.max(initial=0) < 1e-9:
                 se, why = np.full(len(names), np.nan), "all clusters give the same: no spread"
             if name == "equal_length":
-                error = float(np.sqrt(clusters.variance(added[:, -1:])[0]))
-                slope = {"estimate": float(theta[-1]), "se": error}
-        half = student.ppf(0.5 + confidence / 2, clusters.df) * se
+                slope = {"estimate": theta[-1], "se": _errors(added[:, -1:], clusters)[0]}
+        half = student.ppf(0.5 + confidence / 2, clusters.n - 1) * se
         table[name] = value
         table[f"{name}_low"], table[f"{name}_high"] = value - half, value + half
-    return around(slope["estimate"], slope["se"], clusters, confidence, why), table.assign(
-        reason=why or clusters.reason
-    )
+    row = interval(slope["estimate"], slope["se"], clusters, covers, confidence, why)
+    return row, table.assign(reason=why or few_clusters(clusters.n, clusters.units))
+
+
+def _errors(rows: Floats, clusters: Clusters) -> Floats:
+    """Give the standard error of each sum of rows (n, m)."""
+    return np.sqrt(contrast_variance(np.eye(rows.shape[1]), clusters.covariances(rows)))
 
 
 def _fit(design: Floats, share: Floats, weight: Floats) -> tuple[Floats, Floats] | None:

@@ -1,4 +1,4 @@
-"""May an evaluator replace an annotator: the alternative annotator test, and how far it reaches."""
+"""May an evaluator replace an annotator: the alternative annotator test."""
 
 from __future__ import annotations
 
@@ -15,40 +15,30 @@ from nlgbench.crossed import (
     FEWEST,
     OTHER_ANNOTATORS,
     THESE_ANNOTATORS,
+    Floats,
+    Ints,
     effective_size,
     few_clusters,
     jackknife_variance,
     largest_variance,
 )
-from nlgbench.inference import Floats
-from nlgbench.names import known
 from nlgbench.reported import Reported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
-Ints = NDArray[np.int64]
 Agreement = Literal["accuracy", "rmse"]
 
 #: An annotator with fewer items is not tested (Calderon, Reichart and Dror 2025, section 3).
 FEWEST_ITEMS = 30
-#: The power at which something is called detectable.
-POWER = 0.8
-#: Where the test is asked, for curves and by inversion: every thousandth.
-_GRID = np.arange(-999, 1000) / 1000
-_CURVE = np.arange(0, 501) / 1000
+#: Epsilons at which the test is made, of which the curve has those up to .5.
+_GRID = np.arange(1000) / 1000
+_CURVE = _GRID <= 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Replacement(Reported):
     """Whether evaluators may replace annotators: what `replaces_annotators` found, as tables.
 
-    Parameters
-    ----------
-    evaluators, details, annotators, curve : DataFrame
-        As `replaces_annotators` says.
-
-    Examples
-    --------
     >>> import nlgbench as nb
     >>> study = nb.simulate("own", means=[0.5, 0.0], n_items=40, n_annotators=3, seed=1)
     >>> found = replaces_annotators(study, epsilon=0.1, agreement="rmse")
@@ -72,36 +62,31 @@ def replaces_annotators(
     epsilon: float,
     dimension: str | None = None,
     agreement: Agreement | None = None,
-    clusters: str | None = None,
     confidence: float = 0.95,
 ) -> Replacement:
-    """Say whether evaluators may stand in for annotators: the alternative annotator test.
+    """Test whether evaluators may replace annotators: the alternative annotator test.
 
-    Each annotator in turn is held against an evaluator: which of the two agrees better with the
+    Each annotator in turn is compared with an evaluator: which of the two agrees better with the
     other annotators?
 
     Parameters
     ----------
     study : Study
         With judgments, several annotators of an output, and scores that are labels or numbers of
-        the same kind as people's. All evaluators are tested.
+        the same kind as the judgments. All evaluators are tested.
     epsilon : float
-        How much less often than the annotator the evaluator may be the better one, for its being
-        cheaper: 0 or more, below 1, chosen before the data are looked at. The paper's: .2 for
-        experts, .15 for skilled annotators, .1 for a crowd.
+        How much less often than the annotator the evaluator may be the better one, as it is
+        cheaper: 0 or more, below 1. Choose it before you look. The paper's: .2 for experts, .15
+        for skilled annotators, .1 for a crowd.
     dimension : str, optional
         Which judgments. Default: the study's quality dimension.
     agreement : {"accuracy", "rmse"}, optional
         How an annotation agrees with the others' of an output: the share that are equal
         (labels), or minus the root of the mean squared difference (numbers). Default: "accuracy"
-        where people gave at most two different values, as both then say the same; "rmse" where
-        ``settings["scales"]`` has the dimension. Else it must be said, as labels are coded as
-        numbers.
-    clusters : str, optional
-        A column of outputs whose equal values go together. Default: ``settings["clusters"]`` where
-        it is one, else ``item_id``.
+        of at most two different values, as both then agree; "rmse" where ``settings["scales"]`` has
+        the dimension. Else it must be given, as labels are coded as numbers.
     confidence : float
-        Coverage asked for, between 0 and 1; 1 - confidence is the level of tests.
+        Coverage of intervals, between 0 and 1; 1 - confidence is the level of tests.
 
     Returns
     -------
@@ -114,17 +99,15 @@ def replaces_annotators(
         (tested), reason.
 
         ``details``, by evaluator: label, epsilon, agreement, omega_paper (by the paper's own t
-        test, which takes outputs for independent), se, power (mean of the annotators'), n_rejected,
-        n_left_out (annotators with fewer than 30 outputs), n_outputs, n_clusters, n_missing
-        (outputs without a score), n_outside (scores that are no label, or out of the range, of
-        people's).
+        test, which takes outputs for independent), se, power (mean of the annotators'), n_left_out
+        (annotators with fewer than 30 outputs), n_outputs, n_clusters, n_missing (outputs without a
+        score).
 
         ``annotators``, a row for each evaluator and annotator: evaluator, annotator_id, difference
         (share of outputs where the annotator agrees better, less that where the evaluator does),
-        ci_low, ci_high, advantage (share where the evaluator agrees at least as well; rho is its
-        mean), p (of difference >= epsilon), p_adjusted (Benjamini and Yekutieli, over annotators),
-        rejected, p_paper, rejected_paper, power (to be one of the half that reject, were the
-        difference 0), detectable (the greatest difference at which that power is .8; NaN: none),
+        advantage (share where the evaluator agrees at least as well; rho is its mean), p (of
+        difference >= epsilon), p_adjusted (Benjamini and Yekutieli, over annotators), rejected,
+        p_paper, rejected_paper, power (to be one of the half that reject, were the difference 0),
         n_outputs, n_ties, n_clusters (effective), design_effect, reason.
 
         ``curve``: evaluator, epsilon (thousandths, 0 to .5), omega.
@@ -133,24 +116,18 @@ def replaces_annotators(
     ------
     ValueError
         Without scores or judgments, or where no output has two annotators; for an epsilon out of
-        its range, an unknown dimension or column, or where `agreement` must be said.
+        its range, an unknown dimension, or where `agreement` must be given.
 
     Notes
     -----
     Calderon, Reichart and Dror (2025, doi:10.48550/arXiv.2501.10970). Of an output, d is 1 where
-    the annotator agrees better with the others, -1 where the evaluator does, 0 where both do
-    alike. The paper's test is Student's t of mean d < epsilon over outputs. d has three values,
-    and where it is mostly 0 that test rejects too often. Here it is the score test of a difference
-    of paired shares (Tango 1998, *Statistics in Medicine* 17, 891-908), its variance taken times
-    the design effect of clusters (that of a delete-one-cluster jackknife over that of independent
-    outputs, at least 1, and as if one more decided output had said that a cluster speaks as one)
-    and held against t with one degree of freedom less than the effective number of clusters,
-    ``(sum n)^2 / sum n^2``. docs/replacing-annotators.md has the level that was measured. Intervals
-    of differences are its inversion. That of rho is a jackknife over clusters, and from ten
-    annotators on over them, too (the largest of ``V_I``, ``V_A`` and ``V_I + V_A - V_IA``, each
-    annotator left out as judge and as one of the others). Omega has none: it counts rejections at
-    this study's size, and no population has such a number. Numbers within 1e-9 of the range of
-    people's values are equal.
+    the annotator agrees better with the others, -1 where the evaluator does, 0 where both agree
+    equally. The paper's test is Student's t of mean d < epsilon over outputs, which rejects too
+    often where d is mostly 0, or outputs share a cluster (an item, or ``settings["clusters"]``).
+    Here it is the score test of a difference of paired shares (Tango 1998, *Statistics in Medicine*
+    17, 891-908), its variance times the design effect of clusters. The interval of rho is a
+    jackknife over clusters, and from ten annotators on over them, too. Numbers within 1e-9 of the
+    range of values are equal. docs/replacing-annotators.md has the measured level.
 
     Examples
     --------
@@ -168,20 +145,25 @@ def replaces_annotators(
             f"epsilon must be 0 or more, and below 1: how much less often the evaluator may be the "
             f"better one. Got {epsilon}: the paper's are 0.2, 0.15 and 0.1."
         )
+    scores = study.scores
+    if scores is None or scores.empty:
+        raise ValueError(
+            f"{study.name} has no scores: give Study(scores=...) with an evaluator's labels or "
+            "numbers, of the kind that people gave, for outputs that they judged."
+        )
     dimension = study.dimension(dimension)
-    level, scores = 1 - confidence, _scores(study)
-    judged = _judged(study, dimension, clusters)
-    kind = _agreement(study, judged, dimension, agreement)
+    judged = _judged(study, dimension)
+    kind = agreement or _agreement(study, judged, dimension)
     rows, people, curves = [], [], []
     for name in scores["evaluator"].unique():
         own = scores[scores["evaluator"] == name].set_index("output_id")["score"]
         against = judged.assign(score=judged["output_id"].map(own).to_numpy(dtype=np.float64))
-        row, tested, curve = _tested(against, kind, epsilon, level)
+        row, tested, curve = _tested(against, kind, epsilon, 1 - confidence)
         of = {"evaluator": name}
         asked = {"label": study.label(name), "epsilon": epsilon, "agreement": kind}
         rows.append(of | asked | row)
         people.append(tested.assign(evaluator=name))
-        curves.append(pd.DataFrame(of | {"epsilon": _CURVE, "omega": curve}))
+        curves.append(pd.DataFrame(of | {"epsilon": _GRID[_CURVE], "omega": curve}))
     whole = pd.DataFrame(rows).sort_values("rho", ascending=False, kind="stable", ignore_index=True)
     return Replacement(
         whole[list(_EVALUATORS)],
@@ -196,58 +178,34 @@ _EVALUATORS = (
     *("n_annotators", "reason"),
 )
 _DETAILS = (
-    *("evaluator", "label", "epsilon", "agreement", "omega_paper", "se", "power", "n_rejected"),
-    *("n_left_out", "n_outputs", "n_clusters", "n_missing", "n_outside"),
+    *("evaluator", "label", "epsilon", "agreement", "omega_paper", "se", "power", "n_left_out"),
+    *("n_outputs", "n_clusters", "n_missing"),
 )
 _ANNOTATORS = (
-    *("evaluator", "annotator_id", "difference", "ci_low", "ci_high", "advantage", "p"),
-    *("p_adjusted", "rejected", "p_paper", "rejected_paper", "power", "detectable", "n_outputs"),
-    *("n_ties", "n_clusters", "design_effect", "reason"),
+    *("evaluator", "annotator_id", "difference", "advantage", "p", "p_adjusted", "rejected"),
+    *("p_paper", "rejected_paper", "power", "n_outputs", "n_ties", "n_clusters", "design_effect"),
+    "reason",
 )
 
 
-def _scores(study: Study) -> pd.DataFrame:
-    scores = study.scores
-    if scores is None or scores.empty:
-        raise ValueError(
-            f"{study.name} has no scores: give Study(scores=...) with an evaluator's labels or "
-            "numbers, of the kind that people gave, for outputs that they judged."
-        )
-    return scores
-
-
-def _judged(study: Study, dimension: str, clusters: str | None) -> pd.DataFrame:
+def _judged(study: Study, dimension: str) -> pd.DataFrame:
     """Give a row per output and annotator, of outputs with two annotators."""
-    outputs = study.outputs
-    if clusters is not None:
-        known(clusters, [str(name) for name in outputs], "clusters")
-    column = clusters or study.clusters
-    column = column if column in outputs else "item_id"
     # An annotator who judged an output in two groups would be one of the others of themselves.
     frame = study.judged(dimension).drop_duplicates(["output_id", "annotator_id"])
-    n_of = frame.groupby("output_id")["value"].transform("size")
-    frame = frame.loc[n_of > 1, ["output_id", "annotator_id", "value"]].reset_index(drop=True)
+    frame = frame[frame.duplicated("output_id", keep=False)].reset_index(drop=True)
     if frame.empty:
         raise ValueError(
             f"no output of {study.name} has judgments of {dimension!r} by two annotators: each "
             "annotator is held against the others of the same output."
         )
-    place = pd.Index(outputs["output_id"]).get_indexer(frame["output_id"])
-    of = outputs[column].to_numpy(dtype=object)[place]
-    if pd.isna(of).any() or (of == "").any():
-        raise ValueError(
-            f"clusters={column!r} is empty for some judged outputs: fill it in, or choose another "
-            "column."
-        )
-    return frame.assign(cluster=pd.factorize(of)[0], value=study.sign(dimension) * frame["value"])
+    cluster = frame["cluster"] if study.clusters in study.outputs else frame["item_id"]
+    return frame.assign(
+        cluster=pd.factorize(cluster)[0], value=study.sign(dimension) * frame["value"]
+    )
 
 
-def _agreement(
-    study: Study, judged: pd.DataFrame, dimension: str, agreement: Agreement | None
-) -> Agreement:
-    """Say how agreement is measured."""
-    if agreement is not None:
-        return agreement
+def _agreement(study: Study, judged: pd.DataFrame, dimension: str) -> Agreement:
+    """Choose how agreement is measured, where it follows from the values."""
     n_values = judged["value"].nunique()
     if n_values <= 2:
         return "accuracy"
@@ -324,14 +282,10 @@ def count(difference: NDArray[np.int8], annotator: Ints, cluster: Ints) -> Count
 def score_p(counts: Counts, epsilon: Floats) -> Floats:
     """Give p of mean difference >= epsilon, by the score test; shape (annotators, epsilons)."""
     n, better, worse = (each[:, None] for each in (counts.n, counts.better, counts.worse))
+    effect, df = counts.design_effect[:, None], counts.n_clusters[:, None] - 1
     with np.errstate(invalid="ignore", divide="ignore"):
-        error = null_error(better / n, worse / n, epsilon) * np.sqrt(
-            counts.design_effect[:, None] / n
-        )
-        found = student.cdf(
-            ((better - worse) / n - epsilon) / error, counts.n_clusters[:, None] - 1
-        )
-    return np.asarray(found)
+        error = null_error(better / n, worse / n, epsilon) * np.sqrt(effect / n)
+        return np.asarray(student.cdf(((better - worse) / n - epsilon) / error, df))
 
 
 def null_error(better: Floats, worse: Floats, epsilon: Floats) -> Floats:
@@ -358,21 +312,15 @@ def adjusted(p: Floats) -> Floats:
     return np.asarray(false_discovery_control(p, axis=0, method="by")) if len(p) else p
 
 
-def power(counts: Counts, epsilon: float, difference: Floats, level: float) -> Floats:
-    """Give the power of each annotator's test (annotators, differences), by the normal law.
-
-    Outputs are taken to be decided as often as they were here.
-    """
-    decided = ((counts.better + counts.worse) / counts.n)[:, None]
-    true = np.clip(difference, -decided, decided)
-    root = np.sqrt(counts.design_effect / counts.n)[:, None]
+def power(counts: Counts, epsilon: float, level: float) -> Floats:
+    """Give the power of each annotator's test where their mean difference is 0."""
+    decided = (counts.better + counts.worse) / counts.n  # as often as here
+    root = np.sqrt(counts.design_effect / counts.n)
     with np.errstate(invalid="ignore", divide="ignore"):
-        null = null_error((decided + true) / 2, (decided - true) / 2, np.array(epsilon)) * root
-        critical = student.ppf(1 - level, counts.n_clusters - 1)[:, None]
-        gap = epsilon - true - critical * null
-        error = np.sqrt(np.maximum(decided - true**2, 0)) * root
-        found = np.where(error > 0, norm.cdf(gap / np.where(error > 0, error, 1)), gap > 0)
-    return np.where((abs(difference) <= decided) & (counts.n_clusters > 1)[:, None], found, np.nan)
+        critical = student.ppf(1 - level, counts.n_clusters - 1)
+        gap = epsilon - critical * null_error(decided / 2, decided / 2, np.array(epsilon)) * root
+        found = norm.cdf(gap / (np.sqrt(decided) * root))
+    return np.where(counts.n_clusters > 1, found, np.nan)
 
 
 def level_of_half(m: int, level: float) -> float:
@@ -384,15 +332,10 @@ def _tested(
     judged: pd.DataFrame, kind: Agreement, epsilon: float, level: float
 ) -> tuple[dict[str, object], pd.DataFrame, Floats]:
     """Test one evaluator: its row, its annotators, and omega along the curve."""
-    is_first = ~judged["output_id"].duplicated()
-    lacks = judged["score"].isna()
-    there = judged[~lacks].reset_index(drop=True)
-    value, said = there["value"], there.loc[~there["output_id"].duplicated(), "score"]
-    outside = (
-        ~said.round(9).isin(value.round(9).unique())
-        if kind == "accuracy"
-        else (said < value.min()) | (said > value.max())
-    )
+    there = judged.dropna(subset="score")
+    if kind == "accuracy":  # labels that differ by rounding are equal
+        there = there.round({"value": 9, "score": 9})
+    said, given = there.drop_duplicates("output_id")["score"], there["value"]
     n_of = there.groupby("annotator_id")["value"].transform("size")
     names = there.loc[n_of >= FEWEST_ITEMS, "annotator_id"].drop_duplicates().to_numpy()
     row: dict[str, object] = {
@@ -400,11 +343,11 @@ def _tested(
         "n_left_out": judged["annotator_id"].nunique() - len(names),
         "n_outputs": len(said),
         "n_clusters": there["cluster"].nunique(),
-        "n_missing": int((lacks & is_first).sum()),
-        "n_outside": int(outside.sum()),
+        "n_missing": judged["output_id"].nunique() - len(said),
     }
+    inside = said.isin(given) if kind == "accuracy" else said.between(given.min(), given.max())
     unknown = ""
-    if len(said) and outside.all():
+    if len(said) and not inside.any():
         unknown = "no score is a value that people gave: " + (
             "other labels" if kind == "accuracy" else "another scale"
         )
@@ -413,135 +356,103 @@ def _tested(
     if unknown:
         missing = ("omega", "omega_paper", "least_epsilon", "rho", "ci_low", "ci_high", "se")
         row |= dict.fromkeys((*missing, "power"), np.nan)
-        row |= {"verdict": "", "covers": "", "n_rejected": 0, "reason": unknown}
-        return row, pd.DataFrame(columns=list(_ANNOTATORS)), np.full(len(_CURVE), np.nan)
-    if kind == "accuracy":  # labels that differ by rounding are equal
-        there = there.round({"value": 9, "score": 9})
-    place = pd.Index(names).get_indexer(pd.Index(there["annotator_id"]))
-    is_tested = place >= 0
-    given = _Given(
-        pd.factorize(there["output_id"])[0],
-        there["value"].to_numpy(dtype=np.float64),
-        there["score"].to_numpy(dtype=np.float64),
-        place,
-        kind,
-    )
-    difference = differences(given.output, given.value, given.score, kind)
-    cluster = there["cluster"].to_numpy()
-    counts = count(difference[is_tested], place[is_tested], cluster[is_tested])
-    everywhere = score_p(counts, _GRID)
-    annotators = _annotators(names, counts, everywhere, epsilon, level)
-    omegas = (adjusted(np.nan_to_num(everywhere, nan=1.0)) <= level).mean(axis=0)
-    enough = (omegas >= 0.5) & (_GRID >= 0)
+        row |= {"verdict": "", "covers": "", "reason": unknown}
+        return row, pd.DataFrame(columns=list(_ANNOTATORS)), np.full(_CURVE.sum(), np.nan)
+    who = pd.Index(names).get_indexer(pd.Index(there["annotator_id"]))  # below 0: not tested
+    output, cluster = pd.factorize(there["output_id"])[0], there["cluster"].to_numpy()
+    value, score = (there[name].to_numpy(dtype=np.float64) for name in ("value", "score"))
+    tested = who >= 0
+    difference = differences(output, value, score, kind)
+    counts = count(difference[tested], who[tested], cluster[tested])
+    annotators = _annotators(names, counts, epsilon, level)
+    p = np.nan_to_num(score_p(counts, _GRID), nan=1.0)
+    omegas = (adjusted(p) <= level).mean(axis=0)
+    enough = _GRID[omegas >= 0.5]
+    omega = annotators["rejected"].mean()
     row |= {
-        "omega": annotators["rejected"].mean(),
+        "omega": omega,
         "omega_paper": annotators["rejected_paper"].mean(),
-        "n_rejected": int(annotators["rejected"].sum()),
-        "verdict": "replaces" if annotators["rejected"].mean() >= 0.5 else "not shown",
-        "least_epsilon": _GRID[enough][0] if enough.any() else np.nan,
+        "verdict": "replaces" if omega >= 0.5 else "not shown",
+        "least_epsilon": enough[0] if len(enough) else np.nan,
         "power": annotators["power"].mean(),
-        **_rho(given, difference, cluster, len(names), level),
+        **_rho(output, value, score, who, cluster, kind, level),
     }
-    return row, annotators, omegas[np.searchsorted(_GRID, _CURVE - 1e-9)]
+    return row, annotators, omegas[_CURVE]
 
 
-def _annotators(
-    names: NDArray, counts: Counts, everywhere: Floats, epsilon: float, level: float
-) -> pd.DataFrame:
-    n, m = counts.n, len(names)
-    p, p_paper = score_p(counts, np.array([epsilon]))[:, 0], t_p(counts, epsilon)
-    # Without a spread between clusters nothing can be said, and so nothing is rejected.
+def _annotators(names: NDArray, counts: Counts, epsilon: float, level: float) -> pd.DataFrame:
+    n, p, p_paper = counts.n, score_p(counts, np.array([epsilon]))[:, 0], t_p(counts, epsilon)
+    # Without a spread between clusters p is unknown, and nothing is rejected.
     p_adjusted = adjusted(np.nan_to_num(p, nan=1.0))
     untested = np.isnan(p)
-    has_power = power(counts, epsilon, _GRID[None, :], level_of_half(m, level))
-    detectable = np.where(has_power >= POWER, _GRID, -np.inf).max(axis=1)
-    low, high = everywhere > 1 - level / 2, everywhere <= level / 2
     return pd.DataFrame(
         {
             "annotator_id": names,
             "difference": (counts.better - counts.worse) / n,
-            "ci_low": np.where(untested, np.nan, np.where(low, _GRID, -1).max(axis=1)),
-            "ci_high": np.where(untested, np.nan, np.where(high, _GRID, 1).min(axis=1)),
             "advantage": 1 - counts.better / n,
             "p": p,
             "p_adjusted": np.where(untested, np.nan, p_adjusted),
             "rejected": p_adjusted <= level,
             "p_paper": p_paper,
             "rejected_paper": adjusted(np.nan_to_num(p_paper, nan=1.0)) <= level,
-            "power": has_power[:, len(_GRID) // 2],
-            "detectable": np.where(np.isfinite(detectable), detectable, np.nan),
+            "power": power(counts, epsilon, level_of_half(len(names), level)),
             "n_outputs": n.astype(int),
             "n_ties": (n - counts.better - counts.worse).astype(int),
             "n_clusters": counts.n_clusters,
             "design_effect": counts.design_effect,
             "reason": [
-                "one cluster: its spread is unknown" if one else few_clusters(int(k))
-                for one, k in zip(untested, counts.n_clusters + 1e-9, strict=True)
+                "one cluster: its spread is unknown" if one else few_clusters(k)
+                for one, k in zip(untested, counts.n_clusters, strict=True)
             ],
         }
     )
 
 
-@dataclass(frozen=True)
-class _Given:
-    """Judgments that have a score, in numbers."""
-
-    output: Ints
-    value: Floats
-    score: Floats
-    #: Which tested annotator; below 0 for who is only one of the others.
-    annotator: Ints
-    kind: Agreement
-
-
 def _rho(
-    given: _Given, difference: NDArray[np.int8], cluster: Ints, m: int, level: float
+    output: Ints,
+    value: Floats,
+    score: Floats,
+    who: Ints,
+    cluster: Ints,
+    kind: Agreement,
+    level: float,
 ) -> dict[str, object]:
     """Give rho with an interval over clusters, and over annotators where there are ten."""
-    is_tested = given.annotator >= 0
-    who, cluster = given.annotator[is_tested], pd.factorize(cluster[is_tested])[0]
-    wins = (difference[is_tested] <= 0).astype(float)
-    k = int(cluster.max()) + 1
-    n, won = np.zeros((2, m, k))
-    np.add.at(n, (who, cluster), 1)
-    np.add.at(won, (who, cluster), wins)
-    each = won.sum(axis=1) / n.sum(axis=1)
+    m, cluster = int(who.max()) + 1, pd.factorize(cluster)[0]
+
+    tested = who >= 0
+    wins = differences(output, value, score, kind) <= 0
+    n, won = np.zeros((2, m, int(cluster.max()) + 1))
+    np.add.at(n, (who[tested], cluster[tested]), 1)
+    np.add.at(won, (who[tested], cluster[tested]), wins[tested])
+    rho = float((won.sum(axis=1) / n.sum(axis=1)).mean())
     with np.errstate(invalid="ignore", divide="ignore"):
         without = (won.sum(axis=1, keepdims=True) - won) / (n.sum(axis=1, keepdims=True) - n)
-    rho = float(each.mean())
-    effective = effective_size(cluster)
-    v_items = jackknife_variance(without.mean(axis=0))
-    variance, df, reasons = v_items, effective - 1, [few_clusters(int(effective + 1e-9))]
+    effective = effective_size(cluster[tested])
+    variances, df = [jackknife_variance(without.mean(axis=0))], effective - 1
     if m >= FEWEST:
-        left_out = np.array([_without(given, one, m) for one in range(m)])
-        v_people = jackknife_variance(left_out)
+        given = output, value, score, who, kind
+        left_out = np.array([_rho_without(one, *given) for one in range(m)])
         of_cells = [jackknife_variance(own[seen > 0]) for own, seen in zip(without, n, strict=True)]
-        v_both = float(np.sum(of_cells)) / m**2
-        variance = float(largest_variance(v_items, v_people, v_both))
+        variances += [jackknife_variance(left_out), np.sum(of_cells) / m**2]
         df = min(effective, m) - 1  # all annotators weigh alike in rho
-    known_spread = np.isfinite(variance) and variance > 1e-24 and df > 0
-    if not known_spread:
-        reasons.append("without one of them rho is always the same, or undefined: no interval")
-    half = student.ppf(1 - level / 2, df) * np.sqrt(variance) if known_spread else np.nan
-    return {
-        "rho": rho,
-        "ci_low": rho - half,
-        "ci_high": rho + half,
-        "se": float(np.sqrt(variance)) if known_spread else np.nan,
-        "covers": OTHER_ANNOTATORS if m >= FEWEST else THESE_ANNOTATORS,
-        "reason": "; ".join(filter(None, reasons)),
-    }
+    se, reason = float(np.sqrt(largest_variance(*variances))), few_clusters(effective)
+    if not (np.isfinite(se) and se > 1e-12 and df > 0):
+        unknown = "without one of them rho is always the same, or undefined: no interval"
+        se, reason = np.nan, "; ".join(filter(None, [reason, unknown]))
+    half = student.ppf(1 - level / 2, df) * se
+    covers = OTHER_ANNOTATORS if m >= FEWEST else THESE_ANNOTATORS
+    found = {"rho": rho, "ci_low": rho - half, "ci_high": rho + half, "se": se}
+    return found | {"covers": covers, "reason": reason}
 
 
-def _without(given: _Given, one: int, m: int) -> float:
+def _rho_without(
+    one: int, output: Ints, value: Floats, score: Floats, who: Ints, kind: Agreement
+) -> float:
     """Give rho without an annotator, who is then none of the others either."""
-    kept = given.annotator != one
-    kept &= np.bincount(given.output, kept)[given.output] > 1
-    if not (given.annotator[kept] >= 0).any():
+    kept = who != one
+    kept &= np.bincount(output, kept)[output] > 1
+    if not (who[kept] >= 0).any():
         return float("nan")
-    who = given.annotator[kept]
-    each = given.output[kept], given.value[kept], given.score[kept]
-    wins = (differences(*each, given.kind) <= 0)[who >= 0].astype(float)
-    n = np.bincount(who[who >= 0], minlength=m)
-    won = np.bincount(who[who >= 0], wins, minlength=m)
-    return float((won[n > 0] / n[n > 0]).mean())
+    wins = differences(output[kept], value[kept], score[kept], kind) <= 0
+    return float(pd.Series(wins).groupby(who[kept]).mean().drop(-1, errors="ignore").mean())

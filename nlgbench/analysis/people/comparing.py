@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from nlgbench.analysis.people import additive, wins
-from nlgbench.analysis.people.additive import Fit, Ints, Judgments
+from nlgbench.analysis.people.additive import Fit, Judgments
 from nlgbench.crossed import (
-    FEWEST,
     OTHER_ANNOTATORS,
+    Floats,
+    Ints,
     choose_annotators,
     contrast_variance,
     effective_size,
@@ -25,7 +25,7 @@ from nlgbench.crossed import (
     largest_variance,
     rank_ranges,
 )
-from nlgbench.inference import Floats, adjust, linked
+from nlgbench.inference import adjust, linked
 from nlgbench.reported import Reported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
@@ -76,17 +76,15 @@ def compare_systems(
     Parameters
     ----------
     study : Study
-        With judgments of at least two systems. A column of outputs in ``settings["clusters"]``,
-        such as document, says which items go together: clusters of items are then the sample, those
-        that share items joined. (``group_id`` does not: who judged a group is a cluster already.)
+        With judgments of at least two systems. Where the study names clusters of items, such as
+        documents, these are the sample; those that share items are joined.
     dimension : str, or sequence of str, optional
         Which judgments. Default: the study's quality dimension. Several are one family of tests:
         p are adjusted over all pairs of all dimensions, and rank ranges cover in all of them.
     annotators : {"fixed", "random"}, optional
         What intervals and tests generalize to. ``"fixed"``: other items, these annotators.
         ``"random"``: other items and other annotators. Default: random with at least ten effective
-        annotators, else fixed; in all dimensions the same. Annotators that are positions in a file
-        (``settings["annotators"]``) are fixed.
+        annotators, else fixed; in all dimensions the same.
     scale : {"raw", "z", "rank"}
         ``"raw"``: judgments as given. ``"z"``: less the annotator's mean, over the annotator's
         standard deviation. ``"rank"``: their rank among the annotator's judgments, from 0 to 1, as
@@ -108,14 +106,8 @@ def compare_systems(
         the first column is dimension.
 
         ``details``, by dimension and system: label, se, confidence, better (``higher`` or
-        ``lower``), scale, raw, centered (less the annotator's mean), z (over the annotator's
-        standard deviation; higher is better), median (means over outputs of these), lowest, highest
-        (the estimate if all missing outputs were worst, or best), n_outputs (judged), n_missing
-        (items judged for others, not for it), cluster (1 is best: all of a cluster are
-        significantly better than all of the next), superiority (mean over opponents),
-        rank_superiority, rank_changes (whether difference and superiority disagree who is ahead of
-        some opponent, and an interval of the two leaves no difference out), effective_items,
-        effective_annotators, model.
+        ``lower``), scale, raw (mean over outputs of their mean judgment), n_outputs (judged),
+        n_missing (items judged for others, not for it), effective_items, effective_annotators.
 
         ``pairs``, two rows for each, one from either side: dimension, system, opponent, difference
         (above 0: system is better), ci_low, ci_high (one at a time), se, df, covers, p, p_adjusted
@@ -137,15 +129,11 @@ def compare_systems(
     -----
     Least squares of system + item + annotator, so that severe annotators and hard items do not
     penalize the systems they happened to judge (of system + item where each annotator judged once).
-    For other items and annotators, the variance of a difference is the largest of ``V_I``, ``V_A``
-    and ``V_I + V_A - V_IA`` (MacKinnon, Nielsen and Webb 2024, arXiv:2406.08880; the last is
-    Cameron, Gelbach and Miller 2011, doi:10.1198/jbes.2010.07136), each a delete-one-cluster
-    jackknife: items, annotators, and pairs of both. For these annotators it is ``V_I``. t has
-    ``min(G) - 1`` degrees of freedom, G the effective number of clusters of a factor,
-    ``(sum n)^2 / sum n^2``. Where ``settings["clusters"]`` is a column of outputs, its clusters
-    replace items in variance and degrees of freedom; items keep their effects. Rank ranges count
-    the pairs that Holm's tests reject: all cover at once. What is not significant is undecided,
-    never equal. docs/comparing-systems.md has the measured coverage.
+    The variance of a difference is `nlgbench.crossed.largest_variance` of delete-one-cluster
+    jackknives over items, annotators, and pairs of both; for these annotators, over items. t has
+    ``min(G) - 1`` degrees of freedom, G the effective number of clusters of a factor. Clusters of
+    the study replace items in both; items keep their effects. Rank ranges count the pairs that
+    Holm's tests reject: all cover at once. docs/comparing-systems.md has the measured coverage.
 
     Examples
     --------
@@ -168,23 +156,35 @@ def compare_systems(
     # One family of tests generalizes to one thing.
     fewest = min(effective_size(one.annotator) for one in fitted)
     covers, missing = choose_annotators(annotators, fewest, persons=study.persons)
-    found = []
-    for name, judged in zip(names, fitted, strict=True):
-        spread, without_item = _spread(judged, covers, missing)
-        pairs = _pairs(judged, spread, confidence)
-        found.append(_Found(name, judged, spread, without_item, pairs))
-    tables: dict[str, list[pd.DataFrame]] = {
-        name: [] for name in ("details", "pairs", "annotators")
-    }
-    for one, pairs in zip(found, _verdicts(found, margin, confidence), strict=True):
-        made = _tables(study, one, pairs, scale, confidence)
-        for name, table in zip(tables, made, strict=True):
-            table.insert(0, "dimension", one.dimension)
-            tables[name].append(table)
-    whole = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
-    details = whole.pop("details")
-    systems = details[[*(["dimension"] if len(names) > 1 else []), *_SYSTEMS]]
-    return SystemComparison(systems, details=details[list(_DETAILS)], **whole)
+    spreads = [_spread(one, covers, missing) for one in fitted]
+    pairs = pd.concat(
+        [
+            _pairs(one, spread, confidence).assign(dimension=name)
+            for name, one, spread in zip(names, fitted, spreads, strict=True)
+        ],
+        ignore_index=True,
+    )
+    pairs = _verdicts(pairs, margin, confidence)
+    systems, annotators, ordered = [], [], []
+    for name, one, spread in zip(names, fitted, spreads, strict=True):
+        own = pairs[pairs["dimension"] == name]
+        rows = _systems(study, one, spread, name, scale, confidence)
+        rows = rows.assign(**_ranks(own, len(one.names), confidence))
+        order = np.argsort(-one.whole.level, kind="stable")
+        place = np.argsort(order)
+        own = own.iloc[np.lexsort([place[own["opponent"]], place[own["system"]]])]
+        by_name = {end: np.array(one.names, dtype=object)[own[end]] for end in _ENDS}
+        systems.append(rows.iloc[order].assign(dimension=name))
+        ordered.append(own.assign(**by_name))
+        annotators.append(_annotators(one, spread.without_item, confidence))
+        annotators[-1].insert(0, "dimension", name)
+    whole = pd.concat(systems, ignore_index=True)
+    return SystemComparison(
+        whole[[*(["dimension"] if len(names) > 1 else []), *_SYSTEMS]],
+        pairs=pd.concat(ordered, ignore_index=True)[list(_PAIRS)],
+        details=whole[list(_DETAILS)],
+        annotators=pd.concat(annotators, ignore_index=True),
+    )
 
 
 _SYSTEMS = (
@@ -192,12 +192,12 @@ _SYSTEMS = (
     *("n_judgments", "reason"),
 )
 _DETAILS = (
-    *("dimension", "system", "label", "se", "confidence", "better", "scale", "raw", "centered"),
-    *("z", "median", "lowest", "highest", "n_outputs", "n_missing", "cluster", "superiority"),
-    *("rank_superiority", "rank_changes", "effective_items", "effective_annotators", "model"),
+    *("dimension", "system", "label", "se", "confidence", "better", "scale", "raw", "n_outputs"),
+    *("n_missing", "effective_items", "effective_annotators"),
 )
+_ENDS = ("system", "opponent")
 _PAIRS = (
-    *("system", "opponent", "difference", "ci_low", "ci_high", "se", "df", "covers"),
+    *("dimension", *_ENDS, "difference", "ci_low", "ci_high", "se", "df", "covers"),
     *("p", "p_adjusted"),
     *("superiority", "superiority_low", "superiority_high", "standardized", "p_equivalent"),
     *("p_not_inferior", "verdict", "reason"),
@@ -232,25 +232,15 @@ class _Judged:
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """One dimension, before its tests are adjusted together with those of others."""
-
-    dimension: str
-    judged: _Judged
-    spread: _Spread
-    #: Effects without each item (`additive.without_clusters`).
-    without_item: tuple[Floats, Floats, Floats]
-    pairs: pd.DataFrame
-
-
-@dataclass(frozen=True, eq=False)
 class _Spread:
     """Covariances of the systems' levels over what intervals generalize to."""
 
-    items: Floats | None
-    annotators: Floats | None
-    #: Of pairs of both, where both are covered.
-    cells: Floats | None
+    #: Over items; where both are covered over items, annotators, and pairs of both.
+    each: list[Floats]
+    #: The clusters of each of these.
+    clusters: list[Ints]
+    #: Effects without each item.
+    without_item: Fit
     df: float
     n_items: float
     n_annotators: float
@@ -261,8 +251,9 @@ class _Spread:
 
     def variance(self, contrasts: Floats) -> Floats:
         """Give the variance of each contrast (n, systems)."""
-        each = [one for one in (self.items, self.annotators, self.cells) if one is not None]
-        return contrast_variance(contrasts, each) if each else np.full(len(contrasts), np.nan)
+        if not self.each:
+            return np.full(len(contrasts), np.nan)
+        return contrast_variance(contrasts, self.each)
 
 
 def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.DataFrame:
@@ -283,26 +274,6 @@ def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.Data
             f"a comparison needs two{more}."
         )
     return frame
-
-
-def _tables(
-    study: Study, found: _Found, pairs: pd.DataFrame, scale: Scale, confidence: float
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Lay out systems, pairs and annotators of one dimension, the best first."""
-    judged, level = found.judged, found.judged.whole.level
-    systems = _systems(study, judged, found.spread, pairs, found.dimension, scale, confidence)
-    systems = systems.assign(**_ranks(pairs, len(level), confidence))
-    systems["cluster"] = _clusters(level, pairs, confidence)
-    systems["rank_changes"] = _rank_changes(pairs, len(level))
-    order = np.argsort(-level, kind="stable")
-    names = np.array(judged.names, dtype=object)
-    both = pairs.assign(system=names[pairs["system"]], opponent=names[pairs["opponent"]])
-    sides = [_place(order, pairs["opponent"]), _place(order, pairs["system"])]
-    return (
-        systems.iloc[order].reset_index(drop=True),
-        both.iloc[np.lexsort(sides)].reset_index(drop=True)[list(_PAIRS)],
-        _annotators(judged, found.without_item, confidence),
-    )
 
 
 def _fitted(study: Study, dimension: str, include_human: bool, scale: Scale = "raw") -> _Judged:
@@ -330,10 +301,12 @@ def _fitted(study: Study, dimension: str, include_human: bool, scale: Scale = "r
         effect,
         np.zeros_like(annotator) if once else annotator,
     )
-    whole = additive.fit(data)
+    whole = data.fit()
     if whole is None:
         raise ValueError(_disconnected(frame, list(names), additive.parts(data)))
-    n_parts = int(item.max()) + 1 if absorbed and not nested else additive.components(data)
+    n_parts = additive.n_components(data)
+    if absorbed and not nested:
+        n_parts = int(item.max()) + 1
     return _Judged(
         *(frame, list(names), list(people), system, item, annotator, group, grouped_by, cell),
         *(nested, n_parts, once, data, by_annotator, whole),
@@ -371,51 +344,43 @@ def _disconnected(frame: pd.DataFrame, names: list[str], part: Ints) -> str:
     )
 
 
-def _spread(
-    judged: _Judged, covers: str, missing: str
-) -> tuple[_Spread, tuple[Floats, Floats, Floats]]:
+def _spread(judged: _Judged, covers: str, missing: str) -> _Spread:
     """Refit without each item (or group of items) and, if annotators are a sample, annotator."""
-    n_items = effective_size(judged.group)
     kind = judged.grouped_by or "item"
-    n_annotators = effective_size(judged.annotator)
+    sizes = effective_size(judged.group), effective_size(judged.annotator)
     random = covers == OTHER_ANNOTATORS and not missing
-    # Annotators of one item each are part of what the item contributes.
-    within = judged.group.max() > 0 and judged.cell.max() == judged.annotator.max()
-    level = judged.whole.level
+    several = bool(judged.group.max() > 0)
     without_item = additive.without_clusters(judged.data, judged.group)
-    items = annotators = cells = None
-    lost = []
-    if judged.group.max() > 0:
-        items = additive.spread(without_item[0], level)
+    # Annotators of one item each are part of what the item contributes.
+    within = several and judged.cell.max() == judged.annotator.max()
+    clusters, without, lost, used = [], [], [], []
+    if several:
         names = judged.frame["cluster" if judged.grouped_by else "item_id"]
-        lost += _lost(without_item[0], names, judged.group, kind)
+        clusters, without, used = [judged.group], [without_item.level], [sizes[0]]
+        lost += _lost(without_item.level, names, judged.group, kind)
     if random and not within:
-        without_annotator = additive.without_clusters(judged.data, judged.annotator)[0]
-        annotators = additive.spread(without_annotator, level)
-        lost += _lost(
-            without_annotator, judged.frame["annotator_id"], judged.annotator, "annotator"
-        )
-    if items is not None and annotators is not None:
-        cells = np.full_like(items, np.nan)
-        if not lost:
-            without_pair = additive.without_few(judged.data, judged.whole, judged.cell)
-            cells = additive.spread(without_pair, level)
+        level = additive.without_clusters(judged.data, judged.annotator).level
+        clusters, without = [*clusters, judged.annotator], [*without, level]
+        used.append(sizes[1])
+        lost += _lost(level, judged.frame["annotator_id"], judged.annotator, "annotator")
+    if len(without) > 1 and not lost:
+        clusters.append(judged.cell)
+        without.append(additive.without_few(judged.data, judged.whole, judged.cell))
     doubt = ""
     if lost:
         missing = f"without {lost[0]} some systems cannot be compared, so there is no interval"
         missing += f" (such clusters: {len(lost)})" if len(lost) > 1 else ""
-    elif items is None and not random:
+    elif not several and not random:
         missing = missing or f"one {kind}: its spread is unknown"
-    elif items is None:
+    elif not several:
         covers = f"other annotators, this {kind}"
         doubt = f"one {kind}: intervals are for other annotators and this {kind} alone"
-    elif n_items < FEWEST and not missing:
+    elif not missing:
         what = f"effective clusters ({kind})" if judged.grouped_by else "effective items"
-        doubt = few_clusters(int(n_items), what)
-    sizes = [n_items] * (items is not None) + [n_annotators] * (annotators is not None)
-    df = max(min(sizes, default=0.0) - 1, 0.0)
-    made = _Spread(*(items, annotators, cells, df, n_items, n_annotators, covers, missing, doubt))
-    return made, without_item
+        doubt = few_clusters(int(sizes[0]), what)
+    each = [] if lost else [additive.spread(one, judged.whole.level) for one in without]
+    df = max(min(used, default=0.0) - 1, 0.0)
+    return _Spread(each, clusters, without_item, df, *sizes, covers, missing, doubt)
 
 
 def _lost(without: Floats, names: pd.Series, cluster: Ints, kind: str) -> list[str]:
@@ -475,13 +440,8 @@ def _superiority(
     counted = wins.tabulate(judged.data.value, judged.system, block)
     mean = wins.share(counted)
     variance = np.full_like(mean, np.nan)
-    if spread.items is not None:
-        variance = wins.spread(counted, judged.group)
-    elif spread.annotators is not None:
-        variance = wins.spread(counted, judged.annotator)
-    if spread.cells is not None:
-        people, cells = (wins.spread(counted, one) for one in (judged.annotator, judged.cell))
-        variance = largest_variance(variance, people, cells)
+    if spread.each:
+        variance = largest_variance(*(wins.spread(counted, one) for one in spread.clusters))
     mean, variance = mean[one, other], variance[one, other]
     bounded = (mean > 0) & (mean < 1) & (variance > _ALIKE) & (not spread.missing)
     inner = np.where(bounded, mean, np.nan)
@@ -496,18 +456,15 @@ def _superiority(
     }
 
 
-def _verdicts(found: list[_Found], margin: float | None, confidence: float) -> list[pd.DataFrame]:
+def _verdicts(pairs: pd.DataFrame, margin: float | None, confidence: float) -> pd.DataFrame:
     """Adjust for the number of all pairs, and say what was shown: never that two are equal."""
-    pairs = pd.concat([one.pairs for one in found], ignore_index=True)
-    tested = np.repeat([not one.spread.missing for one in found], [len(one.pairs) for one in found])
     adjusted = _over_pairs(pairs, pairs["p"].to_numpy())
     same = worse = np.full(len(pairs), np.nan)
     if margin is not None:
         below = student.sf((pairs["difference"] + margin) / pairs["se"], pairs["df"])
         above = student.sf((margin - pairs["difference"]) / pairs["se"], pairs["df"])
-        below, above = np.where(tested, below, np.nan), np.where(tested, above, np.nan)
-        same = _over_pairs(pairs, np.maximum(below, above))
-        worse = adjust(below)
+        below, above = (np.where(pairs["p"].isna(), np.nan, one) for one in (below, above))
+        same, worse = _over_pairs(pairs, np.maximum(below, above)), adjust(below)
     alpha = 1 - confidence
     verdicts = []
     for difference, p, p_same, p_worse in zip(
@@ -516,13 +473,10 @@ def _verdicts(found: list[_Found], margin: float | None, confidence: float) -> l
         shown = [("better" if difference > 0 else "worse")] if p < alpha else []
         shown += ["equivalent"] if p_same < alpha else []
         shown += ["not inferior"] if p_worse < alpha and not shown else []
-        untested = np.isnan(p) and np.isnan(p_same)
-        verdicts.append(", ".join(shown) or ("" if untested else "undecided"))
-    pairs = pairs.assign(
+        verdicts.append(", ".join(shown) or ("" if np.isnan(p) else "undecided"))
+    return pairs.assign(
         p_adjusted=adjusted, p_equivalent=same, p_not_inferior=worse, verdict=verdicts
     )
-    ends = np.cumsum([len(one.pairs) for one in found])
-    return [pairs.iloc[end - len(one.pairs) : end] for end, one in zip(ends, found, strict=True)]
 
 
 def _over_pairs(pairs: pd.DataFrame, p: Floats) -> Floats:
@@ -537,85 +491,60 @@ def _systems(
     study: Study,
     judged: _Judged,
     spread: _Spread,
-    pairs: pd.DataFrame,
     dimension: str,
     scale: Scale,
     confidence: float,
 ) -> pd.DataFrame:
     """Give a row per system, by number, in the judgments' own units."""
     frame, level = judged.frame, judged.whole.level
-    by_annotator = frame.groupby("annotator_id")["value"]
-    less = frame["value"] - by_annotator.transform("mean")
-    deviation = by_annotator.transform("std")
-    values = frame[["output_id"]].assign(
-        raw=frame["value"],
-        centered=less + frame["value"].mean(),
-        z=less / deviation.where(deviation > 0),
-    )
-    if judged.once:
-        values["centered"] = np.nan
-    outputs = values.groupby("output_id").mean()
-    outputs["median"] = frame.groupby("output_id")["value"].median()
-    system = frame.drop_duplicates("output_id").set_index("output_id")["system"]
-    means = outputs.groupby(system.reindex(outputs.index)).mean().reindex(judged.names)
-    n_items = frame.groupby("system")["item_id"].nunique().reindex(judged.names).to_numpy()
+    by = frame.groupby("system")
+    outputs = frame.groupby(["system", "output_id"])["value"].mean()
+    n_items = by["item_id"].nunique()
+    n_wanted: Any = frame["item_id"].nunique()
     if judged.nested:
-        there = study.outputs.groupby("system")["item_id"].nunique()
-        n_wanted = there.reindex(judged.names).to_numpy()
-    else:
-        n_wanted = np.full(len(level), frame["item_id"].nunique())
-    n_missing = n_wanted - n_items
-    low, high, declared = scale_of(study, dimension, frame, scale)
-    lower = study.sign(dimension) < 0
+        n_wanted = study.outputs.groupby("system")["item_id"].nunique()
+    counted = (
+        pd.DataFrame(
+            {
+                "raw": outputs.groupby(level="system").mean(),
+                "n_outputs": by["output_id"].nunique(),
+                "n_missing": n_wanted - n_items,
+                "n_judgments": by.size(),
+            }
+        )
+        .loc[judged.names]
+        .astype({"n_missing": int})
+    )
     variance = spread.variance(np.eye(len(level)))
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
-    half = student.ppf(0.5 + confidence / 2, spread.df) * se if not spread.missing else se * np.nan
-    superiority = pairs.groupby("system")["superiority"].mean().to_numpy()
-    weight = n_missing / (n_items + n_missing)
-    table = pd.DataFrame({"system": judged.names, "label": [*map(study.label, judged.names)]})
-    table = table.assign(estimate=level, ci_low=level - half, ci_high=level + half)
-    table = table.assign(**{str(name): means[name].to_numpy() for name in means})
-    table["lowest"] = level + weight * (low - level)
-    table["highest"] = level + weight * (high - level)
-    if lower and scale == "raw":
-        swapped = {"ci_low": "ci_high", "lowest": "highest"}
-        table = table.rename(columns=swapped | {new: old for old, new in swapped.items()})
-        flipped = ["estimate", *swapped, *swapped.values(), "raw", "centered", "median"]
-        table[flipped] = -table[flipped]
-    effects = ["system", *["item"] * (not judged.nested), *["annotator"] * (not judged.once)]
-    words = {"z": "z-score within annotator", "rank": "rank within annotator, 0 to 1"}
-    ends = (-high, -low) if lower else (low, high)
-    given = "{:g} to {:g}".format(*ends) if declared else ""
-    return table.assign(
+    half = np.nan if spread.missing else student.ppf(0.5 + confidence / 2, spread.df) * se
+    table = counted.reset_index(drop=True).assign(
+        system=judged.names,
+        label=[*map(study.label, judged.names)],
+        estimate=level,
+        ci_low=level - half,
+        ci_high=level + half,
         se=se,
         confidence=confidence,
         covers=spread.covers,
-        better="lower" if lower and scale == "raw" else "higher",
-        scale=words.get(scale, given),
-        n_outputs=frame.groupby("system")["output_id"].nunique().reindex(judged.names).to_numpy(),
-        n_judgments=np.bincount(judged.system),
-        n_missing=n_missing,
+        better="higher",
+        scale=_WORDS.get(scale, ""),
         rank=rankdata(-level, method="min").astype(int),
-        superiority=superiority,
-        rank_superiority=rankdata(-superiority, method="min").astype(int),
         effective_items=spread.n_items,
         effective_annotators=spread.n_annotators,
-        model=" + ".join(effects),
         reason=spread.missing or spread.doubt,
     )
+    if scale == "raw" and study.scale(dimension) is not None:
+        table["scale"] = "{:g} to {:g}".format(*study.scale(dimension))
+    if scale == "raw" and study.sign(dimension) < 0:
+        table = table.rename(columns={"ci_low": "ci_high", "ci_high": "ci_low"})
+        flipped = ["estimate", "ci_low", "ci_high", "raw"]
+        table[flipped] = -table[flipped]
+        table["better"] = "lower"
+    return table
 
 
-def scale_of(
-    study: Study, dimension: str, frame: pd.DataFrame, scale: Scale = "raw"
-) -> tuple[float, float, bool]:
-    """Give the worst and best judgment, higher being better, and whether they were declared."""
-    declared = study.scale(dimension)
-    if scale == "rank":
-        return 0.0, 1.0, True
-    if declared is None or scale == "z":
-        return float(frame["value"].min()), float(frame["value"].max()), False
-    low, high = sorted(study.sign(dimension) * end for end in declared)
-    return low, high, True
+_WORDS = {"z": "z-score within annotator", "rank": "rank within annotator, 0 to 1"}
 
 
 def _ranks(pairs: pd.DataFrame, k: int, confidence: float) -> dict[str, Floats]:
@@ -627,39 +556,10 @@ def _ranks(pairs: pd.DataFrame, k: int, confidence: float) -> dict[str, Floats]:
     return rank_ranges(one, other, better.to_numpy(), k)
 
 
-def _rank_changes(pairs: pd.DataFrame, k: int) -> NDArray[np.bool_]:
-    """Say whose order with an opponent turns with the measure, where an interval supports it."""
-    supported = (pairs["ci_low"] > 0) | (pairs["ci_high"] < 0)
-    supported |= (pairs["superiority_low"] > 0.5) | (pairs["superiority_high"] < 0.5)
-    turned = pairs["difference"] * (pairs["superiority"] - 0.5) < 0
-    return np.bincount(pairs["system"], (turned & supported).astype(float), k) > 0
-
-
-def _clusters(level: Floats, pairs: pd.DataFrame, confidence: float) -> Floats:
-    """Part systems by the adjusted p."""
-    k = len(level)
-    if pairs["p_adjusted"].isna().all():
-        return np.full(k, np.nan)
-    below = np.zeros((k, k), dtype=bool)
-    below[pairs["system"], pairs["opponent"]] = pairs["p_adjusted"] < 1 - confidence
-    return clusters_of(np.argsort(-level, kind="stable"), below)
-
-
-def clusters_of(order: Ints, better: NDArray[np.bool_]) -> Floats:
-    """Part an order of systems where all before beat all after: numbers from 1, by system."""
-    sorted_ = better[np.ix_(order, order)]
-    ends = [sorted_[:n, n:].all() for n in range(1, len(order))]
-    cluster = np.empty(len(order))
-    cluster[order] = 1 + np.append(0, np.cumsum(ends))
-    return cluster
-
-
-def _annotators(
-    judged: _Judged, without_item: tuple[Floats, Floats, Floats], confidence: float
-) -> pd.DataFrame:
+def _annotators(judged: _Judged, without_item: Fit, confidence: float) -> pd.DataFrame:
     """Say how severe annotators are, against their mean; intervals are for other items."""
     effect = judged.whole.wide if judged.by_annotator else judged.whole.narrow
-    without = without_item[2] if judged.by_annotator else without_item[1]
+    without = without_item.wide if judged.by_annotator else without_item.narrow
     frame = judged.frame
     by = frame.groupby("annotator_id", sort=False)
     counts = pd.DataFrame(
@@ -696,7 +596,3 @@ def _annotators(
         table[["severity", "ci_low", "ci_high", "se"]] = np.nan
         table["reason"] = why
     return table.sort_values("severity", ascending=False, kind="stable").reset_index(drop=True)
-
-
-def _place(order: Ints, system: pd.Series) -> Ints:
-    return np.argsort(order)[system]

@@ -129,7 +129,7 @@ def compare_outputs(
         there = sorted({*test.scored()["evaluator"]} & {*BASELINES})
         found = compare_evaluators(
             test,
-            pairs=[(f"comparator, {BY_RATING}", baseline) for baseline in there],
+            evaluators=[(f"comparator, {BY_RATING}", baseline) for baseline in there],
             granularity="output",
             statistic="spearman",
             dimension=test.dimension(),

@@ -112,18 +112,18 @@ def test_named_pairs_are_the_family_and_say_what_it_can_reach():
     asked = alone(evaluators(h + rng.normal(size=(16, 12))))
     votes = {"against": table("h", h)}
     names = [(f"e{a}", f"e{b}") for a, b in combinations(range(16), 2)]
-    found = compare_evaluators(asked, pairs=names[:102], **votes)
+    found = compare_evaluators(asked, evaluators=names[:102], **votes)
     assert found["p_least"].iloc[0] == pytest.approx(102 * 2 / 4096)
     assert found["reason"].eq("").all()
     assert found["p_adjusted"].tolist() == pytest.approx(adjust(found["p"]).tolist())
-    many = compare_evaluators(asked, pairs=names[:103], **votes)
+    many = compare_evaluators(asked, evaluators=names[:103], **votes)
     assert many["p_least"].iloc[0] > 0.05
     assert (
         many["reason"]
         .eq("cannot be answered with 12 systems: the least adjusted p there is 0.0503")
         .all()
     )
-    one = compare_evaluators(asked, pairs=[("e3", "e1")], **votes).iloc[0]
+    one = compare_evaluators(asked, evaluators=[("e3", "e1")], **votes).iloc[0]
     assert [one["evaluator_a"], one["evaluator_b"]] == ["e3", "e1"]
     assert one["p_adjusted"] == one["p"]
     assert one["adjustment"] == "Holm over 1 named pairs"
@@ -134,13 +134,13 @@ def test_named_pairs_are_the_family_and_say_what_it_can_reach():
     drawn = compare_evaluators(
         alone(evaluators(rng.normal(size=(3, 17)))),
         against=table("h", rng.normal(size=17)),
-        pairs=names[:2],
+        evaluators=names[:2],
     )
     assert drawn["p_method"].eq("swaps, 9999 drawn").all()
     strict = compare_evaluators(
         alone(evaluators(rng.normal(size=(3, 17)))),
         against=table("h", rng.normal(size=17)),
-        pairs=names[:2],
+        evaluators=names[:2],
         confidence=0.99,
     )
     assert strict["p_method"].eq("swaps, 20000 drawn").all()
@@ -151,14 +151,14 @@ def test_named_pairs_are_the_family_and_say_what_it_can_reach():
     [
         ([("e0", "e0")], "pairs must be of two evaluators"),
         ([("e0", "e1"), ("e1", "e0")], "each pair once. Got .* twice"),
-        ([("e0", "e9")], "pairs: 'e9' is unknown"),
-        ([], "pairs must be None, or a list of at least one"),
+        ([("e0", "e9")], "evaluators: 'e9' is unknown"),
+        ([], "evaluators must be None, or a list of at least one"),
     ],
 )
 def test_pairs_that_are_none_are_refused(pairs, message):
     x = np.random.default_rng(0).normal(size=(3, 6))
     with pytest.raises(ValueError, match=message):
-        compare_evaluators(alone(evaluators(x[:2])), against=table("h", x[2]), pairs=pairs)
+        compare_evaluators(alone(evaluators(x[:2])), against=table("h", x[2]), evaluators=pairs)
 
 
 def test_a_score_of_which_lower_is_better_is_turned():
@@ -292,32 +292,13 @@ def test_clusters_widen_what_copies_narrow():
     assert clustered["resample"] == "clusters of context"
 
 
-@pytest.mark.parametrize(
-    ("resample", "clusters", "label"),
-    [
-        ("items", None, "items"),
-        ("systems", None, "systems"),
-        ("both", None, "both"),
-        ("items", "context", "clusters of context"),
-        ("systems", "context", "systems"),
-        ("both", "context", "clusters of context and systems"),
-    ],
-)
-def test_differences_say_what_was_drawn_and_from_how_many(resample, clusters, label):
-    outputs, scores, judgments = study(n_systems=6, n_items=36)
-    found = compare_evaluators(
-        made(outputs, scores, judgments),
-        granularity="output" if resample == "items" else "system",
-        resample=resample,
-        clusters=clusters,
-        n_resamples=50,
-        seed=0,
-    ).iloc[0]
-    assert found["resample"] == label
-    assert found["n"] == 6
-    assert found["n_clusters"] == (36 if clusters is None else 12)
-    if resample != "items":
-        assert "6 systems: intervals from fewer than 10 may be too narrow" in found["reason"]
+def test_differences_say_what_was_drawn_and_from_how_many():
+    asked = made(*study(n_systems=6, n_items=36))
+    for clusters, label, n in ((None, "items", 36), ("context", "clusters of context", 12)):
+        options = {"granularity": "output", "clusters": clusters, "n_resamples": 50, "seed": 0}
+        found = compare_evaluators(asked, **options).iloc[0]
+        assert found["resample"] == label
+        assert [found["n"], found["n_clusters"]] == [6, n]
 
 
 def test_few_clusters_are_marked():
@@ -326,11 +307,6 @@ def test_few_clusters_are_marked():
     found = compare_evaluators(made(outputs, scores, judgments), **options).iloc[0]
     assert found["n_clusters"] == 9
     assert "9 clusters: intervals from fewer than 10 may be too narrow" in found["reason"]
-    # Systems alone were drawn: how many clusters there are does not matter to that.
-    found = compare_evaluators(
-        made(outputs, scores, judgments), resample="systems", **options
-    ).iloc[0]
-    assert "clusters" not in found["reason"]
 
 
 def rows_of(estimates, ends):
@@ -379,32 +355,6 @@ def test_p_and_the_interval_of_a_difference_agree():
             assert (found["p"] < 1 - confidence) == excludes
 
 
-def test_intervals_over_systems_hold_the_difference():
-    """As benchmarks/comparing_level.py: the limit is three standard errors from .93."""
-    rng = np.random.default_rng(0)
-    held, n_worlds, r = 0, 60, np.array([[0.9], [0.6]])
-    for _ in range(n_worlds):
-        quality, common = rng.normal(size=(2, 14))
-        seen = r * quality + np.sqrt((1 - r**2) / 2) * (common + rng.normal(size=(2, 14)))
-        keys = pd.DataFrame({"output_id": [f"o{n}" for n in range(14)]})
-        outputs = keys.assign(
-            item_id="i", system=keys["output_id"], text="", is_human=False, context=""
-        )
-        scores = pd.concat(
-            keys.assign(evaluator=name, score=one, signature="")
-            for name, one in zip("ab", seen, strict=True)
-        )
-        judgments = keys.assign(annotator_id="w", dimension="q", value=quality, group_id="")
-        found = compare_evaluators(
-            made(outputs, scores, judgments),
-            resample="systems",
-            n_resamples=200,
-            seed=rng,
-        ).iloc[0]
-        held += found["ci_low"] <= 0.3 <= found["ci_high"]
-    assert held / n_worlds > 0.93 - 3 * np.sqrt(0.93 * 0.07 / n_worlds)
-
-
 def test_differences_refuse_what_they_cannot_do():
     outputs, scores, judgments = study()
     with pytest.raises(ValueError, match="a comparison needs two evaluators"):
@@ -412,31 +362,19 @@ def test_differences_refuse_what_they_cannot_do():
             made(outputs, scores[scores["evaluator"] == "e0"], judgments),
             seed=0,
         )
-    with pytest.raises(ValueError, match="is a statistic of granularity='system'"):
-        compare_evaluators(
-            made(outputs, scores, judgments),
-            granularity="output",
-            statistic="soft_pairwise",
-            seed=0,
-        )
-    with pytest.raises(ValueError, match=r"resample must be one of .*Got None"):
-        compare_evaluators(made(outputs, scores, judgments), resample=None, seed=0)
 
 
-def test_named_pairs_are_resampled_as_they_are_named_and_studies_are_gathered():
+def test_named_pairs_are_resampled_as_they_are_named():
     asked = made(*study(n_evaluators=3))
     options = {"granularity": "output", "n_resamples": 50}
     every = compare_evaluators(asked, **options).set_index(["evaluator_a", "evaluator_b"])
-    named = compare_evaluators(asked, pairs=[("e2", "e0"), ("e0", "e1")], **options)
+    named = compare_evaluators(asked, evaluators=[("e2", "e0"), ("e0", "e1")], **options)
     turned, straight = named.iloc[0], every.loc[("e0", "e2")]
     columns = ["difference", "ci_low", "ci_high"]
     assert turned[columns].tolist() == (-straight[["difference", "ci_high", "ci_low"]]).tolist()
     assert turned["estimate_b"] == straight["estimate_a"]
     assert named["p"].iloc[1] == every.loc[("e0", "e1"), "p"]
     assert named["p_adjusted"].tolist() == adjust(named["p"]).tolist()
-    both = compare_evaluators({"a": asked, "b": asked}, **options)
-    assert both["study"].tolist() == ["a"] * 3 + ["b"] * 3
-    assert both["p"].tolist() == [*every["p"], *every["p"]]
 
 
 def test_what_cannot_be_compared_is_refused():

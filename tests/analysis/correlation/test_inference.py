@@ -1,29 +1,6 @@
 import numpy as np
-import pytest
-from scipy.stats import norm
 
-from nlgbench.inference import bootstrap_interval, orders_of, permutation_p
-
-NORMAL = norm.ppf((np.arange(20_000) + 0.5) / 20_000)
-
-
-def test_quantiles_of_normal_resamples():
-    low, high, n_undefined, _ = bootstrap_interval(NORMAL, 0.0, 0.95)
-    assert [low, high] == pytest.approx([-1.96, 1.96], abs=0.001)
-    assert n_undefined == 0
-
-
-def test_what_has_no_interval_has_a_reason():
-    for values, estimate, reason in (
-        (np.ones(3), np.nan, "undefined"),
-        (np.empty(0), 0.5, "nothing was resampled"),
-        (np.array([np.nan, 1.0]), 0.5, "1 of 2 resamples are undefined"),
-    ):
-        low, high, _, found = bootstrap_interval(values, estimate, 0.9)
-        assert found.startswith(reason)
-        assert np.isnan([low, high]).all()
-    two = bootstrap_interval(np.array([0.25, np.nan, 0.75]), 0.5, 0.9)
-    assert two == pytest.approx((0.275, 0.725, 1, ""))
+from nlgbench.analysis.correlation.meta_evaluation import orders_of, permutation_p
 
 
 def test_orders_are_all_or_drawn():

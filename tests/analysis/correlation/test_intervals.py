@@ -15,14 +15,13 @@ from nlgbench.analysis.correlation.intervals import (
     drawn_expectations,
     expectations,
     interval_of_systems,
-    over_systems,
     system_intervals,
 )
 from nlgbench.analysis.correlation.meta_evaluation import (
     Sample,
     cluster_sums,
-    full_statistics,
     of_outputs,
+    statistics_of,
 )
 
 RANKS = ["spearman", "kendall_b", "pairwise_accuracy"]
@@ -170,7 +169,7 @@ def test_the_upper_end_is_no_extreme_of_resamples():
 
 def test_every_interval_says_what_it_is_about_and_how_it_was_made():
     tables_of = study(n_systems=12, n_items=30)
-    names = ["pearson", *RANKS, "tie_calibrated", "soft_pairwise"]
+    names = ["pearson", *RANKS]
     about = {
         "items": "these systems, other items",
         "systems": "other systems, these items",
@@ -181,19 +180,13 @@ def test_every_interval_says_what_it_is_about_and_how_it_was_made():
             made(*tables_of), statistics=names, resample=resample, n_resamples=200, seed=0
         )
         assert found["estimand"].str.startswith(words).all()
-        percentile = found["statistic"].isin(["tie_calibrated", "soft_pairwise"])
-        assert (found["ci_method"].eq("percentile") == percentile).all()
         noiseless = found["estimand"].str.endswith("expectations")
-        assert (noiseless == (~percentile & (resample != "systems"))).all()
+        assert (noiseless == (resample != "systems")).all()
         assert found["n_clusters"].eq(30).all()
-        pearson = found[found["statistic"] == "pearson"]
-        assert pearson["disattenuated"].gt(pearson["estimate"]).all()
-        assert pearson["reliability_scores"].between(0.5, 1).all()
 
 
 @pytest.mark.parametrize("granularity", ["output", "item"])
-@pytest.mark.parametrize("resample", ["items", "systems", "both"])
-def test_jackknives_of_outputs_and_items_are_those_written_out(granularity, resample):
+def test_jackknives_of_outputs_and_items_are_those_written_out(granularity):
     outputs, scores, judgments = study(n_systems=10, n_items=12, n_evaluators=1)
     rows = outputs.merge(judgments.groupby("output_id", as_index=False)["value"].mean())
     rows = rows.merge(scores[["output_id", "score"]])
@@ -204,115 +197,20 @@ def test_jackknives_of_outputs_and_items_are_those_written_out(granularity, resa
         by_item = part.groupby("item_id")[["score", "value"]]
         return by_item.apply(lambda one: stats.spearmanr(*one.to_numpy().T).statistic).mean()
 
-    variance, n = 0.0, []
-    for unit in ("item_id", "system"):
-        if resample == {"item_id": "systems", "system": "items"}[unit]:
-            continue
-        names = rows[unit].unique()
-        each = np.array([statistic(rows[rows[unit] != name]) for name in names])
-        variance += each.var() * (len(each) - 1)
-        n.append(len(each))
-    half = stats.t.ppf(0.975, min(n) - 1) * np.sqrt(variance)
+    each = np.array([statistic(rows[rows["item_id"] != name]) for name in rows["item_id"].unique()])
+    error = np.sqrt(each.var() * (len(each) - 1))
+    half = stats.t.ppf(0.975, len(each) - 1) * error
     found = correlate(
         made(outputs, scores, judgments),
         granularity=granularity,
         statistics=["spearman"],
-        resample=resample,
         seed=0,
     ).iloc[0]
     ends = statistic(rows) + np.array([-half, half])
     ends = np.tanh(ends) if granularity == "output" else np.clip(ends, -1, 1)
-    if granularity == "item" or resample == "items":
-        assert [found["ci_low"], found["ci_high"]] == pytest.approx(ends)
-    else:  # other quantiles, around the same
-        assert found["ci_low"] < found["estimate"] < found["ci_high"]
-        ranks = rows.assign(**rows[["score", "value"]].rank())
-        by_system = over_systems(
-            ranks[["score"]].to_numpy().T,
-            ranks["value"].to_numpy(),
-            ranks["system"].factorize()[0],
-            0.95,
-            np.random.default_rng(0).spawn(1)[0],
-        )
-        own, share = each.var() * (len(each) - 1), by_system.noise[0]
-        assert 0 < share < 1
-        variance -= share * own if resample == "both" else 0
-        if resample == "systems":
-            ends = np.tanh(statistic(rows) - np.sqrt(own) * np.array(by_system[1::-1])[:, 0])
-            assert [found["ci_low"], found["ci_high"]] == pytest.approx(ends)
-    t = statistic(rows) / np.sqrt(variance)
-    assert found["p"] == pytest.approx(2 * stats.t.sf(abs(t), min(n) - 1))
-
-
-def test_systems_are_studentized_as_written_out():
-    rng = np.random.default_rng(5)
-    system = np.repeat(np.arange(6), [4, 7, 5, 6, 3, 5])
-    quality = rng.normal(size=(2, 6))
-    x, y = quality[:, system] + rng.normal(size=(2, len(system)))
-
-    def z(times):
-        rows = np.repeat(np.arange(len(system)), times)
-        return np.arctanh(np.corrcoef(x[rows], y[rows])[0, 1])
-
-    def change(times, of):
-        """Say what z gains by weight, by going there a thousandth of the way."""
-        thousand = times * 1000
-        return (z(thousand + of) - z(thousand)) * 1000
-
-    times = np.ones(len(system), dtype=int)
-    by_itself = sum(change(times, 1 * (np.arange(len(x)) == at)) ** 2 for at in range(len(x)))
-    by_system = sum(change(times, 1 * (system == at)) ** 2 for at in range(6))
-    found = over_systems(x[None], y, system, 0.9, np.random.default_rng(2))
-    assert found.noise[0] == pytest.approx(by_itself / by_system, rel=0.01)
-
-    drawn = np.random.default_rng(2).multinomial(6, np.full(6, 1 / 6), size=999)
-    studentized = []
-    for counts in drawn[(drawn > 0).sum(axis=1) > 2][:40]:
-        each = [change(counts[system], 1 * (system == at)) for at in range(6)]
-        error = np.sqrt(counts @ np.square(each))
-        studentized.append((z(counts[system]) - z(times)) / error)
-    few = over_systems(x[None], y, system, 0.9, FewDraws(drawn[(drawn > 0).sum(axis=1) > 2][:40]))
-    assert [few.low[0], few.high[0]] == pytest.approx(
-        np.quantile(studentized, [0.05, 0.95]), rel=0.01
-    )
-
-
-class FewDraws:
-    """Hands out given resamples."""
-
-    def __init__(self, drawn):
-        self.drawn = drawn
-
-    def multinomial(self, n, shares, size):
-        return self.drawn
-
-
-#: Over outputs of the population, here of four million systems.
-TRUTH = {
-    ("normal", "pearson"): 0.4,
-    ("normal", "spearman"): 6 / np.pi * np.arcsin(0.2),
-    ("ordinal", "pearson"): 0.382,
-    ("ordinal", "spearman"): 0.374,
-}
-
-
-@pytest.mark.parametrize("noise", ["normal", "ordinal"])
-def test_intervals_over_systems_of_outputs_hold(noise):
-    """A small version of benchmarks/correlation_coverage.py; limits are three standard errors."""
-    held, n = [], 150
-    for seed in range(n):
-        rng = np.random.default_rng(seed)
-        quality = rng.normal(size=(12, 1))
-        seen = 0.8 * quality + 0.6 * rng.normal(size=(12, 1))
-        x, y = (one + rng.normal(size=(12, 40)) for one in (seen, quality))
-        y = np.digitize(y, [-1.5, -0.5, 0.5, 1.5]) if noise == "ordinal" else y
-        system, item = np.divmod(np.arange(480), 40)
-        sample = sample_from(x.ravel(), y.ravel() * 1.0, item, system, 40, 12)
-        full = full_statistics(sample, "output", ("pearson", "spearman"), {})
-        found = of_outputs(sample, "output", full, {}, "systems", 0.95, rng)
-        held.append([one.low <= TRUTH[noise, key[1]] <= one.high for key, one in found.items()])
-    least = 0.95 - 3 * np.sqrt(0.95 * 0.05 / n)
-    assert (np.mean(held, axis=0) >= least).all(), np.mean(held, axis=0)
+    assert [found["ci_low"], found["ci_high"]] == pytest.approx(ends)
+    t = statistic(rows) / error
+    assert found["p"] == pytest.approx(2 * stats.t.sf(abs(t), len(each) - 1))
 
 
 def marks(*tables_of, **options):
@@ -338,17 +236,6 @@ def test_intervals_from_almost_nothing_say_so():
     assert four["ci_low"].isna().all()
 
 
-@pytest.mark.parametrize("resample", ["systems", "both"])
-def test_accuracies_over_systems_of_outputs_are_called_too_narrow(resample):
-    tables, options = study(n_systems=12, n_items=12), {"granularity": "output"}
-    options["statistics"] = ["pearson", "pairwise_accuracy", "tie_calibrated"]
-    found = marks(*tables, resample=resample, **options)
-    accuracy = found["statistic"].isin(options["statistics"][1:])
-    assert (found["reason"].str.endswith("take it for too narrow") == accuracy).all()
-    assert (found["ci_method"].str.endswith("bootstrap-t over systems") == ~accuracy).all()
-    assert marks(*tables, **options)["reason"].eq("").all()
-
-
 def test_systems_that_are_all_alike_have_no_interval():
     outputs, scores, judgments = study(n_systems=12, n_items=30, n_evaluators=1)
     rng = np.random.default_rng(1)
@@ -356,14 +243,6 @@ def test_systems_that_are_all_alike_have_no_interval():
     found = marks(outputs, alike, judgments, statistics=["pearson", "kendall_b"])
     assert found["reason"].str.startswith("the reliability of systems' mean scores is").all()
     assert found[["ci_low", "ci_high"]].isna().all(axis=None)
-
-
-def test_a_threshold_that_ties_all_scores_is_marked():
-    outputs, scores, judgments = study(n_systems=12, n_items=12, n_evaluators=1)
-    same = judgments.assign(value=3.0)
-    same.loc[same.index[:3], "value"] = 4.0
-    found = marks(outputs, scores, same, granularity="output", statistics=["tie_calibrated"])
-    assert found["reason"].eq("the chosen threshold ties all scores").all()
 
 
 def test_perfect_agreement_says_nothing_of_other_systems():
@@ -450,20 +329,19 @@ def test_an_interval_contains_its_estimate(seed, n_systems, n_items, noise, resa
     system, item = np.divmod(np.arange(n_systems * n_items), n_items)
     sample = sample_from(x.ravel(), y.ravel(), item, system, n_items, n_systems)
     names = ["pearson", "spearman", "kendall_b", "pairwise_accuracy"]
-    full = full_statistics(sample, "system", names, {})
+    full = statistics_of(sample, "system", names)
     found = system_intervals(
         expectations(*cluster_sums(sample)),
         full,
-        {},
         resample=resample,
         n_resamples=50,
         confidence=0.95,
         rng=rng,
     )
     for granularity in ("output", "item"):
-        of_each = full_statistics(sample, granularity, names, {})
-        with np.errstate(invalid="ignore"):  # perfect agreement without a system
-            more = of_outputs(sample, granularity, of_each, {}, resample, 0.95, rng)
+        of_each = statistics_of(sample, granularity, names)
+        with np.errstate(invalid="ignore"):  # perfect agreement without a cluster
+            more = of_outputs(sample, granularity, names, 0.95, rng)
         full |= {(granularity, name): values for name, values in of_each.items()}
         found |= {(at, (granularity, name)): one for (at, name), one in more.items()}
     for (at, name), one in found.items():
@@ -482,9 +360,9 @@ def test_a_correlation_beyond_one_has_a_one_sided_interval():
         system, item = np.divmod(np.arange(160), 40)
         sample = sample_from(x.ravel(), y.ravel(), item, system, 40, 4)
         of = expectations(*cluster_sums(sample))
-        full = full_statistics(sample, "system", ["pearson"], {})
+        full = statistics_of(sample, "system", ["pearson"])
         options = {"resample": "items", "n_resamples": 1, "confidence": 0.95, "rng": rng}
-        one = system_intervals(of, full, {}, **options)[0, "pearson"]
+        one = system_intervals(of, full, **options)[0, "pearson"]
         if np.isfinite(one.low) and of.r[0] > 1:
             found.append(one)
             assert one.low < 1 == one.high
@@ -504,8 +382,7 @@ def test_scores_of_which_lower_is_better_are_turned():
         found = correlate(
             made(outputs, turned, judgments), granularity=granularity, n_resamples=50, seed=0
         )
-        assert (found["turned"] == (found["evaluator"] == "e1")).all()
-        pd.testing.assert_frame_equal(found.drop(columns="turned"), plain.drop(columns="turned"))
+        pd.testing.assert_frame_equal(found, plain)
 
 
 def test_means_of_the_same_judgments_are_tied_in_any_order():
@@ -542,37 +419,3 @@ def test_means_of_the_same_judgments_are_tied_in_any_order():
             seed=0,
         )
         assert found["estimate"].iloc[0] == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("granularity", ["system", "output", "item"])
-def test_tie_calibration_is_of_the_pairs_written_out(granularity):
-    outputs, scores, judgments = study(n_systems=5, n_items=8, n_evaluators=1)
-    rows = outputs.merge(judgments.groupby("output_id", as_index=False)["value"].mean())
-    rows = rows.merge(scores[["output_id", "score"]])
-    groups = {
-        "system": [rows.groupby("system")[["score", "value"]].mean()],
-        "output": [rows],
-        "item": [part for _, part in rows.groupby("item_id")],
-    }[granularity]
-    pairs = []
-    for part in groups:
-        x, y = part["score"].to_numpy(), part["value"].to_numpy()
-        i, j = np.triu_indices(len(x), 1)
-        pairs.append((x[i] - x[j], np.round(y[i] - y[j], 9)))
-    best = max(
-        np.mean(
-            [
-                np.mean(np.where(abs(dx) <= e + 1e-9, 0, np.sign(dx)) == np.sign(dy))
-                for dx, dy in pairs
-            ]
-        )
-        for e in [0, *np.unique(np.concatenate([abs(dx) for dx, _ in pairs]))]
-    )
-    found = correlate(
-        made(outputs, scores, judgments),
-        granularity=granularity,
-        statistics=["tie_calibrated"],
-        resample=None,
-        seed=0,
-    )
-    assert found["estimate"].iloc[0] == pytest.approx(best)

@@ -11,7 +11,8 @@ from statsmodels.stats.meta_analysis import combine_effects
 
 import nlgbench as nb
 from nlgbench.analysis.correlation.pooling import (
-    interval_of_mean,
+    compare_with_length,
+    correlate_studies,
     interval_of_prediction,
     random_effects,
     references_of,
@@ -231,7 +232,8 @@ def test_intervals_hold_the_truth(k, share):
         true = rng.normal(0.4, tau, k)
         z = rng.normal(true, np.sqrt(variance))
         found = random_effects(z, variance, 0.95)
-        low, high = found.mean + interval_of_mean(found, k, 0.95)
+        reach = student.isf(0.025, k - 1) * found.se
+        low, high = found.mean - reach, found.mean + reach
         held.append(low <= 0.4 <= high)
         if k >= 8:
             low, high = interval_of_prediction(z, variance, 0.95)
@@ -261,7 +263,7 @@ def worlds():
 
 
 def test_every_study_has_a_row_of_every_evaluator_that_was_asked_for(worlds):
-    found = nb.correlate_studies(worlds, evaluators=["rouge_l", "chrf", "perplexity"])
+    found = correlate_studies(worlds, evaluators=["rouge_l", "chrf", "perplexity"])
     asked = found[found["evaluator"].isin(["rouge_l", "chrf", "perplexity"])]
     rows = asked.groupby("study")["evaluator"].agg(set)
     assert rows["own"] == rows["reviews"] == {"rouge_l", "chrf", "perplexity"}
@@ -278,7 +280,7 @@ def test_every_study_has_a_row_of_every_evaluator_that_was_asked_for(worlds):
 
 def test_it_is_what_scoring_and_correlating_each_gives(worlds):
     study = worlds["reviews"]
-    found = nb.correlate_studies({"a": study}, evaluators=["rouge_l"])
+    found = correlate_studies({"a": study}, evaluators=["rouge_l"])
     scored = nb.score(study, ["rouge_l"], references=references_of(study))
     alone = nb.correlate(
         scored, evaluators=["rouge_l"], granularity="output", statistics=["spearman"]
@@ -291,25 +293,25 @@ def test_it_is_what_scoring_and_correlating_each_gives(worlds):
 
 
 def test_released_scores_go_by_the_name_they_are_called(worlds):
-    found = nb.correlate_studies(
+    found = correlate_studies(
         {"own": worlds["own"]}, evaluators=["rouge_l"], called={"close": "chrf"}
     )
     assert "close" not in set(found["evaluator"]) and "chrf" in set(found["evaluator"])
     with pytest.raises(ValueError, match="two evaluators of own the name 'coarse'"):
-        nb.correlate_studies({"own": worlds["own"]}, called={"close": "coarse"})
+        correlate_studies({"own": worlds["own"]}, called={"close": "coarse"})
 
 
 def test_a_length_that_was_released_stands_for_texts_that_were_not(worlds):
     study = worlds["own"]
     bare = study.replace(outputs=study.outputs.assign(text=""))
-    found = nb.correlate_studies({"own": bare}, called={"close": "length@sentinel"})
+    found = correlate_studies({"own": bare}, called={"close": "length@sentinel"})
     lengths = found[found["evaluator"] == "length@sentinel"]
     assert len(lengths) == 1 and lengths["estimate"].notna().all()
     # Beside texts, too, what was released comes first.
     reviews = worlds["reviews"]
     ids = reviews.outputs["output_id"]
     scores = pd.DataFrame({"output_id": ids, "evaluator": "text_length", "score": range(len(ids))})
-    found = nb.correlate_studies(
+    found = correlate_studies(
         {"reviews": reviews.replace(scores=scores)},
         evaluators=["rouge_l"],
         called={"text_length": "length@sentinel"},
@@ -335,7 +337,7 @@ def test_references_are_found(worlds):
 def test_the_difference_from_length_is_that_of_the_pair(worlds):
     """As `compare_evaluators` has it for scores of the same outputs, made by hand."""
     study, asked = worlds["reviews"], {"evaluators": ["rouge_l", "chrf"], "n_resamples": 60}
-    found = nb.compare_with_length({"a": study}, **asked, seed=3)
+    found = compare_with_length({"a": study}, **asked, seed=3)
     scored = nb.score(study, ["rouge_l", "chrf"], references=references_of(study))
     n_words = [float(len(text.split())) for text in study.outputs["text"]]
     own = study.outputs[["output_id"]].assign(evaluator="words", score=n_words, signature="")
@@ -343,7 +345,7 @@ def test_the_difference_from_length_is_that_of_the_pair(worlds):
     pairs = [("chrf", "words"), ("rouge_l", "words")]
     alone = nb.compare_evaluators(
         scored,
-        pairs=pairs,
+        evaluators=pairs,
         granularity="output",
         statistic="spearman",
         n_resamples=60,
@@ -364,19 +366,19 @@ def test_a_pair_is_over_the_outputs_that_both_have_scored(worlds):
         evaluator=study.scores["evaluator"].replace({"blind": "length@sentinel"})
     )
     close = scores.index[scores["evaluator"] == "close"][:30]
-    found = nb.compare_with_length(
+    found = compare_with_length(
         {"a": study.replace(scores=scores.drop(close))}, evaluators=["rouge_l"], n_resamples=20
     ).set_index("evaluator_a")
     assert found.loc[["close", "coarse"], "n_missing"].tolist() == [30, 0]
     assert found.loc["rouge_l", "reason"] == "no texts"
-    without = nb.compare_with_length({"a": study}, evaluators=["rouge_l"])
+    without = compare_with_length({"a": study}, evaluators=["rouge_l"])
     assert without["difference"].isna().all() and len(without) == 4
     assert without["reason"].value_counts().to_dict() == {"no texts to take the length of": 4}
 
 
 def test_one_system_has_no_mean_of_the_others(worlds):
     study = worlds["own"]
-    found = nb.correlate_studies(
+    found = correlate_studies(
         {"one": study.only(systems=study.systems[:1])}, evaluators=["rouge_l"]
     )
     row = found[found["evaluator"] == "system_mean@sentinel"].iloc[0]

@@ -4,7 +4,7 @@ import pytest
 from scipy import stats
 from small_study import alone, made, study, table
 
-from nlgbench.analysis.correlation import compare_evaluators, correlate, permutation_tests
+from nlgbench.analysis.correlation import compare_evaluators, correlate
 from nlgbench.analysis.correlation.comparing import _of_systems
 
 ALL = ("pearson", "spearman", "kendall_b", "pairwise_accuracy")
@@ -124,9 +124,7 @@ def test_compared_means_are_over_outputs_with_all_scores():
     second = first.assign(evaluator="g", score=[1.0, np.nan, 3.0, 4.0, 5.0, 6.0])
     judgments = keys.assign(annotator_id="w", dimension="q", value=[1, 9, 2, 3, 4, 5])
     asked = made(outputs, pd.concat([first, second]), judgments)
-    ((by, scores, human, n_missing),) = _of_systems(
-        asked, None, None, None, aggregate="mean", include_human=False
-    )
+    ((by, scores, human, n_missing),) = _of_systems(asked, None, None, None)
     assert scores.to_numpy().tolist() == [[2, 2], [5, 5]]
     assert (by, human.to_dict(), n_missing) == ("q", {"s": 1.5, "t": 4}, 1)
     with pytest.raises(ValueError, match="no judged output has a score of every evaluator"):
@@ -177,10 +175,6 @@ def test_evaluators_of_systems_stand_beside_those_of_outputs():
         ["e1", "whole"],
     ]
     assert pairs["p"].iloc[1] == 1
-    stars = permutation_tests(both)
-    assert stars["evaluator"].unique().tolist() == ["e0", "e1", "whole"]
-    p = stars.set_index(["evaluator", "statistic"])["p"]
-    assert p["whole"].tolist() == pytest.approx(p["e0"].tolist())
 
 
 def test_humans_are_left_out_unless_asked_for():
@@ -192,7 +186,7 @@ def test_humans_are_left_out_unless_asked_for():
         found = correlate(asked, against=votes, include_human=human)
         assert found["n"].eq(n).all()
         assert found["n_missing"].eq(0).all()
-        assert compare_evaluators(asked, against=votes, include_human=human)["n"].eq(n).all()
+    assert compare_evaluators(asked, against=votes)["n"].eq(5).all()
 
 
 def test_a_study_of_human_texts_alone_says_what_to_do():
@@ -211,7 +205,6 @@ def test_lower_is_turned_and_equal_means_are_tied():
     found = correlate(alone(pd.concat([table("e", x), lower])), against=table("h", y))
     by = found.set_index(["evaluator", "statistic"])["estimate"]
     assert by["ppl"].tolist() == pytest.approx(by["e"].tolist())
-    assert found.groupby("evaluator")["turned"].all().to_dict() == {"e": False, "ppl": True}
     # (.1, .2, .3) and (.3, .2, .1) have means that differ in their last bits.
     tied = table("e", [np.mean([0.1, 0.2, 0.3]), np.mean([0.3, 0.2, 0.1]), 0.5, 0.7])
     human = table("h", [1.0, 2.0, 3.0, 4.0])
@@ -228,5 +221,4 @@ def test_means_keep_the_direction():
     plain, found = (
         correlate(made(outputs, one, judgments), against=votes) for one in (scores, turned)
     )
-    assert found.groupby("evaluator")["turned"].all().to_dict() == {"e0": False, "e1": True}
     assert found["estimate"].tolist() == pytest.approx(plain["estimate"].tolist())

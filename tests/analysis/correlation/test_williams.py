@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlgbench.analysis.correlation import significance_clusters, williams, williams_tests
+from nlgbench.analysis.correlation import williams, williams_tests
 from nlgbench.inference import adjust
 from nlgbench.study import Study
 
@@ -75,9 +75,6 @@ def test_all_pairs_and_what_is_missing():
     assert found.loc[[("a", "c"), ("b", "c")], ["t", "p"]].isna().all(axis=None)
     few = williams_tests(judged(scores[:4], h[:4]))
     assert few["p"].isna().tolist() == [True, True, True]
-    # Systems of one output each: means are the outputs.
-    by_system = williams_tests(judged(scores, h), granularity="system")
-    assert by_system["p"].iloc[0] == pytest.approx(row["p"])
     turned = williams_tests(judged(scores, h), evaluators=["b", "a"])
     assert turned[["evaluator_a", "t"]].to_numpy().tolist()[0][0] == "b"
     assert turned["t"].iloc[0] == pytest.approx(-row["t"])
@@ -168,31 +165,3 @@ def test_undefined_tests_are_kept_and_not_counted():
         adjust([1.2])
     with pytest.raises(ValueError, match="method: 'bonferroni' is unknown"):
         adjust([0.2], method="bonferroni")
-
-
-def pair_tests(p):
-    pairs = [name.split("-") for name in p]
-    return pd.DataFrame(pairs, columns=["evaluator_a", "evaluator_b"]).assign(p=list(p.values()))
-
-
-def test_lines_are_drawn_only_where_all_above_beat_all_below():
-    estimates = pd.Series({"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0})
-    clear = dict.fromkeys(["a-b", "a-c", "a-d", "b-c", "b-d", "c-d"], 0.001)
-    assert significance_clusters(estimates, pair_tests(clear))["cluster"].tolist() == [1, 2, 3, 4]
-    chained = {**clear, "a-c": 0.2}  # neighbors differ, but a and c do not
-    assert significance_clusters(estimates, pair_tests(chained))["cluster"].tolist() == [1, 1, 1, 2]
-    unknown = {**clear, "c-d": np.nan}
-    assert significance_clusters(estimates, pair_tests(unknown))["cluster"].tolist() == [1, 2, 3, 3]
-    strict = significance_clusters(estimates, pair_tests(clear), alpha=0.0001)
-    assert strict["cluster"].tolist() == [1, 1, 1, 1]
-
-
-def test_clusters_need_every_pair_and_leave_the_undefined_last():
-    estimates = pd.Series({"a": np.nan, "b": 3.0, "c": 5.0})
-    found = significance_clusters(estimates, pair_tests({"b-c": 0.01}))
-    assert found["name"].tolist() == ["c", "b", "a"]
-    assert found["cluster"].tolist() == [1, 2, 0]
-    with pytest.raises(ValueError, match="tests has no row for 'c' and 'b'"):
-        significance_clusters(estimates, pair_tests({"a-b": 0.01}))
-    with pytest.raises(ValueError, match="tests needs the columns evaluator_a"):
-        significance_clusters(estimates, pd.DataFrame({"a": ["b"], "p": [0.1]}))

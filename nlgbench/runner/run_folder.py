@@ -1,4 +1,4 @@
-"""What a folder of runs has to tell: read once, for the page, the LaTeX files and the sheets."""
+"""A folder of finished runs, read once: for the page, the LaTeX files and the sheets."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from nlgbench.runner import runs
 from nlgbench.runner.parameters import UsageError
 from nlgbench.study import schema
 
-#: Whose estimates are ranked, by the column that names it.
-SUBJECTS = {"system": "Systems", "evaluator": "Evaluators"}
-#: Columns that say how large something is.
+#: Whose estimates are ranked.
+_SUBJECTS = ("system", "evaluator")
+#: Columns that hold estimates.
 _VALUES = ("estimate", "rating")
 _NUMBER = r"-?(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?|inf)"
 
@@ -31,6 +31,21 @@ class Figure:
     path: Path  # of the PDF, whose ending may be replaced
     alt: str
     source: str
+
+    @property
+    def caption(self) -> str:
+        """The first sentence of its words, and the source, with which they end."""
+        source = f"Source: {self.source}."
+        words = " ".join(self.alt.removesuffix(source).split())
+        # A word in capital letters may be an abbreviation: Acme Inc.
+        first = re.match(r".*?(?:\b[a-z]\w*|[)\]])\.(?= |$)", words)
+        return f"{first[0] if first else words} {source}"
+
+    @property
+    def pixels(self) -> tuple[int, int]:
+        """Width and height of its PNG, which has 300 pixels to the inch."""
+        start = self.path.with_suffix(".png").read_bytes()[:24]
+        return int.from_bytes(start[16:20]), int.from_bytes(start[20:24])
 
 
 @dataclass(frozen=True)
@@ -46,7 +61,7 @@ class Table:
     @property
     def value(self) -> str:
         """The column that holds estimates; empty where it has none."""
-        return next((name for name in _VALUES if name in self.frame.columns), "")
+        return next((name for name in _VALUES if name in self.frame), "")
 
     @property
     def keys(self) -> list[str]:
@@ -67,6 +82,11 @@ class Run:
     manifest: dict[str, Any]
     figures: list[Figure]
     tables: list[Table]
+
+    @property
+    def source(self) -> str:
+        """Where its data come from; one without any works on printed numbers."""
+        return self.manifest["source"] or "published"
 
 
 @dataclass(frozen=True)
@@ -99,10 +119,9 @@ def read(path: Path) -> Folder:
             "folder that you gave as --out."
         )
     ledger = schema.read(path / "ledger.csv", "ledgers")
-    default = [(place, about) for place, about in done if runs.is_default(runs.run_of(place))]
     return Folder(
         path,
-        [_run(place, about) for place, about in default],
+        [_run(place, about) for place, about in done if runs.is_default(runs.run_of(place))],
         [place.name for place, _ in done if not runs.is_default(runs.run_of(place))],
         sorted(one.name for one in path.glob("*.failed") if (one / runs.FAILED).is_file()),
         ledger[ledger["run"].map(runs.is_default).astype(bool)].reset_index(drop=True),
@@ -110,7 +129,6 @@ def read(path: Path) -> Folder:
 
 
 def _run(place: Path, manifest: dict[str, Any]) -> Run:
-    title, question, sections = _asked(place / "notebook.ipynb")
     figures, tables = [], []
     for made in manifest["made"]:
         path = place / made["path"]
@@ -122,21 +140,20 @@ def _run(place: Path, manifest: dict[str, Any]) -> Run:
         if made["kind"] == "figure":
             figures.append(Figure(place.name, made["name"], path, made["alt"], made["source"]))
         else:
-            tables.append(Table(place.name, made["name"], path, made["source"], _frame(path)))
+            tables.append(Table(place.name, made["name"], path, made["source"], frame(path)))
+    title, question, sections = _asked(place / "notebook.ipynb")
     title = title or manifest["notebook"]
     return Run(place.name, title, question, sections, manifest, figures, tables)
 
 
-def _frame(path: Path) -> pd.DataFrame:
+def frame(path: Path) -> pd.DataFrame:
     """Read a table: columns of numbers as such, and all else as it is written, an id 001 too."""
     written = pd.read_csv(path, dtype="str", keep_default_na=False)
-    filled = written != ""
-    numeric = [
-        name
-        for name in written.columns
-        if filled[name].any() and written.loc[filled[name], name].str.fullmatch(_NUMBER).all()
-    ]
-    return written.assign(**{name: pd.to_numeric(written[name]) for name in numeric})
+    for name in written:
+        filled = written[name][written[name] != ""]
+        if len(filled) and filled.str.fullmatch(_NUMBER).all():
+            written[name] = pd.to_numeric(written[name])
+    return written
 
 
 def _asked(notebook: Path) -> tuple[str, str, list[str]]:
@@ -145,32 +162,40 @@ def _asked(notebook: Path) -> tuple[str, str, list[str]]:
     prose = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
     blocks = [" ".join(block.split()) for text in prose for block in re.split(r"\n\s*\n", text)]
     blocks = [re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", r"\1", block) for block in blocks]
-    at = next((n for n, block in enumerate(blocks) if block.startswith("# ")), None)
-    if at is None:
-        return "", "", []
-    below = next((block for block in blocks[at + 1 :] if not block.startswith("#")), "")
-    sections = [block[3:] for block in blocks[at + 1 :] if block.startswith("## ")]
-    return blocks[at][2:], below, sections
+    title = next((block[2:] for block in blocks if block.startswith("# ")), "")
+    below = next((block for block in blocks if not block.startswith("#")), "")
+    return title, below, [block[3:] for block in blocks if block.startswith("## ")]
 
 
-def rankings(table: Table) -> Iterator[tuple[str, str, pd.DataFrame]]:
+def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
     """Rank a table's systems or evaluators, within whatever else its estimates are of.
 
-    Gives the column that names them, what the estimates are of in words, and the ranked rows.
+    Gives what the estimates are of, in words, and a table: system or evaluator, estimate, interval;
+    where they are known, ranks (their range) and reason.
     """
-    needed = {"ci_low", "ci_high"}
-    subject = next((name for name in SUBJECTS if name in table.keys), "")
-    if not subject or not needed <= set(table.frame.columns):
+    subject = next((name for name in _SUBJECTS if name in table.keys), "")
+    if not subject or not {"ci_low", "ci_high"} <= set(table.frame):
         return
-    frame = table.frame.assign(**{subject: table.frame[subject].astype(str)})
     others = [name for name in table.keys if name != subject]
-    groups = frame.groupby(others, sort=False, dropna=False) if others else [((), frame)]
+    groups = table.frame.groupby(others, sort=False) if others else [((), table.frame)]
     for key, group in groups:
         if len(group) < 2 or group[subject].duplicated().any():
             continue
+        rows = group.sort_values(table.value, ascending=False, kind="stable")
+        shown = rows[[subject, table.value]].assign(
+            interval=list(map(interval, rows["ci_low"], rows["ci_high"]))
+        )
+        if {"rank_low", "rank_high"} <= set(rows):
+            ranks = zip(rows["rank_low"], rows["rank_high"], strict=True)
+            shown["ranks"] = [f"{low:g} to {high:g}" if low > 0 else "" for low, high in ranks]
+        if "reason" in rows and (rows["reason"] != "").any():
+            shown["reason"] = rows["reason"]
         said = zip(others, map(str, key), strict=True)
-        words = [
-            f"{name.replace('_', ' ')}: {value}" for name, value in said if value not in ("", "nan")
-        ]
-        ordered = group.sort_values(table.value, ascending=False, kind="stable")
-        yield subject, ", ".join(words), ordered.reset_index(drop=True)
+        words = [f"{name.replace('_', ' ')}: {one}" for name, one in said if one]
+        yield ", ".join(words), shown.reset_index(drop=True)
+
+
+def interval(low: Any, high: Any) -> str:
+    """Write an interval; nothing where an end is missing, or an empty cell."""
+    ends = pd.to_numeric(pd.Series([low, high]), errors="coerce")
+    return "" if ends.isna().any() else f"[{ends[0]:.3g}, {ends[1]:.3g}]"

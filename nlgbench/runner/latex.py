@@ -1,0 +1,253 @@
+r"""What a paper in LaTeX takes: a macro for each number, booktabs tables, figures that fit.
+
+Everything is for `pdflatex` with `booktabs`, `graphicx` and `\usepackage[T1]{fontenc}`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.runner.run_folder import Folder, Table, rankings
+
+#: Up to this wide a figure stands in one column of two, inches.
+_COLUMN = 3.6
+#: Columns of a table up to which it stands in one column of two.
+_NARROW = 4
+_DIGITS = ["Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"]
+
+SETUP = r"""% Packages: booktabs, graphicx. \nlgpath is where the report is, from your document.
+\providecommand{\nlgpath}{report/}
+\makeatletter
+\@ifundefined{nlgbox}{\newsavebox{\nlgbox}}{}
+\makeatother
+% What is wider than its column is made smaller; what fits stays as it is.
+\providecommand{\nlgfit}[1]{\sbox{\nlgbox}{#1}%
+  \ifdim\wd\nlgbox>\linewidth\resizebox{\linewidth}{!}{\usebox{\nlgbox}}\else\usebox{\nlgbox}\fi}
+"""
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "−": "$-$",
+        **{"τ": r"$\tau$", "ρ": r"$\rho$", "κ": r"$\kappa$", "α": r"$\alpha$"},
+        **{sign: f"\\{sign}" for sign in "&%$#_"},
+    }
+)
+#: What pdflatex prints of Unicode without further packages.
+_PRINTABLE = frozenset("†‡–—‘’“”…•" + "".join(map(chr, range(0xA1, 0x100)))) - frozenset("\xad")
+
+
+def escape(text: object) -> str:
+    """Write a text so that LaTeX prints it as it stands, also at the start of a table's row."""
+    escaped = re.sub(r"^[\[*]", r"{}\g<0>", _one_line(text).translate(_LATEX))
+    # At a character that it has no sign for, pdflatex stops.
+    return "".join(
+        one if "\x20" <= one < "\x7f" or one in _PRINTABLE else f"U+{ord(one):04X}"
+        for one in escaped
+    )
+
+
+def _one_line(text: object) -> str:
+    return " ".join(re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]+", " ", str(text)).split())
+
+
+def to_latex(
+    table: pd.DataFrame,
+    *,
+    caption: str,
+    label: str,
+    decimals: int = 2,
+    marks: pd.DataFrame | None = None,
+    intervals: tuple[pd.DataFrame, pd.DataFrame] | None = None,
+    note: str = "",
+) -> str:
+    """Write a table of numbers, with marks behind them, intervals below them, and a note.
+
+    `marks` and both bounds of `intervals` have the table's rows and columns.
+    """
+
+    def written(value: object) -> str:
+        if pd.isna(value):  # type: ignore[call-overload]
+            return "--"
+        if isinstance(value, float):
+            return f"${value:z.{decimals}f}$"
+        return f"${value}$" if isinstance(value, int) else escape(value)
+
+    numeric = [pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes]
+    cells = table.astype(object).map(written)
+    if marks is not None:
+        raised = marks.reindex_like(table).fillna("").map(escape)
+        cells += raised.map(lambda mark: mark and rf"\rlap{{\textsuperscript{{{mark}}}}}")
+    n_names = table.index.nlevels
+    names = [escape(name or "") for name in table.index.names]
+    shown = cells.rename(index=escape, columns=escape).rename_axis(columns=lambda _: None)
+    shown = shown.reset_index(names=names, allow_duplicates=True)
+    if intervals is not None:
+        low, high = (ends.map(lambda end: f"{end:z.{decimals}f}") for ends in intervals)
+        ends = (r"{\scriptsize$[" + low + ", " + high + "]$}").where(intervals[0].notna(), "")
+        below = shown.copy()
+        below.iloc[:, :n_names], below.iloc[:, n_names:] = "", ends.to_numpy()
+        shown = pd.concat([shown, below]).sort_index(kind="stable")
+    text = shown.to_latex(
+        index=False,
+        escape=False,
+        caption=escape(caption),
+        label=label,
+        column_format="l" * n_names + "".join("lr"[one] for one in numeric),
+        multicolumn_format="c",
+    ).replace(r"\begin{table}", "\\begin{table}\n\\centering")
+    note = f"\\par\\smallskip{{\\footnotesize {escape(note)}}}\n" if note else ""
+    return text.replace(r"\end{table}", note + r"\end{table}")
+
+
+def macro_name(words: str) -> str:
+    r"""Turn an id into the name of a macro: letters alone, a capital where a word begins.
+
+    >>> macro_name("huse/table1/summarization_t1.0/huse_q")
+    'nlgHuseTableOneSummarizationTOneDotZeroHuseQ'
+    """
+    plain = re.sub(r"[^A-Za-z0-9.]+", " ", words)
+    plain = re.sub(r"[0-9]", lambda found: f" {_DIGITS[int(found[0])]} ", plain)
+    plain = plain.replace(".", " dot ")
+    return "nlg" + "".join(word[0].upper() + word[1:] for word in plain.split())
+
+
+def numbers(folder: Folder) -> pd.DataFrame:
+    """List every number of the ledger and every estimate of the tables: of (its id), macro, text.
+
+    Of two ids that would share a name, the second has ``Again`` behind it.
+    """
+    rows: list[tuple[str, str, str]] = []
+    used: set[str] = set()
+    for of, parts in dict(_quantities(folder)).items():
+        name = macro_name(of)
+        while any(name + end in used for end in parts):
+            name += "Again"
+        used.update(name + end for end in parts)
+        rows += [(of, name + end, text) for end, text in parts.items()]
+    return pd.DataFrame(rows, columns=["of", "macro", "text"])
+
+
+def numbers_tex(folder: Folder) -> str:
+    """Write a macro for each number, below a comment with the id of what it is."""
+    lines = [
+        "% A macro for each number of the ledger, and for each estimate of the tables:",
+        "% the value; with Low and High behind it, its interval; with Published, what was printed.",
+        r"% \input{report/numbers} in the preamble, and write \nlg...{} where the number belongs.",
+    ]
+    for of, group in numbers(folder).groupby("of", sort=False):
+        lines.append(f"% {_one_line(of)}")
+        pairs = zip(group["macro"], group["text"], strict=True)
+        lines += [rf"\newcommand{{\{macro}}}{{{text}}}" for macro, text in pairs]
+    return "\n".join([*lines, ""])
+
+
+def _quantities(folder: Folder) -> Iterator[tuple[str, dict[str, str]]]:
+    """Give each id, and what is known of it: the end of its macro's name -> the number."""
+    for row in folder.ledger.to_dict("records"):
+        of = "/".join(filter(None, [row["claim_id"], row["variant"], row["run"]]))
+        # The tolerance is half a unit of the last printed digit.
+        size = row["tolerance"]
+        decimals = max(0, round(-np.log10(2 * size))) if size > 0 else None
+        ends = {"": "recomputed", "Low": "ci_low", "High": "ci_high", "Published": "published"}
+        yield of, _texts({end: row[column] for end, column in ends.items()}, decimals)
+    for table in folder.tables:
+        if not table.keys or table.frame.duplicated(table.keys).any():
+            continue
+        varied = [key for key in table.keys if len(set(table.frame[key])) > 1] or table.keys
+        for row in table.frame.to_dict("records"):
+            of = "/".join(
+                [table.run, table.name, *(str(row[key]) for key in varied if row[key] != "")]
+            )
+            ends = {"": table.value, "Low": "ci_low", "High": "ci_high"}
+            yield of, _texts({end: row.get(column) for end, column in ends.items()}, None)
+
+
+def _texts(values: dict[str, object], decimals: int | None) -> dict[str, str]:
+    known = {end: one for end, one in values.items() if isinstance(one, int | float)}
+    return {end: number(one, decimals) for end, one in known.items() if np.isfinite(one)}
+
+
+def number(value: float, decimals: int | None) -> str:
+    """Write a number as LaTeX prints it in text and in formulas; None: three digits that count."""
+    if decimals is None:
+        size = 0 if value == 0 else int(np.floor(np.log10(abs(value))))
+        decimals = min(max(2 - size, 0), 12)
+    text = f"{value:z.{decimals}f}"
+    return rf"\ensuremath{{-}}{text[1:]}" if text.startswith("-") else text
+
+
+def tables(folder: Folder) -> dict[str, str]:
+    """Give LaTeX by the name of its file: the tables that notebooks laid out, and all rankings."""
+    made: dict[str, str] = {}
+    for table in folder.tables:
+        name = f"{table.run}-{table.name}"
+        laid_out = table.path.with_suffix(".tex")
+        if laid_out.is_file():
+            made[name] = _fitted(laid_out.read_text(encoding="utf-8"))
+            continue
+        for n, (words, ranked) in enumerate(rankings(table), 1):
+            own = f"{name}-{n}" if words else name
+            made[own] = _fitted(_ranking(table, own, words, ranked))
+    return made
+
+
+def _ranking(table: Table, name: str, words: str, ranked: pd.DataFrame) -> str:
+    """Lay out a ranking with its intervals."""
+    subject, value, *_ = ranked.columns
+    shown = ranked[[subject, value, "interval"]].set_index(subject)
+    shown[value] = pd.to_numeric(shown[value], errors="coerce")
+    confidence = set(table.frame.get("confidence", [])) - {""}
+    level = f" {confidence.pop():.0%} intervals." if len(confidence) == 1 else ""
+    caption = table.name.replace("_", " ").capitalize() + f" ({words})" * bool(words)
+    return to_latex(
+        shown.rename(columns=str.capitalize, index=lambda one: str(one)[:40]),
+        caption=f"{caption}.{level} Source: {table.source}.",
+        label=_label("tab", name),
+    )
+
+
+def _label(kind: str, name: str) -> str:
+    return f"{kind}:{re.sub('[^A-Za-z0-9-]+', '-', name)}"
+
+
+def _fitted(text: str) -> str:
+    """Set a table small, across both columns where it has many, and never beyond its own."""
+    columns = text.partition(r"\begin{tabular}{")[2].partition("}")[0]
+    text = text.replace(r"\begin{tabular}", r"\small\nlgfit{\begin{tabular}")
+    text = text.replace(r"\end{tabular}", r"\end{tabular}}")
+    return text.replace("{table}", "{table*}") if len(columns) > _NARROW else text
+
+
+def tables_tex(made: dict[str, str]) -> str:
+    """Write one file that takes in all tables."""
+    lines = [rf"\input{{\nlgpath tables/{name}}}" for name in made]
+    # LaTeX holds 52 floats that have no place yet.
+    paged = [line + r"\clearpage" * (n % 10 == 0) for n, line in enumerate(lines, 1)]
+    return SETUP + "\n".join([*paged, ""])
+
+
+def figures_tex(folder: Folder) -> str:
+    """Write one file that takes in all figures, in one column or across both by their width."""
+    lines = [SETUP]
+    for figure in folder.figures:
+        kind = "figure" if figure.pixels[0] / 300 <= _COLUMN else "figure*"
+        path = f"../{figure.run}/{figure.path.relative_to(folder.path / figure.run).as_posix()}"
+        lines += [
+            rf"\begin{{{kind}}}",
+            r"\centering",
+            rf"\nlgfit{{\includegraphics{{\nlgpath {path}}}}}",
+            rf"\caption{{{escape(figure.caption)}}}",
+            rf"\label{{{_label('fig', f'{figure.run}-{figure.name}')}}}",
+            rf"\end{{{kind}}}",
+            "",
+        ]
+    return "\n".join(lines)

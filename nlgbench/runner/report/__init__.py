@@ -1,1 +1,0 @@
-"""A folder of runs to hand on: a page, numbers and tables for LaTeX, and two sheets."""
