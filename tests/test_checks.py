@@ -52,7 +52,7 @@ def required(function, study):
     """Arguments that a function cannot do without, of the right kinds."""
     kinds = {"str": "t0.7", "pd.DataFrame": pd.DataFrame(), "Study": study}
     kinds |= {"Sequence[str | Fitted]": ["rouge_l"], "pd.Series": pd.Series([1.0])}
-    kinds |= {"Comparator": Comparator("c", print, (), frozenset(), True, True, "")}
+    kinds |= {"Comparator": Comparator("c", print, (), frozenset(), True, "")}
     kinds |= {"tuple[float, float]": (0.5, 0.4)}
     kinds |= {"Listeners": Listener(), "Kind": "likert", "Rule": "wmt"}
     given = {"study": study, "studies": {"x": study}, "pilot": {"rest": 1.0}, "block": "item"}
