@@ -75,15 +75,12 @@ from nlgbench.explorer.opening import explore as explore
 # Plots
 from nlgbench.plots.atlas import plot_atlas as plot_atlas
 from nlgbench.plots.audit import plot_audit as plot_audit
-from nlgbench.plots.bars import plot_accuracy as plot_accuracy
 from nlgbench.plots.bars import plot_evaluator_bars as plot_evaluator_bars
 from nlgbench.plots.corrected import plot_corrected as plot_corrected
 from nlgbench.plots.distributions import plot_distributions as plot_distributions
 from nlgbench.plots.figures import Drawing as Drawing
-from nlgbench.plots.forest import plot_flip as plot_flip
 from nlgbench.plots.forest import plot_forest as plot_forest
 from nlgbench.plots.judged import plot_severity as plot_severity
-from nlgbench.plots.judged import plot_superiority as plot_superiority
 from nlgbench.plots.judged import plot_systems as plot_systems
 from nlgbench.plots.replacing import plot_replacement as plot_replacement
 from nlgbench.plots.pooled import plot_pooled as plot_pooled
@@ -104,6 +101,4 @@ from nlgbench.plots.choosing import plot_training as plot_training
 from nlgbench.plots.ratings import plot_convergence as plot_convergence
 from nlgbench.plots.ratings import plot_ratings as plot_ratings
 from nlgbench.plots.ratings import plot_win_rates as plot_win_rates
-from nlgbench.plots.trials import plot_single_outputs as plot_single_outputs
-from nlgbench.plots.trials import plot_supervision as plot_supervision
 from nlgbench.plots.planning import plot_components as plot_components

@@ -111,13 +111,11 @@ def test_a_seed_gives_the_numbers_of_its_generator(study):
 
 
 ENDS = {"ci_low": 0.1, "ci_high": 0.8}
-RATES = pd.DataFrame({"criterion": "H1", "measure": ["accuracy", "recall"], "estimate": [0.5, 0.2]})
 OPTIONS = {
     "plot_scatter_systems": {"x": "quality", "y": "bleu"},
     "plot_training": {"chosen": pd.DataFrame({"evaluator": ["bleu"], "progress": 0.5})},
 }
 TABLES = {
-    "plot_accuracy": RATES.assign(**ENDS),
     "plot_atlas": pd.DataFrame(
         {"evaluator": ["chrf", "bleu"], "statistic": "spearman", "estimate": 0.5}
     ).assign(**ENDS),
@@ -133,9 +131,6 @@ TABLES = {
     "plot_evaluator_bars": pd.DataFrame(
         {"panel": "BLEU", "system": ["a", "b"], "score": [0.5, 0.2], "human_quality": [0.2, 0.3]}
     ).assign(**ENDS),
-    "plot_flip": pd.DataFrame(
-        {"evaluator": ["svm"], "natural": -0.6, "majority": 0.5, "independence": 0.45}
-    ),
     "plot_forest": pd.DataFrame({"evaluator": ["chrf", "bleu"], "estimate": 0.5}).assign(**ENDS),
     "plot_multiverse": pd.DataFrame(
         {"system": "a", "score": "huse", "estimate": [0.5, 0.2], "paper": [True, False]}
@@ -148,18 +143,9 @@ TABLES = {
     "plot_severity": pd.DataFrame({"annotator_id": ["a", "b"], "severity": [0.5, -0.2]}).assign(
         **ENDS
     ),
-    "plot_single_outputs": pd.DataFrame(
-        {"data": "x", "evaluator": ["chrf", "bleu"], "statistic": "spearman", "estimate": 0.5}
-    ).assign(**ENDS),
     "plot_stability": pd.DataFrame(
         {"system": "a", "over": "outputs", "size": [5, 10], "score": "huse", "mean": 0.5}
     ).assign(**ENDS),
-    "plot_supervision": pd.DataFrame(
-        {"evaluator": ["chrf", "bleu"], "statistic": "spearman", "estimate": 0.5}
-    ).assign(**ENDS, supervision="human"),
-    "plot_superiority": pd.DataFrame(
-        {"system": ["a", "b"], "opponent": ["b", "a"], "superiority": [0.3, 0.7]}
-    ),
     "plot_systems": pd.DataFrame({"system": ["a", "b"], "estimate": [0.5, 0.2]}).assign(**ENDS),
     "plot_tradeoff": pd.DataFrame(
         {"system": "a", "score": ["huse", "huse_q", "huse_d"], "estimate": 0.5}

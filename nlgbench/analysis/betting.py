@@ -1,11 +1,9 @@
 """Testing by betting: e-values and confidence sequences of bounded means, and many at once.
 
-A stream's values lie in [-1, 1]. Against the mean m one bets a share c of what can be lost without
-ruin, on a higher mean (c > 0) or a lower one (c < 0): wealth grows by ``1 + c (d - m) / (1 + m)``
-or ``1 + c (d - m) / (1 - m)``, and does not on average where m is the mean of every value given
-those before (Waudby-Smith and Ramdas 2024, doi:10.1093/jrsssb/qkad009). The e-value is the mean
-wealth over shares: nobody need know which is good. It is convex in m, even its logarithm, so the
-means that it does not refute form an interval.
+Against the mean m of values in [-1, 1] one bets a share c on a higher mean (c > 0) or a lower one:
+wealth grows by ``1 + c (d - m) / (1 + m)`` or ``1 + c (d - m) / (1 - m)``, and does not on average
+where m is the mean (Waudby-Smith and Ramdas 2024, doi:10.1093/jrsssb/qkad009). The e-value is the
+mean wealth over shares. Its logarithm is convex in m: means that are not refuted are an interval.
 """
 
 from __future__ import annotations
@@ -75,9 +73,8 @@ def confidence_sequence(values: Floats, confidence: float) -> tuple[Floats, Floa
 def e_holm(e_values: Floats) -> Floats:
     """Adjust e-values (..., K) for their number: the least mean of a set that each belongs to.
 
-    The closure of the arithmetic mean (Vovk and Wang 2021, doi:10.1214/20-AOS2020; as "e-Holm",
-    Hartog and Lei 2025, arXiv:2501.09015): whatever the dependence, at any time. The least mean
-    with the r-th smallest is found by adding the smallest of all, one after another.
+    The closure of the arithmetic mean (Vovk and Wang 2021, doi:10.1214/20-AOS2020), whatever the
+    dependence. The least mean with the r-th smallest adds the smallest of all, one after another.
     """
     order = np.argsort(e_values, axis=-1)
     ranked = np.take_along_axis(e_values, order, axis=-1)

@@ -137,7 +137,6 @@ def _get(file: ReleasedFile) -> str:
     import logging
 
     import pooch
-    import requests
 
     pooch.get_logger().setLevel(logging.WARNING)
     try:
@@ -151,29 +150,16 @@ def _get(file: ReleasedFile) -> str:
             path=place.parent,
             downloader=pooch.HTTPDownloader(stream=False),
         )
-    except requests.RequestException as error:
-        raise OSError(
-            f"{file.name} could not be fetched from {file.address} "
-            f"({type(error).__name__}: {_innermost(error)}). Try again with a network, or "
-            f"put the file at {place}; SHA-256 {file.sha256}."
-        ) from None
-    except OSError as error:
-        reason = error.strerror or str(error).split(" | ")[0]  # pooch adds its own advice
-        raise OSError(
-            f"{file.name}: cannot write {place} ({reason}): mend the folder or "
-            "its permissions, or set NLGBENCH_DATA to a folder that holds the file."
-        ) from None
     except ValueError as error:
         raise DataCorruptError(
             f"{file.name}: {error} Nothing was kept. Try again; if it persists, the address "
             f"{file.address} no longer gives the released file."
         ) from None
+    except OSError as error:  # of the network, too
+        reason = str(error).split(" | ")[0]  # pooch adds its own advice
+        raise OSError(
+            f"{file.name} could not be fetched from {file.address} to {place}: {reason}. Try again "
+            f"with a network, or put the file there (SHA-256 {file.sha256}); if the folder cannot "
+            "be written to, fix its permissions, or set NLGBENCH_DATA to another."
+        ) from None
     return "fetched"
-
-
-def _innermost(error: BaseException) -> str:
-    # The network libraries wrap the one telling sentence in several that repeat the address.
-    while error.args and isinstance(error.args[0], BaseException):
-        error = error.args[0]
-    reason = getattr(error, "reason", None)
-    return _innermost(reason) if isinstance(reason, BaseException) else str(error)

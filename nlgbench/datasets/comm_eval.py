@@ -30,23 +30,19 @@ def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
     """Read the comm-eval release, with the paper's filter or every caption that was collected.
 
     1,912 descriptive, 1,343 ambiguous and 1,909 misleading captions, the ``system`` (see
-    `QUALITY`). ``context`` is one of 360 contexts, such as ``ci7.1``; contexts ``ci7.0`` and
-    ``ci7.1`` are twins, see `pairs`. ``item_id`` is the context, but for 405 captions of Monroe et
-    al.'s games that were said of other colors: ``ci7.1/2``. ``output_id`` is context and number,
-    ``ci7.1-04``, or ``ci7.1-m12`` from a game; a misleading caption is its twin's descriptive one,
-    scored with the twin's target: ``ci7.1-04-twin``. References are the kept descriptive captions
-    of the context, by their output_id, so that a scorer can leave the caption itself out.
+    `QUALITY`), of 360 contexts such as ``ci7.1``, whose twin is ``ci7.0``. ``item_id`` is the
+    context, but for 405 captions of Monroe et al.'s games about other colors: ``ci7.1/2``. A
+    misleading caption is its twin's descriptive one, scored with the twin's target. References are
+    the kept descriptive captions of the context, by their output_id.
 
     ``listener_success`` is 1 where a listener picked the target, ``twin_picked`` where the twin's
     target. Crowd captions have three listeners, ``l1`` to ``l3``, which are places, not people;
     game captions one ``partner_success``, always 1. ``group_id`` is the pair of contexts.
 
-    The filter gives the paper's counts: a descriptive caption is kept if at least 2 of its 3
-    listeners found the target, or it is from a game; an ambiguous one if anybody listened to it
-    (the file says ``outcome=False`` where nobody did) and its text is no kept description of its
-    context; a misleading one unless its text is one and the file calls the context far. Texts are
-    compared in lower case, without blanks at the ends. The paper says instead that such captions
-    were removed from a CIEDE2000 of 20 on, but none of the 16 has that.
+    The filter gives the paper's counts: it keeps a descriptive caption if at least 2 of its 3
+    listeners found the target, or if it is from a game; an ambiguous one if anybody listened to it
+    and its text is no kept description of its context; a misleading one unless its text is one and
+    the file calls the context far.
     """
     captions, judgments = _captions(path)
     described = captions["kind"] != "ambiguous"

@@ -46,13 +46,10 @@ _CUTS = [
 def read_dailydialog(path: Path) -> Study:
     """Read the rated responses of multi-reference DailyDialog as tidy tables.
 
-    500 responses, one of ``human`` and of each of four systems on each of 100 contexts (``item_id``
-    is the release's context_id; turns of a context are lines). The mean of the annotators' ratings,
-    1 to 5, is one value of dimension ``appropriateness`` and annotator ``mean``, because the
-    release has no more: agreement of annotators, and what a test of rated outputs loses to it,
-    cannot be computed. Four references per context: r1 to r3, and ``original``, which is
-    DailyDialog's own next turn; no human response is among them. Systems write some responses more
-    than once.
+    One response of ``human`` and of each of four systems on each of 100 contexts (turns are lines).
+    The mean of the annotators' ratings, 1 to 5, is one value of dimension ``appropriateness`` and
+    annotator ``mean``, as the release has no more. Four references per context: r1 to r3, and
+    ``original``, DailyDialog's own next turn.
     """
     frame, _ = csv_files.parse(path)
     system = frame["model"].map(SYSTEMS)

@@ -38,14 +38,11 @@ _MARK = re.compile(r" [\u039e\u00a4]\S$")
 def read_hanna(path: Path, *, ratings: bool = False, judges: bool = False) -> Study:
     """Read HANNA's judgments and scores of stories as tidy tables; it released no texts with them.
 
-    96 prompts (``item_id`` p01 to p96, in the order of the release), each with a story of
-    ``human`` and of ten systems. Judgments are means of three annotators, by the one annotator
-    ``mean``: who rated what is not in the file, and agreement of annotators is refused. On demand
-    (`ratings`) the three ratings themselves; an annotator of each is a name of its own, as the
-    file does not say which are one person's: coefficients that need that have none to compare.
-    Scores are of 72 metrics, and on demand (`judges`) the ratings of five language models too,
-    each in four settings (``mistral_7b_re_2``: relevance, in the second). In which direction a
-    metric runs, the release does not say; its authors take absolute values of correlations.
+    96 prompts, each with a story of ``human`` and of ten systems. Judgments are means of three
+    annotators, by the one annotator ``mean``; with `ratings` the three ratings, each by an
+    annotator of its own, as the file does not name persons. Scores are of 72 metrics, whose
+    directions the release does not give; with `judges` also of five language models, each in four
+    settings (``mistral_7b_re_2``: relevance, in the second).
     """
     frame, _ = csv_files.parse(path)
     columns = [str(name) for name in frame if name != "Model"]

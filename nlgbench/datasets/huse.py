@@ -41,12 +41,10 @@ _HUMAN = "HUMAN_SUM"
 def read_huse(path: Path) -> Study:
     """Read the HUSE release as tidy tables.
 
-    200 headlines, 100 of ``human`` and 100 of ``summarization_t1.0``, for 99 contexts; ids count in
-    the order (HIT, position), which is that of the authors' ``summary_clean.csv``.
-    Log-probabilities are of the whole text, in nats; ``n_tokens`` counts what spaces separate, as
-    the authors' code does. 20 judgments of each, ``typicality`` from 1 (invalid) to 6 (very
-    typical); ``group_id`` is the HIT. Every HIT holds outputs of one kind only, so the leniency of
-    its 20 annotators is confounded with the label.
+    200 headlines, 100 of ``human`` and 100 of ``summarization_t1.0``, for 99 contexts, in the order
+    of the authors' ``summary_clean.csv``. Log-probabilities are of the whole text, in nats;
+    ``n_tokens`` counts what spaces separate. 20 judgments of each, ``typicality`` from 1 (invalid)
+    to 6 (very typical); ``group_id`` is the HIT, whose outputs are all of one kind.
     """
     frame, _ = csv_files.parse(path, may_lack=("Approve", "Reject"))
     assignments = frame.to_dict("records")

@@ -42,12 +42,9 @@ def read_judge_the_judges(path: Path) -> Study:
     """Read the annotated reviews of Judge the Judges as tidy tables.
 
     3,600 reviews, 1,800 of ``human`` and 150 of each of 12 systems; each is an item of its own.
-    Ids count in the order (HIT, slot), which is the authors' own. 17,920 votes of dimension
-    ``real_or_fake``, 1 real and 0 fake; ``group_id`` is the HIT, and annotators are nested in HITs.
-
-    An assignment is accepted when the authors did not reject it and it passed the gotcha, a review
-    that says of itself that it is fake, which is left out: 896 of 1,094. Of
-    ``contexts_to_sequences``' 150 texts 111 are distinct: split by text, or a test set leaks.
+    17,920 votes of dimension ``real_or_fake``, 1 real and 0 fake; ``group_id`` is the HIT, and
+    annotators are nested in HITs. An assignment is accepted when the authors did not reject it and
+    it passed the gotcha, a review that says that it is fake: 896 of 1,094.
     """
     frame, accepted = _assignments(path)
     outputs, judgments = [], []

@@ -23,12 +23,11 @@ _PLACES = ("click", "alt1", "alt2")
 def read_monroe(path: Path, *, prefix: str = "") -> Study:
     """Read the rounds of one split (15,665, 15,670 and 15,659) as tidy tables.
 
-    The speaker's caption of every round, whether or not the partner found the target; several
-    messages of a round are joined by ``~`` as released. ``context`` is the condition (close, split,
-    far). ``partner_success`` is 1 where the partner picked the target; ``group_id`` is the game.
-    Contexts have hue (0 to 360), saturation and lightness (0 to 100) of each color, in an order
-    that does not know the target. The file does not name all people, so a partner is named after
-    the game; a few people speak in more than one split.
+    The speaker's caption of every round; several messages of a round are joined by ``~`` as
+    released. ``context`` is the condition (close, split, far). ``partner_success`` is 1 where the
+    partner picked the target; ``group_id`` is the game, after which the partner is named. Contexts
+    have hue (0 to 360), saturation and lightness (0 to 100) of each color, in an order that hides
+    the target.
     """
     frame, _ = csv_files.parse(path)
     games = {game: f"{prefix}g{n:03d}" for n, game in enumerate(dict.fromkeys(frame["gameid"]), 1)}

@@ -182,9 +182,8 @@ def studies() -> pd.DataFrame:
     -------
     DataFrame
         ``name`` (what `load` takes), ``available`` (are its files in the cache?), ``quality`` (the
-        dimension of its judgments that is meant by quality; empty where there are several),
-        ``task`` (what its systems do: reviews, dialogue, data-to-text, ...; labels where what was
-        judged is not generated text), ``holds``, ``options`` (keywords that `load` takes).
+        dimension that is quality; empty where there are several), ``task``, ``holds``, ``options``
+        (keywords that `load` takes).
 
     Examples
     --------

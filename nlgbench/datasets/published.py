@@ -28,13 +28,9 @@ def published_dir() -> Path:
 
 
 def load_claims(paper: str | None = None) -> pd.DataFrame:
-    """Load the numbers printed in papers, or in one of them: the ``claims`` table.
+    """Load the ``claims`` table: numbers printed in papers, or in one of them, in printed order.
 
-    In printed order: ``claim_id`` (``paper/where/row/column``), ``paper``, ``where`` (``table1``,
-    ``section5.2``, ...), ``quantity``, ``unit``, ``published`` (in the paper's own scale),
-    ``tolerance`` (largest absolute difference that is still the same number), ``notebook`` (its
-    owner) and ``unavailable`` (why no released data can speak to it). Papers and conventions are in
-    ``data/published/README.md``.
+    ``data/published/README.md`` describes papers, columns and conventions.
     """
     from nlgbench.study import schema
 
@@ -47,8 +43,7 @@ def load_claims(paper: str | None = None) -> pd.DataFrame:
 def load_printed(where: str, *, marks: bool = False) -> pd.DataFrame:
     """Load one printed table, such as ``huse/table1``, laid out as the paper prints it.
 
-    The index ``row`` and the columns are the last two parts of the claims' ids, in printed order; a
-    cell that the paper leaves empty is NaN. `marks` adds what is printed beside a number: a star
+    A cell that the paper leaves empty is NaN. `marks` adds what is printed beside a number: a star
     (columns ``..._star``, 1 or 0) and the upper bound of a p-value (columns ``..._p``).
     """
     import pandas as pd
@@ -73,11 +68,8 @@ def load_printed(where: str, *, marks: bool = False) -> pd.DataFrame:
 
 
 def load_lists() -> pd.DataFrame:
-    """Load the word-overlap scores that the code of Judge the Judges holds as lists of numbers.
+    """Load the word-overlap scores that the code of Judge the Judges lists, a row per generator.
 
-    A row per generator, indexed as in `load_printed`; higher is better. ``bleu_top10`` and
-    ``rouge_top10``: against the ten nearest human-written reviews; ``..._all``: against all of
-    them; ``..._majority``: on the annotated reviews, labeled by the annotators' majority.
     ``data/published/README.md`` says which file holds which list.
     """
     from nlgbench.study import csv_files

@@ -116,7 +116,6 @@ _STATISTICS = {
     "spearman": "Spearman",
     "pearson": "Pearson",
     "pairwise_accuracy": "pairwise accuracy",
-    "tie_calibrated": "tie-calibrated",
     "soft_pairwise": "soft pairwise",
 }
 

@@ -73,16 +73,11 @@ def fit_recurrent(
 ) -> tuple[dict[float, RecurrentModel], pd.DataFrame]:
     """Train a recurrent language model, and keep it at even fractions of its training.
 
-    Held-out texts are for a model without contexts.
-
     One LSTM layer; a context is read by another, whose last state is where the first begins
     (Sutskever, Vinyals and Le 2014, arXiv:1409.3215). Trained by Adam with the gradient's norm
-    cut at 5. Sizes are conventional ones, not tuned.
-
-    There is no unknown word to write: a word outside the vocabulary is read, as one and the
-    same, but never predicted, nor counted in the losses. So what is trained is what is sampled,
-    and ``exp(dev_loss)`` is a perplexity over known words; compare it only between models of one
-    vocabulary. As no text is empty, the first word is never the end.
+    cut at 5. A word outside the vocabulary is read, as one and the same, but never predicted, nor
+    counted in the losses: ``exp(dev_loss)`` is a perplexity over known words, comparable only
+    between models of one vocabulary.
     """
     split = _words(texts, "texts")
     words = _vocabulary(split, min_count)

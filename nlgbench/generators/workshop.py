@@ -21,10 +21,8 @@ EPOCHS = (5, 10, 20)
 def random_settings(n: int, *, seed: int | np.random.Generator) -> pd.DataFrame:
     """Draw hyper-parameters to choose from, independently: options of `fit_recurrent`.
 
-    Zhou and Xu (2020, section 4.1, doi:10.1609/aaai.v34i05.6521) draw five settings for each model,
-    from ranges that they do not publish. These ranges are a convention, for a
-    few hundred short sentences: they hold models that hardly learn to write, and models whose
-    held-out perplexity rises again long before training ends.
+    Zhou and Xu (2020, section 4.1, doi:10.1609/aaai.v34i05.6521) do not publish their ranges; these
+    hold models that hardly learn to write, and models that overfit.
     """
     rng = np.random.default_rng(seed)
     low, high = LEARNING_RATES

@@ -187,9 +187,9 @@ def answers(opened: Mapping[str, Study], pooled: PooledCorrelations) -> pd.DataF
     released = {name: study for name, study in opened.items() if is_release(study)}
     if "hanna" in released:
         parts += _of_hanna(released["hanna"])
-    for name in ("topical", "persona"):
-        if f"usr-{name}-chat" in released:
-            parts += _of_usr(released[f"usr-{name}-chat"], f"{name}_chat")
+    for usr in ("topical", "persona"):
+        if f"usr-{usr}-chat" in released:
+            parts += _of_usr(released[f"usr-{usr}-chat"], f"{usr}_chat")
     return all_rows(parts)
 
 

@@ -18,7 +18,15 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import f_oneway, friedmanchisquare, kendalltau, norm, pearsonr, spearmanr
+from scipy.stats import (
+    f_oneway,
+    friedmanchisquare,
+    kendalltau,
+    norm,
+    pearsonr,
+    spearmanr,
+    ttest_1samp,
+)
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation import correlate, partial_correlations
@@ -369,23 +377,13 @@ def agreement_beyond_independence() -> pd.DataFrame:
     expected, given = _agreement_under_independence(), generators(8)
     rows = []
     for detector, column in given.items():
-        repeats = column == generators(7)[detector]
-        beyond = (column - expected[detector])[~repeats]
-        n = len(beyond)
-        mean, error = float(beyond.mean()), float(beyond.std() / sqrt(n))
-        half = float(student.ppf(0.975, n - 1)) * error
-        rows.append(
-            {
-                "detector": detector,
-                "value": mean,
-                "ci_low": mean - half,
-                "ci_high": mean + half,
-                "p": float(2 * student.sf(abs(mean / error), n - 1)),
-                "n": n,
-                "reason": f"{12 - n} cells that repeat Table 7's are left out." if n < 12 else "",
-            }
-        )
-    return pd.DataFrame(rows)
+        beyond = (column - expected[detector])[column != generators(7)[detector]]
+        n, test = len(beyond), ttest_1samp(beyond, 0)
+        low, high = test.confidence_interval()
+        why = f"{12 - n} cells that repeat Table 7's are left out." if n < 12 else ""
+        rows.append((detector, beyond.mean(), low, high, test.pvalue, n, why))
+    columns = ["detector", "value", "ci_low", "ci_high", "p", "n", "reason"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def detector_differences() -> pd.DataFrame:
@@ -405,24 +403,19 @@ def detector_differences() -> pd.DataFrame:
     sets = []
     for reviews, number, n in (("d_test", 4, int(2 * generated)), ("annotated", 7, 3600)):
         error = 1 - load_printed(f"{PAPER}/table{number}").iloc[12] / 100
-        rows = []
-        for a, b in combinations(error.index, 2):
-            difference = error[b] - error[a]
-            spread = sqrt((error[a] + error[b] - difference**2) / n)
-            half = norm.ppf(0.975) * spread
-            rows.append(
-                {
-                    **{"reviews": reviews, "a": a, "b": b, "value": 100 * difference},
-                    "ci_low": 100 * (difference - half),
-                    "ci_high": 100 * (difference + half),
-                    "p": 2 * norm.sf(abs(difference) / spread),
-                    "n": n,
-                    "reason": "Widest interval that the two accuracies allow: how often both "
-                    "misjudge the same review is not printed.",
-                }
-            )
-        table = pd.DataFrame(rows)
+        table = pd.DataFrame(combinations(error.index, 2), columns=["a", "b"])
+        of_a, of_b = table["a"].map(error), table["b"].map(error)
+        difference = of_b - of_a
+        spread = np.sqrt((of_a + of_b - difference**2) / n)
+        half = norm.ppf(0.975) * spread
+        table = table.assign(reviews=reviews, n=n, value=100 * difference)
+        table = table.assign(ci_low=100 * (difference - half), ci_high=100 * (difference + half))
+        table["p"] = 2 * norm.sf(difference.abs() / spread)
         table["p_holm"] = adjust(table["p"])
+        table["reason"] = (
+            "Widest interval that the two accuracies allow: how often both misjudge the same "
+            "review is not printed."
+        )
         sets.append(table)
     return pd.concat(sets, ignore_index=True)
 
@@ -516,23 +509,23 @@ def printed_table(number: int) -> tuple[pd.DataFrame, dict[str, Any]]:
 
 
 def flips() -> pd.DataFrame:
-    """Set Tables 9 and 10 beside independence, for `plot_flip`: Spearman's correlation with H2."""
+    """Set Tables 9 and 10 (Spearman, H2) beside independence, for `plot_forest`."""
     flip = flip_under_independence()
     flip = flip[flip["column"] == "h2_spearman"].set_index("row")
     natural, majority = (load_printed(f"{PAPER}/table{n}")["h2_spearman"] for n in (10, 9))
     long = {short: name for name, short in _SHORT.items()}
     names = flip.index.str.removesuffix("_meta_discriminator").map(long)
     words = {"naive_bayes": "naive Bayes", "random_forest": "random forest"}
-    return pd.DataFrame(
-        {
-            "evaluator": [words.get(name, label(name)) for name in names],
-            "natural": natural.loc[flip.index],
-            "majority": majority.loc[flip.index],
-            "independence": flip["value"],
-            "independence_low": flip["ci_low"],
-            "independence_high": flip["ci_high"],
-        }
-    )
+    evaluators = pd.Series([words.get(name, label(name)) for name in names], flip.index)
+    parts = {
+        "labels by source": natural.loc[flip.index].to_frame("estimate"),
+        "labels by majority vote": majority.loc[flip.index].to_frame("estimate"),
+        "majority, if independent": flip[["value", "ci_low", "ci_high"]].rename(
+            columns={"value": "estimate"}
+        ),
+    }
+    rows = [part.assign(evaluator=evaluators, kind=kind) for kind, part in parts.items()]
+    return pd.concat(rows, ignore_index=True)
 
 
 def generator_labels(study: Study) -> dict[str, str]:
@@ -570,17 +563,17 @@ def table3(study: Study, people: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, 
 
 
 def figure2(study: Study, people: pd.DataFrame) -> pd.DataFrame:
-    """Lay out accuracy and rates of people for `plot_accuracy`, with what was printed."""
-    bars = people[people["row"].isin(_RATES)].assign(
-        measure=lambda rows: rows["row"].map(_RATES),
-        criterion=lambda rows: rows["criterion"].str.upper(),
+    """Lay out accuracy and rates of people for `plot_forest`, with what was printed."""
+    rates = people[people["row"].isin(_RATES)].assign(
+        kind=lambda rows: rows["row"].map(_RATES),
+        evaluator=lambda rows: rows["criterion"].str.upper(),
     )
     if is_release(study):
         printed = load_printed(f"{PAPER}/figure2").rename_axis("criterion").reset_index()
-        published = printed.melt("criterion", var_name="measure", value_name="published")
-        published["criterion"] = published["criterion"].str.upper()
-        bars = bars.merge(published, on=["criterion", "measure"], validate="one_to_one")
-    return bars.assign(measure=bars["measure"].str.replace("_", " "))
+        published = printed.melt("criterion", var_name="kind", value_name="published")
+        published["evaluator"] = published.pop("criterion").str.upper()
+        rates = rates.merge(published, on=["evaluator", "kind"], validate="one_to_one")
+    return rates.assign(kind=rates["kind"].str.replace("_", " "))
 
 
 def quality(study: Study, people: pd.DataFrame) -> pd.DataFrame:
@@ -817,35 +810,41 @@ def answers(
     if people is not None:
         of_class = people["row"].isin(_RATES)
         parts.append(claim_rows(people[~of_class], start + "/table3/{row}/{criterion}"))
-        rates = people[of_class].assign(rate=people["row"].map(_RATES))
+        rates = people[of_class]
+        rates = rates.assign(rate=rates["row"].map(_RATES))
         parts.append(claim_rows(rates, start + "/figure2/{criterion}/{rate}"))
     if agreement is not None:
         ids = finding + "/{coefficient}_{coded}/{row}"
         parts.append(claim_rows(agreement, ids, reason=agreement["reason"]))
     if partial is not None:
-        ids = f"{finding}/partial_given_self_bleu/" + slugs_of(partial["evaluator"])
+        tail = "/partial_given_self_bleu/" + slugs_of(partial["evaluator"])
         why = "Pearson with H1 over {n} generators, Self-BLEU held constant; Fisher's z. {reason}"
-        parts.append(claim_rows(partial, ids, reason=why))
+        parts.append(claim_rows(partial, finding + tail, reason=why))
     if truth is not None:
-        ids = f"{start}/truth/" + slugs_of(truth["evaluator"]) + "/" + truth["statistic"]
-        parts.append(claim_rows(truth, ids, reason="{reason}"))
+        tail = "/truth/" + slugs_of(truth["evaluator"]) + "/" + truth["statistic"]
+        parts.append(claim_rows(truth, start + tail, reason="{reason}"))
     if real and people is not None:
         parts += _of_batch(data, people)
     if real and corpus is not None:
-        why = "Other references: the authors' sent2vec neighbors were not released. The BLEU order "
-        why += "is not printed. Interval: generators as a sample."
-        ids = PAPER + "/table11/{row}/{dimension}_{short}"
-        about = {"variant": "{evaluator}, TF-IDF references", "reason": why, "comparable": False}
-        parts.append(claim_rows(table11(corpus), ids, **about))
+        parts.append(
+            claim_rows(
+                table11(corpus),
+                PAPER + "/table11/{row}/{dimension}_{short}",
+                variant="{evaluator}, TF-IDF references",
+                reason="Other references: the authors' sent2vec neighbors were not released. The "
+                "BLEU order is not printed. Interval: generators as a sample.",
+                comparable=False,
+            )
+        )
     if real and diversity is not None:
         parts += _of_diversity(diversity)
     if real and scored is not None:
         parts += _of_scores(scored)
     if real and directions is not None:
         there = directions[directions["evaluator"].isin(list(DIRECTIONS))]
-        ids = f"{PAPER}/direction/" + there["evaluator"].map(DIRECTIONS)
+        claim = f"{PAPER}/direction/" + there["evaluator"].map(DIRECTIONS)
         why = "{evaluator}, 95% interval over generators, {n} as a sample."
-        parts.append(claim_rows(there, ids, reason=why))
+        parts.append(claim_rows(there, claim, reason=why))
     return all_rows(parts, source=data.source)
 
 

@@ -33,7 +33,7 @@ from nlgbench.datasets.published import load_printed
 from nlgbench.evaluators.comparator.comparators import Backend
 from nlgbench.names import known
 from nlgbench.papers.claim_rows import all_rows, claim_rows, is_release, own_place
-from nlgbench.study import Study, straight_from, with_tables
+from nlgbench.study import Study, declared, straight_from, with_tables
 from nlgbench.worlds.comparing import compared_reviews
 from nlgbench.worlds.simulated import open_study
 
@@ -124,10 +124,9 @@ def open_studies(
                 rows = _shortened(rows).sample(n_turns, random_state=seed)
                 human = with_tables(turns, outputs=rows.reset_index(drop=True))
             related = {"human": human}
-        settings = dict(study.settings)
+        made = with_tables(study, name=name, outputs=outputs, related=related)
         if name == "reviews":  # votes came in HITs
-            settings["clusters"] = "group_id"
-        made = with_tables(study, name=name, outputs=outputs, related=related, settings=settings)
+            made = declared(made, clusters="group_id")
         found[name] = straight_from(made, study.origin)
     return found
 
@@ -285,6 +284,16 @@ def table1(outputs: pd.DataFrame) -> pd.DataFrame:
     printed = load_printed(f"{PAPER}/table1").to_dict("index")
     cells = zip(outputs["evaluator"].map(IN_PRINT), "dialogue_" + outputs["statistic"], strict=True)
     return outputs.assign(printed_dialogue=[printed[row][column] for row, column in cells])
+
+
+def supervised(systems: pd.DataFrame) -> pd.DataFrame:
+    """Lay out Spearman's correlations over systems for `plot_forest`, by supervision."""
+    averaged = systems["evaluator"].str.startswith("averaged ")
+    rows = systems[(systems["statistic"] == "spearman") & ~averaged]
+    rows = rows.replace({"evaluator": {"with skill rating": "full model, rated"}})
+    texts = rows["supervision"].isin(["references", "human texts"])
+    kind = rows["supervision"].mask(texts, "references, texts")
+    return rows.assign(kind=kind.mask(rows["supervision"].str.contains(", "), "several kinds"))
 
 
 def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from nlgbench.plots.figures import (
     one_row_each,
 )
 from nlgbench.plots.style import TWO_COLUMN
-from nlgbench.study.checks import convert_columns, read_table
+from nlgbench.study.checks import read_table
 
 #: A star marks adjusted p-values below it.
 _ALPHA = 0.05
@@ -47,36 +47,28 @@ def plot_atlas(
     Parameters
     ----------
     correlations : DataFrame
-        One row per cell, as from `nlgbench.correlate`: ``evaluator``, ``statistic``, ``estimate``
-        (-1 to 1), ``ci_low``, ``ci_high``. Optional ``p_adjusted``, starred below .05 where no
-        interval of the cell includes 0; ``kind``, instead of that of `nlgbench.evaluators.names`
-        (rows of one kind stand together); ``reason``: cells with one are marked as doubtful;
-        ``second_low``, ``second_high``: another interval, such as one over systems, written below
-        the first.
+        From `nlgbench.correlate`: ``evaluator``, ``statistic``, ``estimate`` (-1 to 1), ``ci_low``,
+        ``ci_high``. Optional ``p_adjusted`` (starred below .05 where no interval includes 0),
+        ``kind``, ``reason`` (marks doubt), ``second_low`` and ``second_high`` (another interval,
+        written below the first). Statistics stand in groups where granularity, study, criterion or
+        dimension has several values.
     kinds : sequence of str, optional
-        Draw these kinds alone: a page holds about thirty evaluators, with two intervals 25.
+        Draw these kinds alone: a page holds about thirty evaluators.
     ax : Axes, optional
-        Where to draw; a figure of its own by default, as high as the rows need. A cell with an
-        interval needs 0.7 by 0.2 inches, with two 0.7 by 0.3.
+        Where to draw; a figure of its own by default.
     interval_label, second_label : str
         What the square and the round brackets hold, for the line below the map.
 
     Returns
     -------
     Drawing
-        Evaluators from the greatest mean estimate to the least (undefined ones apart), those
-        without any at the end. Cells without an estimate are hatched. Its data are the rows drawn,
-        with evaluators and statistics as the figure writes them.
+        Evaluators of a kind from the greatest mean estimate to the least. Its data are the rows
+        drawn, with evaluators and statistics as the figure writes them.
 
     Raises
     ------
     ValueError
-        If a column is missing, a cell is given twice, an estimate is no correlation, or there is
-        no row.
-
-    Notes
-    -----
-    Correlations are written without the zero before the point.
+        If a column is missing, a cell is given twice, or an estimate is no correlation.
 
     Examples
     --------
@@ -91,16 +83,13 @@ def plot_atlas(
     ]
     columns = [*several[:1], "statistic"]
     optional = "kind? reason:text? second_low:float? second_high:float? p_adjusted:float?"
-    correlations = read_table(correlations, f"{_COLUMNS} {optional}", "correlations have")
-    correlations = convert_columns(
-        correlations, dict.fromkeys(columns, "name"), columns, "correlations have"
-    )
-    data = labelled(correlations)
+    needed = " ".join([_COLUMNS, *columns, optional])
+    data = labelled(read_table(correlations, needed, "correlations have"))
     if kinds is not None:
         data = data[data["kind"].isin(kinds)]
     _check(data, columns)
-    correlations = data if "p_adjusted" in data else data.assign(p_adjusted=np.nan)
     stars = "p_adjusted" in data
+    correlations = data if stars else data.assign(p_adjusted=np.nan)
     lines = correlations.groupby("kind")["evaluator"].nunique()
     row = 0.31 if "second_low" in correlations else 0.22
     (ax,) = axes_for(ax, TWO_COLUMN, float(1.6 + row * lines.sum() + 0.15 * len(lines)))
@@ -108,10 +97,7 @@ def plot_atlas(
     tops = list(correlations[columns].drop_duplicates().itertuples(index=False, name=None))
     first = list(dict.fromkeys(top[0] for top in tops))
     tops.sort(key=lambda top: first.index(top[0]))
-    cells = {
-        (str(row["evaluator"]), *(row[name] for name in columns)): row
-        for row in correlations.to_dict("records")
-    }
+    cells = correlations.set_index(["evaluator", *columns]).to_dict("index")
     grid = np.array(
         [[cells.get((name, *top), {}).get("estimate", np.nan) for top in tops] for name, _ in rows]
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from matplotlib.patches import Patch
 from nlgbench.analysis.judges import Audit
 from nlgbench.names import spaced
 from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_legend, in_paper_style
-from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, mark, name_rows
+from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, mark
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN, line_look
 
 #: Test -> what stands over its panel, and below its axis.
@@ -52,13 +51,9 @@ def plot_audit(audited: Audit) -> Drawing:
     Returns
     -------
     Drawing
-        A row per judge, sentinels below (which are not tested), each estimate with its interval.
-        Biases have a square where they are found, an open one where they are significant but not
-        beyond the gray margin, a full circle where the judge is acquitted (the 90% interval lies in
-        the margin), an open one where neither is shown. Panels of what is not known of any judge
-        are left out. Beside each judge's agreement with the
-        other annotators stands an annotator's own, a blue bar. Of judges with probabilities: how
-        often people prefer what the judge prefers, against what it says.
+        A row per judge, sentinels below, each estimate with its interval and a mark by its verdict.
+        Tests that are known of no judge have no panel. Of judges with probabilities: how often
+        people prefer what the judge prefers, against what it says.
 
     Examples
     --------
@@ -74,7 +69,10 @@ def plot_audit(audited: Audit) -> Drawing:
     judged = [name for name in names if name not in sentinels]
     # A gap separates judges from sentinels.
     lane = {name: n + 0.6 * (name in sentinels) for n, name in enumerate(names)}
-    short = [textwrap.shorten(text, _LONGEST, placeholder="…") for text in spaced(names).values()]
+    short = [
+        text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+        for text in spaced(names).values()
+    ]
     # A test that is known of no judge has no panel.
     seen = table[table["evaluator"].isin(judged) & table["estimate"].notna()]["test"].unique()
     tests = [test for test in _PANELS if test in seen]
@@ -89,9 +87,9 @@ def plot_audit(audited: Audit) -> Drawing:
     axes = [figure.add_subplot(grid[n // n_columns, n % n_columns]) for n in range(len(tests))]
     for number, (ax, test) in enumerate(zip(axes, tests, strict=True)):
         title, unit = _PANELS[test]
-        name_rows(ax, short if number % n_columns == 0 else [""] * len(names))
-        ax.set_yticks(list(lane.values()), [tick.get_text() for tick in ax.get_yticklabels()])
+        ax.set_yticks(list(lane.values()), short if number % n_columns == 0 else [])
         ax.set_ylim(max(lane.values()) + 0.6, -0.6)
+        ax.tick_params(axis="y", length=0)
         _draw_test(ax, table[table["test"] == test], lane, audited.margin, test)
         ax.set_title(title, fontsize=7)
         ax.set_xlabel(unit, fontsize=7)

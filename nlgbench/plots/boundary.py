@@ -41,9 +41,8 @@ def plot_boundary(
     Returns
     -------
     Drawing
-        Its axes are the panels. The first collection of a panel is the shading (the classifier's
-        confidence, with a line where it is one half); the histograms of both features are its
-        ``child_axes``. Data: the outputs of all panels, by ``compared``.
+        Panels are shaded by the classifier's confidence, with a line where it is one half, and have
+        histograms of both features. Data: the outputs of all panels.
 
     Raises
     ------

@@ -56,8 +56,7 @@ def plot_training(
         A row per evaluator and checkpoint: ``evaluator``, ``progress`` (0 to 1), ``value``,
         ``ci_low``, ``ci_high`` (NaN bounds draw none).
     chosen : DataFrame
-        A row per evaluator: ``evaluator``, ``progress`` of the checkpoint that it keeps; NaN, or no
-        row, for none.
+        ``evaluator``, ``progress`` of the checkpoint that it keeps; NaN, or no row, for none.
     truth : str, optional
         The "evaluator" that is the truth: its chosen checkpoint is a broken line in every panel.
     ax : sequence of Axes, optional
@@ -66,14 +65,12 @@ def plot_training(
     Returns
     -------
     Drawing
-        Panels in the order of evaluators. What is chosen is a large open circle on the curve; a
-        line at 0 stands where comparators say win minus loss. Its data are `curves` with ``panel``.
+        What is chosen is an open circle on the curve. Its data are `curves` with ``panel``.
 
     Raises
     ------
     ValueError
-        If a column is missing, a checkpoint or choice stands twice for an evaluator, there are too
-        few axes, or `truth` is none of the curves.
+        If a column is missing, an evaluator stands twice, or `truth` is none of the curves.
 
     Examples
     --------
@@ -183,7 +180,7 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
         if len(panels) > 1:
             one.set_title(title, loc="left")
         words = "; ".join(_draw_choices(one, rows, names))
-        said.append(f"{_EXPERIMENTS.get(str(name), name)}: {words}" if name else words)
+        said.append(f"{title}: {words}" if title else words)
     data = table.assign(evaluator=table["evaluator"].map(label))
     alt = f"Regret of choices, and how often the best was chosen: {'. '.join(said)}."
     return drawn_on(axes, data, alt)

@@ -34,15 +34,14 @@ def plot_corrected(
         From `nlgbench.corrected_quality`, or its ``systems``: ``system``, ``method``,
         ``estimate``, ``ci_low``, ``ci_high``; optional ``label``, ``labels_saved``.
     ax : Axes, optional
-        Where to draw labels alone and corrected means; a figure of its own by default, as high as
-        the systems need, with the evaluator's own means.
+        Where to draw labels alone and corrected means; a figure of its own by default, with the
+        evaluator's own means in a second panel.
 
     Returns
     -------
     Drawing
-        Systems in the order of the table, with the number of labels and what intervals cover. The
-        evaluator's own means have a panel of their own, as scores may be on another scale. At the
-        right the labels saved, below 0 where correction costs some.
+        Systems in the order of the table; at the right the labels saved, below 0 where correction
+        costs some.
 
     Raises
     ------

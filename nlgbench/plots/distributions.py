@@ -44,13 +44,12 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
         As `measure_trends` gives it for one true value, a table for each change below the other,
         with a column ``change`` that names it.
     ax : Axes, optional
-        Where to draw; a figure of its own by default, as high as the measures need.
+        Where to draw; a figure of its own by default.
 
     Returns
     -------
     Drawing
-        Measures down the left and changes across, in the order of `trends`. A cell has the verdict
-        and the slope with its interval; it is hatched where the verdict is empty.
+        A cell has the verdict and the slope with its interval, hatched where there is no verdict.
 
     Raises
     ------

@@ -49,13 +49,6 @@ class Drawing:
         The numbers that are drawn.
     alt : str
         A sentence for readers who cannot see it.
-
-    Examples
-    --------
-    >>> figure, (ax,) = canvas(3.25, 2)
-    >>> _ = ax.plot([0, 1], [0, 1])
-    >>> Drawing(figure, (ax,), pd.DataFrame({"x": [0, 1]}), "A line.").alt
-    'A line.'
     """
 
     figure: Figure
@@ -76,15 +69,6 @@ class Drawing:
         -------
         list of Path
             The four files; each is written aside and renamed.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> figure, axes = canvas(3.25, 2)
-        >>> drawn = Drawing(figure, axes, pd.DataFrame({"x": [1]}), "Empty axes.")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     [path.name for path in drawn.save(Path(folder, "empty"))]
-        ['empty.pdf', 'empty.png', 'empty.csv', 'empty.txt']
         """
         start = Path(path)
         if start.suffix in (".pdf", ".png", ".csv", ".txt"):

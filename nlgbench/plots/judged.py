@@ -1,4 +1,4 @@
-"""Systems as people judged them: who is better, who beats whom, and who judged severely."""
+"""Systems as people judged them: who is better, and who judged severely."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.people import SystemComparison
-from nlgbench.names import spaced
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
-from nlgbench.plots.ratings import draw_matrix
 from nlgbench.plots.rows import (
     draw_estimates,
     draw_reference,
@@ -27,8 +25,6 @@ from nlgbench.study.checks import read_table
 
 #: More names than these do not fit below an axis.
 _MOST_NAMES = 40
-#: Systems whose matrix fits one column.
-_COLUMN = 8
 
 
 @in_paper_style
@@ -42,13 +38,13 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
         ``ci_high``; optional ``label``, ``rank_low``, ``rank_high``, ``reason``, and what the axis
         and the legend name: ``dimension``, ``scale``, ``better``, ``covers``, ``confidence``.
     ax : Axes, optional
-        Where to draw; a figure of its own by default, as high as the systems need.
+        Where to draw; a figure of its own by default.
 
     Returns
     -------
     Drawing
-        The best at the top. At the right the ranks that a system may have, all at once. Systems
-        with a reason have an open mark, which the legend explains.
+        The best at the top; at the right the ranks that a system may have. Systems with a reason
+        have an open mark.
 
     Raises
     ------
@@ -118,69 +114,6 @@ def measured(rows: pd.DataFrame) -> str:
 
 
 @in_paper_style
-def plot_superiority(
-    compared: pd.DataFrame | SystemComparison, *, ax: Axes | None = None
-) -> Drawing:
-    """Draw how often a judgment of one system is higher than one of another, as a matrix.
-
-    Parameters
-    ----------
-    compared : SystemComparison or DataFrame
-        From `nlgbench.compare_systems`, or its ``pairs``: ``system``, ``opponent``,
-        ``superiority`` (0 to 1); optional ``verdict``.
-    ax : Axes, optional
-        Where to draw; a figure of its own by default.
-
-    Returns
-    -------
-    Drawing
-        A cell per pair, in hundredths: how often the row's system is judged higher than the
-        column's on the same item, ties as half; systems in the order of the table, which is that
-        of their means. Pairs with a verdict of better or worse are bold. Systems that were never
-        judged on the same item have a blank.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, there are several dimensions, or a pair stands twice.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"system": ["a", "b"], "opponent": ["b", "a"]})
-    >>> plot_superiority(table.assign(superiority=[0.7, 0.3])).alt
-    'How often each system is judged higher than each other, in hundredths: a over b 70.'
-    """
-    table = compared.pairs if isinstance(compared, SystemComparison) else compared
-    table = read_table(table, "system opponent superiority:float verdict:text?", "table has")
-    _check_one_dimension(table)
-    one_row_each(table, ["system", "opponent"], "select one dimension")
-    names = list(dict.fromkeys([*table["system"], *table["opponent"]]))
-    verdict = table["verdict"].fillna("") if "verdict" in table else pd.Series("", table.index)
-    shown = verdict.str.startswith(("better", "worse"))
-    width = ONE_COLUMN if len(names) <= _COLUMN else TWO_COLUMN
-    (ax,) = axes_for(ax, width, min(1.6 + 0.21 * len(names), TWO_COLUMN))
-    cells = [
-        table.assign(at=column)
-        .pivot(index="system", columns="opponent", values="at")
-        .reindex(index=names, columns=names)
-        for column in (table["superiority"], shown.astype(float))
-    ]
-    draw_matrix(ax, cells[0].to_numpy(dtype=float), names, bold=cells[1].to_numpy() == 1)
-    if shown.any():
-        ax.set_xlabel("Opponent (bold: significant)")
-    alt = "How often each system is judged higher than each other, in hundredths"
-    if table["superiority"].notna().any():
-        most = table.sort_values("superiority", ascending=False, kind="stable").iloc[0]
-        named = spaced(names)
-        alt += f": {'at most ' if len(names) > 2 else ''}{named[most['system']]} over "
-        alt += f"{named[most['opponent']]} "
-        alt += f"{100 * most['superiority']:.0f}"
-    n_shown = int(shown.sum()) // 2
-    alt += f". Significant: {n_shown} of {len(table) // 2} pairs." if "verdict" in table else "."
-    return drawn_on(ax, table, alt)
-
-
-@in_paper_style
 def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None = None) -> Drawing:
     """Draw how severe annotators are, against their mean.
 
@@ -195,10 +128,8 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     Returns
     -------
     Drawing
-        An interval per annotator, the most severe first; those whose interval includes 0 have an
-        open mark, those without an interval a cross. Names stand below the axis where there are at
-        most 40. The widest intervals, of annotators with few items, may reach beyond the axis: an
-        arrow marks these ends.
+        The most severe first; open marks where the interval includes 0, crosses where there is
+        none. Arrows mark intervals that reach beyond the axis.
 
     Raises
     ------

@@ -25,9 +25,8 @@ def place_labels(
 ) -> None:
     """Write each label beside its point, at the free place that is nearest and covers no line.
 
-    Places are sought at the figure's present size. Labels choose in turn, those of crowded points
-    first, and again once all have chosen. A label that stands apart from its point is joined to it
-    by a thin line. `lines` are pairs of points; `avoid` are points without a label.
+    Labels choose in turn, those of crowded points first, and again once all have chosen. `lines`
+    are pairs of points; `avoid` are points without a label.
     """
     if not len(labels):
         return

@@ -31,17 +31,12 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     Returns
     -------
     Drawing
-        In each panel a collection of dots, and one of the paper's marks, for each strip.
+        A dot for each combination, and a mark for the paper's.
 
     Raises
     ------
     ValueError
         If a column is missing, or there are not as many axes as systems.
-
-    Notes
-    -----
-    Dots of one strip are spread sideways by their rank, so that the same table gives the same
-    picture.
 
     Examples
     --------

@@ -12,6 +12,7 @@ from matplotlib.ticker import NullLocator
 from nlgbench.analysis.planning import StudyPlan
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
 from nlgbench.plots.rows import (
+    draw_estimates,
     draw_intervals,
     draw_reference,
     legend_above,
@@ -41,9 +42,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     Returns
     -------
     Drawing
-        Lines are the formula, marks with intervals the share of simulated studies that find the
-        difference, which a plan's title names. Marks of several lines at one number stand a little
-        apart.
+        Lines are the formula, marks the share of simulated studies that find the difference.
 
     Raises
     ------
@@ -66,27 +65,23 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     by = curve.get("n_annotators", pd.Series(np.nan, curve.index)).fillna(0)
     if x == "n_items" and not by.duplicated().any():
         by = by * 0  # each number of items has its own annotators
+    parts = {"simulated": "estimate", "simulated_low": "ci_low", "simulated_high": "ci_high"}
+    shares = curve.reindex(columns=list(parts)).rename(columns=parts).astype(float)
     draw_reference(ax, _AIM, upright=True)
     said = []
     groups = list(curve.groupby(by, sort=True))
     for n, (people, rows) in enumerate(groups):
         rows = rows.sort_values(x)
         look = line_look(n)
-        mark = {"marker": look.pop("marker"), "markersize": 3.5, "mfc": "white", "zorder": 3}
-        ax.plot(rows[x], rows["power"], **look)
+        marker = look.pop("marker")
+        ax.plot(rows[x], rows["power"], label=f"{people:g}" if people else None, **look)
         named = rows[["power", x]].iloc[[0, -1]].itertuples(index=False)
         words = " and ".join(f"{power:.2f} at {at:g}" for power, at in named)
         said.append(f"with {people:g} annotators {words}" if people else words)
-        simulated = "simulated" in rows and rows["simulated"].notna().any()
-        if people:
-            ax.plot([], [], label=f"{people:g}", **look, **(mark if simulated else {}))
-        if not simulated:
-            continue
+        # Marks of several lines at one number stand a little apart.
         at = rows[x] * 1.03 ** (n - (len(groups) - 1) / 2)
-        if {"simulated_low", "simulated_high"} <= set(rows):
-            ends = rows["simulated_low"], rows["simulated_high"]
-            draw_intervals(ax, at, *ends, upright=True, color=look["color"])
-        ax.plot(at, rows["simulated"], color=look["color"], linestyle="none", **mark)
+        mark = {"marker": marker, "color": look["color"], "markersize": 3.5}
+        draw_estimates(ax, at, shares.loc[rows.index], upright=True, filled=False, **mark)
     ax.set_xscale("log")
     numbers = np.unique(curve[x].dropna())
     ax.set_xticks(numbers, [f"{n:g}" for n in numbers])
@@ -97,7 +92,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     ax.set_ylabel("Power")
     question = ""
     if isinstance(plan, StudyPlan):
-        question = str(plan.report.set_index("what")["value"]["question"])
+        question = plan.question
         # Above the legend, where there is one.
         pad = 30 if any(people for people, _ in groups) else 4
         title = question[:1].upper() + question[1:]
@@ -106,7 +101,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
         legend_above(ax, title="Annotators", title_fontsize=7, ncols=4, alignment="left")
     of = f" ({question})" if question else ""
     alt = f"Power{of} against the number of {what}: {'; '.join(said)}."
-    if "simulated" in curve and curve["simulated"].notna().any():
+    if shares["estimate"].notna().any():
         alt += " Marks are shares of simulated studies."
     return drawn_on(ax, curve, alt)
 
@@ -126,8 +121,7 @@ def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Draw
     Returns
     -------
     Drawing
-        A bar for each component, with its share in percent at the right. One without an interval
-        has none; what the design does not tell apart is said in words.
+        A bar for each component, with its share in percent at the right.
 
     Raises
     ------

@@ -45,17 +45,14 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     Returns
     -------
     Drawing
-        A panel for each evaluator, sentinels last and on gray; a row for each study, in groups by
-        task where tasks are known. Below them the mean over studies (a diamond as wide as its
-        interval) and the prediction interval, where the correlation of a further study would lie (a
-        bar). Its data are the effects and, as studies ``Mean`` and ``prediction interval``, the
-        means.
+        A panel for each evaluator, sentinels last; a row for each study, and below them the mean (a
+        diamond as wide as its interval) and the prediction interval of a further study (a bar).
+        Its data are the effects and, as studies ``Mean`` and ``prediction interval``, the means.
 
     Raises
     ------
     ValueError
-        When there is more than one statistic, granularity or group of studies, differences are from
-        several evaluators, or no evaluator has effects in several studies.
+        When an evaluator has several rows, or none has effects in several studies.
 
     Examples
     --------

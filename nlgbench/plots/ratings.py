@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from nlgbench.analysis.people import SystemComparison
 from nlgbench.names import spaced
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
 from nlgbench.plots.rows import draw_estimates, mark, name_rows
@@ -16,6 +16,7 @@ from nlgbench.plots.style import ONE_COLUMN, SYSTEM, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
 
 _MANY = 24  # systems: beyond these a matrix has no room for numbers, and a list needs a page
+_FEW = 8  # systems whose matrix fits one column
 _METHODS = {"bradley_terry": "Bradley-Terry", "glicko2": "Glicko-2", "elo": "Elo"}
 
 
@@ -27,9 +28,8 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     ----------
     ratings : DataFrame
         From `nlgbench.rate`, or several after one another: ``system``, ``rating``, ``ci_low``,
-        ``ci_high``; NaN bounds draw none, and a system without a rating is left out. Each
-        ``method`` has a panel, all with the same axis; ``covers``, where there is one, is written
-        below it; systems with a ``reason`` have an open mark, which the figure explains.
+        ``ci_high``. Each ``method`` has a panel; ``covers`` is written below it; systems with a
+        ``reason`` have an open mark.
     ax : Axes or sequence of Axes, optional
         Where to draw, one for each method; a figure of its own by default.
 
@@ -101,26 +101,29 @@ def _over(covers: str) -> str:
 
 @in_paper_style
 def plot_win_rates(
-    rates: pd.DataFrame, *, ax: Axes | None = None, order: Sequence[str] | None = None
+    rates: pd.DataFrame | SystemComparison,
+    *,
+    ax: Axes | None = None,
+    order: Sequence[str] | None = None,
 ) -> Drawing:
-    """Draw who beats whom as a matrix, each rate written in its cell.
+    """Draw how often each system beats each other as a matrix, with the rate in each cell.
 
     Parameters
     ----------
-    rates : DataFrame
-        From `nlgbench.win_rates`: ``system``, ``opponent``, ``win_rate`` (0 to 1).
+    rates : DataFrame or SystemComparison
+        From `nlgbench.win_rates`: ``system``, ``opponent``, ``win_rate`` (0 to 1). Or from
+        `nlgbench.compare_systems`: ``superiority``, and ``verdict``.
     ax : Axes, optional
         Where to draw; a figure of its own by default.
     order : sequence of str, optional
-        Systems from top to bottom and left to right. Default: by their mean win rate, the best
-        first.
+        Systems from top to bottom. Default: the best first, by their mean rate or judgment.
 
     Returns
     -------
     Drawing
-        A cell per pair: the rate at which the row's system beats the column's, in hundredths, in
-        orange below 50 and purple above. Pairs that never played are gray. Of more than 24 systems
-        colors alone, with a bar that says what they mean.
+        A cell per pair: how often the row's system beats the column's, or is judged higher on the
+        same item, in hundredths, ties as half; bold where significant. Of more than 24 systems
+        colors alone. Pairs that never met are gray.
 
     Raises
     ------
@@ -133,52 +136,53 @@ def plot_win_rates(
     >>> plot_win_rates(table).alt
     'How often each system beats each other in hundredths, ties as half, best first: b, a.'
     """
-    rates = read_table(rates, "system opponent win_rate:float", "rates have")
-    one_row_each(rates, ["system", "opponent"], "select one comparator")
-    names = rates.groupby("system")["win_rate"].mean().sort_values(ascending=False).index.tolist()
+    table = rates.pairs if isinstance(rates, SystemComparison) else rates
+    value = "superiority" if "superiority" in table else "win_rate"
+    table = read_table(table, f"system opponent {value}:float verdict:text?", "rates have")
+    one_row_each(table, ["system", "opponent"], "select one comparator, or dimension")
+    names = list(dict.fromkeys(table["system"]))  # `compare_systems` sorts them by their means
+    if value == "win_rate":
+        names = table.groupby("system")[value].mean().sort_values(ascending=False).index.tolist()
     if order is not None and set(order) != set(names):
         odd = sorted(set(order) ^ set(names))
         raise ValueError(f"order must name each system of rates once; {odd[0]!r} is not in both.")
-    names = names if order is None else list(order)
-    (ax,) = axes_for(ax, TWO_COLUMN, TWO_COLUMN if len(names) > _MANY else 4.4)
-    matrix = rates.pivot(index="system", columns="opponent", values="win_rate")
-    values = matrix.reindex(index=names, columns=names).to_numpy(dtype=float)
-    draw_matrix(ax, values, names)
-    labels = ", ".join(spaced(names).values())
-    alt = "How often each system beats each other in hundredths, ties as half, best first: "
-    return drawn_on(ax, rates, f"{alt}{labels}.")
-
-
-def draw_matrix(
-    ax: Axes, values: np.ndarray, names: list[str], *, bold: np.ndarray | None = None
-) -> None:
-    """Draw shares of systems (rows) against opponents in colors centered at a half, and numbers."""
+    labels = spaced(names if order is None else order)
     many = len(names) > _MANY
+    size = (TWO_COLUMN, TWO_COLUMN) if many else (TWO_COLUMN, 1.6 + 0.21 * len(names))
+    (ax,) = axes_for(ax, *((ONE_COLUMN, 3.0) if len(names) <= _FEW else size))
+    significant = table.get("verdict", pd.Series("", table.index)).fillna("")
+    table = table.assign(bold=significant.str.startswith(("better", "worse")))
+    matrix = table.pivot(index="system", columns="opponent", values=value)
     # Colors end where black numbers can still be read.
     ends = (0, 1) if many else (-0.3, 1.3)
     look: dict[str, Any] = {"cmap": "PuOr", "vmin": ends[0], "vmax": ends[1], "edgecolor": "white"}
     places = range(len(names))
     ax.set_facecolor("#cccccc")
+    values = matrix.reindex(index=list(labels), columns=list(labels))
     shades = ax.pcolormesh(places, places, values, **look, linewidth=0.0 if many else 0.5)
     if many:
         where = ax.inset_axes((1.02, 0, 0.02, 1))
         ax.figure.colorbar(shades, cax=where, label="Win rate")
         where.set_ylim(0, 1)
-    for row in places:
-        for column in places:
-            value = values[row, column]
-            if value == value and not many:
-                heavy = "bold" if bold is not None and bold[row, column] else "normal"
-                text: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5}
-                ax.text(column, row, f"{100 * value:.0f}", **text, fontweight=heavy)
-    labels = list(spaced(names).values())
-    ax.set(xticks=places, yticks=places, xlabel="Opponent", ylabel="System")
-    size: dict[str, Any] = {"fontsize": 6} if many else {}
-    ax.set_xticklabels(labels, rotation=90, **size)
-    ax.set_yticklabels(labels, **size)
+    at = {name: place for place, name in enumerate(labels)}
+    for row in [] if many else table.dropna(subset=value).to_dict("records"):
+        text: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5}
+        text["fontweight"] = "bold" if row["bold"] else "normal"
+        ax.text(at[row["opponent"]], at[row["system"]], f"{100 * row[value]:.0f}", **text)
+    what = "Opponent (bold: significant)" if table["bold"].any() else "Opponent"
+    ax.set(xticks=places, yticks=places, xlabel=what, ylabel="System")
+    fontsize = 6 if many else 7
+    ax.set_xticklabels(labels.values(), rotation=90, fontsize=fontsize)
+    ax.set_yticklabels(labels.values(), fontsize=fontsize)
     ax.invert_yaxis()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
+    beats = "beats" if value == "win_rate" else "is judged higher than"
+    alt = f"How often each system {beats} each other in hundredths, ties as half, best first: "
+    alt += f"{', '.join(labels.values())}."
+    if "verdict" in table:
+        alt += f" Significant: {table['bold'].sum() // 2} of {len(table) // 2} pairs."
+    return drawn_on(ax, table.drop(columns="bold"), alt)
 
 
 @in_paper_style
@@ -193,17 +197,14 @@ def plot_convergence(
         ``game``, ``system``, ``rating``, ``deviation``, as `nlgbench.tournament` keeps them.
         Deviations cover games, not other texts.
     ratings : DataFrame, optional
-        From `nlgbench.rate`, with Glicko-2: ``system``, ``rating`` after all games, drawn at the
-        right. A tournament draws some games, with replacement, so that it ends elsewhere.
+        ``system``, ``rating`` after all games, drawn at the right.
     ax : Axes, optional
         Where to draw; a figure of its own by default.
 
     Returns
     -------
     Drawing
-        One line and one band for each system, the best at the end first, as in the legend. Lines of
-        different systems differ in dashes and marks as well as in color; marks are ten along a
-        line.
+        A line and a band for each system, the best at the end first.
 
     Raises
     ------

@@ -27,9 +27,8 @@ def plot_reliability(
     ----------
     calibrated : Calibration or DataFrame
         From `nlgbench.calibration`; or a row per bin: ``probability`` (mean in the bin), ``share``
-        (how often it happened), optional ``listener`` (a panel each), ``stage`` (such as "before"
-        and "after" calibration, a line each), ``ci_low`` and ``ci_high`` of the share, and ``ece``,
-        the expected calibration error of the stage. Empty bins are left out.
+        (how often it happened), optional ``listener`` (a panel each), ``stage`` (a line each),
+        ``ci_low`` and ``ci_high`` of the share, and ``ece``, the expected calibration error.
     seed : int, optional
         Which of several listeners of one kind is drawn. Default: the first.
     ax : Axes or sequence of Axes, optional
@@ -38,14 +37,12 @@ def plot_reliability(
     Returns
     -------
     Drawing
-        On the diagonal, probabilities are as often right as they say; below it they say too much.
-        Its data are the bins.
+        On the diagonal, probabilities are as often right as they say. Its data are the bins.
 
     Raises
     ------
     ValueError
-        If a column is missing, a value is none between 0 and 1, or axes are too few or stages too
-        many.
+        If a column is missing, or a value is none between 0 and 1.
 
     Examples
     --------

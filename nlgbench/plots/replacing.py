@@ -31,12 +31,9 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     Returns
     -------
     Drawing
-        At the left omega over epsilon: an evaluator replaces annotators from the mark on, where its
-        line reaches one half; the epsilon that was declared is the upright line. At the right the
-        chance that it agrees at least as well as an annotator, with its interval; the greatest at
-        the top. Evaluators that cannot be tested are said in words. Of more than 20 evaluators the
-        20 with the highest rho are drawn, and always sentinels (length among them), as a line below
-        says. Its data are the curves of those drawn.
+        At the left omega over epsilon: an evaluator replaces annotators from the mark on. At the
+        right the chance that it agrees at least as well as an annotator. Of more than 20 evaluators
+        the 20 with the highest rho are drawn, and sentinels. Its data are the curves.
 
     Raises
     ------

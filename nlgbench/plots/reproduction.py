@@ -51,8 +51,7 @@ def plot_reproduction(
     Raises
     ------
     ValueError
-        When there is no such paper, it has no number that was recomputed, or `ax` has another
-        number of Axes than there are panels.
+        When there is no such paper, or it has no number that was recomputed.
 
     Examples
     --------

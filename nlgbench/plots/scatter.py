@@ -33,16 +33,14 @@ def plot_scatter_systems(
     x, y : str
         Columns of the two scores.
     ax : Axes, optional
-        Where to draw; a figure of its own by default. Set the figure's size and the limits of
-        shared axes before: places of names are sought at that size.
+        Where to draw; a figure of its own by default. Names are placed at its present size.
     xlabel, ylabel : str, optional
         Names of the axes; the columns' own by default.
 
     Returns
     -------
     Drawing
-        One collection of points, in the order of `table`. Systems without both scores are not
-        drawn; the line above the plot says how many.
+        Systems without both scores are not drawn; the line above the plot counts them.
 
     Raises
     ------

@@ -28,15 +28,9 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
     Returns
     -------
     Drawing
-        Above, for each two systems the e-value after e-Holm (on a log scale), and the line at
-        which they are told apart, 1 / (1 - confidence); the pair drawn below is heavy, pairs that
-        are never told apart are dotted. Below, the pair's mean so far within its confidence
-        sequence, which holds at all times at once.
-
-    Raises
-    ------
-    ValueError
-        When no row of ``stops`` is that pair, or there are not two Axes.
+        Above, for each two systems the e-value after e-Holm, and the line at which they are told
+        apart, 1 / (1 - confidence). Below, the mean so far of the pair told apart first, within its
+        confidence sequence.
 
     Examples
     --------
@@ -46,7 +40,7 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
     E-values of 1 pair after each of 100 blocks; 1 told apart. x against y: better, after block 12.
     """
     stops, path = result.stops, result.path
-    row = stops.sort_values(["stopped_at", "p"], kind="stable").iloc[0]
+    row = stops.sort_values(["stopped_at", "p_adjusted"], kind="stable").iloc[0]
     axes = axes_for(ax, ONE_COLUMN, 3.6, n=2, sharex=True, height_ratios=[3, 2])
     above, below = axes
     name = f"{row['system']} against {row['opponent']}".replace("_", " ")
@@ -71,18 +65,11 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
         if told:
             n = int(stopped_at)
             above.plot(n, e[n], "o", color=look["color"], markersize=3.5, zorder=5)
-    line = 1 / (1 - row["confidence"])
+    line = 1 / (1 - result.confidence)
     above.axhline(line, color="black", linewidth=0.7, linestyle="--", zorder=2)
     above.set_yscale("log")
-    above.annotate(
-        f"{line:.3g}",
-        (1, line),
-        xycoords=("axes fraction", "data"),
-        xytext=(2, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=6.5,
-    )
+    beside = above.get_yaxis_transform()
+    above.text(1.01, line, f"{line:.3g}", transform=beside, va="center", fontsize=6.5)
     above.set_ylabel("e-value" if len(stops) == 1 else "e-value (e-Holm)")
     above.legend(loc="upper left", frameon=False, fontsize=6.5)
     own = paths.get_group((row["system"], row["opponent"]))

@@ -28,8 +28,7 @@ def plot_stability(
     curves : DataFrame
         As `stability` gives it: a row of panels per system, a panel per ``over`` in it.
     truth : DataFrame, optional
-        True values, ``system, huse, huse_q, huse_d``, such as ``study.truth["systems"]``: thin
-        lines.
+        ``system, huse, huse_q, huse_d``, such as ``study.truth["systems"]``: thin lines.
     ax : Axes or sequence of Axes, optional
         Where to draw, one for each panel; a figure of its own by default.
 
@@ -41,7 +40,7 @@ def plot_stability(
     Raises
     ------
     ValueError
-        If a column is missing, or there are not as many axes as panels.
+        If a column is missing, or `truth` lacks a system.
 
     Examples
     --------

@@ -50,16 +50,13 @@ def plot_contexts(
     Returns
     -------
     Drawing
-        The target has a thick frame and a triangle above it, so that it can be told without color.
-        Each listener is a row of bars under the swatches, as wide as the state is probable, with
-        its number; a dash where it has no opinion. Its data are output_id, state, is_target,
-        listener, probability.
+        The target has a thick frame and a triangle above it; each listener is a row of bars, as
+        wide as the state is probable. Its data are a row for each bar.
 
     Raises
     ------
     ValueError
-        If the contexts are no colors, an output is not in `beliefs`, an evaluator has no scores, or
-        axes are too few.
+        If the contexts are no colors, or an output or evaluator is unknown.
 
     Examples
     --------

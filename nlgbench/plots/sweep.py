@@ -2,60 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.names import known
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
-from nlgbench.plots.style import GROUPS, ONE_COLUMN
-from nlgbench.study.checks import convert_columns, read_table
-from nlgbench.study.csv_files import GREATEST
+from nlgbench.plots.rows import draw_estimates
+from nlgbench.plots.style import ONE_COLUMN, line_look
+from nlgbench.study.checks import read_table
 
-_MOST_LINES = len(GROUPS)
+_MOST_TICKS = 7
 
 
 @in_paper_style
 def plot_sweep(
     sweep: pd.DataFrame, x: str, y: str, *, hue: str | None = None, ax: Axes | None = None
 ) -> Drawing:
-    """Draw what runs found against one of their parameters, with intervals.
+    """Draw what runs found against one of their parameters, as ``nlgbench plot-sweep`` does.
 
-    Parameters
-    ----------
-    sweep : DataFrame
-        ``sweep.csv`` of a folder of runs: quantity, row, column, estimate, ci_low, ci_high and
-        ``param_NAME`` of each parameter.
-    x : str
-        A parameter, without ``param_``.
-    y : str
-        A quantity, or the last part of its name, which a run's rows have in common.
-    hue : str, optional
-        What lines are drawn for: ``row`` (such as the system), another parameter, or a column.
-        Where a value of x has several rows otherwise, they are shown as points, and the line goes
-        through their median.
-    ax : Axes, optional
-        Where to draw; a figure of its own by default.
-
-    Returns
-    -------
-    Drawing
-        Bars are the runs' own intervals; of several rows none is drawn.
-
-    Raises
-    ------
-    ValueError
-        If a column, parameter or quantity is unknown, or there are more lines than looks.
-
-    Examples
-    --------
-    >>> sweep = pd.DataFrame({"quantity": "simulated/a/huse", "row": "a", "column": "huse",
-    ...                       "estimate": [0.5, 0.6], "ci_low": [0.4, 0.5], "ci_high": [0.6, 0.7],
-    ...                       "param_n_neighbors": ["8", "16"]})
-    >>> plot_sweep(sweep, "n_neighbors", "huse").axes[0].get_xlabel()
-    'n_neighbors'
+    `sweep` is the ``sweep.csv`` of a folder of runs, `y` a quantity or the last part of its name,
+    and `hue` what lines are drawn for: ``row`` (such as the system), another parameter, or a
+    column. Where a value of x has several rows, the line goes through their median.
     """
     needed = "quantity:text row:text column:text estimate:float ci_low:float ci_high:float"
     sweep = read_table(sweep, f"{needed} run:text?", "a sweep has")
@@ -69,47 +37,34 @@ def plot_sweep(
     over, named = f"param_{x}", f"param_{hue}" if hue in parameters else hue
     if named is not None:
         known(named, list(sweep.columns), "hue")
-    asked = [name for name in (over, named) if name is not None]
-    said = pd.DataFrame({name: rows[name].map(str, na_action="ignore") for name in asked})
-    said = convert_columns(said, dict.fromkeys(asked, "name"), asked, "a sweep has")
-    groups = pd.Series("", rows.index) if named is None else said[named]
-    if groups.nunique() > _MOST_LINES:
-        raise ValueError(
-            f"hue={hue!r} has {groups.nunique()} values, and {_MOST_LINES} lines can be told "
-            "apart: leave rows of the sweep out."
-        )
-    place = axes_for(ax, ONE_COLUMN, 2.4)[0]
+    groups = pd.Series("", rows.index) if named is None else rows[named].astype(str)
+    (place,) = axes_for(ax, ONE_COLUMN, 2.4)
     values = pd.to_numeric(rows[over], errors="coerce")
-    names = sorted(said[over].unique())
-    is_number = bool((values.abs() <= GREATEST).all())
-    at = values if is_number else said[over].map(names.index)
-    drawn = rows.assign(x=at.to_numpy(dtype=float), hue=groups)
+    names = sorted(rows[over].astype(str).unique())
+    words = values.isna().any()
+    drawn = rows.assign(x=rows[over].map(names.index) if words else values, hue=groups)
     places = np.unique(drawn["x"])
     step = 0.02 * (np.ptp(places) or 1.0)  # side by side, so that no bar hides another
-    of_each = list(drawn.groupby("hue", sort=True))
-    for number, (group, lines) in enumerate(of_each):
-        marker, color = GROUPS[number]
-        aside = step * (number - (len(of_each) - 1) / 2)
+    n_lines = groups.nunique()
+    for n, (group, lines) in enumerate(drawn.groupby("hue", sort=True)):
+        look = line_look(n)
+        marker = look.pop("marker")
+        aside = step * (n - (n_lines - 1) / 2)
         middle = lines.groupby("x")["estimate"].agg(["median", "size"])
-        look: dict[str, Any] = {"color": color, "linewidth": 1, "label": in_legend(group)}
-        if (middle["size"] == 1).all():
-            lines = lines.sort_values("x")
-            ends = lines[["ci_low", "ci_high"]].to_numpy()
-            away = np.abs(ends - lines[["estimate"]].to_numpy()).T
-            x_at = lines["x"] + aside
-            place.errorbar(x_at, lines["estimate"], yerr=away, marker=marker, markersize=4, **look)
-        else:
-            place.plot(middle.index + aside, middle["median"], **look)
-            place.scatter(lines["x"] + aside, lines["estimate"], s=8, marker=marker, color=color)
-    if not is_number:
+        if (middle["size"] > 1).any():
+            lines = lines.assign(ci_low=np.nan, ci_high=np.nan)
+        place.plot(middle.index + aside, middle["median"], label=in_legend(group), **look)
+        mark = {"marker": marker, "color": look["color"]}
+        draw_estimates(place, lines["x"] + aside, lines, upright=True, **mark)
+    if words:
         place.set_xticks(range(len(names)), names)
-    elif len(places) <= _MOST_LINES:
+    elif len(places) <= _MOST_TICKS:
         place.set_xticks(places)
     place.set_xlabel(x)
     place.set_ylabel(y)
     if hue is not None:
         place.legend(title=hue, loc="center left", bbox_to_anchor=(1, 0.5))
     several = ", for each " + hue if hue else ""
-    words = f"{y} against {x} over {rows['run'].nunique() if 'run' in rows else len(names)} runs"
+    alt = f"{y} against {x} over {rows['run'].nunique() if 'run' in rows else len(names)} runs"
     shown = drawn.drop(columns="hue") if hue is None else drawn
-    return drawn_on([place], shown, f"{words}{several}.")
+    return drawn_on([place], shown, f"{alt}{several}.")

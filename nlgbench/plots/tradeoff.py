@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
 
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
 from nlgbench.plots.labels import place_labels
 from nlgbench.plots.rows import legend_below, mark
 from nlgbench.plots.style import ONE_COLUMN, SCORE_NAMES, TWO_COLUMN, task_looks
@@ -39,11 +39,9 @@ def plot_tradeoff(
     Parameters
     ----------
     scores : DataFrame
-        As `huse` gives it, or several such tables below each other, such as
-        `nlgbench.papers.huse.printed_scores`: points of source ``published`` are filled and drawn
-        first, all others open. Of two tie rules the first is drawn. A label that ends in a setting
-        ("summarization t0.7", "lstm p0.95") is parted into task and setting: points of a task share
-        marker and color. ``task`` and ``label`` stand as they are where the table has both.
+        From `huse`, or several such tables: points of source ``published`` are filled, others open.
+        Of two tie rules the first is drawn. A label that ends in a setting ("lstm p0.95") is parted
+        into task and setting, unless the table has ``task`` and ``label``.
     truth : DataFrame, optional
         True values, ``system, huse_q, huse_d``, such as ``study.truth["systems"]``: crosses.
     ax : Axes, optional
@@ -52,22 +50,14 @@ def plot_tradeoff(
     Returns
     -------
     Drawing
-        Equal scales. Each point is a collection of its own, in the order of the data: printed ones
-        as they come, then the others by name. Data: a row per point, ``system``, ``task``,
-        ``label``, ``huse``, ``huse_q``, ``huse_d``, ``source``, the ends of intervals
-        (``huse_q_low``, ...) and true values (``huse_q_true``, ...) where they are known.
+        Diagonals have equal HUSE. A task's shaded region is what its printed points dominate: lower
+        HUSE at the same proportion of HUSE-D to HUSE-Q. Data: a row per point, with ends of
+        intervals (``huse_q_low``, ...) and true values (``huse_q_true``, ...).
 
     Raises
     ------
     ValueError
         If a column is missing or a score undefined.
-
-    Notes
-    -----
-    A task's shaded region is what its printed points dominate: lower HUSE at the same proportion
-    of HUSE-D to HUSE-Q, so everything between the origin and the lines that join them. A point
-    below a line that joins two others is dominated itself and bounds nothing. One point dominates
-    a ray.
 
     Examples
     --------
@@ -81,20 +71,20 @@ def plot_tradeoff(
     if truth is not None:
         names = {score: f"{score}_true" for score in SCORE_NAMES}
         truth = read_table(truth, "system huse:float huse_q:float huse_d:float", "truth has")
-        if truth["system"].duplicated().any():
-            twice = truth.loc[truth["system"].duplicated(), "system"].iloc[0]
-            raise ValueError(f"truth has system {twice!r} twice: keep one row of each.")
+        one_row_each(truth, ["system"], "keep one row of each")
         true = truth[["system", *names]].rename(columns=names)
         points = points.merge(true, on="system", how="left", validate="many_to_one")
-    _refuse_undefined(points)
+    bad = points[points[list(_AXES)].isna().any(axis=1)]
+    if len(bad):
+        raise ValueError(
+            f"a score of {bad['system'].iloc[0]!r} is undefined, and has no place in the plane: "
+            "leave such systems out, and say how many there were."
+        )
     small = truth is None and len(points) <= _MANY
     size = (ONE_COLUMN, ONE_COLUMN * 1.1) if small else (TWO_COLUMN, TWO_COLUMN * 0.85)
     (ax,) = axes_for(ax, *size)
     looks = task_looks(list(dict.fromkeys(points["task"])))
-    known = [
-        c for c in points.columns if c in (*_AXES, *(f"{a}_{e}" for a in _AXES for e in _ENDS))
-    ]
-    values = points[known].to_numpy(dtype=float)
+    values = points.filter(regex=r"^huse_[qd](_low|_high)?$").to_numpy(dtype=float)
     top = max(1.05, float(np.nanmax(values)) + 0.05)
     low = min(0.0, float(np.nanmin(values)) - 0.05)  # HUSE-D falls below 0 where HUSE-Q passes 1
     ticks = np.arange(0, top, 0.2)
@@ -148,12 +138,10 @@ def _points(scores: pd.DataFrame) -> pd.DataFrame:
         label = about.get("label")
         label = str(system).replace("_", " ") if pd.isna(label) else str(label)
         setting = _SETTING.fullmatch(label)
-        if pd.notna(about.get("task")):
-            task = about["task"]
-        elif setting:
+        task = about.get("task", np.nan)
+        if pd.isna(task) and setting:
             task, label = setting["task"], f"{setting['what']} = {setting['value']}"
-        else:
-            task = "system"
+        task = "system" if pd.isna(task) else task
         rows.append({**row, "task": task, "label": label, "source": source})
     points = pd.DataFrame(rows)
     printed = points["source"] == "published"
@@ -161,26 +149,15 @@ def _points(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([points[printed], points[~printed].sort_values("system")], ignore_index=True)
 
 
-def _refuse_undefined(points: pd.DataFrame) -> None:
-    for score in _AXES:
-        bad = points.loc[~np.isfinite(points[score].astype(float)), "system"]
-        if len(bad):
-            raise ValueError(
-                f"{score} of {bad.iloc[0]!r} is undefined, and has no place in the plane: leave "
-                "such systems out, and say how many there were."
-            )
-
-
 def _words(points: pd.DataFrame, has_truth: bool) -> str:
-    def said(row: Mapping[Hashable, Any], score: str) -> str:
-        true = f" (true {row[f'{score}_true']:.2f})" if has_truth else ""
-        return f"{SCORE_NAMES[score]} {row[score]:.2f}{true}"
-
-    parts = [
-        f"{row['task']} {row['label']}: {said(row, 'huse_q')}, {said(row, 'huse_d')} "
-        f"({row['source']})"
-        for row in points.to_dict("records")
-    ]
+    parts = []
+    for row in points.to_dict("records"):
+        scores = [
+            f"{SCORE_NAMES[score]} {row[score]:.2f}"
+            + (f" (true {row[f'{score}_true']:.2f})" if has_truth else "")
+            for score in _AXES
+        ]
+        parts.append(f"{row['task']} {row['label']}: {', '.join(scores)} ({row['source']})")
     more = ", with intervals" if "huse_q_low" in points else ""
     more += "; crosses are the true values" if has_truth else ""
     return (
@@ -206,30 +183,26 @@ def _draw_diagonals(ax: Axes, top: float) -> None:
 
 
 def _draw_dominated(ax: Axes, printed: pd.DataFrame, color: str) -> None:
-    points = printed[["huse_q", "huse_d"]].to_numpy()
+    """Shade what printed points dominate; one point dominates a ray."""
+    points = printed[list(_AXES)].to_numpy()
     if len(points) == 0:
         return
-    corners = np.vstack([[0, 0], _frontier(points)])
-    if len(corners) == 2:
-        ax.plot(*corners.T, color=color, alpha=0.5, linewidth=0.6, linestyle=(0, (4, 2)), zorder=1)
-    else:
-        ax.fill(*corners.T, facecolor=color, alpha=0.13, edgecolor="none", zorder=0)
-
-
-def _frontier(points: np.ndarray) -> np.ndarray:
-    """Keep the points that no other, and no line between two others, is beyond on its ray."""
+    corners = [np.zeros(2)]
     angle, radius = np.arctan2(points[:, 1], points[:, 0]), np.hypot(*points.T)
-    corners: list[np.ndarray] = []
-    for point in points[np.lexsort((-radius, angle))]:
-        if corners and abs(_turn(np.zeros(2), corners[-1], point)) < 1e-12:
-            continue  # on the ray of one that is farther out
-        while len(corners) > 1 and _turn(corners[-2], corners[-1], point) <= 0:
+    for point in points[np.lexsort((radius, angle))]:
+        # What another, or a line between two others, is beyond on its ray bounds nothing.
+        while len(corners) > 1 and _turn(*corners[-2:], point) <= 0:
             corners.pop()
         corners.append(point)
-    return np.array(corners)
+    x, y = np.transpose(corners)
+    if len(corners) == 2:
+        ax.plot(x, y, color=color, alpha=0.5, linewidth=0.6, linestyle=(0, (4, 2)), zorder=1)
+    else:
+        ax.fill(x, y, facecolor=color, alpha=0.13, edgecolor="none", zorder=0)
 
 
 def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
+    """Give twice the area of a triangle, negative where it turns right."""
     return float((b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0]))
 
 

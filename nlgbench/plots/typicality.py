@@ -20,9 +20,8 @@ def plot_typicality(
     Parameters
     ----------
     table : DataFrame
-        From `nlgbench.worlds.typicality_table`: a row per text,
-        ``logprob_per_token`` (nats), ``judgment`` (mean), ``ci_low``, ``ci_high``, ``confidence``,
-        ``source``.
+        From `nlgbench.worlds.typicality_table`: ``logprob_per_token`` (nats), ``judgment`` (mean),
+        ``ci_low``, ``ci_high``, ``confidence``, ``source``.
     r : DataFrame, optional
         From `nlgbench.worlds.typicality_correlation`; written above the plot.
     ax : Axes, optional
@@ -31,8 +30,7 @@ def plot_typicality(
     Returns
     -------
     Drawing
-        A mark and an interval per text. Data: the table without texts; ``log_frequency`` is what is
-        drawn.
+        Data: the table without texts; ``log_frequency`` is what is drawn.
 
     Raises
     ------

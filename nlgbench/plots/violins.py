@@ -15,7 +15,6 @@ from nlgbench.names import known
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
 from nlgbench.study import Study
-from nlgbench.study.checks import read_table
 
 # A spread that rounding alone makes, as part of the axis, has no density to estimate.
 _CONSTANT = 1e-9
@@ -48,23 +47,18 @@ def plot_violins(
     Returns
     -------
     Drawing
-        Bars show the mean and the range; undefined scores are left out, and counted in the title.
-        Axes have the ``scale`` of an evaluator's signature, else 0 to 1; one beyond 1 is shown up
-        to the highest score.
-        Its data are evaluator (as the figure writes it), system, output_id, score.
+        Bars show the mean and the range. Axes have the ``scale`` of an evaluator's signature, else
+        0 to 1. Its data are evaluator, system, output_id, score.
 
     Raises
     ------
     ValueError
-        If there are no scores, an evaluator or system is unknown, axes are too few, or a score is
-        out of bounds.
+        If there are no scores, a name is unknown, or a score is out of bounds.
 
     Notes
     -----
     The density is a Gaussian kernel's of .2 standard deviations, as in Figure 2 of Newman,
-    Cohn-Gordon and Potts (2020, arXiv:1909.07290), cut at the least and the greatest score; all
-    violins are equally wide. Scores that are all the same have no density: their violin is a line,
-    marked "constant".
+    Cohn-Gordon and Potts (2020, arXiv:1909.07290), cut at the least and the greatest score.
 
     Examples
     --------
@@ -78,7 +72,6 @@ def plot_violins(
     scored = study.scores.merge(
         study.outputs[["output_id", "system"]], on="output_id", validate="many_to_one"
     )
-    read_table(scored, "evaluator system score:float", "scores have")
     shown = _chosen(evaluators, scored["evaluator"], "evaluators")
     places = _chosen(systems, study.outputs["system"], "systems")
     written = {name: study.labels.get(name, names.label(name)) for name in shown}
@@ -160,13 +153,5 @@ def _draw(ax: Axes, place: int, values: np.ndarray) -> None:
         return
     mean = values.mean()
     ax.hlines(mean, place - 0.4, place + 0.4, color="black", linewidth=1.6)
-    side = 1 if mean <= (bottom + top) / 2 else -1
-    ax.annotate(
-        "constant",
-        (place, mean),
-        xytext=(0, 3 * side),
-        textcoords="offset points",
-        fontsize=6.5,
-        ha="center",
-        va="bottom" if side > 0 else "top",
-    )
+    above = mean <= (bottom + top) / 2
+    ax.text(place, mean, "constant", va="bottom" if above else "top", ha="center", fontsize=6.5)

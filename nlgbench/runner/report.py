@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import os
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -43,16 +41,11 @@ def write(out: Path) -> Path:
             f"{place} was not made by nlgbench and would be replaced: move it away, or rename it."
         )
     with runs.writing(out):
-        # A kill leaves what the next run, or `nlgbench clean`, knows for rubbish by its name.
-        aside = out / f".trash-{os.getpid()}-new-{PLACE}"
-        try:
-            (aside / "tables").mkdir(parents=True)
-            for name, text in _files(found).items():
-                (aside / name).write_text(text, encoding="utf-8", newline="\n")
-            runs.remove(place)
-            aside.rename(place)
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
+        aside = runs.aside(out, PLACE)
+        (aside / "tables").mkdir()
+        for name, text in _files(found).items():
+            (aside / name).write_text(text, encoding="utf-8", newline="\n")
+        runs.promote(aside, place)
     return place / PAGE
 
 

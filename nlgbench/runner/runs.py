@@ -29,7 +29,7 @@ from nlgbench import files, hashing
 from nlgbench.datasets import cache, registry
 from nlgbench.datasets.published import published_dir
 from nlgbench.hashing import canonical_json, content_hash, file_hash, folder_hash
-from nlgbench.names import did_you_mean
+from nlgbench.names import did_you_mean, require_extra
 from nlgbench.runner.kernels import READ
 from nlgbench.runner.notebooks import Notebook
 from nlgbench.runner.parameters import ParameterError, UsageError, resolve, shown
@@ -506,6 +506,7 @@ def recover(out: Path) -> None:
 @contextmanager
 def writing(out: Path) -> Iterator[None]:
     """Hold a folder for one command at a time, and leave nothing half in it."""
+    require_extra("writing results", "run", "filelock")
     from filelock import FileLock, Timeout
 
     with contextlib.ExitStack() as stack:

@@ -86,8 +86,8 @@ class Study:
     source : {"study", "released", "simulated", "published"}
         Where its data come from.
     preferences : DataFrame, optional
-        ``output_a, output_b, annotator_id, dimension, group_id, choice`` ("a", "b" or "tie"); a was
-        shown first.
+        ``output_a`` (shown first), ``output_b, annotator_id, dimension, group_id, choice`` ("a",
+        "b" or "tie").
     logprobs : DataFrame, optional
         ``output_id, model, logprob, n_tokens``: nats, of the whole text, under ``model``.
     references, contexts : DataFrame, optional
@@ -97,12 +97,11 @@ class Study:
     comparisons : DataFrame, optional
         ``output_a, output_b, comparator, prob_a, prob_tie, prob_b``.
     settings : mapping, optional
-        ``quality`` (a dimension; else the only one), ``lower_is_better`` (dimensions),
-        ``clusters`` (a column of outputs, or ``group_id`` of judgments), ``labels`` (name -> as
-        figures write it), ``extra`` (columns of outputs that are kept), ``scales`` (dimension ->
-        ``{"min": 1, "max": 5}``, which no value may leave), ``valid`` (likewise, min, max or both:
-        judgments outside are excluded and counted there), ``annotators`` (``"positions"`` where ids
-        do not say who judged; else ``"persons"``).
+        ``quality`` (a dimension), ``lower_is_better`` (dimensions), ``clusters`` (a column of
+        outputs, or ``group_id``), ``labels`` (name -> as figures write it), ``extra`` (columns of
+        outputs that are kept), ``scales`` (dimension -> ``{"min": 1, "max": 5}``, which no value
+        may leave), ``valid`` (likewise; judgments outside are excluded), ``annotators``
+        (``"positions"`` where ids are not persons'). See docs/own-study.md.
     truth : mapping of str to DataFrame, optional
         What is known of a simulated study.
     related : mapping of str to Study, optional
@@ -272,12 +271,6 @@ class Study:
         """Give a study with some parts changed, as `Study` takes them; what is given is checked.
 
         It answers no claim of a paper, as it is no longer what was released.
-
-        Examples
-        --------
-        >>> study = Study(pd.DataFrame({"output_id": ["1"], "item_id": ["1"], "system": ["a"]}))
-        >>> study.replace(name="pilot").name
-        'pilot'
         """
         names = [field.name for field in dataclasses.fields(self) if field.init]
         for name in changes:
@@ -308,12 +301,6 @@ class Study:
         ------
         ValueError
             For an unknown system, with the nearest, or when nothing is left.
-
-        Examples
-        --------
-        >>> outputs = pd.DataFrame({"output_id": ["1", "2"], "item_id": "1", "system": ["a", "b"]})
-        >>> Study(outputs).only(systems=["b"]).outputs["output_id"].tolist()
-        ['2']
         """
         kept = np.ones(len(self.outputs), dtype=bool)
         if systems is not None:
@@ -326,9 +313,7 @@ class Study:
         return part_of(self, kept)
 
     def check(self) -> pd.DataFrame:
-        """Say what can be asked of this study, and what is missing for the rest.
-
-        Columns: ``analysis``, ``possible`` and ``missing`` (empty where it is possible).
+        """List analyses, whether they are ``possible``, and what is ``missing`` for the others.
 
         Examples
         --------
@@ -361,17 +346,8 @@ class Study:
     def write(self, folder: str | os.PathLike) -> None:
         """Write the study as a folder of CSV files and a ``study.json``.
 
-        It is written aside and renamed into place; a former study there is replaced (its claims
-        stay), any other folder refused (`FileExistsError`).
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> study = Study(pd.DataFrame({"output_id": ["1"], "item_id": ["1"], "system": ["a"]}))
-        >>> with tempfile.TemporaryDirectory() as home:
-        ...     study.write(Path(home, "pilot"))
-        ...     read_study(Path(home, "pilot")).outputs["output_id"].tolist()
-        ['1']
+        A former study there is replaced in one step (its claims stay), any other folder refused
+        (`FileExistsError`).
         """
         place = Path(folder)
         if place.exists() and not (place / _ABOUT).is_file():
@@ -440,10 +416,11 @@ def oriented(scores: pd.DataFrame) -> pd.DataFrame:
     return scores.assign(score=scores["score"].where(~is_reversed(scores), -scores["score"]))
 
 
-def from_rows(*, settings: Mapping[str, Any] | None = None, **tables: Any) -> Study:
+def from_rows(**parts: Any) -> Study:
     """Make a study of frames, or lists of rows, that are right but for their types."""
-    typed = {table: schema.typed(rows, table) for table, rows in tables.items()}
-    return trusted(**typed, settings=settings)
+    for table in set(TABLES) & set(parts):
+        parts[table] = schema.typed(parts[table], table)
+    return trusted(**parts)
 
 
 def part_of(study: Study, kept: np.ndarray) -> Study:
@@ -602,25 +579,23 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     Parameters
     ----------
     folder : path
-        With a ``study.yml``, which names files of any layout and says what their columns are
-        (docs/own-study.md). Or with ``outputs.csv``, other tables as ``judgments.csv`` and so on,
-        and the ``study.json`` of `Study.write`, if it wrote the folder.
+        With a ``study.yml``, which names files of any layout and their columns
+        (docs/own-study.md), or with ``outputs.csv``, ``judgments.csv`` and so on.
     name : str, optional
         Default: that of ``study.yml`` or ``study.json``, or the folder's.
 
     Returns
     -------
     Study
-        Its source is ``study`` whatever it was made of; ``origin`` says what it was. Annotators are
-        called ``w001``, ``w002``, ... in order of first appearance, unless they are called so
-        already, or ``settings`` has ``keep_annotator_ids: true``.
+        Its source is ``study``; ``origin`` says what it was. Annotators are called ``w001``,
+        ``w002``, ... unless ``settings`` has ``keep_annotator_ids: true``.
 
     Raises
     ------
     FileNotFoundError
         When there is no folder, or neither ``study.yml`` nor ``outputs.csv`` in it.
     TableError
-        As `Study`, with file, row and line: of all that is wrong in all files.
+        As `Study`, with file, row and line of all that is wrong.
 
     Examples
     --------

@@ -1,5 +1,15 @@
 """Simulated studies whose truth is known."""
 
 from nlgbench.worlds.annotators import typicality_correlation, typicality_table
+from nlgbench.worlds.bounds import theorem_1
+from nlgbench.worlds.reviews import annotator_samples
+from nlgbench.worlds.sweep import greedy_systems, sweep_systems
 
-__all__ = ["typicality_correlation", "typicality_table"]
+__all__ = [
+    "annotator_samples",
+    "greedy_systems",
+    "sweep_systems",
+    "theorem_1",
+    "typicality_correlation",
+    "typicality_table",
+]

@@ -35,12 +35,7 @@ class Crew:
 
 
 def hire(n: int, *, seed: int | np.random.Generator) -> Crew:
-    """Draw annotators: leniency with standard deviation .5, each careless with probability .1.
-
-    How many are careless is binomial: of 20, 2 on average with standard deviation 1.3, and 6 or
-    more in one sample of ninety. Whoever reports scores by one sample reports `truth.over_crews`
-    beside them.
-    """
+    """Draw annotators: leniency with standard deviation .5, each careless with probability .1."""
     rng = np.random.default_rng(seed)
     return Crew(rng.normal(0, BIAS_SD, size=n), rng.random(n) < CARELESS)
 
@@ -101,10 +96,6 @@ def typicality_table(
     A row per sentence, for `nlgbench.plot_typicality`: text, logprob (nats), n_tokens,
     logprob_per_token, judgment (mean, 0 to 5), ci_low, ci_high (90%, Student's t), confidence,
     source. Figure 2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169).
-
-    >>> table = typicality_table(n_sentences=10)
-    >>> bool(table["judgment"].iloc[0] < table["judgment"].iloc[-1])
-    True
     """
     check_n(n_sentences, "n_sentences")
     rng = np.random.default_rng(seed)
@@ -134,12 +125,7 @@ def typicality_table(
 def typicality_correlation(table: pd.DataFrame) -> pd.DataFrame:
     """Correlate mean judgments of `typicality_table` with log-probability, by token or not.
 
-    A row for each: x, pearson, ci_low, ci_high (90%, Fisher's), confidence, n. Annotators follow
-    that per token; that of the whole text also tells short from long, so its correlation is lower.
-
-    >>> found = typicality_correlation(typicality_table(n_sentences=30)).set_index("x")["pearson"]
-    >>> bool(found["logprob"] < found["logprob_per_token"])
-    True
+    A row for each: x, pearson, ci_low, ci_high (90%, Fisher's), confidence, n.
     """
     table = read_table(
         table, "logprob:number logprob_per_token:number judgment:number", "table has"

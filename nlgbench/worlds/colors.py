@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.datasets.color_contexts import NEAR, context_rows
-from nlgbench.study import Study, schema, trusted
+from nlgbench.study import Study, from_rows
 from nlgbench.worlds.color_speech import draw_contexts, palette, speak
 from nlgbench.worlds.tables import judgment_rows, numbered, output_rows
 
@@ -37,26 +37,20 @@ def color_world(
     """Simulate the color game, its captions of three qualities, and its listeners.
 
     Contexts come in twins, the same three colors with the target and the first distractor
-    exchanged. Twins of which one has no caption that its listeners understood are left out, so
-    there may be fewer than `n_contexts`. `lapse` is how often a listener picks a color blindly.
+    exchanged; twins without an understood caption are left out. `lapse` is how often a listener
+    picks a color blindly. Ids, systems, references and judgments are those of the comm-eval
+    release, with the paper's filter. ``fresh_success`` is what new listeners made of every caption
+    that was kept. ``related``: the rounds to learn from, which share no colors with each other or
+    the study. ``truth["states"]``: per output and state ``is_target``, and the state's
+    probabilities under the words alone (``literal``), for the ideal listener (``ideal``), and for
+    one who lapses (``success``).
 
-    Ids, systems, references and judgments are as in `nlgbench.datasets.comm_eval.load_comm_eval`,
-    with the paper's filter as it is printed. ``fresh_success`` is what new listeners made of every
-    caption that was kept, misleading ones, too: these judgments are not circular. ``related``: the
-    rounds to learn from; ``context`` is the condition. No colors of a round are those of another
-    one, or of the study. ``truth["states"]``, of the study and of each split: per output and state
-    ``is_target``, and the state's probabilities under the words alone (``literal``), for the ideal
-    listener (``ideal``), and for one who lapses (``success``).
-
-    A caption reads ``[comparative] word [not word]``; it fits a color as the product of its parts:
-    a word by ``exp(-d**2 / (2 * WORD_SPREAD**2))``, ``d`` being CIEDE2000 from the word's own
-    color; "not" a word by ``1 - (1 - NONE_FITS)`` times that; a comparative by the logistic
-    function of how far the color is above the context's mean. The literal listener's ``L0(c | u)``
-    is in proportion to the fit, "none of these" fitting by `NONE_FITS`. A speaker of belief ``b``
-    says ``u`` in proportion to ``exp(RATIONALITY * (sum_c b(c) log L0(c | u) - WORD_COST *
-    words))`` (Newman et al. 2020, eq. 1): descriptive speakers believe in the target, ambiguous
-    ones half in it and half in the nearest distractor. The ideal listener turns the descriptive
-    speaker round by Bayes (Frank and Goodman 2012, doi:10.1126/science.1218633).
+    A caption reads ``[comparative] word [not word]``; it fits a color as the product of its parts
+    (`color_speech`). The literal listener's ``L0(c | u)`` is in proportion to the fit. A speaker of
+    belief ``b`` says ``u`` in proportion to ``exp(RATIONALITY * (sum_c b(c) log L0(c | u) -
+    WORD_COST * words))`` (Newman et al. 2020, eq. 1); descriptive speakers believe in the target,
+    ambiguous ones half in the nearest distractor. The ideal listener inverts the descriptive
+    speaker by Bayes (Frank and Goodman 2012, doi:10.1126/science.1218633).
     """
     n_rounds = {"train": 3000, "dev": 500, "test": 500} if n_rounds is None else n_rounds
     if n_contexts < 2 or n_contexts % 2 or n_listeners < 1 or not 0 <= lapse <= 1:
@@ -75,7 +69,7 @@ def color_world(
     for (name, n), own in zip(n_rounds.items(), for_rounds, strict=True):
         triples = draw_contexts(n, taken=taken, seed=own)
         rounds[name] = _rounds(name, triples, lapse, own)
-    return trusted(**made, name="colors", source="simulated", related=rounds, settings=_SETTINGS)
+    return from_rows(**made, name="colors", source="simulated", related=rounds, settings=_SETTINGS)
 
 
 def _captions(triples: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
@@ -146,9 +140,9 @@ def _study(
     references = references.assign(reference_id=references["output_id"])
     items = rows.drop_duplicates("item_id")
     return {
-        "outputs": schema.typed(outputs, "outputs"),
-        "references": schema.typed(references, "references"),
-        "judgments": schema.typed(judgments, "judgments"),
+        "outputs": outputs,
+        "references": references,
+        "judgments": judgments,
         "contexts": context_rows(items["item_id"].tolist(), _target_first(items)),
         "truth": {"states": _truth(rows, lapse)},
     }
@@ -174,9 +168,9 @@ def _rounds(split: str, triples: np.ndarray, lapse: float, rng: np.random.Genera
     picked = _picks(_success(rows, lapse), 1, rng)[:, 0]
     partners = [f"partner_{name}" for name in ids]
     judgments = judgment_rows(ids, partners, (picked == 0).astype(float), "partner_success")
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        judgments=schema.typed(judgments, "judgments"),
+    return from_rows(
+        outputs=outputs,
+        judgments=judgments,
         contexts=context_rows(ids, _target_first(rows)),
         name=f"colors:{split}",
         source="simulated",

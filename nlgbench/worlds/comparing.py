@@ -23,14 +23,12 @@ SYSTEMS = (
 def compared_reviews(*, n_outputs: int = 150, of_ratings: bool = True, seed: int = 0) -> Study:
     """Simulate reviews of ten systems that five annotators rated, and what comparators need beside.
 
-    Reviews answer to nothing: contexts are empty, so that any two can be compared.
-    ``related["human"]`` are a thousand more human reviews, for a small language model to learn to
-    write from. Beside them stands the truth of ratings, `of_ratings`: ``related["human_again"]`` as
-    many for another such model; ``related["many"]`` a thousand outputs of each system, whose
-    ``truth["outputs"]`` is the quality of each (nats per token under the grammar of people's
-    reviews). ``truth["systems"]`` is the mean over 4,000 texts of each system; ``truth["pairs"]``
-    (system_a, system_b, wins) the share of such texts in which a is better than b's, less the share
-    in which it is worse.
+    Contexts are empty, so that any two reviews can be compared. ``related["human"]`` are a thousand
+    more human reviews, to train a language model. With `of_ratings` also ``related["human_again"]``
+    for another such model; ``related["many"]``, a thousand outputs of each system, with the quality
+    of each (nats per token under the grammar) in ``truth["outputs"]``; ``truth["systems"]``, the
+    mean over 4,000 texts; ``truth["pairs"]`` (system_a, system_b, wins), the share of texts in
+    which a is better than b's, less the share in which it is worse.
     """
     study = simulate(
         "reviews", systems=SYSTEMS, n_outputs=n_outputs, n_annotators=5, n_truth=0, seed=seed

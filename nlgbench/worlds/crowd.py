@@ -9,7 +9,7 @@ from scipy.stats import norm
 from nlgbench.generators.memorizer import Memorizer
 from nlgbench.generators.review_systems import System, review_systems
 from nlgbench.generators.reviews import review_grammar
-from nlgbench.study import Study, schema, trusted
+from nlgbench.study import Study, from_rows
 from nlgbench.worlds import annotators
 from nlgbench.worlds.annotators import BIAS_SD, CARELESS, NOISE_SD, REAL_ABOVE, Floats
 from nlgbench.worlds.tables import judgment_rows, numbered
@@ -90,9 +90,9 @@ def review_crowd(
     truth = None
     if n_truth:
         truth = {"systems": vote_truth(systems, n_truth=n_truth, seed=for_truth)}
-    return trusted(
-        outputs=schema.typed(outputs, "outputs"),
-        judgments=schema.typed(judgments, "judgments"),
+    return from_rows(
+        outputs=outputs,
+        judgments=judgments,
         name="crowd",
         source="simulated",
         settings={"quality": "real_or_fake"},

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.study import Study, schema, trusted
+from nlgbench.study import Study, from_rows
 from nlgbench.worlds.tables import crossed_rows, logprob_rows, output_rows
 
 #: System -> (quality shift, likelihood shift): how far its outputs lie below the human ones in
@@ -34,14 +34,10 @@ def gaussian_world(
     """Simulate a study in which human and system outputs are two Gaussian classes.
 
     `systems` says how far outputs of each lie below the human ones in mean judgment, and above them
-    in log-probability per token (nats). Texts are placeholders; log-probabilities are of the same
-    human outputs under each system's model, and of each system's outputs under its own.
-
-    Log-probability per token and mean judgment are Gaussian with one covariance in both classes,
-    so the optimal error is ``Phi(-Delta / 2)``, where ``Delta`` is the Mahalanobis distance of the
-    class means; with the judgment alone it is ``Phi(-|d| / (2 sigma))``. HUSE and HUSE-Q are twice
-    these (Hashimoto, Zhang and Liang 2019, eq. 3, doi:10.18653/v1/N19-1169). A judgment is the
-    output's latent quality + the annotator's leniency + noise.
+    in log-probability per token (nats). Both are Gaussian with one covariance in both classes, so
+    the optimal error is ``Phi(-Delta / 2)``, ``Delta`` being the Mahalanobis distance of the class
+    means; HUSE is twice that (Hashimoto, Zhang and Liang 2019, eq. 3, doi:10.18653/v1/N19-1169). A
+    judgment is the output's latent quality + the annotator's leniency + noise.
     """
     systems = ANNEALED if systems is None else systems
     if min(n_outputs, n_annotators, len(systems)) < 1 or "human" in systems:
@@ -80,10 +76,10 @@ def gaussian_world(
         length = np.concatenate([n_tokens, rng.integers(5, 16, size=n_outputs)])
         logprobs.append(logprob_rows(human_ids + ids, name, likelihood * length, length))
         truth.append({"system": name} | true_scores(quality_shift, likelihood_shift, n_annotators))
-    return trusted(
-        outputs=schema.typed(pd.concat(outputs), "outputs"),
-        judgments=schema.typed(pd.concat(judgments), "judgments"),
-        logprobs=schema.typed(pd.concat(logprobs), "logprobs"),
+    return from_rows(
+        outputs=pd.concat(outputs),
+        judgments=pd.concat(judgments),
+        logprobs=pd.concat(logprobs),
         name="gaussian",
         source="simulated",
         settings={"quality": "typicality"},

@@ -53,13 +53,11 @@ def judgment_world(
     unit: standard deviation 1), less the annotator's severity (.5), plus what the annotator makes
     of the system (.25), plus noise (1); ``"ordinal"`` cuts it into 1 to 5. ``"crossed"``: every
     annotator judges every output. ``"scattered"``: `n_votes` annotators judge an output, drawn for
-    each, and some do far more than others, as in WebNLG 2020. ``"distinct"``: each item has
-    `n_votes` annotators of its own, who judge all its outputs. A share `missing` of judgments is
-    left out at random.
+    each, some more diligent. ``"distinct"``: each item has `n_votes` annotators of its own. A share
+    `missing` of judgments is left out at random.
 
-    ``truth["systems"]``: system and value, the expectation of a judgment over items and
-    annotators. ``truth["annotators"]``: annotator_id and severity, how much lower than their
-    population's mean they judge the average system before values are cut.
+    ``truth["systems"]``: the expectation of a judgment. ``truth["annotators"]``: severity, how much
+    lower than average they judge the average system. ``truth["outputs"]``: latent quality.
     """
     fewest = min(n_items, n_annotators, n_votes, len(means))
     too_many = design == "scattered" and n_votes > n_annotators

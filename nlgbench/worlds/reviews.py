@@ -8,7 +8,7 @@ import pandas as pd
 from nlgbench.generators.memorizer import Memorizer
 from nlgbench.generators.review_systems import System, review_systems
 from nlgbench.generators.reviews import contexts, review_grammar
-from nlgbench.study import Study, schema, trusted
+from nlgbench.study import Study, from_rows
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds.annotators import n_tokens
 from nlgbench.worlds.tables import crossed_rows, logprob_rows, output_rows
@@ -107,10 +107,9 @@ def review_world(
             if isinstance(system, Memorizer):
                 scores |= _enumerated(system)
             true_rows.append({"system": name} | scores)
-    checked = {name: schema.typed(pd.concat(part), name) for name, part in parts.items()}
     labels = {one: one.replace("leaky_", "leaky grammar ") for one in systems if "leaky_" in one}
-    return trusted(
-        **checked,
+    return from_rows(
+        **{name: pd.concat(part) for name, part in parts.items()},
         name="reviews",
         source="simulated",
         settings={"quality": dimensions[0], "labels": labels},
@@ -119,17 +118,7 @@ def review_world(
 
 
 def annotator_samples(truth: pd.DataFrame) -> pd.DataFrame:
-    """Set the truth for a study's own annotators beside that for others.
-
-    ``own`` is with this study's annotators, the others over `N_CREWS` samples of as many.
-
-    >>> world = review_world(systems=["grammar_t0.5"], n_outputs=5, n_truth=2000, seed=0)
-    >>> annotator_samples(world.truth["systems"]).round(2)
-             system   score   own  mean    sd   min   max
-    0  grammar_t0.5    huse  0.16  0.17  0.00  0.16  0.18
-    1  grammar_t0.5  huse_q  0.57  0.58  0.01  0.56  0.60
-    2  grammar_t0.5  huse_d  0.60  0.59  0.01  0.57  0.60
-    """
+    """Set the truth for a study's own annotators beside that for `N_CREWS` other samples."""
     parts = [
         pd.DataFrame(
             {

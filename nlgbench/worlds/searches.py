@@ -52,10 +52,9 @@ def simulate_searches(
     """Train small recurrent models on reviews whose true quality is known.
 
     `n_groups` searches of `n_choices` settings drawn at random, and as many trainings to stop, with
-    a checkpoint per epoch. Four development models, with ten checkpoints each, are what evaluators
-    learn from: 400 of their texts are rated by 20 annotators. The truth, from `n_truth` further
-    texts of each model, is the mean log-probability per token under the grammar that writes the
-    human reviews; texts that break it count -2.85 nats.
+    a checkpoint per epoch. Evaluators learn from 400 texts of four development models, rated by 20
+    annotators. The truth, from `n_truth` further texts of each model, is the mean log-probability
+    per token under the grammar; texts that break it count -2.85 nats.
     """
     from nlgbench.generators.workshop import random_settings
 

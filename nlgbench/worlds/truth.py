@@ -38,10 +38,8 @@ def population_scores(reference: Draws, system: Draws, crew: Crew) -> dict[str, 
     and the mean is over both classes (Hashimoto, Zhang and Liang 2019, eq. 2 and proposition 2,
     doi:10.18653/v1/N19-1169). ``huse`` and ``huse_q`` are twice the error of the best rule that
     sees the log-probability per token under the system together with these annotators' mean
-    judgment, or the latter alone.
-
-    Probabilities are learned in bins on one half of the texts and the error measured on the other,
-    both ways, so noise and bins can raise ``huse`` and ``huse_q`` a little but not lower them.
+    judgment, or the latter alone. Probabilities are learned in bins on one half of the texts and
+    the error measured on the other, so noise can raise them a little but not lower them.
     """
     scores = {}
     for name, values in _losses(reference, system, crew).items():
@@ -78,10 +76,9 @@ def _learned(
 
 
 def over_crews(reference: Draws, system: Draws, crews: Sequence[Crew]) -> dict[str, float]:
-    """Say how far HUSE, HUSE-Q and HUSE-D in the population depend on who judges.
+    """Give mean, standard deviation and range of the scores over samples of annotators.
 
-    Each sample's value is that of `population_scores`. All samples of annotators share the texts,
-    so the spread is theirs alone.
+    All samples share the texts, so the spread is the annotators' alone.
     """
     losses = [_losses(reference, system, crew) for crew in crews]
     found: dict[str, float] = {}
@@ -99,10 +96,8 @@ def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, flo
     ``L* <= L(phi) <= L* + 2 (1 - 2^-I)``, where ``I = I(z_opt; phi_opt | phi)`` in bits, z_opt
     is what the optimal classifier says ("human" where p_ref > p_model) and phi_opt = [p_ref,
     p_model] (Hashimoto, Zhang and Liang 2019, appendix A.2, Theorem 1, doi:10.18653/v1/N19-1169).
-    z_opt is a function of phi_opt, so I is the entropy ``H(z_opt | phi)``. The proof goes by way of
-    ``L* + 2 disagreement``, which lies between huse and upper; as z_opt has two values, ``L* + I``
-    does, too (Hellman and Raviv 1970, doi:10.1109/TIT.1970.1054466). I is that of the features in
-    the bins of `population_scores`; ``huse`` is measured on other texts than it is learned on,
+    z_opt is a function of phi_opt, so I is the entropy ``H(z_opt | phi)``. ``disagreement`` is how
+    often HUSE's rule differs from z_opt. ``huse`` is measured on other texts than it is learned on,
     which raises it: ``holds`` asks more than the theorem.
     """
     loss = _losses(reference, system, crew)

@@ -11,8 +11,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 from nlgbench.plots.atlas import plot_atlas
-from nlgbench.plots.bars import plot_accuracy, plot_evaluator_bars
-from nlgbench.plots.forest import plot_flip, plot_forest
+from nlgbench.plots.bars import plot_evaluator_bars
+from nlgbench.plots.forest import plot_forest
 from nlgbench.plots.scatter import plot_scatter_systems
 from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN, paper_style
 
@@ -56,24 +56,15 @@ def forest(n):
     return table.assign(published=table["estimate"] + 0.05)
 
 
-def flips(n):
-    rng = np.random.default_rng(n)
-    names = ("natural", "majority", "independence")
-    table = pd.DataFrame({name: rng.uniform(-0.9, 0.9, n) for name in names})
-    for name in names[:2]:
-        table[f"{name}_low"], table[f"{name}_high"] = table[name] - 0.1, table[name] + 0.1
-    table.loc[0, ["majority", "majority_low", "majority_high"]] = np.nan
-    return table.assign(evaluator=[f"Meta-discriminator {e}" for e in range(n)])
-
-
 def rates():
+    """Three rates of two evaluators, one of them undefined, with printed values."""
     table = pd.DataFrame(
         [
-            (criterion, measure)
-            for criterion in ("H1, all votes", "H2, majority")
-            for measure in ("accuracy", "true positive rate", "true negative rate")
+            (evaluator, kind)
+            for evaluator in ("H1", "H2")
+            for kind in ("accuracy", "true positive rate", "true negative rate")
         ],
-        columns=["criterion", "measure"],
+        columns=["evaluator", "kind"],
     )
     table["estimate"] = [66.6, 79.0, 54.3, 72.6, np.nan, 57.0]
     table["ci_low"], table["ci_high"] = table["estimate"] - 2, table["estimate"] + 3
@@ -129,12 +120,14 @@ FIGURES = {
         lambda ax: plot_atlas(doubted(8), ax=ax),
     ),
     "atlas, one row": (TWO_COLUMN, 1.5, lambda ax: both(ax, 1)),
-    "accuracy": (ONE_COLUMN, 2.6, lambda ax: plot_accuracy(rates(), ax=ax)),
+    "forest, rates": (
+        *(TWO_COLUMN, 2.0),
+        lambda ax: plot_forest(rates(), ax=ax, xlabel="Percent", xlim=(0, 100), line=50),
+    ),
     "bars": (TWO_COLUMN, 5, lambda ax: plot_evaluator_bars(panels(6))),
     "bars, one panel": (ONE_COLUMN, 2.4, lambda ax: plot_evaluator_bars(panels(1))),
     "forest": (ONE_COLUMN, 6, lambda ax: plot_forest(forest(30), ax=ax)),
     "forest, one row": (ONE_COLUMN, 1.4, lambda ax: plot_forest(forest(1), ax=ax)),
-    "flip": (ONE_COLUMN, 3, lambda ax: plot_flip(flips(6), ax=ax)),
     "scatter": (
         *(ONE_COLUMN, 3),
         lambda ax: plot_scatter_systems(points(), "self_bleu", "quality", ax=ax),
@@ -296,10 +289,10 @@ def test_the_forest_draws_estimates_intervals_and_printed_values_from_the_best()
     assert np.array_equal(printed.get_xdata(), best["published"], equal_nan=True)
     ends = [segment[:, 0].tolist() for segment in ax.collections[0].get_segments()]
     assert ends == best[["ci_low", "ci_high"]].dropna().to_numpy().tolist()
-    assert [text.get_text() for text in ax.texts] == ["undefined"]
+    assert [text.get_text() for text in ax.texts] == [" undefined"]
 
 
-def test_forest_and_flip_write_evaluators_as_figures_do_and_say_what_they_show():
+def test_the_forest_writes_evaluators_as_figures_do_and_say_what_they_show():
     table = forest(3).iloc[1:].assign(evaluator=["bleu_4@coco", "svm_meta@natural/majority"])
     drawn = plot_forest(table, xlabel="Spearman's correlation")
     assert drawn.data["evaluator"].tolist() == ["BLEU-4 (coco)", "SVM natural/majority"]
@@ -309,9 +302,6 @@ def test_forest_and_flip_write_evaluators_as_figures_do_and_say_what_they_show()
         for one, value in drawn.data[["evaluator", "estimate"]].to_numpy()
     )
     assert "undefined" in plot_forest(forest(3)).alt
-    flip = plot_flip(flips(3))
-    off = (flips(3)["majority"] - flips(3)["independence"]).abs().max()
-    assert f"at most {off:.2f}" in flip.alt
 
 
 def test_an_interval_that_misses_its_estimate_is_drawn_as_it_is():
@@ -329,33 +319,34 @@ def test_the_forest_refuses_two_rows_of_one_evaluator_and_draws_many_kinds():
     assert len(looks) == 34
 
 
-def test_the_flip_has_a_mark_for_every_kind_of_labels_and_names_its_intervals():
-    table = flips(3)
-    (ax,) = plot_flip(table).axes
-    for line in ax.lines[1:]:
-        assert line.get_linestyle() == "None", "no line slants from lane to lane"
-    named = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert named[-1] == "interval"
-    marks = [line for line in ax.lines if line.get_marker() in "osD"]
-    assert [line.get_marker() for line in marks] == ["o", "s", "D"]
-    assert np.array_equal(marks[2].get_xdata(), table["independence"])
-    first = ax.get_yticklabels()[0].get_text()
-    assert first == "Meta-discriminator 0\n(undefined: majority)"
-
-
-def test_rates_stand_side_by_side_with_what_was_printed_at_their_left():
+def test_rates_of_one_evaluator_stand_side_by_side_with_what_was_printed():
     table = rates()
-    (ax,) = plot_accuracy(table).axes
-    first, printed, second, _, chance = ax.lines
-    assert first.get_ydata().tolist() == [66.6, 79.0, 54.3]
-    assert (printed.get_xdata() < first.get_xdata()).all()
-    assert (second.get_xdata() > first.get_xdata()).all()
-    assert set(chance.get_ydata()) == {50}
-    assert [text.get_text() for text in ax.texts] == ["undefined"]
+    drawn = plot_forest(table, xlabel="Percent", xlim=(0, 100), line=50)
+    (ax,) = drawn.axes
+    chance, *marks = ax.lines
+    assert set(chance.get_xdata()) == {50}
+    estimates, printed = marks[::2], marks[1::2]
+    assert [line.get_xdata().tolist() for line in estimates[::2]] == [[66.6, 72.6], [54.3, 57.0]]
+    for one, other in zip(estimates, printed, strict=True):
+        assert one.get_ydata().tolist() == other.get_ydata().tolist()
+        assert other.get_markerfacecolor() == "none"
+    assert [line.get_ydata()[0] for line in estimates] == pytest.approx([-0.2, 0, 0.2])
+    assert [text.get_text() for text in ax.texts] == [" undefined"]
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["H1, all votes", "H2, majority", "printed", "chance"]
-    with pytest.raises(ValueError, match="two rows for criterion 'H1, all votes', measure 'accur"):
-        plot_accuracy(pd.concat([table, table]))
+    assert labels == ["accuracy", "true positive rate", "true negative rate", "printed"]
+    assert "H1 accuracy 66.60; H1 true positive rate 79.00" in drawn.alt
+    with pytest.raises(ValueError, match="two rows for evaluator 'H1', kind 'accur"):
+        plot_forest(pd.concat([table, table]))
+
+
+def test_each_data_set_has_a_panel():
+    sets = ("reviews", "topical_chat", "third")
+    table = pd.concat([forest(3).drop(columns="kind").assign(data=name) for name in sets])
+    drawn = plot_forest(table)
+    assert [ax.get_title(loc="left") for ax in drawn.axes] == ["reviews", "topical chat", "third"]
+    assert len(drawn.figure.axes) == 3, "a place without a panel stays empty"
+    assert "topical_chat, Evaluator 1" in drawn.alt
+    assert len(plot_forest(table[table["data"] == "third"]).axes) == 1
 
 
 def test_panels_share_the_order_of_human_quality_and_hold_zero():
@@ -408,8 +399,6 @@ def test_the_scatter_says_how_many_it_cannot_draw():
     ("draw", "table", "column"),
     [
         (plot_forest, forest(2), "ci_low"),
-        (plot_flip, flips(2), "independence"),
-        (plot_accuracy, rates(), "measure"),
         (plot_evaluator_bars, panels(1), "human_quality"),
         (lambda t: plot_scatter_systems(t, "self_bleu", "quality"), points(), "quality"),
     ],

@@ -185,7 +185,7 @@ def test_tradeoff_names_a_missing_column():
 
 
 def test_an_undefined_score_and_an_empty_table_are_refused_aloud():
-    with pytest.raises(ValueError, match="huse_q of 's2' is undefined"):
+    with pytest.raises(ValueError, match="a score of 's2' is undefined"):
         trade(SCORES.assign(huse_q=[0.5, 0.6, np.nan, 0.7]))
     with pytest.raises(ValueError, match="have no row"):
         plot_tradeoff(tidy(SCORES).iloc[:0])

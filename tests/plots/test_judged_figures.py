@@ -76,7 +76,7 @@ def test_what_is_not_known_is_not_written():
 
 
 def test_superiority_is_written_in_cells_and_bold_where_significant():
-    drawn = nb.plot_superiority(PAIRS)
+    drawn = nb.plot_win_rates(PAIRS)
     (ax,) = drawn.axes
     names = [tick.get_text() for tick in ax.get_yticklabels()]
     assert names == ["a", "b", "c"]
@@ -93,7 +93,7 @@ def test_superiority_is_written_in_cells_and_bold_where_significant():
         ("b", "a"): ("40", False),
         ("c", "a"): ("10", True),
     }
-    assert drawn.alt.endswith("at most a over c 90. Significant: 1 of 3 pairs.")
+    assert drawn.alt.endswith("best first: a, b, c. Significant: 1 of 3 pairs.")
 
 
 def test_annotators_stand_from_severe_to_mild_and_open_where_zero_may_be():
@@ -123,7 +123,7 @@ def test_one_endless_interval_does_not_flatten_the_others():
     ("plot", "table", "said"),
     [
         (nb.plot_systems, pd.concat([SYSTEMS, SYSTEMS]), "two rows for system 'b_1'"),
-        (nb.plot_superiority, pd.concat([PAIRS, PAIRS]), "two rows for system 'a', opponent 'b'"),
+        (nb.plot_win_rates, pd.concat([PAIRS, PAIRS]), "two rows for system 'a', opponent 'b'"),
         (nb.plot_severity, PEOPLE.assign(severity=np.nan), "no annotator's severity is known"),
         (nb.plot_systems, SYSTEMS.drop(columns="ci_low"), "no column 'ci_low'"),
     ],
@@ -133,10 +133,10 @@ def test_what_cannot_be_drawn_is_named(plot, table, said):
         plot(table)
 
 
-@pytest.mark.parametrize("name", ["systems", "superiority", "severity"])
+@pytest.mark.parametrize("name", ["systems", "win_rates", "severity"])
 def test_a_comparison_is_drawn_whole_or_by_its_table(name, compared):
     plot = getattr(nb, f"plot_{name}")
-    table = {"systems": "systems", "superiority": "pairs", "severity": "annotators"}[name]
+    table = {"systems": "systems", "win_rates": "pairs", "severity": "annotators"}[name]
     own = plot(compared)
     drawn = plot(getattr(compared, table))
     # Only details say what was measured.
@@ -166,7 +166,6 @@ def test_nothing_overlaps_at_print_size(n_systems):
     ("plot", "name"),
     [
         (nb.plot_systems, "systems"),
-        (nb.plot_superiority, "pairs"),
         (nb.plot_severity, "annotators"),
     ],
 )

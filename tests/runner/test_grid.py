@@ -148,6 +148,7 @@ def test_a_sweep_is_drawn_with_its_intervals():
     assert {text.get_text() for text in drawing.axes[0].get_legend().get_texts()} == {"s", "t"}
     assert json.loads(drawing.data["estimate"].to_json(orient="values"))[:2] == [0.08, 0.16]
     pooled = plot_sweep(sweep, "k", "huse")
-    assert len(pooled.axes[0].collections) == 1
+    assert [len(line.get_xdata()) for line in pooled.axes[0].lines] == [3, 6]
+    assert not pooled.axes[0].collections, "of several rows no interval is drawn"
     named = plot_sweep(sweep, "s", "simulated/a/s/huse", hue="k")
     assert [tick.get_text() for tick in named.axes[0].get_xticklabels()] == ["s"]

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -124,7 +124,8 @@ def _of_samples(x: Floats, y: Floats, w: Floats, names: list[str]) -> dict[str, 
         both = signs_x * signs_y
         orders = (both, np.abs(signs_x), np.abs(signs_y), np.abs(both))
         sums = [np.einsum("bi,bi->b", w, weighted(one)) / 2 for one in orders]
-        counts = PairCounts(*sums, (w.sum(axis=1) ** 2 - (w**2).sum(axis=1)) / 2)
+        pairs = (w.sum(axis=1) ** 2 - (w**2).sum(axis=1)) / 2
+        counts = PairCounts(sums[0], sums[1], sums[2], sums[3], pairs)
         found |= {name: OF_PAIRS[name](counts) for name in names if name in OF_PAIRS}
     return found
 
@@ -190,7 +191,7 @@ def _pearson_of_points(x: Floats, y: Floats, w: Floats) -> Floats:
     return found
 
 
-def _runs(*variables: Floats) -> tuple[Ints, Ints]:
+def _runs(*variables: NDArray[Any]) -> tuple[Ints, Ints]:
     """Order points by variables, the last first, and say where each run of equal ones starts."""
     order = np.lexsort(variables)
     new = np.any([np.diff(one[order]) != 0 for one in variables], axis=0)
@@ -261,9 +262,9 @@ def _count_inversions(x: Floats, y: Floats, w: Floats) -> Floats:
     order, starts = _runs(cells)
     grid = np.zeros((n_cells**2, w.shape[1]))
     grid[cells[order[starts]]] = _summed(w[order], starts)
-    grid = grid.reshape(n_cells, n_cells, -1)
-    later = np.cumsum(grid[:0:-1], axis=0)[::-1]  # in the order of x, and earlier in that of y
-    return found + np.einsum("xyr,xyr->r", grid[:-1, 1:], np.cumsum(later, axis=1)[:, :-1])
+    of_cell = grid.reshape(n_cells, n_cells, -1)
+    later = np.cumsum(of_cell[:0:-1], axis=0)[::-1]  # in the order of x, and earlier in that of y
+    return found + np.einsum("xyr,xyr->r", of_cell[:-1, 1:], np.cumsum(later, axis=1)[:, :-1])
 
 
 def pair_confidences(values: Floats) -> Floats:

@@ -171,9 +171,11 @@ def names_of(
     evaluators: Sequence[str] | Sequence[tuple[str, str]] | None,
 ) -> tuple[list[str] | None, list[tuple[str, str]] | None]:
     """Part evaluators from pairs of them."""
-    if evaluators is None or isinstance(evaluators[0], str):
-        return (None if evaluators is None else [str(one) for one in evaluators]), None
-    pairs = [(str(a), str(b)) for a, b in evaluators]
+    if evaluators is None:
+        return None, None
+    pairs = [one for one in evaluators if not isinstance(one, str)]
+    if not pairs:
+        return [one for one in evaluators if isinstance(one, str)], None
     return list(dict.fromkeys(name for pair in pairs for name in pair)), pairs
 
 

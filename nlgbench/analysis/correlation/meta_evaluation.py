@@ -173,10 +173,14 @@ def correlate(
         rng = np.random.default_rng(seed)
         judged = judged_outputs(study, one, clusters, include_human)
         parts = []
-        if of_outputs:
-            scores = output_scores(study, judged, of_outputs)
-            found = [correlated(judged, *part, asked, rng) for part in samples_of(judged, scores)]
-            parts.append(pd.concat(found).sort_values("evaluator", kind="stable"))
+        # Sentinels have draws of their own: what others draw does not depend on them.
+        for sentinel, draws in ((False, rng), (True, np.random.default_rng(0))):
+            chosen = [name for name in of_outputs if name.endswith("@sentinel") == sentinel]
+            if chosen:
+                scores = output_scores(study, judged, chosen)
+                samples = samples_of(judged, scores)
+                found = pd.concat([correlated(judged, *one, asked, draws) for one in samples])
+                parts.append(found.sort_values("evaluator", kind="stable"))
         if of_systems:
             scores = systems_scores(study, of_systems, include_human=include_human)
             parts.append(systems_alone(scores, judged.of_systems(one), asked, rng))

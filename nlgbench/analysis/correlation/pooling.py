@@ -435,9 +435,9 @@ def correlate_studies(
             )
             tables.append(table.assign(study=name))
             rows = {"evaluator": list(missing), "reason": list(missing.values())}
-            about = {"study": name, "dimension": dimension, "ci_method": "none", "p_method": ""}
+            about: dict[str, Any] = {"study": name, "dimension": dimension, "ci_method": "none"}
             same = ["granularity", "statistic", "confidence", "resample"]
-            about |= {"estimand": ""} | table[same].iloc[0].to_dict()
+            about |= {one: table[one].iloc[0] for one in same} | {"p_method": "", "estimand": ""}
             about |= dict.fromkeys(["n", "n_clusters", "n_undefined", "n_missing"], 0)
             tables.append(pd.DataFrame(rows).assign(**about))
     return _gathered(tables)
@@ -491,8 +491,8 @@ def compare_with_length(
         else:
             missing |= dict.fromkeys([*has, *evaluators], "no texts to take the length of")
         for dimension in dimensions_of(scored, None):
-            about = {"study": name, "dimension": dimension, "granularity": "output"}
-            about |= {"statistic": statistic, "confidence": 0.95}
+            about: dict[str, Any] = {"study": name, "dimension": dimension}
+            about |= {"granularity": "output", "statistic": statistic, "confidence": 0.95}
             judged = judged_outputs(scored, dimension, None, include_human=False)
             for names in alike:
                 pairs = [(one, LENGTH) for one in names]
@@ -558,7 +558,7 @@ def _scored(study: Study, evaluators: Sequence[str]) -> tuple[Study, dict[str, s
             missing[name] = "no references, and no human texts"
         elif name == "perplexity" and logprobs is None:
             missing[name] = "no log-probabilities"
-        elif name == "perplexity" and len(logprobs["model"].unique()) > 1:
+        elif name == "perplexity" and logprobs is not None and len(logprobs["model"].unique()) > 1:
             missing[name] = "log-probabilities of several models: name one, perplexity@model"
         else:
             chosen.append(name)

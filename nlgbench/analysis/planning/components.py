@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import statsmodels.formula.api as smf
-from numpy.typing import NDArray
 from scipy.stats import chi2
 from scipy.stats import f as fisher
 
 from nlgbench.analysis.people.comparing import judged_systems
 from nlgbench.analysis.ratings.games import votes_of
-from nlgbench.crossed import cluster_jackknife
-from nlgbench.inference import Floats, ratio
+from nlgbench.crossed import Floats, Ints
+from nlgbench.inference import ratio
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
-
-Ints = NDArray[np.int64]
 
 #: The random effects but the rest, which comes last.
 FACTORS = ("item", "annotator", "system x item", "system x annotator")
@@ -37,7 +33,7 @@ def variance_components(
     include_human: bool = False,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Say how much of the variance of judgments lies in items, annotators and what is left.
+    """Estimate how much judgments vary by items, annotators, both with systems, and the rest.
 
     Parameters
     ----------
@@ -53,10 +49,9 @@ def variance_components(
     Returns
     -------
     DataFrame
-        A row for each component: component (``item``, ``annotator``, ``system x item``, ``system x
-        annotator``, ``rest``), variance (squared points), ci_low, ci_high, share (of their sum),
-        n_levels (of the rest: judgments), reason (why there is no variance or interval, what the
-        component holds besides, or that it is 0 at the border), method.
+        By component (``item``, ``annotator``, ``system x item``, ``system x annotator``, ``rest``):
+        component, variance (squared points), ci_low, ci_high, share (of their sum), n_levels (of
+        the rest: judgments), reason (why there is no variance or interval), method.
 
     Raises
     ------
@@ -65,16 +60,13 @@ def variance_components(
 
     Notes
     -----
-    Systems are fixed, all else is normal: ``y = system + item + annotator + system x item + system
-    x annotator + rest``. Where every annotator judged every output equally often, variances are
-    those of an analysis of variance, 0 or more. Else they are of restricted maximum likelihood
-    (statsmodels' MixedLM), or, where the factors have over 500 levels, of moments: sums of squares
-    set equal to their expectations (Rao 1971, doi:10.1016/0047-259X(71)90001-7). What a design
-    cannot tell apart is counted once, and named in `reason`.
-
-    Intervals are modified large sample ones (Ting, Burdick, Graybill, Jeyaratnam and Lu 1990,
-    doi:10.1080/00949659008811240), for balanced judgments, and components of at least 20 levels
-    that hold a tenth of the variance. docs/variance-components.md has their coverage.
+    ``y = system + item + annotator + system x item + system x annotator + rest``, systems fixed.
+    Where every annotator judged every output equally often, variances are those of an analysis of
+    variance, 0 or more, with modified large sample intervals (Ting and others 1990,
+    doi:10.1080/00949659008811240) of components with at least 20 levels and a tenth of the
+    variance. Else they are of restricted maximum likelihood (statsmodels' MixedLM), or, where the
+    factors have over 500 levels, of moments: sums of squares set equal to their expectations (Rao
+    1971, doi:10.1016/0047-259X(71)90001-7). docs/variance-components.md has the coverage.
 
     Examples
     --------
@@ -112,46 +104,43 @@ def components_of(
     counts = [int(one.max()) + 1 for one in numbers[:4]]
     table = pd.DataFrame({"component": names, "variance": np.nan, "ci_low": np.nan})
     table = table.assign(ci_high=np.nan, share=np.nan, n_levels=[*counts, len(y)])
-    reason = [why.get(number, "") for number in range(5)]
+    table["reason"] = [why.get(number, "") for number in range(5)]
     if unit < 1e-12 or len(y) - len(size) < 2:
         nothing = "judgments do not vary within systems"
-        return table.assign(reason=[one or nothing for one in reason], method="none")
-    chosen = [*kept, 4]
-    low, high = np.full((2, len(chosen)), np.nan)
-    squares = _mean_squares(y / unit, system, item, annotator) if len(kept) == 4 else None
-    fitted, converged = None, True
-    if squares is None and kept and sum(counts[k] for k in kept) <= _MOST_LEVELS:
+        return table.assign(reason=table["reason"].replace("", nothing), method="none")
+    chosen, doubt, balanced = [*kept, 4], "", None
+    if len(kept) == 4:
+        balanced = _mean_squares(y / unit, system, item, annotator)
+    fitted = None
+    if balanced is None and kept and sum(counts[k] for k in kept) <= _MOST_LEVELS:
         fitted = _likelihood(y / unit, system, [numbers[k] for k in kept])
-    if squares is not None:
-        variances, low, high = _balanced(*squares, confidence)
+    low, high = np.full((2, len(chosen)), np.nan)
+    if balanced is not None:
         method = "mean squares; modified large sample"
+        variances, low, high = _balanced(*balanced, confidence)
     elif fitted is not None:
-        variances, converged = fitted
-        method = "restricted maximum likelihood"
+        method, (variances, converged) = "restricted maximum likelihood", fitted
+        doubt = "" if converged else "the search for the greatest likelihood did not converge"
     else:
-        variances, method = _moments(y / unit, numbers, gram, chosen), "moments"
+        method, variances = "moments", _moments(y / unit, numbers, gram, chosen)
     share = variances / variances.sum()
     for number, k in enumerate(chosen):
         held = [names[one] for one, words in why.items() if f"with {names[k]}," in words + ","]
-        few = table["n_levels"][k] < FEWEST_LEVELS
-        said = [f"holds {' and '.join(held)}, too"] if held else []
+        n, none = table["n_levels"][k], ""
         if variances[number] < 1e-7:
-            said.append("0: at the border, no interval")
-        elif few:
-            said.append(f"{table['n_levels'][k]} levels: no interval below {FEWEST_LEVELS}")
+            none = "0: at the border, no interval"
+        elif n < FEWEST_LEVELS:
+            none = f"{n} levels: no interval below {FEWEST_LEVELS}"
         elif share[number] < LEAST_SHARE:
-            said.append("less than a tenth of the variance: no interval")
-        elif squares is None:
-            said.append("not balanced: no interval")
-        if not converged:
-            said.append("the search for the greatest likelihood did not converge")
-        claimed = not few and share[number] >= LEAST_SHARE
-        ends = (low[number], high[number]) if claimed else (np.nan, np.nan)
-        reason[k] = "; ".join(said)
-        found = np.array([variances[number], *ends]) * unit**2
-        table.loc[k, ["variance", "ci_low", "ci_high"]] = found
-        table.loc[k, "share"] = share[number]
-    return table.assign(reason=reason, method=method)
+            none = "less than a tenth of the variance: no interval"
+        elif balanced is None:
+            none = "not balanced: no interval"
+        also = f"holds {' and '.join(held)}, too" if held else ""
+        table.loc[k, "reason"] = "; ".join(filter(None, [also, none, doubt]))
+        table.loc[k, ["variance", "share"]] = variances[number] * unit**2, share[number]
+        if not none:
+            table.loc[k, ["ci_low", "ci_high"]] = low[number] * unit**2, high[number] * unit**2
+    return table.assign(method=method)
 
 
 def _mean_squares(
@@ -187,42 +176,15 @@ _UNDER = (2, 3, 4, 4)
 def _balanced(
     squares: Floats, df: Floats, times: Floats, confidence: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Estimate from mean squares, with intervals that are exact where one of two is known.
-
-    Restricted likelihood with variances of 0 or more pools mean squares that are out of order
-    (Thompson 1962, doi:10.1214/aoms/1177704731).
-    """
-    pooled = _pooled(squares, df)
-    variances = pooled[:4] - pooled[list(_UNDER)]
-    variances = np.append(variances, pooled[4]) / times
+    """Estimate from mean squares, 0 or more, with intervals."""
+    variances = np.append(np.maximum(squares[:4] - squares[list(_UNDER)], 0), squares[4])
     tail = (1 - confidence) / 2
     low, high = np.empty(5), np.empty(5)
     for k, under in enumerate(_UNDER):
         low[k], high[k] = _modified_large_sample(squares[k], squares[under], df[k], df[under], tail)
     sums = df[4] * squares[4]
     low[4], high[4] = sums / chi2.isf(tail, df[4]), sums / chi2.ppf(tail, df[4])
-    return variances, np.maximum(low / times, 0), np.maximum(high / times, 0)
-
-
-def _pooled(squares: Floats, df: Floats) -> Floats:
-    """Pool the mean square that is farthest below its lower neighbor with it, until none is."""
-    block = [[k] for k in range(5)]
-    under = list(_UNDER)
-    of = list(range(5))
-    level, weight = squares.copy(), df.copy()
-    while True:
-        # Smallest first, as Thompson does: of several children the one that is least.
-        out = [k for k in range(4) if of[k] == k and level[k] < level[of[under[k]]]]
-        if not out:
-            return np.array([level[of[k]] for k in range(5)])
-        k = min(out, key=lambda one: level[one])
-        into = of[under[k]]
-        both = weight[k] + weight[into]
-        level[into] = (weight[k] * level[k] + weight[into] * level[into]) / both
-        weight[into] = both
-        block[into] += block[k]
-        for one in block[k]:
-            of[one] = into
+    return variances / times, np.maximum(low / times, 0), np.maximum(high / times, 0)
 
 
 def _modified_large_sample(
@@ -311,14 +273,14 @@ def _likelihood(y: Floats, system: Ints, numbers: list[Ints]) -> tuple[Floats, b
     return np.array([*(of[name] for name in names), found.scale]), bool(found.converged)
 
 
-def vote_components(study: Study, *, dimension: str | None = None) -> pd.DataFrame:
-    """Measure variances of votes (win 1, tie 0, loss -1) over items and annotators, and ties.
+def vote_components(study: Study) -> pd.DataFrame:
+    """Estimate variances of votes (win 1, tie 0, loss -1) over items and annotators, and ties.
 
     Within two systems' votes, less their mean: the mean product of two annotators' votes on one
     item is the variance over items, that of one annotator's votes on two items the variance over
-    annotators. Intervals are jackknives over items, or annotators, and cut off at 0.
+    annotators.
     """
-    votes = votes_of(study, dimension)
+    votes = votes_of(study, None)
     turned = (votes["system_a"] > votes["system_b"]).to_numpy()
     score = votes["choice"].map({"a": 1.0, "tie": 0.0, "b": -1.0}).to_numpy()
     a, b = votes["system_a"].astype(str), votes["system_b"].astype(str)
@@ -330,23 +292,12 @@ def vote_components(study: Study, *, dimension: str | None = None) -> pd.DataFra
             "score": np.where(turned, -score, score),
         }
     ).drop_duplicates(["pair", "item", "annotator"])
-
-    def of(sums: Floats) -> Floats:
-        return np.asarray(ratio(sums[..., 0], sums[..., 1]))
-
-    tie = (frame["score"] == 0).to_numpy(dtype=np.float64)
+    found = {"ties": float((frame["score"] == 0).mean())}
     frame["score"] -= frame.groupby("pair")["score"].transform("mean")
-    rows: list[dict[str, Any]] = []
+    frame["square"] = frame["score"] ** 2
     for name in ("item", "annotator"):
-        by = frame.groupby(["pair", name], sort=False)["score"]
-        n, total = by.size().to_numpy(), by.sum().to_numpy()
-        squares = (frame["score"] ** 2).groupby([frame["pair"], frame[name]], sort=False).sum()
-        parts = np.column_stack([total**2 - squares.to_numpy(), n * (n - 1.0)])
-        clusters = by.size().index.get_level_values(1)
-        rows.append({"component": name, **cluster_jackknife(parts, clusters, of)})
-    parts = np.column_stack([tie, np.ones(len(tie))])
-    rows.append({"component": "ties", **cluster_jackknife(parts, frame["item"], of)})
-    table = pd.DataFrame(rows).rename(columns={"estimate": "variance"})
-    ends = ["variance", "ci_low", "ci_high"]
-    table[ends] = table[ends].clip(lower=0)
-    return table[["component", *ends, "reason"]]
+        cells = frame.groupby(["pair", name], sort=False)
+        n, sums = cells.size(), cells[["score", "square"]].sum()
+        products = (sums["score"] ** 2 - sums["square"]).sum()
+        found[name] = max(0.0, float(ratio(products, (n * (n - 1)).sum())))
+    return pd.DataFrame({"component": found.keys(), "variance": found.values()})

@@ -24,7 +24,7 @@ from nlgbench.analysis.planning.power import (
 )
 from nlgbench.crossed import FEWEST, few_clusters
 from nlgbench.names import known
-from nlgbench.reported import Reported, in_words
+from nlgbench.reported import Reported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n
@@ -44,27 +44,12 @@ _ITEMS = np.unique(np.geomspace(FEWEST, 2000, 80).round())
 _PEOPLE = np.array([10, 12, 15, 20, 25, 30, 40, 50, 75, 100])
 _FIXED_PEOPLE = np.array([1, 2, 3, 4, 5, 7, 10])
 _VOTES = np.array([1, 2, 3, 4, 5, 7, 10])
-_DESIGNS = {
-    "crossed": "every annotator judges every output",
-    "blocked": "annotators drawn for each item judge all its outputs",
-    "scattered": "annotators are drawn for each output",
-    "distinct": "each item has annotators of its own, who judge all its outputs",
-}
 
 
 @dataclass(frozen=True, eq=False)
 class StudyPlan(Reported):
-    """How many judgments a question needs: what `plan_study` and its like found, as tables.
+    """How many judgments or systems a question needs: what `plan_study` and its like found.
 
-    Parameters
-    ----------
-    curve, designs, components : DataFrame
-        As `plan_study` says.
-    report : DataFrame
-        ``what`` and ``value``: what was asked, stated and measured, in words.
-
-    Examples
-    --------
     >>> stated = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
     >>> plan = plan_study(stated, difference=0.3, n_items=[50], n_annotators=[20])
     >>> isinstance(plan, StudyPlan), len(plan.curve)
@@ -74,49 +59,10 @@ class StudyPlan(Reported):
     curve: pd.DataFrame
     designs: pd.DataFrame
     components: pd.DataFrame
-    report: pd.DataFrame
+    question: str
 
     def _shown(self) -> pd.DataFrame:
         return self.designs.round(3)
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What is planned, for layouts as columns n_items, n_annotators and n_votes."""
-
-    question: Question
-    difference: float
-    design: Design
-    fixed: bool
-    power: float
-    spread: Spread
-
-    def errors(self, layouts: pd.DataFrame, spread: Spread | None = None) -> pd.Series:
-        """Give the standard error of the difference."""
-        se = standard_error(
-            self.design,
-            spread or self.spread,
-            layouts["n_items"],
-            layouts["n_annotators"],
-            layouts["n_votes"],
-            self.fixed,
-        )
-        return pd.Series(se, layouts.index)
-
-    def df(self, layouts: pd.DataFrame) -> pd.Series:
-        """Give its degrees of freedom."""
-        numbers = layouts["n_items"], layouts["n_annotators"]
-        return pd.Series(degrees_of_freedom(self.design, *numbers, self.fixed), layouts.index)
-
-    def powers(self, layouts: pd.DataFrame, spread: Spread | None = None) -> np.ndarray:
-        """Give the power of finding the difference."""
-        return power_of(self.difference, self.errors(layouts, spread), self.df(layouts), LEVEL)
-
-    def detectable(self, layouts: pd.DataFrame) -> pd.Series:
-        """Give the least difference that is found with the power."""
-        df = self.df(layouts)
-        away = {one: noncentrality(self.power, one, LEVEL) for one in df.unique()}
-        return self.errors(layouts) * df.map(away)
 
 
 @checked
@@ -133,16 +79,15 @@ def plan_study(
     prices: Mapping[str, float] | None = None,
     power: float = 0.8,
 ) -> StudyPlan:
-    """Say how many items and annotators a comparison of two systems needs, and what they cost.
+    """Plan how many items and annotators a comparison of two systems needs, at what price.
 
     Parameters
     ----------
     pilot : Study, DataFrame or mapping of str to float
         A pilot, whose variances are measured (of its quality dimension); a table of
-        `variance_components`; or variances that are stated. Of means, in squared points: ``system x
-        item``, ``system x annotator``, ``rest``. Of preferences, where a win is 1, a tie 0 and a
-        loss -1: ``item`` and ``annotator`` (what the score of a pair of systems varies by over
-        items, over annotators), and ``ties``, their share.
+        `variance_components`; or stated variances. Of means, in squared points: ``system x item``,
+        ``system x annotator``, ``rest``. Of preferences (win 1, tie 0, loss -1): ``item`` and
+        ``annotator`` (of a pair's score over items, over annotators), and ``ties``, their share.
     difference : float
         The smallest difference that matters, above 0: of two systems' means in points, or of the
         shares of wins and of losses.
@@ -150,55 +95,39 @@ def plan_study(
         Whether annotators judge outputs or vote on pairs of them.
     annotators : {"random", "fixed"}
         What the planned test generalizes to: other items and annotators, or other items and these
-        annotators, as with fewer than ten.
+        annotators.
     design : {"crossed", "blocked", "scattered", "distinct"}
         ``"crossed"``: every annotator judges every output. ``"blocked"``: `n_votes` annotators,
         drawn for each item, judge all its outputs. ``"scattered"``: they are drawn for each output
-        (of votes, for each pair: as ``"blocked"``). ``"distinct"``: each item has `n_votes`
-        annotators of its own, who judge all its outputs and no other.
+        (of votes: as ``"blocked"``). ``"distinct"``: as blocked, and each has one item alone.
     n_items, n_annotators : sequence of int
-        What the curve is of; ``"distinct"`` hires `n_votes` annotators for each item instead.
+        Of the curve; ``"distinct"`` has `n_votes` annotators for each item instead.
     n_votes : int
         Annotators of one output or pair, in the curve; ``"crossed"`` has all.
     prices : mapping of str to float, optional
         Of a ``judgment`` (or vote), an ``item``, an ``annotator``. Default: 1 for a judgment.
     power : float
-        The power that `designs` must have, and that the minimum detectable difference is found
-        with.
+        Wanted of `designs`, and of the minimum detectable difference.
 
     Returns
     -------
     StudyPlan
-        ``curve``, a row per number of items and annotators: n_items, n_annotators, n_votes, se (of
-        the difference), df, power, power_low, power_high (at the ends of the components' intervals;
-        NaN where they have none), mdd (the minimum detectable difference), reason (why to doubt it,
-        or "").
-
-        ``designs``, the cheapest first, one for each number of annotators (``"distinct"``: of an
-        item's): design, n_items, n_annotators, n_votes, n_judgments, price, power, mdd, reason.
-        Where none has that power, the most powerful.
-
-        ``components``: component, variance, ci_low, ci_high, reason, source (``stated`` or
-        ``measured``).
-
-        ``report``: what, value.
+        ``curve``, by number of items and annotators: n_items, n_annotators, n_votes, se (of the
+        difference), df, power, mdd (the minimum detectable difference), reason. ``designs``, the
+        cheapest of that power with each number of annotators (or the most powerful, where none has
+        it): design, n_items, n_annotators, n_votes, n_judgments, price, power, mdd, reason.
+        ``components``: component, variance, reason, source. ``question``, in words.
 
     Raises
     ------
     ValueError
-        For a component that is unknown, missing or negative, a difference that is not above 0,
-        more votes than annotators, or prices of other things.
+        For an unknown, missing or negative component, a difference that is not above 0, more votes
+        than annotators, or prices of other things.
 
     Notes
     -----
-    With I items, A annotators and v of them for an output, the difference of two means has the
-    variance ``2 s_SI / I + 2 s_SA k + 2 s_rest / (I v)``, where k is ``1 / A`` for crossed designs
-    (v = A), ``1 / A + (1 - v / A) / (I v)`` for blocked and scattered ones, and ``1 / (I v)`` for
-    distinct ones. Scattered annotators meet systems unequally often, and estimating severities
-    costs ``1 / (1 - (A - 1)(1 - v / A) / (I (2 v - 1 - v / A)))`` of the rest. Of votes it is ``s_I
-    / I + s_A k + s_rest / (I v)``, and s_rest is what is left of ``1 - ties - difference^2``. Power
-    is that of t at the level .05 with ``min(I, A) - 1`` degrees of freedom (distinct: I - 1), which
-    `compare_systems` has. docs/planning.md says how far simulated studies are from it.
+    docs/planning.md has the variance of the difference by design. Power is that of t at the level
+    .05 with ``min(I, A) - 1`` degrees of freedom (distinct: I - 1), as in `compare_systems`.
 
     Examples
     --------
@@ -224,26 +153,30 @@ def plan_study(
     paid = _priced(prices)
     if question == "preferences" and design == "scattered":
         design = "blocked"
-    components = _components(pilot, question)
-    spread = _spread(components, question, difference, "variance")
-    assert spread is not None
-    asked = _Asked(question, difference, design, annotators == "fixed", power, spread)
-    rows = [
-        (items, items * n_votes, n_votes)
-        if design == "distinct"
-        # A crossed design's votes are all annotators'.
-        else (items, n, n if design == "crossed" else n_votes)
-        for n in ([0] if design == "distinct" else n_annotators)
-        for items in n_items
-    ]
-    curve = pd.DataFrame(rows, columns=["n_items", "n_annotators", "n_votes"])
-    curve = curve.assign(se=asked.errors(curve), df=asked.df(curve), power=asked.powers(curve))
-    for name, end in (("power_low", "ci_high"), ("power_high", "ci_low")):
-        known_end = _spread(components, question, difference, end)
-        curve[name] = np.nan if known_end is None else asked.powers(curve, known_end)
-    curve = curve.assign(mdd=asked.detectable(curve), reason=_doubts(curve, asked))
-    designs = _designs(asked, paid)
-    return StudyPlan(curve, designs, components, _report(components, asked, paid))
+    components, fixed = _components(pilot, question), annotators == "fixed"
+    spread = _spread(components, question, difference)
+
+    def with_power(layouts: pd.DataFrame) -> pd.DataFrame:
+        numbers = layouts["n_items"], layouts["n_annotators"], layouts["n_votes"]
+        se = standard_error(design, spread, *numbers, fixed)
+        df = degrees_of_freedom(design, *numbers[:2], fixed)
+        found = layouts.assign(se=se, df=df, power=power_of(difference, se, df, LEVEL))
+        away = {one: noncentrality(power, one, LEVEL) for one in np.unique(df)}
+        return found.assign(mdd=found["se"] * found["df"].map(away), reason=_doubts(found, fixed))
+
+    if design == "distinct":
+        rows = [(items, items * n_votes, n_votes) for items in n_items]
+    else:  # a crossed design's votes are all annotators'
+        rows = [
+            (items, n, n if design == "crossed" else n_votes)
+            for n in n_annotators
+            for items in n_items
+        ]
+    curve = with_power(pd.DataFrame(rows, columns=["n_items", "n_annotators", "n_votes"]))
+    designs = _cheapest(with_power(_layouts(design, fixed)), design, question, paid, power)
+    what = "two means, in points" if question == "means" else "the shares of wins and of losses"
+    words = f"a difference of {difference:.3g} between {what}"
+    return StudyPlan(curve, designs, components, words)
 
 
 def _priced(prices: Mapping[str, float] | None) -> dict[str, float]:
@@ -267,7 +200,7 @@ def _components(
         source = "measured"
     else:
         pilot = pd.DataFrame({"component": pilot.keys(), "variance": pilot.values()})
-    columns = "component variance:float? ci_low:float? ci_high:float? reason:text?"
+    columns = "component variance:float? reason:text?"
     table = read_table(pilot, columns, "pilot has")
     if "variance" not in table:
         raise ValueError("pilot has no column 'variance': give a table of variance_components.")
@@ -286,123 +219,71 @@ def _components(
             f"pilot: {bad['component'].iloc[0]!r} must be 0 or more. Got "
             f"{bad['variance'].iloc[0]:g}."
         )
-    for name in ("ci_high", "ci_low"):
-        table[name] = table.get(name, np.nan)
     table = table.assign(reason=table.get("reason", ""), source=source)
     table["reason"] = table["reason"].fillna("")
-    kept = ["component", "variance", "ci_low", "ci_high", "reason", "source"]
-    return table[kept].reset_index(drop=True)
+    return table[["component", "variance", "reason", "source"]].reset_index(drop=True)
 
 
-def _spread(
-    components: pd.DataFrame, question: Question, difference: float, end: str
-) -> Spread | None:
-    """Sum up what the difference of two systems varies by; at an end of the intervals, if any."""
-    table = components.set_index("component")
-    value = table["variance"]
-    if end != "variance":
-        if table[end].isna().all():
-            return None
-        value = table[end].fillna(value)
-    # What the pilot's layout cannot tell apart is held by another component.
-    value = value.fillna(0)
+def _spread(components: pd.DataFrame, question: Question, difference: float) -> Spread:
+    """Sum up what the difference of two systems varies by."""
+    # What the pilot's layout cannot tell apart is part of another component.
+    value = components.set_index("component")["variance"].fillna(0)
     if question == "means":
         of_item, of_annotator, rest = (2 * float(value[name]) for name in _PARTS["means"])
         return Spread(of_item, of_annotator, rest)
     item, annotator, ties = (float(value[name]) for name in _PARTS["preferences"])
     rest = 1 - ties - difference**2 - item - annotator
-    if rest < 0 and end == "variance":
+    if rest < 0:
         raise ValueError(
             f"votes vary by 1 - ties - difference^2 = {1 - ties - difference**2:.3g} in all, and "
             f"item and annotator are {item + annotator:.3g} of it: state less of them."
         )
-    return Spread(item, annotator, max(rest, 0.0))
+    return Spread(item, annotator, rest)
 
 
-def _doubts(layouts: pd.DataFrame, asked: _Asked) -> list[str]:
+def _doubts(layouts: pd.DataFrame, fixed: bool) -> list[str]:
     """Say why to doubt the power of each layout, or nothing."""
     found = []
-    rows = zip(layouts["n_items"], layouts["n_annotators"], asked.errors(layouts), strict=True)
-    for n_items, n_annotators, se in rows:
+    columns = (layouts[name] for name in ("n_items", "n_annotators", "se"))
+    for n_items, n_annotators, se in zip(*columns, strict=True):
         if np.isnan(se):
             found.append("annotators share too few items with each other: take more votes")
-        elif n_annotators < FEWEST and not asked.fixed:
+        elif n_annotators < FEWEST and not fixed:
             found.append(f"{n_annotators} annotators: fewer than {FEWEST} do not speak for others")
         else:
             found.append(few_clusters(n_items, "items"))
     return found
 
 
-def _designs(asked: _Asked, prices: dict[str, float]) -> pd.DataFrame:
-    """Look for the cheapest design with each number of annotators."""
-    people = _FIXED_PEOPLE if asked.fixed else _PEOPLE
-    grid = pd.MultiIndex.from_product(
-        [_ITEMS, people, _VOTES], names=["n_items", "n_annotators", "n_votes"]
-    ).to_frame(index=False)
-    if asked.design == "crossed":
+def _layouts(design: Design, fixed: bool) -> pd.DataFrame:
+    """List the layouts among which the cheapest is looked for."""
+    people = _FIXED_PEOPLE if fixed else _PEOPLE
+    names = ["n_items", "n_annotators", "n_votes"]
+    grid = pd.MultiIndex.from_product([_ITEMS, people, _VOTES], names=names).to_frame(index=False)
+    if design == "crossed":
         grid["n_votes"] = grid["n_annotators"]
-    elif asked.design == "distinct":
+    elif design == "distinct":
         grid["n_annotators"] = grid["n_items"] * grid["n_votes"]
-    grid = grid[grid["n_votes"] <= grid["n_annotators"]].drop_duplicates(ignore_index=True)
-    grid = grid.astype(int)
+    grid = grid[grid["n_votes"] <= grid["n_annotators"]].astype(int)
+    return grid.drop_duplicates(ignore_index=True)
+
+
+def _cheapest(
+    grid: pd.DataFrame, design: Design, question: Question, prices: dict[str, float], power: float
+) -> pd.DataFrame:
+    """Find the cheapest layout of that power with each number of annotators."""
     # Of means both systems' outputs are judged, of preferences their pair is.
-    grid["n_judgments"] = grid["n_items"] * grid["n_votes"] * (1 + (asked.question == "means"))
-    grid["price"] = (
-        grid["n_judgments"] * prices["judgment"]
-        + grid["n_items"] * prices["item"]
-        + grid["n_annotators"] * prices["annotator"]
-    )
-    grid["power"] = asked.powers(grid)
-    enough = grid[grid["power"] >= asked.power]
+    n_judgments = grid["n_items"] * grid["n_votes"] * (2 if question == "means" else 1)
+    counts = {"judgment": n_judgments, "item": grid["n_items"], "annotator": grid["n_annotators"]}
+    price = sum(n * prices[name] for name, n in counts.items())
+    grid = grid.assign(design=design, n_judgments=n_judgments, price=price)
+    enough = grid[grid["power"] >= power]
     # At equal price the difference that is found is what counts.
     if enough.empty:
         order = grid.sort_values(["power", "price"], ascending=[False, True], kind="stable")
+        order["reason"] = f"none of up to {_ITEMS.max():g} items has a power of {power:g}"
     else:
         order = enough.sort_values(["price", "power"], ascending=[True, False], kind="stable")
-    by = "n_votes" if asked.design == "distinct" else "n_annotators"
-    table = order.drop_duplicates(by, ignore_index=True)
-    table = table.assign(mdd=asked.detectable(table), reason=_doubts(table, asked))
-    if enough.empty:
-        table["reason"] = f"none of up to {_ITEMS.max():g} items has a power of {asked.power:g}"
-    table.insert(0, "design", asked.design)
-    return table
-
-
-def _report(components: pd.DataFrame, asked: _Asked, prices: dict[str, float]) -> pd.DataFrame:
-    """Say in words what was asked, what is stated, what measured, and how."""
-    people = _VOTES if asked.design == "distinct" else _FIXED_PEOPLE if asked.fixed else _PEOPLE
-    measured = (components["source"] == "measured").any()
-    parts = components.dropna(subset="variance").set_index("component")["variance"]
-    held = components.loc[components["variance"].isna(), "component"].tolist()
-    ends = components.loc[components["ci_high"].notna(), "component"].tolist()
-    unsure = "stated, taken as known: vary them"
-    if measured:
-        unsure = "a pilot's variances are uncertain, and these have no intervals: vary them"
-    if ends:
-        unsure = (
-            f"power_low and power_high are at the ends of the intervals of {', '.join(ends)}, all "
-            "at once; the others are taken as known"
-        )
-    what = "the shares of wins and of losses"
-    if asked.question == "means":
-        what = "two means, in points"
-    paid = ", ".join(f"{price:g} for each {name}" for name, price in prices.items() if price)
-    entries = {
-        "question": f"a difference of {asked.difference:.3g} between {what}",
-        "components": f"{'measured' if measured else 'stated'}: "
-        + ", ".join(f"{name} {value:.3g}" for name, value in parts.items()),
-        "not told apart": f"{', '.join(held)}: held by other components, as their reasons say; "
-        "more of the same may help less than the plan says"
-        if held
-        else "nothing",
-        "uncertain": unsure,
-        "design": f"{asked.design}: {_DESIGNS[asked.design]}",
-        "test": f"t over items{' alone' if asked.fixed else ' and annotators'}, two-sided, at "
-        f"{LEVEL:g}",
-        "prices": paid or "nothing",
-        "designs": f"{_ITEMS.min():g} to {_ITEMS.max():g} items, a power of {asked.power:g}; "
-        f"{people.min()} to {people.max()} annotators"
-        + " of an item's own"
-        * (asked.design == "distinct"),
-    }
-    return in_words(entries.items())
+    by = "n_votes" if design == "distinct" else "n_annotators"
+    columns = ["design", "n_items", "n_annotators", "n_votes", "n_judgments", "price", "power"]
+    return order.drop_duplicates(by, ignore_index=True)[[*columns, "mdd", "reason"]]

@@ -18,7 +18,6 @@ from nlgbench.analysis.correlation.comparing import (
 from nlgbench.analysis.planning.plans import StudyPlan
 from nlgbench.analysis.planning.power import power_of
 from nlgbench.inference import Floats
-from nlgbench.reported import in_words
 from nlgbench.study.checks import checked
 
 #: More systems than these are not looked for.
@@ -37,7 +36,7 @@ def plan_correlations(
     n_simulations: int = 500,
     seed: int | np.random.Generator = 0,
 ) -> StudyPlan:
-    """Say how many systems it takes to tell two evaluators apart by their correlation with people.
+    """Plan how many systems distinguish two evaluators by their correlation with people.
 
     Parameters
     ----------
@@ -45,39 +44,30 @@ def plan_correlations(
         Over systems: of the better evaluator with people, of the other, and of the two with each
         other.
     n_systems : sequence of int
-        What the curve is of.
+        Of the curve.
     power : float
-        The power that is wanted.
+        Wanted of `designs`, and of the minimum detectable difference.
     confidence : float
         1 - confidence is the level of the test.
     n_simulations : int
         Simulated studies for each number of systems.
     seed : int or Generator
-        Where the random numbers come from.
+        Of the simulations.
 
     Returns
     -------
     StudyPlan
-        ``curve``, a row per number of systems: n_systems, df, se, power (by the formula), mdd,
-        simulated, simulated_low, simulated_high (share of simulated studies whose test is
-        significant, Wilson's 95%), n_simulations, reason. ``mdd`` is the difference that would be
-        found, were the better evaluator better than stated. ``designs`` has one row: the fewest
-        systems of that power.
+        ``curve``, by number of systems: n_systems, df, se, power (of Williams' t at these
+        correlations, with n - 3 degrees of freedom; Steiger 1980, doi:10.1037/0033-2909.87.2.245),
+        mdd, simulated, simulated_low, simulated_high (share of simulated studies in which the test
+        of `compare_evaluators` is significant, Wilson's 95%), n_simulations, reason. ``designs``:
+        the fewest systems of that power.
 
     Raises
     ------
     ValueError
         When no three variables have these correlations, the first is not above the second, or
         there are fewer than five systems.
-
-    Notes
-    -----
-    The formula is Williams' t (1959; Steiger 1980, doi:10.1037/0033-2909.87.2.245) at the stated
-    correlations, as the noncentrality of a t with n - 3 degrees of freedom. Simulated are systems
-    whose three scores are normal, and what is asked of them is `compare_evaluators`' test, which
-    swaps the two evaluators' scores of systems. So many systems are needed that a study of a dozen
-    tells few evaluators apart (Deutsch, Dror and Roth 2021, doi:10.1162/tacl_a_00417; 2022,
-    doi:10.18653/v1/2022.naacl-main.442).
 
     Examples
     --------
@@ -139,15 +129,8 @@ def plan_correlations(
             "source": "stated",
         }
     )
-    entries = {
-        "question": f"is an evaluator that correlates {a:g} with people told from one of {b:g}",
-        "correlations": "over systems, stated; those of a pilot are uncertain by its few systems",
-        "formula": "Williams' t at these correlations, noncentral, n - 3 degrees of freedom",
-        "test": f"swaps of systems' scores, as compare_evaluators, at {alpha:.2g}",
-        "simulated": f"{n_simulations} studies of normal scores for each number of systems",
-        "assumed": "systems are a sample, and their scores have no error of their own",
-    }
-    return StudyPlan(curve, designs, components, in_words(entries.items()))
+    question = f"is an evaluator that correlates {a:g} with people told from one of {b:g}"
+    return StudyPlan(curve, designs, components, question)
 
 
 def rejections(

@@ -11,6 +11,11 @@ import nlgbench as nb
 from nlgbench.analysis import betting
 
 
+def whole(found):
+    """Stops with their details."""
+    return found.stops.merge(found.details, on=["system", "opponent"])
+
+
 def votes_by(choices, annotators=None):
     """Give a table of votes between x and y, each by another annotator."""
     who = [f"w{n}" for n in range(len(choices))] if annotators is None else annotators
@@ -101,7 +106,7 @@ def test_where_no_mean_fits_the_ends_cross():
 
 def test_a_stop_is_where_the_e_value_reaches_the_level():
     found = nb.sequential(votes_by("a" * 30), block="annotator")
-    row = found.stops.iloc[0]
+    row = whole(found).iloc[0]
     assert (row["system"], row["opponent"], row["verdict"]) == ("x", "y", "better")
     assert row["stopped_at"] == 8 and row["n_blocks"] == 30  # 2^8 / 9 is the first above 20
     assert row["e_value"] == pytest.approx(2**30 / 31)
@@ -123,8 +128,9 @@ def test_who_is_first_changes_nothing():
 
 
 def test_ties_are_blocks_that_move_nothing():
-    plain = nb.sequential(votes_by(["a"] * 12), block="annotator").stops.iloc[0]
-    tied = nb.sequential(votes_by(["a"] * 12 + ["tie"] * 12), block="annotator").stops.iloc[0]
+    plain = whole(nb.sequential(votes_by(["a"] * 12), block="annotator")).iloc[0]
+    tied = votes_by(["a"] * 12 + ["tie"] * 12)
+    tied = whole(nb.sequential(tied, block="annotator")).iloc[0]
     assert tied["e_value"] == pytest.approx(plain["e_value"])
     assert (tied["n_blocks"], tied["estimate"]) == (24, 0.5) and tied["ci_high"] < 1
 
@@ -152,7 +158,7 @@ def test_pairs_meet_at_one_block_and_are_adjusted_there():
     expected = betting.e_holm(np.exp(logs.to_numpy()))
     wide = found.path.pivot(index="block", columns=["system", "opponent"], values="log_e_adjusted")
     assert np.exp(wide.to_numpy()) == pytest.approx(expected)
-    stops = found.stops.set_index(["system", "opponent"])
+    stops = whole(found).set_index(["system", "opponent"])
     assert stops["verdict"].tolist() == ["better", "better", "undecided"]
     for n, name in enumerate(stops.index):
         assert stops.loc[name, "p_adjusted"] == pytest.approx(min(1, 1 / expected[:, n].max()))
@@ -163,11 +169,10 @@ def test_pairs_meet_at_one_block_and_are_adjusted_there():
 
 def test_shared_items_are_said():
     study = nb.simulate("votes", seed=0, n_items=30)
-    said = nb.sequential(study, block="annotator").report.set_index("what")["value"]
-    assert said["speaks of"].startswith("30 of 30 items are in several blocks")
+    stops = nb.sequential(study, block="annotator").stops
+    assert set(stops["covers"]) == {"other annotators, these items"} and len(stops.columns) == 10
     apart = votes_by("ab" * 5).assign(item_id=range(10))
-    said = nb.sequential(apart, block="annotator").report.set_index("what")["value"]
-    assert said["speaks of"] == "other annotators, as far as these are independent draws"
+    assert nb.sequential(apart, block="annotator").stops["covers"].tolist() == ["other annotators"]
 
 
 def test_judgments_are_differences_over_the_range():
@@ -176,13 +181,14 @@ def test_judgments_are_differences_over_the_range():
     found = nb.sequential(
         judged(values, scales={"quality": {"min": 1, "max": 5}}), block="annotator"
     )
-    row, d = found.stops.iloc[0], values[:, 0] - values[:, 1]
+    row, d = whole(found).iloc[0], values[:, 0] - values[:, 1]
     assert found.path["log_e"].to_numpy() == pytest.approx(betting.log_e_values(d / 4.0))
     assert row["estimate"] == pytest.approx(d.mean())
     low, high = betting.confidence_sequence(d / 4.0, 0.95)
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((4 * low[-1], 4 * high[-1]))
     settings = {"scales": {"quality": {"min": 100, "max": 500}}, "lower_is_better": ["quality"]}
-    turned = nb.sequential(judged(100 * values, **settings), block="annotator").stops.iloc[0]
+    turned = nb.sequential(judged(100 * values, **settings), block="annotator")
+    turned = whole(turned).iloc[0]
     assert turned["e_value"] == pytest.approx(row["e_value"])
     assert turned["estimate"] == pytest.approx(-100 * row["estimate"])
     assert (row["verdict"], turned["verdict"]) == ("better", "worse")
