@@ -204,7 +204,7 @@ def vote_accuracy(
     most = _most(added(unit, each, len(m))[unit] - each)
     there = most.any(axis=1)
     each = (each[:, :, None] * most[:, None, :]).reshape(len(used), 9)[there]
-    used, weight = used.loc[there], 1 / m[np.unique(unit[there])]
+    used, weight = used.iloc[np.flatnonzero(there)], 1 / m[np.unique(unit[there])]
     beside, n = partial(Sums, each, lambda parts: parts, weight=weight), len(weight)
     rows += _measured(PEOPLE, "majority", used, beside, n, len(pairs) - n, covered)
     return pd.DataFrame(rows)
