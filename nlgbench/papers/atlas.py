@@ -245,7 +245,7 @@ def _between_annotators(wide: pd.DataFrame, how: Literal["spearman", "pearson"])
     pairs = [both for two in combinations(wide, 2) if len(both := wide[[*two]].dropna()) >= FEWEST]
 
     def mean(left_out: str = "") -> float:
-        each = [both[both.index != left_out].corr(how).iloc[0, 1] for both in pairs]
+        each = [both[both.index != left_out].corr(how).to_numpy()[0, 1] for both in pairs]
         return float(np.mean(each))
 
     outputs = pd.concat(pairs).index.unique()

@@ -242,7 +242,7 @@ def examine(given: Raw, table: str) -> tuple[pd.DataFrame, list[str]]:
     problems = _name_problems(list(raw.columns), table, given.where)
     raw = raw.loc[:, ~raw.columns.duplicated()]
     if table == "contexts":
-        kinds |= {name: "float" for name in raw if name and name not in kinds}
+        kinds |= {str(name): "float" for name in raw if name and name not in kinds}
     kinds = {name: kind for name, kind in kinds.items() if name in raw}
     found: list[str] = []
     cells, good, broken = {}, np.ones(len(raw), dtype=bool), np.zeros(len(raw), dtype=bool)

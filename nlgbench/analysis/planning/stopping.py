@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
 Block = Literal["annotator", "item"]
-_OTHER = {"annotator": "item", "item": "annotator"}
+_OTHER: dict[Block, Block] = {"annotator": "item", "item": "annotator"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,8 @@ def sequential(
     threshold = 1 / (1 - confidence)
     counts = np.cumsum(np.isfinite(d), axis=0)
     stops, details, paths = [], [], []
-    for k, (system, opponent) in enumerate(values.columns):
+    pairs: list[Any] = list(values.columns)
+    for k, (system, opponent) in enumerate(pairs):
         names = {"system": system, "opponent": opponent}
         low, high = _sequence(d[:, k], confidence)
         crossed = low[-1] > high[-1]
@@ -174,9 +175,9 @@ def _read(
     frame["pair"] = np.minimum(a, b) * len(systems) + np.maximum(a, b)
     wide = frame.groupby(["block", "pair"], sort=False)["d"].mean().unstack("pair")
     wide = wide.reindex(index=frame["block"].unique(), columns=sorted(wide.columns))
+    codes: list[Any] = list(wide.columns)
     wide.columns = [
-        (str(systems[code // len(systems)]), str(systems[code % len(systems)]))
-        for code in wide.columns
+        (str(systems[code // len(systems)]), str(systems[code % len(systems)])) for code in codes
     ]
     return wide, 1.0, _covers(frame["block"].to_numpy(), other, block)
 
