@@ -17,7 +17,7 @@ from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
 Block = Literal["annotator", "item"]
-_OTHER = {"annotator": "item", "item": "annotator"}
+_OTHER: dict[Block, Block] = {"annotator": "item", "item": "annotator"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +108,8 @@ def sequential(
     threshold = 1 / (1 - confidence)
     counts = np.cumsum(np.isfinite(d), axis=0)
     stops, details, paths = [], [], []
-    for k, (system, opponent) in enumerate(values.columns):
-        names = {"system": system, "opponent": opponent}
+    for k, pair in enumerate(values.columns):
+        names = dict(zip(("system", "opponent"), pair, strict=True))
         low, high = _sequence(d[:, k], confidence)
         crossed = low[-1] > high[-1]
         with np.errstate(invalid="ignore"):
@@ -173,11 +173,10 @@ def _read(
     frame["d"] = np.where(a < b, 1.0, -1.0) * (results @ [1.0, 0.0, -1.0])
     frame["pair"] = np.minimum(a, b) * len(systems) + np.maximum(a, b)
     wide = frame.groupby(["block", "pair"], sort=False)["d"].mean().unstack("pair")
-    wide = wide.reindex(index=frame["block"].unique(), columns=sorted(wide.columns))
-    wide.columns = [
-        (str(systems[code // len(systems)]), str(systems[code % len(systems)]))
-        for code in wide.columns
-    ]
+    codes = np.unique(frame["pair"])
+    wide = wide.reindex(index=frame["block"].unique(), columns=codes)
+    sides = np.array(systems, dtype=object)[np.column_stack(np.divmod(codes, len(systems)))]
+    wide.columns = pd.Index([tuple(pair) for pair in sides], tupleize_cols=False)
     return wide, 1.0, _covers(frame["block"].to_numpy(), other, block)
 
 
