@@ -78,13 +78,13 @@ lab: $(SETUP) ## open JupyterLab on this machine alone
 	$(BIN)/jupyter lab --ip=127.0.0.1 --notebook-dir=notebooks "$$@"
 
 COMPILE = uv pip compile --universal --generate-hashes --python-version 3.11 --extra dev \
-	  --extra boosting --extra cluster --extra meteor --no-header --no-annotate \
+	  --extra all --extra boosting --extra cluster --extra meteor --no-header --no-annotate \
 	  --override lock/torch-elsewhere.txt --no-emit-package torch \
 	  --no-emit-index-url --no-emit-find-links --upgrade --quiet \
 	  pyproject.toml lock/torch-dependencies.in
 
 lock: ## resolve the locks anew (needs uv)
-	$(COMPILE) --extra app --extra browser --extra docs --extra encoder --extra oracles -o lock/requirements.txt
+	$(COMPILE) --extra browser --extra docs --extra encoder --extra oracles -o lock/requirements.txt
 	$(COMPILE) --resolution lowest-direct -o lock/lowest.txt
 
 clean: ## remove the environments and the latest figures

@@ -28,7 +28,7 @@ from nlgbench.study import Study
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall_b": stats.kendalltau}
 FEW = {"pearson": 200, "spearman": 200, "kendall_b": 200}
-MANY = {"pearson": 8, "spearman": 10, "kendall_b": 4}
+MANY = {"pearson": 8, "spearman": 10, "kendall_b": 3}
 REPEATS = 5
 SECONDS = 1.0
 

@@ -48,6 +48,7 @@ _GONE = {
     "plan_huse": "plan_study",
     "plot_accuracy": "plot_forest",
     "plot_coverage": "plot_plan",
+    "plot_evaluator_bars": "plot_forest",
     "plot_flip": "plot_forest",
     "plot_power": "the plot of a DataFrame",
     "plot_single_outputs": "plot_forest",

@@ -75,7 +75,6 @@ from nlgbench.explorer.opening import explore as explore
 # Plots
 from nlgbench.plots.atlas import plot_atlas as plot_atlas
 from nlgbench.plots.audit import plot_audit as plot_audit
-from nlgbench.plots.bars import plot_evaluator_bars as plot_evaluator_bars
 from nlgbench.plots.corrected import plot_corrected as plot_corrected
 from nlgbench.plots.distributions import plot_distributions as plot_distributions
 from nlgbench.plots.figures import Drawing as Drawing

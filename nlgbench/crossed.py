@@ -118,23 +118,15 @@ class Clusters:
         """Give a function of sums of parts (rows, m), and its standard error."""
         return jackknife(statistic, parts.sum(axis=0), [kind @ parts for kind in self.kinds])
 
-    def interval(
-        self, parts: Floats, statistic: Statistic, *, missing: str = "", confidence: float = 0.95
-    ) -> dict[str, Any]:
-        """Put `t_interval` around a function of sums of parts (rows, m)."""
-        estimate, se = self.jackknife(parts, statistic)
-        units = self.units
-        return t_interval(estimate, se, self.n, units=units, missing=missing, confidence=confidence)
-
     def covariances(self, rows: Floats) -> list[Floats]:
         """Give the covariance (m, m), by factor, of sums of rows whose expectation is 0."""
         sums = [kind @ rows for kind in self.kinds]
         return [len(one) / max(1, len(one) - 1) * one.T @ one for one in sums]
 
 
-def clusters_of(item: Ints, annotator: Ints | None = None, *, units: str = "items") -> Clusters:
+def clusters_of(item: Ints, annotator: Ints | None = None) -> Clusters:
     """Make clusters of labels as `factors` takes them; without annotators these are fixed."""
-    n = effective_size(item.ravel())
+    n, units = effective_size(item.ravel()), "items"
     if annotator is not None and effective_size(annotator.ravel()) < n:
         n, units = effective_size(annotator.ravel()), "annotators"
     kinds = [incidence(label) for label in factors(item, annotator)]

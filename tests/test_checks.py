@@ -52,7 +52,7 @@ def required(function, study):
     """Arguments that a function cannot do without, of the right kinds."""
     kinds = {"str": "t0.7", "pd.DataFrame": pd.DataFrame(), "Study": study}
     kinds |= {"Sequence[str | Fitted]": ["rouge_l"], "pd.Series": pd.Series([1.0])}
-    kinds |= {"Comparator": Comparator("c", print, (), frozenset(), True, True, "")}
+    kinds |= {"Comparator": Comparator("c", print, (), frozenset(), True, "")}
     kinds |= {"tuple[float, float]": (0.5, 0.4)}
     kinds |= {"Listeners": Listener(), "Kind": "likert", "Rule": "wmt"}
     given = {"study": study, "studies": {"x": study}, "pilot": {"rest": 1.0}, "block": "item"}
@@ -127,9 +127,6 @@ TABLES = {
     ),
     "plot_distributions": pd.DataFrame(
         {"measure": ["vendi", "recall"], "change": "temperature", "slope": 0.5, "verdict": "sees"}
-    ).assign(**ENDS),
-    "plot_evaluator_bars": pd.DataFrame(
-        {"panel": "BLEU", "system": ["a", "b"], "score": [0.5, 0.2], "human_quality": [0.2, 0.3]}
     ).assign(**ENDS),
     "plot_forest": pd.DataFrame({"evaluator": ["chrf", "bleu"], "estimate": 0.5}).assign(**ENDS),
     "plot_multiverse": pd.DataFrame(

@@ -17,11 +17,17 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CONDA = {"matplotlib": "matplotlib-base", "seaborn": "seaborn-base", "build": "python-build"}
 
 
+def required(*extras):
+    """List the core's requirements and those of extras, without extras that these name."""
+    listed = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][one] for one in extras)]
+    return [one for each in listed for one in each if not one.startswith("nlgbench[")]
+
+
 def test_environment_yml_equals_pyproject():
     lines = (ROOT / "environment.yml").read_text().splitlines()
     conda = {line.strip(" -") for line in lines[lines.index("dependencies:") + 1 :] if "- " in line}
     wanted = {f"python{PROJECT['requires-python']}", "pip"}
-    for requirement in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]:
+    for requirement in required("run", "lab", "app", "dev"):
         name, rest = re.fullmatch(r"([\w-]+)(.*)", requirement).groups()
         wanted.add(CONDA.get(name, name) + rest)
     assert conda == wanted
@@ -36,10 +42,7 @@ def test_the_lock_holds_every_dependency_with_hashes_and_no_host():
     assert all("--hash=sha256:" in block for block in blocks)
     locked = {block.split("==")[0] for block in blocks}
     extras = PROJECT["optional-dependencies"]
-    for requirement in [
-        *PROJECT["dependencies"],
-        *(one for extra in extras.values() for one in extra),
-    ]:
+    for requirement in required(*extras):
         name = re.match(r"[\w-]+", requirement).group()
         # torch itself stays out: its builds differ in hash.
         assert (name in locked) == (name != "torch"), name
@@ -57,10 +60,8 @@ def test_the_lowest_lock_holds_the_lowest_versions_with_hashes_and_no_host():
     assert not re.search(r"https?:|index-url|find-links|file:", lock)
     blocks = re.split(r"\n(?=\S)", lock.strip())
     assert all("--hash=sha256:" in block for block in blocks)
-    extras = PROJECT["optional-dependencies"]
-    tried = [extras[name] for name in ("boosting", "cluster", "meteor", "dev")]
-    for requirement in [*PROJECT["dependencies"], *(one for extra in tried for one in extra)]:
-        name, bound = re.fullmatch(r"([\w-]+)>=([\d.]+)", requirement).groups()
+    for requirement in required("run", "lab", "app", "boosting", "cluster", "meteor", "dev"):
+        name, bound = re.fullmatch(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", requirement).groups()
         # Of the release that the bound names: its .0 may be withdrawn, or lack a build.
         assert re.search(rf"^{name}=={re.escape(bound)}[\s.]", lock, flags=re.MULTILINE), (
             requirement
@@ -152,3 +153,11 @@ def test_starting_is_cheap_in_processor_time(arguments, limit):
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(times) < limit
+
+
+def test_a_command_without_its_extra_names_it(tmp_path):
+    (tmp_path / "click.py").write_text("raise ModuleNotFoundError('no', name='click')\n")
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from nlgbench.runner import main; main()"
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True)
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr == "nlgbench: click is not installed: pip install 'nlgbench[run]'\n"

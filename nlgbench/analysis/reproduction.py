@@ -110,7 +110,7 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
     kind = kind.mask(unit.str.contains("printed with a star"), "label")
     kind = kind.mask(place[1] == "direction", "finding")
     number = kind == "number"
-    start = unit.map(_scale_start).where(number)
+    start = unit.map(_scale_start).astype(float).where(number)
     pairs = rows[["published", "recomputed"]].sub(start, axis=0)
     estimate = pd.Series(cv_star(pairs), rows.index).round(12)  # equal but for rounding errors: 0
     why = ("a " + kind + " has no CV*").mask(number, "")

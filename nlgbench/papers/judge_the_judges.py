@@ -602,22 +602,23 @@ def system_means(study: Study, evaluators: Sequence[str]) -> pd.DataFrame:
 
 
 def figure3(study: Study, data: Study, quality: pd.DataFrame) -> pd.DataFrame:
-    """Lay out overlap by generator for `plot_evaluator_bars`, the counterpart of Figure 3."""
+    """Lay out overlap by generator, the best for people first, for `plot_forest` (Figure 3)."""
     assert study.scores is not None
     there = set(study.scores["evaluator"])
     chosen = [name for name in ("bleu_4@coco", "rouge_l", "cider_d", "meteor") if name in there]
     drawn = system_means(study, chosen)
     h1 = quality[quality["evaluator"] == "h1"].set_index("system")["score"]
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
-            "panel": drawn["evaluator"].map(label).str.removesuffix(" (coco)"),
-            "system": drawn["system"].map(generator_labels(data)),
-            "score": drawn["mean"],
+            "data": drawn["evaluator"].map(label).str.removesuffix(" (coco)"),
+            "evaluator": drawn["system"].map(generator_labels(data)),
+            "estimate": drawn["mean"],
             "ci_low": drawn["ci_low"],
             "ci_high": drawn["ci_high"],
             "human_quality": drawn["system"].map(h1),
         }
     )
+    return table.sort_values("human_quality", ascending=False, kind="stable", ignore_index=True)
 
 
 def diversity_plane(data: Study, diversity: pd.DataFrame) -> pd.DataFrame:

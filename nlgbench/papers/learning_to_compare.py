@@ -137,22 +137,15 @@ def _shortened(outputs: pd.DataFrame) -> pd.DataFrame:
 
 
 def describe(studies: Mapping[str, Study]) -> pd.DataFrame:
-    """Say what there is to judge, a row per study; "quality" is a system's mean judgment."""
+    """Describe what there is to judge, a row per study; "quality" is a system's mean judgment."""
     rows = []
     for name, study in studies.items():
-        machine, quality = study.outputs[~study.outputs["is_human"]], system_quality(study)
-        rows.append(
-            {
-                "data": name,
-                "judged outputs": len(machine),
-                "systems": len(quality),
-                "items": machine["item_id"].nunique(),
-                "judged for": study.dimension(),
-                "a tie within": ties_within(studies)[name],
-                "quality, worst": quality.min(),
-                "quality, best": quality.max(),
-            }
-        )
+        machine, quality = study.only(is_human=False).outputs, system_quality(study)
+        sizes = {"judged outputs": len(machine), "systems": len(quality)}
+        sizes["items"] = machine["item_id"].nunique()
+        ties = {"judged for": study.dimension(), "a tie within": ties_within(studies)[name]}
+        ends = {"quality, worst": quality.min(), "quality, best": quality.max()}
+        rows.append({"data": name, **sizes, **ties, **ends})
     return pd.DataFrame(rows)
 
 
@@ -207,16 +200,15 @@ def examples(trials: Trials, name: str) -> pd.DataFrame:
     """
     said = trials.comparisons
     said = said[(said["data"] == name) & (said["split"] == 0)]
+    verdicts = {"prob_a": "A > B", "prob_tie": "tie", "prob_b": "A < B"}
+    found = pd.concat(
+        said.nlargest(2, column).assign(verdict=verdict, probability=said[column])
+        for column, verdict in verdicts.items()
+    )
     of = trials.tests[name, 0].outputs.set_index("output_id")
-    parts = []
-    for column, verdict in (("prob_a", "A > B"), ("prob_tie", "tie"), ("prob_b", "A < B")):
-        rows = said.sort_values(column, ascending=False).head(2)
-        a, b = (of.loc[rows[f"output_{side}"]] for side in ("a", "b"))
-        columns = {"context": a["context"].str[-120:].to_numpy(), "A": a["text"].to_numpy()}
-        columns |= {"B": b["text"].to_numpy(), "probability": rows[column].to_numpy()}
-        parts.append(pd.DataFrame(columns).assign(verdict=verdict))
-    found = pd.concat(parts, ignore_index=True)
-    return found[["context", "A", "B", "verdict", "probability"]]
+    a, b = (of.loc[found[f"output_{side}"]].set_index(found.index) for side in ("a", "b"))
+    found = found.assign(context=a["context"].str[-120:], A=a["text"], B=b["text"])
+    return found[["context", "A", "B", "verdict", "probability"]].reset_index(drop=True)
 
 
 def ways_to_rate(
@@ -265,18 +257,12 @@ def repeated_cells() -> pd.DataFrame:
     """
     table2, table5 = (load_printed(f"{PAPER}/table{number}") for number in (2, 5))
     twins = {"full_model": "with_skill_rating", "w_o_comparison": "adversarial_evaluator"}
-    return pd.DataFrame(
-        [
-            {
-                "row": row,
-                "column": column,
-                "value": table2.loc[twin, f"dialogue_{column}"],
-                "table5": table5.loc[row, column],
-            }
-            for row, twin in twins.items()
-            for column in ("spearman", "pearson")
-        ]
-    )
+    rows = [
+        (row, column, table2.loc[twin, f"dialogue_{column}"], table5.loc[row, column])
+        for row, twin in twins.items()
+        for column in ("spearman", "pearson")
+    ]
+    return pd.DataFrame(rows, columns=["row", "column", "value", "table5"])
 
 
 def table1(outputs: pd.DataFrame) -> pd.DataFrame:
@@ -311,19 +297,17 @@ def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0)
     ]
     names = {METHODS[0]: "full model", ADVERSARIAL: "w/o comparison"} if number == 5 else {}
     rows = rows.assign(text=text, evaluator=rows["evaluator"].replace(names))
-    rows = rows[rows["evaluator"].isin(evaluators)]
     wide = rows.pivot(index=["evaluator", "supervision"], columns="data", values="text")
-    wide = wide[list(dict.fromkeys(rows["data"]))]
-    wide = wide.loc[[name for name in evaluators if name in wide.index]]
-    if not set(rows["data"]) & (set(RELEASED) - {"reviews"}):
+    wide = wide.loc[[name for name in evaluators if name in wide.index], rows["data"].unique()]
+    of_row = wide.index.get_level_values(0)
+    if not set(wide) & (set(RELEASED) - {"reviews"}):
         return wide.astype(object).where(wide.notna(), "")
-    if "printed_dialogue" in rows:
-        printed = rows.drop_duplicates("evaluator").set_index("evaluator")["printed_dialogue"]
-        wide["printed (dialogue)"] = printed.loc[wide.index.get_level_values(0)].to_numpy()
     if number == 5:
         printed = load_printed(f"{PAPER}/table5")["spearman"]
-        slugs = [_slug(name) for name in wide.index.get_level_values(0)]
-        wide["printed (dialogue)"] = printed.reindex(slugs).to_numpy()
+        wide["printed (dialogue)"] = printed.reindex(of_row.map(_slug)).to_numpy()
+    elif "printed_dialogue" in rows:
+        printed = rows.drop_duplicates("evaluator").set_index("evaluator")["printed_dialogue"]
+        wide["printed (dialogue)"] = printed.loc[of_row].to_numpy()
     return wide.astype(object).where(wide.notna(), "")
 
 

@@ -102,10 +102,6 @@ class Drawing:
         return shown, {"image/png": {"width": width, "alt": self.alt}}
 
 
-#: Up to this wide a figure stands in one column of two, inches.
-COLUMN = 3.6
-
-
 def canvas(
     width: float, height: float, *, rows: int = 1, columns: int = 1, **subplots: Any
 ) -> tuple[Figure, tuple[Axes, ...]]:

@@ -1,8 +1,9 @@
-"""Correlations or rates with intervals, an evaluator a row."""
+"""Correlations, rates or scores with intervals, an evaluator or system a row."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,9 +32,9 @@ def plot_forest(
     Parameters
     ----------
     table : DataFrame
-        One row per evaluator, of one statistic: ``evaluator``, ``estimate``, ``ci_low``,
-        ``ci_high``. Optional ``published``, a printed value; ``kind``, with a marker and a color of
-        its own; ``data``, a panel each. An evaluator may have one row of each kind in each panel.
+        One row per evaluator (or system), of one statistic: ``evaluator``, ``estimate``,
+        ``ci_low``, ``ci_high``. Optional ``published``, a printed value; ``kind``, with a marker
+        and a color of its own; ``data``, a panel each.
     ax : Axes or sequence of Axes, optional
         Where to draw, one for each panel; a figure of its own by default.
     xlabel : str
@@ -46,8 +47,8 @@ def plot_forest(
     Returns
     -------
     Drawing
-        The greatest estimate on top, or evaluators in the order of `table` where they have several
-        kinds. Its data are `table`, with evaluators as the figure writes them.
+        The greatest estimate on top; where there are several kinds or panels, evaluators stand in
+        the order of `table`. Its data are `table`, with evaluators as the figure writes them.
 
     Raises
     ------
@@ -67,18 +68,23 @@ def plot_forest(
     kinds = list(dict.fromkeys(table["kind"])) if "kind" in table else [""]
     looks = dict(zip(kinds, LOOKS if len(kinds) > 1 else [("o", HUMAN)], strict=False))
     panels = dict(list(table.groupby(table.get("data", pd.Series("", table.index)), sort=False)))
-    most = max(rows["evaluator"].nunique() for rows in panels.values())
     several = bool(table.duplicated([key for key in keys if key != "kind"]).any())
-    height = -(-len(panels) // 2) * (0.9 + (0.1 * len(kinds) if several else 0.2) * most)
-    axes = axes_for(ax, TWO_COLUMN, height, n=len(panels), columns=2)
+    rows = table
+    if len(panels) == 1 and not several:
+        rows = table.sort_values("estimate", ascending=False, kind="stable")
+    evaluators = list(dict.fromkeys(rows["evaluator"]))
+    columns = 3 if len(panels) == 3 else 2
+    height = 0.9 + (0.1 * len(kinds) if several else 0.2) * len(evaluators)
+    height *= -(-len(panels) // columns)
+    axes = axes_for(ax, TWO_COLUMN, height, n=len(panels), columns=columns, sharey=True)
     said = []
     for panel, (name, rows) in zip(axes, panels.items(), strict=True):
         if len(panels) > 1:
             panel.set_title(str(name).replace("_", " "), loc="left")
         draw_reference(panel, line)
-        if not several:
-            rows = rows.sort_values("estimate", ascending=False, kind="stable")
-        evaluators = list(dict.fromkeys(rows["evaluator"]))
+        rows = rows.sort_values(
+            "evaluator", key=lambda names: names.map(evaluators.index), kind="stable"
+        )
         for n, (kind, (marker, color)) in enumerate(looks.items()):
             part = rows[rows["kind"] == kind] if "kind" in rows else rows
             beside = 0.6 * (n - (len(kinds) - 1) / 2) / len(kinds) if several else 0.0
@@ -87,8 +93,8 @@ def plot_forest(
             for place in at[part["estimate"].isna()]:
                 panel.text(xlim[0], place, " undefined", fontsize=6.5, va="center")
             if "published" in part:
-                look = {"marker": "D", "mec": "black", "mfc": "none", "ms": 6.5, "zorder": 4}
-                panel.plot(part["published"], at, linestyle="none", **look)
+                look: dict[str, Any] = {"mec": "black", "mfc": "none", "ms": 6.5, "zorder": 4}
+                panel.plot(part["published"], at, "D", **look)
         name_rows(panel, evaluators)
         panel.set_xlim(*xlim)
         # Leftwards it may reach below the evaluators' names.

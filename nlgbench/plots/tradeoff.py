@@ -191,7 +191,7 @@ def _draw_dominated(ax: Axes, printed: pd.DataFrame, color: str) -> None:
     angle, radius = np.arctan2(points[:, 1], points[:, 0]), np.hypot(*points.T)
     for point in points[np.lexsort((radius, angle))]:
         # What another, or a line between two others, is beyond on its ray bounds nothing.
-        while len(corners) > 1 and _turn(*corners[-2:], point) <= 0:
+        while len(corners) > 1 and _turn(corners[-2], corners[-1], point) <= 0:
             corners.pop()
         corners.append(point)
     x, y = np.transpose(corners)

@@ -100,11 +100,10 @@ def _make(
     """Have a plan made by a worker that has what it takes, and put the result in its place."""
     topic = f"nlgbench-{uuid.uuid4().hex}"
     client.subscribe_topic(topic, lambda event: listener(*event[1]))
-    path = plan.notebook.path.absolute()
-    plan = replace(plan, notebook=replace(plan.notebook, path=path))
-    job = (plan, path.read_bytes(), str(out), timeout, runs.threads(), topic)
+    content = plan.notebook.path.read_bytes()
+    job = (plan, content, str(out), timeout, runs.threads(), topic)
     refused: dict[str, str] = {}
-    began, why = time.monotonic(), INTERRUPTED
+    began, why = time.monotonic(), ""
     while not stopped.is_set():
         right = [worker for worker in _alive(client) if worker not in refused]
         if refused and not right:
@@ -126,7 +125,9 @@ def _make(
             if outcome is not None and not (why := _put(outcome, files, plan, out)):
                 return replace(outcome, plan=plan)
             refused[worker] = f"{worker}: {why}"
-    if not stopped.is_set():
+    if stopped.is_set():
+        why = INTERRUPTED
+    else:
         runs.keep_failed(runs.aside(out, plan.place), out / f"{plan.place}.failed")
     return Outcome(plan, "failed", time.monotonic() - began, why)
 

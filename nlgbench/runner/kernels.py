@@ -66,7 +66,7 @@ class Kernels:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: dict[int, Path] = {}
+        self._running: set[int] = set()
         self.stopped = False  # whether runs are to end without a result
         self._watch: subprocess.Popen[str] | None = None
         self._numbers = count()
@@ -99,14 +99,14 @@ class Kernels:
         """Kill every kernel, and each that is started from now on."""
         with self._lock:
             self.stopped = True
-            running = dict(self._running)
+            running = set(self._running)
         for group in running:
             self.end(group)
 
-    def began(self, group: int, folder: Path) -> None:
-        """Take note of a kernel's process group, and of the folder of its sockets."""
+    def began(self, group: int) -> None:
+        """Take note of a kernel's process group."""
         with self._lock:
-            self._running[group] = folder
+            self._running.add(group)
             self._tell(group)
         if self.stopped:
             self.end(group)
@@ -114,13 +114,11 @@ class Kernels:
     def end(self, group: int) -> None:
         """Kill a group, whether or not the kernel itself has ended."""
         with self._lock:
-            folder = self._running.pop(group, None)
-            if folder is None:
-                return
-            with contextlib.suppress(OSError):
-                os.killpg(group, signal.SIGKILL)
-            shutil.rmtree(folder, ignore_errors=True)
-            self._tell(group)
+            if group in self._running:
+                self._running.remove(group)
+                with contextlib.suppress(OSError):
+                    os.killpg(group, signal.SIGKILL)
+                self._tell(group)
 
     def _tell(self, group: int) -> None:
         """Name a group to the watch: the first time it begins, the second time it has ended."""
@@ -157,7 +155,7 @@ class Kernels:
                 group = getattr(self.provisioner, "pgid", None)
                 if group:
                     groups.append(group)
-                    began(group, own)
+                    began(group)
 
             start_kernel = _async_start_kernel
 
@@ -174,3 +172,4 @@ class Kernels:
         finally:
             for group in groups:
                 self.end(group)
+            shutil.rmtree(own, ignore_errors=True)

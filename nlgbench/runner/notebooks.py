@@ -89,7 +89,7 @@ def read_notebook(path: Path) -> Notebook:
     headings = (text for kind, text, _ in cells if kind == "markdown" and text.startswith("# "))
     title = next(headings, "").partition("\n")[0].removeprefix("# ")
     parameters = read_parameters(tagged[0], where=path.stem)
-    return Notebook(path, title, code, parameters, datasets)
+    return Notebook(path.absolute(), title, code, parameters, datasets)
 
 
 def find_notebooks(names: Sequence[str] = ()) -> list[Path]:

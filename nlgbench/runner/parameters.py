@@ -163,7 +163,8 @@ def _conform(value: Any, parameter: Parameter, where: str) -> Any:
             "Literal[...], unions of them with |, and ranges as in Annotated[int, Ge(1)] "
             f"({', '.join(bound.__name__ for bound in _BOUNDS)})."
         ) from None
-    near = did_you_mean(value, map(str, get_args(hint))) if get_origin(hint) is Literal else ""
+    literals = [part for part in (hint, *get_args(hint)) if get_origin(part) is Literal]
+    near = did_you_mean(value, [str(one) for part in literals for one in get_args(part)])
     if parameter.annotation.startswith("list"):
         near = " A list is written ['a', 'b']."
     raise ParameterError(

@@ -24,6 +24,7 @@ R = TypeVar("R")
 _SHARES = {"confidence": ": 0.95 is usual", "alpha": ": 0.05 is usual", "test_size": ""}
 _COUNTS = ("seed", "pair_seed", "n_", "max_")
 _WORDS = {str: "a text", bool: "True or False", int: "a whole number", float: "a finite number"}
+_WORDS |= {types.NoneType: "None"}
 
 #: Of a name, in characters: more leave no room in a figure for what it names.
 LONGEST_NAME = 80

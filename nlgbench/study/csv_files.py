@@ -79,6 +79,7 @@ def parse(
     *,
     may_lack: Sequence[str] = (),
     delimiter: str = ",",
+    quotes: bool = True,
     problems: list[str] | None = None,
 ) -> tuple[pd.DataFrame, list[int]]:
     """Read a CSV file as texts, refusing what a lenient reader would guess at.
@@ -93,7 +94,9 @@ def parse(
             f"{path} is JSON, not CSV: name it in study.yml as .json (one document) or .jsonl (an "
             "object per line)."
         )
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    lines_of = io.StringIO(text, newline="")
+    reader = csv.reader(lines_of, strict=True, delimiter=delimiter, quoting=quoting)
     header: list[str] = []
     body: list[list[str]] = []
     lines: list[int] = []

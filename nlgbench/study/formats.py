@@ -102,12 +102,10 @@ def _separated(path: Path, delimiter: str, problems: list[str]) -> tuple[pd.Data
     frame, lines = csv_files.parse(path, may_lack=lacks, delimiter=delimiter, problems=found)
     if found and delimiter == "\t":
         # Tools differ in whether quotes in TSV enclose a field; where they cannot, they are text.
-        written = [(n, one) for n, one in enumerate(csv_files.read_text(path).split("\n"), 1)]
-        split = [(n, one.removesuffix("\r").split("\t")) for n, one in written if one.strip("\r")]
-        header = split[0][1]
-        if all(len(fields) == len(header) for _, fields in split):
-            frame = pd.DataFrame([one for _, one in split[1:]], columns=header, dtype="str")
-            found, lines = [], [n for n, _ in split[1:]]
+        again: list[str] = []
+        plain = csv_files.parse(path, delimiter=delimiter, quotes=False, problems=again)
+        if not again:
+            (frame, lines), found = plain, again
     problems += found
     return frame, [f"line {number}" for number in lines]
 

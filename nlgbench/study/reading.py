@@ -501,7 +501,9 @@ class _Table:
 
     def _missing(self, names: list[str], key: str) -> str:
         there = list(map(str, self.theirs.columns))
-        return names and (
+        if not names:
+            return ""
+        return (
             f"{self.path} has no column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}, "
             f"which {FILE} names for {self.table} ({key}).{did_you_mean(names[0], there)} Found "
             f"{_some(there)}."

@@ -47,7 +47,6 @@ _NEEDS = {
     "huse": ["human outputs", "judgments", _LOGPROBS],
     "accuracy": ["human outputs", "judgments"],
     "agreement": ["judgments", "two judgments of an output"],
-    "aggregate_judgments": ["judgments", "two judgments of an output"],
     "compare_systems": ["judgments", "outputs of two systems"],
     "compare_distributions": ["texts", "human outputs"],
     "score: overlap": ["texts", "references"],

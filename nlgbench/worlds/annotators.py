@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr
-from scipy.stats import norm, pearsonr
+from scipy.stats import pearsonr
 from scipy.stats import t as student
 
 from nlgbench.generators.reviews import review_grammar
@@ -132,11 +132,9 @@ def typicality_correlation(table: pd.DataFrame) -> pd.DataFrame:
     )
     if len(table) < 4:
         raise ValueError(f"table has {len(table)} sentences: an interval needs four or more.")
-    half = norm.ppf(0.5 + _CONFIDENCE / 2) / np.sqrt(len(table) - 3)
     rows = []
     for x in ("logprob", "logprob_per_token"):
-        r = float(pearsonr(table[x], table["judgment"]).statistic)
-        low, high = np.tanh(np.arctanh(r) + np.array([-half, half]))
-        interval = {"ci_low": low, "ci_high": high, "confidence": _CONFIDENCE}
-        rows.append({"x": x, "pearson": r, **interval, "n": len(table)})
-    return pd.DataFrame(rows)
+        found = pearsonr(table[x], table["judgment"])
+        rows.append((x, found.statistic, *found.confidence_interval(_CONFIDENCE)))
+    made = pd.DataFrame(rows, columns=["x", "pearson", "ci_low", "ci_high"])
+    return made.assign(confidence=_CONFIDENCE, n=len(table))

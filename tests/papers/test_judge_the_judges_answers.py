@@ -124,8 +124,8 @@ def test_truth_and_partial_correlations_are_answered(data, scored, people):
 def test_figures_are_laid_out_for_their_plots(data, scored, people):
     quality = paper.quality(data, people)
     bars = paper.figure3(scored, data, quality)
-    assert bars["panel"].unique().tolist() == ["BLEU-4", "ROUGE-L"] or len(bars) == 8
-    assert set(bars["system"]) == {name.replace("_", " ") for name in SYSTEMS}
+    assert bars["data"].unique().tolist() == ["BLEU-4", "ROUGE-L"] or len(bars) == 8
+    assert set(bars["evaluator"]) == {name.replace("_", " ") for name in SYSTEMS}
     diversity = nb.diversity(data, n_resamples=5)
     plane = paper.diversity_plane(data, diversity)
     accuracy = nb.discriminator_accuracy(scored)
@@ -133,7 +133,7 @@ def test_figures_are_laid_out_for_their_plots(data, scored, people):
     assert len(plane) == len(panel) == len(SYSTEMS)
     for drawn in (
         nb.plot_forest(paper.figure2(data, people)),
-        nb.plot_evaluator_bars(bars),
+        nb.plot_forest(bars, xlim=(0, 1)),
         nb.plot_scatter_systems(plane, "distinct", "self_bleu"),
         nb.plot_scatter_systems(panel, "distinct", "accuracy"),
     ):

@@ -11,7 +11,6 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 from nlgbench.plots.atlas import plot_atlas
-from nlgbench.plots.bars import plot_evaluator_bars
 from nlgbench.plots.forest import plot_forest
 from nlgbench.plots.scatter import plot_scatter_systems
 from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN, paper_style
@@ -71,20 +70,6 @@ def rates():
     return table.assign(published=[66.0, 79.0, 54.0, 73.0, 88.0, 57.0])
 
 
-def panels(n):
-    rng = np.random.default_rng(n)
-    titles = ["Human votes (H1)", "SVM, natural labels: counterpart of the middle panel"]
-    table = pd.DataFrame(
-        [(title, name) for title in (titles * n)[:n] for name in NAMES],
-        columns=["panel", "system"],
-    )
-    table["panel"] = np.repeat([f"{title} {k}" for k, title in enumerate((titles * n)[:n])], 12)
-    table["score"] = rng.uniform(10, 90, len(table))
-    table["ci_low"], table["ci_high"] = table["score"] - 4, table["score"] + 4
-    table["human_quality"] = table["system"].map({name: k for k, name in enumerate(NAMES)})
-    return table
-
-
 def points(n=12):
     rng = np.random.default_rng(3)
     x = np.linspace(20, 60, n) + rng.normal(0, 3, n)
@@ -124,8 +109,6 @@ FIGURES = {
         *(TWO_COLUMN, 2.0),
         lambda ax: plot_forest(rates(), ax=ax, xlabel="Percent", xlim=(0, 100), line=50),
     ),
-    "bars": (TWO_COLUMN, 5, lambda ax: plot_evaluator_bars(panels(6))),
-    "bars, one panel": (ONE_COLUMN, 2.4, lambda ax: plot_evaluator_bars(panels(1))),
     "forest": (ONE_COLUMN, 6, lambda ax: plot_forest(forest(30), ax=ax)),
     "forest, one row": (ONE_COLUMN, 1.4, lambda ax: plot_forest(forest(1), ax=ax)),
     "scatter": (
@@ -346,25 +329,9 @@ def test_each_data_set_has_a_panel():
     assert [ax.get_title(loc="left") for ax in drawn.axes] == ["reviews", "topical chat", "third"]
     assert len(drawn.figure.axes) == 3, "a place without a panel stays empty"
     assert "topical_chat, Evaluator 1" in drawn.alt
+    (names, *_) = [[tick.get_text() for tick in ax.get_yticklabels()] for ax in drawn.axes]
+    assert names == list(dict.fromkeys(table["evaluator"])), "rows are shared, in the table's order"
     assert len(plot_forest(table[table["data"] == "third"]).axes) == 1
-
-
-def test_panels_share_the_order_of_human_quality_and_hold_zero():
-    table = panels(4)
-    table.loc[3, ["score", "ci_low", "ci_high"]] = np.nan
-    axes = plot_evaluator_bars(table).axes
-    assert len(axes) == 4
-    names = [tick.get_text() for tick in axes[0].get_yticklabels()]
-    assert names == NAMES[::-1]
-    for n, panel in enumerate(axes):
-        widths = [bar.get_width() for bar in panel.patches]
-        scores = table["score"].to_numpy()[n * 12 : n * 12 + 12][::-1]
-        assert np.array_equal(widths, np.nan_to_num(scores))
-        assert panel.get_xlim()[0] <= 0
-    assert [text.get_text() for text in axes[0].texts] == ["–"]
-    wrong = table.assign(human_quality=np.arange(len(table)))
-    with pytest.raises(ValueError, match=r"system 'Word LSTM temp 1\.0' has two values"):
-        plot_evaluator_bars(wrong)
 
 
 def test_the_scatter_names_every_system_beside_its_own_point():
@@ -399,7 +366,6 @@ def test_the_scatter_says_how_many_it_cannot_draw():
     ("draw", "table", "column"),
     [
         (plot_forest, forest(2), "ci_low"),
-        (plot_evaluator_bars, panels(1), "human_quality"),
         (lambda t: plot_scatter_systems(t, "self_bleu", "quality"), points(), "quality"),
     ],
 )

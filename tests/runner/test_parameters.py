@@ -105,6 +105,12 @@ def test_misspelt_names_get_the_nearest():
         resolve(KNOWN, {"n_neighbours": "5"}, where="demo")
 
 
+def test_misspelt_choices_get_the_nearest():
+    known = read_parameters('mode: Literal["fast", "exact"] | None = None', where="demo")
+    with pytest.raises(ParameterError, match="Did you mean 'exact'"):
+        resolve(known, {"mode": "exakt"}, where="demo")
+
+
 @pytest.mark.parametrize(
     ("cell", "message"),
     [

@@ -8,5 +8,5 @@ Bradley-Terry ratings from people's votes on pairs, with intervals for other ite
 import nlgbench as nb
 
 study = nb.simulate("votes", seed=1)
-ratings = nb.rate(study)
+ratings = nb.rate(study, annotators="random")
 drawing = nb.plot_ratings(ratings)

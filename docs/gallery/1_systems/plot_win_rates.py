@@ -8,5 +8,5 @@ Win rates of all pairs of systems.
 import nlgbench as nb
 
 study = nb.simulate("votes", seed=1)
-rates = nb.win_rates(study)
+rates = nb.win_rates(study, of="preferences", annotators="random")
 drawing = nb.plot_win_rates(rates)

@@ -437,7 +437,7 @@ def correlate_studies(
             rows = {"evaluator": list(missing), "reason": list(missing.values())}
             about: dict[str, Any] = {"study": name, "dimension": dimension, "ci_method": "none"}
             same = ["granularity", "statistic", "confidence", "resample"]
-            about |= {"p_method": "", "estimand": ""} | table[same].iloc[0].to_dict()
+            about |= {one: table[one].iloc[0] for one in same} | {"p_method": "", "estimand": ""}
             about |= dict.fromkeys(["n", "n_clusters", "n_undefined", "n_missing"], 0)
             tables.append(pd.DataFrame(rows).assign(**about))
     return _gathered(tables)

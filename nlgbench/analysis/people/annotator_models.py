@@ -326,8 +326,15 @@ def _outputs_of(votes: _Votes, fit: _Fit, method: str) -> pd.DataFrame:
 def _systems_of(votes: _Votes, fit: _Fit) -> pd.DataFrame:
     shares = pd.DataFrame(fit.posterior, columns=votes.classes)
     by = shares.groupby(votes.outputs["system"], sort=False)
-    table = by.mean().rename_axis(columns="value").stack().rename("estimate").reset_index()
-    return table.assign(n_outputs=table["system"].map(by.size()))
+    mean, k = by.mean(), len(votes.classes)
+    return pd.DataFrame(
+        {
+            "system": np.repeat(mean.index, k),
+            "value": np.tile(votes.classes, len(mean)),
+            "estimate": mean.to_numpy().ravel(),
+            "n_outputs": np.repeat(by.size().to_numpy(), k),
+        }
+    )
 
 
 def _annotators_of(votes: _Votes, fit: _Fit, confidence: float) -> pd.DataFrame:

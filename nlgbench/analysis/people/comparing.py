@@ -165,7 +165,7 @@ def compare_systems(
         ignore_index=True,
     )
     pairs = _verdicts(pairs, margin, confidence)
-    systems, annotators, ordered = [], [], []
+    systems, severities, ordered = [], [], []
     for name, one, spread in zip(names, fitted, spreads, strict=True):
         own = pairs[pairs["dimension"] == name]
         rows = _systems(study, one, spread, name, scale, confidence)
@@ -176,14 +176,14 @@ def compare_systems(
         by_name = {end: np.array(one.names, dtype=object)[own[end]] for end in _ENDS}
         systems.append(rows.iloc[order].assign(dimension=name))
         ordered.append(own.assign(**by_name))
-        annotators.append(_annotators(one, spread.without_item, confidence))
-        annotators[-1].insert(0, "dimension", name)
+        severities.append(_annotators(one, spread.without_item, confidence))
+        severities[-1].insert(0, "dimension", name)
     whole = pd.concat(systems, ignore_index=True)
     return SystemComparison(
         whole[[*(["dimension"] if len(names) > 1 else []), *_SYSTEMS]],
         pairs=pd.concat(ordered, ignore_index=True)[list(_PAIRS)],
         details=whole[list(_DETAILS)],
-        annotators=pd.concat(annotators, ignore_index=True),
+        annotators=pd.concat(severities, ignore_index=True),
     )
 
 
@@ -534,8 +534,9 @@ def _systems(
         effective_annotators=spread.n_annotators,
         reason=spread.missing or spread.doubt,
     )
-    if scale == "raw" and study.scale(dimension) is not None:
-        table["scale"] = "{:g} to {:g}".format(*study.scale(dimension))
+    declared = study.scale(dimension)
+    if scale == "raw" and declared is not None:
+        table["scale"] = "{:g} to {:g}".format(*declared)
     if scale == "raw" and study.sign(dimension) < 0:
         table = table.rename(columns={"ci_low": "ci_high", "ci_high": "ci_low"})
         flipped = ["estimate", "ci_low", "ci_high", "raw"]

@@ -230,7 +230,7 @@ def split_half(
     weights = np.vstack([np.ones(len(whole)), drawn])  # the first row is the full sample
     votes_full = len(frame) / len(whole)
     votes_half = float(sizes.sum() / (2 * both.sum())) if both.any() else float("nan")
-    about = {"n_clusters": n_clusters, "n_left_out": n_left_out}
+    about: dict[str, float] = {"n_clusters": n_clusters, "n_left_out": n_left_out}
     about |= {"votes_full": votes_full, "votes_half": votes_half}
     rows = []
     for unit, values, n_units, df in (

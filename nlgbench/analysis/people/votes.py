@@ -204,7 +204,7 @@ def vote_accuracy(
     most = _most(added(unit, each, len(m))[unit] - each)
     there = most.any(axis=1)
     each = (each[:, :, None] * most[:, None, :]).reshape(len(used), 9)[there]
-    used, weight = used[there], 1 / m[np.unique(unit[there])]
+    used, weight = used.iloc[np.flatnonzero(there)], 1 / m[np.unique(unit[there])]
     beside, n = partial(Sums, each, lambda parts: parts, weight=weight), len(weight)
     rows += _measured(PEOPLE, "majority", used, beside, n, len(pairs) - n, covered)
     return pd.DataFrame(rows)
@@ -311,7 +311,7 @@ def _turned(votes: pd.DataFrame) -> pd.DataFrame:
     for kind in ("output", "item", "system"):
         a, b = votes[f"{kind}_a"], votes[f"{kind}_b"]
         made[f"{kind}_a"], made[f"{kind}_b"] = a.where(~turned, b), b.where(~turned, a)
-    said = pd.Index(CHOICES).get_indexer(votes["choice"])
+    said = pd.Index(CHOICES).get_indexer(pd.Index(votes["choice"]))
     made["said"] = np.where(turned, 2 - said, said)
     pair = made.groupby(["output_a", "output_b"], sort=False).ngroup()
     return made.assign(pair=pair).reset_index(drop=True)

@@ -15,7 +15,6 @@ from nlgbench.analysis.ratings.games import read_games, single_outputs
 from nlgbench.analysis.ratings.glicko import glicko2
 from nlgbench.evaluators.comparator.comparators import (
     Backend,
-    Comparator,
     compare,
     order_agreement,
     reference_points,
@@ -78,21 +77,23 @@ class Split:
     """A study split into what evaluators learn from and what they judge."""
 
     study: Study
-    #: The study's name, and the number of the split.
-    data: str
+    data: str  # the study's name
     number: int
+    #: The system whose outputs are not learned from, or None.
+    left_out: str | None
     seed: int
     train: Study
-    #: Held-out machine outputs.
+    #: Held-out outputs, humans' among them.
     test: Study
-    #: Held-out human outputs.
-    human: pd.DataFrame
     #: From `nlgbench.supervise`.
-    pairs: pd.DataFrame
+    pairs: pd.DataFrame = field(default_factory=pd.DataFrame)
     #: How likely a small language model finds the held-out outputs, or None.
-    logprobs: pd.DataFrame | None
-    #: The system whose outputs are not learned from, or "".
-    left_out: str
+    logprobs: pd.DataFrame | None = None
+
+    @property
+    def machine(self) -> Study:
+        """Held-out machine outputs, which are judged."""
+        return self.test.only(is_human=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +101,14 @@ class Trial:
     """What a comparator, once trained, said of held-out outputs.
 
     `systems` has system, method (one of `METHODS`, or `ALONE`), score; `outputs` output_id, method,
-    score; `comparisons` those between systems; `agreement` is empty for an adversarial evaluator,
-    and where systems alone were scored.
+    score; `comparisons` those between systems. An adversarial evaluator has none.
     """
 
     comparator: str
     systems: pd.DataFrame
-    outputs: pd.DataFrame
-    comparisons: pd.DataFrame
-    agreement: pd.DataFrame
+    outputs: pd.DataFrame = field(default_factory=pd.DataFrame)
+    comparisons: pd.DataFrame = field(default_factory=pd.DataFrame)
+    agreement: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,69 +182,49 @@ def split_studies(
     ValueError
         When a study has too little to split or to learn from.
     """
-    parts = []
+    splits = []
     for name, study in studies.items():
-        by: Literal["context", "text"] = "text"
-        if study.outputs["context"].ne("").any():
-            by = "context"
+        has_contexts = study.outputs["context"].ne("").any()
+        by: Literal["context", "text"] = "context" if has_contexts else "text"
         for number in range(n_splits if isinstance(n_splits, int) else n_splits[name]):
-            for system in sorted(study.systems) if leave_out else [None]:
-                both = split(
-                    study, by=by, test_size=test_size, leave_out=system, seed=seed + number
-                )
-                parts.append((name, number, system or "", *both))
+            for left_out in sorted(study.systems) if leave_out else [None]:
+                own = seed + number
+                both = split(study, by=by, test_size=test_size, leave_out=left_out, seed=own)
+                splits.append(Split(study, name, number, left_out, own, *both))
     models = {}
     if not leave_out and importlib.util.find_spec("torch") is not None:
-        models = _language_models(studies, parts, n_written, units, seed)
-    splits = []
-    for name, number, left_out, train, test in parts:
-        written, logprobs = models.get((name, number), (None, None))
+        models = _language_models(splits, n_written, units)
+    found = []
+    for one in splits:
+        written, logprobs = models.get((one.data, one.number), (None, None))
         kinds: list[Kind] = ["strong", "human"] if written is None else ["strong", "weak", "human"]
-        machine = test.only(is_human=False)
         pairs = supervise(
-            train,
+            one.train,
             kinds=kinds,
             checkpoints=written,
-            held_out=machine,
-            threshold=(ties_within or {}).get(name, 0.5),
+            held_out=one.machine,
+            threshold=(ties_within or {}).get(one.data, 0.5),
             n=n_pairs,
-            seed=seed + number,
+            seed=one.seed,
         )
-        splits.append(
-            Split(
-                study=studies[name],
-                data=name,
-                number=number,
-                seed=seed + number,
-                train=train,
-                test=machine,
-                human=test.outputs[test.outputs["is_human"]],
-                pairs=pairs,
-                logprobs=logprobs,
-                left_out=left_out,
-            )
-        )
-    return splits
+        found.append(replace(one, pairs=pairs, logprobs=logprobs))
+    return found
 
 
 def _language_models(
-    studies: Mapping[str, Study], parts: Sequence[tuple], n: int, units: int, seed: int
+    splits: Sequence[Split], n: int, units: int
 ) -> dict[tuple[str, int], tuple[pd.DataFrame, pd.DataFrame]]:
     """Train small language models: what checkpoints wrote and how likely outputs are, by split."""
     jobs: dict[Any, dict[str, Any]] = {}
-    for name, number, _, train, test in parts:
-        related = studies[name].related or {}
-        key: Any = (name, number)
-        human = train.outputs[train.outputs["is_human"]]
-        read = test.only(is_human=False).outputs
-        if "human" in related:
-            human = related["human"].outputs
-            key, read = id(human), studies[name].only(is_human=False).outputs
-        job = jobs.setdefault(
-            key, {"human": human, "seed": seed + number, "read": {}, "splits": []}
-        )
-        job["read"][name] = read
-        job["splits"].append((name, number))
+    for one in splits:
+        shared = (one.study.related or {}).get("human")
+        human = one.train.only(is_human=True) if shared is None else shared
+        read = one.machine if shared is None else one.study.only(is_human=False)
+        key = (one.data, one.number) if shared is None else id(shared.outputs)
+        new: dict[str, Any] = {"human": human.outputs, "seed": one.seed, "read": {}, "splits": []}
+        job = jobs.setdefault(key, new)
+        job["read"][one.data] = read.outputs
+        job["splits"].append((one.data, one.number))
     # What most splits share first: it takes longest.
     ordered = sorted(jobs.values(), key=lambda job: -len(job["splits"]))
     made = Parallel(n_jobs=N_JOBS)(delayed(_train)(job, n, units) for job in ordered)
@@ -332,19 +312,11 @@ def run_trials(
     for one in splits:
         listed = possible_variants(backend) if variants is None else variants[one.data]
         asked += [(one, variant) for variant in (["human alone"] if one.left_out else listed)]
+    options = {"backend": backend, "n_games": n_games, "tie_ratio": tie_ratio}
     tried = Parallel(n_jobs=N_JOBS)(
-        delayed(trial)(
-            one.pairs,
-            one.test,
-            variant=variant,
-            backend=backend,
-            encoder=encoders[VARIANTS[variant].get("pretrained", True)],
-            single=variant == "full model",
-            n_per_pair=n_games,
-            tie_ratio=tie_ratio,
-            seed=one.seed,
-        )
+        delayed(trial)(one.pairs, one.machine, variant, encoder=own, seed=one.seed, **options)
         for one, variant in asked
+        for own in [encoders[VARIANTS[variant].get("pretrained", True)]]
     )
     tests, systems, comparisons, agreement = {}, [], [], []
     for one in splits:
@@ -352,7 +324,7 @@ def run_trials(
             variant: found for (own, variant), found in zip(asked, tried, strict=True) if own is one
         }
         of_split = {"data": one.data, "split": one.number}
-        test = one.test
+        test = one.machine
         if "full model" in said:
             full = said["full model"]
             scores = _scores_of_outputs(one, said, backend, encoders[True])
@@ -414,16 +386,22 @@ def _encoders(
 def trial(
     pairs: pd.DataFrame,
     test: Study,
+    variant: str,
     *,
-    variant: str = "full model",
     backend: Backend = "tfidf",
     encoder: Encoder | str | None = None,
-    single: bool = True,
-    n_per_pair: int = 100,
+    n_games: int = 100,
     tie_ratio: float = 0.1,
     seed: int,
 ) -> Trial:
-    """Train one of `VARIANTS` on pairs, and score held-out outputs by it as `score_by` does."""
+    """Train one of `VARIANTS` on pairs, and score held-out machine outputs and their systems by it.
+
+    Zhou and Xu (2020, sections 3.2 and 4.2, doi:10.1609/aaai.v34i05.6521): Glicko-2 between
+    systems on one input each game; by the full model alone, Glicko-2 between single outputs,
+    whatever their contexts, each a system that always writes the same; 3, 1 or 0 points against
+    common references; and the means of the latter two. An adversarial evaluator gives each output
+    its probability of being human, and each system the mean of these.
+    """
     changes = VARIANTS[variant]
     kinds = changes.get("supervision", ("strong", "weak", "human"))
     comparator = train_comparator(
@@ -434,41 +412,18 @@ def trial(
         encoder=encoder,
         seed=seed,
     )
-    options = {"single": single, "n_per_pair": n_per_pair, "tie_ratio": tie_ratio}
-    return score_by(comparator, test, **options, seed=seed)  # type: ignore[arg-type]
-
-
-def score_by(
-    comparator: Comparator,
-    test: Study,
-    *,
-    single: bool,
-    n_per_pair: int,
-    tie_ratio: float,
-    seed: int,
-) -> Trial:
-    """Score held-out machine outputs and their systems by a comparator, in the paper's three ways.
-
-    Zhou and Xu (2020, sections 3.2 and 4.2, doi:10.1609/aaai.v34i05.6521): Glicko-2 between
-    systems on one input each game; Glicko-2 between single outputs, whatever their contexts, each a
-    system that always writes the same; 3, 1 or 0 points against common references; and the means of
-    the latter two. Without `single`, systems are rated and that is all. An adversarial evaluator
-    gives each output its probability of being human, and each system the mean of these.
-    """
     table = test.outputs
-    met = system_pairs(table, n_per_pair=n_per_pair, seed=seed)
-    comparisons = compare(comparator, table, met)
+    met = system_pairs(table, n_per_pair=n_games, seed=seed)
     if not comparator.compares:
         outputs = score_alone(comparator, table).reset_index().assign(method=ALONE)
-        systems = _means(outputs, table, {ALONE: ALONE})
-        return Trial(comparator.name, systems, outputs, comparisons, pd.DataFrame())
+        return Trial(comparator.name, _means(outputs, table, {ALONE: ALONE}), outputs)
+    comparisons = compare(comparator, table, met)
     played = read_games(with_tables(test, comparisons=comparisons), of="comparisons")
     rated = glicko2(played, tie_ratio=tie_ratio, seed=seed).rename(columns={"rating": "score"})
     rated = rated.assign(method=METHODS[0])[["system", "method", "score"]]
+    if variant != "full model":
+        return Trial(comparator.name, rated)
     columns = ["output_id", "method", "score"]
-    if not single:
-        nothing = pd.DataFrame(columns=columns)
-        return Trial(comparator.name, rated, nothing, comparisons, pd.DataFrame())
     n = len(table)
     plays = output_pairs(table, n_pairs=min(N_PLAYS, n * (n - 1) // 2), seed=seed)
     of_plays = glicko2(
@@ -496,13 +451,14 @@ def _scores_of_outputs(
     one: Split, said: Mapping[str, Trial], backend: str, encoder: Encoder | None
 ) -> pd.DataFrame:
     """Score held-out outputs by the baselines and the full model: a ``scores`` table."""
-    ids = one.test.outputs["output_id"]
+    test = one.machine
+    ids = test.outputs["output_id"]
     regressor = train_regressor(
         one.train.only(is_human=False),
         backend="tfidf" if backend == "tfidf" else "frozen",
         encoder=encoder,
     )
-    found = {"BLEU": _bleu(one), REGRESSOR: regressor.score_outputs(one.test)}
+    found = {"BLEU": _bleu(one), REGRESSOR: regressor.score_outputs(test)}
     if one.logprobs is not None:
         likely = one.logprobs.set_index("output_id").loc[ids]
         with np.errstate(over="ignore"):  # infinite where the model cannot write so long a text
@@ -522,11 +478,12 @@ def _scores_of_outputs(
 
 def _bleu(one: Split) -> pd.Series:
     """Average BLEU-2, 3 and 4 of each output against its item's references."""
-    table = one.test.outputs
+    table = one.machine.outputs
     if one.test.references is not None:
         by_item = one.test.references.groupby("item_id", sort=False)["text"].agg(list)
     elif table["context"].ne("").any():
-        by_item = one.human.groupby("item_id", sort=False)["text"].agg(list)
+        human = one.test.outputs[one.test.outputs["is_human"]]
+        by_item = human.groupby("item_id", sort=False)["text"].agg(list)
     else:
         # Where several systems write for one item, the first one's text chooses.
         pool = one.train.outputs.loc[one.train.outputs["is_human"], "text"].tolist()

@@ -103,15 +103,8 @@ def true_checkpoints(
     shop = train_workshop(human, human[:1], model="other", n=150, units=64, seed=seed + 2)
     written = shop.written
     unseen = written[~written["text"].isin([*pairs["text_a"], *pairs["text_b"]])]
-    found = trial(
-        pairs,
-        trusted(unseen.reset_index(drop=True)),
-        variant="weak alone",
-        backend=backend,
-        encoder=encoder,
-        single=False,
-        seed=seed,
-    )
+    test = trusted(unseen.reset_index(drop=True))
+    found = trial(pairs, test, "weak alone", backend=backend, encoder=encoder, seed=seed)
     rated = found.systems[found.systems["method"] == METHODS[0]].set_index("system")["score"]
     steps = written[["system", "model", "progress"]].drop_duplicates().set_index("system")
     steps = steps.assign(rating=rated)

@@ -61,8 +61,6 @@ class Comparator:
     seen: frozenset[str]
     #: False for the adversarial evaluator, which sees one text at a time.
     compares: bool
-    #: Whether it may answer that two texts tie.
-    ties: bool
     #: How it was made.
     signature: str
 
@@ -103,8 +101,8 @@ def train_comparator(
         paper; slow without a GPU. ``"tfidf"``: logistic regression; it needs no extra.
     compares : bool
         False: the ablation "without comparison", an adversarial evaluator. It learns the
-        probability p that a text alone is the better one (with strong pairs: the human one), and
-        pairs that tie teach it nothing.
+        probability that a text alone is the better one (with strong pairs: the human one), and
+        pairs that tie teach it nothing. It scores texts, and compares none.
     ties : bool
         False: the ablation without the tie option. Pairs that tie are left out of training.
     encoder : Encoder or str, optional
@@ -149,9 +147,6 @@ def train_comparator(
     """
     if backend == "tfidf" and encoder is not None:
         raise ValueError("backend 'tfidf' has no encoder: leave it out, or take 'frozen'.")
-    missing = {*SIDES, "supervision", "outcome", "margin"} - set(pairs.columns)
-    if missing:
-        raise ValueError(f"pairs lack columns {sorted(missing)}: make them with supervise.")
     texts = " ".join(f"{side}:text" for side in SIDES)
     pairs = read_table(pairs, f"{texts} supervision outcome margin:number", "pairs have")
     wrong = ~pairs["outcome"].isin(["better", "tie"])
@@ -193,7 +188,6 @@ def train_comparator(
         classes=tuple(int(each) for each in classes),
         seen=frozenset(pairs["text_a"]) | frozenset(pairs["text_b"]),
         compares=compares,
-        ties=ties,
         signature=f"{name} on {len(pairs):,} pairs ({kinds}), both orders averaged; "
         f"seed {seed if isinstance(seed, int) else number}; {made}",
     )
@@ -239,10 +233,6 @@ def compare_texts(
     ``prob_a = (P(a > b) + P(b < a)) / 2``. Each pair is computed once, in an order that depends on
     its texts alone: swapping a and b in any rows swaps the probabilities to the last bit.
 
-    Without comparison the two texts have probabilities p and q alone, and a tie is what it is in
-    strong supervision, two texts of one source: ``p (1 - q)``, ``p q + (1 - p) (1 - q)``, ``(1 - p)
-    q``, the tie left out and the rest scaled where there is no tie option.
-
     Examples
     --------
     As in `nlgbench.train_comparator`.
@@ -264,23 +254,15 @@ def compare_texts(
 
 def compare(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """Give the ``comparisons`` of pairs, in their order; `compare_texts` says how."""
-    rows = _texts_of(comparator, outputs, pairs)
-    if comparator.compares:
-        forward, backward = _in_both_orders(comparator, rows)
-        chances = (forward + backward) / 2
-    else:
-        texts, (a, b) = sides(rows)
-        chance = _chance_alone(comparator, texts)
-        p, q = chance[a], chance[b]
-        chances = np.column_stack([p * (1 - q), p * q + (1 - p) * (1 - q), q * (1 - p)])
-        if not comparator.ties:
-            chances[:, TIE] = 0.0
-            total = chances.sum(axis=1, keepdims=True)
-            even = np.array([[0.5, 0.0, 0.5]])  # both are surely human, or surely not
-            chances = np.divide(chances, total, out=np.tile(even, (len(p), 1)), where=total > 0)
+    if not comparator.compares:
+        raise ValueError(
+            f"{comparator.name} reads one text at a time, so it cannot compare two: score texts by "
+            "it, as in score(study, [comparator])."
+        )
     found = pairs[["output_a", "output_b"]].reset_index(drop=True)
     found = found.assign(comparator=comparator.name)
-    found[["prob_a", "prob_tie", "prob_b"]] = chances
+    forward, backward = _in_both_orders(comparator, _texts_of(comparator, outputs, pairs))
+    found[["prob_a", "prob_tie", "prob_b"]] = (forward + backward) / 2
     return found
 
 
@@ -333,7 +315,8 @@ def score_alone(comparator: Comparator, outputs: pd.DataFrame) -> pd.Series:
     refuse_seen(comparator.name, comparator.seen, outputs)
     texts, (at,) = sides(outputs.rename(columns={"context": "context_a", "text": "text_a"}))
     index = pd.Index(outputs["output_id"], name="output_id")
-    return pd.Series(_chance_alone(comparator, texts)[at], index=index, name="score")
+    rows = texts.rename(columns={"context": "context_a", "text": "text_a"})
+    return pd.Series(comparator.predict(rows)[at, 1], index=index, name="score")
 
 
 def refuse_seen(name: str, seen: Collection[str], outputs: pd.DataFrame) -> None:
@@ -363,11 +346,6 @@ def _in_both_orders(comparator: Comparator, rows: pd.DataFrame) -> tuple[Floats,
     first, second = chances[0][place], chances[1][place][:, ::-1]
     swap = turned.to_numpy()[:, None]
     return np.where(swap, second[:, ::-1], first), np.where(swap, first[:, ::-1], second)
-
-
-def _chance_alone(comparator: Comparator, texts: pd.DataFrame) -> Floats:
-    rows = texts.rename(columns={"context": "context_a", "text": "text_a"})
-    return comparator.predict(rows)[:, 1]
 
 
 def _texts_of(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:

@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
 from nlgbench.text import text_key
@@ -28,7 +27,6 @@ Kind = Literal["strong", "weak", "human"]
 
 #: Texts of a row: of one side, or of two.
 SIDES = ["context_a", "text_a", "context_b", "text_b"]
-KINDS = ("strong", "weak", "human")
 #: Of training, that checkpoints must be apart, and from which on they are almost converged.
 _LEAST_MARGIN, _CONVERGED = 0.1, 0.8
 COLUMNS = ["supervision", "item_id", "output_a", "output_b"]
@@ -101,8 +99,6 @@ def supervise(
     >>> supervise(study, n=100).groupby("supervision").size().to_dict()
     {'human': 200, 'strong': 100}
     """
-    for kind in kinds:
-        known(kind, KINDS, "kinds")
     if n < 1:
         raise ValueError(f"n must be at least 1. Got {n}.")
     rng = np.random.default_rng(seed)
@@ -112,9 +108,9 @@ def supervise(
     if "weak" in kinds:
         if checkpoints is None:
             raise ValueError("weak supervision needs checkpoints=: the texts that they wrote.")
-        steps = check_checkpoints(checkpoints)
         needed = "system:text model:text progress:float output_id:text item_id:text text:text"
         checkpoints = read_table(checkpoints, needed, "checkpoints have")
+        steps = check_checkpoints(checkpoints)
         parts.append(weak_pairs(checkpoints, steps, n=n, seed=rng))
     if "human" in kinds:
         dimension = study.dimension(dimension)
@@ -230,13 +226,7 @@ def human_pairs(
 
 def check_checkpoints(table: pd.DataFrame) -> pd.DataFrame:
     """Give a row per checkpoint, system, model and progress, in order of appearance."""
-    columns = ["system", "model", "progress"]
-    missing = sorted({*columns} - set(table.columns))
-    if missing:
-        raise ValueError(
-            f"checkpoints must have columns system, model, progress. Missing: {missing}."
-        )
-    steps = table[columns].drop_duplicates(ignore_index=True)
+    steps = table[["system", "model", "progress"]].drop_duplicates(ignore_index=True)
     wrong = steps["system"].duplicated() | ~steps["progress"].between(0, 1)
     if wrong.any():
         row = steps[wrong].iloc[0]

@@ -63,6 +63,7 @@ def meet(outputs, *, human=False, n_per_pair=50, seed=0):
 
 HUMAN = human_pairs(TRAIN, JUDGMENTS, dimension="overall", threshold=1.0, n=8_000, seed=0)
 STEPS = pd.DataFrame({"system": ["m5", "m3", "m1"], "model": "m", "progress": [0.1, 0.5, 1.0]})
+WRITTEN = STEPS.assign(output_id=["x", "y", "z"], item_id="i", text="t")
 SYSTEM_OF = OUTPUTS.set_index("output_id")["system"]
 
 
@@ -75,7 +76,7 @@ def points(table):
     return both["sum"] / both["size"]
 
 
-@pytest.mark.parametrize("options", [{}, {"compares": False}, {"ties": False}])
+@pytest.mark.parametrize("options", [{}, {"ties": False}])
 @pytest.mark.parametrize("kind", ["human", "strong", "weak"])
 def test_systems_come_out_in_their_true_order(kind, options):
     pairs = {"human": HUMAN, "strong": taught("strong")}
@@ -87,12 +88,12 @@ def test_systems_come_out_in_their_true_order(kind, options):
     # Here human texts lack what machines share, so even strong supervision orders the machines.
     assert list(points(found).sort_values().index) == ["m5", "m3", "m1", "human"]
     # On one context each source has one text, so no strong pair ties, nor does a weak one.
-    learned = options.get("ties", True) and (kind == "human" or not options.get("compares", True))
+    learned = options.get("ties", True) and kind == "human"
     assert (found["prob_tie"] > 0).all() == learned
     assert found["prob_tie"].gt(0).any() == learned
 
 
-@pytest.mark.parametrize("options", [{}, {"compares": False}, {"compares": False, "ties": False}])
+@pytest.mark.parametrize("options", [{}, {"ties": False}])
 @settings(max_examples=15)
 @given(data=st.data())
 def test_swapping_swaps_to_the_last_bit(options, data):
@@ -155,15 +156,15 @@ def test_equal_texts_are_even_and_orders_agree():
     assert agreement["ci_low"] < agreement["agreement"] <= agreement["ci_high"] + 1e-12
 
 
-def test_an_adversarial_evaluator_scores_texts_and_multiplies():
+def test_an_adversarial_evaluator_scores_texts_and_compares_none():
     alone = train_comparator(taught("strong"), backend="tfidf", compares=False, seed=0)
     assert alone.name == "tfidf_alone@strong"
     score = alone.score_outputs(HELD_OUT)
-    assert score.index.tolist() == TEST["output_id"].tolist()
-    found = compare(alone, TEST, meet(TEST, human=True))
-    p, q = score[found["output_a"]].to_numpy(), score[found["output_b"]].to_numpy()
-    expected = np.column_stack([p * (1 - q), p * q + (1 - p) * (1 - q), (1 - p) * q])
-    np.testing.assert_allclose(found[PROBABILITIES], expected, rtol=1e-12)
+    assert score.index.tolist() == TEST["output_id"].tolist() and score.between(0, 1).all()
+    of = score.groupby(TEST.set_index("output_id")["system"]).mean().sort_values()
+    assert list(of.index) == ["m5", "m3", "m1", "human"]
+    with pytest.raises(ValueError, match="reads one text at a time, so it cannot compare two"):
+        compare_texts(HELD_OUT, alone)
 
 
 def test_strong_pairs_follow_the_paper():
@@ -270,7 +271,10 @@ def test_training_goes_from_wide_to_narrow_and_then_to_human():
     [
         (lambda: train_comparator(HUMAN, backend="tfid", seed=0), "mean 'tfidf'"),
         (lambda: train_comparator(HUMAN, backend="tfidf", encoder="x", seed=0), "has no encoder"),
-        (lambda: train_comparator(HUMAN[["text_a"]], backend="tfidf", seed=0), "lack columns"),
+        (
+            lambda: train_comparator(HUMAN[["text_a"]], backend="tfidf", seed=0),
+            "has no column|have no column",
+        ),
         (
             lambda: train_comparator(HUMAN.assign(outcome="tie"), backend="tfidf", seed=0),
             "no pair has a better text",
@@ -297,8 +301,8 @@ def test_training_goes_from_wide_to_narrow_and_then_to_human():
         ),
         (lambda: taught("weak"), "needs checkpoints="),
         (lambda: taught("wek"), "mean 'weak'"),
-        (lambda: taught("weak", checkpoints=STEPS.drop(columns="model")), r"\['model'\]"),
-        (lambda: taught("weak", checkpoints=STEPS.assign(progress=50)), "from 0 to 1"),
+        (lambda: taught("weak", checkpoints=STEPS.drop(columns="model")), "no column"),
+        (lambda: taught("weak", checkpoints=WRITTEN.assign(progress=50)), "from 0 to 1"),
         (lambda: meet(TEST[TEST["system"] == "m1"]), "no two systems"),
     ],
 )

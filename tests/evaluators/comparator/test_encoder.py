@@ -66,7 +66,7 @@ def wins(table, better, worse):
     return pd.concat([gap[(a == better) & (b == worse)], -gap[(a == worse) & (b == better)]]).mean()
 
 
-@pytest.mark.parametrize("options", [{}, {"compares": False}, {"ties": False}])
+@pytest.mark.parametrize("options", [{}, {"ties": False}])
 def test_a_frozen_encoder_learns_the_order(options):
     comparator = train_comparator(PAIRS, encoder=counting_encoder(), seed=0, **options)
     assert comparator.name.startswith("frozen") and "counts of letters" in comparator.signature
