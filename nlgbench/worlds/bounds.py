@@ -8,10 +8,12 @@ import pandas as pd
 from nlgbench.generators.review_systems import REVIEW_SYSTEMS, review_systems
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds.reviews import review_draws
 
 
+@checked
 def theorem_1(
     study: Study,
     *,

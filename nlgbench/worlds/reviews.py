@@ -9,6 +9,7 @@ from nlgbench.generators.memorizer import Memorizer
 from nlgbench.generators.review_systems import System, review_systems
 from nlgbench.generators.reviews import contexts, review_grammar
 from nlgbench.study import Study, from_rows
+from nlgbench.study.checks import checked
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds.annotators import n_tokens
 from nlgbench.worlds.tables import crossed_rows, logprob_rows, output_rows
@@ -117,6 +118,7 @@ def review_world(
     )
 
 
+@checked
 def annotator_samples(truth: pd.DataFrame) -> pd.DataFrame:
     """Set the truth for a study's own annotators beside that for `N_CREWS` other samples."""
     parts = [

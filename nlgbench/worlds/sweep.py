@@ -9,6 +9,7 @@ from nlgbench.generators.grammar import Corrupted
 from nlgbench.generators.memorizer import Memorizer
 from nlgbench.generators.review_systems import System, review_systems
 from nlgbench.generators.reviews import review_grammar
+from nlgbench.study.checks import checked
 
 TEMPERATURES = (1.0, 0.7, 0.5)
 #: What the models of `sweep_systems` learn from: so many sentences.
@@ -26,6 +27,7 @@ SERIES: dict[str, Mapping[str, float | str]] = {
 _FAST: dict[str, Any] = {"epochs": 8, "units": 64, "batch_size": 64, "learning_rate": 8e-3}
 
 
+@checked
 def sweep_systems(seed: int) -> dict[str, System]:
     """Give systems at falling temperatures, whose every probability is known.
 
@@ -47,6 +49,7 @@ def sweep_systems(seed: int) -> dict[str, System]:
     return systems
 
 
+@checked
 def greedy_systems(_: int | np.random.Generator = 0) -> dict[str, System]:
     """Give the grammar at t = .1, which says likely things alone, as a beam search does."""
     return {"grammar_t0.1": review_grammar().annealed(0.1)}

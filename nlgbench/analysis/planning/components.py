@@ -292,7 +292,7 @@ def vote_components(study: Study) -> pd.DataFrame:
             "score": np.where(turned, -score, score),
         }
     ).drop_duplicates(["pair", "item", "annotator"])
-    found = {"ties": float((frame["score"] == 0).mean())}
+    ties, found = float((frame["score"] == 0).mean()), {}
     frame["score"] -= frame.groupby("pair")["score"].transform("mean")
     frame["square"] = frame["score"] ** 2
     for name in ("item", "annotator"):
@@ -300,4 +300,5 @@ def vote_components(study: Study) -> pd.DataFrame:
         n, sums = cells.size(), cells[["score", "square"]].sum()
         products = (sums["score"] ** 2 - sums["square"]).sum()
         found[name] = max(0.0, float(ratio(products, (n * (n - 1)).sum())))
+    found["ties"] = ties
     return pd.DataFrame({"component": found.keys(), "variance": found.values()})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -108,9 +108,8 @@ def sequential(
     threshold = 1 / (1 - confidence)
     counts = np.cumsum(np.isfinite(d), axis=0)
     stops, details, paths = [], [], []
-    pairs: list[Any] = list(values.columns)
-    for k, (system, opponent) in enumerate(pairs):
-        names = {"system": system, "opponent": opponent}
+    for k, pair in enumerate(values.columns):
+        names = dict(zip(("system", "opponent"), pair, strict=True))
         low, high = _sequence(d[:, k], confidence)
         crossed = low[-1] > high[-1]
         with np.errstate(invalid="ignore"):
@@ -174,11 +173,10 @@ def _read(
     frame["d"] = np.where(a < b, 1.0, -1.0) * (results @ [1.0, 0.0, -1.0])
     frame["pair"] = np.minimum(a, b) * len(systems) + np.maximum(a, b)
     wide = frame.groupby(["block", "pair"], sort=False)["d"].mean().unstack("pair")
-    wide = wide.reindex(index=frame["block"].unique(), columns=sorted(wide.columns))
-    codes: list[Any] = list(wide.columns)
-    wide.columns = [
-        (str(systems[code // len(systems)]), str(systems[code % len(systems)])) for code in codes
-    ]
+    codes = np.unique(frame["pair"])
+    wide = wide.reindex(index=frame["block"].unique(), columns=codes)
+    sides = np.array(systems, dtype=object)[np.column_stack(np.divmod(codes, len(systems)))]
+    wide.columns = pd.Index([tuple(pair) for pair in sides], tupleize_cols=False)
     return wide, 1.0, _covers(frame["block"].to_numpy(), other, block)
 
 

@@ -27,7 +27,6 @@ from scipy.stats import norm, t
 from nlgbench.analysis.ratings.games import Floats, Ints, Of, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
 from nlgbench.crossed import (
-    FEWEST,
     OTHER_ANNOTATORS,
     choose_annotators,
     effective_size,
@@ -42,8 +41,6 @@ from nlgbench.study.checks import checked
 
 Ties = Literal["davidson", "half"]
 Annotators = Literal["fixed", "random"]
-#: With fewer clusters than this an audit of judges has no interval.
-FEW = 6
 #: A smaller variance of a rate is a rounding error.
 ROUNDING = 1e-12
 
@@ -328,19 +325,6 @@ def _sizes(
         for n, at in zip(numbers.min(axis=0), numbers.argmin(axis=0), strict=True)
     ]
     return numbers.min(axis=0), np.array(few, dtype="O")
-
-
-def fewest(items: Floats, annotators: Floats) -> tuple[Floats, NDArray[np.object_]]:
-    """Take the smaller of two effective numbers, and say where it is too small, and of what."""
-    least = np.minimum(items, annotators)
-    words = []
-    for number, of_items in zip(least, items <= annotators, strict=True):
-        what = f"{number:.1f} effective {'items' if of_items else 'annotators'}"
-        if number < FEW:
-            words.append(f"{what}: no interval over fewer than {FEW}")
-        else:
-            words.append(f"{what}: few to trust an interval" if number < FEWEST else "")
-    return least, np.array(words, dtype=object)
 
 
 def _of_these(sample: Sample) -> str:
