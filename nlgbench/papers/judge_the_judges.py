@@ -726,13 +726,19 @@ def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: in
     hits = judgments is not None and (judgments["group_id"] != "").all()
     key = ["criterion", "evaluator", "statistic"]
     found = []
+    n_scored = study.scored(evaluators).groupby("evaluator")["score"].count()
     for criterion, judged in (("H1", study), ("H2", majority(study))):
         asked: dict[str, Any] = {"evaluators": evaluators, "dimension": study.dimension()}
         asked |= {"seed": seed}
         clusters = "group_id" if hits else None
         over_hits = correlate(judged, clusters=clusters, n_resamples=n_resamples, **asked)
         needed = permutations_needed(len(evaluators), alpha=0.05)
-        of_systems = correlate(judged, resample="systems", n_resamples=needed, **asked)
+        asked |= {"resample": "systems", "n_resamples": needed}
+        # One call for each number of scores: evaluators that lack some have the same permutations.
+        groups = n_scored.groupby(n_scored).groups.values()
+        of_systems = pd.concat(
+            [correlate(judged, **asked | {"evaluators": list(names)}) for names in groups]
+        )
         of_systems["p_adjusted"] = of_systems.groupby("statistic")["p"].transform(adjust)
         second = {"ci_low": "second_low", "ci_high": "second_high"}
         tested = of_systems.rename(columns=second)[
