@@ -116,16 +116,15 @@ class Record:
     def section(
         self,
         name: str,
-        analysis: Callable[..., T],
-        *args: Any,
+        analysis: Callable[[], T],
+        *,
         plot: Callable[[T], Drawing] | Mapping[str, Callable[[T], Drawing]] | None = None,
         columns: Sequence[str] | None = None,
         tables: Mapping[str, str] | None = None,
-        **options: Any,
     ) -> T | None:
         """Run an analysis, record and show what it returns; or print why it was skipped.
 
-        `analysis` is called with what follows it. A DataFrame is saved as the table `name`; of a
+        A DataFrame that `analysis` returns is saved as the table `name`; of a
         result with several tables each is saved as ``<name>_<table>``, or those alone that `tables`
         names, a mapping of table to file. `plot` draws the result as the figure `name`; a mapping
         draws several, by name. Of a DataFrame, `columns` are shown, rounded, without those that are
@@ -135,7 +134,7 @@ class Record:
         from IPython.display import display
 
         try:
-            found = analysis(*args, **options)
+            found = analysis()
         except ValueError as error:
             print(f"Skipped {name}: {error}")
             return None

@@ -168,12 +168,12 @@ def test_a_section_is_recorded_and_drawn_or_skipped_with_its_reason(tmp_path, ca
     def undrawable(table):
         raise ValueError("no row has an interval.")
 
-    found = run.section("one", analysis, 3, plot=lambda table: line(), columns=["x"])
+    found = run.section("one", lambda: analysis(3), plot=lambda table: line(), columns=["x"])
     assert list(found["x"]) == [0, 1, 2]
     assert (tmp_path / "tables" / "one.csv").is_file()
     assert (tmp_path / "figures" / "one.pdf").is_file()
-    assert run.section("two", analysis, 1, fails=True) is None
-    assert run.section("three", analysis, 1, plot=undrawable) is not None
+    assert run.section("two", lambda: analysis(1, fails=True)) is None
+    assert run.section("three", lambda: analysis(1), plot=undrawable) is not None
     said = capsys.readouterr().out
     assert "Skipped two: the study has no votes." in said
     assert "Skipped the figure three: no row has an interval." in said
