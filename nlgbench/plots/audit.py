@@ -96,7 +96,7 @@ def plot_audit(audited: Audit) -> Drawing:
         ax.axhline(len(judged) - 0.2, color="#bbbbbb", linewidth=0.5)
     own = table[(table["test"] == "agreement_of_people") & table["estimate"].notna()]
     if "agreement" in tests:
-        at = own["evaluator"].map(lane)
+        at = own["evaluator"].map(lane).astype(float)
         ax = axes[tests.index("agreement")]
         ax.vlines(own["estimate"], at - 0.4, at + 0.4, color=HUMAN, linewidth=1.6)
     if len(bins):
@@ -129,7 +129,7 @@ def _draw_test(
     for verdict, part in there.groupby("verdict", sort=False):
         color, marker, filled, _ = _LOOKS[str(verdict)]
         look: dict[str, Any] = {"color": color, "marker": marker, "clip_on": False}
-        at = part["evaluator"].map(lane)
+        at = part["evaluator"].map(lane).astype(float)
         draw_estimates(ax, at, part, filled=filled, linewidth=1.0, markersize=3.4, **look)
     for name in rows.loc[rows["estimate"].isna(), "evaluator"]:
         ax.plot(0, lane[name], marker="x", color=_GRAY, markersize=3.4, zorder=3)
