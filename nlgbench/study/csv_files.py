@@ -150,6 +150,11 @@ def _refuse_delimiter(path: Path, header: list[str], delimiter: str) -> None:
             )
 
 
+#: Half of a surrogate pair, which no UTF-8 file can hold.
+HALF_PAIR = "[\ud800-\udfff]"
+NOT_UTF8 = "must be text that UTF-8 can hold, without half surrogate pairs: mend its decoding"
+
+
 def convert(column: pd.Series, kind: str) -> tuple[pd.Series, np.ndarray, str]:
     """Convert a column exactly: no rounding, no guessing, nothing missing taken for a value."""
     kinds = {"float": _numbers, "int": _counts, "bool": _truths}
@@ -161,7 +166,12 @@ def _texts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
     if column.dtype == "str":
         return column, column.isna().to_numpy(), rule
     bad = np.array([not isinstance(value, str) for value in column], dtype=bool)
-    return (column if bad.any() else column.astype("str")), bad, rule
+    if bad.any():
+        return column, bad, rule
+    try:
+        return column.astype("str"), bad, rule
+    except UnicodeEncodeError:  # pandas' texts are UTF-8 where pyarrow is installed
+        return column, column.str.contains(HALF_PAIR).to_numpy(dtype=bool), NOT_UTF8
 
 
 def _truths(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:

@@ -366,9 +366,9 @@ def write(frame: pd.DataFrame, table: str, path: str | os.PathLike) -> None:
     try:
         files.replace(Path(path), lambda aside: csv_files.save(checked, aside))
     except UnicodeEncodeError:
-        rule = "must be text that UTF-8 can hold, without half surrogate pairs: mend its decoding"
+        rule = csv_files.NOT_UTF8
         for name in texts:
-            bad = checked[name].str.contains("[\ud800-\udfff]").to_numpy(dtype=bool)
+            bad = checked[name].str.contains(csv_files.HALF_PAIR).to_numpy(dtype=bool)
             where = "the frame passed in"
             if found := problem(Raw(checked, where), table, checked, bad, str(name), rule):
                 raise TableError(*found) from None

@@ -21,7 +21,7 @@ from nlgbench.study import schema
 
 
 def call(*args):
-    return CliRunner().invoke(main, [str(arg) for arg in args])
+    return CliRunner().invoke(main, [str(arg) for arg in args], env={"COLUMNS": "100"})
 
 
 @pytest.fixture

@@ -335,7 +335,7 @@ def test_of_several_dimensions_quality_is_taken():
     study = preferences(4)
     both = pd.concat([study.preferences, study.preferences.assign(dimension="style", choice="a")])
     two = study.replace(preferences=both)
-    with pytest.raises(ValueError, match="preferences of fluency, style: say which by dimension="):
+    with pytest.raises(ValueError, match="preferences in fluency, style: say which by dimension="):
         rate(two, of="preferences")
     one = rate(two, of="preferences", dimension="fluency")
     pd.testing.assert_frame_equal(one, rate(study, of="preferences"))
