@@ -51,7 +51,6 @@ ALLOWED = {
         "in three ways": 'code: ("outputs", "items", "annotators")',
         "eight HITs allow only 70 labelings": "release",
         "With 50 outputs, 90% of estimates": "code: n_outputs=[25]",
-        "for a width of .25": "code: width=0.25",
         "careless with probability .1": "definition",
         "L* = 1 - TV": "definition",
     },
@@ -378,12 +377,8 @@ def test_05_says_what_its_tables_say(run):
     assert digits(done.sentence("Self-BLEU here").replace("Self-BLEU", "")) == [20, 20 * n_systems]
 
     alt, drawn = done.figure("overlap")
-    said = dict(re.findall(r"(\S+) (-?\d\.\d\d)[;.]", alt.split("people: ")[1]))
-    ranks = {
-        panel: rows["score"].corr(rows["human_quality"], method="spearman")
-        for panel, rows in drawn.groupby("panel")
-    }
-    assert {name: float(value) for name, value in said.items()} == pytest.approx(ranks, abs=0.0051)
+    for row in drawn.itertuples():
+        assert f"{row.data}, {row.evaluator} {row.estimate:.2f}" in alt
 
     alt, drawn = done.figure("diversity")
     (rank,) = re.findall(r"is (-?\d\.\d+)", alt)
@@ -394,9 +389,8 @@ def test_05_says_what_its_tables_say(run):
 def test_05_says_what_its_flip_shows(run):
     done = run("05-judges-in-print")
     alt, drawn = done.figure("flip")
-    (off,) = re.findall(r"at most (\d\.\d+)", alt)
-    apart = (drawn["majority"] - drawn["independence"]).abs().max()
-    assert float(off) == pytest.approx(apart, abs=0.0051)
+    for row in drawn.itertuples():
+        assert f"{row.evaluator} {row.kind} {row.estimate:.2f}" in alt
 
 
 def test_07_says_what_it_did(run):

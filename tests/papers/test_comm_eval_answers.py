@@ -291,3 +291,9 @@ def test_the_release_answers_the_paper_s_claims(released):
     # A study that was changed is no longer the release.
     changed = paper.answers(released.replace(name="mine"), table=table)
     assert changed["claim_id"].str.startswith("study/mine/").all()
+
+
+def test_captions_count_as_those_of_systems_in_tests_between_evaluators():
+    study = nb.simulate("colors", n_contexts=4, n_rounds={}, seed=0)
+    changed = paper.as_systems(study.replace(outputs=study.outputs.assign(is_human=True)))
+    assert not changed.outputs["is_human"].any()

@@ -138,3 +138,10 @@ def test_a_folder_is_opened_in_place_of_the_world(tmp_path):
     with pytest.raises(ValueError, match="are two studies: leave one out"):
         paper.open_studies(source="released", folder=tmp_path)
     assert not paper.worse_but_winning(read).duplicated().any()
+
+
+def test_supervision_is_laid_out_by_kind_without_averages():
+    ways = ["references", "human texts", "strong, weak", "human"]
+    table = pd.DataFrame({"evaluator": [*"abc", "averaged d"], "supervision": ways})
+    found = paper.supervised(table.assign(statistic="spearman", estimate=0.5))
+    assert found["kind"].tolist() == ["references, texts", "references, texts", "several kinds"]

@@ -311,3 +311,11 @@ def test_typicality_table_spans_the_range_and_correlates():
 def test_an_impossible_world_is_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         worlds.review_world(seed=0, **wrong)
+
+
+def test_a_study_s_annotators_are_set_beside_other_samples():
+    study = nb.simulate("reviews", systems=["grammar_t0.5"], n_outputs=20, n_truth=100, seed=0)
+    truth_of = study.truth["systems"]
+    found = worlds.annotator_samples(truth_of).set_index("score")
+    assert found.loc["huse", "own"] == truth_of["huse"].iloc[0]
+    assert found["min"].le(found["mean"]).all() and found["max"].ge(found["mean"]).all()
