@@ -20,4 +20,4 @@ plan = nb.plan_study(
     prices={"judgment": 0.1, "item": 1, "annotator": 5},
     power=0.8,
 )
-drawing = nb.plot_plan(plan, power=0.8)
+drawing = nb.plot_plan(plan)
