@@ -103,13 +103,15 @@ def compare_distributions(
     ValueError
         When there are no texts, or none of humans or of a system, or a parameter is out of range.
 
-    Notes ----- Each system is compared with as many human texts as it has, of shared items where
+    Notes
+    -----
+    Each system is compared with as many human texts as it has, of shared items where
     there are any (or clusters, where the study names them). All measures but MMD change with the
     number of texts: compare systems only where ``n_system`` is equal. MMD^2 (Gretton et al. 2012,
     JMLR 13, lemma 6) is unbiased, with the cosine and ``exp(-d^2 / (2 s^2))``, s the median
     distance, as kernels; pairs of one item are left out, and all texts of an item are permuted
-    together. Precision, recall (Kynkäänniemi et al. 2019, arXiv:1904.06991, eq. 1), *density,
-    coverage* (Naeem et al. 2020, arXiv:2002.09797, section 3), Vendi score (Friedman and Dieng
+    together. Precision, recall (Kynkäänniemi et al. 2019, arXiv:1904.06991, eq. 1), density,
+    coverage (Naeem et al. 2020, arXiv:2002.09797, section 3), Vendi score (Friedman and Dieng
     2023, arXiv:2210.02410), frontier (after Pillutla et al. 2021, arXiv:2102.01454; its values
     are not those of the authors' program). Intervals come from subsamples of two thirds, for the
     expectation at this number of texts. docs/distributions.md has definitions and coverage.

@@ -442,7 +442,9 @@ def huse(
         When judgments or log-probabilities are missing or all infinite, a name is unknown, a class
         is empty, a feature is constant, or there are fewer than k + 1 outputs.
 
-    Notes ----- HUSE estimates ``L(phi) = 2 inf_f P[f(phi) != z]`` for both features, HUSE-Q for the
+    Notes
+    -----
+    HUSE estimates ``L(phi) = 2 inf_f P[f(phi) != z]`` for both features, HUSE-Q for the
     judgment alone, and HUSE-D = 1 + HUSE - HUSE-Q (Hashimoto, Zhang and Liang 2019, sections 3 and
     4, eq. 3 and 7-9, algorithm 1, doi:10.18653/v1/N19-1169). Features are divided by their standard
     deviation (ddof = 0). A neighborhood holds the k nearest others and all others at the distance
