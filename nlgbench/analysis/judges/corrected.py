@@ -366,7 +366,8 @@ def _interval(
 def _correlations(labels: pd.DataFrame, k: int) -> list[float]:
     """Correlate labels and scores of each system's outputs."""
     means = labels.groupby(["system", "output_id"])[["value", "score"]].mean()
-    found = means.groupby("system").apply(lambda own: own["value"].corr(own["score"]))
+    with np.errstate(invalid="ignore", divide="ignore"):  # constant labels or scores: NaN
+        found = means.groupby("system").apply(lambda own: own["value"].corr(own["score"]))
     return found.reindex(range(k)).tolist()
 
 
