@@ -22,11 +22,17 @@ def did_you_mean(name: object, choices: Iterable[str]) -> str:
     return f" Did you mean {best!r}?"
 
 
+def unknown(name: object, choices: Iterable[str]) -> str:
+    """Say in words that a name is none of the choices."""
+    listed = list(choices)
+    there = ", ".join(listed) or "none"
+    return f"{str(name)!r} is unknown.{did_you_mean(name, listed)} There are: {there}."
+
+
 def known(name: str, choices: Sequence[str], what: str) -> str:
     """Return a name that is among the choices."""
     if name not in choices:
-        hint = did_you_mean(name, choices)
-        raise ValueError(f"{what}: {name!r} is unknown.{hint} There are: {', '.join(choices)}.")
+        raise ValueError(f"{what}: {unknown(name, choices)}")
     return name
 
 

@@ -38,7 +38,7 @@ BAD_FILES = [
     (HEADER.encode() + b'"o\n1",m,-1,2\n\no2,m,3,2\n', r"row 2 \(line 5\), .*'o2'.*: '3'"),
     (
         HEADER.encode() + b"o1,m,-1,2\r\no1,m,-1,2\r\n",
-        r"rows 1 \(line 2\) and 2 \(line 3\) have",
+        r"the same key .*row 1 \(line 2\), .*; row 2 \(line 3\)",
     ),
     (HEADER.encode()[:-10] + b"\no1,m,-1\n", r"logprobs has no column 'n_tokens'"),
 ]

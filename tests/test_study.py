@@ -38,15 +38,18 @@ def test_what_is_left_out_is_filled():
     [
         (
             {"judgments": judgments().replace("b1", "b2")},
-            r"row 2: output_id .b2. is no output_id of",
+            r"'output_id' is no output_id of outputs.*row 2, output_id='b2'",
         ),
         ({"judgments": judgments(value="good")}, r"column 'value' must be a number.*'good'"),
-        ({"judgments": judgments().rename(columns={"value": "vaule"})}, r"rename 'vaule' to it"),
-        ({"judgments": pd.concat([judgments()] * 2)}, r"rows 1 and 5 have the same key"),
+        (
+            {"judgments": judgments().rename(columns={"value": "vaule"})},
+            r"rename 'vaule' to 'value'",
+        ),
+        ({"judgments": pd.concat([judgments()] * 2)}, r"have the same key.*Found row 1, .*; row 2"),
         ({"scores": pd.DataFrame({"output_id": ["x"], "evaluator": "e", "score": 1.0})}, "'x'"),
         (
             {"system_scores": pd.DataFrame({"system": ["c"], "evaluator": "e", "score": 1.0})},
-            "system 'c' is no system of outputs",
+            "'system' is no system of outputs.*system='c'",
         ),
         ({"references": pd.DataFrame({"item_id": ["9"], "reference_id": "r", "text": "t"})}, "'9'"),
         ({"settings": {"qualty": "x"}}, r"'qualty' is unknown\. Did you mean 'quality'\?"),
@@ -211,7 +214,7 @@ def test_folders_that_are_no_study_are_named_with_the_way_out(tmp_path):
         (tmp_path / "mine").mkdir()
         read_study(tmp_path / "mini")
     (tmp_path / "mine" / "output.csv").write_text("output_id,item_id,system\n1,1,a\n")
-    with pytest.raises(FileNotFoundError, match=r"has no outputs\.csv.*Did you mean 'output'\?"):
+    with pytest.raises(TableError, match=r"output\.csv is no table.*Did you mean 'outputs'\?"):
         read_study(tmp_path / "mine")
     (tmp_path / "mine" / "output.csv").rename(tmp_path / "mine" / "outputs.csv")
     (tmp_path / "mine" / "jugdments.csv").write_text("output_id,annotator_id,value\n1,w,1\n")

@@ -92,7 +92,7 @@ def wording(study: Study) -> Study:
     if references is not None:
         references = references.assign(text=_plain(references["text"]))
     study = with_tables(study, outputs=outputs, references=references, scores=None)
-    return declared(study, extra=[*study.extra, "half"])
+    return declared(study, extra=[*study.settings.get("extra", ()), "half"])
 
 
 def score_wording(study: Study, *, meteor: bool = False) -> Study:

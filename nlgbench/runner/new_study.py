@@ -83,7 +83,7 @@ def new(place: Path, sources: Sequence[Path], layout: str | None) -> str:
     if not sources:
         return f"{said}: fill it in, then `nlgbench check {place}`."
     problems: list[str] = []
-    tables, notes = reading.read(place, reading.about(place, problems), problems)
+    tables, notes = reading.read(place, reading.about(place / FILE, problems), problems)
     reading.rename_annotators(tables)
     parts = [said, *notes]
     for table, raw in tables.items():

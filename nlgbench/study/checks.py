@@ -24,7 +24,7 @@ R = TypeVar("R")
 _SHARES = {"confidence": ": 0.95 is usual", "alpha": ": 0.05 is usual", "test_size": ""}
 _COUNTS = ("seed", "pair_seed", "n_", "max_")
 _WORDS = {str: "a text", bool: "True or False", int: "a whole number", float: "a finite number"}
-_WORDS |= {types.NoneType: "None"}
+_WORDS |= {Mapping: "a dict", types.NoneType: "None"}
 
 #: Of a name, in characters: more leave no room in a figure for what it names.
 LONGEST_NAME = 80
@@ -60,12 +60,12 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _check(name: str, value: Any, hint: Any) -> None:
-    if not _fits(value, hint):
+    if not fits(value, hint):
         choices = _choices(hint)
         for one in value if isinstance(value, list | tuple) else [value]:
             if isinstance(one, str) and choices:
                 known(one, choices, name)
-        raise ValueError(f"{name} must be {_words(hint)}. Got {brief(value)}.")
+        raise ValueError(f"{name} must be {words(hint)}. Got {brief(value)}.")
     if isinstance(value, Real) and name in _SHARES and not 0 < float(value) < 1:
         raise ValueError(f"{name} must be between 0 and 1. Got {value}{_SHARES[name]}.")
     if isinstance(value, Real) and name.startswith(_COUNTS) and float(value) < 0:
@@ -80,19 +80,21 @@ def _choices(hint: Any) -> list[str]:
     return list(dict.fromkeys(choice for each in inner for choice in _choices(each)))
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def fits(value: Any, hint: Any) -> bool:
+    """Check a value against a type, those of its elements too."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return any(_fits(value, one) for one in inner)
+        return any(fits(value, one) for one in inner)
     if origin is Literal:
         return isinstance(value, str) and value in inner
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return isinstance(value, Mapping)
+        each = inner[1] if inner else Any
+        return isinstance(value, Mapping) and all(fits(one, each) for one in value.values())
     if isinstance(origin, type) and origin is not Callable:
         if isinstance(value, str | bytes | pd.DataFrame | Mapping):
             return False
         several = isinstance(value, Collection) and len(value) > 0
-        return isinstance(value, Iterator) or (several and all(_fits(v, inner[0]) for v in value))
+        return isinstance(value, Iterator) or (several and all(fits(v, inner[0]) for v in value))
     if hint in (int, float):
         kind = Integral if hint is int else Real
         right = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
@@ -103,17 +105,18 @@ def _fits(value: Any, hint: Any) -> bool:
     return vague or not isinstance(hint, type) or isinstance(value, hint)
 
 
-def _words(hint: Any) -> str:
+def words(hint: Any) -> str:
+    """Describe a type in words."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         # The longest last: a list's "each" would seem to go on.
-        return ", or ".join(sorted(dict.fromkeys(map(_words, inner)), key=len))
+        return ", or ".join(sorted(dict.fromkeys(map(words, inner)), key=len))
     if origin is Literal:
         return f"one of {', '.join(map(repr, inner))}"
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return "a dict"
+        return f"a dict, each {words(inner[1])}" if inner and inner[1] is not Any else "a dict"
     if origin is not None:
-        return f"a list of at least one, each {_words(inner[0])}"
+        return f"a list of at least one, each {words(inner[0])}"
     return _WORDS.get(hint, f"a {getattr(hint, '__name__', hint)}")
 
 

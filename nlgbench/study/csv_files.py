@@ -21,6 +21,8 @@ from nlgbench.names import brief, did_you_mean
 #: The greatest number in size that a table may hold: squares and sums of such stay finite.
 GREATEST = 1e100
 
+#: Half of a pair of surrogates, which no UTF-8 file can hold.
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 #: Of the problems that one error lists; the rest are counted.
 _LISTED = 20
@@ -84,11 +86,10 @@ def parse(
 ) -> tuple[pd.DataFrame, list[int]]:
     """Read a CSV file as texts, refusing what a lenient reader would guess at.
 
-    Where a list of problems is given, rows with too few or too many fields are left out and named
-    there.
+    Where a list of problems is given, what is wrong is left out and named there: rows with too few
+    or too many fields, and columns of one name.
     """
     text = read_text(path)
-    found: list[str] = []
     if re.match(r'\s*(\{\s*"|\[\s*[\[{])', text):
         raise TableError(
             f"{path} is JSON, not CSV: name it in study.yml as .json (one document) or .jsonl (an "
@@ -97,62 +98,60 @@ def parse(
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     lines_of = io.StringIO(text, newline="")
     reader = csv.reader(lines_of, strict=True, delimiter=delimiter, quoting=quoting)
+    found: list[str] = []
     header: list[str] = []
     body: list[list[str]] = []
     lines: list[int] = []
-    start = number = 1
+    start, number = 1, 0  # of the row at hand: its line, and its number below the header
     limit = csv.field_size_limit(len(text) + 1)  # the default refuses texts of 128 kB
     try:
         for row in reader:
+            left_out = header[len(row) :]
             if row and not header:
                 header = row
                 _refuse_delimiter(path, header, delimiter)
-            elif row == header and len(header) > 1:
-                found.append(
-                    f"{path}, row {number} (line {start}) repeats the header: remove that line."
-                )
-                number += 1
             elif row:
-                left_out = header[len(row) :]
-                if len(row) > len(header) or not set(left_out) <= set(may_lack):
+                number += 1
+                where = f"{path}, row {number} (line {start})"
+                if row == header and len(header) > 1:
+                    found.append(f"{where} repeats the header: remove that line.")
+                elif len(row) > len(header) or not set(left_out) <= set(may_lack):
                     found.append(
-                        f"{path}, row {number} (line {start}) has {len(row)} fields and the "
-                        f"header has {len(header)}: the file is cut off there, or a text with a "
-                        "comma is not in quotes."
+                        f"{where} has {len(row)} fields and the header has {len(header)}: the file "
+                        "is cut off there, or a text with a comma is not in quotes."
                     )
                 else:
                     body.append(row + [""] * len(left_out))
                     lines.append(start)
-                number += 1
             start = reader.line_num + 1
     except csv.Error as error:
         found.append(
-            f"{path}, row {number} (line {start}): {error}. The file is cut off within "
+            f"{path}, row {number + 1} (line {start}): {error}. The file is cut off within "
             "quotes, or a quote inside a text is not doubled: mend that row, or get the file anew."
         )
     finally:
         csv.field_size_limit(limit)
+    frame = pd.DataFrame(body, columns=header, dtype="str")
+    doubled = frame.columns.duplicated()
+    if doubled.any():
+        names = ", ".join(map(repr, frame.columns[doubled].unique()))
+        found.append(f"{path} has two columns {names}: keep one.")
     if problems is not None:
         problems += found
     elif found:
         raise TableError(*found)
-    return pd.DataFrame(body, columns=header, dtype="str"), lines
+    return frame.loc[:, ~doubled], lines
 
 
 def _refuse_delimiter(path: Path, header: list[str], delimiter: str) -> None:
     """Say which character parts the columns, where the one asked for parts none."""
-    others = {"\t": ("tabs", "format: tsv"), ";": ("semicolons", "delimiter: ';'")}
-    for other, (called, way) in others.items():
+    ways = [("\t", "tabs", "format: tsv"), (";", "semicolons", "delimiter: ';'")]
+    for other, called, way in ways:
         if len(header) == 1 and other in header[0] and other != delimiter:
             raise TableError(
                 f"{path} has {called} between its columns, no commas: save it with commas, or name "
                 f"it in study.yml with `{way}`. Its first line is {brief(header[0])}."
             )
-
-
-#: Half of a surrogate pair, which no UTF-8 file can hold.
-HALF_PAIR = "[\ud800-\udfff]"
-NOT_UTF8 = "must be text that UTF-8 can hold, without half surrogate pairs: mend its decoding"
 
 
 def convert(column: pd.Series, kind: str) -> tuple[pd.Series, np.ndarray, str]:
@@ -163,15 +162,13 @@ def convert(column: pd.Series, kind: str) -> tuple[pd.Series, np.ndarray, str]:
 
 def _texts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
     rule = "must be a text, never missing: use astype(str) for ids, '' for an empty text"
-    if column.dtype == "str":
+    if column.dtype == "str" and column.dtype.storage == "pyarrow":
         return column, column.isna().to_numpy(), rule
     bad = np.array([not isinstance(value, str) for value in column], dtype=bool)
-    if bad.any():
-        return column, bad, rule
-    try:
-        return column.astype("str"), bad, rule
-    except UnicodeEncodeError:  # pandas' texts are UTF-8 where pyarrow is installed
-        return column, column.str.contains(HALF_PAIR).to_numpy(dtype=bool), NOT_UTF8
+    if not bad.any():
+        bad = np.array([bool(_HALF_PAIR.search(value)) for value in column], dtype=bool)
+        rule = "must be text that UTF-8 can hold, without half surrogate pairs: mend its decoding"
+    return (column if bad.any() else column.astype("str")), bad, rule
 
 
 def _truths(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:

@@ -96,6 +96,8 @@ def _flat(record: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, st
 
 
 def _separated(path: Path, delimiter: str, problems: list[str]) -> tuple[pd.DataFrame, list[str]]:
+    if len(delimiter) != 1:
+        raise TableError(f"{path}: delimiter must be one character. Got {delimiter!r}.")
     found: list[str] = []
     # Mechanical Turk names two columns for its requester to fill in, and writes no field for them.
     lacks = ("Approve", "Reject")

@@ -6,21 +6,23 @@ import functools
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from nlgbench import files
-from nlgbench.names import brief, did_you_mean
+from nlgbench.names import brief, did_you_mean, unknown
 from nlgbench.study import csv_files, formats, schema, settings
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.schema import Raw
 from nlgbench.study.settings import Rules, right_of
 
 FILE = "study.yml"
+#: What `Study.write` writes beside its tables, of which study.yml then says nothing.
+WRITTEN = "study.json"
 
 TABLES = (
     *("outputs", "judgments", "preferences", "logprobs", "references", "contexts", "scores"),
@@ -51,49 +53,34 @@ _PAIRED = {
 _MEASURES = {"judgments": "value", "preferences": "choice", "references": "text"}
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(_is_text, value))
-
-
-def _named(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, dict) and all(map(inner, value.values()))
-
-
-def _is_cell(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_column(value: Any) -> bool:
-    return _is_text(value) or _are_texts(value) or (bool(value) and _named(_is_text)(value))
-
-
-_TEXT = ("a text", _is_text)
-_TEXTS = ("a list of texts", _are_texts)
-_MAPPING = ("a mapping", lambda value: value == "" or isinstance(value, dict))
-_TOP: Rules = {"name": _TEXT, "settings": _MAPPING, "tables": _MAPPING}
-_KEYS: Rules = {
-    "file": ("a text or a list of texts", lambda value: _is_text(value) or _are_texts(value)),
-    "format": _TEXT,
-    "delimiter": ("one character", lambda value: _is_text(value) and len(value) == 1),
-    "keys": _TEXTS,
-    "rows": _TEXT,
-    "only": (
-        "names, each with a text or a list of texts",
-        _named(lambda one: _is_cell(one) or _are_texts(one)),
-    ),
-    "columns": (
-        "names, each with a column, a list of columns, or names with columns",
-        _named(_is_column),
-    ),
-    "lists": _TEXTS,
-    "constants": ("names, each with a text", _named(_is_cell)),
-    "values": ("names, each with texts and what these become", _named(_named(_is_cell))),
-    "sum": ("true or false", lambda value: value in ("true", "false")),
+_MAY_BE_EMPTY = Mapping | Literal[""]
+#: File -> what it may say.
+_TOP: dict[str, Rules] = {
+    FILE: {"name": str, "settings": _MAY_BE_EMPTY, "tables": _MAY_BE_EMPTY},
+    WRITTEN: {
+        "name": str,
+        "origin": str,
+        "settings": Mapping,
+        "truth": Mapping[str, Mapping[str, str]],
+        "related": list[str],
+    },
 }
+_KEYS: Rules = {
+    "file": str | list[str],
+    "format": str,
+    "delimiter": str,
+    "keys": list[str],
+    "rows": str,
+    "only": Mapping[str, str | list[str]],
+    "columns": Mapping[str, str | list[str] | Mapping[str, str]],
+    "lists": list[str],
+    "constants": Mapping[str, str],
+    "values": Mapping[str, Mapping[str, str]],
+    "sum": Literal["true", "false"],
+}
+
+#: What stands in braces within the name of a column.
+_BRACED = re.compile(r"\{([^\W\d]\w*)\}")
 
 #: Words of a column's name that identify a person: only an annotator's id may come from it.
 _IDENTIFYING = (
@@ -119,23 +106,22 @@ def _has_word(name: str, words: str) -> bool:
     return bool(re.search(rf"(?:^|_)(?:{words})(?:_|$)", re.sub(r"[^a-z0-9]+", "_", parted)))
 
 
-def about(place: Path, problems: list[str]) -> dict[str, Any]:
-    """Read a folder's study.yml, keeping of it what is right: name, settings and tables."""
-    path = place / FILE
-    written = load_yaml(path)
+def about(path: Path, problems: list[str]) -> dict[str, Any]:
+    """Read what study.yml or study.json says, and keep of it what is right."""
+    written = load_yaml(path)  # JSON is YAML, too
     if not isinstance(written, dict):
         raise TableError(
             f"{path} must hold names with values, such as `tables:`; got {brief(written)}. "
             "`nlgbench new` in an empty folder writes one to fill in."
         )
-    said, found = right_of(written, _TOP, str(path))
+    said, found = right_of(written, _TOP[path.name], str(path))
     problems += found
     given = settings.from_texts(said.get("settings") or {})
     said["settings"], found = settings.settled(given, f"{path}, settings")
     problems += found
     if "tables" in said:
         where = f"{path}, tables"
-        tables, found = right_of(said["tables"] or {}, dict.fromkeys(TABLES, _MAPPING), where)
+        tables, found = right_of(said["tables"] or {}, dict.fromkeys(TABLES, _MAY_BE_EMPTY), where)
         problems += found
         said["tables"] = {}
         for table, spec in tables.items():
@@ -187,17 +173,15 @@ def read(
     chosen = said["settings"]
     raws: dict[str, Raw] = {}
     notes: list[str] = []
-    personal_columns: dict[str, set[str]] = {}  # file -> those that look personal
-    read_columns: dict[str, set[str]] = {}
-    for number, (table, spec) in enumerate(said["tables"].items()):
+    tables: list[_Table] = []
+    for table, spec in said["tables"].items():
         extra = chosen.get("extra", []) if table == "outputs" else []
         one = _Table(place, table, spec, extra, problems)
         found = one.read()
         notes += one.notes
-        personal_columns.setdefault(one.where, set()).update(one.personal)
-        read_columns.setdefault(one.where, set()).update(one.is_read)
-        if number == 0 and not chosen.get("clusters"):
+        if not tables and not chosen.get("clusters"):
             notes += one.grouping
+        tables.append(one)
         if found is None:
             continue
         raws[table] = found
@@ -208,8 +192,10 @@ def read(
                 "intervals are for these annotators only. If each position is one person, set "
                 "settings: annotators: persons."
             )
-    for where, names in personal_columns.items():
-        if unread := sorted(names - read_columns[where]):
+    for where in dict.fromkeys(one.where for one in tables):
+        of_file = [one for one in tables if one.where == where]
+        seen = set().union(*(one.personal for one in of_file))
+        if unread := sorted(seen.difference(*(one.is_read for one in of_file))):
             notes.append(f"{where}: looks personal, is not read: {', '.join(unread)}.")
     if not problems:
         _identify(place / FILE, raws, problems)
@@ -234,8 +220,26 @@ def _in_braces(text: str) -> list[str]:
     return re.findall(r"\{([^{}]+)\}", text)
 
 
+def _captures(our: str, their: str, columns: Sequence[str]) -> pd.DataFrame:
+    """List the columns that fit a name with braces, with what stood in these."""
+    pattern = ""
+    for literal, name in re.findall(rf"(.*?)(?:{_BRACED.pattern}|$)", their, re.DOTALL):
+        pattern += re.escape(literal)
+        if f"(?P<{name}>" in pattern:
+            pattern += f"(?P={name})"
+        elif name:
+            pattern += f"(?P<{name}>.+?)"
+    fits = [(one, re.fullmatch(pattern, one, re.DOTALL)) for one in columns]
+    found = [{**fit.groupdict(), our: one} for one, fit in fits if fit]
+    return pd.DataFrame(found, columns=[our, *dict.fromkeys(_BRACED.findall(their))])
+
+
 class _Table:
-    """A table on its way from the files that study.yml names: opened, renamed, made long."""
+    """A table on its way from the files that study.yml names: opened, renamed, made long.
+
+    Beside our columns, its frame has what braces may name (row, file, folder, position, and what
+    stood in braces), and `{at}`, the number of the row in the file.
+    """
 
     def __init__(
         self,
@@ -253,20 +257,17 @@ class _Table:
         self.columns: Mapping[str, Any] = spec.get("columns", {})
         self.constants: Mapping[str, str] = spec.get("constants", {})
         pairs = _PAIRED.get(table, {})
-        self.ours = list(
-            dict.fromkeys(
-                [*schema.columns(table), *extra, *["item_id"] * bool(pairs), *pairs.values()]
-            )
-        )
+        instead = ["item_id", *pairs.values()] if pairs else []
+        self.ours = list(dict.fromkeys([*schema.columns(table), *extra, *instead]))
+        #: What stands in braces in the names of their columns.
+        plain = [their for their in self.columns.values() if isinstance(their, str)]
+        self.captured = {name for their in plain for name in _BRACED.findall(their)}
+        self.made_of = {name for text in self.constants.values() for name in _in_braces(text)}
+        self.is_read = {*spec.get("only", {}), *self.ours, *self.made_of}
+        self.called: dict[str, str] = {}
         self.notes: list[str] = []
         self.grouping: list[str] = []
         self.personal: list[str] = []
-        self.is_read = {
-            *spec.get("only", {}),
-            *self.ours,
-            *(name for text in self.constants.values() for name in _in_braces(text)),
-        }
-        self.called: dict[str, str] = {}
         # Of the file at hand:
         self.path = place
         self.theirs = pd.DataFrame()
@@ -274,11 +275,10 @@ class _Table:
 
     def read(self) -> Raw | None:
         """Read all files, one below the other."""
-        if not self._is_declared_rightly():
-            return None
-        parts: list[pd.DataFrame] = []
-        lines: list[str] = []
-        paths = self._paths()
+        found = self._wrong_lines()
+        self.problems += found
+        paths = [] if found else self._paths()
+        parts = []
         for self.path in paths:
             try:
                 self._open()
@@ -286,20 +286,24 @@ class _Table:
             except (TableError, OSError) as error:
                 self.problems += getattr(error, "problems", [str(error)])
                 continue
-            self._look_at_unread(frame, alone=len(paths) == 1)
+            self.is_read |= set(self.called.values())
+            self.personal += personal(self.theirs)
             before = f"{self.path.name}, " if len(paths) > 1 else ""
-            lines += [f"{before}{self.places[at]}" for at in frame["{at}"]]
-            parts.append(frame[[name for name in frame if name in self.ours]])
+            frame["{line}"] = [f"{before}{self.places[at]}" for at in frame["{at}"]]
+            parts.append(frame)
         if not parts or len(parts) < len(paths):
             return None
+        if len(paths) == 1:
+            self._look_for_groups(parts[0])
         whole = pd.concat(parts, ignore_index=True).fillna("").astype("str")
+        lines = whole["{line}"]
+        whole = whole[[name for name in whole if name in self.ours]]
         if self.table in ("outputs", "references", "contexts"):
             # Files with a row per judgment say the same of an output many times.
-            again = whole.duplicated().to_numpy()
-            whole = whole[~again].reset_index(drop=True)
-            lines = [line for line, left_out in zip(lines, again, strict=True) if not left_out]
+            whole = whole.drop_duplicates()
+            lines = lines[whole.index]
         where = str(paths[0]) if len(paths) == 1 else self.where
-        there = list(map(str, self.theirs.columns))
+        there = list(self.theirs)
         optional = {*schema.DEFAULTS.get(self.table, ()), *_PAIRED.get(self.table, ()), "is_human"}
         lacking = [name for name in schema.columns(self.table) if name not in {*whole, *optional}]
         if lacking:
@@ -308,50 +312,39 @@ class _Table:
                 f"{', '.join(map(repr, lacking))}: name the file's under `columns` in {FILE}, or "
                 f"under `constants`.{did_you_mean(lacking[0], there)} Found {_some(there)}."
             )
-        return Raw(whole, where, lines, self.called, there)
+        return Raw(whole.reset_index(drop=True), where, list(lines), self.called, there)
 
     def has_positions(self, frame: pd.DataFrame) -> bool:
         """Tell whether annotators' ids are positions: in a list, a file, or columns' names."""
         if "annotator_id" not in frame or frame.empty:
             return False
         ids = frame["annotator_id"].drop_duplicates()
-        made_of = set(_in_braces(self.constants.get("annotator_id", "")))
-        theirs = [their for their in self.columns.values() if isinstance(their, str)]
-        captured = {name for their in theirs for name in _in_braces(their)}
-        if "annotator_id" in captured:
+        if "annotator_id" in self.captured:
             alike = len(set(ids.str.rstrip("0123456789"))) == 1
             return alike and bool(ids.str.fullmatch(r"\D*\d+").all())
+        made_of = set(_in_braces(self.constants.get("annotator_id", "")))
         if made_of & {"position", "row"}:
             return True
-        return bool(made_of & captured) and bool(ids.str.contains(r"\d$").all())
+        return bool(made_of & self.captured) and bool(ids.str.contains(r"\d$").all())
 
-    def _is_declared_rightly(self) -> bool:
-        """Check what can be known of a table's lines without its files."""
-        found = []
-        for key, names in (("columns", self.columns), ("constants", self.constants)):
-            found += [
-                f"{self.about}: {key}: {name!r} is no column of {self.table}."
-                f"{did_you_mean(name, self.ours)} There are: {', '.join(self.ours)}."
-                for name in names
-                if name not in self.ours and self.table != "contexts"
-            ]
-        found += [
-            f"{self.about}: {name!r} stands in columns and in constants: keep one."
-            for name in self.constants
-            if name in self.columns
+    def _wrong_lines(self) -> list[str]:
+        """Say what is wrong with a table's lines in study.yml, as far as no file is needed."""
+        found = [
+            f"{self.about}: {key}: {unknown(name, self.ours)}"
+            for key, names in (("columns", self.columns), ("constants", self.constants))
+            for name in names
+            if name not in self.ours and self.table != "contexts"
         ]
-        kind = self.spec.get("format", "csv")
-        if kind not in formats.ENDINGS:
-            found.append(
-                f"{self.about}: format {kind!r} is unknown.{did_you_mean(kind, formats.ENDINGS)} "
-                f"There are: {', '.join(formats.ENDINGS)}."
-            )
-        if self.spec.get("sum") == "true" and self.table != "judgments":
-            found.append(f"{self.about}: `sum` adds up the values of judgments: leave it out here.")
+        found += [
+            f"{self.about}: {name!r} stands in columns and in {where}: keep one."
+            for where, names in (("constants", self.constants), ("braces", self.captured))
+            for name in self.columns
+            if name in names
+        ]
         sources = {our: _in_braces(text) for our, text in self.constants.items()}
         for our, their in self.columns.items():
-            plain = re.sub(r"\{\w+\}", " ", their) if isinstance(their, str) else their
-            sources[our] = [plain] if isinstance(plain, str) else list(_columns_of(plain).values())
+            listed = [_BRACED.sub(" ", their)] if isinstance(their, str) else their
+            sources[our] = list(listed.values() if isinstance(listed, dict) else listed)
         for our, theirs in sources.items():
             telling = [one for one in theirs if _has_word(one, _IDENTIFYING)]
             if telling and our != "annotator_id" and telling[0] != our:
@@ -359,8 +352,7 @@ class _Table:
                     f"{self.about}: {our} comes from {telling[0]!r}, which looks personal: only "
                     "annotator_id may, which becomes w001, w002, ...; leave it out."
                 )
-        self.problems += found
-        return not found
+        return found
 
     def _paths(self) -> list[Path]:
         paths: list[Path] = []
@@ -381,30 +373,19 @@ class _Table:
     def _open(self) -> None:
         kind = self.spec.get("format") or formats.guess(self.path)
         if kind not in formats.ENDINGS:
-            raise TableError(
-                f"{self.about}: {self.path.name} is of no known format: set format: "
-                f"{', '.join(formats.ENDINGS)}."
-            )
+            what = unknown(kind or self.path.suffix, formats.ENDINGS)
+            raise TableError(f"{self.about}: {self.path.name}: format {what} Set format.")
         asked = {
             name: self.spec[name] for name in ("delimiter", "keys", "rows") if name in self.spec
         }
-        theirs, self.places = formats.read(self.path, kind, problems=self.problems, **asked)
+        self.theirs, self.places = formats.read(self.path, kind, problems=self.problems, **asked)
         files.note_read(self.path)
-        doubled = theirs.columns.duplicated()
-        if doubled.any():
-            name = theirs.columns[doubled][0]
-            self.problems.append(f"{self.path} has two columns {name!r}: rename one.")
-        self.theirs = theirs.loc[:, ~doubled]
         if self.table == "contexts":  # whose features are whatever a study has
-            features = self.columns or theirs.columns
-            self.ours += [name for name in features if name not in self.ours]
+            self.ours = list(dict.fromkeys([*self.ours, *(self.columns or self.theirs)]))
 
-    def _look_at_unread(self, frame: pd.DataFrame, *, alone: bool) -> None:
-        """Note the columns that look personal, and those that group items and are not read."""
-        self.is_read |= {*self.called.values(), *self.ours}
-        there = list(map(str, self.theirs.columns))
-        self.personal += personal(there)
-        for name in there if alone and "item_id" in frame else ():
+    def _look_for_groups(self, frame: pd.DataFrame) -> None:
+        """Note the columns that group items, such as documents, and are not read."""
+        for name in self.theirs if "item_id" in frame else ():
             if name in self.is_read or not _has_word(name, _GROUPS):
                 continue
             if said := grouped(frame["item_id"], self.theirs[name].loc[frame["{at}"]]):
@@ -414,20 +395,30 @@ class _Table:
                 )
 
     def _long(self) -> pd.DataFrame:
-        """Give our columns, with `{at}`, the number of the row in the file."""
-        kept, captured = self._only()
-        single, several = self._resolved(captured)
-        frame = pd.DataFrame({our: kept[their] for our, their in single.items()}, index=kept.index)
-        frame = frame.assign(**{"{at}": kept.index})
+        """Give our columns, and what braces may name."""
+        only = self.spec.get("only", {})
+        only = {name: [one] if isinstance(one, str) else one for name, one in only.items()}
+        kept = self.theirs
+        for name in kept.columns.intersection(list(only)):
+            kept = kept[kept[name].isin(only.pop(name))]
+        if kept.empty and len(self.theirs):
+            self.problems.append(
+                f"{self.about}: `only` keeps no row of {self.path}: check what it asks for."
+            )
+        single, several = self._resolved(only)
+        beside = {"file": formats.stem(self.path), "folder": self.path.resolve().parent.name}
+        frame = pd.DataFrame({"{at}": kept.index, "row": (kept.index + 1).astype("str"), **beside})
+        frame = frame.set_index(kept.index)
+        frame = frame.assign(**{our: kept[their] for our, their in single.items()})
         if several is not None:
-            wide = [name for name in map(str, several) if name in self.columns]
-            inner = {name: _own(name, self.ours) for name in map(str, several) if name not in wide}
             parts = [
                 frame.assign(
-                    **{name: kept[one[name]] for name in wide},
-                    **{own: one[name] for name, own in inner.items()},
+                    **{
+                        name: kept[cell] if name in self.columns else cell
+                        for name, cell in row.items()
+                    }
                 )
-                for one in several.to_dict("records")
+                for row in several.to_dict("records")
             ]
             frame = pd.concat(parts).sort_index(kind="stable") if parts else frame.iloc[:0]
         frame = self._exploded(frame.reset_index(drop=True))
@@ -439,190 +430,126 @@ class _Table:
                 self.notes.append(f"{self.path}: {shown}.")
                 frame = frame[~empty].reset_index(drop=True)
         for our, text in self.constants.items():
-            frame[our] = self._filled(our, text, frame)
-        for our, changed in self.spec.get("values", {}).items():
-            self._replace(frame, our, changed)
+            frame[our] = self._filled(text, frame)
+        for name, changed in self.spec.get("values", {}).items():
+            self._refuse_lacking("values", [name], frame)
+            frame[name] = _replaced(frame[name], changed)
         return self._summed(frame) if self.spec.get("sum") == "true" else frame
 
-    def _only(self) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-        """Keep the rows that are asked for; what `only` says of captured names comes later."""
-        kept, captured = self.theirs, {}
-        for name, allowed in self.spec.get("only", {}).items():
-            listed = [allowed] if isinstance(allowed, str) else allowed
-            if name in self.theirs:
-                kept = kept[kept[name].isin(listed)]
-            else:
-                captured[name] = listed
-        if kept.empty and len(self.theirs):
-            self.problems.append(
-                f"{self.about}: `only` keeps no row of {self.path}: check what it asks for."
-            )
-        return kept, captured
-
     def _resolved(
-        self, captured: dict[str, list[str]]
+        self, only: Mapping[str, list[str]]
     ) -> tuple[dict[str, str], pd.DataFrame | None]:
-        """Find the columns that the map names: our column -> theirs, and a grid of several."""
-        there = list(map(str, self.theirs.columns))
+        """Find the columns that the map names: our column -> theirs, and a grid of several.
+
+        `only` says which of what stood in braces is kept.
+        """
+        there = list(self.theirs)
         single: dict[str, str] = {}
-        grids, missing = [], []
+        grids, named = [], []
         for our, their in self.columns.items():
             if isinstance(their, str) and their in there:
                 single[our] = their
-            elif isinstance(their, str) and re.search(r"\{\w+\}", their):
+            elif isinstance(their, str) and _BRACED.search(their):
                 grid = _captures(our, their, there)
-                for name, listed in captured.items():
-                    grid = grid[grid[name].isin(listed)] if name in grid else grid
-                missing += [their] * grid.empty
+                for name in grid.columns.intersection(list(only)):
+                    grid = grid[grid[name].isin(only[name])]
+                named += [their] * grid.empty
                 grids.append(grid)
             else:
-                named = _columns_of([their] if isinstance(their, str) else their)
-                missing += [one for one in named.values() if one not in there]
+                listed = [their] if isinstance(their, str) else their
+                listed = listed if isinstance(listed, dict) else {name: name for name in listed}
+                named += listed.values()
                 names = _NAMES.get(self.table, "name")
-                grids.append(pd.DataFrame({names: list(named), our: list(named.values())}))
-        made = set().union(*grids) - set(self.columns) if grids else set()
-        unknown = [name for name in captured if name not in made]
-        problems = [self._missing(missing, "columns"), self._missing(unknown, "only")]
-        if any(problems):
-            raise TableError(*filter(None, problems))
+                grids.append(pd.DataFrame({our: list(listed.values()), names: list(listed)}))
+        self._refuse_lacking("columns", named, self.theirs)
+        made = set().union(*grids) - set(self.columns)
+        self._refuse_lacking("only", list(only), [*made, *there])
         self.called |= single
         taken = {*self.columns, *self.constants, *made}
-        same = {name: name for name in self.ours if name in there and name not in taken}
-        single = {our: their for our, their in single.items() if our not in made}
+        single |= {name: name for name in self.ours if name in there and name not in taken}
         if not grids:
-            return same | single, None
+            return single, None
         try:
-            return same | single, functools.reduce(pd.merge, grids)
+            return single, functools.reduce(pd.merge, grids)
         except pd.errors.MergeError:
             raise TableError(
                 f"{self.about}: columns that stand for several must share what is in braces, as in "
                 "system: Input.system_{slot} and value: Answer.rating_{slot}."
             ) from None
 
-    def _missing(self, names: list[str], key: str) -> str:
-        there = list(map(str, self.theirs.columns))
-        if not names:
-            return ""
-        return (
-            f"{self.path} has no column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}, "
-            f"which {FILE} names for {self.table} ({key}).{did_you_mean(names[0], there)} Found "
-            f"{_some(there)}."
-        )
-
-    def _refuse_unread(self, key: str, name: str, frame: pd.DataFrame) -> None:
-        if name not in frame:
+    def _refuse_lacking(self, key: str, names: list[str], there: Iterable[str]) -> None:
+        """Refuse what a line of study.yml names and the file, or the table made of it, lacks."""
+        lost = [name for name in names if name not in there]
+        if lost:
+            there = [name for name in there if name in {*self.ours, *self.theirs}]
             raise TableError(
-                f"{self.about}: {key}: {name!r} is no column that is read."
-                f"{did_you_mean(name, map(str, frame))} Name it in columns, too."
+                f"{self.path} has no column{'s' * (len(lost) > 1)} {', '.join(map(repr, lost))}, "
+                f"which {FILE} names for {self.table} ({key}).{did_you_mean(lost[0], there)} Found "
+                f"{_some(there)}."
             )
+
+    def _refuse_cells(self, frame: pd.DataFrame, bad: pd.Series, name: str, rule: str) -> None:
+        given = Raw(self.theirs, str(self.path), self.places, self.called)
+        rows = frame.set_index("{at}")
+        if found := schema.problem(given, self.table, rows, bad.to_numpy(), name, rule):
+            raise TableError(*found)
 
     def _exploded(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Make a row of each element of the cells that are lists."""
-        asked = self.spec.get("lists", [])
-        if not asked:
+        names = self.spec.get("lists", [])
+        if not names:
             return frame
-        listed = frame[[]].copy()
-        for name in asked:
-            self._refuse_unread("lists", name, frame)
+        self._refuse_lacking("lists", names, frame)
+        made = frame.copy()
+        for name in names:
             cells = [formats.as_list(cell) if cell.strip() else [] for cell in frame[name]]
-            listed[name] = pd.Series(cells, dtype=object)
-        bad = listed.isna()
-        for name in asked:
-            self._report(frame, bad[name].to_numpy(), name, "must be a list, as in [4, 5]: mend it")
-        sizes = listed.map(len, na_action="ignore")
-        uneven = (~bad.any(axis=1) & (sizes.min(axis=1) < sizes.max(axis=1))).to_numpy()
-        rule = f"must be as long as {', '.join(asked[1:])}: mend it"
-        self._report(frame, uneven, asked[0], rule)
-        whole = frame.assign(**listed)[~(bad.any(axis=1).to_numpy() | uneven)]
-        made = whole.reset_index(drop=True).explode(asked).dropna(subset=asked)
-        made["{position}"] = (made.groupby(level=0).cumcount() + 1).astype("str")
-        return made.reset_index(drop=True).astype(dict.fromkeys(asked, "str"))
+            made[name] = pd.Series(cells, dtype=object)
+            rule = "must be a list, as in [4, 5]: mend it"
+            self._refuse_cells(frame, made[name].isna(), name, rule)
+        sizes = made[names].map(len)
+        uneven = sizes.min(axis=1) < sizes.max(axis=1)
+        rule = f"must be as long as {', '.join(names[1:])}: mend it"
+        self._refuse_cells(frame, uneven, names[0], rule)
+        made = made.explode(names).dropna(subset=names)
+        made["position"] = (made.groupby(level=0).cumcount() + 1).astype("str")
+        return made.reset_index(drop=True).astype(dict.fromkeys(names, "str"))
 
-    def _report(self, frame: pd.DataFrame, bad: np.ndarray, name: str, rule: str) -> None:
-        rows = np.flatnonzero(bad)
-        if len(rows):
-            at, cell = frame["{at}"].iloc[rows[0]], frame[name].iloc[rows[0]]
-            more = f"; and {len(rows) - 1:,} more" if len(rows) > 1 else ""
-            self.problems.append(
-                f"{self.path}: {self.table}, column {name!r} {rule}. Found row {at + 1} "
-                f"({self.places[at]}): {brief(cell)}{more}."
-            )
-
-    def _filled(self, our: str, text: str, frame: pd.DataFrame) -> pd.Series:
+    def _filled(self, text: str, frame: pd.DataFrame) -> pd.Series:
         """Fill a text's braces with the cells of each row."""
         made = pd.Series("", index=frame.index, dtype="str")
-        about = {"file": formats.stem(self.path), "folder": self.path.resolve().parent.name}
         for literal, name in re.findall(r"([^{]*)(?:\{([^{}]*)\})?", text):
             made = made + literal
-            if name in frame or _own(name, self.ours) in frame:
-                made = made + frame[name if name in frame else _own(name, self.ours)]
-            elif name in about:
-                made = made + about[name]
-            elif name == "row":
-                made = made + (frame["{at}"] + 1).astype("str")
-            elif name in self.theirs:
-                made = made + self.theirs.loc[frame["{at}"], name].set_axis(frame.index)
+            if name in frame:
+                made = made + frame[name]
             elif name:
-                hint = did_you_mean(name, [*frame, *about, "row", "position"])
-                self.problems.append(
-                    f"{self.about}: constants: {our}: {{{name}}} is no column here.{hint}"
-                )
+                self._refuse_lacking("constants", [name], self.theirs)
+                made = made + self.theirs.loc[frame["{at}"], name].set_axis(frame.index)
         return made
-
-    def _replace(self, frame: pd.DataFrame, our: str, changed: Mapping[str, str]) -> None:
-        """Change cells by a map of values, whose stars stand for any text."""
-        name = _own(our, self.ours)
-        name = name if name in frame else our
-        self._refuse_unread("values", name, frame)
-        starred = [
-            (re.compile(".*".join(map(re.escape, old.split("*"))), re.DOTALL), new)
-            for old, new in changed.items()
-            if "*" in old
-        ]
-
-        def change(cell: str) -> str:
-            if cell in changed:
-                return changed[cell]
-            return next((new for old, new in starred if old.fullmatch(cell)), cell)
-
-        frame[name] = frame[name].map({cell: change(cell) for cell in frame[name].unique()})
 
     def _summed(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Add up the values of rows that are alike otherwise: a row per error becomes one."""
-        if "value" not in frame:
-            return frame
-        numbers, bad, rule = csv_files.convert(frame["value"], "float")
-        bad = bad | ~np.isfinite(numbers.to_numpy())
-        way = "or say in `values` what it counts"
-        self._report(frame, bad, "value", f"{rule.partition(':')[0]}: mend it, {way}")
-        frame = frame.assign(value=numbers)[~bad]
+        self._refuse_lacking("sum", ["value"], frame)
+        numbers, bad, _ = csv_files.convert(frame["value"], "float")
+        rule = "must be a number: mend it, or say in `values` what it counts"
+        self._refuse_cells(frame, bad | ~np.isfinite(numbers), "value", rule)
         same = [name for name in frame if name in self.ours and name != "value"]
         rule_of = {"value": "sum", "{at}": "first"}
-        made = frame.groupby(same, sort=False, as_index=False).agg(rule_of)
+        made = frame.assign(value=numbers).groupby(same, sort=False, as_index=False).agg(rule_of)
         return made.assign(value=[repr(float(one)) for one in made["value"]])
 
 
-def _columns_of(their: list[str] | dict[str, str]) -> dict[str, str]:
-    return their if isinstance(their, dict) else {name: name for name in their}
-
-
-def _own(name: str, ours: list[str]) -> str:
-    """Name the column of what was captured: ours, or in braces, where it is nobody's."""
-    return name if name in ours else f"{{{name}}}"
-
-
-def _captures(our: str, their: str, columns: list[str]) -> pd.DataFrame:
-    """List the columns that fit a name with braces, with what stood in these."""
-    seen: set[str] = set()
-    pattern = ""
-    for literal, name in re.findall(r"([^{]*(?:\{(?!\w+\})[^{]*)*)(?:\{(\w+)\})?", their):
-        pattern += re.escape(literal)
-        if name:
-            pattern += f"(?P={name})" if name in seen else f"(?P<{name}>.+?)"
-            seen.add(name)
-    fits = [(one, re.fullmatch(pattern, one, re.DOTALL)) for one in columns]
-    found = [{**fit.groupdict(), our: one} for one, fit in fits if fit]
-    return pd.DataFrame(found, columns=[*dict.fromkeys(re.findall(r"\{(\w+)\}", their)), our])
+def _replaced(cells: pd.Series, changed: Mapping[str, str]) -> pd.Series:
+    """Change cells by a map of values, whose stars stand for any text; the first that fits."""
+    starred = {
+        re.compile(".*".join(map(re.escape, old.split("*"))), re.DOTALL): new
+        for old, new in changed.items()
+        if "*" in old
+    }
+    new_of = {
+        cell: next((new for old, new in starred.items() if old.fullmatch(cell)), cell)
+        for cell in cells.unique()
+    }
+    return cells.map(new_of | dict(changed))
 
 
 def _identify(path: Path, raws: dict[str, Raw], problems: list[str]) -> None:
@@ -649,9 +576,8 @@ def _identify(path: Path, raws: dict[str, Raw], problems: list[str]) -> None:
         raws["outputs"] = raws["outputs"]._replace(frame=outputs)
     several = outputs[outputs.duplicated(by)]
     ids = outputs.drop_duplicates(by).set_index(by)["output_id"]
-    for table, raw in raws.items():
-        if table == "outputs" or table not in _PAIRED:
-            continue
+    for table in [one for one in raws if one in _PAIRED and one != "outputs"]:
+        raw = raws[table]
         frame = raw.frame
         for new, system in _PAIRED[table].items():
             if new in frame:
@@ -695,20 +621,19 @@ def rename_annotators(raws: dict[str, Raw]) -> None:
 
 def declare_directions(raws: dict[str, Raw], settings: dict[str, Any]) -> None:
     """Move the evaluators of `lower_is_better` into the signatures of their scores."""
-    tables = [raws[one].frame for one in ("judgments", "preferences") if one in raws]
-    dimensions = {one for frame in tables for one in frame.get("dimension", [])}
-    lower = set(settings.get("lower_is_better", ())) - dimensions
+    judged = [raws[one].frame for one in ("judgments", "preferences") if one in raws]
+    dimensions = {one for frame in judged for one in frame.get("dimension", [])}
+    lower = [name for name in settings.get("lower_is_better", ()) if name not in dimensions]
     for table in ("scores", "system_scores") if lower else ():
         if table not in raws or "evaluator" not in raws[table].frame:
             continue
         frame = raws[table].frame
-        signature = frame["signature"] if "signature" in frame else pd.Series("", frame.index)
         is_lower = frame["evaluator"].isin(lower)
+        signature = frame.get("signature", pd.Series("", frame.index))
         declared = (signature + "|direction:lower").str.lstrip("|")
         frame = frame.assign(signature=declared.where(is_lower, signature).astype("str"))
         raws[table] = raws[table]._replace(frame=frame)
+        moved = set(frame["evaluator"][is_lower])
         settings["lower_is_better"] = [
-            name
-            for name in settings["lower_is_better"]
-            if name in dimensions or name not in set(frame["evaluator"])
+            name for name in settings["lower_is_better"] if name not in moved
         ]

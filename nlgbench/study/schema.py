@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench import files
-from nlgbench.names import brief, did_you_mean
+from nlgbench.names import brief, did_you_mean, known
 from nlgbench.study import csv_files
 from nlgbench.study.csv_files import TableError
 
@@ -186,19 +186,12 @@ def _broken_rows(frame: pd.DataFrame, table: str) -> tuple[str, np.ndarray, str]
 
 def columns(table: str) -> list[str]:
     """List a table's columns in order; contexts, and outputs, may have further ones."""
-    return list(COLUMNS[_known(table)])
+    return list(COLUMNS[known(table, list(COLUMNS), "table")])
 
 
 def keys(table: str) -> list[str]:
     """List the columns that identify a row."""
-    return list(KEYS[_known(table)])
-
-
-def _known(table: str) -> str:
-    if table not in COLUMNS:
-        hint = did_you_mean(table, COLUMNS)
-        raise ValueError(f"no table {table!r}.{hint} There are: {', '.join(COLUMNS)}.")
-    return table
+    return list(KEYS[table])
 
 
 def typed(rows: list[tuple] | pd.DataFrame, table: str) -> pd.DataFrame:
@@ -231,74 +224,98 @@ def check(
     return checked
 
 
-def examine(given: Raw, table: str) -> tuple[pd.DataFrame, list[str]]:
+def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataFrame, list[str]]:
     """Find all that is wrong with a table; give what of it is right, typed, and the problems.
 
-    Rows keep their numbers as index.
+    What may be left out is filled. Rows keep their numbers as index.
     """
-    kinds = dict(COLUMNS[_known(table)])
+    if not isinstance(given.frame, pd.DataFrame):
+        what = type(given.frame).__name__
+        return pd.DataFrame(), [f"{given.where} must be a DataFrame; got {what}."]
     raw = given.frame.reset_index(drop=True)
     raw = raw.set_axis([str(name) for name in raw.columns], axis=1)
-    problems = _name_problems(list(raw.columns), table, given.where)
-    raw = raw.loc[:, ~raw.columns.duplicated()]
+    doubled = raw.columns.duplicated()
+    problems = []
+    if doubled.any():
+        names = _quoted(raw.columns[doubled].unique())
+        problems.append(f"{given.where}: {table} has two columns {names}: keep one.")
+    raw = raw.loc[:, ~doubled]
+    problems += _name_problems(list(raw), table, given.where, extra)
+    raw = _filled(raw, table)
+    kinds = dict(COLUMNS[table])
     if table == "contexts":
-        kinds |= {str(name): "float" for name in raw if name and name not in kinds}
+        kinds |= {name: "float" for name in raw if name and name not in kinds}
     kinds = {name: kind for name, kind in kinds.items() if name in raw}
-    found: list[str] = []
-    cells, good, broken = {}, np.ones(len(raw), dtype=bool), np.zeros(len(raw), dtype=bool)
+    good = np.ones(len(raw), dtype=bool)
+    cells = {}
     for name, kind in kinds.items():
-        cells[name], bad, rule = csv_files.convert(raw[name], kind)
+        converted, bad, rule = csv_files.convert(raw[name], kind)
         problems += problem(given, table, raw, bad, name, rule)
-        if bad.any():
-            # A cell's rule is tried wherever that cell can be read, whatever else is in its row.
-            cells[name] = csv_files.convert(raw.loc[~bad, name], kind)[0]
-            good &= ~bad
+        good &= ~bad
+        # A cell's rule is tried wherever that cell can be read, whatever else is in its row.
+        cells[name] = csv_files.convert(raw.loc[~bad, name], kind)[0] if bad.any() else converted
         for rows, rule in _broken_cells(cells[name], table, name):
             wrong = raw.index.isin(rows)
-            found += problem(given, table, raw, wrong, name, rule)
-            broken |= wrong
-    cells = {name: column.loc[good[column.index]] for name, column in cells.items()}
-    checked = pd.DataFrame(cells, columns=list(kinds))
+            problems += problem(given, table, raw, wrong, name, rule)
+            good &= ~wrong
+    right = raw.index[good]
+    checked = pd.DataFrame({name: column.loc[right] for name, column in cells.items()}, index=right)
     if set(keys(table)) <= set(kinds):
-        problems += _key_problems(checked, table, given)
-    rest = checked[~broken[checked.index]]
+        doubled = checked.duplicated(keys(table), keep=False).to_numpy()
+        rule = (
+            f"must not repeat: these rows have the same key ({' + '.join(keys(table))}). Drop the "
+            "repetition, or give it an id of its own"
+        )
+        problems += problem(given, table, checked, doubled, keys(table)[0], rule)
     # What is left of an item may lack its target only because of what was left out.
-    whole = table != "contexts" or len(rest) == len(raw)
-    if set(columns(table)) <= set(checked) and len(rest) and whole:
-        name, bad, rule = _broken_rows(rest, table)
-        found += problem(given, table, rest, bad, name, rule)
-    return checked, problems + found
+    whole = table != "contexts" or good.all()
+    if set(columns(table)) <= set(kinds) and good.any() and whole:
+        name, bad, rule = _broken_rows(checked, table)
+        problems += problem(given, table, checked, bad, name, rule)
+    return checked.assign(**{name: raw[name] for name in extra if name in raw}), problems
 
 
-def _name_problems(found: list[str], table: str, where: str) -> list[str]:
+def _filled(frame: pd.DataFrame, table: str) -> pd.DataFrame:
+    """Fill the columns that may be left out."""
+    for name, value in DEFAULTS.get(table, {}).items():
+        if name not in frame:
+            frame = frame.assign(**{name: value})
+    if table == "outputs" and "is_human" not in frame and "system" in frame:
+        frame = frame.assign(is_human=frame["system"].astype(str) == "human")
+    return frame
+
+
+def _name_problems(found: list[str], table: str, where: str, extra: Sequence[str]) -> list[str]:
     wanted, problems = columns(table), []
-    doubled = sorted({name for name in found if found.count(name) > 1})
-    if doubled:
-        problems.append(f"{where}: {table} has two columns {_quoted(doubled)}: keep one.")
-    missing = [name for name in wanted if name not in found]
-    extra = [name for name in found if name not in wanted]
+    optional = {*DEFAULTS.get(table, ()), "is_human"}
+    missing = [name for name in wanted if name not in {*found, *optional}]
+    unknown = [name for name in found if name not in {*wanted, *extra}]
+    near = {name: difflib.get_close_matches(name, unknown, n=1) for name in missing}
     if missing:
-        near = {name: difflib.get_close_matches(name, extra, n=1) for name in missing}
-        ways = [f"rename {other[0]!r} to it" for name, other in near.items() if other]
-        if len(missing) > 1:
-            ways = [f"rename {other[0]!r} to {name!r}" for name, other in near.items() if other]
-        extra = [name for name in extra if [name] not in near.values()]
+        ways = [f"rename {other[0]!r} to {name!r}" for name, other in near.items() if other]
         way = ", ".join(ways) or "add it (an optional text may be '')"
         problems.append(
             f"{where}: {table} has no column{'s' * (len(missing) > 1)} {_quoted(missing)}: {way}. "
             f"It needs {', '.join(wanted)}; found {', '.join(found) or 'none'}."
         )
-    if extra and (table != "contexts" or "" in extra):
-        a = "a column" if len(extra) == 1 else "columns"
+    problems += [
+        f"{where}: {table} has no column {name!r}, which 'extra' declares: add it, or leave it out "
+        "of settings."
+        for name in extra
+        if name not in found
+    ]
+    unknown = [name for name in unknown if [name] not in near.values()]
+    if unknown and (table != "contexts" or "" in unknown):
+        a = "a column" if len(unknown) == 1 else "columns"
         problems.append(
-            f"{where}: {table} has {a} {_quoted(extra)} that it does not know: drop it, or keep "
-            f"it in a table of your own.{did_you_mean(extra[0], wanted)} Known are "
+            f"{where}: {table} has {a} {_quoted(unknown)} that it does not know: drop it, or keep "
+            f"it in a table of your own.{did_you_mean(unknown[0], wanted)} Known are "
             f"{', '.join(wanted)}."
         )
     return problems
 
 
-def _quoted(names: Sequence[str]) -> str:
+def _quoted(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
@@ -321,23 +338,6 @@ def problem(
     return [f"{given.where}: {table}, column {name!r}{own} {rule}. Found {'; '.join(shown)}{more}."]
 
 
-def _key_problems(frame: pd.DataFrame, table: str, given: Raw) -> list[str]:
-    names = keys(table)
-    doubled = frame.duplicated(names)
-    if not doubled.any():
-        return []
-    second = frame.index[doubled][0]
-    key = frame.loc[second, names]
-    first = frame.index[(frame[names] == key).all(axis=1)][0]
-    named = ", ".join(f"{name}={brief(value)}" for name, value in key.items())
-    n_repeated = int(doubled.sum())
-    return [
-        f"{given.where}: {table}, rows {given.at(first)} and {given.at(second)} have the same key "
-        f"({named}); rows that repeat an earlier one's: {n_repeated:,}. Each "
-        f"{' + '.join(names)} may stand once: drop the repetition, or give it an id of its own."
-    ]
-
-
 def _broken_cells(cells: pd.Series, table: str, name: str) -> Iterator[tuple[pd.Index, str]]:
     """Find the cells of a column that break a rule: rows, and the rule."""
     missing = cells.isna().to_numpy()
@@ -353,7 +353,6 @@ def _broken_cells(cells: pd.Series, table: str, name: str) -> Iterator[tuple[pd.
 
 def read(path: str | os.PathLike, table: str) -> pd.DataFrame:
     """Read a table from CSV and check it: an id ``001`` stays ``001``, a text ``NA`` a text."""
-    _known(table)
     frame, lines = csv_files.parse(Path(path))
     files.note_read(Path(path))
     return check(frame, table, source=path, lines=lines)
@@ -362,14 +361,4 @@ def read(path: str | os.PathLike, table: str) -> pd.DataFrame:
 def write(frame: pd.DataFrame, table: str, path: str | os.PathLike) -> None:
     """Check a table and write it as CSV in full precision, aside first, then renamed."""
     checked = check(frame, table)
-    texts = [name for name in checked if checked[name].dtype == "str"]
-    try:
-        files.replace(Path(path), lambda aside: csv_files.save(checked, aside))
-    except UnicodeEncodeError:
-        rule = csv_files.NOT_UTF8
-        for name in texts:
-            bad = checked[name].str.contains(csv_files.HALF_PAIR).to_numpy(dtype=bool)
-            where = "the frame passed in"
-            if found := problem(Raw(checked, where), table, checked, bad, str(name), rule):
-                raise TableError(*found) from None
-        raise
+    files.replace(Path(path), lambda aside: csv_files.save(checked, aside))

@@ -3,43 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from nlgbench.names import brief, did_you_mean
+from nlgbench.names import brief, unknown
 from nlgbench.study import schema
+from nlgbench.study.checks import fits, words
 from nlgbench.study.schema import Raw
 
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list | tuple | set | frozenset) and all(map(_is_text, value))
-
-
-def _is_mapping(value: object) -> bool:
-    return isinstance(value, Mapping)
-
-
-#: Name -> what its value must be, in words, and whether a value is that.
-Rules = Mapping[str, tuple[str, Callable[[Any], bool]]]
+#: Name -> the type of its value.
+Rules = Mapping[str, Any]
 
 SETTINGS: Rules = {
-    "quality": ("a dimension", _is_text),
-    "lower_is_better": ("a list of dimensions or evaluators", _is_list),
-    "clusters": ("a column of outputs, or group_id", _is_text),
-    "labels": ("names and what figures write for them", _is_mapping),
-    "extra": ("a list of columns", _is_list),
-    "scales": ("dimensions, each with its min and max", _is_mapping),
-    "valid": ("dimensions, each with min or max", _is_mapping),
-    "annotators": ("persons or positions", lambda value: value in ("persons", "positions")),
-    "keep_annotator_ids": ("true or false", lambda value: isinstance(value, bool)),
+    "quality": str,
+    "lower_is_better": list[str],
+    "clusters": str,
+    "labels": Mapping,
+    "extra": list[str],
+    "scales": Mapping,
+    "valid": Mapping,
+    "annotators": Literal["persons", "positions"],
+    "keep_annotator_ids": bool,
 }
 
 
@@ -50,12 +38,9 @@ def right_of(
     right, problems = {}, []
     for key, value in written.items():
         if key not in known:
-            problems.append(
-                f"{where}: {brief(key)} is unknown.{did_you_mean(key, known)} There are: "
-                f"{', '.join(known)}."
-            )
-        elif not known[key][1](value):
-            problems.append(f"{where}: {key} must be {known[key][0]}. Got {brief(value)}.")
+            problems.append(f"{where}: {unknown(key, known)}")
+        elif not fits(value, known[key]) and not (value == [] and known[key] == list[str]):
+            problems.append(f"{where}: {key} must be {words(known[key])}. Got {brief(value)}.")
         else:
             right[key] = value
     return right, problems
@@ -122,7 +107,7 @@ def exclude_invalid(
             continue
         judgments = judgments[~outside]
         # What is read again, or passed on, was excluded before.
-        counted = {**ends, "excluded": max(int(outside.sum()), ends.get("excluded", 0))}
+        counted = {**ends, "excluded": int(max(outside.sum(), ends.get("excluded", 0)))}
         settings["valid"] = {**settings["valid"], dimension: counted}
     return judgments
 
@@ -141,17 +126,11 @@ def unfitting(
     # Without their column, because of a problem, every dimension would be unknown.
     for dimension in dict.fromkeys(named if "dimension" in judged or judged.empty else []):
         if str(dimension) not in there:
-            problems.append(
-                f"settings: dimension: {str(dimension)!r} is unknown."
-                f"{did_you_mean(dimension, there)} There are: {', '.join(there) or 'none'}."
-            )
+            problems.append(f"settings: dimension: {unknown(dimension, there)}")
     if "clusters" in settings and "outputs" in tables:
         names = [*map(str, tables["outputs"]), *["group_id"] * ("judgments" in tables)]
         if settings["clusters"] not in names:
-            problems.append(
-                f"settings: clusters: {settings['clusters']!r} is unknown."
-                f"{did_you_mean(settings['clusters'], names)} There are: {', '.join(names)}."
-            )
+            problems.append(f"settings: clusters: {unknown(settings['clusters'], names)}")
     for dimension, ends in scales.items() if {"dimension", "value"} <= set(judged) else ():
         rule = f"must be within its scale, {ends['min']:g} to {ends['max']:g}: mend the value, "
         outside = ~judged["value"].between(ends["min"], ends["max"])

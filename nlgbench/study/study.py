@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -20,9 +20,9 @@ from nlgbench.names import brief, did_you_mean, known
 from nlgbench.study import csv_files, formats, reading, schema
 from nlgbench.study.checks import checked
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.reading import TABLES
+from nlgbench.study.reading import FILE, TABLES, WRITTEN
 from nlgbench.study.schema import Raw
-from nlgbench.study.settings import exclude_invalid, right_of, settled, unfitting
+from nlgbench.study.settings import exclude_invalid, settled, unfitting
 
 Source = Literal["published", "released", "simulated", "study"]
 
@@ -208,11 +208,6 @@ class Study:
         return str(self.settings.get("clusters", "item_id"))
 
     @property
-    def extra(self) -> list[str]:
-        """Further columns of outputs that `settings` declare."""
-        return [str(name) for name in self.settings.get("extra", ())]
-
-    @property
     def labels(self) -> dict[str, str]:
         """Names of systems and evaluators, and what `settings` declare for figures."""
         return {str(name): str(label) for name, label in self.settings.get("labels", {}).items()}
@@ -350,9 +345,9 @@ class Study:
         (`FileExistsError`).
         """
         place = Path(folder)
-        if place.exists() and not (place / _ABOUT).is_file():
+        if place.exists() and not (place / WRITTEN).is_file():
             raise FileExistsError(
-                f"{place} is there and is no study (it has no {_ABOUT}): choose another folder."
+                f"{place} is there and is no study (it has no {WRITTEN}): choose another folder."
             )
         place.parent.mkdir(parents=True, exist_ok=True)
         aside = place.with_name(f".{place.name}.{uuid.uuid4().hex[:8]}")
@@ -377,18 +372,6 @@ class Study:
             f"<Study {self.name!r} ({self.source}): {len(self.outputs):,} outputs of "
             f"{self.outputs['system'].nunique()} systems{more}>"
         )
-
-
-_ABOUT = "study.json"
-
-
-def _is(kind: type) -> tuple[str, Callable[[Any], bool]]:
-    return f"a {kind.__name__}", lambda value: isinstance(value, kind)
-
-
-#: What study.json may hold.
-_PARTS = {key: _is(str) for key in ("name", "origin")}
-_PARTS |= {"settings": _is(dict), "truth": _is(dict), "related": _is(list)}
 
 
 def trusted(outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **parts: Any) -> Study:
@@ -468,10 +451,10 @@ def _examined(
     one place: `valid` gets the number of judgments that it excludes.
     """
     tables: dict[str, pd.DataFrame] = {}
-    raws, problems = _without_doubled(raws)
+    problems: list[str] = []
     for table, raw in raws.items():
         extra = settings.get("extra", ()) if table == "outputs" else ()
-        tables[table], found = _one_examined(table, raw, tuple(extra))
+        tables[table], found = schema.examine(raw, table, list(map(str, extra)))
         problems += found
     if {"dimension", "value"} <= set(tables.get("judgments", ())):
         tables["judgments"] = exclude_invalid(tables["judgments"], settings, problems)
@@ -488,44 +471,6 @@ def _examined(
     return tables, problems
 
 
-def _without_doubled(raws: Mapping[str, Raw]) -> tuple[dict[str, Raw], list[str]]:
-    """Keep the first of columns that have one name, and name them."""
-    kept, problems = dict(raws), []
-    for table, raw in raws.items():
-        if isinstance(raw.frame, pd.DataFrame) and not raw.frame.columns.is_unique:
-            doubled = raw.frame.columns.duplicated()
-            names = ", ".join(repr(str(name)) for name in raw.frame.columns[doubled].unique())
-            problems.append(f"{raw.where}: {table} has two columns {names}: keep one.")
-            kept[table] = raw._replace(frame=raw.frame.loc[:, ~doubled])
-    return kept, problems
-
-
-def _one_examined(table: str, raw: Raw, extra: tuple[str, ...]) -> tuple[pd.DataFrame, list[str]]:
-    """Fill what may be left out, and check everything that one table can break."""
-    frame, shown = raw.frame, raw.where
-    if not isinstance(frame, pd.DataFrame):
-        rule = f"{shown} must be a DataFrame; got {type(frame).__name__}."
-        return pd.DataFrame(), [rule]
-    frame, problems = frame.reset_index(drop=True), []
-    for name in extra:
-        if name not in frame:
-            problems.append(
-                f"{shown}: {table} has no column {name!r}, which 'extra' declares: add it, or "
-                "leave it out of settings."
-            )
-    kept = frame[[name for name in extra if name in frame]]
-    frame = frame.drop(columns=list(kept))
-    for name, value in schema.DEFAULTS.get(table, {}).items():
-        if name not in frame:
-            frame = frame.assign(**{name: value})
-    if table == "outputs" and "is_human" not in frame:
-        system = frame.get("system", pd.Series("", frame.index))
-        frame = frame.assign(is_human=system.astype(str) == "human")
-    checked, found = schema.examine(raw._replace(frame=frame), table)
-    added = {name: kept[name].loc[checked.index] for name in map(str, kept)}
-    return checked.assign(**added), problems + found
-
-
 def _reference_problems(
     tables: Mapping[str, pd.DataFrame], raws: Mapping[str, Raw], outputs: pd.DataFrame
 ) -> list[str]:
@@ -534,17 +479,13 @@ def _reference_problems(
         frame = tables.get(table)
         if frame is None or column not in frame or target not in outputs:
             continue
-        there = outputs[target].astype(str)
+        there = outputs.loc[:, ~outputs.columns.duplicated()][target].astype(str)
         lost = ~frame[column].isin(there)
         if lost.any():
-            row = int(frame.index[lost][0])
-            value = frame.loc[row, column]
-            hint = did_you_mean(value, there.unique()[:5000])
+            hint = did_you_mean(frame.loc[lost, column].iloc[0], there.unique()[:5000])
+            rule = f"is no {target} of outputs.{hint} Add it to outputs, or drop those rows"
             raw = raws.get(table, Raw(frame, f"Study({table}=...)"))
-            problems.append(
-                f"{raw.where}, row {raw.at(row)}: {column} {value!r} is no {target} of outputs "
-                f"({int(lost.sum()):,} such rows).{hint} Add it to outputs, or drop those rows."
-            )
+            problems += schema.problem(raw, table, frame, lost.to_numpy(), column, rule)
     return problems
 
 
@@ -569,7 +510,7 @@ def _write(study: Study, folder: Path) -> None:
         "truth": kinds,
         "related": list(study.related or {}),
     }
-    (folder / _ABOUT).write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
+    (folder / WRITTEN).write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
 
 
 @checked
@@ -620,22 +561,19 @@ def read_folder(
         there = [other.name for other in place.parent.iterdir()] if place.parent.is_dir() else []
         raise FileNotFoundError(f"no folder {place}.{did_you_mean(place.name, there)}")
     files.note_read(place)
-    described = (place / reading.FILE).is_file()
-    _refuse_unread(place, problems, tables=not described)
-    if described and (place / _ABOUT).is_file():
+    described = [name for name in (FILE, WRITTEN) if (place / name).is_file()]
+    for path in sorted(place.iterdir()):
+        right = path.name.lower().replace("study.yaml", FILE)
+        if right in (FILE, WRITTEN) and path.name not in described:
+            problems.append(f"{path} is not read: make it a file called {right}.")
+    if len(described) > 1:
         raise TableError(
-            f"{place} holds {reading.FILE} and {_ABOUT}, which both describe the study: keep "
-            f"{reading.FILE} if you wrote it, {_ABOUT} if nlgbench wrote this folder."
+            f"{place} holds {FILE} and {WRITTEN}, which both describe the study: keep {FILE} if "
+            f"you wrote it, {WRITTEN} if nlgbench wrote this folder."
         )
-    about: dict[str, Any] = {}
+    about = reading.about(place / described[0], problems) if described else {}
     raws: dict[str, Raw] = {}
     notes: list[str] = []
-    try:
-        about = (reading.about if described else _about)(place, problems)
-    except TableError as error:
-        problems += error.problems
-        if described:  # what the files are is then unknown
-            return None, notes
     if "tables" in about:
         raws, notes = reading.read(place, about, problems)
         if problems:
@@ -643,13 +581,11 @@ def read_folder(
     elif (place / "outputs.csv").is_file() or not problems:  # else that is said
         _find_tables(place, raws, problems)
     settings = dict(about.get("settings", {}))
-    raws, found = _without_doubled(raws)
-    problems += found
     # Of studies that a loader or a world wrote, ids tell nothing, and their truth refers to them.
     made_up = str(about.get("origin", "")).partition(":")[0] in ("released", "simulated")
     if not (made_up or settings.get("keep_annotator_ids") is True):
         reading.rename_annotators(raws)
-    if described:
+    if FILE in described:
         reading.declare_directions(raws, settings)
     tables, found = _examined(raws, settings)
     problems += found
@@ -672,61 +608,33 @@ def read_folder(
     return made, notes
 
 
-def _refuse_unread(place: Path, problems: list[str], *, tables: bool) -> None:
-    """Name what is called like a table or a description and is not read."""
-    for path in sorted(place.iterdir()):
-        name = path.name.lower().replace("study.yaml", reading.FILE)
-        if tables and formats.guess(path) and formats.stem(path).lower() in TABLES:
-            name = f"{formats.stem(path).lower()}.csv"
-        elif name not in (reading.FILE, _ABOUT):
-            continue
-        if not path.is_file():
-            problems.append(f"{path} is not a file: restore it, or move it elsewhere.")
-        elif path.name != name:
-            same = path.name.lower() in (name, "study.yaml")
-            way = f"rename it to {name}" if same else f"save it as {name}, or name it in study.yml"
-            problems.append(f"{path} is not read: {way}.")
-
-
 def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None:
     """Read the CSV files of a folder that are called as tables are."""
-    known_here = (*TABLES, "claims")  # claims of one's own are read by `read_claims`
-    stray = [one.stem for one in sorted(place.glob("*.csv")) if one.stem not in known_here]
-    if not (place / "outputs.csv").is_file():
-        other = sorted(one.name for one in place.iterdir() if formats.guess(one))
-        hint = did_you_mean("outputs", stray)
-        way = f" For {brief(other[0])}, `nlgbench new` writes {reading.FILE}." if other else ""
-        raise FileNotFoundError(
-            f"{place} has no outputs.csv, the one table that a study needs (output_id, item_id, "
-            f"system, text).{hint}{'' if hint else way}"
-        )
-    problems += [
-        f"{place / one}.csv is no table of a study.{did_you_mean(one, TABLES)} There are: "
-        f"{', '.join(TABLES)}. Rename it, or move it elsewhere."
-        for one in stray
-    ]
-    for table in TABLES:
-        path = place / f"{table}.csv"
-        if path.is_file():
+    for path in sorted(place.iterdir()):
+        name, kind = formats.stem(path).lower(), formats.guess(path)
+        is_right = path.name in [f"{one}.csv" for one in (*TABLES, "claims")]
+        if is_right and not path.is_file():
+            problems.append(f"{path} is not a file: restore it, or move it elsewhere.")
+        elif not is_right and (kind == "csv" or (kind and name in TABLES)):
+            problems.append(
+                f"{path} is no table of a study.{did_you_mean(name, TABLES)} Tables are CSV files "
+                f"that are called {', '.join(TABLES)}: rename it, save it as one, or move it "
+                "elsewhere."
+            )
+        elif is_right and name in TABLES:  # claims of one's own are read by `check_claims`
             try:
                 frame, lines = csv_files.parse(path, problems=problems)
             except TableError as error:
                 problems += error.problems
             else:
-                raws[table] = Raw(frame, os.fspath(path), lines)
-
-
-def _about(place: Path, problems: list[str]) -> dict[str, Any]:
-    path = place / _ABOUT
-    if not path.is_file():
-        return {}
-    written = formats.load_json(csv_files.read_text(path), str(path))
-    if not isinstance(written, dict):
-        raise TableError(f"{path} must hold an object with name and settings; mend it.")
-    about, wrong = right_of(written, _PARTS, str(path))
-    about["settings"], found = settled(about.get("settings", {}), f"{path}, settings")
-    problems += wrong + found
-    return about
+                raws[name] = Raw(frame, os.fspath(path), lines)
+    if not problems and "outputs" not in raws:
+        other = sorted(one.name for one in place.iterdir() if formats.guess(one))
+        way = f" For {brief(other[0])}, `nlgbench new` writes {FILE}." if other else ""
+        raise FileNotFoundError(
+            f"{place} has no outputs.csv, the one table that a study needs (output_id, item_id, "
+            f"system, text).{way}"
+        )
 
 
 def _read_typed(path: Path, kinds: Mapping[str, str]) -> pd.DataFrame:
