@@ -38,9 +38,8 @@ def half_samples(
     """
     if isinstance(n_resamples, bool) or not isinstance(n_resamples, Integral) or n_resamples < 1:
         raise ValueError(f"n_resamples must be a whole number, at least 1. Got {n_resamples!r}.")
-    label = pd.factorize(np.zeros(strata) if isinstance(strata, Integral) else np.asarray(strata))[
-        0
-    ]
+    rows = np.zeros(strata) if isinstance(strata, Integral) else np.asarray(strata)
+    label = pd.factorize(rows)[0]
     of = np.arange(len(label)) if clusters is None else pd.factorize(np.asarray(clusters))[0]
     if not len(label) or len(of) != len(label) or not 0 < fraction < 1:
         raise ValueError(

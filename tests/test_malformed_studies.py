@@ -340,7 +340,7 @@ MALFORMED = {
     ),
     "JSON Lines in JSON": (
         table(file="l.json") | {"l.json": '{"a": 1}\n{"a": 2}\n'},
-        ["JSON Lines: set format: jsonl"],
+        ["set format: jsonl if each line is a document"],
     ),
     "a line cut off": (
         table(file="l.jsonl") | {"l.jsonl": '{"a": 1}\n{"a"\n'},

@@ -23,6 +23,7 @@ GREATEST = 1e100
 
 #: Half of a pair of surrogates, which no UTF-8 file can hold.
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
+HALF = "half a surrogate pair, which UTF-8 cannot hold: mend its decoding"
 
 #: Of the problems that one error lists; the rest are counted.
 _LISTED = 20
@@ -167,7 +168,7 @@ def _texts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
     bad = np.array([not isinstance(value, str) for value in column], dtype=bool)
     if not bad.any():
         bad = np.array([bool(_HALF_PAIR.search(value)) for value in column], dtype=bool)
-        rule = "must be text that UTF-8 can hold, without half surrogate pairs: mend its decoding"
+        rule = f"must not hold {HALF}"
     return (column if bad.any() else column.astype("str")), bad, rule
 
 

@@ -59,23 +59,25 @@ def read(
         written = text.removesuffix("\n").split("\n")
         frame = pd.DataFrame({"line": [one.removesuffix("\r") for one in written]}, dtype="str")
         return frame, [f"line {number}" for number in range(1, len(frame) + 1)]
-    if kind == "json":
-        documents = [("", load_json(text, str(path)))]
-    else:
-        numbered = [(n, one) for n, one in enumerate(text.split("\n"), 1) if one.strip()]
-        documents = [(f"line {n}", load_json(one, f"{path}, line {n}")) for n, one in numbered]
+    documents = {"": text}
+    if kind == "jsonl":
+        lines = enumerate(text.split("\n"), 1)
+        documents = {f"line {number}": one for number, one in lines if one.strip()}
     records, places = [], []
-    for where, document in documents:
-        found = list(_records(document, keys, rows, f"{path}, {where}" if where else str(path)))
-        several = not where or len(found) > 1 or keys
+    for line, written in documents.items():
+        where = f"{path}, {line}" if line else str(path)
+        found = list(_records(load_json(written, where), keys, rows, where))
+        several = not line or len(found) > 1 or keys
         records += [record for _, record in found]
-        places += [", ".join(filter(None, [where, at if several else ""])) for at, _ in found]
+        places += [", ".join(filter(None, [line, at if several else ""])) for at, _ in found]
     if not records:
         raise TableError(f"{path} holds no record: name the path to the rows with `rows`.")
     try:
         return _framed(records), places
     except RecursionError:
         raise TableError(f"{path} is nested too deep to be read: flatten it.") from None
+    except UnicodeEncodeError:
+        raise TableError(f"{path} holds {csv_files.HALF}.") from None
 
 
 def _framed(records: list[dict[str, Any]]) -> pd.DataFrame:
@@ -156,12 +158,9 @@ def load_json(text: str, where: str) -> Any:
     except RecursionError:
         raise TableError(f"{where} is nested too deep to be read: mend it.") from None
     except json.JSONDecodeError as error:
-        several = error.msg == "Extra data" and error.lineno > 1
-        way = (
-            "it looks like JSON Lines: set format: jsonl" if several else "mend it, or get it anew"
-        )
         raise TableError(
-            f"{where} is no JSON: {error.msg} in line {error.lineno}, column {error.colno}. {way}."
+            f"{where} is no JSON: {error.msg} in line {error.lineno}, column {error.colno}. Mend "
+            "it, get it anew, or set format: jsonl if each line is a document."
         ) from None
     except ValueError as error:
         raise TableError(f"{where} is no JSON ({error}): mend it.") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -36,7 +37,10 @@ def by_dimension(study: Study) -> pd.DataFrame:
         rows.append(
             {
                 "dimension": dimension,
-                **{name: part[column].nunique() for name, column in _COUNTED.items()},
+                "systems": part["system"].nunique(),
+                "items": part["item_id"].nunique(),
+                "outputs": len(each),
+                "annotators": part["annotator_id"].nunique(),
                 "judgments": len(part),
                 "per output": _range(each),
                 "unjudged": n_outputs - len(each),
@@ -47,14 +51,6 @@ def by_dimension(study: Study) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
-
-
-_COUNTED = {
-    "systems": "system",
-    "items": "item_id",
-    "outputs": "output_id",
-    "annotators": "annotator_id",
-}
 
 
 def by_votes(study: Study) -> pd.DataFrame:
@@ -83,26 +79,31 @@ def by_votes(study: Study) -> pd.DataFrame:
 def by_evaluator(study: Study) -> pd.DataFrame:
     """Count scores: a row for each evaluator, of outputs or of whole systems."""
     rows = []
-    for table, key in (("scores", "output_id"), ("system_scores", "system")):
-        frame = getattr(study, table)
-        if frame is None:
-            continue
-        n_all = study.outputs[key].nunique()
-        of = study.outputs.drop_duplicates(key).set_index(key)["item_id"]
-        for evaluator, part in frame.groupby("evaluator", sort=False):
-            defined = part.dropna(subset="score")
-            items = defined[key].map(of) if key == "output_id" else ""
-            rows.append(
-                {
-                    "evaluator": evaluator,
-                    "of": "outputs" if key == "output_id" else "systems",
-                    "scored": len(part),
-                    "missing": n_all - part[key].nunique(),
-                    "undefined": len(part) - len(defined),
-                    "tied": _tied(defined.assign(item_id=items), "score"),
-                }
-            )
+    for key, part in _scores(study):
+        defined = part.dropna(subset="score")
+        rows.append(
+            {
+                "evaluator": part["evaluator"].iloc[0],
+                "of": "outputs" if key == "output_id" else "systems",
+                "scored": len(part),
+                "missing": study.outputs[key].nunique() - part[key].nunique(),
+                "undefined": len(part) - len(defined),
+                "tied": _tied(defined, "score"),
+            }
+        )
     return pd.DataFrame(rows)
+
+
+def _scores(study: Study) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Give each evaluator's scores, higher is better, and what they are of: outputs or systems."""
+    item = study.outputs.set_index("output_id")["item_id"]
+    for table, key in (("scores", "output_id"), ("system_scores", "system")):
+        if getattr(study, table) is None:
+            continue
+        frame = study.scored(of=table)
+        frame = frame.assign(item_id=frame[key].map(item) if key == "output_id" else "")
+        for _, part in frame.groupby("evaluator", sort=False):
+            yield key, part
 
 
 def _judged(study: Study) -> pd.DataFrame:
@@ -277,22 +278,18 @@ def reversed_evaluators(study: Study) -> list[str]:
     except ValueError:
         return []
     found = []
-    for table, key in (("scores", "output_id"), ("system_scores", "system")):
-        if getattr(study, table) is None:
-            continue
+    for key, part in _scores(study):
         means = judged.groupby(key)["value"].mean()
-        of = study.outputs.drop_duplicates(key).set_index(key)["item_id"]
-        for evaluator, part in study.scored(of=table).groupby("evaluator", sort=False):
-            both = part.assign(mean=part[key].map(means)).dropna(subset=["score", "mean"])
-            # Outputs on one item are no independent samples.
-            n = both[key].map(of).nunique() if key == "output_id" else len(both)
-            if n < FEWEST or both["mean"].nunique() < 2 or both["score"].nunique() < 2:
-                continue
-            r = float(both["mean"].corr(both["score"], method="spearman"))
-            if math.atanh(max(r, -1 + 1e-12)) * math.sqrt(n - 3) < -_CLEAR:
-                found.append(
-                    f"{evaluator} runs against {study.dimension()} (Spearman {r:.2f}, {n:,} "
-                    f"{'items' if key == 'output_id' else 'systems'}): if lower is better there, "
-                    "name it in lower_is_better of study.yml, or turn its sign."
-                )
+        both = part.assign(mean=part[key].map(means)).dropna(subset=["score", "mean"])
+        # Outputs on one item are no independent samples.
+        n = both["item_id"].nunique() if key == "output_id" else len(both)
+        if n < FEWEST or both["mean"].nunique() < 2 or both["score"].nunique() < 2:
+            continue
+        r = float(both["mean"].corr(both["score"], method="spearman"))
+        if math.atanh(max(r, -1 + 1e-12)) * math.sqrt(n - 3) < -_CLEAR:
+            found.append(
+                f"{part['evaluator'].iloc[0]} runs against {study.dimension()} (Spearman {r:.2f}, "
+                f"{n:,} {'items' if key == 'output_id' else 'systems'}): if lower is better there, "
+                "name it in lower_is_better of study.yml, or turn its sign."
+            )
     return found
