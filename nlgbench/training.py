@@ -59,7 +59,7 @@ def fit(
     progress: Callable[[dict[str, float]], object] | None = None,
 ) -> pd.DataFrame:
     """Train a model in place, with Adam."""
-    n = _check_rows(data, "data")
+    n = len(data[0])
     if epochs < 1 or not learning_rate > 0:
         raise ValueError(
             f"epochs must be at least 1, and learning_rate above 0. Got {epochs}, {learning_rate}."
@@ -117,21 +117,10 @@ def predict(
     batch_size: int = 256,
 ) -> torch.Tensor:
     """Call a model on batches, without dropout or gradients."""
-    n = _check_rows(data, "data")
     model.eval()
     with seeded(0), torch.no_grad():
-        parts = torch.arange(n).split(batch_size)
+        parts = torch.arange(len(data[0])).split(batch_size)
         return torch.cat([model(*(tensor[part] for tensor in data)) for part in parts])
-
-
-def _check_rows(data: Sequence[torch.Tensor], name: str) -> int:
-    lengths = {len(tensor) for tensor in data}
-    if len(lengths) != 1 or 0 in lengths:
-        raise ValueError(
-            f"{name} must be tensors with a row per example, as many in each and at least one. "
-            f"Got rows: {[len(tensor) for tensor in data]}."
-        )
-    return lengths.pop()
 
 
 def _mean_loss(

@@ -1,11 +1,37 @@
-"""What holds for all tests."""
+"""What holds for all tests, and small studies with names."""
 
 import os
 
+import pandas as pd
+import pytest
 from hypothesis import settings
+
+import nlgbench as nb
 
 # How long an example takes is the machine's affair: benchmarks measure time.
 settings.register_profile("any machine", deadline=None)
 # What CI says of a commit is the same tomorrow; new examples are found where people work.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable" if os.environ.get("CI") else "any machine")
+
+
+@pytest.fixture
+def captions():
+    """Two systems and people wrote captions of three scenes; two annotators judged some."""
+    rows = [(f"{item}{system[0]}", item, system) for item in "123" for system in ("a", "b", "human")]
+    outputs = pd.DataFrame(rows, columns=["output_id", "item_id", "system"])
+    outputs["text"] = [f"caption {name}" for name in outputs["output_id"]]
+    rows = [("1a", "w1", 2), ("1b", "w1", 3), ("1h", "w1", 5), ("1h", "w2", 4), ("2a", "w2", 1)]
+    return nb.Study(outputs, pd.DataFrame(rows, columns=["output_id", "annotator_id", "value"]))
+
+
+@pytest.fixture
+def crowd():
+    """Ten annotators judged both systems on each of twelve items, from 1 to 5."""
+    rows = [(f"{item}/{system}", f"{item}", system) for item in range(12) for system in "ab"]
+    outputs = pd.DataFrame(rows, columns=["output_id", "item_id", "system"])
+    who = pd.DataFrame({"annotator_id": [f"w{number}" for number in range(10)]})
+    judgments = outputs.merge(who, how="cross")
+    values = 1.0 + (judgments["item_id"].astype(int) + (judgments["system"] == "b")) % 5
+    judgments = judgments[["output_id", "annotator_id"]].assign(value=values)
+    return nb.Study(outputs, judgments)

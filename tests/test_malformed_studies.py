@@ -52,9 +52,15 @@ MALFORMED = {
         ["jugdments.csv", "mean 'judgments'?", "rename it"],
     ),
     "empty": (plain(judgments=""), ["judgments.csv is empty", "header"]),
-    "tabs": (plain(judgments=JUDGMENTS.replace(",", "\t")), ["judgments.csv has tabs", "tsv"]),
-    "semicolons": (plain(scores=SCORES.replace(",", ";")), ["scores.csv has semicolons"]),
-    "JSON Lines": (plain(scores='{"output_id": 1}\n'), ["scores.csv is JSON", ".jsonl"]),
+    "tabs": (
+        plain(judgments=JUDGMENTS.replace(",", "\t")),
+        ["judgments.csv has no columns that ',' sep", "(tsv"],
+    ),
+    "semicolons": (
+        plain(scores=SCORES.replace(",", ";")),
+        ["scores.csv has no columns", "delimiter"],
+    ),
+    "JSON Lines": (plain(scores='{"output_id": 1}\n'), ["scores.csv has no columns", "jsonl"]),
     "gzip": (plain(scores=b"\x1f\x8b\x08\x00"), ["scores.csv is gzipped", "gunzip"]),
     "UTF-16": (plain(scores=SCORES.encode("utf-16")), ["scores.csv is not UTF-8", "Save it"]),
     "Latin-1": (plain(outputs=OUTPUTS.encode() + b"5,3,\xe9\n"), ["outputs.csv", "0xe9", "line 6"]),

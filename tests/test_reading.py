@@ -426,10 +426,10 @@ def test_parquet_needs_what_reads_it(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"output_id\titem_id\tsystem\n1\t1\ta\n", r"has tabs between its columns.*format: tsv"),
-        (b"output_id;item_id;system\n1;1;a\n", r"has semicolons.*delimiter: ';'"),
-        (b'{"output_id": "1", "item_id": "1"}\n', r"is JSON, not CSV: name it in study\.yml"),
-        (b'[\n {"output_id": "1"}]', r"is JSON, not CSV"),
+        (b"output_id\titem_id\tsystem\n1\t1\ta\n", r"has no columns that ',' separates.*\(tsv"),
+        (b"output_id;item_id;system\n1;1;a\n", r"has no columns.*or delimiter"),
+        (b'{"output_id": "1", "item_id": "1"}\n', r"has no columns.*jsonl"),
+        (b'[\n {"output_id": "1"}]', r"has no columns"),
         (gzip.compress(b"output_id,system\n", mtime=0), r"is gzipped: unpack it \(gunzip\)"),
         (b"PK\x03\x04\x00", r"is a ZIP archive or an Excel workbook"),
     ],

@@ -181,8 +181,6 @@ def test_predictions_are_without_dropout_in_order():
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        ((X, X[:3]), {}, r"as many in each.*rows: \[60, 3\]"),
-        ((X[:0],), {}, "at least one"),
         (DATA, {"epochs": 0}, "must be at least 1"),
         (DATA, {"learning_rate": 0.0}, "learning_rate above 0"),
     ],

@@ -91,14 +91,10 @@ def parse(
     or too many fields, and columns of one name.
     """
     text = read_text(path)
-    if re.match(r'\s*(\{\s*"|\[\s*[\[{])', text):
-        raise TableError(
-            f"{path} is JSON, not CSV: name it in study.yml as .json (one document) or .jsonl (an "
-            "object per line)."
-        )
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    lines_of = io.StringIO(text, newline="")
-    reader = csv.reader(lines_of, strict=True, delimiter=delimiter, quoting=quoting)
+    reader = csv.reader(
+        io.StringIO(text, newline=""), strict=True, delimiter=delimiter, quoting=quoting
+    )
     found: list[str] = []
     header: list[str] = []
     body: list[list[str]] = []
@@ -110,7 +106,12 @@ def parse(
             left_out = header[len(row) :]
             if row and not header:
                 header = row
-                _refuse_delimiter(path, header, delimiter)
+                if row[0].startswith(("{", "[")) or (len(row) == 1 and re.search("[\t;]", row[0])):
+                    raise TableError(
+                        f"{path} has no columns that {delimiter!r} separates: save it as CSV, or "
+                        "name it in study.yml with its format (tsv, json, jsonl) or delimiter. Its "
+                        f"first line is {brief(delimiter.join(row))}."
+                    )
             elif row:
                 number += 1
                 where = f"{path}, row {number} (line {start})"
@@ -142,17 +143,6 @@ def parse(
     elif found:
         raise TableError(*found)
     return frame.loc[:, ~doubled], lines
-
-
-def _refuse_delimiter(path: Path, header: list[str], delimiter: str) -> None:
-    """Say which character parts the columns, where the one asked for parts none."""
-    ways = [("\t", "tabs", "format: tsv"), (";", "semicolons", "delimiter: ';'")]
-    for other, called, way in ways:
-        if len(header) == 1 and other in header[0] and other != delimiter:
-            raise TableError(
-                f"{path} has {called} between its columns, no commas: save it with commas, or name "
-                f"it in study.yml with `{way}`. Its first line is {brief(header[0])}."
-            )
 
 
 def convert(column: pd.Series, kind: str) -> tuple[pd.Series, np.ndarray, str]:

@@ -56,8 +56,8 @@ def read(
         return _separated(path, delimiter or {"csv": ",", "tsv": "\t"}[kind], problems)
     text = csv_files.read_text(path)
     if kind == "lines":
-        written = text.removesuffix("\n").split("\n")
-        frame = pd.DataFrame({"line": [one.removesuffix("\r") for one in written]}, dtype="str")
+        rows_of = text.removesuffix("\n").split("\n")
+        frame = pd.DataFrame({"line": [one.removesuffix("\r") for one in rows_of]}, dtype="str")
         return frame, [f"line {number}" for number in range(1, len(frame) + 1)]
     documents = {"": text}
     if kind == "jsonl":

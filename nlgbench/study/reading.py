@@ -271,6 +271,7 @@ class _Table:
         # Of the file at hand:
         self.path = place
         self.theirs = pd.DataFrame()
+        self.there: list[str] = []  # its columns
         self.places: list[str] = []
 
     def read(self) -> Raw | None:
@@ -287,7 +288,7 @@ class _Table:
                 self.problems += getattr(error, "problems", [str(error)])
                 continue
             self.is_read |= set(self.called.values())
-            self.personal += personal(self.theirs)
+            self.personal += personal(self.there)
             before = f"{self.path.name}, " if len(paths) > 1 else ""
             frame["{line}"] = [f"{before}{self.places[at]}" for at in frame["{at}"]]
             parts.append(frame)
@@ -303,7 +304,7 @@ class _Table:
             whole = whole.drop_duplicates()
             lines = lines[whole.index]
         where = str(paths[0]) if len(paths) == 1 else self.where
-        there = list(self.theirs)
+        there = self.there
         optional = {*schema.DEFAULTS.get(self.table, ()), *_PAIRED.get(self.table, ()), "is_human"}
         lacking = [name for name in schema.columns(self.table) if name not in {*whole, *optional}]
         if lacking:
@@ -379,13 +380,14 @@ class _Table:
             name: self.spec[name] for name in ("delimiter", "keys", "rows") if name in self.spec
         }
         self.theirs, self.places = formats.read(self.path, kind, problems=self.problems, **asked)
+        self.there = list(map(str, self.theirs.columns))
         files.note_read(self.path)
         if self.table == "contexts":  # whose features are whatever a study has
-            self.ours = list(dict.fromkeys([*self.ours, *(self.columns or self.theirs)]))
+            self.ours = list(dict.fromkeys([*self.ours, *(self.columns or self.there)]))
 
     def _look_for_groups(self, frame: pd.DataFrame) -> None:
         """Note the columns that group items, such as documents, and are not read."""
-        for name in self.theirs if "item_id" in frame else ():
+        for name in self.there if "item_id" in frame else ():
             if name in self.is_read or not _has_word(name, _GROUPS):
                 continue
             if said := grouped(frame["item_id"], self.theirs[name].loc[frame["{at}"]]):
@@ -411,15 +413,11 @@ class _Table:
         frame = frame.set_index(kept.index)
         frame = frame.assign(**{our: kept[their] for our, their in single.items()})
         if several is not None:
-            parts = [
-                frame.assign(
-                    **{
-                        name: kept[cell] if name in self.columns else cell
-                        for name, cell in row.items()
-                    }
-                )
-                for row in several.to_dict("records")
-            ]
+            parts = []
+            for row in several.to_dict("records"):
+                more = {str(name): cell for name, cell in row.items()}
+                theirs = {name: kept[cell] for name, cell in more.items() if name in self.columns}
+                parts.append(frame.assign(**more | theirs))
             frame = pd.concat(parts).sort_index(kind="stable") if parts else frame.iloc[:0]
         frame = self._exploded(frame.reset_index(drop=True))
         measure = _MEASURES.get(self.table)
@@ -443,7 +441,7 @@ class _Table:
 
         `only` says which of what stood in braces is kept.
         """
-        there = list(self.theirs)
+        there = self.there
         single: dict[str, str] = {}
         grids, named = [], []
         for our, their in self.columns.items():
@@ -461,8 +459,8 @@ class _Table:
                 named += listed.values()
                 names = _NAMES.get(self.table, "name")
                 grids.append(pd.DataFrame({our: list(listed.values()), names: list(listed)}))
-        self._refuse_lacking("columns", named, self.theirs)
-        made = set().union(*grids) - set(self.columns)
+        self._refuse_lacking("columns", named, there)
+        made = {str(name) for grid in grids for name in grid} - set(self.columns)
         self._refuse_lacking("only", list(only), [*made, *there])
         self.called |= single
         taken = {*self.columns, *self.constants, *made}
@@ -477,11 +475,11 @@ class _Table:
                 "system: Input.system_{slot} and value: Answer.rating_{slot}."
             ) from None
 
-    def _refuse_lacking(self, key: str, names: list[str], there: Iterable[str]) -> None:
+    def _refuse_lacking(self, key: str, names: list[str], there: Iterable[Any]) -> None:
         """Refuse what a line of study.yml names and the file, or the table made of it, lacks."""
         lost = [name for name in names if name not in there]
         if lost:
-            there = [name for name in there if name in {*self.ours, *self.theirs}]
+            there = [name for name in there if name in {*self.ours, *self.there}]
             raise TableError(
                 f"{self.path} has no column{'s' * (len(lost) > 1)} {', '.join(map(repr, lost))}, "
                 f"which {FILE} names for {self.table} ({key}).{did_you_mean(lost[0], there)} Found "
@@ -522,7 +520,7 @@ class _Table:
             if name in frame:
                 made = made + frame[name]
             elif name:
-                self._refuse_lacking("constants", [name], self.theirs)
+                self._refuse_lacking("constants", [name], self.there)
                 made = made + self.theirs.loc[frame["{at}"], name].set_axis(frame.index)
         return made
 

@@ -240,11 +240,11 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
         names = _quoted(raw.columns[doubled].unique())
         problems.append(f"{given.where}: {table} has two columns {names}: keep one.")
     raw = raw.loc[:, ~doubled]
-    problems += _name_problems(list(raw), table, given.where, extra)
+    problems += _name_problems(list(map(str, raw)), table, given.where, extra)
     raw = _filled(raw, table)
     kinds = dict(COLUMNS[table])
     if table == "contexts":
-        kinds |= {name: "float" for name in raw if name and name not in kinds}
+        kinds |= {str(name): "float" for name in raw if name and name not in kinds}
     kinds = {name: kind for name, kind in kinds.items() if name in raw}
     good = np.ones(len(raw), dtype=bool)
     cells = {}
