@@ -18,7 +18,8 @@ settings.load_profile("repeatable" if os.environ.get("CI") else "any machine")
 @pytest.fixture
 def captions():
     """Two systems and people wrote captions of three scenes; two annotators judged some."""
-    rows = [(f"{item}{system[0]}", item, system) for item in "123" for system in ("a", "b", "human")]
+    names = ("a", "b", "human")
+    rows = [(f"{item}{name[0]}", item, name) for item in "123" for name in names]
     outputs = pd.DataFrame(rows, columns=["output_id", "item_id", "system"])
     outputs["text"] = [f"caption {name}" for name in outputs["output_id"]]
     rows = [("1a", "w1", 2), ("1b", "w1", 3), ("1h", "w1", 5), ("1h", "w2", 4), ("2a", "w2", 1)]

@@ -1,4 +1,4 @@
-"""What one needs to know to read a file: imports go down, without circles, names are one thing."""
+"""Imports go down, without circles, so that a file is read with those below it alone."""
 
 import ast
 import graphlib
@@ -11,69 +11,61 @@ import pytest
 import nlgbench
 
 PACKAGE = Path(nlgbench.__file__).parent
-LAYERS = {
-    name: layer
-    for layer, names in enumerate(
-        [
-            "names hashing files reported text inference crossed",
-            "study",
-            "datasets training",
-            "evaluators generators",
-            "analysis worlds",
-            "papers",
-            "plots",
-            "explorer runner",
-        ]
-    )
-    for name in names.split()
-}
+LAYERS = [
+    "names hashing files reported text inference crossed",
+    "study",
+    "datasets training",
+    "evaluators generators",
+    "analysis worlds",
+    "papers",
+    "plots",
+    "explorer runner",
+]
+LAYER = {name: layer for layer, names in enumerate(LAYERS) for name in names.split()}
 
 
-def modules() -> dict[str, Path]:
-    return {
-        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(
-            ".__init__"
-        ): path
-        for path in PACKAGE.rglob("*.py")
-    }
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+MODULES = {name_of(path): path for path in PACKAGE.rglob("*.py")}
 
 
 def imported(path: Path) -> set[str]:
     """Modules of ours that a file names in its imports, inside functions too."""
-    known = modules()
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names: list[str] = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             inner = [f"{node.module}.{alias.name}" for alias in node.names]
-            names = [name if name in known else node.module for name in inner]
-        found.update(name for name in names if name.split(".")[0] == "nlgbench")
-    return found
+            found.update(name if name in MODULES else node.module for name in inner)
+    return {name for name in found if name.split(".")[0] == "nlgbench"}
 
 
-@pytest.mark.parametrize("module", sorted(set(modules()) - {"nlgbench"}))
-def test_imports_go_down(module):
-    own = LAYERS[module.split(".")[1]]
-    for name in imported(modules()[module]) - {"nlgbench"}:
-        assert LAYERS[name.split(".")[1]] <= own, f"{module} imports {name}, which is above it"
+@pytest.fixture(scope="module")
+def imports():
+    return {name: imported(path) - {name} for name, path in MODULES.items()}
 
 
-def test_there_are_no_circles():
-    known = modules()
-    graph = {name: imported(path) & set(known) - {name} for name, path in known.items()}
-    list(graphlib.TopologicalSorter(graph).static_order())
+def test_imports_go_down(imports):
+    above = [
+        f"{module} imports {name}"
+        for module in set(MODULES) - {"nlgbench"}
+        for name in imports[module] - {"nlgbench"}
+        if LAYER[name.split(".")[1]] > LAYER[module.split(".")[1]]
+    ]
+    assert not above
 
 
-def test_folders_stand_in_an_order():
+def test_neither_modules_nor_folders_import_in_circles(imports):
     """Whoever reads one folder needs those below it, and never the one above."""
-    graph: dict[str, set[str]] = {}
-    for name, path in modules().items():
-        graph.setdefault(folder_of(name), set()).update(map(folder_of, imported(path)))
-    for name, below in graph.items():
-        below.discard(name)
-    list(graphlib.TopologicalSorter(graph).static_order())
+    folders: dict[str, set[str]] = {}
+    for name, below in imports.items():
+        folders.setdefault(folder_of(name), set()).update(map(folder_of, below))
+    for graph in (imports, {name: below - {name} for name, below in folders.items()}):
+        list(graphlib.TopologicalSorter(graph).static_order())
 
 
 def folder_of(module: str) -> str:
@@ -84,14 +76,11 @@ def folder_of(module: str) -> str:
 
 def test_a_name_is_a_function_or_a_module():
     """Importing a submodule sets its name on the package, over what `__init__` hands out."""
-    names = sorted(modules())
+    names = sorted(MODULES)
     random.Random(0).shuffle(names)
     for name in names:
         importlib.import_module(name)
-    for name, path in modules().items():
+    for name, path in MODULES.items():
         if path.name == "__init__.py":
-            package = importlib.import_module(name)
-            below = {one.stem for one in path.parent.glob("*.py")} | {
-                one.name for one in path.parent.iterdir() if one.is_dir()
-            }
-            assert not set(getattr(package, "__all__", ())) & below, name
+            below = {one.stem for one in path.parent.iterdir()}
+            assert not set(getattr(importlib.import_module(name), "__all__", ())) & below, name

@@ -1,59 +1,13 @@
+"""Subsamples are drawn as their strata and clusters say, and give a mean its textbook error."""
+
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_huse import plain_leave_one_out
 
-from nlgbench.analysis.huse.neighbors import (
-    EXACT_TOLERANCE,
-    leave_one_out,
-    sample_errors,
-    twice_error,
-)
 from nlgbench.inference import half_samples, interval, split_interval
-
-
-def tied_features(rng, n, dimensions):
-    return rng.integers(0, 8, size=(n, dimensions)) / 3.7
-
-
-@settings(max_examples=40)
-@given(
-    st.integers(0, 10**6),
-    st.integers(4, 40),
-    st.integers(1, 2),
-    st.integers(1, 12),
-    st.sampled_from(["human", "system", "half"]),
-    st.sampled_from([0.0, EXACT_TOLERANCE]),
-)
-def test_every_replicate_is_the_plain_loop_on_its_outputs(seed, n, d, k, label_ties, tolerance):
-    rng = np.random.default_rng(seed)
-    features, label = tied_features(rng, n, d), rng.random(n) < 0.5
-    members = rng.random((15, n)) < rng.uniform(0.2, 1)
-    found = sample_errors(features, members, label, k, tolerance=tolerance, label_ties=label_ties)
-    for member, value in zip(members, found, strict=True):
-        own = label[member]
-        if member.sum() <= k or own.all() or not own.any():
-            assert math.isnan(value)
-            continue
-        _, size, machine = plain_leave_one_out(features[member], own, k, tolerance=tolerance)
-        assert value == twice_error(size, machine, own, label_ties=label_ties)
-
-
-@pytest.mark.parametrize("dimensions", [1, 2])
-def test_large_samples_sort_part_of_the_list_and_answer_the_same(dimensions):
-    rng = np.random.default_rng(dimensions)
-    n = 2_300
-    # In one dimension hundreds are equal, so that a part of the list is too short and is redone.
-    features = tied_features(rng, n, 1) if dimensions == 1 else rng.normal(size=(n, 2))
-    label = np.arange(n) % 2 == 0
-    members = half_samples(label, fraction=0.3, n_resamples=4, seed=rng)
-    found = sample_errors(features, members, label, 16)
-    for member, value in zip(members, found, strict=True):
-        own = label[member]
-        assert value == twice_error(*leave_one_out(features[member], own, 16), own)
 
 
 def test_halves_are_without_replacement_and_stratified():
@@ -128,27 +82,6 @@ def test_splits_give_the_textbook_error_of_a_mean():
     assert found["se"] == pytest.approx(values.std(ddof=1) / math.sqrt(200), rel=0.05)
     assert found["ci_high"] - found["estimate"] == pytest.approx(2.008559 * found["se"], rel=1e-6)
     assert found["center"] == pytest.approx(values.mean())
-
-
-def test_splits_do_not_count_twice_what_pairs_do_together():
-    # The mean of products of neighbors on a ring, of independent signs: uncorrelated over pairs,
-    # so its variance is 1 / n whatever the pairs. Half-samples join other neighbors.
-    rng = np.random.default_rng(0)
-    n, ratios = 60, []
-    for _ in range(300):
-        signs = rng.choice([-1.0, 1.0], size=n)
-        drawn = half_samples(n, n_resamples=40, seed=rng)
-        ring = [
-            [np.mean(signs[rows] * np.roll(signs[rows], 1)) for rows in own]
-            for own in (drawn, ~drawn)
-        ]
-        full = np.mean(signs * np.roll(signs, 1))
-        of_splits, of_halves = split_interval(*ring, full, df=30), interval(ring[0], full)
-        ratios.append([n * one["se"] ** 2 for one in (of_splits, of_halves)])
-    split, half = np.mean(ratios, axis=0)
-    error = np.std(ratios, axis=0)[0] / math.sqrt(300)
-    assert abs(split - 1) < 3 * error + 0.02
-    assert half > 1.3  # 1.5, were no pair of neighbors of the ring in the half
 
 
 def test_undefined_splits_are_counted_and_said():

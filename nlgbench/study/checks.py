@@ -97,6 +97,8 @@ def fits(value: Any, hint: Any) -> bool:
         return isinstance(value, Iterator) or (several and all(fits(v, inner[0]) for v in value))
     if hint in (int, float):
         kind = Integral if hint is int else Real
+        if isinstance(value, np.number):
+            value = value.item()
         right = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
         return right and abs(value) <= csv_files.GREATEST
     if hint is bool:

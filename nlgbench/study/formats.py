@@ -126,12 +126,14 @@ def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
     try:
         # Not through a frame, whose integers beside an empty cell are floats: an id 1.0, not 1.
         table = pyarrow.parquet.ParquetFile(path).read()
-        records = table.to_pylist() if len(set(table.column_names)) == table.num_columns else []
+        records = table.to_pylist()
     except (OSError, ValueError, NotImplementedError) as error:
         raise TableError(f"{path} is no Parquet that can be read ({error}): get it anew.") from None
     for field in table.schema:
         if "binary" in str(field.type):
             raise TableError(f"{path}, column {field.name!r} holds bytes: save it as text.")
+        if table.column_names.count(field.name) > 1:
+            raise TableError(f"{path} has two columns {field.name!r}: keep one.")
     if not records:
         return pd.DataFrame(columns=table.column_names, dtype="str"), []
     return _framed(records), [f"record {n}" for n in range(1, len(records) + 1)]

@@ -290,30 +290,21 @@ class _Table:
             self.is_read |= set(self.called.values())
             self.personal += personal(self.there)
             before = f"{self.path.name}, " if len(paths) > 1 else ""
-            frame["{line}"] = [f"{before}{self.places[at]}" for at in frame["{at}"]]
-            parts.append(frame)
+            kept = frame[[name for name in frame if name in self.ours]]
+            lines = [f"{before}{self.places[at]}" for at in frame["{at}"]]
+            parts.append(kept.assign(**{"{line}": lines}))
         if not parts or len(parts) < len(paths):
             return None
+        where = self.where
         if len(paths) == 1:
-            self._look_for_groups(parts[0])
+            self._look_for_groups(frame)
+            where = str(self.path)
         whole = pd.concat(parts, ignore_index=True).fillna("").astype("str")
-        lines = whole["{line}"]
-        whole = whole[[name for name in whole if name in self.ours]]
         if self.table in ("outputs", "references", "contexts"):
             # Files with a row per judgment say the same of an output many times.
-            whole = whole.drop_duplicates()
-            lines = lines[whole.index]
-        where = str(paths[0]) if len(paths) == 1 else self.where
-        there = self.there
-        optional = {*schema.DEFAULTS.get(self.table, ()), *_PAIRED.get(self.table, ()), "is_human"}
-        lacking = [name for name in schema.columns(self.table) if name not in {*whole, *optional}]
-        if lacking:
-            self.problems.append(
-                f"{where}: {self.table} has no column{'s' * (len(lacking) > 1)} "
-                f"{', '.join(map(repr, lacking))}: name the file's under `columns` in {FILE}, or "
-                f"under `constants`.{did_you_mean(lacking[0], there)} Found {_some(there)}."
-            )
-        return Raw(whole.reset_index(drop=True), where, list(lines), self.called, there)
+            of = whole.columns.drop("{line}")
+            whole = whole.drop_duplicates(list(of), ignore_index=True)
+        return Raw(whole, where, list(whole.pop("{line}")), self.called, self.there)
 
     def has_positions(self, frame: pd.DataFrame) -> bool:
         """Tell whether annotators' ids are positions: in a list, a file, or columns' names."""
@@ -432,7 +423,11 @@ class _Table:
         for name, changed in self.spec.get("values", {}).items():
             self._refuse_lacking("values", [name], frame)
             frame[name] = _replaced(frame[name], changed)
-        return self._summed(frame) if self.spec.get("sum") == "true" else frame
+        frame = self._summed(frame) if self.spec.get("sum") == "true" else frame
+        optional = {*schema.DEFAULTS.get(self.table, ()), *_PAIRED.get(self.table, ()), "is_human"}
+        needed = [name for name in schema.columns(self.table) if name not in optional]
+        self._refuse_lacking("columns or constants", needed, frame)
+        return frame
 
     def _resolved(
         self, only: Mapping[str, list[str]]
@@ -479,11 +474,10 @@ class _Table:
         """Refuse what a line of study.yml names and the file, or the table made of it, lacks."""
         lost = [name for name in names if name not in there]
         if lost:
-            there = [name for name in there if name in {*self.ours, *self.there}]
+            hint = did_you_mean(lost[0], [*map(str, there), *self.there])
             raise TableError(
                 f"{self.path} has no column{'s' * (len(lost) > 1)} {', '.join(map(repr, lost))}, "
-                f"which {FILE} names for {self.table} ({key}).{did_you_mean(lost[0], there)} Found "
-                f"{_some(there)}."
+                f"which {self.table} needs ({key} in {FILE}).{hint} Found {_some(self.there)}."
             )
 
     def _refuse_cells(self, frame: pd.DataFrame, bad: pd.Series, name: str, rule: str) -> None:

@@ -1,11 +1,15 @@
+"""A table holds what its schema says; files give back exactly what was written."""
+
+import csv
 import math
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nlgbench.study import schema
+from nlgbench.study import csv_files, schema
 
 # One valid row of each table, and a second with another key.
 ROWS = {
@@ -28,7 +32,6 @@ ROWS = {
     ],
 }
 
-
 ROWS["ledgers"] = [(*row, run) for row, run in zip(ROWS["ledger"], ("", "k=8"), strict=True)]
 
 
@@ -41,23 +44,17 @@ def made(table, **cells):
 
 
 @pytest.mark.parametrize("table", ROWS)
-def test_valid_tables_pass_and_come_back_from_a_file(table, tmp_path):
+def test_right_tables_come_back_from_a_file_with_their_types(table, tmp_path):
     checked = schema.check(made(table), table)
     assert list(checked.columns) == schema.columns(table)
     kinds = {"id": "str", "text": "str", "float": "float64", "int": "int64", "bool": "bool"}
     wanted = [kinds[kind] for kind in schema.COLUMNS[table].values()]
     assert checked.dtypes.astype(str).tolist() == wanted
-    schema.write(checked, table, tmp_path / "a.csv")
-    pd.testing.assert_frame_equal(schema.read(tmp_path / "a.csv", table), checked, check_exact=True)
-    assert set(schema.keys(table)) <= set(schema.columns(table))
-
-
-@pytest.mark.parametrize("table", ROWS)
-def test_empty_tables_pass_with_their_types(table, tmp_path):
-    schema.write(made(table).iloc[:0], table, tmp_path / "a.csv")
-    empty = schema.read(tmp_path / "a.csv", table)
-    assert len(empty) == 0
-    assert empty.dtypes.equals(schema.check(made(table), table).dtypes)
+    for rows in (checked, checked.iloc[:0]):
+        schema.write(rows, table, tmp_path / "a.csv")
+        again = schema.read(tmp_path / "a.csv", table)
+        pd.testing.assert_frame_equal(again, rows, check_exact=True)
+    assert set(ROWS) == set(schema.COLUMNS) and set(schema.keys(table)) <= set(checked)
 
 
 BAD_CELLS = [
@@ -87,6 +84,15 @@ BAD_CELLS = [
     ("contexts", {"is_target": False}, r"exactly one state of each item: mark one target"),
     ("comparisons", {"prob_a": 20.0}, r"'prob_a' must be a probability.*divide percentages by 100"),
     ("comparisons", {"prob_a": 0.3}, r"'prob_a' must give 1 together with prob_tie and prob_b"),
+    ("comparisons", {"output_b": "a"}, r"'output_b' must be another output than output_a: remove"),
+    ("preferences", {"output_b": "a"}, r"'output_b' must be another output than output_a: remove"),
+    ("scores", {"score": math.inf}, r"'score' must be finite: leave the cell empty"),
+    ("scores", {"signature": "direction: down"}, r"'signature' must have the direction lower or"),
+    ("system_scores", {"score": -math.inf}, r"'score' must be finite"),
+    ("judgments", {"value": 2e100}, r"'value' must be at most 1e\+100 in size: check its unit"),
+    ("judgments", {"value": "1e309"}, r"'value' must be at most 1e\+100.*'1e309'"),
+    ("logprobs", {"logprob": -1.0 + 1j}, r"'logprob' must be a number"),
+    ("ledger", {"claim_id": "Huse"}, r"'claim_id' must read paper/where/row/column or simulated"),
     ("preferences", {"choice": "left"}, r"'choice' must be one of a, b, tie.*: 'left'"),
     ("claims", {"claim_id": "huse/Table 1/a/b"}, r"'claim_id' must read paper/where/row/column"),
     ("claims", {"claim_id": "huse/table1/a"}, r"'claim_id' must read paper/where/row/column"),
@@ -166,9 +172,6 @@ def test_five_offenders_are_shown_and_the_rest_are_counted():
     frame["annotator_id"] = "w1"
     with pytest.raises(schema.TableError, match=r"the same key .* and 1,195 more\."):
         schema.check(frame.assign(value=1.0), "judgments")
-
-
-def test_long_texts_are_cut_in_messages():
     with pytest.raises(schema.TableError) as caught:
         schema.check(made("judgments", value="word " * 1000), "judgments")
     assert len(str(caught.value)) < 400
@@ -191,22 +194,7 @@ def test_any_dtype_that_holds_the_values_will_do():
 
 
 hard_texts = st.sampled_from(
-    [
-        "NA",
-        "nan",
-        'a "b"',
-        "a,b",
-        "a\nb",
-        "\r",
-        "a\rb",
-        "\r\n",
-        " a",
-        "001",
-        "",
-        "\x00",
-        "é",
-        "\ufeff",
-    ]
+    [*("NA", "nan", 'a "b"', "a,b", "a\nb", "\r", "a\rb"), *("\r\n", " a", "001", "", "\x00", "é")]
 )
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | hard_texts
 ids = texts.filter(lambda text: "\0" not in text)
@@ -241,5 +229,110 @@ def test_neither_order_nor_index_matters(order, columns):
     pd.testing.assert_frame_equal(mixed, whole.iloc[order].reset_index(drop=True))
 
 
-def test_every_declared_table_is_tried_here():
-    assert set(ROWS) == set(schema.COLUMNS) == set(schema.KEYS)
+def logprobs(**cells):
+    row = {"output_id": "o1", "model": "m", "logprob": -0.1 - 0.2, "n_tokens": 3}
+    return pd.DataFrame([row | cells])
+
+
+HEADER = "output_id,model,logprob,n_tokens\n"
+BAD_FILES = [
+    (b"", r"is empty: write at least the header line"),
+    (
+        HEADER.encode() + b"d,caf\xe9,m,-1,2\n",
+        r"not UTF-8: byte 0xe9 at offset 38, line 2\. Save it",
+    ),
+    (b"\xef\xbb\xbfa,b\n\xff", r"not UTF-8: byte 0xff at offset 7, line 2"),
+    (HEADER.encode("utf-16"), r"not UTF-8: byte 0xff at offset 0, line 1"),
+    (
+        HEADER.encode() + b"o1,m,-1,2\no2,m",
+        r"row 2 \(line 3\) has 2 fields and the header has 4",
+    ),
+    (
+        HEADER.encode() + b"o1,m,-1,2,9\n",
+        r"row 1 \(line 2\) has 5 fields.*comma is not in quotes",
+    ),
+    (HEADER.encode() + b'o1,"m\n', r"row 1 \(line 2\): unexpected end of data\. The file is cut"),
+    (
+        HEADER.encode() + b'"o"1,m,-1,2\n',
+        r"row 1 \(line 2\): .*a quote inside a text is not doub",
+    ),
+    (HEADER.encode() + b'"o\n1",m,-1,2\n\no2,m,3,2\n', r"row 2 \(line 5\), .*'o2'.*: '3'"),
+    (
+        HEADER.encode() + b"o1,m,-1,2\r\no1,m,-1,2\r\n",
+        r"the same key .*row 1 \(line 2\), .*; row 2 \(line 3\)",
+    ),
+    (HEADER.encode()[:-10] + b"\no1,m,-1\n", r"logprobs has no column 'n_tokens'"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_FILES)
+def test_a_bad_file_is_named_with_its_line(content, message, tmp_path):
+    place = tmp_path / "logprobs.csv"
+    place.write_bytes(content)
+    with pytest.raises(schema.TableError, match=message) as caught:
+        schema.read(place, "logprobs")
+    assert str(caught.value).startswith(str(place))
+    assert place.read_bytes() == content
+
+
+def test_a_missing_file_is_answered_with_the_nearest(tmp_path):
+    (tmp_path / "judgments.csv").touch()
+    with pytest.raises(FileNotFoundError, match=r"judgements\.csv\. Did you mean 'judgments\.csv'"):
+        schema.read(tmp_path / "judgements.csv", "judgments")
+    with pytest.raises(FileNotFoundError, match=r"no file .*a\.csv\.$"):
+        schema.read(tmp_path / "no" / "folder" / "a.csv", "judgments")
+
+
+@pytest.mark.parametrize("content", ["\ufeff{}001,r,NA\n", "{}\n\n001,r,NA", "{}001,r,NA\r\n"])
+def test_files_of_other_programs_are_read(content, tmp_path):
+    place = tmp_path / "a.csv"
+    place.write_bytes(content.format("item_id,reference_id,text\n").encode())
+    assert schema.read(place, "references").to_numpy().tolist() == [["001", "r", "NA"]]
+
+
+def test_rows_may_lack_only_the_columns_named(tmp_path):
+    place = tmp_path / "a.csv"
+    place.write_text("a,b,c\n1,2\n")
+    assert csv_files.parse(place, may_lack=["c"])[0].to_numpy().tolist() == [["1", "2", ""]]
+    with pytest.raises(schema.TableError, match="has 2 fields and the header has 3"):
+        csv_files.parse(place, may_lack=["b"])
+
+
+def test_a_long_text_is_read_and_the_limit_of_others_stays(tmp_path):
+    before = csv.field_size_limit()
+    frame = pd.DataFrame([("i", "r", "x" * 300_000)], columns=schema.columns("references"))
+    schema.write(frame, "references", tmp_path / "a.csv")
+    assert schema.read(tmp_path / "a.csv", "references")["text"][0] == "x" * 300_000
+    assert csv.field_size_limit() == before
+
+
+def test_a_failed_write_leaves_the_former_file(tmp_path, monkeypatch):
+    place = tmp_path / "a.csv"
+    schema.write(logprobs(), "logprobs", place)
+    former = place.read_bytes()
+
+    def fill_the_disk(frame, aside, **others):
+        Path(aside).write_text("half a ta")
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pd.DataFrame, "to_csv", fill_the_disk)
+        with pytest.raises(OSError, match="No space left"):
+            schema.write(logprobs(n_tokens=9), "logprobs", place)
+    assert place.read_bytes() == former
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", lambda aside, place: fill_the_disk(None, aside))
+        with pytest.raises(OSError, match="No space left"):
+            schema.write(logprobs(n_tokens=9), "logprobs", place)
+    assert place.read_bytes() == former
+    with pytest.raises(schema.TableError, match=r"column .model. must not hold half a surrogate"):
+        broken = pd.Series(["\ud800"], dtype=object)  # beside pyarrow, texts cannot hold it
+        schema.write(logprobs().assign(model=broken), "logprobs", place)
+    assert place.read_bytes() == former
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_files_are_plain(tmp_path):
+    schema.write(logprobs(), "logprobs", tmp_path / "a.csv")
+    lines = [HEADER, "o1,m,-0.30000000000000004,3\n"]
+    assert (tmp_path / "a.csv").read_bytes().decode() == "".join(lines)

@@ -1,0 +1,188 @@
+"""What is wrong with what is passed in is named before anything runs, or does not matter."""
+
+import importlib
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench.study.checks import checked, read_table
+
+FOLDERS = "analysis.huse analysis.correlation analysis.people analysis.ratings analysis.trials "
+FOLDERS += "analysis.judges analysis.planning analysis.distributions explorer "
+FOLDERS += "evaluators.comparator evaluators.listeners worlds"
+
+
+def test_whatever_is_handed_out_and_takes_parameters_is_checked():
+    modules = [nb, *(importlib.import_module(f"nlgbench.{name}") for name in FOLDERS.split())]
+    functions = [getattr(module, name) for module in modules for name in module.__all__]
+    functions = [one for one in functions if inspect.isfunction(one)]
+    bare = {one.__name__ for one in functions if not hasattr(one, "__wrapped__")}
+    assert len(functions) > 70 and bare <= {"studies"}
+
+
+@pytest.fixture(scope="module")
+def study():
+    return nb.simulate("gaussian", n_outputs=20, seed=0)
+
+
+def test_a_misspelt_choice_has_the_nearest(study):
+    with pytest.raises(ValueError, match=r"ties: 'exactly' is unknown\. Did you mean 'exact'"):
+        nb.huse(study, ties="exactly")
+    with pytest.raises(ValueError, match=r"ties: 'releasd' is unknown\. Did you mean 'released'"):
+        nb.huse(study, ties=["exact", "releasd"])
+    with pytest.raises(ValueError, match=r"'kendall' is unknown\. Did you mean 'kendall_b'"):
+        nb.correlate(study, statistics=["kendall"])
+
+
+ENDS = {"ci_low": 0.1, "ci_high": 0.8}
+TABLES = {
+    "plot_forest": pd.DataFrame({"evaluator": ["chrf", "bleu"], "estimate": 0.5}).assign(**ENDS),
+    "plot_multiverse": pd.DataFrame(
+        {"system": "a", "score": "huse", "estimate": [0.5, 0.2], "paper": [True, False]}
+    ).assign(n_neighbors=[8, 16]),
+    "plot_ratings": pd.DataFrame({"system": ["a", "b"], "rating": [0.5, 0.2]}).assign(**ENDS),
+    "plot_reliability": pd.DataFrame({"probability": [0.4, 0.8], "share": [0.5, 0.7]}),
+    "plot_systems": pd.DataFrame({"system": ["a", "b"], "estimate": [0.5, 0.2]}).assign(**ENDS),
+    "plot_typicality": pd.DataFrame(
+        {"logprob_per_token": [-1.0, -2.0], "judgment": [0.5, 0.4], "confidence": 0.9}
+    ).assign(**ENDS, source="simulated"),
+    "plot_win_rates": pd.DataFrame(
+        {"system": ["a", "b"], "opponent": ["b", "a"], "win_rate": [0.3, 0.7]}
+    ),
+}
+
+
+def damaged(column: pd.Series) -> list:
+    """What a column of a right table cannot hold."""
+    lists = [[1]] * len(column)
+    if column.dtype == "str":
+        worse = [None, lists, column.map(str.encode), pd.Timestamp("2020-01-01")]
+        return [*worse, "x" * 300] if column.name in ("system", "evaluator") else worse
+    worse = [lists, "many", pd.Timestamp("2020-01-01"), column + 1j]
+    return worse if column.dtype == bool else [*worse, np.inf, 1e308, column > -np.inf]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_plot_names_the_column_that_is_wrong(name):
+    plot, table = getattr(nb, name), TABLES[name]
+    for column in table:
+        for other in damaged(table[column]):
+            with pytest.raises(ValueError, match=f"column '{column}' must"):
+                plot(table.assign(**{column: other}))
+        with pytest.raises(ValueError, match=f"no column '{column}'"):
+            plot(table.drop(columns=column))
+    with pytest.raises(ValueError, match="two columns"):
+        plot(pd.concat([table, table.iloc[:, :1]], axis=1))
+    with pytest.raises(ValueError, match="no row"):
+        plot(table.iloc[:0])
+    for other in (None, [], "table.csv", {}, table.iloc[:, 0]):
+        with pytest.raises(ValueError, match=r"must be a (Calibration, or a )?DataFrame"):
+            plot(other)
+
+
+@pytest.mark.parametrize("name", ["plot_forest", "plot_ratings", "plot_multiverse"])
+def test_how_a_right_table_is_held_does_not_matter(name):
+    plot, table = getattr(nb, name), TABLES[name]
+    right = plot(table)
+    texts = {column: "category" for column in table if table[column].dtype == "str"}
+    held = [table.astype(object), table.convert_dtypes(), table.astype(texts)]
+    for other in [*held, table.set_axis([0] * len(table))]:
+        drawn = plot(other)
+        assert drawn.alt == right.alt
+        pd.testing.assert_frame_equal(drawn.data.reset_index(drop=True), right.data)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda t: nb.choose(t.drop(columns="group")), "scores have no column 'group'"),
+        (lambda t: nb.choose(t.assign(score="many")), "column 'score' must be a number"),
+        (lambda t: nb.choose(t.assign(score=1e308)), "column 'score' must be at most"),
+        (lambda t: nb.choose(t.assign(system=None)), "column 'system' must be a text"),
+        (lambda t: nb.choose(t.iloc[:0]), "no row"),
+        (lambda t: nb.rate(t.assign(system_a="a", system_b=None, outcome="a")), "'system_b' must"),
+        (lambda t: nb.rate(t.assign(system_a="a", system_b=1, outcome="a")), "write systems alike"),
+    ],
+)
+def test_an_analysis_names_the_column_that_is_wrong(call, message):
+    table = pd.DataFrame({"evaluator": "e", "group": [*"ghi"], "system": "a", "score": 0.5})
+    with pytest.raises(ValueError, match=message):
+        call(table)
+
+
+def test_columns_of_a_table_are_converted_as_declared():
+    held = {
+        "system": [1, 2],
+        "who": [1.5, 2],
+        "n": ["3", "4"],
+        "note": ["x", None],
+        "p": ["", "inf"],
+    }
+    found = read_table(pd.DataFrame(held), "system who:key n:int note:text? p:number", "it has")
+    assert found["system"].tolist() == ["1", "2"] and found["who"].tolist() == [1.5, 2]
+    assert found["n"].tolist() == [3, 4] and found["note"].isna().tolist() == [False, True]
+    assert found["p"].tolist()[1] == np.inf and np.isnan(found["p"][0])
+    for wrong, message in [
+        ({"p": "inf"}, "column 'p' must be finite: leave it empty.*row 1: 'inf'"),
+        ({"n": [3, 2.5]}, "column 'n' must be a whole number.*row 2: 2.5"),
+        ({"system": ["a", None]}, "it, column 'system' must be a text, never missing.*row 2"),
+        ({"system": ["a" * 80, "b" * 81]}, "at most 80 characters.*row 2"),
+        ({"who": [1, None]}, "column 'who' must not be missing: leave the row out.*row 2"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            read_table(pd.DataFrame(held | wrong), "system who:key n:int p:float", "it has")
+    several = pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")]))
+    with pytest.raises(ValueError, match="it has several levels of columns"):
+        read_table(several, "a", "it has")
+
+
+@checked
+def asked(
+    study: nb.Study | None = None,
+    n_items: int = 1,
+    seed: int | np.random.Generator = 0,
+    confidence: float = 0.9,
+    of: Sequence[Literal["a", "b"]] = (),
+    by: str | None = None,
+    whole: bool = False,
+    systems: Mapping[str, float] | None = None,
+) -> int:
+    return n_items
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        *(({"study": value}, "study must be None, or a Study") for value in ([], "study/", {}, 3)),
+        *(({"seed": value}, "seed must be") for value in (None, True, "x", -1, 1.5, np.nan)),
+        *(({"confidence": one}, "must be a finite number") for one in (None, "0.95", True, np.nan)),
+        *(({"confidence": one}, "confidence must be between 0 and 1. Got ") for one in (0, 1, 1.5)),
+        ({"confidence": 1.0}, "Got 1.0: 0.95 is usual"),
+        ({"confidence": 2e100}, "confidence must be a finite number"),
+        *(({"n_items": value}, "a whole number. Got") for value in (2.0, "10", True, np.nan, [5])),
+        ({"n_items": -1}, "n_items must be a whole number, not negative. Got -1"),
+        ({"of": []}, r"of must be a list of at least one, each one of 'a', 'b'. Got \[\]"),
+        ({"of": ["a", "bb"]}, r"of: 'bb' is unknown. Did you mean 'b'\?"),
+        ({"of": "a"}, "of must be a list"),
+        ({"by": 3}, "by must be None, or a text. Got 3"),
+        ({"whole": 1}, "whole must be True or False. Got 1"),
+        ({"systems": [1]}, r"systems must be None, or a dict, each a finite number. Got \[1\]"),
+        ({"systems": {"a": "x"}}, "systems must be"),
+    ],
+)
+def test_a_parameter_of_another_kind_is_named(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        asked(**wrong)
+
+
+def test_what_a_type_allows_is_let_through(study):
+    assert asked(study, np.int64(3), np.random.default_rng(), of=["a"], by=None) == 3
+    assert asked(None, 0, np.int64(1), np.float32(0.5), iter("ab"), "x", np.True_, {"a": 1}) == 0
+    assert asked(study, of=pd.Series(["b"])) == 1
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        asked(items=3)

@@ -1,0 +1,426 @@
+"""Files of any layout become tables by what study.yml says of them, as written in the files."""
+
+import gzip
+import json
+from datetime import date
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench.study import formats, read_folder
+from nlgbench.study.csv_files import TableError
+from nlgbench.study.reading import personal
+
+#: What each of the layouts below says: output, annotator, dimension, value.
+SAME = [
+    ("1/a", "w001", "flow", 3.0),
+    ("1/b", "w002", "flow", 4.0),
+    ("2/a", "w001", "flow", 5.0),
+]
+LONG = "item,model,who,how,score\n1,a,ann,flow,3\n1,b,bob,flow,4\n2,a,ann,flow,5\n"
+NAMED = "{item_id: item, system: model, annotator_id: who, dimension: how, value: score}"
+WIDE = "{item_id: item, system: model, annotator_id: who, value: [flow]}"
+FLOW = "constants: {dimension: flow}"
+NESTED = {
+    "1": {"a": {"ann": {"flow": 3}}, "b": {"bob": {"flow": 4}}},
+    "2": {"a": {"ann": {"flow": 5}}},
+}
+RECORDS = [
+    {"in": {"id": item}, "sys": system, "by": {"who": who}, "flow": value}
+    for item, system, who, value in [(1, "a", "ann", 3), (1, "b", "bob", 4), (2, "a", "ann", 5)]
+]
+DOTTED = "{item_id: in.id, system: sys, annotator_id: by.who, value: [flow]}"
+INNER = {
+    "data": [
+        {"id": 1, "who": ["ann"], "said": [{"m": "a", "flow": [3]}]},
+        {"id": 1, "who": ["bob"], "said": [{"m": "b", "flow": [4]}]},
+        {"id": 2, "who": ["ann"], "said": [{"m": "a", "flow": [5]}]},
+    ]
+}
+SLOTS = (
+    "WorkerId,Input.item_1,Input.sys_1,Input.item_2,Input.sys_2,Answer.r_1,Answer.r_2,Status\n"
+    "ann,1,a,2,a,3,5,Approved\nbob,1,b,2,b,4,,Approved\neve,1,a,2,a,1,1,Rejected\n"
+)
+ERRORS = (
+    "item,model,who,severity\n1,a,ann,minor\n1,a,ann,minor\n1,a,ann,minor\n1,b,bob,none\n"
+    "1,b,bob,major/x\n2,a,ann,major/y\n2,a,ann,minor\n"
+)
+#: Name -> file, content, its columns, further lines.
+LAYOUTS = {
+    "long": ("r.csv", LONG, NAMED, ""),
+    "long tsv": ("r.tsv", LONG.replace(",", "\t"), NAMED, ""),
+    "semicolons": ("r.csv", LONG.replace(",", ";"), NAMED, "delimiter: ';'"),
+    "a format that the name does not say": ("r.dat", LONG, NAMED, "format: csv"),
+    "a column per dimension": (
+        *("r.csv", "item,model,who,flow\n1,a,ann,3\n1,b,bob,4\n2,a,ann,5\n", WIDE, ""),
+    ),
+    "columns with names": (
+        "r.csv",
+        "item,model,who,F1\n1,a,ann,3\n1,b,bob,4\n2,a,ann,5\n",
+        WIDE.replace("[flow]", "{flow: F1}"),
+        "",
+    ),
+    "a column per annotator": (
+        "r.csv",
+        "item,model,by_ann,by_bob\n1,a,3,\n1,b,,4\n2,a,5,\n",
+        '{item_id: item, system: model, value: "by_{annotator_id}"}',
+        FLOW,
+    ),
+    "a column per annotator and dimension": (
+        "r.csv",
+        "item,model,ann flow,bob flow,ann length\n1,a,3,,9\n1,b,,4,9\n2,a,5,,9\n",
+        '{item_id: item, system: model, value: "{annotator_id} {dimension}"}',
+        "only: {dimension: flow}",
+    ),
+    "a column per system": (
+        "r.csv",
+        "item,who,a,b\n1,ann,3,\n1,bob,,4\n2,ann,5,\n",
+        '{item_id: item, annotator_id: who, value: "{system}"}',
+        f"{FLOW}\n    only: {{system: [a, b]}}",
+    ),
+    "lists": (
+        "r.csv",
+        'item,model,who,flow\n1,a,"[""ann""]",[3]\n1,b,"[""bob""]",[4]\n2,a,"[""ann""]",[5]\n',
+        WIDE.replace("[flow]", "flow"),
+        f"lists: [annotator_id, value]\n    {FLOW}",
+    ),
+    "json records": ("r.json", json.dumps(RECORDS), DOTTED, ""),
+    "json lines": ("r.jsonl", "\n".join(map(json.dumps, RECORDS)), DOTTED, ""),
+    "rows in a record": (
+        *("r.json", json.dumps(INNER)),
+        "{item_id: id, system: m, annotator_id: who, value: [flow]}",
+        "rows: data.said\n    lists: [annotator_id, value]",
+    ),
+    "nested by ids": (
+        *("r.json", json.dumps(NESTED), "{value: [flow]}"),
+        "keys: [item_id, system, annotator_id]",
+    ),
+    "nested to the value": (
+        *("r.json", json.dumps(NESTED), "{}"),
+        "keys: [item_id, system, annotator_id, dimension]",
+    ),
+    "slots of a batch": (
+        *("r.csv", SLOTS),
+        "{annotator_id: WorkerId, item_id: 'Input.item_{slot}', system: 'Input.sys_{slot}', "
+        "value: 'Answer.r_{slot}'}",
+        f"only: {{Status: Approved}}\n    {FLOW}",
+    ),
+    "errors": (
+        *("r.csv", ERRORS, WIDE.replace("[flow]", "severity")),
+        f"values: {{value: {{minor: 1, 'major*': 4, none: 0}}}}\n    {FLOW}\n    sum: true",
+    ),
+}
+
+
+def folder(place, files, about=""):
+    place.mkdir(exist_ok=True)
+    for name, content in (files | ({"study.yml": about} if about else {})).items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return place
+
+
+def described(file, columns, more="", top=""):
+    spec = f"    file: {file}\n    columns: {columns}\n    {more}\n"
+    return f"{top}tables:\n  judgments:\n{spec}"
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_layout_is_read_as_what_it_says(name, tmp_path):
+    file, content, columns, more = LAYOUTS[name]
+    for kind in [file, f"{file}.gz"]:
+        raw = content.encode() if kind == file else gzip.compress(content.encode())
+        made = folder(tmp_path / kind, {kind: raw}, described(kind, columns, more))
+        study = nb.read_study(made)
+        read = study.judgments[["output_id", "annotator_id", "dimension", "value"]]
+        assert sorted(read.itertuples(index=False, name=None)) == SAME
+        of = study.outputs.set_index("output_id")[["item_id", "system"]].T.to_dict("list")
+        assert of == {"1/a": ["1", "a"], "1/b": ["1", "b"], "2/a": ["2", "a"]}
+
+
+def test_scores_find_their_outputs_by_system_and_item_and_texts_come_from_the_same_file(tmp_path):
+    files = {
+        "s.csv": "item,model,bleu,chrf,text\n1,a,.1,,so\n1,b,.3,.4,and so\n",
+        "m.csv": "model,size,bleu\na,7,.2\n",
+    }
+    about = """
+name: pilot
+settings: {lower_is_better: [bleu], labels: {a: No. 1}}
+tables:
+  outputs: {file: s.csv, columns: {item_id: item, system: model, output_id: text}}
+  scores: {file: s.csv, columns: {item_id: item, system: model, score: {bleu: bleu, F: chrf}}}
+  system_scores: {file: m.csv, columns: {system: model, score: [size, bleu]}}
+"""
+    study = nb.read_study(folder(tmp_path / "s", files, about))
+    assert (study.name, study.label("a")) == ("pilot", "No. 1")
+    assert study.outputs["output_id"].tolist() == ["so", "and so"]
+    lower = "direction:lower"
+    assert sorted(study.scores.fillna(-1).itertuples(index=False, name=None)) == [
+        *(("and so", "F", 0.4, ""), ("and so", "bleu", 0.3, lower)),
+        *(("so", "F", -1.0, ""), ("so", "bleu", 0.1, lower)),
+    ]
+    of_systems = study.system_scores.to_numpy().tolist()
+    assert of_systems == [["a", "size", 7.0, ""], ["a", "bleu", 0.2, lower]]
+    assert study.settings["lower_is_better"] == []
+
+
+def test_votes_are_read_with_their_outputs(tmp_path):
+    votes = "item,left,right,worker,winner\n7,a,b,x9,left\n7,b,a,x3,tie\n"
+    about = """
+tables:
+  preferences:
+    file: v.csv
+    columns: {item_id: item, system_a: left, system_b: right, annotator_id: worker, choice: winner}
+    values: {choice: {left: a, right: b}}
+"""
+    study = nb.read_study(folder(tmp_path / "s", {"v.csv": votes}, about))
+    shown = study.preferences[["output_a", "output_b", "annotator_id", "choice"]]
+    assert shown.to_numpy().tolist() == [["7/a", "7/b", "w001", "a"], ["7/b", "7/a", "w002", "tie"]]
+
+
+def test_braces_name_the_file_the_folder_the_row_and_columns(tmp_path):
+    files = {f"out/{name}.txt": f"{name} one\n\n{name} three" for name in ("b", "a")}
+    constants = "{system: '{file}', item_id: '{row}', context: '{folder}: {line}'}"
+    about = (
+        f"tables: {{outputs: {{file: out/*.txt, columns: {{text: line}}, constants: {constants}}}}}"
+    )
+    study = nb.read_study(folder(tmp_path / "s", files, about))
+    assert study.outputs["output_id"].tolist() == ["1/a", "2/a", "3/a", "1/b", "2/b", "3/b"]
+    assert study.outputs["text"].tolist()[:3] == ["a one", "", "a three"]
+    assert study.outputs["context"].iloc[0] == "out: a one"
+
+
+def test_yaml_is_read_as_it_is_written(tmp_path):
+    """An id 007, or a system No, is a text."""
+    about = "name: 010\nsettings: {labels: {No: yes}}\n"
+    made = folder(tmp_path / "s", {"outputs.csv": "output_id,item_id,system\n1,1,No\n"}, about)
+    study = nb.read_study(made)
+    assert (study.name, study.label("No")) == ("010", "yes")
+
+
+def test_only_annotators_come_from_columns_that_look_personal(tmp_path):
+    files = {"r.csv": "item,model,WorkerId,flow,phone,Email\n1,a,A2X,3,99,x@y\n"}
+    right = WIDE.replace("who", "WorkerId")
+    study, notes = read_folder(folder(tmp_path / "s", files, described("r.csv", right)), [])
+    told = "".join(getattr(study, one).to_csv() for one in ("outputs", "judgments"))
+    assert "A2X" not in told and "x@y" not in told and "w001" in told
+    assert notes == [f"{tmp_path / 's' / 'r.csv'}: looks personal, is not read: Email, phone."]
+    wrong = right.replace("item_id: item", "item_id: WorkerId")
+    with pytest.raises(TableError, match="looks personal: only annotator_id may"):
+        nb.read_study(folder(tmp_path / "s", files, described("r.csv", wrong)))
+
+
+SPELT = (
+    "Answer.userAgent answer.useragent Answer.lat E-Mail workerid firstname IPAddress PROLIFIC_PID"
+)
+SPELT = [*SPELT.split(), "First Name", "ZIP code"]
+
+
+def test_personal_names_are_seen_in_any_spelling():
+    assert personal(SPELT) == SPELT
+    assert personal(["system_name", "message", "relatives", "average", "model_id"]) == []
+
+
+def test_annotators_are_renamed_unless_the_folder_asks_to_keep_them(tmp_path):
+    files = {
+        "outputs.csv": "output_id,item_id,system\n1,1,a\n",
+        "judgments.csv": "output_id,annotator_id,value\n1,A2X,3\n1,A1X,4\n",
+        "preferences.csv": "output_a,output_b,annotator_id,choice\n",
+    }
+    study = nb.read_study(folder(tmp_path / "s", files))
+    assert study.judgments["annotator_id"].tolist() == ["w001", "w002"]
+    for name, about in {
+        "study.yml": "settings: {keep_annotator_ids: true}",
+        "study.json": '{"settings": {"keep_annotator_ids": true}}',
+    }.items():
+        place = folder(tmp_path / name, files | {name: about})
+        assert nb.read_study(place).judgments["annotator_id"].tolist() == ["A2X", "A1X"]
+    turned = study.replace(judgments=study.judgments.iloc[::-1])
+    turned.write(tmp_path / "again")
+    again = nb.read_study(tmp_path / "again")
+    assert again.judgments["annotator_id"].tolist() == ["w002", "w001"]
+
+
+#: What is in the file, whence values come, annotators where these are made up, further lines.
+POSITIONS = {
+    "columns": ("d,m,rater1,rater2\n1,a,3,4\n", "value: 'rater{annotator_id}'", ""),
+    "lists": ('d,m,r\n1,a,"[3, 4]"\n', "value: r", "'{position}'", "lists: [value]"),
+    "rows": ("d,m,r\n1,a,3\n1,a,4\n", "value: r", "'{row}'"),
+    "slots": ("d,m,h1,h2\n1,a,3,4\n", "value: 'h{slot}'", "'{item_id}/{slot}'"),
+    "persons": ("d,m,by ann,by bob\n1,a,3,4\n", "value: 'by {annotator_id}'", ""),
+    "ids": ("d,m,r,who\n1,a,3,p1\n1,a,4,p2\n", "value: r, annotator_id: who", ""),
+}
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_positions_are_no_annotators_unless_they_are_said_to_be_persons(name, tmp_path):
+    content, value, who, *more = POSITIONS[name]
+    constants = f"constants: {{annotator_id: {who}}}\n" * bool(who)
+    columns = f"{{item_id: d, system: m, {value}}}"
+    about = described("r.csv", columns, f"{constants}    {''.join(more)}")
+    problems = []
+    study, notes = read_folder(folder(tmp_path / "s", {"r.csv": content}, about), problems)
+    assert not problems and len(study.judgments) == 2
+    positions = name not in ("persons", "ids")
+    assert study.settings.get("annotators") == ("positions" if positions else None)
+    assert study.persons != positions
+    assert any("made from positions" in note for note in notes) == positions
+    study.write(tmp_path / "again")
+    assert nb.read_study(tmp_path / "again").settings == study.settings
+    said = "settings: {annotators: persons}\n" + about
+    study, notes = read_folder(folder(tmp_path / "t", {"r.csv": content}, said), problems)
+    assert study.settings["annotators"] == "persons" and not notes
+
+
+def test_an_unread_column_that_groups_items_and_empty_cells_are_noted(tmp_path):
+    rows = "".join(f"{i},{i // 3},{s},me,{'' if i == 5 else 3}\n" for i in range(6) for s in "ab")
+    files = {"r.csv": f"item,talk_id,model,who,flow\n{rows}"}
+    _, notes = read_folder(folder(tmp_path / "s", files, described("r.csv", WIDE)), [])
+    assert notes[0].endswith("r.csv: 2 empty cells are no judgments.") and len(notes) == 2
+    assert "5 items have 2 values of talk_id, which is not read" in notes[1]
+    assert "clusters: talk_id" in notes[1]
+    used = described("r.csv", WIDE, top="settings: {clusters: group_id}\n")
+    _, notes = read_folder(folder(tmp_path / "s", files, used), [])
+    assert len(notes) == 1
+
+
+def test_excluded_judgments_are_noted(tmp_path):
+    files = {"r.csv": "item,model,who,flow\n1,a,x,3\n1,a,y,300\n"}
+    about = described("r.csv", WIDE, top="settings: {valid: {flow: {max: 100}}}\n")
+    study, notes = read_folder(folder(tmp_path / "s", files, about), [])
+    assert study.judgments["value"].tolist() == [3]
+    assert notes == ["flow: judgments excluded because they are outside settings: valid: 1."]
+
+
+def test_a_plain_folder_with_study_yml_has_its_settings(tmp_path):
+    files = {
+        "outputs.csv": "output_id,item_id,system,topic\n1,1,a,x\n",
+        "judgments.csv": "output_id,annotator_id,value\n1,me,3\n",
+        "contexts.csv": "item_id,state,is_target,red,blue\n1,s1,1,0,1\n1,s2,0,1,1\n",
+    }
+    about = "settings: {extra: [topic], clusters: topic, scales: {quality: {min: 1, max: 5}}}\n"
+    study = nb.read_study(folder(tmp_path / "s", files, about))
+    assert study.settings["scales"] == {"quality": {"min": 1.0, "max": 5.0}}
+    assert study.outputs["topic"].tolist() == ["x"] and list(study.contexts)[3:] == ["red", "blue"]
+    study.write(tmp_path / "again")
+    assert nb.read_study(tmp_path / "again").settings == study.settings
+
+
+def test_contexts_are_mapped_and_equal_rows_count_once(tmp_path):
+    lines = "scene,state,right,hue\n1,s,1,.5\n1,t,0,.2\n1,s,1,.5\n"
+    outputs = "outputs: {file: o.csv}"
+    columns = "{item_id: scene, is_target: right, hue: hue}"
+    about = f"tables:\n  {outputs}\n  contexts: {{file: c.csv, columns: {columns}}}\n"
+    files = {"c.csv": lines, "o.csv": "item_id,system\n1,a\n1,a\n"}
+    study = nb.read_study(folder(tmp_path / "s", files, about))
+    assert study.contexts.to_numpy().tolist() == [["1", "s", True, 0.5], ["1", "t", False, 0.2]]
+    assert study.outputs["output_id"].tolist() == ["1/a"]
+
+
+def test_tsv_whose_quotes_enclose_nothing_is_read_as_it_is(tmp_path):
+    (tmp_path / "r.tsv").write_text('text\tn\nthe "old" man\t1\n"open\t2\n')
+    frame, places = formats.read(tmp_path / "r.tsv", "tsv", problems=[])
+    assert frame["text"].tolist() == ['the "old" man', '"open']
+    assert places == ["line 2", "line 3"]
+
+
+def test_integers_beside_an_empty_cell_stay_integers(tmp_path):
+    lines = '{"item": 1, "meta": {"n": 9007199254740993}}\n{"item": null, "meta": {}}\n{"x": [1]}\n'
+    (tmp_path / "r.jsonl").write_text(lines)
+    frame, places = formats.read(tmp_path / "r.jsonl", "jsonl", problems=[])
+    assert frame.to_dict("list") == {
+        "item": ["1", "", ""],
+        "meta.n": ["9007199254740993", "", ""],
+        "x": ["", "", "[1]"],
+    }
+    assert places == ["line 1", "line 2", "line 3"]
+
+
+#: What a column of Parquet holds -> how its cells are read.
+CELLS = {
+    "ids that are texts": (["001", "1", None], ["001", "1", ""]),
+    "ids that are integers": ([1, None, 2**53 + 1], ["1", "", "9007199254740993"]),
+    "numbers": ([0.1, float("nan"), None], ["0.1", "", ""]),
+    "truth": ([True, None, False], ["true", "", "false"]),
+    "lists": ([[1, None], [], None], ["[1, null]", "[]", ""]),
+    "lists of texts": ([["a b", "é"], ["c"], []], ['["a b", "é"]', '["c"]', "[]"]),
+    "decimals": ([Decimal("1.50"), None, Decimal("2")], ["1.50", "", "2.00"]),
+    "days": ([date(2020, 1, 2), None, None], ["2020-01-02", "", ""]),
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_cells_of_parquet_are_read_as_those_of_other_formats(name, tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    values, expected = CELLS[name]
+    column = pa.array(values)
+    columns = {"c": column, "d": [{"x": 1}, {"x": None}, None]}
+    if not isinstance(values[0], list):  # which have no dictionary
+        columns["e"] = column.dictionary_encode()
+    pytest.importorskip("pyarrow.parquet").write_table(pa.table(columns), tmp_path / "r.parquet")
+    frame, places = formats.read(tmp_path / "r.parquet", "parquet", problems=[])
+    assert frame["c"].tolist() == expected and frame["d.x"].tolist() == ["1", "", ""]
+    assert "e" not in columns or frame["e"].tolist() == expected
+    assert places == ["record 1", "record 2", "record 3"]
+
+
+def test_a_study_of_parquet_is_that_of_csv(tmp_path):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    rows = pd.DataFrame({"item": ["001", "1"], "who": pd.Categorical(["x", "x"])})
+    rows = rows.assign(ann=[[4, 5], [3, 2]]).set_index("item")
+    more = "lists: [value]\n    constants: {annotator_id: '{position}'}"
+    about = described("r.parquet", "{item_id: item, system: who, value: ann}", more)
+    place = folder(tmp_path / "p", {}, about)
+    rows.to_parquet(place / "r.parquet")
+    other = folder(tmp_path / "c", {}, about.replace(".parquet", ".csv"))
+    rows.to_csv(other / "r.csv")
+    one, two = nb.read_study(place), nb.read_study(other)
+    pd.testing.assert_frame_equal(one.judgments, two.judgments)
+    pd.testing.assert_frame_equal(one.outputs, two.outputs)
+    assert one.judgments["value"].tolist() == [4, 5, 3, 2]
+
+
+def test_parquet_that_cannot_be_read_says_so(tmp_path, monkeypatch):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    path = tmp_path / "r.parquet"
+    write = pytest.importorskip("pyarrow.parquet").write_table
+    doubled = pa.table([["x"], ["y"]], names=["c", "c"])
+    for made, message in [
+        (lambda: path.write_bytes(b"PAR1 and no more"), "is no Parquet that can be read"),
+        (lambda: write(pa.table({"c": [b"x"]}), path), "'c' holds bytes"),
+        (lambda: write(doubled, path), "two columns 'c'"),
+    ]:
+        made()
+        with pytest.raises(TableError, match=message):
+            formats.read(path, "parquet", problems=[])
+    monkeypatch.setattr(formats.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(
+        TableError, match=r"r\.parquet is Parquet, which needs pyarrow: pip install"
+    ):
+        formats.read(path, "parquet", problems=[])
+
+
+def test_files_of_a_run_are_hashed(tmp_path, monkeypatch):
+    """The note by which a run is found to be outdated changes with any cell of any file."""
+    (tmp_path / "raw.csv").write_text(LONG)
+    about = described("../raw.csv", NAMED)
+    made = folder(tmp_path / "s", {}, about)
+    log = tmp_path / "log"
+    monkeypatch.setenv("NLGBENCH_READ_LOG", str(log))
+
+    def noted():
+        log.write_text("")
+        nb.read_study(made)
+        rows = map(json.loads, log.read_text().splitlines())
+        return {row["path"]: row["sha256"] for row in rows}
+
+    first = noted()
+    assert set(first) == {str(made), str(tmp_path / "raw.csv")}
+    (tmp_path / "raw.csv").write_text(LONG.replace("flow,3", "flow,2"))
+    second = noted()
+    assert {path for path in first if first[path] != second[path]} == {str(tmp_path / "raw.csv")}
+    (made / "study.yml").write_text(about.replace("columns:", "columns:  "))
+    third = noted()
+    assert {path for path in first if second[path] != third[path]} == {str(made)}

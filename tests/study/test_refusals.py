@@ -1,0 +1,368 @@
+"""A study that is wrong is refused in words that name file, row, value and the way out."""
+
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import nlgbench as nb
+from nlgbench.runner.cli import main
+from nlgbench.study.csv_files import TableError
+
+OUTPUTS = "output_id,item_id,system\n1,1,a\n2,1,b\n3,2,a\n4,2,b\n"
+JUDGMENTS = "output_id,annotator_id,value\n1,x,3\n2,x,4\n3,y,5\n4,y,1\n"
+SCORES = "output_id,evaluator,score\n1,bleu,.3\n2,bleu,.4\n"
+RATINGS = "item,model,who,flow,depth\n1,a,ann,3,2\n1,b,bob,4,1\n2,a,ann,5,5\n"
+LISTS = '[{"item": 1, "model": "a", "who": ["p", "q"], "flow": [3, 4]}]'
+FLOW = "{item_id: item, system: model, annotator_id: who, value: [flow]}"
+BOTH = FLOW.replace("[flow]", "[flow, depth]")
+
+
+def plain(others=(), **changed):
+    """A folder of files that are called and laid out as tables are."""
+    files = {"outputs": OUTPUTS, "judgments": JUDGMENTS, "scores": SCORES} | changed
+    return {f"{name}.csv": content for name, content in files.items()} | dict(others)
+
+
+def about(text, **files):
+    """A folder of other files, which study.yml describes."""
+    return {"study.yml": text, "r.csv": RATINGS, "l.json": LISTS} | files.get("files", {})
+
+
+def table(more="", columns=BOTH, file="r.csv", top="", table="judgments", **files):
+    spec = f"    file: {file}\n    columns: {columns}\n    {more}\n"
+    return about(f"{top}tables:\n  {table}:\n{spec}", **files)
+
+
+def raw(name, content, more="", columns=BOTH):
+    """One file, of which study.yml says no more than what its columns are."""
+    return table(more, columns, name) | {name: content}
+
+
+def setting(text):
+    return table(top=f"settings: {{{text}}}\n")
+
+
+def with_outputs(rows):
+    text = f"tables: {{outputs: {{file: o.csv}}, judgments: {{file: r.csv, columns: {FLOW}}}}}"
+    return about(text, files={"o.csv": "output_id,item_id,system\n" + rows})
+
+
+#: Files, and parts of what is said of them.
+MALFORMED = {
+    "nothing": ({}, ["has no outputs.csv"]),
+    "another format alone": ({"r.jsonl": "{}"}, ["has no outputs.csv", "nlgbench new"]),
+    "a name misspelt": ({"output.csv": OUTPUTS}, ["output.csv is no table", "mean 'outputs'?"]),
+    "a stray table": (plain(jugdments=""), ["jugdments.csv", "mean 'judgments'?", "rename it"]),
+    "upper case": (plain({"SCORES.CSV": ""}), ["SCORES.CSV is no table", "mean 'scores'?"]),
+    "another format": (plain({"logprobs.tsv": ""}), ["logprobs.tsv is no table", "save it"]),
+    "study.yaml": (plain({"study.yaml": "name: x"}), ["make it a file called study.yml"]),
+    "tabs": (plain(scores=SCORES.replace(",", "\t")), ["scores.csv has no columns", "(tsv"]),
+    "semicolons": (plain(scores=SCORES.replace(",", ";")), ["scores.csv has no", "delimiter"]),
+    "JSON Lines": (plain(scores='{"a": 1, "b": 2}\n'), ["scores.csv has no columns", "jsonl"]),
+    "gzip": (plain(scores=b"\x1f\x8b\x08\x00"), ["scores.csv is gzipped", "gunzip"]),
+    "a workbook": (plain(scores=b"PK\x03\x04\x00"), ["scores.csv is a ZIP archive or an Excel"]),
+    "a header again": (plain(outputs=OUTPUTS * 2), ["row 5 (line 6) repeats the header"]),
+    "a column twice": (
+        plain(judgments="output_id,annotator_id,value,value\n1,x,3,3\n"),
+        ["judgments.csv has two columns 'value': keep one"],
+    ),
+    "columns missing": (
+        plain(judgments="output_id,anotator,valu\n1,x,3\n"),
+        ["no columns 'annotator_id', 'value'", "rename 'valu' to 'value'"],
+    ),
+    "an id twice": (
+        plain(outputs=OUTPUTS.replace("2,1,b", "1,1,b")),
+        ["same key (output_id)", "Found row 1 (line 2), output_id='1': '1'; row 2 (line 3)", "id"],
+    ),
+    "an unknown output": (
+        plain(scores=SCORES + "44,bleu,1\n"),
+        ["scores.csv", "no output_id of outputs", "(line 4), output_id='44'", "mean '4'?"],
+    ),
+    "an unknown system": (
+        plain(system_scores="system,evaluator,score\nc,bleu,1\n"),
+        ["system_scores.csv", "row 1 (line 2), system='c'"],
+    ),
+    "two descriptions": (plain({"study.json": "{}", "study.yml": "name: x"}), ["keep study.yml"]),
+    "study.json broken": (plain({"study.json": "{"}), ["study.json, line 1, column 2 is no YAML"]),
+    "study.json misspelt": (plain({"study.json": '{"nam": 1}'}), ["Did you mean 'name'?"]),
+    "study.json of wrong kinds": (plain({"study.json": '{"settings": 3}'}), ["must be a dict"]),
+    "study.json deep": (plain({"study.json": '{"a":' * 10**5}), ["study.json is nested too deep"]),
+    # study.yml itself
+    "yml empty": (about(" \n"), ["study.yml is empty"]),
+    "yml a text": (about("ratings.csv"), ["study.yml must hold names with values", "new"]),
+    "yml broken": (about("tables: {a: [}"), ["study.yml, line 1, column", "is no YAML"]),
+    "yml twice": (about("name: a\nname: b"), ["line 2, column 1", "'name' stands twice"]),
+    "yml recursive": (about("settings: &a [*a]"), ["aliases are not read"]),
+    "a key unknown": (about("table: {}"), ["'table' is unknown. Did you mean 'tables'?"]),
+    "a table unknown": (about("tables: {ratings: {}}"), ["'ratings' is unknown", "There are: out"]),
+    "no table": (about("tables: {}"), ["names none"]),
+    "tables a list": (about("tables: [judgments]"), ["tables must be a dict", "['judgments']"]),
+    "a line unknown": (table("colums: {}"), ["judgments: 'colums' is unknown. Did you mean"]),
+    "a line of a wrong kind": (table("lists: value"), ["lists must be a list of at least one"]),
+    "a format unknown": (table("format: excel"), ["format 'excel' is unknown", "csv"]),
+    "a long delimiter": (table("delimiter: ', '"), ["delimiter must be one character"]),
+    "no such file": (table(file="rr.csv"), ["no file", "rr.csv. Did you mean 'r.csv'?", "`file`"]),
+    "no such pattern": (table(file="raw/*.csv"), ["no file", "raw/*.csv"]),
+    "no known ending": (raw("x.dat", "a"), ["format '.dat' is unknown"]),
+    "theirs unknown": (
+        table(columns="{item_id: itm, system: modl, annotator_id: who, value: [flow]}"),
+        ["r.csv has no columns 'itm', 'modl'", "Did you mean 'item'?"],
+    ),
+    "ours unknown": (table(columns="{item: item}"), ["'item' is unknown", "mean 'item_id'?"]),
+    "ours unmapped": (
+        table(columns="{item_id: item, system: model, value: [flow]}"),
+        ["no column 'annotator_id'", "(columns or", "Found item, model, who"],
+    ),
+    "outputs unnamed": (
+        table(columns="{annotator_id: who, value: [flow]}"),
+        ["there are no outputs"],
+    ),
+    "a pattern that fits nothing": (
+        table(columns=FLOW.replace("who", "'by {name}'")),
+        ["no column 'by {name}'"],
+    ),
+    "slots that share nothing": (
+        table(columns=FLOW.replace("model", "'{slot}del'")),
+        ["must share what is in braces"],
+    ),
+    "a constant of nothing": (
+        table("constants: {group_id: '{pag}'}"),
+        ["no column 'pag'", "(const"],
+    ),
+    "a constant and a column": (
+        table("constants: {system: a}"),
+        ["'system' stands in columns and in constants"],
+    ),
+    "braces and a column": (
+        table(columns=FLOW.replace("[flow]", "'{annotator_id}ow'")),
+        ["'annotator_id' stands in columns and in braces"],
+    ),
+    "values of nothing": (table("values: {valu: {x: 1}}"), ["no column 'valu'", "mean 'value'?"]),
+    "only what is not there": (table("only: {who: zed}"), ["`only` keeps no row"]),
+    "only of nothing": (table("only: {whom: zed}"), ["no column 'whom'", "mean 'who'?"]),
+    "lists of numbers": (
+        table("lists: [value]"),
+        ["r.csv", "row 1 (line 2)", "must be a list, as in [4, 5]", "'3'"],
+    ),
+    "lists of two lengths": (
+        raw("u.json", LISTS.replace("3, 4", "3"), "lists: [value, annotator_id]", FLOW),
+        ["u.json", "row 1 (record 1)", "must be as long as"],
+    ),
+    "a sum of words": (
+        table("sum: true", FLOW.replace("[flow]", "who")),
+        ["row 1 (line 2)", "must be a number", "'ann'", "values"],
+    ),
+    "a sum of scores": (
+        table("sum: true", "{item_id: item, system: model, score: [flow]}", table="scores"),
+        ["no column 'value'", "(sum in study.yml)"],
+    ),
+    "a personal column": (
+        table(columns=BOTH.replace("model", "IPAddress")),
+        ["'IPAddress', which looks personal: only annotator_id may"],
+    ),
+    "several outputs of a system": (
+        with_outputs("1,1,a\n2,1,a\n3,1,b\n4,2,a\n"),
+        ["several of system 'a' on item '1'", "output_id"],
+    ),
+    "an output that is not there": (
+        with_outputs("1,1,a\n2,1,b\n"),
+        ["'output_id' is no output_id", "row 3 (line 4), output_id='2/a'"],
+    ),
+    # settings
+    "a setting misspelt": (setting("qualty: x"), ["'qualty' is unknown. Did you mean 'quality'?"]),
+    "a setting of a wrong kind": (
+        setting("lower_is_better: x"),
+        ["lower_is_better must be a list"],
+    ),
+    "other annotators": (setting("annotators: people"), ["one of 'persons', 'positions'"]),
+    "a range without an end": (
+        setting("valid: {flow: {max: high}}"),
+        ["valid: flow must have min or max, each a number", "'high'"],
+    ),
+    "a range that leaves nothing": (setting("valid: {flow: {min: 9}}"), ["flow: all 3 judgments"]),
+    "scales of words": (
+        setting("scales: {flow: {min: 1, max: x}}"),
+        ["flow must have min and max"],
+    ),
+    "scales upside down": (
+        setting("scales: {flow: {min: 5, max: 1}}"),
+        ["must have min below max"],
+    ),
+    "scales left": (
+        setting("scales: {depth: {min: 1, max: 4}}"),
+        ["r.csv", "row 6 (line 4)", "1 to 4", "5.0"],
+    ),
+    "quality unknown": (setting("quality: flaw"), ["'flaw' is unknown", "mean 'flow'?"]),
+    "clusters unknown": (setting("clusters: doc"), ["clusters: 'doc' is unknown"]),
+    "extra unknown": (
+        table(
+            top="settings: {extra: [topic]}\n",
+            columns="{item_id: item, system: model}",
+            table="outputs",
+        ),
+        ["no column 'topic', which 'extra' declares"],
+    ),
+    # JSON, gzip and Parquet
+    "JSON cut off": (raw("u.json", LISTS[:20]), ["u.json is no JSON", "line 1"]),
+    "a line cut off": (raw("l.jsonl", '{"a": 1}\n{"a"\n'), ["l.jsonl, line 2 is no JSON"]),
+    "JSON Lines in JSON": (raw("u.json", "{}\n{}\n"), ["set format: jsonl"]),
+    "JSON of numbers": (raw("u.json", "[1, 2]"), ["record 1", "an object"]),
+    "JSON of nothing": (raw("u.json", "[]"), ["u.json holds no record"]),
+    "JSON deep": (raw("u.json", "[" * 10**5), ["u.json", "deep"]),
+    "deep objects": (raw("u.json", '{"a":' * 2000 + "1" + "}" * 2000), ["u.json is nested too"]),
+    "JSON with a key twice": (raw("u.json", '{"a": 1, "a": 2}'), ["has the key 'a' twice"]),
+    "half a pair": (raw("u.json", '[{"item": "\\ud800"}]'), ["u.json holds half a surrogate"]),
+    "JSON with other rows": (raw("u.json", LISTS, "rows: data"), ["no 'data', which `rows: data`"]),
+    "JSON with other levels": (
+        raw("u.json", LISTS, "keys: [item_id]"),
+        ["level 1, which `keys` calls 'item_id', is no object"],
+    ),
+    "gzip cut off": (raw("r.csv.gz", b"\x1f\x8b\x08"), ["no whole gzip file"]),
+    "Parquet": (raw("r.parquet", b"PAR1"), ["r.parquet is"]),
+}
+
+
+def put(place, files):
+    place.mkdir(exist_ok=True)
+    for name, content in files.items():
+        (place / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return place
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_what_is_wrong_is_named_with_the_way_out(name, tmp_path):
+    files, parts = MALFORMED[name]
+    with pytest.raises((TableError, FileNotFoundError)) as caught:
+        nb.read_study(put(tmp_path / "s", files))
+    for part in parts:
+        assert part in str(caught.value), part
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("no")])
+def test_what_is_called_as_a_table_and_cannot_be_read_is_named(make, tmp_path):
+    files = plain()
+    del files["outputs.csv"]
+    make(put(tmp_path / "s", files) / "outputs.csv")
+    with pytest.raises(TableError, match=r"outputs\.csv is not a file: restore it"):
+        nb.read_study(tmp_path / "s")
+
+
+def test_all_problems_of_all_files_are_named_in_one_pass(tmp_path):
+    files = {
+        "outputs.csv": "output_id,item_id,system\n1,1,a\n2,,b\n3,3\n4,4,a\n4,4,b\n",
+        "judgments.csv": "output_id,annotator_id,value\n1,x,7\n9,x,2\n4,,good\n",
+        "scores.csv": "output_id,skore\n1,2\n",
+        "references.csv": "",
+        "study.yml": "settings: {scales: {quality: {min: 1, max: 5}}, quality: flow}\n",
+    }
+    with pytest.raises(TableError) as caught:
+        nb.read_study(put(tmp_path / "s", files))
+    assert len(caught.value.problems) == 10
+    for part in (
+        "10 problems:",
+        "outputs.csv, row 3 (line 4) has 2 fields",
+        "outputs.csv: outputs, column 'item_id' must not be empty",
+        "same key (output_id). Drop the repetition",
+        "judgments.csv: judgments, column 'annotator_id' must not be empty",
+        "'good'",
+        "judgments.csv: judgments, column 'output_id' is no output_id of outputs",
+        "must be within its scale, 1 to 5: mend the value, or settings: scales. Found row 1 (line",
+        "scores.csv: scores has no columns 'evaluator', 'score': rename 'skore' to 'score'",
+        "references.csv is empty",
+        "settings: dimension: 'flow' is unknown",
+    ):
+        assert part in str(caught.value), part
+    many = str(TableError(*map(str, range(25))))
+    assert many.startswith("25 problems:\n1. 0\n") and many.endswith("20. 19\nand 5 more")
+
+
+def test_a_column_under_another_name_keeps_its_line_and_name_in_messages(tmp_path):
+    files = table(columns=FLOW.replace("[flow]", "flow"))
+    files["r.csv"] = "item,model,who,flow\n1,a,ann,3\n\n2,a,bob,good\n"
+    with pytest.raises(TableError) as caught:
+        nb.read_study(put(tmp_path / "s", files))
+    assert "r.csv: judgments, column 'value' ('flow' in the file) must be" in str(caught.value)
+    assert "row 2 (line 4), output_id='2/a', annotator_id='w002', dim" in str(caught.value)
+
+
+#: A right study in many files, which Hypothesis then breaks.
+WHOLE = {
+    "study.yml": table()["study.yml"]
+    + "  scores:\n    file: s.jsonl\n    columns: {item_id: at.item, system: m, score: [bleu]}\n"
+    + "  preferences:\n    file: v.json\n    keys: [item_id, annotator_id]\n"
+    + "    columns: {system_a: left, system_b: right, choice: won}\n",
+    "r.csv": RATINGS,
+    "s.jsonl": '{"at": {"item": 1}, "m": "a", "bleu": 0.3}\n{"at": {"item": 1}, "m": "b"}\n',
+    "v.json": json.dumps({"1": {"ann": {"left": "a", "right": "b", "won": "tie"}}}),
+}
+
+
+def checked(place):
+    """Check a folder by the command: it ends with 0 or 1, and without a traceback."""
+    said = CliRunner().invoke(main, ["check", str(place)])
+    assert said.exit_code in (0, 1) and "fault of nlgbench" not in said.output
+    return said.exit_code
+
+
+def test_the_study_that_is_broken_below_is_right(tmp_path):
+    study = nb.read_study(put(tmp_path / "s", WHOLE))
+    assert [len(study.judgments), len(study.scores), len(study.preferences)] == [6, 2, 1]
+    assert checked(tmp_path / "s") == 0
+
+
+BYTES = [bytes([one]) for one in b"{],:\n\t'\"\xff\x00*"] + [b"", b"&a"]
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(name=st.sampled_from(sorted(WHOLE)), seed=st.integers(0, 2**32), n_changes=st.integers(1, 4))
+def test_whatever_is_broken_is_refused_in_words_or_read(name, seed, n_changes, tmp_path_factory):
+    """Bytes are put in, taken out, doubled: then there is a study, or errors that name files."""
+    draw = random.Random(seed)
+    content = bytearray(WHOLE[name].encode())
+    for _ in range(n_changes):
+        at = draw.randrange(len(content))
+        piece = content[at : at + draw.randrange(1, 12)]
+        some = draw.choice([*BYTES, piece * 2, b"9" * 400, b"nan"])
+        content[at : at + draw.choice([0, 1, len(piece)])] = some
+        content = content or bytearray(b" ")
+    place = put(tmp_path_factory.mktemp("s"), WHOLE | {name: bytes(content)})
+    try:
+        nb.read_study(place)
+    except TableError as error:
+        assert all(
+            any(one in problem for one in (*WHOLE, "settings")) for problem in error.problems
+        )
+    except FileNotFoundError as error:
+        assert "has no outputs.csv" in str(error)  # study.yml has lost its tables
+    checked(place)
+
+
+CELLS = st.one_of(
+    st.text(st.characters(blacklist_categories=["Cs"]), max_size=6),
+    st.sampled_from(["", " ", "nan", "inf", "1e999", "=1+1", "007", "[1, 2]", "{}", "-", "\u202e"]),
+)
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(st.tuples(CELLS, CELLS, CELLS, CELLS), min_size=1, max_size=6))
+def test_whatever_stands_in_cells_is_read_or_named_with_its_row(rows, tmp_path_factory):
+    lines = [dict(zip(("item", "model", "who", "flow"), row, strict=True)) for row in rows]
+    files = table(columns=FLOW.replace("[flow]", "flow"), file="r.jsonl")
+    place = put(
+        tmp_path_factory.mktemp("s"), files | {"r.jsonl": "\n".join(map(json.dumps, lines))}
+    )
+    try:
+        study = nb.read_study(place)
+    except TableError as error:
+        assert all("r.jsonl" in problem or "outputs" in problem for problem in error.problems)
+        cells = [one for one in error.problems if "column" in one and "Found" in one]
+        assert all("row " in one and "(line " in one for one in cells if "r.jsonl:" in one)
+    else:
+        assert study.judgments["value"].tolist() == [float(row[3]) for row in rows]
+    checked(place)

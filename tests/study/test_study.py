@@ -1,0 +1,305 @@
+"""Tables at the door of `Study`: filled, checked, viewed, written and read back as they were."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import nlgbench as nb
+from nlgbench.study import TABLES, part_of, read_study
+from nlgbench.study.csv_files import TableError
+
+
+def outputs(**more):
+    rows = [("a1", "i1", "a"), ("b1", "i1", "b"), ("h1", "i1", "human"), ("h2", "i2", "human")]
+    return pd.DataFrame(rows, columns=["output_id", "item_id", "system"]).assign(**more)
+
+
+def judgments(**more):
+    rows = [("a1", "w1", 2), ("b1", "w1", 3), ("h1", "w1", 5), ("h1", "w2", 4)]
+    return pd.DataFrame(rows, columns=["output_id", "annotator_id", "value"]).assign(**more)
+
+
+def score(table="scores", **cells):
+    key = {"scores": {"output_id": ["a1"]}, "system_scores": {"system": ["a"]}}[table]
+    return pd.DataFrame(key).assign(**{"evaluator": "e", "score": 1.0} | cells)
+
+
+def test_what_is_left_out_is_filled():
+    study = nb.Study(outputs(), judgments())
+    assert study.outputs["is_human"].tolist() == [False, False, True, True]
+    assert study.outputs["text"].eq("").all() and study.judgments["group_id"].eq("").all()
+    assert study.systems == ["a", "b"] and study.dimension() == "quality"
+    assert study.dimensions == ["quality"] and study.clusters == "item_id" and study.persons
+    assert study.judgments["value"].dtype == "float64"
+    assert (study.name, study.source, study.pristine) == ("study", "study", False)
+    assert repr(study) == "<Study 'study' (study): 4 outputs of 3 systems, judgments>"
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (
+            {"judgments": judgments().replace("b1", "b2")},
+            r"is no output_id of outputs.*row 2, .*b2",
+        ),
+        ({"judgments": judgments(value="good")}, r"column 'value' must be a number.*'good'"),
+        ({"judgments": judgments().rename(columns={"value": "vaule"})}, r"'vaule' to 'value'"),
+        ({"judgments": pd.concat([judgments()] * 2)}, r"the same key.*Found row 1, .*; row 2"),
+        ({"judgments": pd.concat([judgments()] * 2, axis=1)}, r"two columns 'output_id', 'anno"),
+        ({"judgments": [1, 2]}, r"Study\(judgments=...\) must be a DataFrame; got list"),
+        ({"outputs": pd.concat([outputs()] * 2, axis=1)}, r"two columns 'output_id', 'item_id'"),
+        ({"outputs": outputs(topic="x")}, r"a column 'topic' that it does not know"),
+        ({"outputs": outputs().drop(columns="system")}, r"no column 'system'"),
+        ({"scores": score(output_id="x")}, "'x'"),
+        ({"system_scores": score("system_scores", system="c")}, "is no system of outputs"),
+        ({"references": pd.DataFrame({"item_id": ["9"], "reference_id": "r", "text": "t"})}, "'9'"),
+        (
+            {"scores": score(signature="x|Direction:down")},
+            "must have the direction lower or higher",
+        ),
+        ({"settings": {"qualty": "x"}}, r"'qualty' is unknown\. Did you mean 'quality'\?"),
+        ({"settings": {"quality": "flow"}, "judgments": judgments()}, "'flow' is unknown"),
+        ({"settings": {"clusters": "group"}}, "settings: clusters: 'group' is unknown"),
+        ({"settings": {"extra": ["topic"]}}, r"no column 'topic', which 'extra' declares"),
+        ({"settings": {"valid": {"quality": {}}}}, "valid: quality must have min or max"),
+        ({"settings": {"valid": {"quality": {"max": "4"}}}}, "each a number"),
+        ({"settings": {"valid": {"quality": {"most": 4}}}}, "quality must have min or max"),
+        ({"settings": {"scales": {"quality": {"min": 1}}}}, "quality must have min and max"),
+        ({"settings": 3}, "settings must be a dict. Got 3"),
+        ({"truth": np.zeros((2, 2))}, "truth must be a dict. Got a ndarray"),
+        ({"related": [None]}, r"related must be a dict. Got \[None\]"),
+        ({"source": "released!"}, r"Did you mean 'released'\?"),
+    ],
+)
+def test_what_breaks_a_rule_is_named_with_the_way_out(parts, message):
+    with pytest.raises(ValueError, match=message):
+        nb.Study(**{"outputs": outputs()} | parts)
+
+
+@pytest.mark.parametrize("table", ["outputs", "judgments"])
+def test_ids_hold_no_nul(table):
+    given = {"outputs": outputs(), "judgments": judgments()}
+    given[table] = given[table].replace("a1", "a\x001")
+    with pytest.raises(TableError, match="'output_id' must not hold the character NUL: remove it"):
+        nb.Study(**given)
+
+
+def test_several_dimensions_need_a_choice():
+    both = pd.concat([judgments(dimension="flow"), judgments(dimension="truth")])
+    study = nb.Study(outputs(), both)
+    with pytest.raises(ValueError, match="judgments in flow, truth: say which by dimension="):
+        study.dimension()
+    with pytest.raises(ValueError, match=r"dimension: 'flaw' is unknown\. Did you mean 'flow'"):
+        study.dimension("flaw")
+    assert study.dimension("flow") == study.main_dimension == "flow"
+    said = nb.Study(outputs(), both, settings={"quality": "truth"})
+    assert said.dimension() == said.main_dimension == "truth"
+    with pytest.raises(ValueError, match="has no judgments"):
+        nb.Study(outputs()).dimension()
+
+
+def test_settings_may_name_a_dimension_that_only_votes_have():
+    votes = pd.DataFrame({"output_a": ["a1"], "output_b": "b1", "annotator_id": "w", "choice": "a"})
+    lower = {"lower_is_better": ["errors"], "quality": "errors"}
+    study = nb.Study(
+        outputs(), judgments(), preferences=votes.assign(dimension="errors"), settings=lower
+    )
+    assert study.dimension() == "quality" and study.dimension(of="preferences") == "errors"
+    with pytest.raises(TableError, match="'errors' is unknown"):
+        nb.Study(outputs(), judgments(), settings=lower)
+
+
+def test_judgments_are_given_with_their_outputs_higher_is_better():
+    own = outputs(topic=["x", "x", "y", "y"])
+    declared = {"extra": ["topic"], "clusters": "topic", "lower_is_better": ["quality"]}
+    declared["scales"] = {"quality": {"min": 1, "max": 5}}
+    rows = nb.Study(own, judgments(group_id="g"), settings=declared)
+    assert rows.sign("quality") == -1 and rows.scale("quality") == (1, 5)
+    found = rows.judged()
+    assert found["value"].tolist() == [-2, -3, -5, -4]
+    assert found["system"].tolist() == ["a", "b", "human", "human"]
+    assert found["is_human"].tolist() == [False, False, True, True]
+    assert found["item_id"].eq("i1").all() and found["cluster"].tolist() == ["x", "x", "y", "y"]
+    pages = nb.Study(outputs(), judgments(group_id=[*"ppqq"]), settings={"clusters": "group_id"})
+    assert pages.judged()["cluster"].tolist() == [*"ppqq"] and pages.scale("quality") is None
+    both = pd.concat([judgments(dimension="truth"), judgments(dimension="flow", value=1)])
+    assert nb.Study(outputs(), both).judged("flow")["value"].tolist() == [1] * 4
+
+
+@pytest.mark.parametrize("table", ["scores", "system_scores"])
+def test_scores_are_given_higher_is_better_whatever_the_case_of_directions(table):
+    def scored(signature):
+        study = nb.Study(outputs(), **{table: score(table, signature=signature)})
+        return study.scored(["e"], of=table)["score"].item()
+
+    assert scored("TER|Direction: LOWER is better") == scored("direction:lower|x") == -1
+    assert scored("direction:higher|x") == scored("") == 1
+    study = nb.Study(outputs(), scores=pd.concat([score(), score(evaluator="f")]))
+    assert study.scored(["f"])["evaluator"].tolist() == ["f"] and len(study.scored()) == 2
+    with pytest.raises(ValueError, match="evaluator: 'g' is unknown"):
+        study.scored(["g"])
+    with pytest.raises(ValueError, match="study has no scores: compute them"):
+        nb.Study(outputs()).scored()
+
+
+def test_only_and_replace_clear_the_mark_of_a_loader():
+    world = nb.simulate("gaussian", n_outputs=5, seed=0)
+    assert world.pristine and world.origin == "simulated:gaussian seed=0"
+    part = world.only(systems=["t0.7"])
+    assert part.systems == ["t0.7"] and not part.pristine and part.origin == world.origin
+    assert part.outputs["is_human"].sum() == world.outputs["is_human"].sum()
+    assert set(part.judgments["output_id"]) == set(part.outputs["output_id"])
+    assert set(part.logprobs["output_id"]) <= set(part.outputs["output_id"])
+    assert part.only(is_human=True).systems == [] and part.only(is_human=False).systems == ["t0.7"]
+    again = world.replace(name="again")
+    assert not again.pristine and again.origin == world.origin and again.truth is world.truth
+    with pytest.raises(ValueError, match=r"systems: 't0.6' is unknown"):
+        world.only(systems=["t0.6"])
+    with pytest.raises(ValueError, match="no output of gaussian is left: 5 were there"):
+        world.only(is_human=True).only(is_human=False)
+    with pytest.raises(ValueError, match="replace: 'output' is unknown"):
+        world.replace(output=world.outputs)
+    with pytest.raises(TableError, match="must be a log-probability in nats"):
+        world.replace(logprobs=world.logprobs.assign(logprob=1.0))
+    with pytest.raises(TableError, match="is no output_id of outputs"):
+        world.replace(judgments=world.judgments.assign(output_id="x"))
+
+
+def test_a_part_leaves_out_what_is_of_other_outputs_and_can_be_changed_again():
+    references = pd.DataFrame({"item_id": ["1", "2"], "reference_id": "r", "text": "so"})
+    votes = pd.DataFrame({"output_a": ["a1", "a1"], "output_b": ["b1", "h1"], "annotator_id": "w"})
+    study = nb.Study(
+        outputs(item_id=["1", "2", "1", "2"]),
+        judgments(),
+        references=references,
+        preferences=votes.assign(choice="a"),
+        system_scores=pd.DataFrame({"system": ["a", "b"], "evaluator": "e", "score": 1.0}),
+    )
+    first = part_of(study, study.outputs["output_id"].isin(["a1", "h1"]).to_numpy())
+    assert first.references["item_id"].tolist() == ["1"]
+    assert first.preferences["output_b"].tolist() == ["h1"]
+    assert first.system_scores["system"].tolist() == ["a"] and len(first.judgments) == 3
+    again = first.replace(references=first.references.assign(text="else"))
+    assert again.references["text"].eq("else").all()
+    assert first.replace(outputs=first.outputs.assign(text="new")).references is not None
+
+
+def test_check_says_what_is_missing_in_words():
+    table = nb.Study(outputs(), judgments()).check().set_index("analysis")
+    assert table.loc["agreement", "possible"]
+    assert table.loc["huse", "missing"] == "logprobs (of every output, under its system)"
+    assert table.loc["correlate", "missing"] == "scores or system_scores; outputs of three systems"
+    assert "two judgments" in nb.Study(outputs(), judgments()[:3]).check()["missing"].str.cat()
+    whole = nb.simulate("gaussian", n_outputs=5, seed=0).check().set_index("analysis")
+    assert whole.loc["huse", "possible"] and whole.loc["huse", "missing"] == ""
+    assert whole.loc["compare_systems", "possible"] and not whole.loc["score: overlap", "possible"]
+
+
+@pytest.mark.parametrize("name", ["gaussian", "colors"])
+def test_a_simulated_study_comes_back_from_a_folder(name, tmp_path):
+    small = {"gaussian": {"n_outputs": 5}, "colors": {"n_contexts": 6, "n_rounds": {"train": 4}}}
+    made = nb.simulate(name, seed=1, n_truth=100, **small[name])
+    made.write(tmp_path / "study")
+    again = read_study(tmp_path / "study")
+    same(made, again)
+    assert again.source == "study" and not again.pristine
+    assert again.origin == f"simulated:{name} seed=1" and again.name == name
+    made.write(tmp_path / "study")  # a former study is replaced
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def same(made, again):
+    for table in TABLES:
+        one, other = getattr(made, table), getattr(again, table)
+        assert (one is None) == (other is None), table
+        if one is not None:
+            pd.testing.assert_frame_equal(one, other, check_exact=True)
+    assert (made.truth or {}).keys() == (again.truth or {}).keys()
+    for key, frame in (made.truth or {}).items():
+        texts = {name: "str" for name in frame if frame[name].dtype == object}
+        one, other = frame.astype(texts), again.truth[key].astype(texts)
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
+    assert made.settings == again.settings and list(made.related) == list(again.related)
+    for key in made.related:
+        same(made.related[key], again.related[key])
+
+
+texts = st.text(st.characters(blacklist_categories=["Cs"]), max_size=8)
+ids = texts.filter(lambda text: text and "\0" not in text)
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    ids=st.lists(ids, min_size=1, max_size=5, unique=True),
+    said=texts,
+    logprob=st.floats(min_value=-1e100, max_value=0) | st.just(-math.inf),
+)
+def test_texts_and_numbers_come_back_as_they_were(ids, said, logprob, tmp_path):
+    rows = pd.DataFrame({"output_id": ids, "item_id": "001", "system": "NA", "text": said})
+    rows["is_human"] = False
+    own = pd.DataFrame({"output_id": ids, "model": "m", "logprob": logprob, "n_tokens": 1})
+    scores = pd.DataFrame({"output_id": ids, "evaluator": "e", "score": math.nan})
+    made = nb.Study(rows, logprobs=own, scores=scores)
+    made.write(tmp_path / "one")
+    same(made, read_study(tmp_path / "one"))
+
+
+def test_only_a_former_study_is_replaced_in_one_step(tmp_path, monkeypatch):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "todo.txt").write_text("keep me")
+    with pytest.raises(FileExistsError, match="is no study"):
+        nb.Study(outputs()).write(tmp_path / "notes")
+    assert (tmp_path / "notes" / "todo.txt").read_text() == "keep me"
+    nb.Study(outputs()).write(tmp_path / "s")
+    (tmp_path / "s" / "claims.csv").write_text("of one's own")
+    with monkeypatch.context() as patch:
+        patch.setattr(json, "dumps", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            nb.Study(outputs().iloc[:1]).write(tmp_path / "s")
+    assert len(read_study(tmp_path / "s").outputs) == 4
+    nb.Study(outputs().iloc[:1]).write(tmp_path / "s")
+    assert len(read_study(tmp_path / "s", name="other").outputs) == 1
+    assert (tmp_path / "s" / "claims.csv").read_text() == "of one's own"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "s"]
+    with pytest.raises(FileNotFoundError, match=r"no folder .*Did you mean 'notes'\?"):
+        read_study(tmp_path / "note")
+
+
+def test_invalid_judgments_are_excluded_and_counted_once(tmp_path):
+    settings = {
+        "valid": {"quality": {"min": 2, "max": 4}},
+        "scales": {"quality": {"min": 1, "max": 4}},
+    }
+    given = judgments(annotator_id=["w001", "w001", "w001", "w002"])
+    study = nb.Study(outputs(), given, settings=settings)
+    assert study.judgments["value"].tolist() == [2, 3, 4]  # both ends are valid
+    assert study.settings["valid"] == {"quality": {"min": 2, "max": 4, "excluded": 1}}
+    assert settings["valid"] == {"quality": {"min": 2, "max": 4}}
+    study.write(tmp_path / "s")
+    again = read_study(tmp_path / "s")
+    same(study, again)
+    assert again.settings == study.settings == study.replace(name="b").settings
+    more = study.replace(judgments=judgments(value=[9, 9, 3, 4]))
+    assert more.settings["valid"]["quality"]["excluded"] == 2 and len(more.judgments) == 2
+
+
+def test_labels_are_declared_or_names_without_underscores_unless_these_are_alike():
+    rows = outputs().assign(system=["under_score", "under score", "a_b", "human"])
+    study = nb.Study(rows, settings={"labels": {"human": "People"}})
+    assert [study.label(name) for name in study.systems] == ["under_score", "under score", "a b"]
+    assert study.label("human") == "People"
+
+
+def test_open_study_takes_one_source(tmp_path):
+    nb.Study(outputs()).write(tmp_path / "s")
+    assert nb.open_study("huse", folder=tmp_path / "s", n_outputs=3).source == "study"
+    assert nb.open_study("huse", n_outputs=3, n_truth=0).source == "simulated"
+    with pytest.raises(ValueError, match="are two studies"):
+        nb.open_study("huse", source="released", folder=tmp_path / "s")
+    with pytest.raises(ValueError, match="source: 'relased' is unknown"):
+        nb.open_study("huse", source="relased")

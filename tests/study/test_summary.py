@@ -1,0 +1,176 @@
+"""What a study holds is counted, and what its design cannot tell is said, and no more than that."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench.study import summary
+
+
+def test_a_full_crowd_leaves_no_doubt_and_is_counted(crowd):
+    assert summary.doubts(crowd) == [] and summary.by_votes(crowd).empty
+    (row,) = summary.by_dimension(crowd).to_dict("records")
+    counts = {"systems": 2, "items": 12, "outputs": 24, "annotators": 10, "judgments": 240}
+    assert {name: row[name] for name in counts} == counts
+    assert (row["per output"], row["unjudged"], row["repeated"], row["tied"]) == ("10", 0, 0, "0%")
+    assert (row["values"], row["scale"]) == ("1 to 5", "")
+
+
+def test_counts_are_those_of_a_table_counted_by_hand(crowd):
+    few = crowd.judgments.drop_duplicates("output_id").iloc[:5]
+    some = pd.concat([few, few.iloc[[0]].assign(group_id="again", value=5.0)])
+    some.loc[some["output_id"].isin(["1/a", "1/b"]), "value"] = 3.0
+    outputs = crowd.outputs[crowd.outputs["item_id"].isin(["0", "1", "2"])]
+    scale = {"scales": {"quality": {"min": 1, "max": 5}}}
+    votes = [
+        ("0/a", "0/b", "w1", "", "a"),
+        ("0/a", "0/b", "w1", "h", "tie"),
+        ("1/a", "1/b", *"w_a"),
+    ]
+    names = ["output_a", "output_b", "annotator_id", "group_id", "choice"]
+    scores = pd.DataFrame({"output_id": ["0/a", "0/b", "1/a"], "evaluator": "e", "score": 1.0})
+    scores.loc[2, "score"] = np.nan
+    of_systems = pd.DataFrame({"system": ["a", "b"], "evaluator": "s", "score": 2.0})
+    study = nb.Study(
+        *(outputs, some),
+        preferences=pd.DataFrame(votes, columns=names),
+        scores=scores,
+        system_scores=of_systems,
+        settings=scale,
+    )
+    (row,) = summary.by_dimension(study).to_dict("records")
+    assert row["unjudged"] == 1 and row["repeated"] == 1 and row["judgments"] == 6
+    assert row["per output"] == "1 to 2, median 1"
+    # Of two items that have two judged outputs, the second's are equal.
+    assert row["tied"] == "50%" and row["scale"] == "1 to 5"
+    (row,) = summary.by_votes(study).to_dict("records")
+    assert (row["systems"], row["items"], row["annotators"], row["votes"]) == (2, 2, 2, 3)
+    assert (row["per pair"], row["repeated"], row["ties"]) == ("1 to 2, median 1.5", 1, "33%")
+    assert summary.by_evaluator(study).to_numpy().tolist() == [
+        ["e", "outputs", 3, 3, 1, "100%"],
+        ["s", "systems", 2, 0, 0, "100%"],
+    ]
+
+
+def said_of(study):
+    return " ".join(summary.doubts(study))
+
+
+def test_the_design_says_what_it_cannot_tell(crowd):
+    outputs = crowd.outputs[crowd.outputs["item_id"].isin([*"0123"])]
+    judgments = crowd.judgments[crowd.judgments["output_id"].isin(outputs["output_id"])]
+    # One judgment of each output; each annotator saw one system.
+    once = judgments.drop_duplicates("output_id")
+    said = said_of(nb.Study(outputs, once.assign(annotator_id="w" + once["output_id"].str[-1])))
+    assert "quality: one judgment of each output" in said
+    assert "quality: 2 annotators: intervals" in said and "quality: 4 items" in said
+    assert "systems fall into 2 groups that share no annotators (a; b)" in said
+    said = said_of(nb.Study(outputs.assign(item_id=outputs["output_id"]), judgments))
+    assert "2 groups that share no items (a; b)" in said and "no annotators" not in said
+    lacking = nb.Study(outputs, judgments[judgments["output_id"] != "0/a"])
+    assert "quality: 1 of 8 outputs that are not human are not judged." in summary.doubts(lacking)
+    two = crowd.judgments["output_id"].str.split("/").str[0].astype(int) % 2
+    paged = crowd.replace(judgments=crowd.judgments.assign(group_id=two.astype(str)))
+    (said,) = summary.doubts(paged.replace(settings={"clusters": "group_id"}))
+    assert said.startswith("quality: 2 clusters (group_id): intervals that take them as a sample")
+
+
+def test_several_dimensions_are_doubted_in_one_line_and_want_a_quality(crowd):
+    rows = crowd.judgments[crowd.judgments["annotator_id"] < "w4"]
+    both = pd.concat([rows.assign(dimension=one) for one in ("flow", "truth")])
+    found = summary.doubts(crowd.replace(judgments=both))
+    assert found[0].startswith("every dimension: 4 annotators")
+    assert "(flow, truth), and none is said to be quality" in found[1] and len(found) == 2
+    both = pd.concat([rows.assign(dimension="flow"), crowd.judgments.assign(dimension="truth")])
+    found = summary.doubts(crowd.replace(judgments=both, settings={"quality": "truth"}))
+    assert len(found) == 1 and found[0].startswith("flow: 4 annotators")
+
+
+@pytest.mark.parametrize(("n_items", "turned", "clear"), [(12, 0, 1), (5, 0, 0), (12, 1, 0)])
+@pytest.mark.parametrize("of", ["scores", "system_scores"])
+def test_an_evaluator_is_called_reversed_only_when_that_is_clear(crowd, n_items, turned, clear, of):
+    names = [f"s{number}" for number in range(n_items)]
+    own = crowd.outputs.assign(system="s" + crowd.outputs["item_id"])
+    own = own[own["system"].isin(names) & own["output_id"].str.endswith("a")]
+    judgments = crowd.judgments[crowd.judgments["output_id"].isin(own["output_id"])]
+    means = judgments.groupby("output_id")["value"].mean()
+    rows = own[["output_id", "system"]].assign(score=-own["output_id"].map(means))
+    rows["score"] += np.random.default_rng(0).normal(0, 0.1, len(rows))
+    rows = rows.drop(columns="system" if of == "scores" else "output_id")
+    rows = rows.assign(evaluator="ter", signature="direction:lower" if turned else "")
+    found = summary.reversed_evaluators(nb.Study(own, judgments, **{of: rows}))
+    assert len(found) == clear
+    what = "items" if of == "scores" else "systems"
+    assert not clear or f"(Spearman -0.9{found[0].split('0.9')[1][0]}, 12 {what})" in found[0]
+
+
+def test_an_evaluator_of_chance_is_hardly_ever_called_reversed(crowd):
+    rng = np.random.default_rng(1)
+    chance = [
+        pd.DataFrame({"output_id": crowd.outputs["output_id"], "evaluator": f"e{k}", "score": row})
+        for k, row in enumerate(rng.normal(size=(100, 24)))
+    ]
+    assert summary.reversed_evaluators(crowd.replace(scores=pd.concat(chance))) == []
+
+
+def test_extreme_values_are_named_with_both_orders_where_they_decide():
+    """By hand: ten annotators give a 1, b 2, c 3; one gives a 10,000 on one item."""
+    rows = [(f"{i}/{s}", f"{i}", s) for i in range(40) for s in "abc"]
+    outputs = pd.DataFrame(rows, columns=["output_id", "item_id", "system"])
+    who = pd.DataFrame({"annotator_id": [f"w{k}" for k in range(10)]})
+    judgments = outputs[["output_id"]].merge(who, how="cross")
+    judgments["value"] = judgments["output_id"].str[-1].map({"a": 1.0, "b": 2.0, "c": 3.0})
+
+    def extreme(value, **declared):
+        judgments.loc[7, "value"] = value
+        study = nb.Study(outputs, judgments, settings=declared)
+        return summary.extreme_values(study).to_dict("records"), summary.doubts(study)
+
+    assert extreme(60.0) == ([], [])  # 20 times the 99th percentile, no more
+    (row,), said = extreme(10_000.0)
+    assert (row["n_extreme"], row["threshold"], row["value"]) == (1, 60, 10_000)
+    assert (row["output_id"], row["annotator_id"]) == ("0/a", "w7")
+    assert row["tau"] == pytest.approx(-1 / 3) and row["changes_order"]
+    assert (row["by_means"], row["by_ranks"]) == ("a, c, b", "c, b, a")
+    assert "values above 60 (20 times the 99th percentile): 1" in said[0]
+    assert "By means, best first: a, c, b" in said[1]
+    (row,), _ = extreme(10_000.0, lower_is_better=["quality"])
+    assert (row["by_means"], row["by_ranks"]) == ("b, c, a", "a, b, c")
+    (row,), said = extreme(100.0)
+    assert not row["changes_order"] and len(said) == 1
+
+
+def test_columns_that_group_items_are_named_unless_they_are_used(crowd):
+    number = crowd.outputs["item_id"].astype(int)
+    extra = {"extra": ["document"]}
+    for document, n in [
+        ((number // 4).astype(str), 3),
+        ((number // 2).astype(str), 6),
+        ((number % 7).astype(str), 0),  # too many to be groups
+        (crowd.outputs["system"], 0),  # not of items
+        ("one", 0),
+    ]:
+        outputs = crowd.outputs.assign(document=document)
+        found = summary.doubts(nb.Study(outputs, crowd.judgments, settings=extra))
+        assert len(found) == bool(n)
+        assert not n or found[0].startswith(f"12 items have {n} values of document")
+        used = nb.Study(outputs, crowd.judgments, settings=extra | {"clusters": "document"})
+        assert not any("values of document" in one for one in summary.doubts(used))
+    page = crowd.judgments["output_id"].str.split("/").str[0].astype(int) // 6
+    (said,) = summary.doubts(
+        crowd.replace(judgments=crowd.judgments.assign(group_id=page.astype(str)))
+    )
+    assert said.startswith("12 items have 2 values of group_id") and "clusters: group_id" in said
+
+
+def test_votes_across_items_and_few_annotators_are_counted(crowd):
+    votes = pd.DataFrame({"output_a": [f"{i}/a" for i in range(10)], "choice": "a"})
+    votes["output_b"] = [f"{i}/b" for i in (1, 0, *range(2, 10))]
+    votes["annotator_id"] = [f"w{i}" for i in range(10)]
+    across = (
+        "votes: 2 of 10 compare outputs of two items: easier items and better systems look alike."
+    )
+    assert summary.doubts(nb.Study(crowd.outputs, preferences=votes)) == [across]
+    few = summary.doubts(nb.Study(crowd.outputs, preferences=votes.assign(annotator_id="w")))
+    assert few[0] == across and few[1].startswith("votes: 1 annotators: intervals")
