@@ -1,4 +1,4 @@
-"""Verdicts and the ledger that is complete by construction."""
+"""A ledger has a row for every claim, and its verdicts follow from numbers and intervals."""
 
 import numpy as np
 import pandas as pd
@@ -14,26 +14,13 @@ from nlgbench.study import schema
 
 CLAIMS = pd.DataFrame(
     [
-        ("huse/table1/a/huse", "huse", "table1", "HUSE", "score", 0.53, 0.005, "01-demo", ""),
-        ("huse/table1/a/huse_d", "huse", "table1", "HUSE-D", "score", 0.95, 0.005, "01-demo", ""),
-        (
-            "huse/table1/b/huse_d",
-            "huse",
-            "table1",
-            "HUSE-D",
-            "score",
-            0.34,
-            0.005,
-            "01-demo",
-            "No.",
-        ),
-        ("huse/direction/up", "huse", "direction", "sign", "sign", 1.0, 0.0, "01-demo", ""),
+        ("huse/table1/a/huse", "table1", "HUSE", 0.53, 0.005, ""),
+        ("huse/table1/a/huse_d", "table1", "HUSE-D", 0.95, 0.005, ""),
+        ("huse/table1/b/huse_d", "table1", "HUSE-D", 0.34, 0.005, "No."),
+        ("huse/direction/up", "direction", "sign", 1.0, 0.0, ""),
     ],
-    columns=[
-        *("claim_id", "paper", "where", "quantity", "unit", "published", "tolerance"),
-        *("notebook", "unavailable"),
-    ],
-)
+    columns=["claim_id", "where", "quantity", "published", "tolerance", "unavailable"],
+).assign(paper="huse", unit="score", notebook="01-demo")
 
 
 def records(*rows: tuple[str, str, float, str]) -> pd.DataFrame:
@@ -77,38 +64,29 @@ def test_simulated_runs_leave_the_papers_claims_open():
     assert claims.OTHER_DATA["simulated"] in set(ledger["reason"])
 
 
-def test_a_simulated_value_is_never_shown_as_a_papers():
-    with pytest.raises(ValueError, match=r"under an id that begins with 'simulated/'"):
-        claims.ledger(
-            CLAIMS, records(("huse/table1/a/huse", "", 0.53, "simulated")), source="simulated"
-        )
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (ALL[:2], r"1 claims were neither .* 'huse/direction/up'"),
+        ([ALL[0], *ALL], r"have the same key .*variant='ties=exact'"),
+        ([("huse/table1/a/hus", "", 1.0, "released")], "Did you mean 'huse/table1/a/huse'"),
+        (
+            [("huse/table1/a/huse", "", 0.53, "simulated")],
+            "under an id that begins with 'simulated/'",
+        ),
+    ],
+)
+def test_silence_repetition_and_what_is_no_claim_are_errors(rows, message):
+    with pytest.raises(ValueError, match=message):
+        claims.ledger(CLAIMS, records(*rows), source="released")
 
 
-def test_silence_is_an_error():
-    with pytest.raises(ValueError, match=r"1 claims were neither .* 'huse/direction/up'"):
-        claims.ledger(CLAIMS, records(*ALL[:2]), source="released")
-    skipped = claims.ledger(
-        CLAIMS, records(*ALL[:2]), source="released", skipped={"huse/direction/*": "No torch."}
-    )
+def test_what_is_skipped_says_why_and_other_parameters_than_the_papers_are_new():
+    why = {"huse/direction/*": "No torch."}
+    skipped = claims.ledger(CLAIMS, records(*ALL[:2]), source="released", skipped=why)
     assert skipped.iloc[-1]["reason"] == "No torch."
-
-
-def test_unknown_ids_name_the_nearest():
-    with pytest.raises(ValueError, match=r"Did you mean 'huse/table1/a/huse'"):
-        claims.ledger(
-            CLAIMS, records(("huse/table1/a/hus", "", 1.0, "released")), source="released"
-        )
-
-
-def test_a_variant_is_recorded_once():
-    with pytest.raises(ValueError, match=r"recorded twice with variant='ties=exact'"):
-        claims.ledger(CLAIMS, records(ALL[0], *ALL), source="released")
-
-
-def test_other_parameters_than_the_papers_are_new():
     rows = records(*ALL).assign(comparable=[False, True, True])
-    ledger = claims.ledger(CLAIMS, rows, source="released")
-    assert ledger.iloc[0]["verdict"] == "new"
+    assert claims.ledger(CLAIMS, rows, source="released").iloc[0]["verdict"] == "new"
 
 
 @given(

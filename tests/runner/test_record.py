@@ -1,4 +1,4 @@
-"""What a notebook leaves behind."""
+"""What a notebook records is kept whole, with its source, words and ledger; mistakes are named."""
 
 import json
 from types import SimpleNamespace
