@@ -239,7 +239,7 @@ def figures_tex(folder: Folder) -> str:
     """Write one file that takes in all figures, in one column or across both by their width."""
     lines = [SETUP]
     for figure in folder.figures:
-        kind = "figure" if figure.pixels[0] / 300 <= _COLUMN else "figure*"
+        kind = "figure" if int.from_bytes(figure.png[16:20]) / 300 <= _COLUMN else "figure*"
         path = f"../{figure.run}/{figure.path.relative_to(folder.path / figure.run).as_posix()}"
         lines += [
             rf"\begin{{{kind}}}",

@@ -1,7 +1,6 @@
-"""The report of a folder of runs: its page in a browser, its sheets, its files."""
+"""A report says what its runs say: one page that needs no network, sheets, numbers for LaTeX."""
 
 import hashlib
-import json
 import re
 import shutil
 from pathlib import Path
@@ -11,7 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from nlgbench.runner import latex, report, run_folder, runs
+from nlgbench.runner import latex, report, run_folder
 from nlgbench.runner.cli import main
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -52,13 +51,6 @@ def test_a_folder_of_ones_own_named_report_stays(reported, tmp_path):
     said = CliRunner().invoke(main, ["report", str(out)])
     assert said.exit_code == 1 and "was not made by nlgbench" in said.output
     assert (out / "report" / "thesis.txt").read_text() == "mine"
-
-
-def test_a_killed_report_leaves_what_the_next_command_clears(reported, tmp_path):
-    out = Path(shutil.copytree(reported, tmp_path / "out"))
-    (out / runs.HALF / "new" / "report" / "tables").mkdir(parents=True)
-    runs.recover(out)
-    assert not (out / runs.HALF).exists() and (out / "report" / "report.html").is_file()
 
 
 def test_every_row_of_the_ledger_has_its_macros_to_the_printed_digits(reported):
@@ -106,19 +98,12 @@ def test_ids_stay_as_they_are_written(tmp_path):
 
 def test_the_datasheet_says_what_the_tables_say(reported):
     """Counted by hand from the simulated design: 5 systems, 12 items, 8 annotators."""
-    sheet = json.loads((reported / "report" / "heds.json").read_text(encoding="utf-8"))
-    sample = "heds-sample_evaluators_design"
-    said = sheet[f"{sample}-sample-number_of_system_outputs"]["data"][""]
-    assert said == "12 for each of 5 systems: 60 outputs of 12 items"
-    assert sheet[f"{sample}-evaluators-number_of_evaluators"]["data"] == {"": "8"}
-    criteria = set(sheet["heds-criteria-criterion"]["control"])
-    assert criteria == {"quality", "quality (votes)"}
-    form = sheet["heds-criteria-criterion-response_elicitation-form_of_response-3"]
-    assert form["data"] == {"quality (votes)": True}
     words = (reported / "report" / "heds.md").read_text(encoding="utf-8")
     assert len(set(re.findall(r"^\| ([\d.]+) \| \w", words, re.MULTILINE))) == 62
     assert "| 5.1 | Ethics review |  | to be answered by the authors |" in words
     assert "| 3.2.1 | Number of evaluators |  | 8 (" in words
+    assert "| 3.1.1 | Outputs evaluated per system |  | 12 for each of 5 systems: " in words
+    assert "| 4.3.8 | Form of response | quality (votes) | relative: " in words
     checklist = (reported / "report" / "checklist.md").read_text(encoding="utf-8")
     assert "12 for each of 5 systems: 60 outputs of 12 items" in checklist
 
@@ -175,7 +160,7 @@ def test_links_lead_to_files_that_are_there(page, reported):
         "[...document.querySelectorAll('a')].map((a) => a.getAttribute('href'))"
     )
     place = reported / "report"
-    assert {"../90-own/notebook.ipynb", "numbers.tex", "heds.json"} <= set(addresses)
+    assert {"../90-own/notebook.ipynb", "numbers.tex", "heds.md"} <= set(addresses)
     for address in addresses:
         if address.startswith("#"):
             assert page.locator(f'[id="{address[1:]}"]').count() == 1, address
@@ -183,7 +168,7 @@ def test_links_lead_to_files_that_are_there(page, reported):
             assert (place / address).is_file(), address
 
 
-def test_whoever_cannot_see_has_words_for_pictures_and_controls(page):
+def test_whoever_cannot_see_has_words_and_a_small_screen_scrolls_tables_alone(page):
     pictures = page.evaluate("[...document.images].map((one) => [one.alt, one.naturalWidth])")
     assert pictures and all(len(alt) > 40 and width > 300 for alt, width in pictures)
     labels = (
@@ -193,72 +178,10 @@ def test_whoever_cannot_see_has_words_for_pictures_and_controls(page):
     assert page.evaluate("document.documentElement.lang") == "en"
     bare = page.evaluate("[...document.querySelectorAll('th')].filter((th) => !th.scope).length")
     assert bare == 0
-
-
-CONTRAST = """() => {
-  const light = (color) => {
-    const parts = color.match(/[\\d.]+/g).map(Number);
-    if (parts.length === 4 && parts[3] === 0) return null;
-    const [r, g, b] = parts.slice(0, 3).map((one) => {
-      const c = one / 255;
-      return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const found = [];
-  for (const one of document.querySelectorAll("body *")) {
-    const own = [...one.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
-    if (!own || ["SCRIPT", "STYLE", "OPTION"].includes(one.tagName)) continue;
-    let ground = null;
-    for (let at = one; at && ground === null; at = at.parentElement)
-      ground = light(getComputedStyle(at).backgroundColor);
-    const [a, b] = [light(getComputedStyle(one).color), ground ?? 1].sort((x, y) => y - x);
-    found.push([(a + 0.05) / (b + 0.05), one.tagName, one.textContent.slice(0, 30)]);
-  }
-  return found;
-}"""
-#: Pairs of texts that lie on one another, by the boxes of their lines.
-OVERLAPS = """() => {
-  const boxes = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const tag = node.parentElement.tagName;
-    if (!node.textContent.trim() || ["SCRIPT", "STYLE", "OPTION"].includes(tag)) continue;
-    const range = document.createRange();
-    range.selectNodeContents(node);
-    for (const box of range.getClientRects())
-      if (box.width > 1 && box.height > 1) boxes.push([box, node]);
-  }
-  boxes.sort((a, b) => a[0].top - b[0].top);
-  const found = [];
-  boxes.forEach(([a, of], n) => {
-    for (let m = n + 1; m < boxes.length && boxes[m][0].top < a.bottom - 3; m++) {
-      const [b, other] = boxes[m];
-      if (of !== other && Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2)
-        found.push([of.textContent.slice(0, 40), other.textContent.slice(0, 40)]);
-    }
-  });
-  return found;
-}"""
-
-
-def test_text_has_contrast(page):
-    ratios = page.evaluate(CONTRAST)
-    assert len(ratios) > 100
-    assert min(ratios)[0] >= 4.5, min(ratios)
-    page.add_style_tag(content="h1 { color: #888; }")  # 3.54 on white, by the same measure
-    assert min(page.evaluate(CONTRAST))[0] == pytest.approx(3.54, abs=0.01)
-
-
-@pytest.mark.parametrize("width", [1100, 380])
-def test_no_text_lies_on_another_and_nothing_is_wider_than_the_window(page, width):
-    page.set_viewport_size({"width": width, "height": 900})
-    page.wait_for_function("(width) => innerWidth === width", arg=width)
+    page.set_viewport_size({"width": 380, "height": 900})
+    page.wait_for_function("innerWidth === 380")
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    assert page.evaluate(OVERLAPS) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.add_style_tag(content="h2 { margin-bottom: -2rem; }")
-    assert page.evaluate(OVERLAPS)  # which the measure sees
+    assert page.evaluate("document.documentElement.scrollWidth") <= 380
 
 
 def test_it_prints_on_pages_with_its_sheets(page, tmp_path):

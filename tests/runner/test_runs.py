@@ -1,4 +1,4 @@
-"""Identity, folders, and what is left after a command was killed."""
+"""A run is known by its parts, replaced in one step, and no file of others is lost to it."""
 
 import json
 from pathlib import Path
@@ -12,38 +12,36 @@ from hypothesis import strategies as st
 from nlgbench import hashing
 from nlgbench.evaluators.stored import stored_dir
 from nlgbench.hashing import canonical_json, folder_hash
-from nlgbench.runner import listing, runs
+from nlgbench.runner import gathering, listing, runs
+from nlgbench.runner.notebooks import read_notebook
 from nlgbench.study import schema
 
 HALF = runs.HALF
-AROUND = {"package": "p", "platform": "q", "installed packages": "d"}
+AROUND = {"package": "p", "platform": "q", "installed": "d"}
 
 
 def finished(folder: Path, notebook: str, digest: str) -> Path:
     folder.mkdir(parents=True)
     (folder / "made.txt").write_text(digest)
     runs.write_manifest(
-        folder, {"notebook": notebook, "digest": digest, "source": "simulated", "made": []}
+        folder, {"notebook": notebook, "digest": digest, "made": [], "parameters": {}}
     )
     return folder
 
 
-def test_the_digest_notices_every_part_and_not_the_output_folder():
-    def digest_of(*given):
-        return canonical_json(runs.parts(*given))
+def test_the_digest_notices_every_part_and_not_the_output_folder(make_notebook, tmp_path):
+    words = tmp_path / "words.txt"
 
-    base = (["a = 1"], {"k": 16, "output_dir": "x"}, {"f": "00"}, AROUND)
-    digest = digest_of(*base)
-    assert digest == digest_of(["a = 1"], {"k": 16, "output_dir": "y"}, {"f": "00"}, AROUND)
-    others = [
-        (["a = 2"], *base[1:]),
-        (base[0], {"k": 8}, *base[2:]),
-        (*base[:2], {"f": "01"}, AROUND),
-        (*base[:3], {**AROUND, "package": "changed"}),
-        (*base[:3], {**AROUND, "platform": "changed"}),
-        (*base[:3], {**AROUND, "installed packages": "changed"}),
-    ]
-    assert len({digest, *(digest_of(*other) for other in others)}) == 7
+    def digest_of(code="a = 1", k=1, text="a", **around):
+        cell = f"k: int = 1\nwords: str = {str(words)!r}\noutput_dir: str | None = None"
+        notebook = read_notebook(make_notebook("mine", cell, code))
+        words.write_text(text)
+        made = {"around": AROUND | around, "source": "auto", "effort": "quick"}
+        return runs.plan(notebook, {"k": k}, **made).digest
+
+    others = [{"code": "a = 2"}, {"k": 8}, {"text": "b"}, *({part: "changed"} for part in AROUND)]
+    assert digest_of() == digest_of()
+    assert len({digest_of(), *(digest_of(**other) for other in others)}) == 7
 
 
 def test_what_is_installed_and_where_names_a_run(monkeypatch):
@@ -200,7 +198,7 @@ def test_two_ledgers_become_one(tmp_path):
         numbers = ["published", "recomputed", "ci_low", "ci_high", "tolerance"]
         rows[numbers] = np.nan
         schema.write(rows.assign(source="simulated"), "ledger", tmp_path / name / "ledger.csv")
-    assert runs.gather(tmp_path) == ["simulated/x/1"]
+    assert gathering.gather(tmp_path) == ["simulated/x/1"]
     whole = schema.read(tmp_path / "ledger.csv", "ledgers")
     assert whole["reason"].tolist() == ["a", "b"]
     runs.check_place(tmp_path, ["a", "b"])
@@ -229,7 +227,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
 def test_gather_lists_every_figure_and_claim(tmp_path):
     finished(tmp_path / "a", "a", "1")
     (tmp_path / "b.failed").mkdir()
-    runs.gather(tmp_path)
+    gathering.gather(tmp_path)
     assert (tmp_path / "index.csv").read_text().startswith("notebook,source,kind,name,path,alt")
     assert (tmp_path / "ledger.csv").read_text().startswith("claim_id,variant,published")
 
@@ -262,27 +260,25 @@ def test_the_ledger_shows_default_runs_unless_asked(tmp_path):
         numbers = ["published", "recomputed", "ci_low", "ci_high", "tolerance"]
         rows = rows.assign(reason=name, source="simulated", **dict.fromkeys(numbers, np.nan))
         schema.write(rows, "ledger", tmp_path / name / "ledger.csv")
-    assert runs.gather(tmp_path) == []
+    assert gathering.gather(tmp_path) == []
     shown = json.loads(listing.ledger(tmp_path, form="json"))
     assert [row["run"] for row in shown] == ["", "study=mine-0a1b2c"]
     assert len(json.loads(listing.ledger(tmp_path, form="json", all_runs=True))) == 4
 
 
 def test_degrees_are_gathered_and_go_with_their_numbers(tmp_path):
-    from nlgbench.runner import degrees
-
     row = {"claim_id": "study/pilot/table1/bleu", "variant": "", "verdict": "differs"}
     row |= {"published": 0.4, "recomputed": 0.5, "ci_low": np.nan, "ci_high": np.nan}
-    row |= {"tolerance": 0.005, "reason": "", "source": "study", "run": "study=pilot-123456"}
-    frame = pd.DataFrame([row])
-    schema.write(frame, "ledgers", tmp_path / "ledger.csv")
-    degrees.gather(tmp_path)
+    frame = pd.DataFrame([row | {"tolerance": 0.005, "reason": "", "source": "study"}])
+    place = finished(tmp_path / "nb@study=pilot", "nb", "1")
+    schema.write(frame, "ledger", place / "ledger.csv")
+    gathering.gather(tmp_path)
     table = pd.read_csv(tmp_path / "reproduction.csv")
     assert table["cv_star"].round(1).tolist() == [22.2]
-    both = pd.concat([frame, frame.assign(run="study=pilot-abcdef", recomputed=0.4)])
-    named = degrees.of_runs(both)["variant"].tolist()
-    assert named == ["study=pilot-123456", "study=pilot-abcdef"]  # two studies of one name
     runs.check_place(tmp_path, ["mine"])
-    schema.write(frame.assign(recomputed=np.nan), "ledgers", tmp_path / "ledger.csv")
-    degrees.gather(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["ledger.csv"]
+    both = [frame.assign(run=f"study=pilot-{n}", recomputed=n / 10) for n in (4, 5)]
+    named = gathering.degrees(pd.concat(both))["variant"].tolist()
+    assert named == ["study=pilot-4", "study=pilot-5"]  # two studies of one name
+    schema.write(frame.assign(recomputed=np.nan), "ledger", place / "ledger.csv")
+    gathering.gather(tmp_path)
+    assert not (tmp_path / "reproduction.csv").exists()
