@@ -1,4 +1,4 @@
-"""Tables as LaTeX."""
+"""A table in LaTeX shows its numbers rounded, and whatever a label holds stays one cell."""
 
 import re
 
