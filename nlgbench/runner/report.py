@@ -71,7 +71,6 @@ def _files(found: Folder) -> dict[str, str]:
     texts = {f"tables/{name}.tex": text for name, text in tables.items()}
     texts["numbers.tex"] = latex.numbers_tex(found)
     texts["tables.tex"] = latex.tables_tex(tables)
-    texts["figures.tex"] = latex.figures_tex(found)
     answers = {
         table.run: pd.read_csv(table.path, dtype="str", keep_default_na=False)
         for table in found.tables

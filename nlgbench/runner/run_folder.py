@@ -43,7 +43,7 @@ class Figure:
 
     @property
     def png(self) -> bytes:
-        """Its PNG, which has 300 pixels to the inch; bytes 16 to 20 say how many are in a row."""
+        """Its PNG, which has 300 pixels to the inch."""
         return self.path.with_suffix(".png").read_bytes()
 
 

@@ -287,12 +287,3 @@ def test_a_worker_that_differs_says_in_what(make_notebook, tmp_path, monkeypatch
     path.unlink()  # it travels with its plan
     said = cluster.refusal(wanted)
     assert re.search(message, said) and bool(said) == bool(message), said
-
-
-def test_a_missing_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with (
-        pytest.raises(OSError, match=r"needs distributed.*pip install 'nlgbench\[cluster\]'"),
-        cluster.workers("tcp://127.0.0.1:1", 1),
-    ):
-        pass

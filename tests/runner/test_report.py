@@ -1,4 +1,4 @@
-"""A report says what its runs say: one page that needs no network, sheets, numbers for LaTeX."""
+"""A report says what its runs say: one page that needs no network, sheets, files as they are."""
 
 import hashlib
 import re
@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from nlgbench.runner import latex, report, run_folder
+from nlgbench.runner import report, run_folder
 from nlgbench.runner.cli import main
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -37,54 +37,15 @@ def test_the_same_runs_give_the_same_bytes_and_nothing_is_left_aside(reported, t
     }
 
 
-def test_what_is_no_folder_of_runs_is_refused_with_the_way_out(tmp_path):
+def test_what_is_no_folder_of_runs_and_a_report_of_ones_own_are_refused(reported, tmp_path):
     said = CliRunner().invoke(main, ["report", str(tmp_path)])
     assert said.exit_code == 2
     assert "holds no finished run" in said.output and "--out" in said.output
-
-
-def test_a_folder_of_ones_own_named_report_stays(reported, tmp_path):
     out = Path(shutil.copytree(reported, tmp_path / "out"))
-    shutil.rmtree(out / "report")
-    (out / "report").mkdir()
-    (out / "report" / "thesis.txt").write_text("mine")
+    (out / "report" / "report.html").unlink()
     said = CliRunner().invoke(main, ["report", str(out)])
     assert said.exit_code == 1 and "was not made by nlgbench" in said.output
-    assert (out / "report" / "thesis.txt").read_text() == "mine"
-
-
-def test_every_row_of_the_ledger_has_its_macros_to_the_printed_digits(reported):
-    found = run_folder.read(reported)
-    texts = latex.numbers(found).set_index("macro")["text"]
-    row = found.ledger[found.ledger["recomputed"].notna()].iloc[0]
-    name = latex.macro_name("/".join(filter(None, [row["claim_id"], row["variant"], row["run"]])))
-    assert float(texts[name]) == pytest.approx(row["recomputed"], abs=row["tolerance"])
-    assert texts[f"{name}Published"] == f"{row['published']:.2f}"
-    n = texts.index.str.endswith("Published").sum()
-    assert n == len(found.ledger.dropna(subset=["published"]))
-
-
-@pytest.mark.parametrize(
-    ("value", "decimals", "text"),
-    [
-        (-0.5, 2, r"\ensuremath{-}0.50"),
-        (-0.001, 2, "0.00"),
-        (1234.5, None, "1234"),
-        (0.0, None, "0.00"),
-        (0.012345, None, "0.0123"),
-        (-2.5e-9, None, r"\ensuremath{-}0.00000000250"),
-    ],
-)
-def test_numbers_are_written_without_powers_of_ten(value, decimals, text):
-    assert latex.number(value, decimals) == text
-
-
-def test_ids_that_would_share_a_macro_get_names_of_their_own(reported):
-    rows = run_folder.read(reported).ledger.iloc[[0, 0, 0]]
-    rows = rows.assign(claim_id=["study/a_b/c", "study/a/b_c", "study/a/b/c/again"])
-    alone = latex.numbers(run_folder.Folder(Path(), [], [], [], rows))
-    assert alone["macro"].is_unique and alone["of"].nunique() == 3
-    assert alone["macro"].str.match("nlgStudyABC").all()
+    assert (out / "report" / "numbers.tex").is_file()
 
 
 def test_ids_stay_as_they_are_written(tmp_path):
@@ -108,41 +69,44 @@ def test_the_datasheet_says_what_the_tables_say(reported):
     assert "12 for each of 5 systems: 60 outputs of 12 items" in checklist
 
 
-# --- in a browser ---------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("alt", "caption"),
+    [
+        ("Scores of Acme Inc. and gpt. Best first: gpt.", "Scores of Acme Inc. and gpt."),
+        ("Two titles (a and b). bleu: 0.5.", "Two titles (a and b)."),
+        ("One sentence", "One sentence"),
+    ],
+)
+def test_a_caption_is_the_first_sentence_and_not_cut_within_a_name(tmp_path, alt, caption):
+    alt = f"{alt} Source: simulated."
+    figure = run_folder.Figure("run", "scores", tmp_path / "scores.pdf", alt, "simulated")
+    assert figure.caption == f"{caption} Source: simulated."
 
 
-@pytest.fixture(scope="module")
-def browser():
+@pytest.fixture
+def page(reported):
     playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is missing")
     if not CHROMIUM.is_file():
         pytest.skip("no chromium: Debian's package has it")
     with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        opened = browser.new_page(viewport={"width": 1100, "height": 900})
+        opened.said = []
+        opened.on("console", lambda message: opened.said.append(message.text))
+        opened.on("pageerror", lambda error: opened.said.append(str(error)))
+        opened.on("request", lambda request: opened.said.append(request.url))
+        opened.goto((reported / "report" / "report.html").as_uri())
         yield opened
-        opened.close()
+        browser.close()
 
 
-@pytest.fixture
-def page(browser, reported):
-    opened = browser.new_page(viewport={"width": 1100, "height": 900})
-    opened.said = []
-    opened.on("console", lambda message: opened.said.append(message.text))
-    opened.on("pageerror", lambda error: opened.said.append(str(error)))
-    opened.on("request", lambda request: opened.said.append(request.url))
-    opened.goto((reported / "report" / "report.html").as_uri())
-    yield opened
-    opened.close()
-
-
-def test_the_page_opens_from_its_file_and_asks_for_nothing_else(page, hostile):
-    asked = [one for one in page.said if not one.startswith("data:")]
-    assert asked == [page.url]
+def test_the_page_works_from_its_file_for_whoever_reads_it(page, reported, hostile, tmp_path):
+    # It asks for nothing else, and runs nothing that data say.
+    assert [one for one in page.said if not one.startswith("data:")] == [page.url]
     assert page.title() == "Report of 2 runs: 01-huse-tradeoff, 90-own"
     assert page.evaluate("document.querySelectorAll('script').length") == 1
     assert all(page.get_by_text(name).count() for name in hostile.values())
-
-
-def test_the_filter_shows_the_rows_that_fit_and_counts_them(page, reported):
+    # The filter shows the rows that fit, and counts them.
     ledger = run_folder.read(reported).ledger
     shown = "[...document.querySelectorAll('#rows tbody tr')].filter((row) => !row.hidden).length"
     assert page.evaluate(shown) == len(ledger)
@@ -153,42 +117,31 @@ def test_the_filter_shows_the_rows_that_fit_and_counts_them(page, reported):
     page.select_option("#verdict", "")
     page.fill("#text", "LEFT out")  # which only a reason says
     assert page.inner_text("#count") == str(ledger["reason"].str.contains("left out").sum())
-
-
-def test_links_lead_to_files_that_are_there(page, reported):
-    addresses = page.evaluate(
-        "[...document.querySelectorAll('a')].map((a) => a.getAttribute('href'))"
-    )
-    place = reported / "report"
+    # Links lead to files that are there.
+    every = "[...document.querySelectorAll('a')].map((a) => a.getAttribute('href'))"
+    addresses = page.evaluate(every)
     assert {"../90-own/notebook.ipynb", "numbers.tex", "heds.md"} <= set(addresses)
     for address in addresses:
         if address.startswith("#"):
             assert page.locator(f'[id="{address[1:]}"]').count() == 1, address
         elif not address.startswith("https://"):
-            assert (place / address).is_file(), address
-
-
-def test_whoever_cannot_see_has_words_and_a_small_screen_scrolls_tables_alone(page):
+            assert (reported / "report" / address).is_file(), address
+    # Pictures, fields and columns have words; on a small screen tables alone scroll.
     pictures = page.evaluate("[...document.images].map((one) => [one.alt, one.naturalWidth])")
     assert pictures and all(len(alt) > 40 and width > 300 for alt, width in pictures)
-    labels = (
-        "[...document.querySelectorAll('input, select')].map((one) => one.labels[0]?.innerText)"
-    )
-    assert all(page.evaluate(labels))
+    fields = "[...document.querySelectorAll('input, select')]"
+    assert all(page.evaluate(f"{fields}.map((one) => one.labels[0]?.innerText)"))
     assert page.evaluate("document.documentElement.lang") == "en"
-    bare = page.evaluate("[...document.querySelectorAll('th')].filter((th) => !th.scope).length")
-    assert bare == 0
+    assert page.locator("th:not([scope])").count() == 0
+    page.pdf(path=tmp_path / "print.pdf", format="A4")
     page.set_viewport_size({"width": 380, "height": 900})
     page.wait_for_function("innerWidth === 380")
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") <= 380
-
-
-def test_it_prints_on_pages_with_its_sheets(page, tmp_path):
+    # It prints on pages with its sheets, without the filter.
     pypdf = pytest.importorskip("pypdf")
-    page.pdf(path=tmp_path / "print.pdf", format="A4")
     pages = [one.extract_text() for one in pypdf.PdfReader(tmp_path / "print.pdf").pages]
     text = re.sub(r"\s+", " ", " ".join(pages))
     assert len(pages) > 3 and all(len(one.strip()) > 20 for one in pages)
     assert "Agreement between evaluators: method" in text
-    assert "Text, in any column" not in text  # a filter has no use on paper
+    assert "Text, in any column" not in text
