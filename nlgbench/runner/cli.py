@@ -37,17 +37,12 @@ class _Repairing(click.Group):
                 raise
             if isinstance(error, ValueError | OSError):
                 wrong = _Refused if isinstance(error, UsageError) else click.ClickException
-                raise wrong(_cut(str(error))) from None
+                raise wrong(str(error)) from None
             what = f"{type(error).__name__}: {error}"
             raise click.ClickException(
-                f"{_cut(what)}\nThis is a fault of nlgbench. `nlgbench --debug ...` shows where it "
+                f"{what}\nThis is a fault of nlgbench. `nlgbench --debug ...` shows where it "
                 "is: please report it with that."
             ) from None
-
-
-def _cut(text: str) -> str:
-    """Leave out the middle of what is too long to be read; the way out stands at the end."""
-    return text if len(text) <= 4_000 else f"{text[:2_500]}\n[...]\n{text[-1_000:]}"
 
 
 def _say(text: str) -> None:
@@ -58,7 +53,7 @@ def _say(text: str) -> None:
 
 
 def _complain(text: str) -> None:
-    click.echo(_cut(text), err=True)
+    click.echo(text, err=True)
 
 
 def _folder(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:

@@ -7,15 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench.analysis.people import agreement, compare_systems, vote_agreement
-from nlgbench.analysis.planning.power import noncentrality
+from nlgbench.analysis.people import agreement, vote_agreement
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
 #: More different values than an annotator is given to choose from.
 _MOST_OPTIONS = 11
-#: Power of the difference that answers question 3.1.3.
-_POWER = 0.8
 
 #: Question, its answer, and what to know of the answer.
 _Answers = Iterator[tuple[str, str, str]]
@@ -30,7 +27,7 @@ def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
     study : Study
         With judgments or preferences. Each dimension of either is a criterion of the sheet.
     confidence : float
-        Coverage of intervals, between 0 and 1; 1 less it is the level of the tests.
+        Coverage of intervals, between 0 and 1.
 
     Returns
     -------
@@ -47,12 +44,8 @@ def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
     Notes
     -----
     Questions are those of HEDS 3.0 (Belz and Thomson 2025, https://aclanthology.org/2025.gem-1.6)
-    with the numbers of its form, https://nlp-heds.github.io.
-
-    Power (3.1.3) is the difference that the pair of systems with the largest standard error must
-    have to be found with a power of .8, by the t test of `compare_systems` at a level divided by
-    the number of pairs, as in `plan_study`. Agreement (4.3.11) is Krippendorff's alpha, of squared
-    differences where there are more than two values.
+    with the numbers of its form, https://nlp-heds.github.io. Agreement (4.3.11) is Krippendorff's
+    alpha, of squared differences where there are more than two values.
 
     Examples
     --------
@@ -102,6 +95,7 @@ def _once(study: Study) -> _Answers:
     if len(human):
         answer += f" (systems that are people: {', '.join(map(str, human))})"
     yield "3.1.1", answer, ""
+    yield "3.1.3.1", "", "nlgbench.plan_study computes the power of a design from a pilot"
     people = pd.concat([one["annotator_id"] for one in tables])
     given = f"{_counted(len(people), 'response')}, {_range(people.value_counts())} by each"
     yield "3.2.1", str(people.nunique()), given
@@ -114,7 +108,7 @@ def _judged(study: Study, dimension: str, confidence: float) -> _Answers:
     values = own["value"].dropna()
     yield "4.2.2", "absolute", ""
     yield from _scale(sorted(values.unique()), study.scale(dimension))
-    yield from _compared(study, dimension, confidence)
+    yield from _compared(study.outputs.set_index("output_id")["system"][own["output_id"]])
     if own.duplicated("output_id").any():
         metric: Any = "interval" if values.nunique() > 2 else "nominal"
         table = agreement(
@@ -172,34 +166,12 @@ def _voted(study: Study, dimension: str, confidence: float) -> _Answers:
     yield from _again(pairs, ["first", "second"])
 
 
-def _compared(study: Study, dimension: str, confidence: float) -> _Answers:
-    """Say how judgments became means, how these are tested, and what difference would be found."""
-    try:
-        pairs = compare_systems(study, dimension=dimension, confidence=confidence).pairs
-    except ValueError as error:
-        for question in ("3.1.3.1", "3.1.3.2", "3.1.3.3", "4.3.9", "4.3.10"):
-            yield question, "", str(error)
+def _compared(systems: pd.Series) -> _Answers:
+    """Say how judgments become means, and how these are tested."""
+    if systems.nunique() < 2:
+        for question in ("4.3.9", "4.3.10"):
+            yield question, "", "one system was judged"
         return
-    n_pairs = len(pairs) // 2
-    level = f"level {1 - confidence:.3g}" + f" divided by {n_pairs} pairs" * (n_pairs > 1)
-    method = (
-        "after the fact, not to choose the sample: smallest difference that a two-sided t test "
-        f"finds, {level}, from this study's own standard errors over {pairs['covers'].iloc[0]}"
-    )
-    yield "3.1.3.1", method, ""
-    known = pairs[(pairs["se"] > 0) & (pairs["df"] > 0)].sort_values("se", kind="stable")
-    if known.empty:
-        reason = str(pairs["reason"].iloc[0]) or "no pair of systems has a standard error"
-        yield "3.1.3.2", "", reason
-    else:
-        se, df = known[["se", "df"]].iloc[-1].astype(float)
-        least = noncentrality(_POWER, df, (1 - confidence) / n_pairs) * se
-        value = (
-            f"a difference of {least:.3g} points between the means of the pair with the largest "
-            f"standard error ({se:.3g}) is found with a probability of {_POWER:g}"
-        )
-        yield "3.1.3.2", value, ""
-    yield "3.1.3.3", "nlgbench.datasheet, nlgbench.plan_study", ""
     means = (
         "nlgbench.compare_systems: means of the systems as if each had been judged in every "
         "judgment's place (severity of annotators and difficulty of items taken out by a linear "
