@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -60,19 +59,22 @@ def kinds(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.Series:
     """Say what each row of a ledger rests on."""
     by_id = claims.set_index("claim_id")
     unit = ledger["claim_id"].map(by_id["unit"]).fillna("")
-    direction = ledger["claim_id"].map(by_id["where"]).eq("direction")
+    own = ledger["claim_id"].map(is_own).astype(bool)
     printed = ledger["source"] == "published"
     # Arithmetic on printed cells has no interval.
     computed = unit.str.startswith("correlation") & ledger["ci_low"].notna()
-    found = pd.Series("recomputed from data", ledger.index)
-    found = found.mask(direction, "directions").mask(printed, "identities")
-    found = found.mask(printed & computed, "coefficients from print")
-    found = found.mask(printed & unit.str.contains("printed with a star"), "stars")
-    power = unit.str.contains("simulated studies")
-    found = found.mask(printed & power, "power from stated variances")
-    found = found.mask(ledger["verdict"] == "not recomputable", "not recomputable")
-    own = ledger["claim_id"].map(is_own).astype(bool)
-    return found.mask(own, "our own results").mask(own & (ledger["verdict"] != "new"), KINDS[-2])
+    rests_on = {
+        "our own results": own & (ledger["verdict"] == "new"),
+        "one's own claims": own,
+        "not recomputable": ledger["verdict"] == "not recomputable",
+        "power from stated variances": printed & unit.str.contains("simulated studies"),
+        "stars": printed & unit.str.contains("printed with a star"),
+        "coefficients from print": printed & computed,
+        "identities": printed,
+        "directions": ledger["claim_id"].map(by_id["where"]) == "direction",
+    }
+    kind = np.select(list(rests_on.values()), list(rests_on), "recomputed from data")
+    return pd.Series(kind, ledger.index)
 
 
 def summary(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
@@ -112,7 +114,6 @@ def ledger(
     skipped: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Join owned claims with what a notebook recorded; complete by construction."""
-    skipped = skipped or {}
     own = records["claim_id"].map(is_own).astype(bool)
     check_known(records.loc[~own, "claim_id"], claims)
     misplaced = records[~own & records["source"].isin(list(OTHER_DATA))]
@@ -122,54 +123,51 @@ def ledger(
             f"{misplaced['source'].iloc[0]} data cannot speak to it: record such results under an "
             f"id that begins with '{misplaced['source'].iloc[0]}/'."
         )
-    twice = records[records.duplicated(["claim_id", "variant"])]
-    if len(twice):
+    return join(claims, records, source=source, skipped=skipped or {})
+
+
+def join(
+    claims: pd.DataFrame, records: pd.DataFrame, *, source: str, skipped: Mapping[str, str]
+) -> pd.DataFrame:
+    """Give each record its verdict, and each claim without one its excuse, in the claims' order."""
+    printed = claims[["claim_id", "published", "tolerance"]]
+    answered = records.merge(claims[[*printed, "where"]], on="claim_id", how="left")
+    answered["verdict"] = [_says(row) for row in answered.to_dict("records")]
+
+    def excuse(claim_id: str) -> str:
+        fits = (why for of, why in skipped.items() if fnmatchcase(claim_id, of))
+        return next(fits, OTHER_DATA.get(source, ""))
+
+    released = records.loc[records["source"] == "released", "claim_id"]
+    reason = claims["unavailable"].mask(claims["claim_id"].isin(released), "")
+    is_open = (reason == "") & ~claims["claim_id"].isin(records["claim_id"])
+    reason = reason.mask(is_open, claims["claim_id"].map(excuse))
+    silent = claims.loc[is_open & (reason == ""), "claim_id"]
+    if len(silent):
         raise ValueError(
-            f"{twice['claim_id'].iloc[0]!r} was recorded twice with "
-            f"variant={twice['variant'].iloc[0]!r}: give the second its own variant."
+            f"{len(silent)} claims were neither recorded nor excused, the first "
+            f"{silent.iloc[0]!r}: record them with run.claims(...), or say why not with "
+            "run.skip(ids, reason)."
         )
-
-    by_claim = dict(list(records.groupby("claim_id", sort=False)))
-    rows: list[dict[Any, Any]] = []
-    silent: list[str] = []
-    for claim in claims.to_dict("records"):
-        printed = {name: claim[name] for name in ("claim_id", "published", "tolerance")}
-        recorded = by_claim.pop(claim["claim_id"], records.iloc[:0])
-        rows += [
-            {**one, **printed, "verdict": _says(claim, one)} for one in recorded.to_dict("records")
-        ]
-        reason = ""
-        if claim["unavailable"] and not recorded["source"].eq("released").any():
-            reason = claim["unavailable"]
-        elif recorded.empty:
-            fits = [why for of, why in skipped.items() if fnmatchcase(claim["claim_id"], of)]
-            reason = fits[0] if fits else OTHER_DATA.get(source, "")
-        if reason:
-            about = {"variant": "", "verdict": "not recomputable", "reason": reason}
-            rows.append({**printed, **about, "source": source})
-        elif recorded.empty:
-            silent.append(claim["claim_id"])
-    if silent:
-        raise ValueError(
-            f"{len(silent)} claims were neither recorded nor excused, the first {silent[0]!r}: "
-            "record them with run.claims(...), or say why not with run.skip(ids, reason)."
-        )
-    for extra in by_claim.values():
-        rows += [{**record, "verdict": "new"} for record in extra.to_dict("records")]
-    numbers = ["published", "recomputed", "ci_low", "ci_high", "tolerance"]
-    whole = pd.DataFrame(rows, columns=schema.columns("ledger"))
-    return schema.check(whole.astype(dict.fromkeys(numbers, float)), "ledger")
+    excused = printed.assign(reason=reason, source=source, variant="", verdict="not recomputable")
+    both = [answered, excused[reason != ""]]
+    whole = pd.concat([one for one in both if len(one)] or both)
+    order = dict.fromkeys([*claims["claim_id"], *records["claim_id"]])
+    place = whole["claim_id"].map({claim_id: n for n, claim_id in enumerate(order)})
+    whole = whole.iloc[place.argsort(kind="stable")]
+    whole = whole.reindex(columns=schema.columns("ledger"))
+    return schema.check(whole, "ledger", source="the ledger")
 
 
-def _says(claim: dict, record: dict) -> str:
-    """Give the verdict on one recorded value."""
-    if not record["comparable"]:
+def _says(row: dict) -> str:
+    """Give the verdict on one recorded value; what is not printed is new."""
+    if not row["comparable"] or np.isnan(row["published"]):
         return "new"
     return verdict(
-        claim["published"],
-        record["recomputed"],
-        claim["tolerance"],
-        directional=claim["where"] == "direction",
-        ci_low=record["ci_low"],
-        ci_high=record["ci_high"],
+        row["published"],
+        row["recomputed"],
+        row["tolerance"],
+        directional=row["where"] == "direction",
+        ci_low=row["ci_low"],
+        ci_high=row["ci_high"],
     )

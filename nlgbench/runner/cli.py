@@ -37,17 +37,12 @@ class _Repairing(click.Group):
                 raise
             if isinstance(error, ValueError | OSError):
                 wrong = _Refused if isinstance(error, UsageError) else click.ClickException
-                raise wrong(_cut(str(error))) from None
+                raise wrong(str(error)) from None
             what = f"{type(error).__name__}: {error}"
             raise click.ClickException(
-                f"{_cut(what)}\nThis is a fault of nlgbench. `nlgbench --debug ...` shows where it "
+                f"{what}\nThis is a fault of nlgbench. `nlgbench --debug ...` shows where it "
                 "is: please report it with that."
             ) from None
-
-
-def _cut(text: str) -> str:
-    """Leave out the middle of what is too long to be read; the way out stands at the end."""
-    return text if len(text) <= 4_000 else f"{text[:2_500]}\n[...]\n{text[-1_000:]}"
 
 
 def _say(text: str) -> None:
@@ -58,34 +53,22 @@ def _say(text: str) -> None:
 
 
 def _complain(text: str) -> None:
-    click.echo(_cut(text), err=True)
+    click.echo(text, err=True)
 
 
 def _folder(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
     """Check the name of a folder, which need not be there."""
     if value is None:
         return None
-    if not value.strip():
-        raise click.BadParameter("is empty: name a folder, as in figures/latest.")
-    if not value.isprintable():
-        raise click.BadParameter(f"{shown(value)} holds characters that do not print.")
-    if value.startswith("~"):
+    if not value.strip() or not value.isprintable() or value.startswith("~"):
         raise click.BadParameter(
-            f"{shown(value)} begins with ~, which the shell did not replace: write the folder out."
+            f"{shown(value)} is empty, does not print, or begins with ~, which the shell did not "
+            "replace: name a folder, as in figures/latest."
         )
     folder = Path(value)
     if os.path.lexists(folder) and not folder.is_dir():
         raise click.BadParameter(f"{shown(value)} is a file: name a folder.")
     return folder
-
-
-def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not 0 < value <= 10_000_000:
-        raise click.BadParameter(
-            f"{value} is no number of seconds above 0, up to 10,000,000: leave --timeout out for "
-            "no limit."
-        )
-    return value
 
 
 def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
@@ -219,9 +202,8 @@ def fetch(names: tuple[str, ...]) -> None:
 )
 @click.option(
     "--timeout",
-    type=float,
+    type=click.FloatRange(0, 10_000_000, min_open=True),
     metavar="S",
-    callback=_seconds,
     help="Seconds for each notebook.  [default: none]",
 )
 @click.option("--force", is_flag=True, help="Run again what is unchanged.")
@@ -392,7 +374,7 @@ def explore(folder: Path | None, port: int | None) -> None:
 def plot_sweep(directory: Path, x: str, y: str, hue: str | None) -> None:
     """Draw what the runs in DIR found against a parameter, as PDF, PNG, CSV and words."""
     from nlgbench.plots.sweep import plot_sweep as draw
-    from nlgbench.runner.grid import read_sweep
+    from nlgbench.runner.gathering import read_sweep
 
     path = directory / "-".join(["sweep", x, y.replace("/", "-"), *([hue] if hue else [])])
     draw(read_sweep(directory), x, y, hue=hue).save(path)

@@ -99,7 +99,7 @@ def _make(
 ) -> Outcome:
     """Have a plan made by a worker that has what it takes, and put the result in its place."""
     topic = f"nlgbench-{uuid.uuid4().hex}"
-    client.subscribe_topic(topic, lambda event: listener(*event[1]))
+    client.subscribe_topic(topic, lambda event: listener(event[1]))
     content = plan.notebook.path.read_bytes()
     job = (plan, content, str(out), timeout, runs.threads(), topic)
     refused: dict[str, str] = {}
@@ -207,7 +207,7 @@ def _make_there(
             replace(plan, notebook=replace(plan.notebook, path=path)),
             Path(own),
             timeout,
-            lambda *event: worker.log_event(topic, event),
+            partial(worker.log_event, topic),
             kernels=kernels,
         )
         if kernels.stopped:  # whoever asked is gone, or this worker closes

@@ -6,7 +6,6 @@ import io
 import logging
 import os
 import re
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -32,9 +31,10 @@ if TYPE_CHECKING:
 _PATIENCE = 8.0
 
 
-#: What a run tells meanwhile: ``start``, ``cell``, or ``printed`` with a line.
-Listener = Callable[..., object]
+#: Is told None when a run begins, and then each line that it prints.
+Listener = Callable[[str | None], object]
 INTERRUPTED = "interrupted"
+_IN_MANIFEST = ("place", "digest", "source", "parameters", "data", "parts")
 
 
 class Makers(NamedTuple):
@@ -94,42 +94,49 @@ def run(
             (say or complain)(f"{each.place}: {would}")
         return []
     # Imported ahead: two threads that begin with it can lock each other out of it.
-    require_extra("nlgbench run", "run", "papermill", "pandas", "rich")
+    require_extra("nlgbench run", "run", "papermill", "pandas")
     # Whatever makes runs is there before anything is written.
     with interruptible(), (makers or partial(here, jobs))() as by, runs.writing(out):
         runs.check_place(out, [plan.place for plan in plans])
-        n_cells = sum(len(plan.notebook.code) for plan in plans)
-        with _bar(n_cells, shown=say is not None) as advance:
 
-            def made(plan: Plan) -> Outcome:
-                why = why_run(plan)
+        def made(plan: Plan) -> Outcome:
+            why = why_run(plan)
 
-                def listener(kind: str, line: str = "") -> None:
-                    if kind == "cell":
-                        advance(1)
-                    elif kind == "start" or verbose:
-                        tell(_started(plan, why) if kind == "start" else f"{plan.name} | {line}")
+            def listener(line: str | None) -> None:
+                if line is None:
+                    tell(_started(plan, why))
+                elif verbose:
+                    tell(f"{plan.name} | {line}")
 
-                if why:
-                    outcome = by.make(plan, out, timeout, listener)
-                else:
-                    runs.remove(out / f"{plan.place}.failed")  # of a run that was forced
-                    advance(len(plan.notebook.code))
-                    outcome = Outcome(plan, "skipped", 0.0)
-                if outcome.message != INTERRUPTED:
-                    (complain if outcome.status == "failed" else tell)(_ended(outcome))
-                return outcome
+            if why:
+                outcome = by.make(plan, out, timeout, listener)
+            else:
+                runs.remove(out / f"{plan.place}.failed")  # of a run that was forced
+                outcome = Outcome(plan, "skipped", 0.0)
+            if outcome.message != INTERRUPTED:
+                (complain if outcome.status == "failed" else tell)(_ended(outcome))
+            return outcome
 
-            pool = ThreadPoolExecutor(by.n_threads)
-            futures = [pool.submit(made, one) for one in plans]
+        pool = ThreadPoolExecutor(by.n_threads)
+        futures = [pool.submit(made, one) for one in plans]
+        try:
+            outcomes = [future.result() for future in futures]
+        finally:  # when interrupted, kernels end at once, and what is finished is gathered
+            pool.shutdown(wait=False, cancel_futures=True)
+            by.stop()
+            wait(futures, timeout=_PATIENCE)
+            from nlgbench.runner.gathering import gather
+
             try:
-                outcomes = [future.result() for future in futures]
-            finally:  # when interrupted, kernels end at once, and what is finished is gathered
-                pool.shutdown(wait=False, cancel_futures=True)
-                by.stop()
-                wait(futures, timeout=_PATIENCE)
-                for claim_id in _gather(out):
-                    complain(f"two notebooks record {claim_id!r}; the first one's value is kept")
+                doubled = gather(out)
+            except OSError as error:
+                raise OSError(
+                    f"the tables could not be written in {out} ({error.strerror or error}); "
+                    "finished runs are whole: free some space, or fix the folder's permissions, "
+                    "and run the same command again, which skips them."
+                ) from None
+            for claim_id in doubled:
+                complain(f"two notebooks record {claim_id!r}; the first one's value is kept")
     return outcomes
 
 
@@ -161,7 +168,7 @@ def _plans(
     for notebook, one in asked:  # the cheap checks of all, before any data are fetched
         runs.check(notebook, one, source=source, effort=effort)
     around = runs.surroundings()
-    opened: dict[tuple[str, str], Study] = {}
+    opened: dict[str, Study] = {}
     by_place: dict[str, Plan] = {}
     for notebook, one in asked:
         plan = runs.plan(notebook, one, source=source, effort=effort, around=around)
@@ -176,23 +183,6 @@ def _plans(
     return list(by_place.values())
 
 
-def _gather(out: Path) -> list[str]:
-    """Collect what all runs recorded, and draw how near it comes to print; ids recorded twice."""
-    from nlgbench.runner import degrees
-
-    try:
-        doubled = runs.gather(out)
-        grids.gather(out)
-        degrees.gather(out)
-        return doubled
-    except OSError as error:
-        raise OSError(
-            f"ledger.csv and index.csv could not be written in {out} ({error.strerror or error}); "
-            "finished runs are whole: free some space, or mend the folder, and run the same "
-            "command again, which skips them."
-        ) from None
-
-
 @contextmanager
 def here(jobs: int) -> Iterator[Makers]:
     """Make runs on this machine."""
@@ -204,7 +194,7 @@ def execute(
     plan: Plan, out: Path, timeout: float | None, listener: Listener, *, kernels: Kernels
 ) -> Outcome:
     """Run one notebook in its own kernel, and put the result in its place."""
-    listener("start")
+    listener(None)
     import papermill
     from jupyter_core.utils import ensure_event_loop
 
@@ -213,8 +203,6 @@ def execute(
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
     printed = [_Lines(listener) for _ in range(2)]
     options: dict[str, Any] = {
-        # Papermill tells of texts, too.
-        "on_cell_start": lambda cell, cell_index: cell.cell_type == "code" and listener("cell"),
         "stdout_file": printed[0],
         "stderr_file": printed[1],
     }
@@ -240,13 +228,8 @@ def execute(
         (new / LOG).unlink(missing_ok=True)
         manifest = {
             "notebook": plan.name,
-            "place": plan.place,
-            "digest": plan.digest,
             "status": "done",
-            "source": plan.source,
-            "parameters": plan.parameters,
-            "data": plan.data,
-            "parts": plan.parts,
+            **{name: getattr(plan, name) for name in _IN_MANIFEST},
             "read": runs.take_read(new, plan.parameters.get("study")),
             "seed": plan.parameters.get("seed"),
             "started": started,
@@ -310,23 +293,6 @@ def _explain(error: Exception, timeout: float | None) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-@contextmanager
-def _bar(n_cells: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Show how many cells have run, on a terminal; give the function that counts them."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(
-        console=console,
-        disable=not (shown and console.is_terminal),  # on a pipe, a wall of lines
-        transient=True,
-        redirect_stdout=sys.stdout.isatty(),  # what goes to a file stays out of the terminal
-    ) as bars:
-        task = bars.add_task("cells", total=n_cells)
-        yield lambda n: bars.advance(task, n)
-
-
 def _started(plan: Plan, why: str) -> str:
     """Say that a notebook starts, on which source and why, and why anew."""
     about = f" ({plan.source})" if plan.source else ""
@@ -353,7 +319,7 @@ class _Lines(io.TextIOBase):
     def write(self, text: str) -> int:
         *whole, self._rest = (self._rest + text).split("\n")
         for line in whole:
-            self._listener("printed", line)
+            self._listener(line)
         return len(text)
 
     def close(self) -> None:

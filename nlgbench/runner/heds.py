@@ -2,45 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
-from nlgbench.analysis.people import agreement, compare_systems, vote_agreement
-from nlgbench.analysis.planning.power import noncentrality
+from nlgbench.analysis.people import agreement, vote_agreement
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
-_CRITERION = "heds-criteria-criterion"
-_SAMPLE = "heds-sample_evaluators_design"
-_ELICITED = f"{_CRITERION}-response_elicitation"
-_INTRA = f"{_ELICITED}-intra_annotator-intra_annotator_agreement"
-#: Question -> field of the form, of those that tables answer.
-_FIELDS = {
-    "3.1.1": f"{_SAMPLE}-sample-number_of_system_outputs",
-    "3.1.3.1": f"{_SAMPLE}-sample-statistical_power-method",
-    "3.1.3.2": f"{_SAMPLE}-sample-statistical_power-value",
-    "3.1.3.3": f"{_SAMPLE}-sample-statistical_power-script",
-    "3.2.1": f"{_SAMPLE}-evaluators-number_of_evaluators",
-    "4.2.2": f"{_CRITERION}-evaluation_mode-absolute_or_relative",
-    "4.3.3": f"{_ELICITED}-size_of_scale",
-    "4.3.4": f"{_ELICITED}-list_or_range",
-    "4.3.8": f"{_ELICITED}-form_of_response",
-    "4.3.9": f"{_ELICITED}-response_aggregation",
-    "4.3.10": f"{_ELICITED}-effect_size_method",
-    "4.3.11.1": f"{_ELICITED}-inter_annotator-agreement",
-    "4.3.11.2": f"{_ELICITED}-inter_annotator-agreement_score",
-    "4.3.12.1": _INTRA,
-    "4.3.12.2": f"{_INTRA}_score",
-}
 #: More different values than an annotator is given to choose from.
 _MOST_OPTIONS = 11
-#: Power of the difference that answers question 3.1.3.
-_POWER = 0.8
 
-_Answers = Iterator[dict[str, str]]
+#: Question, its answer, and what to know of the answer.
+_Answers = Iterator[tuple[str, str, str]]
 
 
 @checked
@@ -52,15 +27,14 @@ def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
     study : Study
         With judgments or preferences. Each dimension of either is a criterion of the sheet.
     confidence : float
-        Coverage of intervals, between 0 and 1; 1 less it is the level of the tests.
+        Coverage of intervals, between 0 and 1.
 
     Returns
     -------
     DataFrame
-        A row per answer: question (HEDS' number), field (as its form calls it), option (number of
-        the chosen option; else empty), criterion (a dimension, with ``(votes)`` behind it where
-        annotators voted on pairs; empty for what is asked once), answer, reason (what to know of
-        the answer; or, where it is empty, why the tables give none).
+        A row per answer: question (HEDS' number), criterion (a dimension, with ``(votes)`` behind
+        it where annotators voted on pairs; empty for what is asked once), answer, reason (what to
+        know of the answer; or, where it is empty, why the tables give none).
 
     Raises
     ------
@@ -70,12 +44,8 @@ def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
     Notes
     -----
     Questions are those of HEDS 3.0 (Belz and Thomson 2025, https://aclanthology.org/2025.gem-1.6)
-    with the numbers and fields of its form, https://nlp-heds.github.io.
-
-    Power (3.1.3) is the difference that the pair of systems with the largest standard error must
-    have to be found with a power of .8, by the t test of `compare_systems` at a level divided by
-    the number of pairs, as in `plan_study`. Agreement (4.3.11) is Krippendorff's alpha, of squared
-    differences where there are more than two values.
+    with the numbers of its form, https://nlp-heds.github.io. Agreement (4.3.11) is Krippendorff's
+    alpha, of squared differences where there are more than two values.
 
     Examples
     --------
@@ -87,23 +57,19 @@ def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
     """
     if study.judgments is None and study.preferences is None:
         raise ValueError(f"{study.name} has neither judgments nor preferences.")
-    rows = [*_once(study)]
-    for dimension in study.dimensions:
-        judged = _judged(study, dimension, confidence)
-        rows += [{"criterion": dimension, **row} for row in judged]
+    criteria = {"": _once(study)}
+    criteria |= {one: _judged(study, one, confidence) for one in study.dimensions}
     if study.preferences is not None:
-        for dimension in study.preferences["dimension"].unique():
-            voted = _voted(study, str(dimension), confidence)
-            rows += [{"criterion": f"{dimension} (votes)", **row} for row in voted]
-    columns = ["question", "option", "criterion", "answer", "reason"]
-    table = pd.DataFrame(rows, columns=columns).fillna("")
-    table.insert(1, "field", table["question"].map(_FIELDS))
+        for dimension in map(str, study.preferences["dimension"].unique()):
+            criteria[f"{dimension} (votes)"] = _voted(study, dimension, confidence)
+    rows = [
+        (question, criterion, answer, reason)
+        for criterion, answers in criteria.items()
+        for question, answer, reason in answers
+    ]
+    table = pd.DataFrame(rows, columns=["question", "criterion", "answer", "reason"])
     order = table["question"].str.split(".").map(lambda numbers: [int(one) for one in numbers])
     return table.loc[order.sort_values(kind="stable").index].reset_index(drop=True)
-
-
-def _row(question: str, answer: str, **more: str) -> dict[str, str]:
-    return {"question": question, "answer": answer, **more}
 
 
 def _counted(n: int, thing: str) -> str:
@@ -128,10 +94,11 @@ def _once(study: Study) -> _Answers:
     human = seen.loc[seen["is_human"], "system"].unique()
     if len(human):
         answer += f" (systems that are people: {', '.join(map(str, human))})"
-    yield _row("3.1.1", answer)
+    yield "3.1.1", answer, ""
+    yield "3.1.3.1", "", "nlgbench.plan_study computes the power of a design from a pilot"
     people = pd.concat([one["annotator_id"] for one in tables])
     given = f"{_counted(len(people), 'response')}, {_range(people.value_counts())} by each"
-    yield _row("3.2.1", str(people.nunique()), reason=given)
+    yield "3.2.1", str(people.nunique()), given
 
 
 def _judged(study: Study, dimension: str, confidence: float) -> _Answers:
@@ -139,16 +106,16 @@ def _judged(study: Study, dimension: str, confidence: float) -> _Answers:
     assert study.judgments is not None
     own = study.judgments[study.judgments["dimension"] == dimension]
     values = own["value"].dropna()
-    yield _row("4.2.2", "absolute", option="1")
+    yield "4.2.2", "absolute", ""
     yield from _scale(sorted(values.unique()), study.scale(dimension))
-    yield from _compared(study, dimension, confidence)
+    yield from _compared(study.outputs.set_index("output_id")["system"][own["output_id"]])
     if own.duplicated("output_id").any():
-        metric = "interval" if values.nunique() > 2 else "nominal"
+        metric: Any = "interval" if values.nunique() > 2 else "nominal"
         table = agreement(
             study,
             dimension=dimension,
             coefficients=["krippendorff_alpha"],
-            metric=metric,  # type: ignore[arg-type]
+            metric=metric,
             confidence=confidence,
         )
         one = table[table["row"] == "all"].iloc[0]
@@ -165,17 +132,17 @@ def _scale(found: list[float], scale: tuple[float, float] | None) -> _Answers:
     whole = all(one % 1 == 0 for one in found)
     if scale is None:
         unstated = "seen; the study states no scale"
-        yield _row("4.3.3", f"{_counted(len(found), 'different value')} {unstated}")
+        yield "4.3.3", f"{_counted(len(found), 'different value')} {unstated}", ""
         listed, end = found, f" ({unstated})"
     else:
         low, high = scale
-        yield _row("4.3.3", f"{high - low + 1:g}" if whole else "continuous")
+        yield "4.3.3", f"{high - low + 1:g}" if whole else "continuous", ""
         listed = [low + n for n in range(int(high - low) + 1)] if whole else []
         found, end = [low, high], ""
+    values = f"{found[0]:g} to {found[-1]:g}"
     if 0 < len(listed) <= _MOST_OPTIONS:
-        yield _row("4.3.4", ", ".join(f"{one:g}" for one in listed) + end)
-    else:
-        yield _row("4.3.4", f"{found[0]:g} to {found[-1]:g}{end}")
+        values = ", ".join(f"{one:g}" for one in listed)
+    yield "4.3.4", values + end, ""
 
 
 def _voted(study: Study, dimension: str, confidence: float) -> _Answers:
@@ -184,15 +151,14 @@ def _voted(study: Study, dimension: str, confidence: float) -> _Answers:
     own = study.preferences[study.preferences["dimension"] == dimension]
     choices = [one for one in ("a", "b", "tie") if (own["choice"] == one).any()]
     relative = "relative: which of two is better"
-    yield _row("4.2.2", relative, option="2")
-    yield _row("4.3.3", str(len(choices)))
-    yield _row("4.3.4", f"{', '.join(choices)} (a was shown first)")
-    yield _row("4.3.8", relative, option="3")
+    yield "4.2.2", relative, ""
+    yield "4.3.3", str(len(choices)), ""
+    yield "4.3.4", f"{', '.join(choices)} (a was shown first)", ""
+    yield "4.3.8", relative, ""
     table = vote_agreement(study, dimension=dimension, confidence=confidence)
     one = table[(table["row"] == "all") & (table["coefficient"] == "krippendorff_alpha")].iloc[0]
     if one["n_votes"]:
-        what = f"{one['n_votes']} votes on {one['n_pairs']} pairs"
-        yield from _agreed(one, what, "equal or not")
+        yield from _agreed(one, f"{one['n_votes']} votes on {one['n_pairs']} pairs", "equal or not")
     else:
         yield from _not_assessed("4.3.11", "no pair has two votes")
     ends = own[["output_a", "output_b"]]
@@ -200,45 +166,23 @@ def _voted(study: Study, dimension: str, confidence: float) -> _Answers:
     yield from _again(pairs, ["first", "second"])
 
 
-def _compared(study: Study, dimension: str, confidence: float) -> _Answers:
-    """Say how judgments became means, how these are tested, and what difference would be found."""
-    try:
-        pairs = compare_systems(study, dimension=dimension, confidence=confidence).pairs
-    except ValueError as error:
-        for question in ("3.1.3.1", "3.1.3.2", "3.1.3.3", "4.3.9", "4.3.10"):
-            yield _row(question, "", reason=str(error))
+def _compared(systems: pd.Series) -> _Answers:
+    """Say how judgments become means, and how these are tested."""
+    if systems.nunique() < 2:
+        for question in ("4.3.9", "4.3.10"):
+            yield question, "", "one system was judged"
         return
-    n_pairs = len(pairs) // 2
-    level = f"level {1 - confidence:.3g}" + f" divided by {n_pairs} pairs" * (n_pairs > 1)
-    yield _row(
-        "3.1.3.1",
-        "after the fact, not to choose the sample: smallest difference that a two-sided t test "
-        f"finds, {level}, from this study's own standard errors over {pairs['covers'].iloc[0]}",
-    )
-    known = pairs[(pairs["se"] > 0) & (pairs["df"] > 0)].sort_values("se", kind="stable")
-    if known.empty:
-        reason = str(pairs["reason"].iloc[0]) or "no pair of systems has a standard error"
-        yield _row("3.1.3.2", "", reason=reason)
-    else:
-        se, df = known[["se", "df"]].iloc[-1].astype(float)
-        least = noncentrality(_POWER, df, (1 - confidence) / n_pairs) * se
-        yield _row(
-            "3.1.3.2",
-            f"a difference of {least:.3g} points between the means of the pair with the largest "
-            f"standard error ({se:.3g}) is found with a probability of {_POWER:g}",
-        )
-    yield _row("3.1.3.3", "nlgbench.datasheet, nlgbench.plan_study")
-    yield _row(
-        "4.3.9",
+    means = (
         "nlgbench.compare_systems: means of the systems as if each had been judged in every "
         "judgment's place (severity of annotators and difficulty of items taken out by a linear "
-        "model)",
+        "model)"
     )
-    yield _row(
-        "4.3.10",
+    yield "4.3.9", means, ""
+    differences = (
         "nlgbench.compare_systems: differences of means, with intervals over other items and other "
-        "annotators, p adjusted over all pairs; probability of superiority",
+        "annotators, p adjusted over all pairs; probability of superiority"
     )
+    yield "4.3.10", differences, ""
 
 
 def _agreed(one: pd.Series, what: str, distance: str) -> _Answers:
@@ -250,50 +194,22 @@ def _agreed(one: pd.Series, what: str, distance: str) -> _Answers:
             answer += f", {one['confidence']:.0%} interval "
             answer += f"[{one['ci_low']:.2f}, {one['ci_high']:.2f}]"
         answer += f"; {what}"
-    yield _row("4.3.11.1", f"nlgbench: Krippendorff's alpha ({distance})")
-    yield _row("4.3.11.2", answer, reason=str(one["reason"]))
+    yield "4.3.11.1", f"nlgbench: Krippendorff's alpha ({distance})", ""
+    yield "4.3.11.2", answer, str(one["reason"])
 
 
 def _not_assessed(question: str, reason: str) -> _Answers:
     """Say in the form's words that agreement between or within annotators was not measured."""
     answer = f"{'Inter' if question == '4.3.11' else 'Intra'}AA not assessed"
-    yield _row(f"{question}.1", answer, reason=reason)
-    yield _row(f"{question}.2", answer)
+    yield f"{question}.1", answer, reason
+    yield f"{question}.2", answer, ""
 
 
 def _again(own: pd.DataFrame, what: list[str]) -> _Answers:
     """Say whether an annotator was asked the same twice."""
     n = int(own.duplicated([*what, "annotator_id"]).sum())
     if n:
-        reason = f"of {len(own)} responses, {n} on what their evaluator had been asked before"
-        yield _row("4.3.12.1", "", reason=reason)
+        said = f"of {len(own)} responses, {n} on what their evaluator had been asked before"
+        yield "4.3.12.1", "", said
     else:
         yield from _not_assessed("4.3.12", "nobody was asked the same twice")
-
-
-def as_json(found: pd.DataFrame) -> str:
-    """Write the answers as the form exports its own: by field, and by criterion within it.
-
-    Only fields that are answered are there: the form shows the others as open.
-    """
-    criteria = [one for one in found["criterion"].unique() if one]
-    fields: dict[str, Any] = {}
-    if criteria:
-        control = dict.fromkeys(criteria, True)
-        fields[_CRITERION] = {"data": {}, "control": control, "text": {}}
-    for row in found[found["answer"] != ""].to_dict("records"):
-        within = row["field"].startswith(_CRITERION)
-        criterion, said = row["criterion"] if within else "", row["answer"]
-        if row["option"]:
-            field = fields.setdefault(
-                f"{row['field']}-{row['option']}", {"data": {}, "control": {}, "text": {}}
-            )
-            field["data"][criterion] = True
-            field["text"][criterion] = f"{row['option']}. {said}"
-            continue
-        field = fields.setdefault(row["field"], {"data": {}, "control": {}})
-        if row["criterion"] and not within:  # asked once, and answered for each criterion
-            before = field["data"].get(criterion)
-            said = "; ".join(filter(None, [before, f"{row['criterion']}: {said}"]))
-        field["data"][criterion] = said
-    return json.dumps(fields, indent=1, ensure_ascii=False) + "\n"

@@ -1,6 +1,6 @@
-r"""What a paper in LaTeX takes: a macro for each number, booktabs tables, figures that fit.
+r"""What a paper in LaTeX takes: a macro for each number, and booktabs tables that fit.
 
-Everything is for `pdflatex` with `booktabs`, `graphicx` and `\usepackage[T1]{fontenc}`.
+Both are for `pdflatex` with `booktabs`, `graphicx` and `\usepackage[T1]{fontenc}`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import pandas as pd
 
 from nlgbench.runner.run_folder import Folder, Table, rankings
 
-#: Up to this wide a figure stands in one column of two, inches.
-_COLUMN = 3.6
 #: Columns of a table up to which it stands in one column of two.
 _NARROW = 4
 _DIGITS = ["Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"]
@@ -211,12 +209,8 @@ def _ranking(table: Table, name: str, words: str, ranked: pd.DataFrame) -> str:
     return to_latex(
         shown.rename(columns=str.capitalize, index=lambda one: str(one)[:40]),
         caption=f"{caption}.{level} Source: {table.source}.",
-        label=_label("tab", name),
+        label="tab:" + re.sub("[^A-Za-z0-9-]+", "-", name),
     )
-
-
-def _label(kind: str, name: str) -> str:
-    return f"{kind}:{re.sub('[^A-Za-z0-9-]+', '-', name)}"
 
 
 def _fitted(text: str) -> str:
@@ -233,21 +227,3 @@ def tables_tex(made: dict[str, str]) -> str:
     # LaTeX holds 52 floats that have no place yet.
     paged = [line + r"\clearpage" * (n % 10 == 0) for n, line in enumerate(lines, 1)]
     return SETUP + "\n".join([*paged, ""])
-
-
-def figures_tex(folder: Folder) -> str:
-    """Write one file that takes in all figures, in one column or across both by their width."""
-    lines = [SETUP]
-    for figure in folder.figures:
-        kind = "figure" if figure.pixels[0] / 300 <= _COLUMN else "figure*"
-        path = f"../{figure.run}/{figure.path.relative_to(folder.path / figure.run).as_posix()}"
-        lines += [
-            rf"\begin{{{kind}}}",
-            r"\centering",
-            rf"\nlgfit{{\includegraphics{{\nlgpath {path}}}}}",
-            rf"\caption{{{escape(figure.caption)}}}",
-            rf"\label{{{_label('fig', f'{figure.run}-{figure.name}')}}}",
-            rf"\end{{{kind}}}",
-            "",
-        ]
-    return "\n".join(lines)

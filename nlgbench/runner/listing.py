@@ -15,7 +15,7 @@ import pandas as pd
 from nlgbench.datasets import cache
 from nlgbench.datasets.published import load_claims
 from nlgbench.evaluators.stored import stored_dir
-from nlgbench.names import did_you_mean, require_extra
+from nlgbench.names import did_you_mean
 from nlgbench.runner import runs
 from nlgbench.runner.claims import summary
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
@@ -42,17 +42,13 @@ def notebooks(*, form: str | None) -> str:
                 "path": str(path),
                 "data": notebook.datasets,
                 "claims": n_claims,
-                "parameters": [asdict(one) | {"declared": one.declared} for one in declared],
+                "parameters": [asdict(one) for one in declared],
             }
         )
         data = ", ".join(notebook.datasets) or "none"
         lines += ["", f"{notebook.name}: {notebook.title}", f"    data: {data}; claims: {n_claims}"]
-        for one in declared:
-            note = "; ".join(filter(None, [one.note, one.declared]))
-            lines.append(f"    {one.name} = {one.default!r}  # {note}")
-    papers = claims["paper"].value_counts(sort=False)
-    about = ", ".join(f"{paper} {n}" for paper, n in papers.items())
-    summed = f"{len(found)} notebooks; {len(claims):,} printed numbers: {about}"
+        lines += [f"    {one}" for one in declared]
+    summed = f"{len(found)} notebooks; {len(claims):,} printed numbers"
     return _json(found) if form == "json" else "\n".join(map(_filled, [summed, *lines]))
 
 
@@ -143,9 +139,9 @@ def for_reading(rows: pd.DataFrame) -> str:
 def degrees(directory: Path, *, form: str) -> str:
     """Render how near recomputed numbers come to printed ones, by paper."""
     from nlgbench.analysis.reproduction import by_paper
-    from nlgbench.runner.degrees import of_runs
+    from nlgbench.runner.gathering import degrees
 
-    papers = by_paper(of_runs(_ledgers(directory)))
+    papers = by_paper(degrees(_ledgers(directory)))
     if form != "table":
         return _exported(papers, form, papers)
     papers = papers.loc[:, papers.ne(0).any()]
@@ -170,7 +166,6 @@ def cached() -> pd.DataFrame:
 
 def _fitted(frame: pd.DataFrame) -> str:
     """Lay out a table as wide as the terminal, without columns that are empty."""
-    require_extra("nlgbench ledger", "run", "rich")
     from rich import box
     from rich.console import Console
     from rich.table import Table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,31 +54,25 @@ def read_notebook(path: Path) -> Notebook:
     try:
         node = json.loads(path.read_text(encoding="utf-8"))
         json.dumps(node, ensure_ascii=False).encode()  # half a character can be written as \ud800
-        version, metadata = node["nbformat"], node.get("metadata", {})
+        if node["nbformat"] != 4:
+            raise ValueError(f"notebook format {node['nbformat']}, and format 4 is read")
+        metadata = node.get("metadata", {})
         kernel, language = (metadata.get(name, {}) for name in ("kernelspec", "language_info"))
-        languages = {kernel.get("language", "python"), language.get("name", "python")}
+        for name in (kernel.get("language", "python"), language.get("name", "python")):
+            if name.lower() != "python":
+                raise ValueError(f"written in {name}, and notebooks run in a Python kernel")
         datasets = metadata.get("nlgbench", {}).get("datasets", [])
         if not isinstance(datasets, list) or not all(isinstance(one, str) for one in datasets):
             raise TypeError(f"its metadata name the data sets {datasets!r}: texts are needed")
         cells = [
             (cell["cell_type"], "".join(cell["source"]), cell.get("metadata", {}).get("tags", []))
-            for cell in (node["cells"] if version == 4 else [])
+            for cell in node["cells"]
         ]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(
             f"{path} cannot be read as a notebook ({type(error).__name__}: {error}): restore it "
             "from version control, or save it anew in JupyterLab."
         ) from None
-    if version != 4:
-        raise UsageError(
-            f"{path} is of notebook format {version}, and format 4 is read: convert it "
-            f"with `jupyter nbconvert --to notebook --inplace {path}`."
-        )
-    if foreign := [name for name in languages if name.lower() != "python"]:
-        raise UsageError(
-            f"{path} is written in {foreign[0]}, and notebooks run in a Python kernel: choose "
-            "one in JupyterLab (Kernel, Change Kernel) and save it, if its cells are Python."
-        )
     code = [source for kind, source, _ in cells if kind == "code"]
     tagged = [source for kind, source, tags in cells if kind == "code" and "parameters" in tags]
     if len(tagged) != 1:
@@ -103,22 +97,19 @@ def find_notebooks(names: Sequence[str] = ()) -> list[Path]:
             found.append(_own(name, known))
         elif name in known:
             found.append(known[name])
-        elif by_number := _by_number(name, list(known)):
-            found += [known[stem] for stem in by_number]
+        elif by_number := _by_number(name, known):
+            found += by_number
         else:
-            hint = did_you_mean(name, known)
-            if os.path.isdir(name):
-                hint = " That is a folder: name the notebooks in it."
             raise UsageError(
-                f"no notebook {shown(name)}.{hint} There are: {', '.join(known)}; a notebook of "
-                "your own goes by its path, ending in .ipynb."
+                f"no notebook {shown(name)}.{did_you_mean(name, known)} There are: "
+                f"{', '.join(known)}; a notebook of your own goes by its path, ending in .ipynb."
             )
     found = list({path.resolve(): path for path in found}.values())
-    by_name: dict[str, Path] = {}
+    by_name = {path.stem: path for path in found}
     for path in found:
-        if (other := by_name.setdefault(path.stem, path)) != path:
+        if (other := by_name[path.stem]) != path:
             raise UsageError(
-                f"{other} and {path} have one name, and results go by it: rename one, or run "
+                f"{path} and {other} have one name, and results go by it: rename one, or run "
                 "them with different --out."
             )
     return found
@@ -136,21 +127,11 @@ def _own(name: str, known: Iterable[str]) -> Path:
             )
         return path
     why = "it is no regular file" if os.path.lexists(path) else "there is no such file"
-    if os.path.isdir(path):
-        why = "it is a folder: name the notebooks in it"
-    there = os.listdir(path.parent) if os.path.isdir(path.parent) else []
-    hint = did_you_mean(path.name, [one for one in there if one.endswith(".ipynb")] + [*known])
+    hint = did_you_mean(path.name, [*(one.name for one in path.parent.glob("*.ipynb")), *known])
     raise UsageError(f"no notebook {shown(name)}: {why}.{hint}")
 
 
-def _by_number(name: str, stems: Sequence[str]) -> list[str]:
-    """Find names by their number: 05 stands for 05 and 05b, 5 for 05 where nothing else is 5."""
-    if not name[:1].isdigit():
-        return []
-    numbers = {stem: stem.split("-")[0] for stem in stems}
-    for zeros in ("", "0+"):
-        form = f"({zeros}{re.escape(name)})[a-z]?"
-        fit = {stem: re.fullmatch(form, number) for stem, number in numbers.items()}
-        if found := {stem: match[1] for stem, match in fit.items() if match}:
-            return list(found) if len(set(found.values())) == 1 else []
-    return []
+def _by_number(name: str, known: Mapping[str, Path]) -> list[Path]:
+    """Find notebooks by number: 5 and 05 stand for 05 and 05b."""
+    form = re.compile(f"0*{re.escape(name)}[a-z]?")
+    return [path for stem, path in known.items() if form.fullmatch(stem.split("-")[0])]

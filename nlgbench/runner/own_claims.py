@@ -14,8 +14,8 @@ import pandas as pd
 from nlgbench import files
 from nlgbench.names import brief, did_you_mean
 from nlgbench.papers.claim_rows import own_place
-from nlgbench.runner.claims import verdict
-from nlgbench.study import Study, csv_files, schema
+from nlgbench.runner import claims as ledgers
+from nlgbench.study import Study, csv_files
 from nlgbench.study.checks import checked
 from nlgbench.study.csv_files import TableError
 
@@ -24,7 +24,14 @@ COLUMNS = [
     *("analysis", "where", "column", "unavailable"),
 ]
 _ID = r"[a-z0-9._-]+(/[a-z0-9._-]+)*"
-_SHOWN = 20
+_NUMBERS = ("published", "tolerance")
+_RULES = {
+    "claim_id": "lower case letters, digits and . _ - in parts divided by /, as in no earlier row",
+    "published": "a finite number as it was printed, 0.41; of a direction 1 (above 0) or -1",
+    "tolerance": "a finite number, not negative, 0.005 for 0.41; published as a number needs one",
+    "analysis": "the result that answers it, or under unavailable why nothing can, not both",
+    "where": "column=value; column=value, each column once",
+}
 #: What ci_low and ci_high lie around: the first of these that a table has.
 _ESTIMATES = ("estimate", "rating", "win_rate", "mean")
 
@@ -44,86 +51,45 @@ def read_claims(claims: str | os.PathLike | pd.DataFrame) -> pd.DataFrame:
     else:
         path = Path(claims)
         if path.is_dir() and not (path / "claims.csv").is_file():
-            return _typed(pd.DataFrame(columns=COLUMNS, dtype="str"), "", lines)
+            return pd.DataFrame(columns=COLUMNS, dtype="str")
         path = path / "claims.csv" if path.is_dir() else path
         frame, lines = csv_files.parse(path)
         files.note_read(path)
         place = os.fspath(path)
     names = list(map(str, frame.columns))
-    for name in names:
-        if name not in COLUMNS or names.count(name) > 1:
-            raise TableError(
-                f"{place} has a column {name!r} that claims do not have, or twice: drop it."
-                f"{did_you_mean(name, COLUMNS)} Known are {', '.join(COLUMNS)}."
-            )
-    for name in ("claim_id", "published"):
-        if name not in names:
-            raise TableError(f"{place} has no column {name!r}; found {', '.join(names) or 'none'}.")
-    return _typed(frame.reset_index(drop=True).reindex(columns=COLUMNS), place, lines)
-
-
-def _typed(frame: pd.DataFrame, place: str, lines: list[int]) -> pd.DataFrame:
-    """Type a table of claims, or name everything in it that breaks a rule."""
+    wrong = [name for name in names if name not in COLUMNS or names.count(name) > 1]
+    if wrong or not {"claim_id", "published"} <= set(names):
+        raise TableError(
+            f"{place} has the columns {', '.join(names)}: claims have some of "
+            f"{', '.join(COLUMNS)}, each once, claim_id and published among them."
+            f"{did_you_mean(wrong[0], COLUMNS) if wrong else ''}"
+        )
+    frame = frame.reset_index(drop=True).reindex(columns=COLUMNS)
     text = frame.map(_text)
-    published, unread, _ = csv_files.convert(text["published"], "float")
-    tolerance, unread_tolerance, _ = csv_files.convert(text["tolerance"], "float")
+    numbers = {name: pd.to_numeric(text[name], errors="coerce") for name in _NUMBERS}
+    published, tolerance = numbers.values()
     of_sign = text["claim_id"].str.startswith("direction/")
     printed = frame["published"].map(lambda cell: isinstance(cell, str)).astype(bool)
-    rules: list[tuple[str, Any, str]] = [
-        (
-            "claim_id",
-            ~text["claim_id"].str.fullmatch(_ID),
-            "an id has lower case letters, digits and . _ - in parts divided by /",
-        ),
-        ("claim_id", text["claim_id"].duplicated(), "stands in an earlier row, too: rename one"),
-        (
-            "published",
-            unread | ~np.isfinite(published),
-            "a finite number is needed: write what was printed, as 0.41",
-        ),
-        (
-            "published",
-            of_sign & (published.abs() != 1),
-            "of a direction it is 1 (above 0) or -1 (below 0)",
-        ),
-        (
-            "tolerance",
-            unread_tolerance | (tolerance < 0) | np.isinf(tolerance),
-            "a finite number is needed, not negative: 0.005 for 0.41",
-        ),
-        (
-            "tolerance",
-            (text["tolerance"] == "") & ~of_sign & ~printed,
-            "a number does not say with how many digits it was printed",
-        ),
-        (
-            "analysis",
-            (text["analysis"] == "") == (text["unavailable"] == ""),
-            "name the result that answers it, or under unavailable why nothing can, not both",
-        ),
-        (
-            "where",
-            [_pairs(one) is None for one in text["where"]],
-            "write column=value; column=value, each column once",
-        ),
-    ]
-    broken = [
-        (int(row), name, rule)
-        for name, bad, rule in rules
-        for row in np.flatnonzero(np.asarray(bad))
-    ]
+    stated = np.isfinite(tolerance) & (tolerance >= 0)
+    right = {
+        "claim_id": text["claim_id"].str.fullmatch(_ID) & ~text["claim_id"].duplicated(),
+        "published": np.isfinite(published) & (~of_sign | (published.abs() == 1)),
+        "tolerance": stated | ((text["tolerance"] == "") & (of_sign | printed)),
+        "analysis": (text["analysis"] == "") != (text["unavailable"] == ""),
+        "where": text["where"].map(_pairs).notna(),
+    }
     problems = []
-    for row, name, rule in sorted(broken, key=lambda one: one[0]):
+    for row, name in zip(*np.nonzero(~pd.DataFrame(right).to_numpy(dtype=bool)), strict=True):
         line = f" (line {lines[row]})" if lines else ""
-        cell = brief(frame[name].iloc[row])
-        problems.append(f"row {row + 1}{line}, column {name!r}, {cell}: {rule}.")
-    _refuse(problems, place)
+        column, cell = list(right)[name], brief(frame[list(right)[name]].iloc[row])
+        problems.append(
+            f"{place}, row {row + 1}{line}, column {column!r}, {cell}: write {_RULES[column]}."
+        )
+    if problems:
+        raise TableError(*problems)
     unit = text["published"].map(_half_unit).astype(float)
-    tolerance = tolerance.where(text["tolerance"] != "", unit).mask(of_sign, 0.0)
-    column = text["column"].replace("", "estimate")
-    typed = text.assign(published=published, tolerance=tolerance, column=column)
-    numbers = ["published", "tolerance"]
-    return typed.astype({name: "float64" if name in numbers else "str" for name in COLUMNS})
+    numbers["tolerance"] = numbers["tolerance"].fillna(unit).mask(of_sign, 0.0)
+    return text.assign(**numbers, column=text["column"].replace("", "estimate"))
 
 
 def _text(cell: object) -> str:
@@ -143,13 +109,6 @@ def _half_unit(printed: str) -> float:
     exponent = Decimal(printed).as_tuple().exponent
     assert isinstance(exponent, int)
     return float(Decimal((0, (5,), exponent - 1)))
-
-
-def _refuse(problems: list[str], place: str) -> None:
-    if problems:
-        more = f"\n... and {len(problems) - _SHOWN:,} more" if len(problems) > _SHOWN else ""
-        listed = "\n".join(problems[:_SHOWN])
-        raise TableError(f"{place}: {len(problems):,} to be fixed.\n{listed}{more}")
 
 
 @checked
@@ -204,45 +163,38 @@ def check_claims(
     >>> found[["claim_id", "verdict"]].values.tolist()
     [['study/pilot/bleu', 'matches']]
     """
-    table = pd.DataFrame() if claims is None else read_claims(claims)
-    place = own_place(study, study.name)
-    rows, problems = [], []
+    table = pd.DataFrame(columns=COLUMNS) if claims is None else read_claims(claims)
+    of = f"{own_place(study, study.name)}/"
+    records, skipped, problems = [], {}, []
     for number, claim in enumerate(table.to_dict("records"), 1):
-        row = {
-            **{name: claim[name] for name in ("published", "tolerance")},
-            **dict.fromkeys(("recomputed", "ci_low", "ci_high"), np.nan),
-            **{"claim_id": f"{place}/{claim['claim_id']}", "variant": "", "source": study.source},
-        }
         try:
-            rows.append(row | _answer(claim, results))
+            records.append({"claim_id": of + claim["claim_id"], **_answer(claim, results)})
         except LookupError as nothing:
-            rows.append(row | {"verdict": "not recomputable", "reason": nothing.args[0]})
+            skipped[of + claim["claim_id"]] = nothing.args[0]
         except ValueError as error:
             problems.append(f"row {number}, claim_id={claim['claim_id']!r}, {error}")
-    _refuse(problems, "claims")
-    return schema.check(pd.DataFrame(rows, columns=schema.columns("ledger")), "ledger")
+    if problems:
+        raise TableError(*problems)
+    names = ["claim_id", "recomputed", "ci_low", "ci_high", "reason"]
+    recorded = pd.DataFrame(records, columns=names)
+    recorded = recorded.assign(variant="", source=study.source, comparable=True)
+    signs = table["claim_id"].str.startswith("direction/")
+    claimed = table.assign(where=np.where(signs, "direction", ""), claim_id=of + table["claim_id"])
+    return ledgers.join(claimed, recorded, source=study.source, skipped=skipped)
 
 
 def _answer(claim: dict[Any, Any], results: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
     """Answer one claim from the results; LookupError says why nothing there answers it."""
     name, column = claim["analysis"], claim["column"]
-    if claim["unavailable"]:
-        raise LookupError(claim["unavailable"])
     if name not in results:
         there, hint = ", ".join(results) or "none", did_you_mean(name, results)
         raise LookupError(f"there is no result {name!r} in this run; there are: {there}.{hint}")
-    table = results[name]
-    if table.columns.has_duplicates:
-        doubled = table.columns[table.columns.duplicated()][0]
-        raise ValueError(f"column 'analysis': {name} has two columns {doubled!r}: keep one.")
-    named = [one for one in table.index.names if one is not None and one not in table]
-    table = table.reset_index(level=named) if named else table
+    rows = table = results[name]
     wanted = _pairs(claim["where"]) or {}
     for one in (*wanted, column):
         if one not in table:
             there, hint = ", ".join(map(str, table)), did_you_mean(one, map(str, table))
             raise ValueError(f"{name} has no column {one!r}.{hint} It has {there}.")
-    rows = table
     for one, text in wanted.items():
         if not _same(table[one], text).any():
             hint = did_you_mean(text, table[one].map(_text).unique()[:1000])
@@ -257,33 +209,21 @@ def _answer(claim: dict[Any, Any], results: Mapping[str, pd.DataFrame]) -> dict[
             f"{', '.join(map(str, more)) or 'no column'}: add one of these."
         )
     row = rows.iloc[0]
-    value, bad, _ = csv_files.convert(pd.Series([row[column]]), "float")
-    if bad.any():
-        raise ValueError(f"{column!r} of {name} is no number: {brief(row[column])}.")
-    recomputed = float(value[0])
-    bounded = column == next((one for one in _ESTIMATES if one in table), None)
-    ends = {
-        end: float(row.get(end, np.nan)) if bounded else np.nan for end in ("ci_low", "ci_high")
-    }
-    says = verdict(
-        claim["published"],
-        recomputed,
-        claim["tolerance"],
-        directional=claim["claim_id"].startswith("direction/"),
-        **ends,
-    )
-    reason = _text(row.get("reason"))
-    if np.isnan(recomputed) and not reason:
-        reason = f"{column} of {name} is undefined there"
-    return {**ends, "recomputed": recomputed, "verdict": says, "reason": reason}
+    found: dict[str, Any] = {"reason": _text(row.get("reason"))}
+    try:
+        found["recomputed"] = float(row[column])
+    except (TypeError, ValueError):
+        message = f"{column!r} of {name} is no number: {brief(row[column])}."
+        raise ValueError(message) from None
+    if column == next((one for one in _ESTIMATES if one in table), None):
+        found |= {end: float(row[end]) for end in ("ci_low", "ci_high") if end in row}
+    if np.isnan(found["recomputed"]) and not found["reason"]:
+        found["reason"] = f"{column} of {name} is undefined there"
+    return found
 
 
 def _same(column: pd.Series, value: str) -> pd.Series:
     """Find the rows in which a cell is what a claim says: as a number in a column of numbers."""
-    texts = column.map(_text)
-    if pd.api.types.is_bool_dtype(column):
-        return texts.str.lower() == value.lower()
-    if pd.api.types.is_numeric_dtype(column) and value:
-        numbers = pd.to_numeric(column, errors="coerce")
-        return (numbers == pd.to_numeric(value, errors="coerce")).fillna(False).astype(bool)
-    return texts == value
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        return column == pd.to_numeric(value, errors="coerce")
+    return column.map(_text).str.lower() == value.lower()

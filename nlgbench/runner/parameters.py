@@ -7,17 +7,13 @@ that the notebook does not have.
 from __future__ import annotations
 
 import ast
-import io
 import json
 import operator
 import sys
-import tokenize
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import astuple, dataclass
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
-
-import annotated_types as bounds
+from dataclasses import dataclass
+from typing import Any
 
 from nlgbench.names import did_you_mean
 
@@ -34,18 +30,15 @@ class _MisfitError(Exception):
     """A value is not of a type."""
 
 
-#: Types and bounds that an annotation may name.
-_TYPES = {one.__name__: one for one in (int, float, str, bool, list, dict)}
-_NAMES: dict[str, Any] = {**_TYPES, "Literal": Literal, "Annotated": Annotated}
-#: The bounds of `annotated_types` that are understood: the test, and how a message says it.
-_BOUNDS: dict[Any, tuple[Callable[[Any, Any], bool], str]] = {
-    bounds.Ge: (operator.ge, "at least"),
-    bounds.Gt: (operator.gt, "above"),
-    bounds.Le: (operator.le, "at most"),
-    bounds.Lt: (operator.lt, "below"),
-    bounds.MultipleOf: (lambda value, step: value % step == 0, "a multiple of"),
+_TYPES = {"str": str, "bool": bool, "list": list, "dict": dict}
+#: The bounds of `annotated_types` that an annotation may name.
+_BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
+    "Ge": operator.ge,
+    "Gt": operator.gt,
+    "Le": operator.le,
+    "Lt": operator.lt,
+    "MultipleOf": lambda value, step: value % step == 0,
 }
-_NAMES |= {bound.__name__: bound for bound in _BOUNDS}
 
 
 @dataclass(frozen=True)
@@ -57,35 +50,14 @@ class Parameter:
     annotation: str  # as written; empty where there is none, and then the default's type counts
     note: str  # the comment behind the assignment
 
-    @property
-    def declared(self) -> str:
-        """Its type and range in words; empty where neither is known."""
-        hint = self.hint()
-        return "" if hint is Any else _words(hint)
+    def __str__(self) -> str:
+        """Write it as its cell does."""
+        annotation = f": {self.annotation}" if self.annotation else ""
+        return f"{self.name}{annotation} = {self.default!r}" + f"  # {self.note}" * bool(self.note)
 
-    def hint(self) -> Any:
-        """Give the annotation as a type, or else the default's type."""
-        if self.annotation:
-            return _as_type(ast.parse(self.annotation, mode="eval").body)
-        return Any if self.default is None else type(self.default)
-
-
-def _as_type(node: ast.expr) -> Any:
-    """Read an annotation; LookupError, TypeError or ValueError where it is not understood."""
-    match node:
-        case ast.Name(id=name):
-            return _NAMES[name]
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return Union[_as_type(left), _as_type(right)]  # noqa: UP007, None | Literal["a"] is none
-        case ast.Subscript(value=ast.Name(id="Literal"), slice=choices):
-            return Literal[ast.literal_eval(choices)]
-        case ast.Subscript(value=outer, slice=ast.Tuple(elts=inner)):
-            return _as_type(outer)[tuple(map(_as_type, inner))]
-        case ast.Subscript(value=outer, slice=inner):
-            return _as_type(outer)[_as_type(inner)]
-        case ast.Call(func=ast.Name(id=name), args=[limit], keywords=[]):
-            return _NAMES[name](ast.literal_eval(limit))
-    return ast.literal_eval(node)  # None
+    def parsed(self) -> ast.expr:
+        """Parse the annotation, or else the name of the default's type."""
+        return ast.parse(self.annotation or type(self.default).__name__, mode="eval").body
 
 
 def read_parameters(source: str, *, where: str) -> dict[str, Parameter]:
@@ -96,7 +68,7 @@ def read_parameters(source: str, *, where: str) -> dict[str, Parameter]:
         raise ParameterError(
             f"{where}: the parameters cell is not Python (line {error.lineno}: {error.msg})."
         ) from None
-    notes = _comments(source)
+    lines = source.encode().splitlines()
     found: dict[str, Parameter] = {}
     for node in body:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -120,18 +92,9 @@ def read_parameters(source: str, *, where: str) -> dict[str, Parameter]:
                 f"{where}: the default of {name!r} is {ast.unparse(value)!r}, which is not a "
                 "literal: use a number, a text, True, False, None, or a list or dict of them."
             ) from None
-        note = notes.get(node.end_lineno or node.lineno, "")
-        found[name] = Parameter(name, default, annotation, note)
+        behind = lines[(node.end_lineno or 0) - 1][node.end_col_offset :].decode()
+        found[name] = Parameter(name, default, annotation, behind.lstrip(" #").rstrip())
     return found
-
-
-def _comments(source: str) -> dict[int, str]:
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    return {
-        token.start[0]: token.string.lstrip("# ").rstrip()
-        for token in tokens
-        if token.type == tokenize.COMMENT
-    }
 
 
 def resolve(
@@ -151,51 +114,63 @@ def resolve(
 
 def _conform(value: Any, parameter: Parameter, where: str) -> Any:
     """Give a value, or what a text stands for, in the type that a parameter declares."""
+    declared = parameter.parsed()
+    if not parameter.annotation and parameter.default is None:
+        declared = ast.Name("Any")
     try:
-        hint = parameter.hint()
         for candidate in filter(_is_json, (_literal(value), value)):
             with suppress(_MisfitError):
-                return _converted(candidate, hint)
+                return _converted(candidate, declared)
     except (LookupError, TypeError, ValueError, ZeroDivisionError):
         raise ParameterError(
             f"{where}: parameter {parameter.name!r} is annotated {parameter.annotation!r}, which "
-            "is not understood: use int, float, str, bool, None, list[...], dict[..., ...], "
-            "Literal[...], unions of them with |, and ranges as in Annotated[int, Ge(1)] "
-            f"({', '.join(bound.__name__ for bound in _BOUNDS)})."
+            "is not understood: use int, float, str, bool, None, list[...], Literal[...], unions "
+            f"of them with |, and ranges as in Annotated[int, Ge(1)] ({', '.join(_BOUNDS)})."
         ) from None
-    literals = [part for part in (hint, *get_args(hint)) if get_origin(part) is Literal]
-    near = did_you_mean(value, [str(one) for part in literals for one in get_args(part)])
-    if parameter.annotation.startswith("list"):
-        near = " A list is written ['a', 'b']."
-    raise ParameterError(
-        f"{where}: parameter {parameter.name!r} is declared {parameter.declared!r}; got "
-        f"{shown(value)}.{near} Its default is {parameter.default!r}."
-    )
+    constants = (one.value for one in ast.walk(declared) if isinstance(one, ast.Constant))
+    near = did_you_mean(value, [one for one in constants if isinstance(one, str)])
+    message = f"{where}: a parameter is declared `{parameter}`; got {shown(value)}.{near}"
+    raise ParameterError(message)
 
 
-def _converted(value: Any, hint: Any) -> Any:
-    """Give a value in a type, a whole number as a float where one is wanted."""
-    origin, inner = get_origin(hint), get_args(hint)
+def _converted(value: Any, declared: ast.expr) -> Any:
+    """Give a value in a declared type, a whole number as a float where one is wanted."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if origin is Union:
-        for one in inner:
-            with suppress(_MisfitError):
-                return _converted(value, one)
-    elif origin is Literal:
-        if any(type(value) is type(one) and value == one for one in inner):
+    match declared:
+        case ast.Name("Any"):
             return value
-    elif origin is Annotated:
-        tests = [(_BOUNDS[type(bound)][0], astuple(bound)[0]) for bound in inner[1:]]
-        if all(not is_number or test(value, limit) for test, limit in tests):
-            return _converted(value, inner[0])
-    elif origin is list and isinstance(value, list):
-        return [_converted(one, inner[0]) for one in value]
-    elif origin is dict and isinstance(value, dict):
-        return {_converted(k, inner[0]): _converted(one, inner[1]) for k, one in value.items()}
-    elif hint is float and is_number and abs(value) <= sys.float_info.max:
-        return float(value)
-    elif hint is Any or (not origin and isinstance(value, hint) and (hint is not int or is_number)):
-        return value
+        case ast.Name("float"):
+            if is_number and abs(value) <= sys.float_info.max:
+                return float(value)
+        case ast.Name("int"):
+            if is_number and isinstance(value, int):
+                return value
+        case ast.Name(name):
+            if isinstance(value, _TYPES[name]):
+                return value
+        case ast.Subscript(ast.Name("Literal"), choices):
+            listed = ast.literal_eval(choices)
+            listed = listed if isinstance(listed, tuple) else (listed,)
+            if any(type(value) is type(one) and value == one for one in listed):
+                return value
+        case ast.Subscript(ast.Name("list"), inner):
+            if isinstance(value, list):
+                return [_converted(one, inner) for one in value]
+        case ast.Subscript(ast.Name("Annotated"), ast.Tuple([inner, *limits])):
+            found = _converted(value, inner)
+            for limit in limits:
+                _converted(found, limit)
+            return found
+        case ast.Call(ast.Name(bound), [limit]):
+            if not is_number or _BOUNDS[bound](value, ast.literal_eval(limit)):
+                return value
+        case ast.BinOp(left, ast.BitOr(), right):
+            with suppress(_MisfitError):
+                return _converted(value, left)
+            return _converted(value, right)
+        case _:
+            if value is ast.literal_eval(declared):  # None
+                return value
     raise _MisfitError
 
 
@@ -226,17 +201,3 @@ def _is_json(value: Any) -> bool:
         return bool(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
     except (ValueError, TypeError, RecursionError):
         return False
-
-
-def _words(hint: Any) -> str:
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin is Union:
-        return " | ".join(map(_words, inner))
-    if origin is Literal:
-        return "one of " + ", ".join(map(repr, inner))
-    if origin is Annotated:
-        limits = [f"{_BOUNDS[type(one)][1]} {astuple(one)[0]}" for one in inner[1:]]
-        return ", ".join([_words(inner[0]), *limits])
-    if origin is not None:
-        return f"{origin.__name__}[{', '.join(map(_words, inner))}]"
-    return "None" if hint in (None, type(None)) else hint.__name__

@@ -17,7 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import numpy as np
 import pandas as pd
 
 from nlgbench import files
@@ -31,6 +30,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Source = Literal["released", "simulated", "published", "study"]
+#: What is recorded of a claim, and what it is where an answer does not say.
+_TEXTS = dict.fromkeys(["claim_id", "variant", "reason", "source"], "")
+_NUMBERS = dict.fromkeys(["recomputed", "ci_low", "ci_high"], float("nan"))
+_RECORDED: dict[str, Any] = {**_TEXTS, **_NUMBERS, "comparable": True}
 
 
 def open(notebook: str, *, source: Source, output_dir: str | None = None) -> Record:
@@ -57,7 +60,7 @@ class Record:
         self.source = source
         self.output_dir = output_dir
         self._claims = load_claims()
-        self._rows: list[dict[str, object]] = []
+        self._rows: list[pd.DataFrame] = []
         self._own: list[pd.DataFrame] = []
         self._skipped: dict[str, str] = {}
         self._made: list[dict[str, str]] = []
@@ -182,35 +185,25 @@ class Record:
                 f"answers have no column {missing[0]!r}; they have "
                 f"{', '.join(map(str, answers.columns))}."
             )
-        texts = {"variant": "", "reason": "", "source": ""}
-        rows: list[dict[str, object]] = [
-            {
-                "claim_id": row["claim_id"],
-                "variant": row.get("variant", ""),
-                "recomputed": float(row["value"]),
-                "ci_low": float(row.get("ci_low", np.nan)),
-                "ci_high": float(row.get("ci_high", np.nan)),
-                "reason": row.get("reason", ""),
-                "source": row.get("source") or self.source,
-                "comparable": bool(row.get("comparable", True)),
-            }
-            for row in answers.fillna(texts).to_dict("records")
-        ]
-        ids = [str(row["claim_id"]) for row in rows if not claims.is_own(str(row["claim_id"]))]
+        rows = answers.rename(columns={"value": "recomputed"}).reset_index(drop=True)
+        rows = rows.assign(**{name: one for name, one in _RECORDED.items() if name not in rows})
+        rows = rows[list(_RECORDED)].fillna(_TEXTS)
+        rows = rows.astype({**dict.fromkeys(_NUMBERS, "float64"), "comparable": "bool"})
+        rows["source"] = rows["source"].replace("", self.source)
+        ids = rows.loc[~rows["claim_id"].map(claims.is_own).astype(bool), "claim_id"]
         claims.check_known(ids, self._claims)
-        owner = self._claims.set_index("claim_id")["notebook"]
-        for claim_id in ids:
-            if owner[claim_id] != self.notebook:
-                raise ValueError(
-                    f"{claim_id!r} belongs to notebook {owner[claim_id]!r}: record it there, or a "
-                    "finding of this notebook's under an id of its own."
-                )
-        if any(row["source"] == "published" and not row["variant"] for row in rows):
+        owner = ids.map(self._claims.set_index("claim_id")["notebook"])
+        if (others := owner != self.notebook).any():
+            raise ValueError(
+                f"{ids[others].iloc[0]!r} belongs to notebook {owner[others].iloc[0]!r}: record it "
+                "there, or a finding of this notebook's under an id of its own."
+            )
+        if ((rows["source"] == "published") & (rows["variant"] == "")).any():
             raise ValueError(
                 "values that follow from printed numbers need a variant that says how: they stand "
                 "beside the claim's own row."
             )
-        self._rows += rows
+        self._rows.append(rows)
 
     def skip(self, ids: str | Iterable[str], reason: str) -> None:
         """Say why this run cannot speak to some claims.
@@ -230,8 +223,7 @@ class Record:
         A claim that it owns and that was neither recorded nor excused is an error.
         """
         owned = self._claims[self._claims["notebook"] == self.notebook]
-        names = ("claim_id", "variant", "recomputed", "ci_low", "ci_high", "reason", "source")
-        records = pd.DataFrame(self._rows, columns=[*names, "comparable"])
+        records = pd.concat(self._rows or [pd.DataFrame(columns=list(_RECORDED))])
         ledger = claims.ledger(owned, records, source=self.source, skipped=self._skipped)
         if self._own:
             ledger = schema.check(pd.concat([ledger, *self._own]), "ledger", source="the ledger")

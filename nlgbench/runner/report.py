@@ -16,8 +16,9 @@ import nlgbench
 from nlgbench.analysis.reproduction import by_paper
 from nlgbench.datasets.published import load_claims
 from nlgbench.plots.reproduction import plot_reproduction
-from nlgbench.runner import claims, degrees, heds, latex, run_folder, runs
-from nlgbench.runner.run_folder import Figure, Folder, Run, Table, interval, rankings
+from nlgbench.runner import claims, latex, run_folder, runs
+from nlgbench.runner.gathering import degrees
+from nlgbench.runner.run_folder import Folder, Run, interval, rankings
 from nlgbench.study import schema
 
 #: The folder, beside those of the runs, and the page in it.
@@ -58,34 +59,46 @@ def _files(found: Folder) -> dict[str, str]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["cell"] = _cell
+    environment.filters |= {"cell": _cell, "shown": _shown, "picture": _picture}
+    environment.filters["link"] = lambda path: quote(
+        f"../{path.relative_to(found.path).as_posix()}"
+    )
+
+    def rendered(template: str, **parts: Any) -> str:
+        return environment.get_template(template).render(parts)
+
     tables = latex.tables(found)
     texts = {f"tables/{name}.tex": text for name, text in tables.items()}
     texts["numbers.tex"] = latex.numbers_tex(found)
     texts["tables.tex"] = latex.tables_tex(tables)
-    texts["figures.tex"] = latex.figures_tex(found)
     answers = {
         table.run: pd.read_csv(table.path, dtype="str", keep_default_na=False)
         for table in found.tables
         if table.name == _DATASHEET
     }
-    sheets: dict[str, tuple[str, dict[str, Any]]] = {
-        "checklist.md": ("checklist.md.j2", _checklist(found, answers))
-    }
+    sheets = {"checklist.md": rendered("checklist.md.j2", **_checklist(found, answers))}
     for run, given in answers.items():
         end = f"-{run}" if len(answers) > 1 else ""
-        texts[f"heds{end}.json"] = heds.as_json(given)
         by_question = {str(key): rows.to_dict("records") for key, rows in given.groupby("question")}
-        sheets[f"heds{end}.md"] = ("heds.md.j2", {"run": run, "answers": by_question})
-    for name, (template, parts) in sheets.items():
-        texts[name] = environment.get_template(template).render(parts)
+        sheets[f"heds{end}.md"] = rendered("heds.md.j2", run=run, answers=by_question)
+    texts |= sheets
     markdown = mistune.create_markdown(escape=True, plugins=["table"])
-    shown = [str(markdown(texts[name].replace("# ", "### ", 1))) for name in sheets]
-    page = _page(found) | {
-        "sheets": [one.replace("<th ", '<th scope="col" ') for one in shown],
-        "files": [name for name in texts if not name.startswith("tables/")],
-    }
-    texts[PAGE] = environment.get_template("report.html.j2").render(page)
+    shown = [str(markdown(text.replace("# ", "### ", 1))) for text in sheets.values()]
+    texts[PAGE] = rendered(
+        "report.html.j2",
+        found=found,
+        about={run.place: _about(run) for run in found.runs},
+        rankings=[(table, *ranked) for table in found.tables for ranked in rankings(table)],
+        verdicts=_verdicts(found.ledger),
+        verdict_names=[name for name in schema.VERDICTS if (found.ledger["verdict"] == name).any()],
+        ledger=_ledger(found.ledger),
+        **_reproduction(found.ledger),
+        most_rows=_MOST_ROWS,
+        versions=_versions(found),
+        version=nlgbench.__version__,
+        sheets=[one.replace("<th ", '<th scope="col" ') for one in shown],
+        files=[name for name in texts if not name.startswith("tables/")],
+    )
     return texts
 
 
@@ -94,34 +107,24 @@ def _cell(text: str) -> str:
     return re.sub(r"([\\|*_`<>\[\]])", r"\\\1", " ".join(text.split()))
 
 
-def _page(found: Folder) -> dict[str, Any]:
-    """Gather what the page shows."""
-    versions: dict[str, set[str]] = {}
-    for run in found.runs:
-        for name, version in run.manifest["dependencies"].items():
-            versions.setdefault(name, set()).add(version)
-    n = len(found.runs)
-    title = f"Report of {n} run{'s' * (n != 1)}"
-    if n <= 3:
-        title += ": " + ", ".join(run.place for run in found.runs)
-    return {
-        "title": title,
-        "sources": sorted({run.source for run in found.runs}),
-        "others": found.others,
-        "failed": found.failed,
-        "runs": found.runs,
-        "about": {run.place: _about(run) for run in found.runs},
-        "rankings": [
-            {"of": f"{table.run}: {table.name}", "words": words, **_grid(ranked)}
-            for table in found.tables
-            for words, ranked in rankings(table)
-        ],
-        **_ledger(found.ledger),
-        "figures": [_figure(found, figure) for figure in found.figures],
-        "tables": [_table(found, table) for table in found.tables],
-        "versions": {name: " and ".join(sorted(of)) for name, of in sorted(versions.items())},
-        "version": nlgbench.__version__,
-    }
+def _shown(value: object) -> str:
+    """Write a cell of a table: four digits of a number, nothing where it is undefined."""
+    if isinstance(value, float):
+        return "" if pd.isna(value) else f"{value:.4g}".replace("-", "−")
+    return str(value)
+
+
+def _picture(png: bytes) -> dict[str, Any]:
+    """Give the address of a PNG in the page itself, and its size."""
+    width, height = (round(int.from_bytes(png[at : at + 4]) * _SCALE) for at in (16, 20))
+    data = f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    return {"src": data, "width": width, "height": height}
+
+
+def _versions(found: Folder) -> list[str]:
+    """List the packages of all runs with their versions."""
+    versions = (one for run in found.runs for one in run.manifest["dependencies"].items())
+    return sorted({" ".join(one) for one in versions})
 
 
 def _about(run: Run) -> dict[str, str]:
@@ -140,29 +143,16 @@ def _about(run: Run) -> dict[str, str]:
     }
 
 
-def _grid(frame: pd.DataFrame) -> dict[str, Any]:
-    """Lay out a table: names of its columns, which of them hold numbers, and its cells."""
-    kinds = pd.api.types
-    return {
-        "columns": list(map(str, frame.columns)),
-        "numeric": [
-            kinds.is_numeric_dtype(kind) and not kinds.is_bool_dtype(kind) for kind in frame.dtypes
-        ],
-        "rows": frame.astype(object).map(_shown).to_numpy().tolist(),
-    }
+def _verdicts(ledger: pd.DataFrame) -> pd.DataFrame:
+    """Count the verdicts that there are by what they rest on."""
+    counts = claims.summary(ledger, load_claims()) if len(ledger) else ledger
+    return counts.loc[:, [name for name in counts if counts[name].any()]]
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, float):
-        return "" if pd.isna(value) else f"{value:.4g}".replace("-", "−")
-    return str(value)
-
-
-def _ledger(ledger: pd.DataFrame) -> dict[str, Any]:
-    """Lay out the ledger, its verdicts counted by what they rest on, and degrees by paper."""
-    used = [name for name in schema.VERDICTS if (ledger["verdict"] == name).any()]
+def _ledger(ledger: pd.DataFrame) -> pd.DataFrame:
+    """Lay out the ledger for reading."""
     variant = ("(" + ledger["variant"] + ")").where(ledger["variant"] != "", "")
-    rows = pd.DataFrame(
+    return pd.DataFrame(
         {
             "claim or result": (ledger["claim_id"] + " " + variant).str.strip(),
             "printed": ledger["published"],
@@ -173,111 +163,54 @@ def _ledger(ledger: pd.DataFrame) -> dict[str, Any]:
             "reason": ledger["reason"],
         }
     )
-    pictures: list[dict[str, Any]] = []
-    papers = pd.DataFrame()
-    if ledger[["published", "recomputed"]].notna().all(axis=1).any():
-        near = degrees.of_runs(ledger)
-        papers = by_paper(near)
-        drawn = near[near["kind"].eq("number") & near["recomputed"].notna()]
-        for paper in drawn["paper"].unique():
-            drawing = plot_reproduction(near, paper=paper)
-            width, height = (round(120 * inches) for inches in drawing.figure.get_size_inches())
-            picture = {"data": _data(drawing.image("png")), "width": width, "height": height}
-            pictures.append({**picture, "alt": drawing.alt})
-    counts = claims.summary(ledger, load_claims()) if len(ledger) else ledger
-    return {
-        "ledger": _grid(rows),
-        "verdict_names": used,
-        "verdicts": _grid(counts[["rests on", "claims", "rows", *used]] if used else counts),
-        "reproduction": {**_grid(papers), "figures": pictures},
-    }
 
 
-def _data(png: bytes) -> str:
-    return f"data:image/png;base64,{base64.b64encode(png).decode()}"
-
-
-def _link(found: Folder, path: Path) -> str:
-    """Give the address of a file of a run, from the report's folder beside it."""
-    return quote("../" + path.relative_to(found.path).as_posix())
-
-
-def _figure(found: Folder, figure: Figure) -> dict[str, Any]:
-    width, height = (round(pixels * _SCALE) for pixels in figure.pixels)
-    return {
-        "data": _data(figure.path.with_suffix(".png").read_bytes()),
-        "width": width,
-        "height": height,
-        "figure": figure,
-        "pdf": _link(found, figure.path),
-        "csv": _link(found, figure.path.with_suffix(".csv")),
-    }
-
-
-def _table(found: Folder, table: Table) -> dict[str, Any]:
-    return {
-        "table": table,
-        "n": len(table.frame),
-        "link": _link(found, table.path),
-        **_grid(table.frame.head(_MOST_ROWS)),
-    }
+def _reproduction(ledger: pd.DataFrame) -> dict[str, Any]:
+    """Count degrees of reproduction by paper, and draw them."""
+    if not ledger[["published", "recomputed"]].notna().all(axis=1).any():
+        return {"papers": pd.DataFrame(), "drawings": []}
+    near = degrees(ledger)
+    drawn = near[near["kind"].eq("number") & near["recomputed"].notna()]
+    drawings = [plot_reproduction(near, paper=paper) for paper in drawn["paper"].unique()]
+    return {"papers": by_paper(near), "drawings": drawings}
 
 
 def _checklist(found: Folder, answers: dict[str, pd.DataFrame]) -> dict[str, str]:
     """Give the numbers that these runs know of items of the ARR checklist."""
-    memory = [run.manifest["peak_memory_bytes"] or 0 for run in found.runs]
+
+    def answered(question: str) -> str:
+        said = []
+        for run, table in answers.items():
+            rows = table[(table["question"] == question) & (table["answer"] != "")]
+            for criterion, answer in rows[["criterion", "answer"]].to_numpy():
+                said.append(": ".join(filter(None, [run, criterion, answer])))
+        return "; ".join(said)
+
+    memory = max(run.manifest["peak_memory_bytes"] or 0 for run in found.runs)
     seconds = sum(run.manifest["seconds"] for run in found.runs)
     machines = sorted({run.manifest["machine"] for run in found.runs})
-    versions = {
-        f"{name} {one}"
-        for run in found.runs
-        for name, one in [
-            ("nlgbench", run.manifest["nlgbench"]),
-            *run.manifest["dependencies"].items(),
-        ]
-        if name in _PACKAGES
-    }
-    settings = [f"{run.place}: {_about(run)['parameters']}" for run in found.runs]
+    known = [one for one in _versions(found) if one.split()[0] in _PACKAGES]
     return {
-        "sizes": _each(answers, "3.1.1"),
-        "budget": f"{len(found.runs)} runs, {seconds:.0f} s in all, at most "
-        f"{max(memory) / 2**20:.0f} MiB of memory; {', '.join(machines)}",
-        "settings": "; ".join(settings),
+        "sizes": answered("3.1.1"),
+        "budget": f"{len(found.runs)} runs, {seconds:.0f} s in all, at most {memory / 2**20:.0f} "
+        f"MiB of memory; {', '.join(machines)}",
+        "settings": "; ".join(f"{run.place}: {_about(run)['parameters']}" for run in found.runs),
         "statistics": _statistics(found),
-        "packages": ", ".join(sorted(versions)),
-        "annotators": _each(answers, "3.2.1"),
-        "agreement": _each(answers, "4.3.11.2"),
+        "packages": ", ".join(known),
+        "annotators": answered("3.2.1"),
+        "agreement": answered("4.3.11.2"),
     }
-
-
-def _each(answers: dict[str, pd.DataFrame], question: str) -> str:
-    """Give the answers of all datasheets to one question."""
-    said = []
-    for run, table in answers.items():
-        for row in table[(table["question"] == question) & (table["answer"] != "")].to_dict(
-            "records"
-        ):
-            said.append(": ".join(filter(None, [run, row["criterion"], row["answer"]])))
-    return "; ".join(said)
 
 
 def _statistics(found: Folder) -> str:
     """Count the estimates with and without an interval, and say how these were made."""
-    estimates = [table for table in found.tables if table.value and "ci_low" in table.frame]
-    n = n_bounded = 0
-    for table in estimates:
-        columns = table.frame[[table.value, "ci_low", "ci_high"]]
-        known = columns.apply(pd.to_numeric, errors="coerce").notna()
-        n, n_bounded = n + known[table.value].sum(), n_bounded + known.all(axis=1).sum()
-    said = [f"{n_bounded} of {n} estimates have an interval"]
-    for column, called in (
-        ("confidence", "levels"),
-        ("method", "methods"),
-        ("n_resamples", "resamples"),
-    ):
-        used = {one for table in estimates if column in table.frame for one in table.frame[column]}
-        words = {_shown(one) for one in used} - {"", "none"}
-        shown = sorted(words, key=lambda one: (len(one), one))  # 200 before 1000
-        said += [f"{called}: {', '.join(shown)}"] * bool(words)
-    seeds = sorted({str(run.manifest["seed"]) for run in found.runs} - {"None"})
-    return "; ".join([*said, *[f"seeds: {', '.join(seeds)}"] * bool(seeds)])
+    tables = [table for table in found.tables if table.value and "ci_low" in table.frame]
+    known = [table.frame[[table.value, "ci_low", "ci_high"]].notna() for table in tables]
+    n = sum(int(one.iloc[:, 0].sum()) for one in known)
+    said = [f"{sum(int(one.all(axis=1).sum()) for one in known)} of {n} estimates have an interval"]
+    names = {"confidence": "levels", "method": "methods", "n_resamples": "resamples"}
+    for column, called in names.items():
+        used = {_shown(one) for table in tables for one in table.frame.get(column, ())}
+        shown = sorted(used - {"", "none"}, key=lambda one: (len(one), one))  # 200 before 1000
+        said += [f"{called}: {', '.join(shown)}"] * bool(shown)
+    return "; ".join(said)

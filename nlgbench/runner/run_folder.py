@@ -42,10 +42,9 @@ class Figure:
         return f"{first[0] if first else words} {source}"
 
     @property
-    def pixels(self) -> tuple[int, int]:
-        """Width and height of its PNG, which has 300 pixels to the inch."""
-        start = self.path.with_suffix(".png").read_bytes()[:24]
-        return int.from_bytes(start[16:20]), int.from_bytes(start[20:24])
+    def png(self) -> bytes:
+        """Its PNG, which has 300 pixels to the inch."""
+        return self.path.with_suffix(".png").read_bytes()
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,6 @@ class Run:
     place: str  # the name of its folder
     title: str
     question: str  # the first paragraph below its title
-    asked: list[str]  # headings of its sections
     manifest: dict[str, Any]
     figures: list[Figure]
     tables: list[Table]
@@ -141,9 +139,8 @@ def _run(place: Path, manifest: dict[str, Any]) -> Run:
             figures.append(Figure(place.name, made["name"], path, made["alt"], made["source"]))
         else:
             tables.append(Table(place.name, made["name"], path, made["source"], frame(path)))
-    title, question, sections = _asked(place / "notebook.ipynb")
-    title = title or manifest["notebook"]
-    return Run(place.name, title, question, sections, manifest, figures, tables)
+    title, question = _asked(place / "notebook.ipynb")
+    return Run(place.name, title or place.name, question, manifest, figures, tables)
 
 
 def frame(path: Path) -> pd.DataFrame:
@@ -151,20 +148,20 @@ def frame(path: Path) -> pd.DataFrame:
     written = pd.read_csv(path, dtype="str", keep_default_na=False)
     for name in written:
         filled = written[name][written[name] != ""]
-        if len(filled) and filled.str.fullmatch(_NUMBER).all():
+        is_number = bool(len(filled)) or name in (*_VALUES, "ci_low", "ci_high")
+        if is_number and filled.str.fullmatch(_NUMBER).all():
             written[name] = pd.to_numeric(written[name])
     return written
 
 
-def _asked(notebook: Path) -> tuple[str, str, list[str]]:
-    """Give a notebook's title, the first paragraph below it, and the headings of its sections."""
+def _asked(notebook: Path) -> tuple[str, str]:
+    """Give a notebook's title, and the first paragraph below it."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     prose = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
     blocks = [" ".join(block.split()) for text in prose for block in re.split(r"\n\s*\n", text)]
     blocks = [re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", r"\1", block) for block in blocks]
     title = next((block[2:] for block in blocks if block.startswith("# ")), "")
-    below = next((block for block in blocks if not block.startswith("#")), "")
-    return title, below, [block[3:] for block in blocks if block.startswith("## ")]
+    return title, next((block for block in blocks if not block.startswith("#")), "")
 
 
 def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -195,7 +192,6 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
         yield ", ".join(words), shown.reset_index(drop=True)
 
 
-def interval(low: Any, high: Any) -> str:
-    """Write an interval; nothing where an end is missing, or an empty cell."""
-    ends = pd.to_numeric(pd.Series([low, high]), errors="coerce")
-    return "" if ends.isna().any() else f"[{ends[0]:.3g}, {ends[1]:.3g}]"
+def interval(low: float, high: float) -> str:
+    """Write an interval; nothing where an end is missing."""
+    return "" if pd.isna(low) or pd.isna(high) else f"[{low:.3g}, {high:.3g}]"

@@ -45,7 +45,7 @@ MANIFEST = "manifest.json"
 #: What an open record and a closed one leave for the runner, and what marks a failed run.
 OPEN, RECORD, FAILED = ".open", ".record.json", ".failed"
 #: The table that says how near recomputed numbers come to the printed ones.
-DEGREES = "reproduction"
+DEGREES = "reproduction.csv"
 #: Why a run is made where there is none.
 FIRST = "not run so far"
 #: The folder of what is half made or half replaced; nothing is in it between two commands.
@@ -54,17 +54,16 @@ HALF = ".nlgbench"
 _TABLES = {
     "ledger.csv": b"claim_id,variant,",
     "index.csv": b"notebook,source,",
-    f"{DEGREES}.csv": b"paper,where,claim_id,",
+    DEGREES: b"paper,where,claim_id,",
 }
 _PACKAGE = Path(nlgbench.__file__).parent
 #: Sums over more threads have another order, and other last digits.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 #: Parameters of which the newest run replaces the former, and what is in the name already.
 _BY_THEMSELVES = ("source", "effort", "study", "output_dir")
-#: Parameters that name a folder, and the files of which it holds one.
-_HOLDING = {"study": ("outputs.csv", "study.yml"), "encoder": ("config.json",)}
 #: Parameters that name something in the study.
-_NAMING = ("dimension", "evaluator", "evaluators", "sampling", "authors")
+_LISTS = ("evaluators", "authors")
+_NAMING = ("dimension", "evaluator", *_LISTS)
 
 
 @dataclass(frozen=True)
@@ -135,17 +134,6 @@ def set_threads(wanted: Mapping[str, str]) -> None:
     os.environ.update(wanted)
 
 
-def parts(
-    code: list[str],
-    parameters: Mapping[str, Any],
-    data: Mapping[str, str],
-    around: Mapping[str, str],
-) -> dict[str, str]:
-    """Hash everything that can change a run's result, part by part."""
-    named = {name: value for name, value in parameters.items() if name != "output_dir"}
-    return {"code": _hash(code), "parameters": _hash(named), "data": _hash(data), **around}
-
-
 def _hash(value: Any) -> str:
     return hashlib.sha256(canonical_json(value)).hexdigest()
 
@@ -187,30 +175,30 @@ def check(
     if "effort" in notebook.parameters:
         wanted["effort"] = effort
     values = resolve(notebook.parameters, wanted, where=notebook.name)
-    for name, holding in _HOLDING.items():
-        value = values.get(name)
-        if name not in given or not isinstance(value, str):
-            continue
-        if name == "study" and source != "auto":
+    if isinstance(values.get("study"), str) and "study" in given:
+        if source != "auto":
             raise ParameterError(
-                f"{notebook.name}: study={shown(value)} and --source {source} are two studies: "
-                "leave one out."
+                f"{notebook.name}: study={shown(values['study'])} and --source {source} are two "
+                "studies: leave one out."
             )
-        home = Path(os.path.expanduser(value)).absolute()  # kernels work in their notebook's folder
-        # On Hugging Face, a name has one slash at most, and begins with no dot.
-        is_name = name == "encoder" and value and value[0] not in "./~" and value.count("/") < 2
-        if value and any(os.path.isfile(home / one) for one in holding):
-            values[name] = str(home)
-        elif not is_name:
-            why, hint = f"holds no {holding[0]}", ""
-            if not value or not os.path.isdir(home):
-                there = os.listdir(home.parent) if os.path.isdir(home.parent) else []
-                why, hint = "is no folder", did_you_mean(home.name, there) if value else ""
-            raise ParameterError(
-                f"{notebook.name}: {name}={shown(value)} {why}.{hint} Give the folder that holds "
-                f"{holding[0]}."
-            )
+        values["study"] = _study_folder(notebook.name, values["study"])
+    if os.path.isdir(folder := os.path.expanduser(values.get("encoder") or "")):
+        values["encoder"] = os.path.abspath(folder)  # or else a name on Hugging Face
     return values
+
+
+def _study_folder(where: str, study: str) -> str:
+    """Make a study's folder absolute: kernels work in their notebook's."""
+    home = Path(os.path.expanduser(study)).absolute()
+    if study and any(os.path.isfile(home / one) for one in ("outputs.csv", "study.yml")):
+        return str(home)
+    why, hint = "holds no outputs.csv", ""
+    if not study or not os.path.isdir(home):
+        there = os.listdir(home.parent) if study and os.path.isdir(home.parent) else []
+        why, hint = "is no folder", did_you_mean(home.name, there)
+    raise ParameterError(
+        f"{where}: study={shown(study)} {why}.{hint} Give the folder that holds outputs.csv."
+    )
 
 
 def plan(
@@ -240,9 +228,10 @@ def plan(
         if name in values and name not in _BY_THEMSELVES and values[name] != parameter.default:
             varied[name] = values[name]
     data = hash_data(notebook, values, chosen)
-    made_of = parts(notebook.code, values | varied, data, around)
+    made_of = {"code": notebook.code, "parameters": values | varied, "data": data}
+    parts = {name: _hash(one) for name, one in made_of.items()} | dict(around)
     note = "; ".join(filter(None, notes))
-    return Plan(notebook, values, chosen, data, made_of, note, _place(notebook.name, varied))
+    return Plan(notebook, values, chosen, data, parts, note, _place(notebook.name, varied))
 
 
 def _choose_source(notebook: Notebook, wish: SourceWish) -> tuple[str, str]:
@@ -252,20 +241,17 @@ def _choose_source(notebook: Notebook, wish: SourceWish) -> tuple[str, str]:
     if not notebook.datasets:
         return "simulated", "it reads no released data"
     there = cache.available(notebook.datasets)
-    if there and cache.read_only():
-        return "released", ""
-    if wish == "auto" and not there:
-        if cache.read_only():
-            return "simulated", f"released data are not all in {cache.cache_dir()} (NLGBENCH_DATA)"
-        if not cache.reachable():
-            return "simulated", "released data are not in the cache and cannot be reached from here"
-    try:
-        cache.fetch(notebook.datasets)  # what is corrupt is fetched anew
-    except (OSError, ValueError) as error:
-        if wish == "released" and not there:
-            raise
-        if not there:
-            return "simulated", f"released data could not be fetched: {error}"
+    if wish == "auto" and not there and (cache.read_only() or not cache.reachable()):
+        why = "(NLGBENCH_DATA)" if cache.read_only() else "and cannot be reached from here"
+        return "simulated", f"released data are not all in {cache.cache_dir()} {why}"
+    if not (there and cache.read_only()):
+        try:
+            cache.fetch(notebook.datasets)  # what is corrupt is fetched anew
+        except (OSError, ValueError) as error:
+            if not there and wish == "released":
+                raise
+            if not there:
+                return "simulated", f"released data could not be fetched: {error}"
     return "released", ""  # where something is still corrupt, loading says what is wrong
 
 
@@ -289,45 +275,37 @@ def _place(notebook: str, varied: Mapping[str, Any]) -> str:
     return f"{notebook}@{shown}" if shown else notebook
 
 
-def check_names(plan: Plan, given: Mapping[str, Any], opened: dict[tuple[str, str], Study]) -> None:
-    """Check parameters that name something in the study; each study is `opened` once."""
+def check_names(plan: Plan, given: Mapping[str, Any], opened: dict[str, Study]) -> None:
+    """Check parameters that name something in one's own study; each study is `opened` once."""
     asked = {name: plan.parameters[name] for name in _NAMING if name in given}
     asked = {name: value for name, value in asked.items() if value is not None}
-    mine = plan.parameters["study"] if plan.source == "study" else None
-    code = "\n".join(plan.notebook.code)
-    names = [mine] if mine else re.findall(r'\bopen_study\(\s*"([^"]+)"', code)
-    if not (asked and plan.source and names):
+    if plan.source != "study" or not asked:
         return
-    from nlgbench.worlds.simulated import open_study
+    from nlgbench.study import read_study
 
-    source: Any = "released" if plan.source == "released" else "simulated"
-    for name in names:
-        if (name, source) not in opened:
-            opened[name, source] = open_study(name, source=source, folder=mine)
-    studies = [opened[name, source] for name in names]
+    folder = plan.parameters["study"]
+    if folder not in opened:
+        opened[folder] = read_study(folder)
 
     def there(column: str, *tables: str) -> list[str]:
-        frames = [getattr(one, table) for one in studies for table in tables]
+        frames = (getattr(opened[folder], table) for table in tables)
         found = (frame[column].unique() for frame in frames if frame is not None)
         return [str(value) for value in dict.fromkeys(chain(*found))]
 
-    judges, systems = there("comparator", "comparisons"), there("system", "outputs")
+    judges, scored = there("comparator", "comparisons"), there("evaluator", "scores")
     choices = {
         "dimension": there("dimension", "judgments", "preferences"),
-        "evaluator": there("evaluator", "scores"),
-        "evaluators": there("evaluator", "scores") + judges,
-        "sampling": ["random"],
-        "authors": [f"{judge}={system}" for judge in judges for system in systems],
+        "evaluator": scored,
+        "evaluators": scored + judges,
+        "authors": [f"{judge}={one}" for judge in judges for one in there("system", "outputs")],
     }
     for name, value in asked.items():
-        several = name in ("evaluators", "authors") and isinstance(value, str)
-        listed = value.split(",") if several else value if isinstance(value, list) else [value]
-        for each in map(str.strip, listed):
+        for each in map(str.strip, value.split(",") if name in _LISTS else [value]):
             if each not in choices[name]:
-                there_are = f"There are: {', '.join(choices[name])}." if choices[name] else ""
                 raise ParameterError(
                     f"{plan.name}: {name}={shown(value)}: the study has no {shown(each)}."
-                    f"{did_you_mean(each, choices[name])} {there_are or 'It has none.'}"
+                    f"{did_you_mean(each, choices[name])} There are: "
+                    f"{', '.join(choices[name]) or 'none'}."
                 )
 
 
@@ -584,27 +562,3 @@ def finished(out: Path) -> list[tuple[Path, dict[str, Any]]]:
     folders = sorted(path for path in out.iterdir() if path.is_dir())
     found = ((path, read_manifest(path)) for path in folders if not path.name.startswith("."))
     return [(path, manifest) for path, manifest in found if manifest is not None]
-
-
-def gather(out: Path) -> list[str]:
-    """Collect the ledgers and the lists of figures and tables; give the ids recorded twice."""
-    import pandas as pd
-
-    from nlgbench.study import schema
-
-    ledgers = [schema.typed([], "ledgers")]
-    index: list[dict[str, str]] = []
-    for folder, manifest in finished(out):
-        run = run_of(folder)
-        if (folder / "ledger.csv").is_file():
-            ledgers.append(schema.read(folder / "ledger.csv", "ledger").assign(run=run))
-        for made in manifest["made"]:
-            path = f"{folder.name}/{made['path']}"
-            index.append({"notebook": manifest["notebook"], **made, "path": path, "run": run})
-    whole = pd.concat([one for one in ledgers if len(one)] or ledgers, ignore_index=True)
-    doubled = whole.duplicated(schema.keys("ledgers"))
-    schema.write(whole[~doubled], "ledgers", out / "ledger.csv")
-    columns = ["notebook", "source", "kind", "name", "path", "alt", "run"]
-    table = pd.DataFrame(index, columns=columns).to_csv(index=False, lineterminator="\n")
-    files.replace_bytes(out / "index.csv", table.encode())
-    return whole.loc[doubled, "claim_id"].tolist()

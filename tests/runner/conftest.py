@@ -1,11 +1,16 @@
 """Small notebooks and folders of runs, made on the spot."""
 
+from contextlib import contextmanager
+
 import nbformat
 import pytest
 
 import nlgbench as nb
 from nlgbench.papers import huse as paper
-from nlgbench.runner import record, report, runs
+from nlgbench.runner import gathering, record, report, runs
+from nlgbench.runner.execute import _IN_MANIFEST, Makers
+from nlgbench.runner.kernels import READ, READ_LOG
+from nlgbench.runner.runs import Outcome
 
 #: Names as data may have them: markup, what LaTeX reads, another script.
 HOSTILE = {
@@ -42,6 +47,39 @@ def make_notebook(tmp_path):
     return make
 
 
+@pytest.fixture
+def in_process(monkeypatch):
+    """Make runs without kernels: the cells run in this process, all else is as it always is."""
+
+    def make(plan, out, timeout, listener):
+        new, failed = runs.aside(out, plan.place), out / f"{plan.place}.failed"
+        listener(None)
+        names = {}
+        try:
+            with monkeypatch.context() as patch:
+                patch.setenv(READ_LOG, str(new / READ))
+                first, *cells = plan.notebook.code
+                exec(first, names)
+                names |= {**plan.parameters, "output_dir": str(new)}
+                exec("\n".join(cells), names)
+            about = {name: getattr(plan, name) for name in _IN_MANIFEST}
+            read = runs.take_read(new, plan.parameters.get("study"))
+            about |= {"notebook": plan.name, "read": read, **runs.take_record(new, plan.name)}
+            runs.remove(failed)
+            runs.write_manifest(new, about)
+            runs.promote(new, out / plan.place)
+        except Exception as error:
+            runs.keep_failed(new, failed)
+            return Outcome(plan, "failed", 0.0, f"{type(error).__name__}: {error}")
+        return Outcome(plan, "done", 0.0)
+
+    @contextmanager
+    def makers():
+        yield Makers(1, make, lambda: None)
+
+    return makers
+
+
 @pytest.fixture(scope="session")
 def reported(tmp_path_factory):
     """A folder of two runs and its report: one's own study, and claims that follow from print."""
@@ -75,7 +113,7 @@ def reported(tmp_path_factory):
     points = paper.figure3(study, None)
     run.figure(nb.plot_tradeoff(points), "tradeoff", source="published")
     finish(run, out / "01-huse-tradeoff", "# Quality against diversity\n\n## What follows")
-    runs.gather(out)
+    gathering.gather(out)
     report.write(out)
     return out
 

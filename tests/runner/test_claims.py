@@ -1,4 +1,4 @@
-"""Verdicts and the ledger that is complete by construction."""
+"""A ledger has a row for every claim, and its verdicts follow from numbers and intervals."""
 
 import numpy as np
 import pandas as pd
@@ -8,32 +8,19 @@ from hypothesis import strategies as st
 
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.papers.claim_rows import claim_rows, smaller_than
-from nlgbench.papers.judge_the_judges import not_recomputable, recompute
+from nlgbench.papers.judge_the_judges import recompute
 from nlgbench.runner import claims, record
 from nlgbench.study import schema
 
 CLAIMS = pd.DataFrame(
     [
-        ("huse/table1/a/huse", "huse", "table1", "HUSE", "score", 0.53, 0.005, "01-demo", ""),
-        ("huse/table1/a/huse_d", "huse", "table1", "HUSE-D", "score", 0.95, 0.005, "01-demo", ""),
-        (
-            "huse/table1/b/huse_d",
-            "huse",
-            "table1",
-            "HUSE-D",
-            "score",
-            0.34,
-            0.005,
-            "01-demo",
-            "No.",
-        ),
-        ("huse/direction/up", "huse", "direction", "sign", "sign", 1.0, 0.0, "01-demo", ""),
+        ("huse/table1/a/huse", "table1", "HUSE", 0.53, 0.005, ""),
+        ("huse/table1/a/huse_d", "table1", "HUSE-D", 0.95, 0.005, ""),
+        ("huse/table1/b/huse_d", "table1", "HUSE-D", 0.34, 0.005, "No."),
+        ("huse/direction/up", "direction", "sign", 1.0, 0.0, ""),
     ],
-    columns=[
-        *("claim_id", "paper", "where", "quantity", "unit", "published", "tolerance"),
-        *("notebook", "unavailable"),
-    ],
-)
+    columns=["claim_id", "where", "quantity", "published", "tolerance", "unavailable"],
+).assign(paper="huse", unit="score", notebook="01-demo")
 
 
 def records(*rows: tuple[str, str, float, str]) -> pd.DataFrame:
@@ -50,23 +37,16 @@ ALL = [
 
 
 def test_every_claim_has_a_row_and_the_right_verdict():
-    ledger = claims.ledger(CLAIMS, records(*ALL), source="released").set_index("claim_id")
-    assert ledger["verdict"].to_dict() == {
-        "huse/table1/a/huse": "matches",
-        "huse/table1/a/huse_d": "differs",
-        "huse/table1/b/huse_d": "not recomputable",
-        "huse/direction/up": "undecided",
-    }
-    assert ledger.loc["huse/table1/b/huse_d", "reason"] == "No."
-    assert np.isnan(ledger.loc["huse/table1/b/huse_d", "recomputed"])
-
-
-def test_what_follows_from_printed_numbers_stands_beside_not_recomputable():
     printed = ("huse/table1/b/huse_d", "equation 9", 0.34, "published")
     ledger = claims.ledger(CLAIMS, records(*ALL, printed), source="released")
-    rows = ledger[ledger["claim_id"] == "huse/table1/b/huse_d"]
-    assert list(rows["verdict"]) == ["matches", "not recomputable"]
-    assert list(rows["source"]) == ["published", "released"]
+    assert ledger[["claim_id", "verdict", "source"]].to_numpy().tolist() == [
+        ["huse/table1/a/huse", "matches", "released"],
+        ["huse/table1/a/huse_d", "differs", "released"],
+        ["huse/table1/b/huse_d", "matches", "published"],
+        ["huse/table1/b/huse_d", "not recomputable", "released"],
+        ["huse/direction/up", "undecided", "released"],
+    ]
+    assert ledger.loc[3, "reason"] == "No." and np.isnan(ledger.loc[3, "recomputed"])
 
 
 def test_simulated_runs_leave_the_papers_claims_open():
@@ -77,38 +57,29 @@ def test_simulated_runs_leave_the_papers_claims_open():
     assert claims.OTHER_DATA["simulated"] in set(ledger["reason"])
 
 
-def test_a_simulated_value_is_never_shown_as_a_papers():
-    with pytest.raises(ValueError, match=r"under an id that begins with 'simulated/'"):
-        claims.ledger(
-            CLAIMS, records(("huse/table1/a/huse", "", 0.53, "simulated")), source="simulated"
-        )
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (ALL[:2], r"1 claims were neither .* 'huse/direction/up'"),
+        ([ALL[0], *ALL], r"have the same key .*variant='ties=exact'"),
+        ([("huse/table1/a/hus", "", 1.0, "released")], "Did you mean 'huse/table1/a/huse'"),
+        (
+            [("huse/table1/a/huse", "", 0.53, "simulated")],
+            "under an id that begins with 'simulated/'",
+        ),
+    ],
+)
+def test_silence_repetition_and_what_is_no_claim_are_errors(rows, message):
+    with pytest.raises(ValueError, match=message):
+        claims.ledger(CLAIMS, records(*rows), source="released")
 
 
-def test_silence_is_an_error():
-    with pytest.raises(ValueError, match=r"1 claims were neither .* 'huse/direction/up'"):
-        claims.ledger(CLAIMS, records(*ALL[:2]), source="released")
-    skipped = claims.ledger(
-        CLAIMS, records(*ALL[:2]), source="released", skipped={"huse/direction/*": "No torch."}
-    )
+def test_what_is_skipped_says_why_and_other_parameters_than_the_papers_are_new():
+    why = {"huse/direction/*": "No torch."}
+    skipped = claims.ledger(CLAIMS, records(*ALL[:2]), source="released", skipped=why)
     assert skipped.iloc[-1]["reason"] == "No torch."
-
-
-def test_unknown_ids_name_the_nearest():
-    with pytest.raises(ValueError, match=r"Did you mean 'huse/table1/a/huse'"):
-        claims.ledger(
-            CLAIMS, records(("huse/table1/a/hus", "", 1.0, "released")), source="released"
-        )
-
-
-def test_a_variant_is_recorded_once():
-    with pytest.raises(ValueError, match=r"recorded twice with variant='ties=exact'"):
-        claims.ledger(CLAIMS, records(ALL[0], *ALL), source="released")
-
-
-def test_other_parameters_than_the_papers_are_new():
     rows = records(*ALL).assign(comparable=[False, True, True])
-    ledger = claims.ledger(CLAIMS, rows, source="released")
-    assert ledger.iloc[0]["verdict"] == "new"
+    assert claims.ledger(CLAIMS, rows, source="released").iloc[0]["verdict"] == "new"
 
 
 @given(
@@ -174,36 +145,22 @@ def test_a_threshold_of_ours_decides_nothing(threshold, value, below, above):
     assert said == expected
 
 
-def printed_ledger() -> pd.DataFrame:
-    """What a run of notebooks 01, 05 and 05b records from printed numbers alone."""
-    cells = recompute().assign(source="published")
-    beside = cells["claim_id"].str.contains("/table[78]/")
-    parts = {"05-judges-in-print": cells[~beside], "05b-evaluator-correlations": cells[beside]}
-    ledgers = []
-    for name, rows in parts.items():
-        run = record.open(name, source="released")
-        run.claims(rows)
-        for row in not_recomputable().to_dict("records"):
-            run.skip(row["claim_id"], row["reason"])
-        run.skip(["judge-the-judges/*"], "Not in this test.")
-        ledgers.append(run.close())
-    huse = record.open("01-huse-tradeoff", source="released")
-    table1 = load_printed("huse/table1")
-    huse.claims(
-        claim_rows(
-            table1.assign(implied=1 + table1["huse"] - table1["huse_q"]).reset_index(),
-            "huse/table1/{row}/huse_d",
-            value="implied",
-            variant="equation 9 from print",
-            source="published",
-        )
-    )
-    huse.skip("huse/*", "Not in this test.")
-    return pd.concat([*ledgers, huse.close()], ignore_index=True)
-
-
 def test_what_follows_from_print_is_counted_apart():
-    ledger = printed_ledger()
+    """As notebooks 01, 05 and 05b record it."""
+    table1 = load_printed("huse/table1").reset_index()
+    table1["implied"] = 1 + table1["huse"] - table1["huse_q"]
+    about = {"variant": "equation 9 from print", "source": "published"}
+    implied = claim_rows(table1, "huse/table1/{row}/huse_d", value="implied", **about)
+    answers = pd.concat([recompute().assign(source="published"), implied])
+    ledgers = []
+    for name, rows in answers.groupby(
+        answers["claim_id"].map(load_claims().set_index("claim_id")["notebook"])
+    ):
+        run = record.open(str(name), source="released")
+        run.claims(rows)
+        run.skip("*", "Not in this test.")
+        ledgers.append(run.close())
+    ledger = pd.concat(ledgers, ignore_index=True)
     table = claims.summary(ledger, load_claims()).set_index("rests on")
     counted = table[["rows", "matches", "differs"]].to_dict("index")
     assert counted["coefficients from print"] == {"rows": 210, "matches": 198, "differs": 12}

@@ -1,4 +1,4 @@
-"""Runs on Dask workers: a real scheduler and two worker processes, on loopback."""
+"""Runs on Dask workers equal local ones, go on after any kill, and open no port to others."""
 
 import json
 import os
@@ -13,7 +13,6 @@ import pytest
 
 from nlgbench.runner import cluster, execute, runs
 from nlgbench.runner.notebooks import read_notebook
-from nlgbench.runner.parameters import UsageError
 from nlgbench.runner.runs import plan
 
 psutil = pytest.importorskip("psutil", reason="the extra cluster is not installed")
@@ -28,12 +27,12 @@ from nlgbench.runner import record
 
 time.sleep(0.3)
 run = record.open("mine", source="simulated", output_dir=output_dir)
-assert k != 6, "six is too much"
+assert k != 3, "three is too much"
 run.claims(pd.DataFrame({"claim_id": ["simulated/mine/x/huse"], "value": [k / 7]}))
 run.close();
 """,
 )
-KS = {"k": "1,2,3,4,5,6"}
+KS = {"k": "1,2,3"}
 PATIENCE = 300  # a busy machine
 # Without --dashboard-address its port is open to other machines, --no-dashboard or not.
 NEAR = ("--host", "127.0.0.1", "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
@@ -130,7 +129,7 @@ def test_a_sweep_on_workers_equals_a_local_one(dask, make_notebook, tmp_path, mo
     path, out, local = make_notebook("mine", *CELLS), tmp_path / "out", tmp_path / "local"
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # the workers have another
     expected, _ = run(path, local, jobs=2)
-    assert expected == ["done"] * 5 + ["failed"]
+    assert expected == ["done"] * 2 + ["failed"]
 
     # A third worker finds a Java where the others find none, or the other way round.
     (tmp_path / "bin").mkdir()
@@ -153,13 +152,13 @@ def test_a_sweep_on_workers_equals_a_local_one(dask, make_notebook, tmp_path, mo
         assert runs.why_anew(local / folder.name, manifest["parts"]) == ""
         mine, theirs = (sorted(one.rglob("*")) for one in (folder, local / folder.name))
         assert [one.name for one in mine] == [one.name for one in theirs]
-    assert "AssertionError: six is too much" in said
-    assert f"Up to there it is in {out / 'mine@k=6.failed' / 'notebook.ipynb'}" in said
-    assert "mine@k=2: done in" in said and "mine@k=6: FAILED" in said
-    assert (out / "mine@k=6.failed" / "notebook.ipynb").is_file()
+    assert "AssertionError: three is too much" in said
+    assert f"Up to there it is in {out / 'mine@k=3.failed' / 'notebook.ipynb'}" in said
+    assert "mine@k=2: done in" in said and "mine@k=3: FAILED" in said
+    assert (out / "mine@k=3.failed" / "notebook.ipynb").is_file()
     before = done(out)
     # What is finished is skipped, by either; what failed can be tried again, by either.
-    assert run(path, out, jobs=2, dry_run=True)[1].count("unchanged, would be skipped") == 5
+    assert run(path, out, jobs=2, dry_run=True)[1].count("unchanged, would be skipped") == 2
     status, said = run(path, out, makers=makers(file), retry_failed=True)
     assert status == ["failed"] and done(out) == before
 
@@ -175,11 +174,11 @@ def test_a_sweep_on_workers_equals_a_local_one(dask, make_notebook, tmp_path, mo
     assert (out / "mine@k=7.failed" / ".failed").is_file()
 
 
-def test_whatever_is_killed_the_next_run_goes_on(dask, make_notebook, tmp_path):
+def test_whatever_is_killed_the_next_run_goes_on(dask, make_notebook, tmp_path, in_process):
     file, (scheduler, *workers) = dask
     path, out, local = make_notebook("mine", *CELLS), tmp_path / "out", tmp_path / "local"
-    ks = ",".join("12345")
-    run(path, local, jobs=2, given={"k": ks})
+    ks = "1,2,4,5"
+    run(path, local, given={"k": ks}, makers=in_process)
     line = [*("run", str(path), "-p", f"k={ks}", "--out", str(out)), "--cluster", str(file)]
 
     def begin():
@@ -200,7 +199,7 @@ def test_whatever_is_killed_the_next_run_goes_on(dask, make_notebook, tmp_path):
     command.kill()
     end(command)
     assert ended(left)
-    assert len(done(out)) < 5
+    assert len(done(out)) < 4
     kept |= done(out)  # what was being renamed
 
     command = begin()
@@ -211,7 +210,7 @@ def test_whatever_is_killed_the_next_run_goes_on(dask, make_notebook, tmp_path):
     worker.kill()
     worker.wait()
     assert ended(left)
-    until(lambda: (len(done(out)) >= 4 and begun(*workers)) or command.poll() is not None)
+    until(lambda: (len(done(out)) >= 3 and begun(*workers)) or command.poll() is not None)
     left = kernels(*workers)
     scheduler.kill()
     scheduler.wait()
@@ -224,9 +223,9 @@ def test_whatever_is_killed_the_next_run_goes_on(dask, make_notebook, tmp_path):
     assert kept.items() <= done(out).items()
 
     kept = done(out)
-    assert len(kept) == 4, said
+    assert len(kept) == 3, said
     status, _ = run(path, out, given={"k": ks})
-    assert sorted(status) == ["done"] + ["skipped"] * 4
+    assert sorted(status) == ["done"] + ["skipped"] * 3
     assert kept.items() <= done(out).items()
     assert (out / "sweep.csv").read_text() == (local / "sweep.csv").read_text()
     assert not [path for path in out.glob(".*") if path.name != ".lock"]
@@ -252,22 +251,13 @@ def test_local_workers_stay_on_this_machine(make_notebook, tmp_path):
     )
 
 
-def changed(versions):
-    name = next(iter(versions))
-    return {**versions, name: "0.0"}
-
-
 @pytest.mark.parametrize(
     ("part", "message"),
     [
         (None, ""),
         ("package", "its package is [0-9a-f]* there and other where the command runs"),
-        ("published numbers", "its published numbers is [0-9a-f]* there and other where"),
-        ("installed packages", "its [a-z].* is .* there and 0.0 where the command runs"),
-        ("platform", "its platform is .* there and other where the command runs"),
+        ("installed packages", "its numpy is .* there and 0.0 where the command runs"),
         ("words", "its words=.*words.txt is [0-9a-f]* there and [0-9a-f]* where"),
-        ("no words", "its words=.*words.txt is none there and [0-9a-f]* where"),
-        ("study", "its outputs.csv is [0-9a-f]* there and [0-9a-f]* where"),
         ("no study", "its outputs.csv is none there"),
         ("released", "its huse/.* is none there .*NLGBENCH_DATA when the worker"),
     ],
@@ -281,15 +271,15 @@ def test_a_worker_that_differs_says_in_what(make_notebook, tmp_path, monkeypatch
     path = make_notebook("mine", cell + "output_dir: str | None = None", datasets=["huse"])
     around = runs.surroundings()
     if part == "installed packages":
-        around[part] = json.dumps(changed(json.loads(around[part])))
+        around[part] = json.dumps({**json.loads(around[part]), "numpy": "0.0"})
     elif part in around:
         around[part] = "other"
     given = {"study": str(study)}
     wanted = plan(read_notebook(path), given, source="auto", effort="quick", around=around)
-    if part in ("words", "study"):
-        (words if part == "words" else study / "outputs.csv").write_text("b")
-    elif part in ("no words", "no study"):
-        (words if part == "no words" else study / "outputs.csv").unlink()
+    if part == "words":
+        words.write_text("b")
+    elif part == "no study":
+        (study / "outputs.csv").unlink()
     elif part == "released":
         monkeypatch.setenv("NLGBENCH_DATA", str(tmp_path / "nothing"))
         data = {"huse/summary_clean.csv": "ab"}
@@ -297,18 +287,3 @@ def test_a_worker_that_differs_says_in_what(make_notebook, tmp_path, monkeypatch
     path.unlink()  # it travels with its plan
     said = cluster.refusal(wanted)
     assert re.search(message, said) and bool(said) == bool(message), said
-
-
-def test_a_missing_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with (
-        pytest.raises(OSError, match=r"needs distributed.*pip install 'nlgbench\[cluster\]'"),
-        cluster.workers("tcp://127.0.0.1:1", 1),
-    ):
-        pass
-
-
-@pytest.mark.parametrize("text", ["node7:8786", "Local", "", "nowhere.json"])
-def test_what_is_no_address_is_refused(text):
-    with pytest.raises(UsageError, match="is no address: give local"), cluster.workers(text, 1):
-        pass

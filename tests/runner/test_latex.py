@@ -1,12 +1,18 @@
-"""Tables as LaTeX."""
+"""Tables and numbers for LaTeX are rounded, compile, and print whatever a label holds."""
 
+import os
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nlgbench.runner import latex, run_folder
 from nlgbench.runner.latex import to_latex
 
 COLUMNS = pd.MultiIndex.from_product([["H1", "H2"], ["τ-b", "Pearson"]])
@@ -59,20 +65,15 @@ def test_intervals_stand_below():
     assert body(latex)[1][:4] == ["", *below]
 
 
-def test_integers_are_whole_and_text_is_left_and_escaped():
-    table = pd.DataFrame({"n": [12], "note": ["a_b -- c"]}, index=pd.Index(["x"], name="system"))
+def test_integers_are_whole_text_is_left_and_rows_of_two_levels_have_a_column_each():
+    index = pd.MultiIndex.from_tuples([("natural", "SVM"), ("majority", "x")], names=["on", None])
+    table = pd.DataFrame({"n": [12, 3], "note": ["a_b -- c", "[b]"]}, index=index)
+    latex = to_latex(table.reset_index(level=1, drop=True), caption="", label="tab:a")
+    assert r"\begin{tabular}{lrl}" in latex and "on & n & note" in latex
+    assert body(latex)[0] == ["natural", "$12$", r"a\_b -- c"]
     latex = to_latex(table, caption="", label="tab:a")
-    assert r"\begin{tabular}{lrl}" in latex
-    assert r"system & n & note" in latex
-    assert body(latex) == [["x", "$12$", r"a\_b -- c"]]
-
-
-def test_rows_of_two_levels_have_a_column_each():
-    index = pd.MultiIndex.from_tuples([("natural", "SVM"), ("majority", "SVM")])
-    table = pd.DataFrame([[0.1] * 4, [0.2] * 4], index=index, columns=COLUMNS)
-    latex = to_latex(table, caption="", label="tab:a")
-    assert r"\begin{tabular}{llrrrr}" in latex
-    assert body(latex)[1][:3] == ["majority", "SVM", "$0.20$"]
+    assert r"\begin{tabular}{llrl}" in latex
+    assert body(latex)[1] == ["majority", "x", "$3$", "{}[b]"]
 
 
 @given(st.text(alphabet="ab \\{}~^&%$#_<>−τ|*[`", min_size=1, max_size=12))
@@ -94,8 +95,78 @@ def test_what_is_written_rounds_the_value_and_zero_has_no_sign(value, decimals):
     assert not re.fullmatch(r"\$-0\.?0*\$", written)
 
 
-def test_a_row_that_starts_with_a_bracket_or_a_star_is_not_the_line_breaks_argument():
-    table = pd.DataFrame({"n": [1, 2, 3]}, index=["a", "[b]", "*"])
-    assert [row[0] for row in body(to_latex(table, caption="", label="tab:a"))] == [
-        *("a", "{}[b]", "{}*")
+def test_every_number_has_a_macro_of_its_own_to_the_printed_digits(reported):
+    found = run_folder.read(reported)
+    numbers = latex.numbers(found)
+    assert len(numbers) > 50 and numbers["macro"].is_unique
+    text = (reported / "report" / "numbers.tex").read_text(encoding="utf-8")
+    assert re.findall(r"^\\newcommand\{\\(nlg[A-Za-z]+)\}", text, re.MULTILINE) == [
+        *numbers["macro"]
     ]
+    texts = numbers.set_index("macro")["text"]
+    row = found.ledger[found.ledger["recomputed"].notna()].iloc[0]
+    name = latex.macro_name("/".join(filter(None, [row["claim_id"], row["variant"], row["run"]])))
+    assert float(texts[name]) == pytest.approx(row["recomputed"], abs=row["tolerance"])
+    assert texts[f"{name}Published"] == f"{row['published']:.2f}"
+    n = texts.index.str.endswith("Published").sum()
+    assert n == len(found.ledger.dropna(subset=["published"]))
+    rows = found.ledger.iloc[[0, 0, 0]]
+    rows = rows.assign(claim_id=["study/a_b/c", "study/a/b_c", "study/a/b/c/again"])
+    alike = latex.numbers(run_folder.Folder(Path(), [], [], [], rows))
+    assert alike["macro"].is_unique and alike["of"].nunique() == 3
+    assert alike["macro"].str.match("nlgStudyABC").all()
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (-0.5, 2, r"\ensuremath{-}0.50"),
+        (-0.001, 2, "0.00"),
+        (1234.5, None, "1234"),
+        (0.0, None, "0.00"),
+        (0.012345, None, "0.0123"),
+        (-2.5e-9, None, r"\ensuremath{-}0.00000000250"),
+    ],
+)
+def test_numbers_are_written_without_powers_of_ten(value, decimals, text):
+    assert latex.number(value, decimals) == text
+
+
+#: At the widths of ACL's column and text, from another folder than the report's parent.
+DOCUMENT = r"""\documentclass[11pt,twocolumn]{article}
+\setlength{\textwidth}{16cm}\setlength{\columnsep}{0.6cm}
+\usepackage[T1]{fontenc}
+\usepackage{booktabs,graphicx}
+\setlength{\textheight}{9in}\setlength{\topmargin}{-0.5in}
+\setlength{\oddsidemargin}{0in}
+\hbadness=10000 \hfuzz=0.1pt
+\newcommand{\nlgpath}{../out/report/}
+\input{../out/report/numbers}
+\begin{document}
+\sloppy
+%s
+\input{../out/report/tables}
+\end{document}
+"""
+
+
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None,
+    reason="no pdflatex: Debian's texlive-latex-base and -recommended have all that is needed",
+)
+def test_all_numbers_and_tables_are_printed_and_fit(reported, tmp_path):
+    found = run_folder.read(reported)
+    shutil.copytree(reported, tmp_path / "out")
+    (tmp_path / "paper").mkdir()
+    macros = latex.numbers(found)["macro"]
+    body = "\n".join(rf"\{macro}{{}}" for macro in macros)  # of lines that TeX can hold
+    (tmp_path / "paper" / "paper.tex").write_text(DOCUMENT % body, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    unbroken = os.environ | {"max_print_line": "10000"}
+    ran = subprocess.run(
+        command, cwd=tmp_path / "paper", capture_output=True, timeout=120, env=unbroken
+    )
+    assert ran.returncode == 0, ran.stdout[-3_000:].decode(errors="replace")
+    log = (tmp_path / "paper" / "paper.log").read_text(encoding="utf-8", errors="replace")
+    assert "Overfull" not in log, re.findall(r"Overfull.*", log)[:5]
+    assert "undefined" not in log and "Missing character" not in log

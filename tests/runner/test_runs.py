@@ -1,49 +1,46 @@
-"""Identity, folders, and what is left after a command was killed."""
+"""A run is known by its parts, replaced in one step, and no file of others is lost to it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nlgbench import hashing
 from nlgbench.evaluators.stored import stored_dir
 from nlgbench.hashing import canonical_json, folder_hash
-from nlgbench.runner import listing, runs
+from nlgbench.runner import gathering, listing, runs
+from nlgbench.runner.notebooks import read_notebook
 from nlgbench.study import schema
 
 HALF = runs.HALF
-AROUND = {"package": "p", "platform": "q", "installed packages": "d"}
+AROUND = {"package": "p", "platform": "q", "installed": "d"}
 
 
 def finished(folder: Path, notebook: str, digest: str) -> Path:
     folder.mkdir(parents=True)
     (folder / "made.txt").write_text(digest)
     runs.write_manifest(
-        folder, {"notebook": notebook, "digest": digest, "source": "simulated", "made": []}
+        folder, {"notebook": notebook, "digest": digest, "made": [], "parameters": {}}
     )
     return folder
 
 
-def test_the_digest_notices_every_part_and_not_the_output_folder():
-    def digest_of(*given):
-        return canonical_json(runs.parts(*given))
+def test_the_digest_notices_every_part_and_not_the_output_folder(make_notebook, tmp_path):
+    words = tmp_path / "words.txt"
 
-    base = (["a = 1"], {"k": 16, "output_dir": "x"}, {"f": "00"}, AROUND)
-    digest = digest_of(*base)
-    assert digest == digest_of(["a = 1"], {"k": 16, "output_dir": "y"}, {"f": "00"}, AROUND)
-    others = [
-        (["a = 2"], *base[1:]),
-        (base[0], {"k": 8}, *base[2:]),
-        (*base[:2], {"f": "01"}, AROUND),
-        (*base[:3], {**AROUND, "package": "changed"}),
-        (*base[:3], {**AROUND, "platform": "changed"}),
-        (*base[:3], {**AROUND, "installed packages": "changed"}),
-    ]
-    assert len({digest, *(digest_of(*other) for other in others)}) == 7
+    def digest_of(code="a = 1", k=1, text="a", **around):
+        cell = f"k: int = 1\nwords: str = {str(words)!r}\noutput_dir: str | None = None"
+        notebook = read_notebook(make_notebook("mine", cell, code))
+        words.write_text(text)
+        made = {"around": AROUND | around, "source": "auto", "effort": "quick"}
+        return runs.plan(notebook, {"k": k}, **made).digest
+
+    others = [{"code": "a = 2"}, {"k": 8}, {"text": "b"}, *({part: "changed"} for part in AROUND)]
+    assert digest_of() == digest_of()
+    assert len({digest_of(), *(digest_of(**other) for other in others)}) == 7
 
 
 def test_what_is_installed_and_where_names_a_run(monkeypatch):
@@ -63,20 +60,14 @@ def test_what_is_installed_and_where_names_a_run(monkeypatch):
     assert {name for name in now if now[name] != before[name]} == {"platform"}
 
 
-@given(st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text()))
-def test_canonical_json_ignores_the_order_of_keys(values):
-    backwards = dict(reversed(values.items()))
-    assert canonical_json(values) == canonical_json(backwards)
-    assert json.loads(canonical_json(values)) == values
-
-
-def test_the_package_hash_notices_a_changed_file(tmp_path):
+def test_the_package_hash_notices_a_changed_file_and_json_no_order_of_keys(tmp_path):
     (tmp_path / "a.py").write_text("x = 1\n")
     before = folder_hash(tmp_path, "**/*.py")
     (tmp_path / "a.py").write_text("x = 2\n")
     changed = folder_hash(tmp_path, "**/*.py")
     (tmp_path / "a.py").rename(tmp_path / "b.py")
     assert len({before, changed, folder_hash(tmp_path, "**/*.py")}) == 3
+    assert canonical_json({"é": 1, "a": [0.1]}) == canonical_json({"a": [0.1], "é": 1})
 
 
 class Killed(BaseException):
@@ -111,33 +102,21 @@ def test_killed_while_replacing_leaves_a_whole_result(tmp_path, monkeypatch, sur
     assert (tmp_path / "nb" / "made.txt").read_text() == "new"
 
 
-def test_half_runs_are_removed_and_the_former_one_put_back(tmp_path):
+def test_a_killed_command_leaves_nothing_half_and_nothing_that_blocks(tmp_path):
     finished(tmp_path / HALF / "old" / "01-some-notebook", "01-some-notebook", "old")
     half = tmp_path / HALF / "new" / "02-other"
     half.mkdir(parents=True)
     (half / "manifest.json").write_text('{"digest": "ab')
+    (tmp_path / HALF / "tmp123" / "d").mkdir(parents=True)  # of a folder that was being deleted
+    for name, mark in {"a.failed": ".failed", "b": "manifest.json"}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / mark).touch()
+    (tmp_path / ".old-2023-results").mkdir()
+    (tmp_path / ".notes.csv.12").write_text("mine")
     runs.recover(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["01-some-notebook"]
-
-
-def failure(folder: Path) -> Path:
-    folder.mkdir()
-    (folder / "notebook.ipynb").write_text('{"metadata": {"papermill": {}}}')
-    (folder / ".failed").touch()
-    return folder
-
-
-def test_what_a_killed_cleaning_up_leaves_never_blocks(tmp_path):
-    failure(tmp_path / "a.failed")
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "manifest.json").write_text("")
-    finished(tmp_path / "c", "c", "new")
-    rubbish = tmp_path / HALF / "tmp123" / "d"
-    rubbish.mkdir(parents=True)
-    (rubbish / "notebook.ipynb").write_text('{"metadata": {"papermill": {}}}')
-    runs.recover(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.failed", "b", "c"]
-    runs.check_place(tmp_path, ["a", "b", "c", "d"])
+    there = {path.name for path in tmp_path.iterdir()}
+    assert there == {"01-some-notebook", "a.failed", "b", ".old-2023-results", ".notes.csv.12"}
+    runs.check_place(tmp_path, ["a", "b", "d"])
 
 
 def test_a_result_is_made_anew_when_it_is_not_whole_or_what_it_read_was_changed(tmp_path):
@@ -147,77 +126,89 @@ def test_a_result_is_made_anew_when_it_is_not_whole_or_what_it_read_was_changed(
     place.mkdir()
     (place / "made.txt").write_text("1")
     about = {"notebook": "nb", "digest": "d", "parts": {"code": "c"}, "made": []}
-    read = {str(mine): hashing.content_hash(mine)}
-    runs.write_manifest(place, {**about, "read": read})
-    assert runs.why_anew(place, {"code": "c"}) == ""
+    runs.write_manifest(place, {**about, "read": {str(mine): hashing.content_hash(mine)}})
+
+    def why(code="c"):
+        return runs.why_anew(place, {"code": code})
+
     assert runs.why_anew(tmp_path / "other", {"code": "c"}) == "not run so far"
-    assert runs.why_anew(place, {"code": "x"}) == "changed since: code"
+    assert (why(), why("x")) == ("", "changed since: code")
     (mine / "outputs.csv").write_text("b")
-    assert runs.why_anew(place, {"code": "c"}) == f"it read {mine}, which was changed"
-    (mine / "outputs.csv").write_text("a")
+    assert why() == f"it read {mine}, which was changed"
+    shutil.rmtree(mine)
+    assert why() == f"it read {mine}, which is gone"
     (place / "made.txt").write_text("2")
-    assert runs.why_anew(place, {"code": "c"}) == "made.txt of its result was changed"
+    assert why() == "made.txt of its result was changed"
     (place / "made.txt").unlink()
-    assert runs.why_anew(place, {"code": "c"}) == "made.txt is missing from its result"
-    (place / "made.txt").write_text("1")
-    (mine / "outputs.csv").unlink()
-    mine.rmdir()
-    assert runs.why_anew(place, {"code": "c"}) == f"it read {mine}, which is gone"
+    assert why() == "made.txt is missing from its result"
 
 
-def test_what_others_made_is_left_alone(tmp_path):
-    for name in (".partial-work", ".old-2023-results", ".cache.csv.d"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / ".claims.csv.swp").write_text("an editor's")
-    (tmp_path / ".notes.csv.12").write_text("mine")
-    before = set(tmp_path.rglob("*"))
-    runs.recover(tmp_path)
-    assert set(tmp_path.rglob("*")) == before
-
-
-@pytest.mark.parametrize("place", ["study/thesis.txt", "study", "study.failed/my.txt"])
-def test_a_foreign_folder_is_never_replaced(tmp_path, place):
+@pytest.mark.parametrize(
+    "place", ["study/thesis.txt", "study", "study.failed/my.txt", "ledger.csv", "index.csv"]
+)
+def test_what_others_made_is_never_replaced(tmp_path, place):
     mine = tmp_path / place
     mine.parent.mkdir(exist_ok=True)
-    mine.write_text("years of work")
-    with pytest.raises(OSError, match=r"study.* was not made by nlgbench and would be replaced"):
+    mine.write_text("a,b\n1,2\n")
+    name = place.split("/")[0]
+    with pytest.raises(OSError, match=f"{name} was not made by nlgbench and would be replaced"):
         runs.check_place(tmp_path, ["study"])
-    runs.check_place(tmp_path, ["other"])
 
 
-@pytest.mark.parametrize("table", ["ledger.csv", "index.csv"])
-def test_foreign_tables_are_never_replaced(tmp_path, table):
-    (tmp_path / table).write_text("a,b\n1,2\n")
-    with pytest.raises(OSError, match=f"{table} was not made by nlgbench"):
-        runs.check_place(tmp_path, ["study"])
+def recorded(place: Path, *ids: str, **changes):
+    """Leave a finished run with a ledger of our own results."""
+    finished(place, place.name.partition("@")[0], place.name)
+    rows = pd.DataFrame({"claim_id": ids, "variant": "", "verdict": "new", "reason": place.name})
+    numbers = ["published", "recomputed", "ci_low", "ci_high", "tolerance"]
+    rows = rows.assign(**{"source": "simulated", **dict.fromkeys(numbers, np.nan), **changes})
+    schema.write(rows, "ledger", place / "ledger.csv")
+    return rows
 
 
 def test_two_ledgers_become_one(tmp_path):
-    for name, ids in {"a": ["simulated/x/1"], "b": ["simulated/x/1", "simulated/x/2"]}.items():
-        finished(tmp_path / name, name, name)
-        rows = pd.DataFrame({"claim_id": ids, "variant": "", "verdict": "new", "reason": name})
-        numbers = ["published", "recomputed", "ci_low", "ci_high", "tolerance"]
-        rows[numbers] = np.nan
-        schema.write(rows.assign(source="simulated"), "ledger", tmp_path / name / "ledger.csv")
-    assert runs.gather(tmp_path) == ["simulated/x/1"]
+    recorded(tmp_path / "a", "simulated/x/1")
+    recorded(tmp_path / "b", "simulated/x/1", "simulated/x/2")
+    (tmp_path / "c.failed").mkdir()
+    assert gathering.gather(tmp_path) == ["simulated/x/1"]
     whole = schema.read(tmp_path / "ledger.csv", "ledgers")
     assert whole["reason"].tolist() == ["a", "b"]
+    assert (tmp_path / "index.csv").read_text() == "notebook,source,kind,name,path,alt,run\n"
     runs.check_place(tmp_path, ["a", "b"])
 
 
-def test_one_command_at_a_time(tmp_path):
+def test_the_ledger_shows_default_runs_unless_asked(tmp_path):
+    for name in ("nb", "nb@k=2", "nb@study=mine", "nb@k=2,study=mine"):
+        recorded(tmp_path / name, "simulated/x/1")
+    assert gathering.gather(tmp_path) == []
+    shown = json.loads(listing.ledger(tmp_path, form="json"))
+    assert [row["run"] for row in shown] == ["", "study=mine"]
+    assert len(json.loads(listing.ledger(tmp_path, form="json", all_runs=True))) == 4
+
+
+def test_degrees_are_gathered_and_go_with_their_numbers(tmp_path):
+    numbers = {"published": 0.4, "recomputed": 0.5, "tolerance": 0.005}
+    about = {"verdict": "differs", "source": "study"}
+    rows = recorded(tmp_path / "nb@study=pilot", "study/pilot/table1/bleu", **numbers, **about)
+    gathering.gather(tmp_path)
+    table = pd.read_csv(tmp_path / "reproduction.csv")
+    assert table["cv_star"].round(1).tolist() == [22.2]
+    runs.check_place(tmp_path, ["mine"])
+    both = [rows.assign(run=f"study=pilot-{n}", recomputed=n / 10) for n in (4, 5)]
+    named = gathering.degrees(pd.concat(both))["variant"].tolist()
+    assert named == ["study=pilot-4", "study=pilot-5"]  # two studies of one name
+    undefined = rows.assign(recomputed=np.nan)
+    schema.write(undefined, "ledger", tmp_path / "nb@study=pilot" / "ledger.csv")
+    gathering.gather(tmp_path)
+    assert not (tmp_path / "reproduction.csv").exists()
+
+
+def test_one_command_at_a_time_writes_where_it_can(tmp_path):
     with (
         runs.writing(tmp_path / "out"),
         pytest.raises(OSError, match="another nlgbench run is writing"),
         runs.writing(tmp_path / "out"),
     ):
         pass
-    with runs.writing(tmp_path / "out"):
-        pass
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with (
         pytest.raises(OSError, match=r"cannot write to .*file.* choose another folder"),
@@ -226,20 +217,11 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
         pass
 
 
-def test_gather_lists_every_figure_and_claim(tmp_path):
-    finished(tmp_path / "a", "a", "1")
-    (tmp_path / "b.failed").mkdir()
-    runs.gather(tmp_path)
-    assert (tmp_path / "index.csv").read_text().startswith("notebook,source,kind,name,path,alt")
-    assert (tmp_path / "ledger.csv").read_text().startswith("claim_id,variant,published")
-
-
 def test_cleaning_removes_what_is_left_over_and_nothing_else(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("NLGBENCH_DATA", raising=False)
-    kept = runs.clean(tmp_path / "out", dry_run=True)
-    assert kept.empty
     out = tmp_path / "out"
+    assert runs.clean(out, dry_run=True).empty
     finished(out / "nb", "nb", "1")
     (out / HALF / "new" / "nb").mkdir(parents=True)
     (out / ".notes").mkdir()
@@ -251,38 +233,3 @@ def test_cleaning_removes_what_is_left_over_and_nothing_else(tmp_path, monkeypat
     pd.testing.assert_frame_equal(runs.clean(out, dry_run=False), found)
     assert sorted(path.name for path in out.iterdir()) == [".lock", ".notes", "nb"]
     assert not stored_dir().exists()
-    with runs.writing(out), pytest.raises(OSError, match="another nlgbench run is writing"):
-        runs.clean(out, dry_run=False)
-
-
-def test_the_ledger_shows_default_runs_unless_asked(tmp_path):
-    for name in ("nb", "nb@k=2", "nb@study=mine-0a1b2c", "nb@k=2,study=mine-0a1b2c"):
-        finished(tmp_path / name, "nb", name)
-        rows = pd.DataFrame({"claim_id": ["simulated/x/1"], "variant": "", "verdict": "new"})
-        numbers = ["published", "recomputed", "ci_low", "ci_high", "tolerance"]
-        rows = rows.assign(reason=name, source="simulated", **dict.fromkeys(numbers, np.nan))
-        schema.write(rows, "ledger", tmp_path / name / "ledger.csv")
-    assert runs.gather(tmp_path) == []
-    shown = json.loads(listing.ledger(tmp_path, form="json"))
-    assert [row["run"] for row in shown] == ["", "study=mine-0a1b2c"]
-    assert len(json.loads(listing.ledger(tmp_path, form="json", all_runs=True))) == 4
-
-
-def test_degrees_are_gathered_and_go_with_their_numbers(tmp_path):
-    from nlgbench.runner import degrees
-
-    row = {"claim_id": "study/pilot/table1/bleu", "variant": "", "verdict": "differs"}
-    row |= {"published": 0.4, "recomputed": 0.5, "ci_low": np.nan, "ci_high": np.nan}
-    row |= {"tolerance": 0.005, "reason": "", "source": "study", "run": "study=pilot-123456"}
-    frame = pd.DataFrame([row])
-    schema.write(frame, "ledgers", tmp_path / "ledger.csv")
-    degrees.gather(tmp_path)
-    table = pd.read_csv(tmp_path / "reproduction.csv")
-    assert table["cv_star"].round(1).tolist() == [22.2]
-    both = pd.concat([frame, frame.assign(run="study=pilot-abcdef", recomputed=0.4)])
-    named = degrees.of_runs(both)["variant"].tolist()
-    assert named == ["study=pilot-123456", "study=pilot-abcdef"]  # two studies of one name
-    runs.check_place(tmp_path, ["mine"])
-    schema.write(frame.assign(recomputed=np.nan), "ledgers", tmp_path / "ledger.csv")
-    degrees.gather(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["ledger.csv"]

@@ -1,0 +1,80 @@
+"""What the runs in a folder found, gathered: ledger, list of figures, sweep, degrees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from nlgbench import files
+from nlgbench.analysis.reproduction import reproduction
+from nlgbench.runner import runs
+from nlgbench.study import schema
+
+#: The recorded values of a folder that holds several runs of a notebook, with their parameters.
+SWEEP = "sweep.csv"
+_VALUES = {"claim_id": "quantity", "recomputed": "estimate"}
+_RESULT = ["variant", "estimate", "ci_low", "ci_high", "source"]
+
+
+def gather(out: Path) -> list[str]:
+    """Collect what all runs recorded; give the ids that two notebooks recorded."""
+    ledgers, index, swept = [schema.typed([], "ledgers")], [], []
+    for folder, manifest in runs.finished(out):
+        about = {"notebook": manifest["notebook"], "run": runs.run_of(folder)}
+        index += [
+            {**about, **made, "path": f"{folder.name}/{made['path']}"} for made in manifest["made"]
+        ]
+        if (folder / "ledger.csv").is_file():
+            rows = schema.read(folder / "ledger.csv", "ledger").assign(run=about["run"])
+            given = {f"param_{name}": str(one) for name, one in manifest["parameters"].items()}
+            swept.append(_values(rows, manifest["notebook"]).assign(**given))
+            ledgers.append(rows)
+    whole = pd.concat([one for one in ledgers if len(one)] or ledgers, ignore_index=True)
+    doubled = whole.duplicated(schema.keys("ledgers"))
+    schema.write(whole[~doubled], "ledgers", out / "ledger.csv")
+    columns = ["notebook", "source", "kind", "name", "path", "alt", "run"]
+    _write(pd.DataFrame(index, columns=columns), out / "index.csv")
+    sweep = pd.concat(swept, ignore_index=True) if swept else pd.DataFrame()
+    if len(sweep) and sweep.groupby("notebook")["run"].nunique().max() > 1:
+        _write(sweep, out / SWEEP)
+    if whole[["published", "recomputed"]].notna().all(axis=1).any():
+        _write(degrees(whole[~doubled]), out / runs.DEGREES)
+    else:
+        (out / runs.DEGREES).unlink(missing_ok=True)
+    return whole.loc[doubled, "claim_id"].tolist()
+
+
+def _write(table: pd.DataFrame, path: Path) -> None:
+    files.replace_bytes(path, table.to_csv(index=False, lineterminator="\n").encode())
+
+
+def _values(ledger: pd.DataFrame, notebook: str) -> pd.DataFrame:
+    """Give the recorded values; row and column are the last two parts of a quantity's name."""
+    rows = ledger[ledger["recomputed"].notna()].rename(columns=_VALUES)
+    steps = rows["quantity"].str.rsplit("/", n=2, expand=True).reindex(columns=range(3))
+    rows = rows.assign(notebook=notebook, row=steps[1], column=steps[2].fillna(steps[1]))
+    return rows[["notebook", "run", "quantity", "row", "column", *_RESULT]]
+
+
+def degrees(ledger: pd.DataFrame) -> pd.DataFrame:
+    """Compute the degrees of runs with default parameters; a study's runs answer its own claims."""
+    whole = ledger[ledger["run"].map(runs.is_default).astype(bool)]
+    own = whole["claim_id"].str.startswith("study/")
+    rows = whole[own | whole["run"].eq("")]
+    # Two studies of one name answer claims of one name.
+    twice = rows.duplicated(["claim_id", "variant"], keep=False)
+    apart = (rows["variant"] + ", " + rows["run"]).str.removeprefix(", ")
+    return reproduction(rows.assign(variant=rows["variant"].where(~twice, apart)))
+
+
+def read_sweep(out: Path) -> pd.DataFrame:
+    """Read what the runs in a folder found."""
+    path = out / SWEEP
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{out} holds no {SWEEP}: run a notebook with several values of a parameter first, as "
+            "with `nlgbench run 01 -p n_neighbors=8,16,32`."
+        )
+    empty = dict.fromkeys(["estimate", "ci_low", "ci_high"], "")
+    return pd.read_csv(path, keep_default_na=False, na_values=empty)
