@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.papers.claim_rows import claim_rows, smaller_than
-from nlgbench.papers.judge_the_judges import not_recomputable, recompute
+from nlgbench.papers.judges_in_print import not_recomputable, recompute
 from nlgbench.runner import claims, record
 from nlgbench.study import schema
 
@@ -183,8 +183,8 @@ def printed_ledger() -> pd.DataFrame:
     for name, rows in parts.items():
         run = record.open(name, source="released")
         run.claims(rows)
-        for row in not_recomputable().to_dict("records"):
-            run.skip(row["claim_id"], row["reason"])
+        for claim, reason in not_recomputable().items():
+            run.skip(claim, reason)
         run.skip(["judge-the-judges/*"], "Not in this test.")
         ledgers.append(run.close())
     huse = record.open("01-huse-tradeoff", source="released")
