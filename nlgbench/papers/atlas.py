@@ -25,13 +25,7 @@ from nlgbench.analysis.correlation import (
 from nlgbench.crossed import FEWEST, jackknife_variance, t_interval
 from nlgbench.datasets.public import load, studies
 from nlgbench.datasets.published import load_claims
-from nlgbench.papers.claim_rows import (
-    all_rows,
-    claim_rows,
-    is_release,
-    own_place,
-    slugs_of,
-)
+from nlgbench.papers.claim_rows import claim_rows, is_release, own_place
 from nlgbench.study import Study, read_study
 from nlgbench.worlds.simulated import simulate
 
@@ -179,18 +173,17 @@ def answers(opened: Mapping[str, Study], pooled: PooledCorrelations) -> pd.DataF
     found = pooled.summary[pooled.summary["estimate"].notna()]
     first = next(iter(opened.values()))
     place = "atlas" if first.source == "released" else own_place(first, "11-atlas")
-    name = slugs_of(found["evaluator"].str.lower())
-    ids = f"{place}/finding/mean_over_studies/" + found["granularity"] + "/" + name
-    reason = found["n_studies"].astype(str) + " studies"
-    reason = found["prediction_reason"].where(found["prediction_reason"].ne(""), reason)
-    parts = [claim_rows(found, ids, variant=found["statistic"], reason=reason)]
+    ids = place + "/finding/mean_over_studies/{granularity}/{slug}"
+    why = found["prediction_reason"]
+    why = why.where(why.ne(""), found["n_studies"].astype(str) + " studies")
+    parts = [claim_rows(found.assign(why=why), ids, variant="{statistic}", reason="{why}")]
     released = {name: study for name, study in opened.items() if is_release(study)}
     if "hanna" in released:
         parts += _of_hanna(released["hanna"])
     for usr in ("topical", "persona"):
         if f"usr-{usr}-chat" in released:
             parts += _of_usr(released[f"usr-{usr}-chat"], f"{usr}_chat")
-    return all_rows(parts)
+    return pd.concat(parts, ignore_index=True)
 
 
 def _of_hanna(study: Study) -> list[pd.DataFrame]:
@@ -216,7 +209,7 @@ def _of_hanna(study: Study) -> list[pd.DataFrame]:
         }
         table = table.assign(where=where, **columns)
         claim = "hanna/{where}/{evaluator}/{dimension}"
-        parts.append(claim_rows(table, claim, variant="absolute value", reason=table["reason"]))
+        parts.append(claim_rows(table, claim, variant="absolute value", reason="{reason}"))
     return parts
 
 
@@ -235,7 +228,9 @@ def _of_usr(study: Study, name: str) -> list[pd.DataFrame]:
         rows = [_between_annotators(wide, how) for how in ("spearman", "pearson")]
         claim = f"usr/table1/{name}/{{coefficient}}"
         found.append(
-            claim_rows(rows, claim, variant=variant, reason="{reason}", comparable=comparable)
+            claim_rows(
+                pd.DataFrame(rows), claim, variant=variant, reason="{reason}", comparable=comparable
+            )
         )
     return found
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ import pandas as pd
 from nlgbench.study import Study
 
 COLUMNS = ["claim_id", "variant", "value", "ci_low", "ci_high", "reason", "source", "comparable"]
-_NUMBERS = dict.fromkeys(["value", "ci_low", "ci_high"], "float64")
-_TEXTS = dict.fromkeys(["claim_id", "variant", "reason", "source"], str)
+_TYPES = dict.fromkeys(COLUMNS, str) | dict.fromkeys(["value", "ci_low", "ci_high"], "float64")
+_TYPES |= {"comparable": bool}
 
 
 def is_release(study: Study) -> bool:
@@ -32,7 +31,7 @@ def own_place(study: Study, world: str) -> str:
 
 def slugs_of(names: pd.Series) -> pd.Series:
     """Write names with what may stand in an id."""
-    return names.str.replace(r"[^a-z0-9.]+", "_", regex=True)
+    return names.str.lower().str.replace(r"[^a-z0-9.]+", "_", regex=True).str.strip("_")
 
 
 def smaller_than(threshold: float, value: float, ci_low: float, ci_high: float) -> dict[str, float]:
@@ -48,38 +47,34 @@ def smaller_than(threshold: float, value: float, ci_low: float, ci_high: float) 
 
 
 def claim_rows(
-    results: pd.DataFrame | list[dict[str, Any]],
-    claim: str | pd.Series,
+    results: pd.DataFrame | None,
+    claim: str,
     *,
     value: str = "estimate",
-    variant: str | pd.Series = "",
-    reason: str | pd.Series = "",
+    variant: str = "",
+    reason: str = "",
     source: str = "",
     comparable: bool | pd.Series = True,
 ) -> pd.DataFrame:
-    """Make a row of the ledger of each result; texts may hold the results' columns in braces."""
-    table = pd.DataFrame(results)
+    """Make a row of the ledger of each result; of None there are none.
+
+    Texts may hold the results' columns in braces, and ``{slug}``, the evaluator's name in an id.
+    """
+    if results is None:
+        return pd.DataFrame(columns=COLUMNS).astype(_TYPES)
     texts = {"claim_id": claim, "variant": variant, "reason": reason}
-    fields = {value, *re.findall(r"{(\w+)", " ".join(t for t in texts.values() if type(t) is str))}
-    if missing := sorted(fields - set(table.columns)):
+    if "evaluator" in results and "slug" not in results:
+        results = results.assign(slug=slugs_of(results["evaluator"]))
+    fields = {value, *re.findall(r"{(\w+)", " ".join(texts.values()))}
+    if missing := sorted(fields - set(results.columns)):
         raise ValueError(
             f"the table has no column {missing[0]!r}, which the id, variant, reason or value asks "
-            f"for; it has {', '.join(map(str, table.columns))}."
+            f"for; it has {', '.join(map(str, results.columns))}."
         )
-    records = table.to_dict("records")
+    records = results.to_dict("records")
     made: dict[str, Any] = {
-        name: [text.format_map(row) for row in records] if isinstance(text, str) else text
-        for name, text in texts.items()
+        name: [text.format_map(row) for row in records] for name, text in texts.items()
     }
-    ends = {end: table.get(end, np.nan) for end in ("ci_low", "ci_high")}
-    made |= {"value": table[value], **ends, "source": source, "comparable": comparable}
-    return pd.DataFrame(made, index=table.index, columns=COLUMNS).astype(_NUMBERS)
-
-
-def all_rows(parts: Iterable[pd.DataFrame | None], *, source: str = "") -> pd.DataFrame:
-    """Put rows of the ledger together; None is left out, an empty `source` is that of the run."""
-    found = [part for part in parts if part is not None and len(part)]
-    table = pd.concat(found or [pd.DataFrame()], ignore_index=True).reindex(columns=COLUMNS)
-    table = table.fillna({"variant": "", "reason": "", "comparable": True})
-    table["source"] = table["source"].replace("", np.nan).fillna(source)
-    return table.astype({**_TEXTS, **_NUMBERS, "comparable": bool})
+    made |= {end: results.get(end, np.nan) for end in ("ci_low", "ci_high")}
+    made |= {"value": results[value], "source": source, "comparable": comparable}
+    return pd.DataFrame(made, index=results.index, columns=COLUMNS).astype(_TYPES)

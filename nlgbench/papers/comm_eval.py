@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,15 +22,9 @@ from nlgbench.evaluators import names
 from nlgbench.evaluators.listeners import Calibration, Listener, beliefs
 from nlgbench.evaluators.score import score
 from nlgbench.inference import adjust, bootstrap_mean
-from nlgbench.papers.claim_rows import (
-    COLUMNS,
-    claim_rows,
-    is_release,
-    own_place,
-    slugs_of,
-    smaller_than,
-)
+from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, smaller_than
 from nlgbench.study import Study, declared, trusted, with_tables
+from nlgbench.study.study import part_of
 
 #: The kinds of listeners, in the order of figures.
 KINDS = ("literal", "pragmatic", "context")
@@ -46,7 +40,6 @@ _LABELS = {
 }
 # Evaluator -> row of Table 1.
 _ROWS = {"bleu_1@coco": "bleu_1", "rouge_l": "rouge_l", "cider_d": "cider", "meteor": "meteor"}
-_NEITHER = "Another training than the authors', chosen on dev alone."
 
 
 def designed(study: Study) -> Study:
@@ -199,9 +192,9 @@ def counts(study: Study) -> pd.DataFrame:
     ``claim_id``, ``variant`` (where a count can be read in two ways), ``value``, ``reason``. They
     count a finite set, so they have no interval.
     """
-    columns = ["claim_id", "variant", "value", "reason"]
+    columns = ["claim_id", "value", "reason", "variant"]
     if not is_release(study):
-        return pd.DataFrame(columns=columns).astype({"value": "float64"})
+        return pd.DataFrame(columns=columns)
     collected = load("comm-eval", filtered=False)
     outputs, references = study.outputs, study.references
     assert references is not None
@@ -219,38 +212,25 @@ def counts(study: Study) -> pd.DataFrame:
     by_system = outputs["system"].value_counts()
     human = human_votes(study).outputs["system"].value_counts()
     n_unheard = (~collected.outputs["output_id"][vague].isin(listeners.index)).sum()
-    described = len(crowd) / crowd["context"].nunique()
+    crowds = len(crowd) / crowd["context"].nunique(), "collected from the crowd, before the filter"
     heard = f"of crowd captions that anybody heard; {n_unheard} ambiguous ones have no listener"
     mean = "the mean over scored captions, a descriptive one not being its own reference"
     clicks = "clicks on crowd captions; misleading ones repeat those on the descriptive captions"
-    size = len((study.related or {})["train"].outputs)
+    rounds = "All rounds of the released train split, understood or not."
     rows = [
-        ("5.1/contexts/count", "", outputs["context"].nunique(), ""),
-        ("5.1/context_pairs/count", "", pairs(outputs).nunique(), ""),
-        (
-            "5.1/reference_descriptions/per_context",
-            "",
-            described,
-            "collected from the crowd, before the filter",
-        ),
-        ("5.1/listeners/per_utterance", "", listeners.mean(), heard),
-        ("5.1/references/per_context", "", others.mean(), mean),
-        (
-            "5.1/references/per_context",
-            "mean over contexts",
-            own.mean(),
-            "kept descriptive captions of a context",
-        ),
-        *((f"5.1/{name}/count", "", by_system[name], "") for name in QUALITY),
-        *((f"5.3/{name}/human_scores", "", human[name], clicks) for name in QUALITY),
-        (
-            "5.2/training_set/utterances",
-            "",
-            size,
-            "All rounds of the released train split, understood or not.",
-        ),
+        ("5.1/contexts/count", outputs["context"].nunique(), ""),
+        ("5.1/context_pairs/count", pairs(outputs).nunique(), ""),
+        ("5.1/reference_descriptions/per_context", *crowds),
+        ("5.1/listeners/per_utterance", listeners.mean(), heard),
+        ("5.1/references/per_context", others.mean(), mean),
+        *((f"5.1/{name}/count", by_system[name], "") for name in QUALITY),
+        *((f"5.3/{name}/human_scores", human[name], clicks) for name in QUALITY),
+        ("5.2/training_set/utterances", len(study.related["train"].outputs), rounds),
     ]
-    table = pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=columns[:3]).assign(variant="")
+    kept = "kept descriptive captions of a context"
+    by_context = "5.1/references/per_context", own.mean(), kept, "mean over contexts"
+    table.loc[len(table)] = by_context
     table["claim_id"] = "comm-eval/section" + table["claim_id"]
     return table.astype({"value": float})
 
@@ -260,15 +240,8 @@ def table1(study: Study, *, n_resamples: int = 1000, seed: int = 0) -> pd.DataFr
 
     As from `nlgbench.correlate`, of single outputs; intervals are over pairs of contexts.
     """
-    table = correlate(
-        study,
-        dimension=study.dimension(),
-        granularity="output",
-        clusters="group_id",
-        include_human=True,
-        n_resamples=n_resamples,
-        seed=seed,
-    )
+    sampling = {"n_resamples": n_resamples, "seed": seed}
+    table = _over_outputs(study, dimension=study.dimension(), **sampling)
     if not study.origin.startswith("released:comm-eval"):
         return table
     people = human_row(study, n_resamples=max(1, n_resamples // 5), seed=seed)
@@ -279,55 +252,33 @@ def human_row(
     study: Study, *, per: Literal["vote", "caption"] = "vote", n_resamples: int, seed: int
 ) -> pd.DataFrame:
     """Correlate people's picks with quality, by vote or caption mean."""
-    return correlate(
-        human_votes(study, per=per),
-        granularity="output",
-        clusters="group_id",
-        include_human=True,
-        n_resamples=n_resamples,
-        seed=seed,
-    )
+    return _over_outputs(human_votes(study, per=per), n_resamples=n_resamples, seed=seed)
 
 
 def with_success(study: Study, *, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Correlate scores with how many people understood a caption, within each quality, too.
 
-    As from `nlgbench.correlate`, with ``group`` (``all``, or a system that has 30 judged outputs)
-    and ``slug``, the evaluator's name in ids. Empty where nobody judged success.
+    As from `nlgbench.correlate`, with ``group`` (``all``, or a system that has 30 judged outputs).
+    Empty where nobody judged success.
     """
-    empty = pd.DataFrame(columns=["evaluator", "statistic", "estimate", "group", "slug"])
-    if "listener_success" not in study.dimensions or study.judgments is None:
-        return empty
-    heard = study.judgments[study.judgments["dimension"] == "listener_success"]
-    found = []
-    for group in ("all", *study.outputs["system"].unique()):
-        outputs = study.outputs
-        if group != "all":
-            outputs = outputs[outputs["system"] == group]
-        own = heard[heard["output_id"].isin(outputs["output_id"])]
-        if own["output_id"].nunique() < 30 or study.scores is None:
-            continue
-        part = trusted(
-            outputs,
-            own,
-            scores=study.scores[study.scores["output_id"].isin(outputs["output_id"])],
-            name=study.name,
-            source=study.source,
-        )
-        table = correlate(
-            part,
-            granularity="output",
-            statistics=["pearson", "spearman"],
-            clusters="group_id",
-            include_human=True,
-            n_resamples=n_resamples,
-            seed=seed,
-        )
-        found.append(table.assign(group=group))
-    if not found:
-        return empty
-    within = pd.concat(found)
-    return within.assign(slug=slugs_of(within["evaluator"]))
+    dimension, found = "listener_success", []
+    if dimension in study.dimensions and study.scores is not None:
+        heard = study.outputs["output_id"].isin(study.judged(dimension)["output_id"])
+        for group in ("all", *study.outputs["system"].unique()):
+            own = study.outputs["system"].eq(group) | (group == "all")
+            if (own & heard).sum() >= 30:
+                options = {"dimension": dimension, "statistics": ["pearson", "spearman"]}
+                part = part_of(study, own.to_numpy())
+                table = _over_outputs(part, **options, n_resamples=n_resamples, seed=seed)
+                found.append(table.assign(group=group))
+    empty = pd.DataFrame(columns=["evaluator", "statistic", "estimate", "group", "reason"])
+    return pd.concat(found) if found else empty
+
+
+def _over_outputs(study: Study, **options: Any) -> pd.DataFrame:
+    return correlate(
+        study, granularity="output", clusters="group_id", include_human=True, **options
+    )
 
 
 _NOTES = {
@@ -363,8 +314,7 @@ def directions(
     wanted = {*(f"{kind}_0" for kind in KINDS), "ensemble"}
     if set(study.outputs["system"]) != set(QUALITY) or not wanted <= set(listeners):
         return pd.DataFrame(columns=["slug", "value", "ci_low", "ci_high", "note"])
-    rng = np.random.default_rng(seed)
-    outputs = study.outputs
+    rng, outputs = np.random.default_rng(seed), study.outputs
     order = [" ".join(rng.permutation(text.split(" "))) for text in outputs["text"]]
     said = beliefs(study, listeners) if said is None else said
     shuffled = study.replace(outputs=outputs.assign(text=order))
@@ -406,10 +356,10 @@ def directions(
         seed=seed,
     )
     lead = leads[leads["evaluator_a"] == "bleu_1@coco"].sort_values("difference").iloc[0]
-    about = {"slug": "bleu_1_is_the_best_bleu", "value": lead["difference"]}
-    about |= {"ci_low": lead["ci_low"], "ci_high": lead["ci_high"]}
-    note = f"Against {lead['evaluator_b']}, by Pearson's correlation."
-    return pd.DataFrame([*rows, {**about, "note": note}])
+    best = {"slug": "bleu_1_is_the_best_bleu", "value": lead["difference"]}
+    best |= {"ci_low": lead["ci_low"], "ci_high": lead["ci_high"]}
+    best["note"] = f"Against {lead['evaluator_b']}, by Pearson's correlation."
+    return pd.DataFrame([*rows, best])
 
 
 def _of_targets(said: pd.DataFrame) -> pd.Series:
@@ -419,21 +369,11 @@ def _of_targets(said: pd.DataFrame) -> pd.Series:
 
 def both_tests(williams: pd.DataFrame, clustered: pd.DataFrame) -> pd.DataFrame:
     """Set Williams' tests beside those that resample clusters, adjusted after Holm."""
-    found = []
-    for table in (clustered, williams):
-        ends = table[["evaluator_a", "evaluator_b"]].to_numpy()
-        keys = [" / ".join(sorted(both)) for both in ends]
-        found.append(table.assign(p_holm=adjust(table["p"])).set_index(pd.Index(keys)))
-    right, left = found[0], found[1].reindex(found[0].index)
-    return pd.DataFrame(
-        {
-            "evaluators": right["evaluator_a"] + " - " + right["evaluator_b"],
-            "difference": right["difference"],
-            "correlation": left["correlation"],
-            "p_holm_williams": left["p_holm"],
-            "p_holm_clustered": right["p_holm"],
-        }
-    ).set_index("evaluators")
+    ends = ["evaluator_a", "evaluator_b"]
+    pairs, tested = (table[ends].apply(frozenset, axis=1) for table in (clustered, williams))
+    p_williams = pd.Series(adjust(williams["p"]), tested)
+    both = clustered[[*ends, "difference", "p_adjusted"]]
+    return both.assign(p_williams=pairs.map(p_williams))
 
 
 def _numbered(table: pd.DataFrame, seed: int) -> pd.DataFrame:
@@ -466,13 +406,13 @@ def forest(study: Study, table: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
 def answers(
     study: Study,
     *,
-    seed: int = 0,
-    counted: pd.DataFrame | None = None,
-    calibrated: Calibration | None = None,
-    table: pd.DataFrame | None = None,
-    within: pd.DataFrame | None = None,
-    said: pd.DataFrame | None = None,
+    counted: pd.DataFrame,
+    calibrated: Calibration | None,
+    table: pd.DataFrame,
+    within: pd.DataFrame,
+    said: pd.DataFrame,
     n_resamples: int = 1000,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Turn results into rows for the ledger.
 
@@ -484,83 +424,69 @@ def answers(
     """
     release = is_release(study)
     place = "comm-eval/finding" if release else own_place(study, "listener-violins")
-    parts = [pd.DataFrame(columns=COLUMNS)]
-    if counted is not None:
-        parts.append(
-            claim_rows(counted, "{claim_id}", value="value", variant="{variant}", reason="{reason}")
-        )
-    if calibrated is not None:
-        parts += _accuracies(study, calibrated, place, release)
-    if table is not None:
-        parts += _of_table1(table, place, release, seed)
-    if release and table is not None:
-        parts += _people(study, n_resamples, seed)
-    if within is not None:
-        tail = "/with_success_{group}/{slug}_{statistic}"
-        parts.append(claim_rows(within, place + tail, reason="{reason}"))
-    if said is not None:
-        extra = said["slug"].isin(["word_order_pragmatic", "word_order_context"])
-        theirs = "comm-eval/direction" if release else f"{place}/direction"
-        parts.append(claim_rows(said[~extra], theirs + "/{slug}", value="value", reason="{note}"))
-        parts.append(
-            claim_rows(said[extra], place + "/direction/{slug}", value="value", reason="{note}")
-        )
-    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+    theirs = "comm-eval" if release else place
+    tail = "/with_success_{group}/{slug}_{statistic}"
+    extra = said["slug"].isin(["word_order_pragmatic", "word_order_context"])
+    asked = {"value": "value", "reason": "{note}"}
+    parts = [
+        claim_rows(counted, "{claim_id}", value="value", variant="{variant}", reason="{reason}"),
+        *_accuracies(study, calibrated, place),
+        *_of_table1(study, table, place, seed),
+        *(_people(study, n_resamples, seed) if release else []),
+        claim_rows(within, place + tail, reason="{reason}"),
+        claim_rows(said[~extra], theirs + "/direction/{slug}", **asked),
+        claim_rows(said[extra], place + "/direction/{slug}", **asked),
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
-def _accuracies(
-    study: Study, calibrated: Calibration, place: str, release: bool
-) -> list[pd.DataFrame]:
+def _accuracies(study: Study, calibrated: Calibration | None, place: str) -> list[pd.DataFrame]:
+    if calibrated is None:
+        return []
     measures = calibrated.measures
     rows = measures[(measures["stage"] == "after") & (measures["measure"] == "accuracy")]
-    if not release:
+    if not is_release(study):
         return [claim_rows(rows, place + "/{listener}/test_accuracy", variant="seed {seed}")]
-    of_paper = rows["listener"].isin(["literal", "pragmatic"])
+    ours = rows["listener"] == "context"
+    ids = "/{listener}_listener/test_accuracy"
     assert study.contexts is not None
     chance = pd.DataFrame({"estimate": [1 / study.contexts["state"].nunique()]})
     return [
         claim_rows(
-            rows[of_paper],
-            "comm-eval/section5.2/{listener}_listener/test_accuracy",
+            rows[~ours],
+            "comm-eval/section5.2" + ids,
             variant="trained here, seed {seed}",
             reason="Another training: Adam, one-cycle rate, batches of 64, dropout; the authors' "
             "models are released as pickles alone, which are not read.",
             comparable=False,
         ),
-        claim_rows(
-            rows[rows["listener"] == "context"],
-            place + "/{listener}_listener/test_accuracy",
-            variant="seed {seed}",
-        ),
+        claim_rows(rows[ours], place + ids, variant="seed {seed}"),
         claim_rows(chance, "comm-eval/section5.2/chance/test_accuracy"),
     ]
 
 
-def _of_table1(table: pd.DataFrame, place: str, release: bool, seed: int) -> list[pd.DataFrame]:
-    rows = _numbered(table, seed).assign(slug=slugs_of(table["evaluator"]))
-    if not release:
-        return [claim_rows(rows, place + "/{slug}/{short}", reason="{reason}")]
-    metrics = rows["evaluator"].isin(list(_ROWS))
-    people = rows["evaluator"] == "human"
-    of_paper = rows["listener"].isin(["literal", "pragmatic"])
-    template = "comm-eval/table1/{row}/{short}"
+def _of_table1(study: Study, table: pd.DataFrame, place: str, seed: int) -> list[pd.DataFrame]:
+    rows = _numbered(table, seed)
+    printed = rows["row"].notna() & is_release(study)
+    people, trained = rows["evaluator"] == "human", rows["listener"].notna()
+    ids = "comm-eval/table1/{row}/{short}"
     return [
-        claim_rows(rows[metrics], template, reason="{ci_method}, pairs of contexts."),
+        claim_rows(rows[~printed], place + "/{slug}/{short}", reason="{reason}"),
         claim_rows(
-            rows[people],
-            template,
+            rows[printed & ~people & ~trained], ids, reason="{ci_method}, pairs of contexts."
+        ),
+        claim_rows(
+            rows[printed & people],
+            ids,
             reason="Circular: captions were kept because these listeners understood them, and a "
             "misleading caption's picks are those of its descriptive twin, negated.",
         ),
         claim_rows(
-            rows[of_paper],
-            template,
+            rows[printed & trained],
+            ids,
             variant="trained here, seed {seed}",
-            reason=_NEITHER,
+            reason="Another training than the authors', chosen on dev alone.",
             comparable=False,
-        ),
-        claim_rows(
-            rows[~(metrics | people | of_paper)], place + "/{slug}/{short}", reason="{reason}"
         ),
     ]
 
@@ -575,7 +501,6 @@ def _people(study: Study, n_resamples: int, seed: int) -> list[pd.DataFrame]:
         assert votes.judgments is not None
         r = float(np.corrcoef(votes.scores["score"], votes.judgments["value"])[0, 1])
         found.append({"rule": rule, "estimate": r})
-    top = human_row(study, per="caption", n_resamples=n_resamples, seed=seed)
     return [
         claim_rows(
             pd.DataFrame(found),
@@ -584,7 +509,7 @@ def _people(study: Study, n_resamples: int, seed: int) -> list[pd.DataFrame]:
             reason="All captions that were heard, understood or not.",
         ),
         claim_rows(
-            top,
+            human_row(study, per="caption", n_resamples=n_resamples, seed=seed),
             "comm-eval/finding/human_caption_mean/{statistic}",
             reason="Mean of a caption's listeners against quality; circular as Table 1's Human row "
             "is.",
@@ -594,10 +519,9 @@ def _people(study: Study, n_resamples: int, seed: int) -> list[pd.DataFrame]:
 
 def worst_first(study: Study) -> list[str]:
     """Order systems by the mean of their quality, the lowest first; unjudged ones come last."""
-    assert study.judgments is not None
-    judged = study.judgments[study.judgments["dimension"] == study.dimension()]
-    of = study.outputs[["output_id", "system"]].merge(judged, on="output_id", how="left")
-    return of.groupby("system", sort=False)["value"].mean().sort_values().index.tolist()
+    means = study.judged().groupby("system")["value"].mean()
+    systems = pd.Series(study.outputs["system"].unique())
+    return systems.sort_values(key=lambda names: names.map(means), kind="stable").tolist()
 
 
 def least_lead(table: pd.DataFrame) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
 import pandas as pd
 
 from nlgbench.analysis.huse import SCORES
@@ -89,17 +88,29 @@ def table2(study: Study, browser: pd.DataFrame) -> pd.DataFrame:
     return found.assign(paper=kinds)
 
 
+def answers_from_print() -> pd.DataFrame:
+    """Make rows of the ledger from the printed table alone: what `equation_9` implies."""
+    caption = " The caption lets HUSE-D pass 1 when HUSE-Q > HUSE; by equation 9 it is the reverse."
+    implied = equation_9()
+    implied["caption"] = implied["follows"].map({True: "", False: caption})
+    return claim_rows(
+        implied,
+        "huse/table1/{row}/huse_d",
+        value="implied",
+        variant="equation 9 from print",
+        reason="Equation 9 on the printed HUSE and HUSE-Q.{caption}",
+        source="published",
+    )
+
+
 def answers(
     study: Study,
     *,
     scores: pd.DataFrame | None = None,
     moved: pd.DataFrame | None = None,
-    implied: pd.DataFrame | None = None,
     browser: pd.DataFrame | None = None,
+    directed: pd.DataFrame | None = None,
     intervals: pd.DataFrame | None = None,
-    length: pd.DataFrame | None = None,
-    fifty: pd.DataFrame | None = None,
-    fewer: pd.DataFrame | None = None,
     frequency: pd.DataFrame | None = None,
     bounds: pd.DataFrame | None = None,
     greedy: pd.DataFrame | None = None,
@@ -110,45 +121,38 @@ def answers(
     The release, straight from its loader, answers the paper's claims; a simulated study is recorded
     under ``simulated/...``, any other under ``study/<name>/...``. `scores` and `intervals` are from
     `nlgbench.huse` (Table 1, and of a study that is not the release), `browser` from
-    `nlgbench.failures` (Table 2), `implied` from `equation_9`; of `nlgbench.analysis.huse` are
-    `moved` (`moved_votes`, beside `scores`), `length` (`length_difference`), `fifty`
-    (`interval_widths`, 25 outputs of each class), `fewer` (`annotator_difference`) and, of an easy
-    task, `settled` (`annotator_spread`). Of simulated worlds, which the release does not answer,
-    are `frequency` (`nlgbench.worlds.typicality_correlation`: Figure 2), `bounds`
+    `nlgbench.failures` (Table 2), `directed` from `directions`; of `nlgbench.analysis.huse` are
+    `moved` (`moved_votes`, beside `scores`) and, of an easy task, `settled` (`annotator_spread`).
+    Of simulated worlds, which the release does not answer, are `frequency`
+    (`nlgbench.worlds.typicality_correlation`: Figure 2), `bounds`
     (`nlgbench.worlds.bounds.theorem_1`) and `greedy` (`nlgbench.huse` of a greedy system).
     """
-    parts = [claim_rows(pd.DataFrame({"value": []}), "", value="value")]
-    if scores is not None:
-        parts.append(_table1_rows(study, scores, moved))
-    if implied is not None:
-        parts.append(_equation_9_rows(implied))
-    if browser is not None:
-        parts.append(_browser_rows(study, browser))
-    parts += _direction_rows(study, length, fifty, fewer)
-    simulated = not _released(study)
-    own = own_place(study, "huse-stability")
-    if simulated and intervals is not None:
-        ids = own + "/" + intervals["system"] + "/" + intervals["score"]
-        reason = "95% interval: " + intervals["method"] + "."
-        parts.append(claim_rows(intervals, ids, value="estimate", reason=reason))
-    if simulated and frequency is not None:
-        ids = own + "/figure2/" + frequency["x"]
-        parts.append(claim_rows(frequency, ids, value="pearson", source="simulated"))
-    if simulated and bounds is not None:
+    released, own = _released(study), own_place(study, "huse-stability")
+    theirs = "huse" if released else f"{own}/{{system}}"
+    parts = [
+        claim_rows(directed, theirs + "/direction/{slug}", value="value", reason="{note}"),
+        _of_table1(study, scores, moved),
+        *_of_browser(study, browser),
+    ]
+    if released:
+        return pd.concat(parts, ignore_index=True)
+    parts += [
+        claim_rows(intervals, own + "/{system}/{score}", reason="95% interval: {method}."),
+        claim_rows(frequency, own + "/figure2/{x}", value="pearson", source="simulated"),
+    ]
+    if bounds is not None:
         for side, gap in {"lower": "huse - l_star", "upper": "upper - huse"}.items():
-            ids = own + "/" + bounds["system"] + "/theorem_1_" + side
+            gaps, ids = bounds.assign(gap=bounds.eval(gap)), f"{own}/{{system}}/theorem_1_{side}"
             note = f"{gap} in the population; the theorem says that it is not below 0."
-            gaps = pd.DataFrame({"gap": bounds.eval(gap)})
             parts.append(claim_rows(gaps, ids, value="gap", reason=note, source="simulated"))
-    if simulated and greedy is not None:
-        rows = greedy[greedy["score"] == "huse"]
-        ids = own + "/" + rows["system"] + "/direction/beam_search_near_zero"
+    if greedy is not None:
+        ids = own + "/{system}/direction/beam_search_near_zero"
         note = "HUSE of the grammar at t = .1, which says likely things alone, as a beam search."
-        parts.append(claim_rows(rows, ids, value="estimate", reason=note, source="simulated"))
-    if simulated and settled is not None:
-        ids = own + "/" + settled["system"] + "/direction/easy_tasks_need_ten_annotators"
-        note = "HUSE with ten annotators minus HUSE with all twenty, for the same system."
-        parts.append(claim_rows(settled, ids, value="estimate", reason=note, source="simulated"))
+        rows = greedy[greedy["score"] == "huse"]
+        parts.append(claim_rows(rows, ids, reason=note, source="simulated"))
+    ids = own + "/{system}/direction/easy_tasks_need_ten_annotators"
+    note = "HUSE with ten annotators minus HUSE with all twenty, for the same system."
+    parts.append(claim_rows(settled, ids, reason=note, source="simulated"))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -157,8 +161,11 @@ def _released(study: Study) -> bool:
     return is_release(study) and study.name == "huse"
 
 
-def _table1_rows(study: Study, scores: pd.DataFrame, moved: pd.DataFrame | None) -> pd.DataFrame:
-    base = "huse/table1" if _released(study) else own_place(study, "huse-tradeoff")
+def _of_table1(
+    study: Study, scores: pd.DataFrame | None, moved: pd.DataFrame | None
+) -> pd.DataFrame:
+    if scores is None:
+        return claim_rows(None, "")
     reason = pd.Series("95% interval: half-samples of outputs, stratified by class.", scores.index)
     for system, outputs in () if moved is None else moved.groupby("compared"):
         hinges = (scores["system"] == system) & (scores["score"] != "huse")
@@ -167,58 +174,42 @@ def _table1_rows(study: Study, scores: pd.DataFrame, moved: pd.DataFrame | None)
             f" Exact ties and raw floats disagree about {len(outputs)} outputs by judgment, at "
             f"mean {means}: equal distances that differ in the last bit."
         )
+    base = "huse/table1" if _released(study) else own_place(study, "huse-tradeoff")
     return claim_rows(
-        scores,
-        base + "/" + scores["system"] + "/" + scores["score"],
-        value="estimate",
-        variant="ties=" + scores["ties"],
-        reason=reason,
+        scores.assign(why=reason),
+        base + "/{system}/{score}",
+        variant="ties={ties}",
+        reason="{why}",
         comparable=scores["n_neighbors"] == N_NEIGHBORS,
     )
 
 
-def _equation_9_rows(implied: pd.DataFrame) -> pd.DataFrame:
-    caption = " The caption lets HUSE-D pass 1 when HUSE-Q > HUSE; by equation 9 it is the reverse."
-    return claim_rows(
-        implied,
-        "huse/table1/" + implied["row"] + "/huse_d",
-        value="implied",
-        variant="equation 9 from print",
-        reason="Equation 9 on the printed HUSE and HUSE-Q."
-        + implied["follows"].map({True: "", False: caption}),
-        source="published",
-    )
-
-
-def _browser_rows(study: Study, browser: pd.DataFrame) -> pd.DataFrame:
+def _of_browser(study: Study, browser: pd.DataFrame | None) -> list[pd.DataFrame]:
+    if browser is None:
+        return []
     if not _released(study):
         counts = browser.groupby(["system", "kind"]).size().rename("count").reset_index()
-        slug = counts["kind"].str.replace(" ", "-")
-        ids = own_place(study, "huse-boundary") + "/" + counts["system"] + "/" + slug
-        what = "A count of outputs in one " + (
-            "simulated sample." if study.source == "simulated" else "sample."
-        )
-        return claim_rows(counts, ids, value="count", reason=what)
+        counts["slug"] = counts["kind"].str.replace(" ", "-")
+        ids = own_place(study, "huse-boundary") + "/{system}/{slug}"
+        sample = "simulated sample" if study.source == "simulated" else "sample"
+        what = f"A count of outputs in one {sample}."
+        return [claim_rows(counts, ids, value="count", reason=what)]
     found = table2(study, browser)
-    note = "A mean of 20 judgments, or a log-probability, of one text: nothing was resampled."
     two = found[found["row"].isin(["quality_failure_model", "indistinguishable_reference"])]
-    return pd.concat(
-        [
-            claim_rows(found, "huse/table2/" + found["row"] + "/hj", value="judgment", reason=note),
-            claim_rows(
-                two,
-                "huse/table2/" + two["row"] + "/log_p_model",
-                value="logprob_per_token",
-                reason=note + " Divided by the number of tokens.",
-            ),
-        ]
-    )
+    note = "A mean of 20 judgments, or a log-probability, of one text: nothing was resampled."
+    by_token = {"value": "logprob_per_token", "reason": f"{note} Divided by the number of tokens."}
+    return [
+        claim_rows(found, "huse/table2/{row}/hj", value="judgment", reason=note),
+        claim_rows(two, "huse/table2/{row}/log_p_model", **by_token),
+    ]
 
 
 def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -> pd.DataFrame:
     """Put sentences of the paper as directions: what should lie above 0.
 
-    ``slug`` (of the claim), ``value``, ``ci_low``, ``ci_high``, ``note``; tables as in `answers`.
+    ``slug`` (of the claim), ``value``, ``ci_low``, ``ci_high``, ``note``, ``system``. Of
+    `nlgbench.analysis.huse` are `length` (`length_difference`), `fifty` (`interval_widths`, 25
+    outputs of each class) and `fewer` (`annotator_difference`).
     """
     tighter = length[length["score"] == "huse"].iloc[0]
     half, low, high = (
@@ -245,51 +236,8 @@ def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -
             "over outputs, for these annotators; beyond twenty nothing is known.",
         ),
     ]
-    return pd.DataFrame(rows, columns=["slug", "value", "ci_low", "ci_high", "note"])
-
-
-def _direction_rows(
-    study: Study,
-    length: pd.DataFrame | None,
-    fifty: pd.DataFrame | None,
-    fewer: pd.DataFrame | None,
-) -> list[pd.DataFrame]:
-    if length is None or fifty is None or fewer is None:
-        return []
-    base = (
-        "huse"
-        if _released(study)
-        else own_place(study, "huse-stability") + f"/{fewer['system'].iloc[0]}"
-    )
-    table = directions(length, fifty, fewer)
-    ids = base + "/direction/" + table["slug"]
-    return [claim_rows(table, ids, value="value", reason=table["note"])]
-
-
-def annotators_sentence(truth: pd.DataFrame, *, n_annotators: int) -> str:
-    """Say how typical the annotators of a simulated study are, by what they make of HUSE.
-
-    How many do not read beside how many are expected, and the system whose true HUSE with them is
-    furthest from the mean over other samples of annotators, with these samples' spread.
-
-    >>> row = {"system": "s", "n_careless": 6, "huse": 0.38, "huse_crews": 0.33}
-    >>> row |= {"huse_crews_sd": 0.02, "huse_crews_min": 0.31, "huse_crews_max": 0.39}
-    >>> print(annotators_sentence(pd.DataFrame([row]), n_annotators=20))
-    6 of this study's 20 annotators do not read; of as many, 2 are expected.
-    Its true HUSE is furthest from that of 20 other samples of annotators for s:
-    0.38, where theirs is 0.33 on average (standard deviation 0.02, range 0.31 to 0.39).
-    """
-    from nlgbench.worlds.annotators import CARELESS
-    from nlgbench.worlds.reviews import N_CREWS
-
-    at = truth.iloc[int(np.argmax((truth["huse"] - truth["huse_crews"]).abs()))]
-    return (
-        f"{at['n_careless']} of this study's {n_annotators} annotators do not read; of as many, "
-        f"{CARELESS * n_annotators:g} are expected. Its true HUSE is furthest from that of "
-        f"{N_CREWS} other samples of annotators for {at['system']}: {at['huse']:.2f}, where theirs "
-        f"is {at['huse_crews']:.2f} on average (standard deviation {at['huse_crews_sd']:.2f}, "
-        f"range {at['huse_crews_min']:.2f} to {at['huse_crews_max']:.2f})."
-    )
+    table = pd.DataFrame(rows, columns=["slug", "value", "ci_low", "ci_high", "note"])
+    return table.assign(system=with_ten["system"])
 
 
 def ties_sentence(scores: pd.DataFrame, moved: pd.DataFrame) -> str:

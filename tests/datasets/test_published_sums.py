@@ -152,7 +152,7 @@ def test_tolerances_follow_one_policy():
 
 def test_some_cells_are_cut_off_and_some_are_rounded():
     """Why a tolerance of a whole unit, and not of half a one."""
-    from nlgbench.papers.judge_the_judges import recompute
+    from nlgbench.papers.judges_in_print import recompute
 
     cells = recompute().set_index("claim_id")["value"]
     claims = load_claims().set_index("claim_id")["published"]

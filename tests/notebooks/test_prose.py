@@ -15,11 +15,10 @@ from IPython.display import Markdown
 import nlgbench as nb
 from nlgbench.analysis.huse import moved_votes
 from nlgbench.generators import review_systems
-from nlgbench.papers.huse import annotators_sentence, ties_sentence
+from nlgbench.papers.huse import ties_sentence
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
 from nlgbench.text import listed, same_for_all, span
 from nlgbench.worlds import annotators, crowd, sweep
-from nlgbench.worlds import reviews as worlds
 
 NOTEBOOKS = find_notebooks()
 #: What a notebook may say of numbers, and why that stays true: it is printed in a paper, counted in
@@ -334,16 +333,6 @@ def test_01_says_what_its_tables_say(run, monkeypatch):
     given = f"{stray.huse:.2f} and {stray.huse_q:.2f} give {stray.implied:.2f}"
     assert found == f"{stray.row} ({given}; printed is {stray.huse_d:.2f})."
 
-    crews = done.table("truth_over_crews").query("score == 'huse'").set_index("system")
-    furthest = (crews["own"] - crews["mean"]).abs().idxmax()
-    (said,) = (text for text in done.said if "do not read" in text)
-    careless, annotators_, expected = digits(said.split(" Its ")[0])
-    assert (annotators_, expected) == (20, 2)
-    assert careless == done.names["truth"]["n_careless"].unique().item()
-    row = crews.loc[furthest]
-    assert f"for {furthest}: {row['own']:.2f}, where theirs is {row['mean']:.2f}" in said
-    assert f"{row['sd']:.2f}, range {row['min']:.2f} to {row['max']:.2f}" in said
-
     share = done.table("impossible_reviews").set_index("model")["share"]
     assert set(share.index) == set(table["system"])
     assert share.max() == 0  # these models can write all that people do
@@ -406,19 +395,6 @@ def test_07_says_what_it_did(run):
     assert models.query("kind == 'search'").groupby("group").size().tolist() == [2, 2]
     moves = done.table("truth").query("kind == 'stopping'").groupby("model")["quality"]
     assert f"The training of {(moves.max() - moves.min()).idxmax()}." in done.printed
-
-
-def test_sentences_of_annotators_as_expected():
-    row = {"system": "a", "n_careless": 0, "huse": 0.30, "huse_crews": 0.32}
-    row |= {"huse_crews_sd": 0.011, "huse_crews_min": 0.301, "huse_crews_max": 0.338}
-    said = annotators_sentence(
-        pd.DataFrame([row, row | {"system": "b", "huse": 0.2}]), n_annotators=5
-    )
-    assert said.startswith("0 of this study's 5 annotators do not read; of as many, 0.5 are")
-    assert (
-        f"{worlds.N_CREWS} other samples of annotators for b: 0.20, where theirs is 0.32 on average"
-        in said
-    )
 
 
 def test_what_the_tie_rule_moves_is_counted():

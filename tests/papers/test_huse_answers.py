@@ -66,7 +66,7 @@ def test_simulated_results_answer_no_claim(study):
 def test_equation_9_follows_where_rounding_explains_it():
     implied = paper.equation_9()
     assert implied.set_index("row")["follows"].drop("lm_t1.0").all()
-    rows = paper.answers(nb.simulate("gaussian", n_outputs=9, seed=0), implied=implied)
+    rows = paper.answers_from_print()
     assert (rows["source"] == "published").all()
     assert set(rows["claim_id"]) < set(load_claims("huse")["claim_id"])
     assert rows["reason"].str.contains("caption").sum() == 1
@@ -77,13 +77,14 @@ def test_directions_have_their_signs(study):
     length = length_difference(study, **options)
     fifty = interval_widths(study, n_outputs=[25], n_studies=5, confidence=0.9)
     fewer = annotator_difference(study, n_annotators=5, **options)
-    table = paper.directions(length, fifty, fewer).set_index("slug")
+    directed = paper.directions(length, fifty, fewer)
+    table = directed.set_index("slug")
     small = table.loc["fifty_outputs_suffice"]
     width = fifty.set_index("score").loc["huse"]
     assert small["value"] == pytest.approx(0.1 - width["width"] / 2)
     assert small["ci_low"] == pytest.approx(0.05 - width["width_high"] / 2)
     assert small["ci_high"] == pytest.approx(0.2 - width["width_low"] / 2)
-    rows = paper.answers(study, length=length, fifty=fifty, fewer=fewer)
+    rows = paper.answers(study, directed=directed)
     start = "simulated/huse-stability/leaky_t0.7/direction/"
     assert rows["claim_id"].tolist() == [start + slug for slug in table.index]
     with_ten = table.loc["hard_tasks_need_more_than_twenty_annotators"]

@@ -11,7 +11,7 @@ from nlgbench.datasets import cache
 from nlgbench.datasets.judge_the_judges import RAW_FILE
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.papers import judge_the_judges as paper
-from nlgbench.runner import record
+from nlgbench.papers import judges_in_print
 
 NAMES = ["rouge_l", "bleu_4@coco", "minus_self_bleu_4", "training_overlap_4"]
 JUDGES = ["svm_meta@natural", "svm_meta@majority", "svm_individual@natural"]
@@ -38,57 +38,72 @@ def people(data):
 
 def test_print_answers_every_claim_but_those_that_stand_beside_data():
     claims = load_claims(paper.PAPER)
-    found = paper.answers_from_print()
+    found = judges_in_print.answers_from_print()
     own = set(claims.loc[claims["notebook"] == "05-judges-in-print", "claim_id"])
     answered = set(found["claim_id"]) - {one for one in found["claim_id"] if "/finding/" in one}
     assert answered <= own
     assert found["value"].notna().all()
-    assert paper.followed().loc["table10"].tolist() == [38, 42, 42, 42]
+    assert judges_in_print.followed().loc["table10"].tolist() == [38, 42, 42, 42]
 
 
 def test_a_printed_table_marks_the_cells_that_do_not_follow():
-    cells, layout = paper.printed_table(6)
+    cells, layout = judges_in_print.printed_table(6)
     assert layout["table"].shape == layout["marks"].shape == (10, 6)
     assert (layout["marks"] == "†").to_numpy().sum() == (~cells["follows"]).sum() == 6
     assert cells["statistic"].unique().tolist() == ["τ-b", "Spearman", "Pearson"]
 
 
 def test_the_flip_is_that_of_tables_9_and_10():
-    table = paper.flips().pivot(index="evaluator", columns="kind", values="estimate")
-    table = table.loc[paper.flips()["evaluator"].unique()]
+    table = judges_in_print.flips().pivot(index="evaluator", columns="kind", values="estimate")
+    table = table.loc[judges_in_print.flips()["evaluator"].unique()]
     assert table.index.tolist()[3:5] == ["SVM", "random forest"]
     printed = load_printed("judge-the-judges/table10")["h2_spearman"]
     assert table.loc["SVM", "labels by source"] == printed["svm_meta_discriminator"]
     assert (table["labels by source"] < 0).all() and (table["labels by majority vote"] > 0).all()
 
 
-def test_a_simulated_study_answers_under_its_own_ids(data, people):
-    agreement = nb.agreement(data)
-    found = paper.answers(data, people=people, agreement=agreement)
-    own = found[found["source"] == "simulated"]
+@pytest.fixture(scope="module")
+def results(data, scored, people):
+    """What notebook 05b answers claims with, small."""
+    quality = paper.quality(data, people)
+    h1 = quality[quality["evaluator"] == "h1"]
+    return {
+        "people": people,
+        "agreement": nb.agreement(data),
+        "corpus": nb.correlate(scored, evaluators=["corpus_bleu_4@coco"], against=quality),
+        "diversity": nb.diversity(data, n_resamples=5),
+        "scored": scored,
+        "directions": nb.correlate(scored, evaluators=NAMES, against=h1, statistics=["spearman"]),
+        "partial": paper.explained_by_diversity(scored, NAMES, people=h1),
+        "truth": paper.with_truth(scored, NAMES, people=h1, seed=0),
+    }
+
+
+def test_a_simulated_study_answers_under_its_own_ids(data, results):
+    found = paper.answers(data, **results)
+    own = found[found["source"] == ""]
     start = "simulated/evaluator-correlations"
     assert own["claim_id"].str.startswith(start).all()
-    assert len(own) == 2 * len(SYSTEMS) + 6 + len(agreement)
+    sizes = [2 * len(SYSTEMS) + 6, *(len(results[name]) for name in ("agreement", "partial"))]
+    assert len(own) == sum(sizes) + len(results["truth"])
     by_id = own.set_index("claim_id")["value"]
     h1 = nb.accuracy(data).set_index("row")["estimate"]
     assert by_id[f"{start}/table3/memorizer_50/h1"] == pytest.approx(100 * h1["memorizer_50"])
     assert by_id[f"{start}/figure2/h1/true_positive_rate"] == pytest.approx(100 * h1["real"])
+    assert f"{start}/truth/bleu_4_coco/kendall_b" in by_id
+    assert by_id.index.str.contains("/partial_given_self_bleu/").sum() == len(NAMES) - 1
     print_rows = found[found["source"] == "published"]
     assert print_rows["claim_id"].str.contains("table[78]").all() and len(print_rows) == 28
 
 
-def test_ones_own_study_answers_under_its_name(data, people, tmp_path):
+def test_ones_own_study_answers_under_its_name(data, results, tmp_path):
     data.write(tmp_path / "mine")
     mine = nb.read_study(tmp_path / "mine", name="mine")
-    found = paper.answers(mine, people=people)
-    theirs = paper.answers(data, people=people)
-    own = found[found["source"] == "study"].reset_index(drop=True)
-    assert own["claim_id"].str.startswith("study/mine/").all()
-    same = theirs[theirs["source"] == "simulated"].reset_index(drop=True)
-    tails = [ids.str.split("/", n=2).str[2] for ids in (own["claim_id"], same["claim_id"])]
-    pd.testing.assert_series_equal(*tails)
-    pd.testing.assert_series_equal(own["value"], same["value"])
-    assert paper.excuses(mine)["claim_id"].iloc[-1] == "judge-the-judges/*"
+    own, theirs = (paper.answers(one, **results) for one in (mine, data))
+    ids = theirs["claim_id"].str.replace("simulated/evaluator-correlations", "study/mine")
+    assert own["claim_id"].tolist() == ids.tolist()
+    pd.testing.assert_series_equal(own["value"], theirs["value"])
+    assert list(paper.excuses(mine))[-1] == "judge-the-judges/*"
 
 
 def test_the_atlas_holds_two_intervals_and_permutations(scored):
@@ -107,18 +122,6 @@ def test_the_atlas_holds_two_intervals_and_permutations(scored):
     written, layout = paper.atlas_layout(table)
     assert layout["table"].shape == (len(names), 6)
     assert written["evaluator"].iloc[0] in ("ROUGE-L", "BLEU-4 (coco)")
-
-
-def test_truth_and_partial_correlations_are_answered(data, scored, people):
-    quality = paper.quality(data, people)
-    h1 = quality[quality["evaluator"] == "h1"]
-    truth = paper.with_truth(scored, NAMES, people=h1, seed=0)
-    assert set(truth["evaluator"]) == {*NAMES, "h1"}
-    partial = paper.explained_by_diversity(scored, NAMES, people=h1)
-    found = paper.answers(data, truth=truth, partial=partial)
-    ids = found["claim_id"]
-    assert "simulated/evaluator-correlations/truth/bleu_4_coco/kendall_b" in set(ids)
-    assert ids.str.contains("/partial_given_self_bleu/").sum() == len(NAMES) - 1
 
 
 def test_figures_are_laid_out_for_their_plots(data, scored, people):
@@ -164,11 +167,11 @@ def test_the_released_batch_answers_the_papers_claims(scored, people):
 def test_counts_of_the_released_batch_are_of_the_release():
     study = nb.load("judge-the-judges")
     people = paper.people(*(nb.accuracy(study, rule=rule) for rule in ("votes", "majority")))
-    found = paper.answers(study, people=people)
-    assert found.loc[found["source"] != "published", "source"].eq("released").all()
-    counts = found.set_index("claim_id")["value"]
-    assert counts["judge-the-judges/section3.3.1/annotated_reviews/total"] == 3600
-    record.open("05b-evaluator-correlations", source="released").claims(found)
+    found = pd.concat(paper._of_batch(study, people)).set_index("claim_id")
+    claims = load_claims(paper.PAPER).set_index("claim_id").loc[found.index]
+    off = (found["value"] - claims["published"]).abs() > claims["tolerance"] + 1e-9
+    (only,) = off[off].index
+    assert only.endswith("/workers/distinct")
 
 
 def test_judges_that_take_minutes_are_asked_for_at_full_effort_alone(data):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau, multivariate_normal, pearsonr, spearmanr
 
 from nlgbench.datasets.published import load_claims
-from nlgbench.papers.judge_the_judges import (
-    DIRECTIONS,
+from nlgbench.papers.judge_the_judges import DIRECTIONS
+from nlgbench.papers.judges_in_print import (
     PAPER,
     STATISTICS,
     _p_of_printed,
@@ -75,20 +75,21 @@ def test_twelve_stars_of_258_are_wrong_ten_of_them_missing(beside):
 
 
 def test_every_cell_is_recomputed_or_excused_not_both(claims, beside):
-    patterns = list(not_recomputable()["claim_id"])
+    patterns = list(not_recomputable())
     recomputed = set(beside["claim_id"])
     assert beside["claim_id"].is_unique
     tables = [f"table{number}" for number in (6, 9, 10, 11, 13, 15)]
     for claim_id in claims.index[claims["where"].isin(tables)]:
         excused = any(fnmatchcase(claim_id, pattern) for pattern in patterns)
+        excused &= not claim_id.endswith("_star")
         assert excused != (claim_id in recomputed), claim_id
 
 
 def test_the_ledger_takes_the_tables():
     run = record.open("05-judges-in-print", source="published")
     run.claims(answers_from_print())
-    for row in not_recomputable().to_dict("records"):
-        run.skip(row["claim_id"], row["reason"])
+    for claim, reason in not_recomputable().items():
+        run.skip(claim, reason)
     verdicts = run.close()["verdict"].value_counts()
     assert verdicts["differs"] == 6 + 6 + 12  # the averages of Tables 7 and 8 are 05b's
 

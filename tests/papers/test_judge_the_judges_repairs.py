@@ -8,7 +8,7 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from nlgbench.datasets.published import load_printed
-from nlgbench.papers.judge_the_judges import (
+from nlgbench.papers.judges_in_print import (
     _SUSPECTS,
     STATISTICS,
     correlation,

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import norm
 
 from nlgbench.datasets.published import load_claims
 from nlgbench.papers import power as paper
@@ -32,10 +33,10 @@ def test_counting_t_beyond_1_96_errs_often_with_few_workers(table):
     assert (table["planned"] <= table["known"] + 1e-9).all()
 
 
-def test_one_cell_is_what_the_mixed_model_gives():
-    cell = paper._Cell("high_variance", 100, 10)
-    expected = 0.14**2 / 100 + 0.11**2 / 10 + 0.26**2 / (2 * 100 * 10)
-    assert cell.se**2 == pytest.approx(expected)
+def test_the_power_of_known_variances_is_that_of_the_crossed_design(table):
+    row = table.query("setting == 'high_variance' and n_items == 100 and n_workers == 10").iloc[0]
+    se = np.sqrt(0.14**2 / 100 + 0.11**2 / 10 + 0.26**2 / (2 * 100 * 10))
+    assert row["known"] == pytest.approx(norm.sf(1.96 - row["difference"] / se))
 
 
 @pytest.mark.parametrize(("n_workers", "n_items"), [(3, 50), (10, 100)])

@@ -105,7 +105,7 @@ def reported(tmp_path_factory):
         "01-huse-tradeoff", source="simulated", output_dir=str(out / "01-huse-tradeoff")
     )
     implied = paper.equation_9()
-    run.claims(paper.answers(study, implied=implied))
+    run.claims(paper.answers_from_print())
     beside = implied.set_index("row")[["huse", "huse_q", "huse_d", "implied"]]
     layout = {"table": beside, "caption": "Equation 9", "note": "† follows – or not."}
     run.table(implied, "equation_9", source="published", layout=layout)

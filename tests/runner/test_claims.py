@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.papers.claim_rows import claim_rows, smaller_than
-from nlgbench.papers.judge_the_judges import recompute
+from nlgbench.papers.judges_in_print import recompute
 from nlgbench.runner import claims, record
 from nlgbench.study import schema
 

@@ -7,7 +7,6 @@ choose models.
 from nlgbench.analysis.trials.choosing import (
     choose,
     count_stops,
-    finalists,
     judge_choices,
     one_training,
     rate_searches,
@@ -33,7 +32,6 @@ __all__ = [
     "correlate_systems",
     "correlate_trials",
     "count_stops",
-    "finalists",
     "judge_choices",
     "one_training",
     "rate_searches",

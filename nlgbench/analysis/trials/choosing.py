@@ -35,7 +35,7 @@ from nlgbench.evaluators.comparator.pairs import (
 from nlgbench.evaluators.comparator.regressor import Regressor, train_regressor
 from nlgbench.evaluators.overlap import bleu
 from nlgbench.evaluators.references import similar_references
-from nlgbench.study import Study, trusted
+from nlgbench.study import trusted
 from nlgbench.study.checks import checked, read_table
 from nlgbench.worlds.searches import Searches
 
@@ -165,20 +165,18 @@ def win_and_loss(
     independent, in .50 of 300.
     """
     played = single_outputs(comparisons)
-    of = played["system_a"].map(outputs.set_index("output_id")["system"])
-    group, systems = pd.factorize(of)
+    of = played["system_a"].map(outputs.set_index("output_id")["system"]).rename("system")
+    by_system = played.groupby(of, sort=False)
     newer, older = (pd.factorize(played[side])[0] for side in ("system_a", "system_b"))
     # No output is on both sides: a checkpoint's own are new, all others' old.
     older += newer.max() + 1
     score = (played["win"] + played["tie"] / 2).to_numpy()
+    group = by_system.ngroup().to_numpy()
     rates = rate_intervals(group, score, newer, older, OUTPUTS, confidence=0.95)
-    n = np.bincount(group)
-    table = pd.DataFrame({"system": systems})
-    for kind in ("win", "tie", "loss"):
-        table[kind] = np.bincount(group, played[kind]) / n
+    table = by_system[["win", "tie", "loss"]].mean().assign(n=by_system.size()).reset_index()
     table["difference"] = table["win"] - table["loss"]
     table[["ci_low", "ci_high"]] = 2 * rates[["ci_low", "ci_high"]] - 1
-    table = table.join(rates[["n_clusters", "reason"]]).assign(n=n)
+    table = table.join(rates[["n_clusters", "reason"]])
     every = steps[["model", "system", "progress"]].sort_values(["model", "progress"])
     table = every.merge(table, on="system", how="left", validate="one_to_one")
     table = table.fillna({"n": 0, "n_clusters": 0, "reason": ""})
@@ -244,12 +242,12 @@ def train_choosers(
         steps = searches.models[searches.models["kind"] == "development"]
         others.append(weak_pairs(training.outputs, steps, n=n_pairs, seed=rng))
     supervision = {
-        "comparator_human": [rated],
-        "comparator": [*others, rated],
-        "comparator_self": others,
+        "comparator_human": rated,
+        "comparator": pd.concat([*others, rated]),
+        "comparator_self": pd.concat(others),
     }
     learned_from = {
-        name: " + ".join(dict.fromkeys(pd.concat(pairs)["supervision"])) + " pairs"
+        name: " + ".join(pairs["supervision"].unique()) + " pairs"
         for name, pairs in supervision.items()
     }
     learned_from |= {"regressor": "human ratings", "adversarial": "human or machine"}
@@ -262,8 +260,7 @@ def train_choosers(
     made: dict[str, Any] = {"backend": backend, "encoder": encoder}
     return Choosers(
         comparators={
-            name: train_comparator(pd.concat(pairs), **made, seed=seed)
-            for name, pairs in supervision.items()
+            name: train_comparator(pairs, **made, seed=seed) for name, pairs in supervision.items()
         },
         adversary=train_comparator(strong, compares=False, **made, seed=seed),
         regressor=train_regressor(training, **made),
@@ -536,13 +533,12 @@ def measure_choices(
     picked["win_times"] = ~exceeds(picked["best"] - tolerance, picked["quality"])
     picked["regret"] = picked["best"] - picked["quality"]
     picked["gain"] = picked["quality"] - picked["average"]
-    found = []
-    for evaluator, rows in picked.groupby("evaluator", sort=False):
-        defined = rows.dropna(subset="quality")
-        n = {"n": len(defined), "n_undefined": len(rows) - len(defined)}
-        for measure in ("win_times", "wins_among_choices", "quality", "regret", "gain"):
-            row = {"evaluator": evaluator, "measure": measure, "confidence": 0.95}
-            found.append(row | n | _over_groups(defined[measure]))
+    rows = []
+    measures = ["win_times", "wins_among_choices", "quality", "regret", "gain"]
+    for evaluator, own in picked.groupby("evaluator", sort=False):
+        defined = own.dropna(subset="quality")
+        n = {"evaluator": evaluator, "n": len(defined), "n_undefined": len(own) - len(defined)}
+        rows += [n | {"measure": name} | _over_groups(defined[name]) for name in measures]
     groups = about.loc[picked["group"].unique()]
     exact = {"ci_low": np.nan, "ci_high": np.nan, "reason": "exact, given the groups"}
     of_random = {
@@ -551,11 +547,10 @@ def measure_choices(
         "regret": _over_groups(groups["best"] - groups["average"]),
         "gain": exact | {"estimate": 0.0},
     }
-    for measure, values in of_random.items():
-        row = {"evaluator": RANDOM, "measure": measure, "confidence": 0.95, "n": len(groups)}
-        found.append(row | {"n_undefined": 0} | values)
+    n = {"evaluator": RANDOM, "n": len(groups), "n_undefined": 0}
+    rows += [n | {"measure": name} | values for name, values in of_random.items()]
     columns = ["evaluator", "measure", "estimate", "ci_low", "ci_high", "confidence", "n"]
-    return pd.DataFrame(found)[[*columns, "n_undefined", "reason"]]
+    return pd.DataFrame(rows).assign(confidence=0.95)[[*columns, "n_undefined", "reason"]]
 
 
 def _over_groups(values: pd.Series) -> dict[str, object]:
@@ -571,23 +566,3 @@ def _over_groups(values: pd.Series) -> dict[str, object]:
     else:
         estimate, (low, high) = float(values.mean()), DescrStatsW(values).tconfint_mean()
     return {"estimate": estimate, "ci_low": low, "ci_high": high, "reason": ""}
-
-
-@checked
-def finalists(searches: Searches, kept: pd.DataFrame) -> Study:
-    """Give the outputs of the checkpoints that evaluators keep, to let these meet.
-
-    Parameters
-    ----------
-    searches : Searches
-        Models to choose between.
-    kept : DataFrame
-        From `stop_training`.
-
-    Returns
-    -------
-    Study
-        For `nlgbench.compare_texts`.
-    """
-    outputs = searches.to_judge[searches.to_judge["system"].isin(kept["system"])]
-    return trusted(outputs.reset_index(drop=True), name="finalists")

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.correlation import compare_evaluators, correlate
 from nlgbench.analysis.correlation.coefficients import weighted_coefficients
-from nlgbench.analysis.trials.running import BASELINES, BY_RATING, Trials
+from nlgbench.analysis.trials.running import BASELINES, COMPARED, Trials
 from nlgbench.crossed import FEWEST
 from nlgbench.names import known
 from nlgbench.study import Study
@@ -129,7 +129,7 @@ def compare_outputs(
         there = sorted({*test.scored()["evaluator"]} & {*BASELINES})
         found = compare_evaluators(
             test,
-            evaluators=[(f"comparator, {BY_RATING}", baseline) for baseline in there],
+            evaluators=[(COMPARED[0], baseline) for baseline in there],
             granularity="output",
             statistic="spearman",
             dimension=test.dimension(),
@@ -247,50 +247,47 @@ def correlate_trials(
     known(statistic, ["spearman", "pearson"], "statistic")
     evaluators, found = _correlations(scores, human, statistic)
     used = np.isfinite(found[0])
-    about = {"confidence": confidence, "method": METHOD}
-    rows = []
+    about = {"statistic": statistic, "confidence": confidence, "method": METHOD}
+    each, between = [], []
     for at, name in enumerate(evaluators):
-        of = found[0, at, used[at]]
-        mean, lowest, highest = (of.mean(), of.min(), of.max()) if len(of) else [np.nan] * 3
-        row = {"evaluator": name, "statistic": statistic, "estimate": mean, "lowest": lowest}
-        row |= {"highest": highest, "n": len(found) - 1, "n_trials": len(of)}
-        row |= about | {"n_undefined": found.shape[2] - len(of)}
-        row |= _interval(found[:, [at]][:, :, used[at]], confidence)
-        rows.append(row if len(of) else row | {"reason": "its scores are constant, or missing."})
-    between = []
+        own = found[:, [at]][:, :, used[at]]
+        over = pd.Series(own[0, 0])
+        row = {"evaluator": name, "lowest": over.min(), "highest": over.max(), "n": len(found) - 1}
+        row |= {"n_trials": len(over), "n_undefined": found.shape[2] - len(over)}
+        each.append(row | about | _mean(own, confidence))
     for a, b in combinations(range(len(evaluators)), 2):
-        both = used[a] & used[b]
-        row = {"evaluator_a": evaluators[a], "evaluator_b": evaluators[b], "statistic": statistic}
-        row |= about | {"difference": np.nan}
-        row |= _interval(found[:, [a, b]][:, :, both], confidence)
-        if both.any():
-            row["difference"] = (found[0, a, both] - found[0, b, both]).mean()
-        between.append(row if both.any() else row | {"reason": "no trial has both."})
+        row = {"evaluator_a": evaluators[a], "evaluator_b": evaluators[b]}
+        between.append(row | about | _mean(found[:, [a, b]][:, :, used[a] & used[b]], confidence))
     columns = ["evaluator", "statistic", "estimate", "ci_low", "ci_high", "lowest", "highest"]
     columns += ["confidence", "n", "n_trials", "n_undefined", "method", "reason"]
     of_pairs = ["evaluator_a", "evaluator_b", "statistic", "difference", "ci_low", "ci_high"]
     of_pairs += ["confidence", "method", "reason"]
-    return pd.DataFrame(rows, columns=columns), pd.DataFrame(between, columns=of_pairs)
+    gaps = pd.DataFrame(between).rename(columns={"estimate": "difference"})
+    return pd.DataFrame(each, columns=columns), gaps.reindex(columns=of_pairs)
 
 
-def _interval(found: Floats, confidence: float) -> dict[str, float | str]:
-    """Make the interval of one evaluator's mean correlation, or of the difference of two.
+def _mean(found: Floats, confidence: float) -> dict[str, float | str]:
+    """Average one evaluator's correlation, or the difference of two, over trials.
 
     `found` has the shape (1 + systems, evaluators, trials): with all systems, and without each.
     """
-    n, n_trials = len(found) - 1, found.shape[2]
-    means = found.mean(axis=2) if n_trials else np.full(found.shape[:2], np.nan)
-    reason = ""
+    n, two, n_trials = len(found) - 1, found.shape[1] == 2, found.shape[2]
+    unknown = {"estimate": np.nan, "ci_low": np.nan, "ci_high": np.nan}
+    if not n_trials:
+        reason = "no trial has both." if two else "its scores are constant, or missing."
+        return {**unknown, "reason": reason}
+    means = found.mean(axis=2)
+    estimate = float(means[0, 0] - means[0, 1] if two else means[0, 0])
+    unknown["estimate"] = estimate
     if n < LEAST:
         reason = f"{n} systems, fewer than {LEAST}: nothing follows for others."
-    elif np.isnan(means).any():
-        reason = "a correlation is undefined without one of the systems"
-    elif found.shape[1] == 2 and (means[:, 0] == means[:, 1]).all():
-        return {"ci_low": 0.0, "ci_high": 0.0, "reason": _few(n, n_trials)}
-    elif (np.abs(means) > 1 - 1e-9).any():
-        reason = "a correlation is 1 or -1: its spread is unknown"
-    if reason:
-        return {"ci_low": np.nan, "ci_high": np.nan, "reason": reason}
+        return {**unknown, "reason": reason}
+    if np.isnan(means).any():
+        return {**unknown, "reason": "a correlation is undefined without one of the systems"}
+    if two and (means[:, 0] == means[:, 1]).all():
+        return dict.fromkeys(unknown, 0.0) | {"reason": _few(n, n_trials)}
+    if (np.abs(means) > 1 - 1e-9).any():
+        return {**unknown, "reason": "a correlation is 1 or -1: its spread is unknown"}
     z = np.arctanh(means)
     off = z[1:] - z[1:].mean(axis=0)
     covariance = (n - 1) / n * off.T @ off
@@ -299,17 +296,16 @@ def _interval(found: Floats, confidence: float) -> dict[str, float | str]:
         covariance += moved @ moved.T / (n_trials - 1) / n_trials
     half = student.ppf(0.5 + confidence / 2, n - 2) * np.sqrt(np.diag(covariance))
     below, above = means[0] - np.tanh(z[0] - half), np.tanh(z[0] + half) - means[0]
-    estimate, low, high = means[0, 0], below[0], above[0]
-    if found.shape[1] == 2:
+    low, high = below[0], above[0]
+    if two:
         size = np.sqrt(np.prod(np.diag(covariance)))
         shared = covariance[0, 1] / size if size > 0 else 0.0
-        estimate = means[0, 0] - means[0, 1]
         low, high = (
             np.sqrt(max(0.0, one**2 + other**2 - 2 * shared * one * other))
             for one, other in ((below[0], above[1]), (above[0], below[1]))
         )
     ends = {"ci_low": float(estimate - low), "ci_high": float(estimate + high)}
-    return {**ends, "reason": _few(n, n_trials)}
+    return {"estimate": estimate, **ends, "reason": _few(n, n_trials)}
 
 
 def _few(n: int, n_trials: int) -> str:

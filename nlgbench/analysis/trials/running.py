@@ -39,6 +39,7 @@ from nlgbench.study.checks import checked
 if TYPE_CHECKING:
     from nlgbench.evaluators.comparator.encoder import Encoder
 
+KINDS = ("strong", "weak", "human")
 #: The rows of Table 5, then each kind of supervision alone: how they differ from the full model.
 VARIANTS: dict[str, dict[str, Any]] = {
     "full model": {},
@@ -59,10 +60,9 @@ METHODS = (
     "averaged sample-level skill rating",
     "averaged reference-based score",
 )
-ALONE = "averaged score"
 
 #: How single outputs get one, as Table 1 does, and what stands beside the comparator there.
-BY_RATING, BY_REFERENCES = "with skill rating", "with random sampled reference"
+COMPARED = ("comparator, with skill rating", "comparator, with random sampled reference")
 ADVERSARIAL, REGRESSOR = "adversarial evaluator", "ADEM's role (regressor)"
 BASELINES = (REGRESSOR, ADVERSARIAL, "BLEU", "perplexity")
 
@@ -98,14 +98,13 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What a comparator, once trained, said of held-out outputs.
+    """What an evaluator, once trained, said of held-out outputs.
 
-    `systems` has system, method (one of `METHODS`, or `ALONE`), score; `outputs` output_id, method,
-    score; `comparisons` those between systems. An adversarial evaluator has none.
+    `systems` has evaluator, system, score; `outputs` output_id, evaluator, score; `comparisons`
+    those between systems.
     """
 
-    comparator: str
-    systems: pd.DataFrame
+    systems: pd.DataFrame = field(default_factory=pd.DataFrame)
     outputs: pd.DataFrame = field(default_factory=pd.DataFrame)
     comparisons: pd.DataFrame = field(default_factory=pd.DataFrame)
     agreement: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -215,35 +214,34 @@ def _language_models(
     splits: Sequence[Split], n: int, units: int
 ) -> dict[tuple[str, int], tuple[pd.DataFrame, pd.DataFrame]]:
     """Train small language models: what checkpoints wrote and how likely outputs are, by split."""
-    jobs: dict[Any, dict[str, Any]] = {}
+    groups: dict[Any, list[Split]] = {}
     for one in splits:
-        shared = (one.study.related or {}).get("human")
-        human = one.train.only(is_human=True) if shared is None else shared
-        read = one.machine if shared is None else one.study.only(is_human=False)
+        shared = one.study.related.get("human")
         key = (one.data, one.number) if shared is None else id(shared.outputs)
-        new: dict[str, Any] = {"human": human.outputs, "seed": one.seed, "read": {}, "splits": []}
-        job = jobs.setdefault(key, new)
-        job["read"][one.data] = read.outputs
-        job["splits"].append((one.data, one.number))
+        groups.setdefault(key, []).append(one)
     # What most splits share first: it takes longest.
-    ordered = sorted(jobs.values(), key=lambda job: -len(job["splits"]))
-    made = Parallel(n_jobs=N_JOBS)(delayed(_train)(job, n, units) for job in ordered)
+    ordered = sorted(groups.values(), key=len, reverse=True)
+    made = Parallel(n_jobs=N_JOBS)(delayed(_train)(group, n, units) for group in ordered)
     return {
-        (name, number): (shop.written, shop.logprobs[shop.logprobs["data"] == name])
-        for job, shop in zip(ordered, made, strict=True)
-        for name, number in job["splits"]
+        (one.data, one.number): (shop.written, shop.logprobs[shop.logprobs["data"] == one.data])
+        for group, shop in zip(ordered, made, strict=True)
+        for one in group
     }
 
 
-def _train(job: Mapping[str, Any], n: int, units: int) -> Any:
+def _train(group: Sequence[Split], n: int, units: int) -> Any:
     from nlgbench.generators.workshop import train_workshop
 
-    human = job["human"]
-    read = pd.concat([table.assign(data=name) for name, table in job["read"].items()])
+    first, shared = group[0], group[0].study.related.get("human")
+    human = (first.train.only(is_human=True) if shared is None else shared).outputs
+    read = {first.data: first.machine.outputs}
+    if shared is not None:
+        read = {one.data: one.study.only(is_human=False).outputs for one in group}
+    texts = pd.concat([table.assign(data=name) for name, table in read.items()])
     times = 5 if human["context"].ne("").any() else 10
     size = {"n": n, "epochs": times, "n_checkpoints": times, "units": units}
-    shop = train_workshop(human, read, model="lstm", **size, seed=job["seed"])
-    return replace(shop, logprobs=shop.logprobs.assign(data=read["data"].to_numpy()))
+    shop = train_workshop(human, texts, model="lstm", **size, seed=first.seed)
+    return replace(shop, logprobs=shop.logprobs.assign(data=texts["data"].to_numpy()))
 
 
 @checked
@@ -320,20 +318,22 @@ def run_trials(
     )
     tests, systems, comparisons, agreement = {}, [], [], []
     for one in splits:
-        said = {
-            variant: found for (own, variant), found in zip(asked, tried, strict=True) if own is one
-        }
-        of_split = {"data": one.data, "split": one.number}
-        test = one.machine
-        if "full model" in said:
-            full = said["full model"]
-            scores = _scores_of_outputs(one, said, backend, encoders[True])
-            test = tests[one.data, one.number] = with_tables(test, scores=scores)
-            comparisons.append(full.comparisons.assign(**of_split))
-            agreement.append(full.agreement.assign(**of_split))
-        systems.append(_scores_of_systems(test, said).assign(data=one.data, trial=one.number))
+        said = [found for (own, _), found in zip(asked, tried, strict=True) if own is one]
+        rows = pd.concat([found.systems for found in said if len(found.systems)])
         if one.left_out:
-            systems[-1] = systems[-1][systems[-1]["system"] == one.left_out]
+            rows = rows[rows["system"] == one.left_out]
+        else:
+            scores = _scores_of_outputs(one, said, backend, encoders[True])
+            tests[one.data, one.number] = with_tables(one.machine, scores=scores)
+            rows = pd.concat(
+                [rows, _means(scores[scores["evaluator"].isin(BASELINES)], one.machine)]
+            )
+        systems.append(rows.assign(data=one.data, trial=one.number))
+        of_split = {"data": one.data, "split": one.number}
+        for found in said:
+            if len(found.comparisons):  # the full model's
+                comparisons.append(found.comparisons.assign(**of_split))
+                agreement.append(found.agreement.assign(**of_split))
     whole = pd.concat(systems, ignore_index=True)
     place = whole["evaluator"].map([*METHODS, *BASELINES, *VARIANTS].index)
     whole = whole.assign(place=place).sort_values(["data", "place", "trial", "system"])
@@ -344,9 +344,7 @@ def run_trials(
         systems=whole[columns].reset_index(drop=True),
         comparisons=pd.concat([pd.DataFrame(), *comparisons], ignore_index=True),
         agreement=pd.concat([pd.DataFrame(), *agreement], ignore_index=True),
-        supervision=_supervision(
-            {variant: found.comparator for (_, variant), found in zip(asked, tried, strict=True)}
-        ),
+        supervision=_supervision(splits[0].pairs),
         encoder=encoders[True],
     )
 
@@ -403,9 +401,8 @@ def trial(
     its probability of being human, and each system the mean of these.
     """
     changes = VARIANTS[variant]
-    kinds = changes.get("supervision", ("strong", "weak", "human"))
     comparator = train_comparator(
-        pairs[pairs["supervision"].isin(kinds)],
+        pairs[pairs["supervision"].isin(changes.get("supervision", KINDS))],
         backend=backend,
         compares=changes.get("compares", True),
         ties=changes.get("ties", True),
@@ -413,42 +410,42 @@ def trial(
         seed=seed,
     )
     table = test.outputs
-    met = system_pairs(table, n_per_pair=n_games, seed=seed)
     if not comparator.compares:
-        outputs = score_alone(comparator, table).reset_index().assign(method=ALONE)
-        return Trial(comparator.name, _means(outputs, table, {ALONE: ALONE}), outputs)
+        alone = score_alone(comparator, table).reset_index()
+        return Trial(outputs=alone.assign(evaluator=ADVERSARIAL))
+    met = system_pairs(table, n_per_pair=n_games, seed=seed)
     comparisons = compare(comparator, table, met)
     played = read_games(with_tables(test, comparisons=comparisons), of="comparisons")
     rated = glicko2(played, tie_ratio=tie_ratio, seed=seed).rename(columns={"rating": "score"})
-    rated = rated.assign(method=METHODS[0])[["system", "method", "score"]]
+    name = METHODS[0] if variant == "full model" else variant
+    systems = rated[["system", "score"]].assign(evaluator=name)
     if variant != "full model":
-        return Trial(comparator.name, rated)
-    columns = ["output_id", "method", "score"]
+        return Trial(systems)
     n = len(table)
     plays = output_pairs(table, n_pairs=min(N_PLAYS, n * (n - 1) // 2), seed=seed)
-    of_plays = glicko2(
-        single_outputs(compare(comparator, table, plays)), tie_ratio=tie_ratio, seed=seed
-    )
+    played = single_outputs(compare(comparator, table, plays))
+    of_plays = glicko2(played, tie_ratio=tie_ratio, seed=seed)
     of_plays = of_plays.rename(columns={"system": "output_id", "rating": "score"})
     against = reference_pairs(table, n_references=min(N_REFERENCES, n), seed=seed)
     points = reference_points(compare(comparator, table, against)).reset_index()
-    found = [of_plays.assign(method=BY_RATING), points.assign(method=BY_REFERENCES)]
-    outputs = pd.concat([one[columns] for one in found], ignore_index=True)
-    averaged = {BY_RATING: METHODS[1], BY_REFERENCES: METHODS[2]}
-    systems = pd.concat([rated, _means(outputs, table, averaged)], ignore_index=True)
+    found = [of_plays.assign(evaluator=COMPARED[0]), points.assign(evaluator=COMPARED[1])]
+    outputs = pd.concat(found)[["output_id", "evaluator", "score"]]
+    means = _means(
+        outputs.replace({"evaluator": dict(zip(COMPARED, METHODS[1:], strict=True))}), test
+    )
     agreement = order_agreement(comparator, table, met)
-    return Trial(comparator.name, systems, outputs, comparisons, agreement)
+    return Trial(pd.concat([systems, means]), outputs, comparisons, agreement)
 
 
-def _means(outputs: pd.DataFrame, table: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
-    """Average the scores of each system's outputs, and call the methods by other names."""
-    of = outputs["output_id"].map(table.set_index("output_id")["system"])
-    named = outputs.assign(system=of, method=outputs["method"].map(names))
-    return named.groupby(["system", "method"], sort=False)["score"].mean().reset_index()
+def _means(scores: pd.DataFrame, test: Study) -> pd.DataFrame:
+    """Average the scores of each system's outputs."""
+    system = scores["output_id"].map(test.outputs.set_index("output_id")["system"])
+    means = scores.groupby([scores["evaluator"], system.rename("system")], sort=False)["score"]
+    return means.mean().reset_index()
 
 
 def _scores_of_outputs(
-    one: Split, said: Mapping[str, Trial], backend: str, encoder: Encoder | None
+    one: Split, said: Sequence[Trial], backend: str, encoder: Encoder | None
 ) -> pd.DataFrame:
     """Score held-out outputs by the baselines and the full model: a ``scores`` table."""
     test = one.machine
@@ -469,11 +466,9 @@ def _scores_of_outputs(
         pd.DataFrame({"output_id": ids, "evaluator": name, "score": score.loc[ids].to_numpy()})
         for name, score in found.items()
     ]
-    full = said["full model"].outputs
-    parts.append(said["w/o comparison"].outputs.assign(evaluator=ADVERSARIAL))
-    parts.append(full.assign(evaluator="comparator, " + full["method"]))
-    scores = pd.concat(parts, ignore_index=True).assign(signature="")
-    return scores[["output_id", "evaluator", "score", "signature"]]
+    # The adversarial evaluator stands before the comparator, as in the tables of the paper.
+    scores = pd.concat([*parts, *(found.outputs for found in reversed(said))], ignore_index=True)
+    return scores.assign(signature="")[["output_id", "evaluator", "score", "signature"]]
 
 
 def _bleu(one: Split) -> pd.Series:
@@ -495,29 +490,13 @@ def _bleu(one: Split) -> pd.Series:
     return pd.Series(score, index=pd.Index(table["output_id"]))
 
 
-def _scores_of_systems(test: Study, said: Mapping[str, Trial]) -> pd.DataFrame:
-    """Average baselines' scores of outputs, and gather ratings: evaluator, system, score."""
-    rows = []
-    if test.scores is not None:
-        baselines = test.scores[test.scores["evaluator"].isin(BASELINES)]
-        of = baselines["output_id"].map(test.outputs.set_index("output_id")["system"])
-        means = baselines.groupby(["evaluator", of.rename("system")])["score"].mean()
-        rows.append(means.reset_index())
-    for variant, one in said.items():
-        found = one.systems.rename(columns={"method": "evaluator"})
-        if variant != "full model":
-            found = found[found["evaluator"] == METHODS[0]].assign(evaluator=variant)
-        rows.append(found)
-    return pd.concat(rows, ignore_index=True)
-
-
-def _supervision(comparators: Mapping[str, str]) -> dict[str, str]:
-    """Name what each evaluator learned from; a comparator's name has it after @."""
+def _supervision(pairs: pd.DataFrame) -> dict[str, str]:
+    """Name what each evaluator learned from."""
+    there = pairs["supervision"].unique()
     found = {
-        variant: name.split("@")[1].replace("+", ", ") for variant, name in comparators.items()
+        variant: ", ".join(kind for kind in there if kind in changes.get("supervision", KINDS))
+        for variant, changes in VARIANTS.items()
     }
-    if "full model" in found:
-        ours = (*METHODS, *(f"comparator, {way}" for way in (BY_RATING, BY_REFERENCES)))
-        found |= dict.fromkeys(ours, found["full model"])
+    found |= dict.fromkeys([*METHODS, *COMPARED], found["full model"])
     found |= {REGRESSOR: "human", ADVERSARIAL: "strong", "BLEU": "references"}
     return found | {"perplexity": "human texts"}

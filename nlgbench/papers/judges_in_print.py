@@ -1,0 +1,444 @@
+"""Garbacea, Carton, Yan and Mei (2019), doi:10.18653/v1/D19-1409: what follows from print alone.
+
+Quality is 100 - accuracy, for annotators and detectors alike. Table 13 correlates it with minus
+Self-BLEU, Table 15 with BLEU G-train as it is; both take the meta-discriminators from Table 4.
+Kendall's is tau-b; a star stands for p <= .05.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import (
+    f_oneway,
+    friedmanchisquare,
+    kendalltau,
+    norm,
+    pearsonr,
+    spearmanr,
+    ttest_1samp,
+)
+from scipy.stats import t as student
+
+from nlgbench.analysis.correlation.intervals import interval_of_systems
+from nlgbench.datasets.published import load_claims, load_lists, load_printed
+from nlgbench.papers.claim_rows import claim_rows
+
+PAPER = "judge-the-judges"
+STATISTICS = {"kendall": kendalltau, "spearman": spearmanr, "pearson": pearsonr}
+_STARRED = 0.05
+#: Detectors as the paper's tables call them, and as figures do.
+_DETECTORS = {"svm": "SVM", "nb": "naive Bayes", "rf": "random forest", "xgboost": "XGBoost"}
+_DETECTORS |= {"lstm": "LSTM", "cnn": "CNN", "cnn_lstm": "CNN & LSTM"}
+
+# Rows and cells that do not follow, and what would let them; the tests find these values anew.
+_SUSPECTS = {
+    "table6/svm_individual_discriminators": (
+        "Table 5's 64.51 for MLE SeqGAN is the suspect: 65.03 to 65.12 in its place give all six "
+        "cells of this row, and no other single cell of Table 5 can."
+    ),
+    "table9/svm_meta_discriminator": (
+        "Four of Table 8's SVM cells repeat Table 7's. All six cells of this row follow with "
+        "Scheduled Sampling 50.00, SeqGAN 62.67, RankGAN 60.67, LeakGAN 63.33 in their place, or "
+        "with 50.67, 61.33, 60.67, 64.67; of counts out of 150 with no others."
+    ),
+    "table7/test_set_reviews_machine_generated/lstm": (
+        "SeqGAN's cell repeats RankGAN's 67.33; the printed average implies 54.00 there. Table 10 "
+        "follows from 67.33."
+    ),
+}
+
+
+def answers_from_print() -> pd.DataFrame:
+    """Make rows of the ledger from the printed tables alone: `recompute` and `findings`.
+
+    Averages of Tables 7 and 8 stand beside counterparts: `averages_of_reviews`.
+    """
+    cells = recompute()
+    cells = cells[~cells["claim_id"].str.contains("/table[78]/")]
+    return pd.concat([_rows_of(cells), findings()], ignore_index=True)
+
+
+def averages_of_reviews() -> pd.DataFrame:
+    """Make rows of the ledger from printed averages of Tables 7 and 8."""
+    cells = recompute()
+    return _rows_of(cells[cells["claim_id"].str.contains("/table[78]/")])
+
+
+def _rows_of(cells: pd.DataFrame) -> pd.DataFrame:
+    texts = {"variant": "{variant}", "reason": "{reason}", "source": "published"}
+    return claim_rows(cells, "{claim_id}", value="value", **texts)
+
+
+def recompute() -> pd.DataFrame:
+    """Recompute what follows from the printed tables: a row per claim.
+
+    variant (``printed``: from other printed tables; ``authors' lists``: from `load_lists`;
+    ``printed coefficient``: a star whose coefficient can only be taken as printed); value; ci_low,
+    ci_high (NaN for what is arithmetic or a decision); p (SciPy's, two-sided); n (generators);
+    reason (why the value differs, or has no interval). Correlations of Tables 6, 9, 10, 13 and 15;
+    all 258 stars; averages of Tables 4, 7 and 8; totals of Table 2.
+    """
+    cells = _cells()
+    return pd.concat([cells, _stars(cells), _averages()], ignore_index=True)
+
+
+def not_recomputable() -> dict[str, str]:
+    """List the coefficients that no printed number speaks to: reasons by claim (a pattern)."""
+    names = {"meteor": "METEOR", "cider": "CIDEr"}
+    found = {
+        f"{PAPER}/table{number}/{metric}_evaluator/*": f"The {name} score of each generator on "
+        "D-test is printed in a figure only."
+        for number, (metric, name) in product((6, 13, 15), names.items())
+    }
+    found[f"{PAPER}/table11/*"] = (
+        "Word-overlap scores on the annotated reviews with natural labels are not printed; the "
+        "authors' lists with majority labels give other values."
+    )
+    return found
+
+
+def generators(number: int) -> pd.DataFrame:
+    """Load the twelve generators' rows of a printed table, without averages."""
+    return load_printed(f"{PAPER}/table{number}").iloc[:12]
+
+
+def correlation(statistic: str, x: pd.Series, y: pd.Series) -> dict[str, float]:
+    """Correlate two scores of the same generators: value, ci_low, ci_high, p, n.
+
+    The interval treats the generators as drawn from a population of generators (normal, or of which
+    ranks are the same), and leaves out that an accuracy is itself an estimate.
+    """
+    found = STATISTICS[statistic](x, y)
+    value, n = float(found.statistic), len(x)
+    name = "kendall_b" if statistic == "kendall" else statistic
+    low, high = interval_of_systems(name, value, n, 0.95)[:2]
+    return {"value": value, "ci_low": low, "ci_high": high, "p": float(found.pvalue), "n": n}
+
+
+def inputs() -> dict[int, tuple[dict[str, pd.Series], dict[str, pd.Series]]]:
+    """Gather what each printed table of correlations was computed from.
+
+    Per table, the score of each recomputable row (higher is better), and what the rows are
+    correlated with, by the beginning of a column's name (``"h1_"``, or empty).
+    """
+    human = {f"{name}_": 100 - accuracy for name, accuracy in generators(3).items()}
+    detectors = {
+        number: {f"{name}_meta_discriminator": 100 - column for name, column in table.items()}
+        for number, table in ((n, generators(n)) for n in (4, 7, 8))
+    }
+    lists = load_lists()
+    overlap = {f"{name}_evaluator": lists[f"{name}_top10"] for name in ("bleu", "rouge")}
+    people = {f"{name}evaluator": quality for name, quality in human.items()}
+    everyone = {**people, **detectors[4], **overlap}
+    alone = {"svm_individual_discriminators": 100 - generators(5).iloc[:, 0]}
+    return {
+        6: ({**alone, **detectors[4], **overlap}, human),
+        9: (detectors[8], human),
+        10: (detectors[7], human),
+        13: (everyone, {"": -generators(12)["self_bleu"]}),
+        15: (everyone, {"": generators(14)["bleu_g_train"]}),
+    }
+
+
+def _cells() -> pd.DataFrame:
+    rows = []
+    for number, (scores, against) in inputs().items():
+        for row, score in scores.items():
+            origin = "authors' lists" if row in ("bleu_evaluator", "rouge_evaluator") else "printed"
+            for (prefix, other), statistic in product(against.items(), STATISTICS):
+                rows.append(
+                    {
+                        "claim_id": f"{PAPER}/table{number}/{row}/{prefix}{statistic}",
+                        "variant": origin,
+                        **correlation(statistic, score, other),
+                        "reason": _SUSPECTS.get(f"table{number}/{row}", ""),
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def _stars(cells: pd.DataFrame) -> pd.DataFrame:
+    """Decide every star: by the recomputed coefficient, or else by the printed one."""
+    recomputed = cells.set_index("claim_id")[["variant", "p"]].to_dict("index")
+    published = load_claims(PAPER).set_index("claim_id")["published"]
+    rows = []
+    for star, printed in published[published.index.str.endswith("_star")].items():
+        cell = str(star).removesuffix("_star")
+        found = recomputed.get(cell)
+        if found is None:
+            statistic = cell.rpartition("/")[2].rpartition("_")[2]
+            p = _p_of_printed(statistic, published[cell])
+            found = {"variant": "printed coefficient", "p": p}
+        decision = float(found["p"] <= _STARRED)
+        why = f"p = {found['p']:.2g} with n = 12; a decision has no interval."
+        if decision != printed:
+            why = f"The star is {'missing' if decision else 'spurious'}: {why}"
+        rows.append({"claim_id": star, **found, "value": decision, "n": 12, "reason": why})
+    return pd.DataFrame(rows)
+
+
+def _p_of_printed(statistic: str, value: float) -> float:
+    """Return the two-sided p of a coefficient over twelve generators without ties."""
+    n = 12
+    if statistic != "kendall":
+        return float(2 * student.sf(abs(value) * sqrt((n - 2) / (1 - value**2)), n - 2))
+    # A ranking with as many discordant pairs as the coefficient says has SciPy's exact p.
+    discordant = round((1 - value) / 2 * (n * (n - 1) // 2))
+    left, ranking = list(range(n)), []
+    while left:
+        place = min(discordant, len(left) - 1)
+        discordant -= place
+        ranking.append(left.pop(place))
+    return float(kendalltau(range(n), ranking).pvalue)
+
+
+def _averages() -> pd.DataFrame:
+    """Recompute the averages of Tables 4, 7 and 8 and the totals of Table 2."""
+    sizes = load_printed(f"{PAPER}/table2")
+    totals = sizes[["d_train", "d_valid", "d_test"]].sum(axis=1)
+    rows = [(f"table2/{row}/total", total, "") for row, total in totals.items()]
+    for number in (4, 7, 8):
+        table = load_printed(f"{PAPER}/table{number}")
+        everything, human, machine = table.index[12:]
+        weights = pd.Series(150.0, table.index[:12])
+        if number == 4:
+            weights[:], weights["google_lm"] = sizes["d_test"]
+        for detector, column in table.items():
+            implied = (column.iloc[:12] * weights).sum() / weights.sum()
+            place = f"table{number}/{machine}/{detector}"
+            why = _table8_reason(column) if number == 8 else _SUSPECTS.get(place, "")
+            rows.append((place, implied, why))
+            place = f"table{number}/{everything}/{detector}"
+            rows.append((place, column[[human, machine]].mean(), ""))
+    table = pd.DataFrame(rows, columns=["claim_id", "value", "reason"]).assign(variant="printed")
+    table["claim_id"] = f"{PAPER}/" + table["claim_id"]
+    table["reason"] += " Arithmetic on printed cells has no interval."
+    return table.assign(reason=table["reason"].str.strip())
+
+
+def _table8_reason(column: pd.Series) -> str:
+    """Say how far a detector's cells are from its average over machine-generated reviews."""
+    cells = int((column.iloc[:12] * 1.5).round().sum())
+    average = round(column.iloc[14] * 18)
+    why = f"The cells hold {cells} reviews of 1,800, the printed average {average}."
+    if column.name == "svm":
+        return (
+            f"{why} Four of the cells repeat Table 7's; values that let Table 9's row follow bring "
+            "the cells to 842 or 843."
+        )
+    return (
+        f"{why} All detectors but SVM are off by an odd number from -1 to 7, as if an odd number "
+        "of majority labels, seven or more, were others in the average."
+    )
+
+
+def findings() -> pd.DataFrame:
+    """Gather the results that the paper states in words, or that its tables allow: claim rows.
+
+    Self-BLEU against lexical diversity (``table12``); ten against all references; the lists with
+    majority labels against the annotators; Table 9 if detectors and annotators were independent;
+    how much more they agree than that (percent points); differences between meta-discriminators
+    (percent points), and tests over the twelve generators (p-values).
+    """
+    diversity, lists = generators(12), load_lists()
+    quality = 100 - generators(3)
+    pairs = [("table12/", "printed", diversity["self_bleu"], diversity["lexical_diversity"])]
+    pairs += [
+        (
+            f"ten_against_all_references/{metric}_",
+            "authors' lists",
+            lists[f"{metric}_top10"],
+            lists[f"{metric}_all"],
+        )
+        for metric in ("bleu", "rouge")
+    ]
+    pairs += [
+        (
+            f"majority_references/{metric}_evaluator/{human}_",
+            "authors' lists",
+            lists[f"{metric}_majority"],
+            quality[human],
+        )
+        for metric, human in product(("bleu", "rouge", "meteor", "cider"), quality)
+    ]
+    correlations = [
+        {"place": place + name, "variant": variant, **correlation(name, x, y)}
+        for (place, variant, x, y), name in product(pairs, STATISTICS)
+    ]
+    tests = [
+        {
+            "place": f"table{number}_{name}",
+            "value": float(test(*(column for _, column in generators(number).items())).pvalue),
+        }
+        for number in (4, 7)
+        for name, test in (("anova_p", f_oneway), ("friedman_p", friedmanchisquare))
+    ]
+    found: list[tuple[pd.DataFrame, str, dict[str, str]]] = [
+        (pd.DataFrame(correlations), "{place}", {"variant": "{variant}"}),
+        (
+            pd.DataFrame(tests),
+            "detectors_over_generators/{place}",
+            {"reason": "A p-value has no interval."},
+        ),
+        (flip_under_independence(), "flip_under_independence/{row}/{column}", {}),
+        (
+            agreement_beyond_independence(),
+            "agreement_beyond_independence/{detector}",
+            {"reason": "{reason}"},
+        ),
+        (
+            detector_differences(),
+            "detector_differences/{reviews}/{a}_minus_{b}",
+            {
+                "reason": "Widest interval that the two accuracies allow: how often both misjudge "
+                "the same review is not printed."
+            },
+        ),
+    ]
+    about: dict[str, Any] = {"value": "value", "variant": "printed", "source": "published"}
+    rows = [
+        claim_rows(table, f"{PAPER}/finding/{ids}", **about | texts) for table, ids, texts in found
+    ]
+    return pd.concat(rows, ignore_index=True)
+
+
+def flip_under_independence() -> pd.DataFrame:
+    """Show Table 9 as it would be if detectors and annotators knew nothing of one another.
+
+    row, column, value (under independence), ci_low, ci_high, p, n.
+
+    Take a generator's reviews, and let the detector call a share p of them generated (Table 7), the
+    annotators' majority a share m (Table 3, H2). If the two are independent given the generator,
+    they agree on ``p m + (1 - p)(1 - m)``; quality is 100 minus that, in percent. Where p > 1/2,
+    agreement rises with m, which is what Table 9 correlates it with: labels by the majority turn
+    the sign by construction. Intervals leave out that p and m are estimates from 150 reviews.
+    """
+    quality, expected = 100 - generators(3), _agreement_under_independence()
+    rows = [
+        {
+            "row": f"{detector}_meta_discriminator",
+            "column": f"{human}_{name}",
+            **correlation(name, 100 - expected[detector], quality[human]),
+        }
+        for detector, human, name in product(expected, quality, STATISTICS)
+    ]
+    return pd.DataFrame(rows)
+
+
+def agreement_beyond_independence() -> pd.DataFrame:
+    """Measure how much more detectors agree with the majority than independence gives.
+
+    A row per meta-discriminator: value (Table 8 minus what independence within each generator
+    gives, mean over generators, percent points; positive: they find the same reviews suspicious),
+    ci_low, ci_high (95%, Student's t over generators), n (generators), reason. Cells of Table 8
+    that repeat Table 7's SVM column are left out. Where a detector calls all reviews generated, it
+    cannot say anything: the difference is then the rounding of H2 and its few reviews of less than
+    five votes.
+    """
+    expected, given = _agreement_under_independence(), generators(8)
+    rows = []
+    for detector, column in given.items():
+        beyond = (column - expected[detector])[column != generators(7)[detector]]
+        n, (low, high) = len(beyond), ttest_1samp(beyond, 0).confidence_interval()
+        why = f"{12 - n} cells that repeat Table 7's are left out." if n < 12 else ""
+        rows.append((detector, beyond.mean(), low, high, n, why))
+    return pd.DataFrame(rows, columns=["detector", "value", "ci_low", "ci_high", "n", "reason"])
+
+
+def detector_differences() -> pd.DataFrame:
+    """Estimate how the meta-discriminators differ in accuracy on individual reviews.
+
+    A row per pair and set of reviews (``d_test``, Table 4; ``annotated``, Table 7): value (accuracy
+    of a minus that of b, percent points), ci_low, ci_high (95%), n (reviews). Section 4.1.2 says
+    that they do not differ significantly on individual reviews. All judge the same reviews, and
+    which they get wrong together is not printed. The variance of the difference is therefore the
+    largest that the two accuracies allow (no review misjudged by both):
+    ``(e_a + e_b - (e_a - e_b)^2) / n``, normal. The true interval is no wider. D-test holds the
+    generated reviews of Table 2 and as many human-written ones: Table 4's averages over all are the
+    means of the two classes.
+    """
+    sizes = load_printed(f"{PAPER}/table2")["d_test"]
+    generated = 11 * sizes["model_in_table_1_except_google_lm"] + sizes["google_lm"]
+    sets = []
+    for reviews, number, n in (("d_test", 4, int(2 * generated)), ("annotated", 7, 3600)):
+        error = 1 - load_printed(f"{PAPER}/table{number}").iloc[12] / 100
+        table = pd.DataFrame(combinations(error.index, 2), columns=["a", "b"])
+        of_a, of_b = table["a"].map(error), table["b"].map(error)
+        value = 100 * (of_b - of_a)
+        half = 100 * norm.ppf(0.975) * np.sqrt((of_a + of_b - (of_b - of_a) ** 2) / n)
+        table = table.assign(value=value, ci_low=value - half, ci_high=value + half)
+        sets.append(table.assign(reviews=reviews, n=n))
+    return pd.concat(sets, ignore_index=True)
+
+
+def _agreement_under_independence() -> pd.DataFrame:
+    """Return Table 8 as it would be under independence given the generator, in percent."""
+    detected, majority = generators(7) / 100, generators(3)["h2"] / 100
+    both = detected.mul(majority, axis=0)
+    return 100 * (both + (1 - detected).mul(1 - majority, axis=0))
+
+
+def printed_cells() -> pd.DataFrame:
+    """Say of each recomputed cell of print whether it follows: table, row, column, value, ..."""
+    cells = recompute()
+    parts = cells["claim_id"].str.split("/", expand=True)
+    cells = cells.assign(table=parts[1], row=parts[2], column=parts[3])
+    claims = load_claims(PAPER).set_index("claim_id")
+    cells["published"] = cells["claim_id"].map(claims["published"])
+    cells["tolerance"] = cells["claim_id"].map(claims["tolerance"])
+    cells["follows"] = (cells["value"] - cells["published"]).abs() <= cells["tolerance"] + 1e-9
+    return cells
+
+
+def followed() -> pd.DataFrame:
+    """Count what follows from print: for each table its values and its stars, and of how many."""
+    cells = printed_cells()
+    is_star = cells["column"].str.endswith("_star")
+    groups = cells.assign(kind=np.where(is_star, "stars", "values")).groupby(["table", "kind"])
+    sums = groups["follows"].agg(["sum", "size"])
+    counts: pd.DataFrame = sums.unstack("kind").dropna(axis=1, how="all")  # type: ignore
+    order = sorted(counts.index, key=lambda name: int(name.removeprefix("table")))
+    return counts.loc[order].astype("Int64")
+
+
+def printed_table(number: int) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Lay out Table 6, 9 or 10 as recomputed: its cells, and the layout of a table for a paper."""
+    cells = printed_cells()
+    rows = cells[(cells["table"] == f"table{number}") & ~cells["column"].str.endswith("_star")]
+    key = rows["column"].str.split("_", expand=True)
+    names = {"kendall": "τ-b", "spearman": "Spearman", "pearson": "Pearson"}
+    rows = rows.assign(criterion=key[0].str.upper(), statistic=key[1].map(names))
+    rows["row"] = rows["row"].str.replace("_", " ")
+    wide = rows.pivot(index="row", columns=["criterion", "statistic"], values="value")
+    wide = wide.loc[rows["row"].unique()]
+    follows = rows.pivot(index="row", columns=["criterion", "statistic"], values="follows")
+    layout = {
+        "table": wide,
+        "caption": f"Table {number} of Garbacea et al. (2019), recomputed from their printed "
+        "tables.",
+        "decimals": 4,
+        "marks": follows.loc[wide.index].map(lambda follows: "" if follows else "†"),
+        "note": "† differs from the printed cell; the ledger says why.",
+    }
+    return rows.drop(columns="tolerance"), layout
+
+
+def flips() -> pd.DataFrame:
+    """Set Tables 9 and 10 (Spearman, H2) beside independence, for `plot_forest`."""
+    flip = flip_under_independence().query("column == 'h2_spearman'").set_index("row")
+    names = flip.index.str.removesuffix("_meta_discriminator").map(_DETECTORS)
+    natural, majority = (load_printed(f"{PAPER}/table{n}")["h2_spearman"] for n in (10, 9))
+    parts = {
+        "labels by source": natural.loc[flip.index].to_frame("estimate"),
+        "labels by majority vote": majority.loc[flip.index].to_frame("estimate"),
+        "majority, if independent": flip[["value", "ci_low", "ci_high"]].rename(
+            columns={"value": "estimate"}
+        ),
+    }
+    rows = [part.assign(evaluator=names, kind=kind) for kind, part in parts.items()]
+    return pd.concat(rows, ignore_index=True)
