@@ -46,8 +46,7 @@ def test_huse_without_intervals_is_hardly_more_than_its_kernel():
 
     def bare():
         for columns in (one.points, one.points[:, 1:]):
-            counts = neighbors.leave_one_out(columns, one.is_machine, 16)
-            neighbors.twice_error(*counts, one.is_machine)
+            neighbors.sample_errors(columns, True, one.is_machine, 16)
 
     def n_ours(call) -> int:
         count = 0

@@ -113,9 +113,9 @@ def answers(
     `nlgbench.failures` (Table 2), `implied` from `equation_9`; of `nlgbench.analysis.huse` are
     `moved` (`moved_votes`, beside `scores`), `length` (`length_difference`), `fifty`
     (`interval_widths`, 25 outputs of each class), `fewer` (`annotator_difference`) and, of an easy
-    task, `settled` (`annotator_spread`). Of simulated worlds, which the release does not answer,
-    are `frequency` (`nlgbench.worlds.typicality_correlation`: Figure 2), `bounds`
-    (`nlgbench.worlds.bounds.theorem_1`) and `greedy` (`nlgbench.huse` of a greedy system).
+    task, `settled` (`stability` over ten annotators and all). Of simulated worlds, which the
+    release does not answer, are `frequency` (`nlgbench.worlds.typicality_correlation`: Figure 2),
+    `bounds` (`nlgbench.worlds.bounds.theorem_1`) and `greedy` (`nlgbench.huse` of a greedy system).
     """
     parts = [claim_rows(pd.DataFrame({"value": []}), "", value="value")]
     if scores is not None:
@@ -146,6 +146,9 @@ def answers(
         note = "HUSE of the grammar at t = .1, which says likely things alone, as a beam search."
         parts.append(claim_rows(rows, ids, value="estimate", reason=note, source="simulated"))
     if simulated and settled is not None:
+        curve = settled[settled["score"] == "huse"].rename(columns={"mean": "estimate"})
+        ends = ["estimate", "ci_low", "ci_high"]
+        settled = curve[ends].sub(curve["estimate"].iloc[-1]).join(curve["system"]).head(1)
         ids = own + "/" + settled["system"] + "/direction/easy_tasks_need_ten_annotators"
         note = "HUSE with ten annotators minus HUSE with all twenty, for the same system."
         parts.append(claim_rows(settled, ids, value="estimate", reason=note, source="simulated"))
