@@ -92,7 +92,7 @@ def plot_tradeoff(
     ax.set(xlim=(low, top), ylim=(low, top), xticks=ticks, yticks=ticks, aspect="equal")
     ax.set_xlabel("HUSE-Q (quality)")
     ax.set_ylabel("HUSE-D (diversity)")
-    _draw_diagonals(ax, top)
+    _draw_diagonals(ax, top, points[list(_AXES)].to_numpy())
     for task, (_, color) in looks.items():
         published = points[(points["task"] == task) & (points["source"] == "published")]
         _draw_dominated(ax, published, color)
@@ -167,7 +167,7 @@ def _words(points: pd.DataFrame, has_truth: bool) -> str:
     )
 
 
-def _draw_diagonals(ax: Axes, top: float) -> None:
+def _draw_diagonals(ax: Axes, top: float, points: np.ndarray) -> None:
     look: dict[str, Any] = {"fontsize": 7, "color": "#666666", "zorder": 1}
     beside = [level for level in LEVELS if 1 + level > top]
     for level in LEVELS:
@@ -178,6 +178,10 @@ def _draw_diagonals(ax: Axes, top: float) -> None:
         if level in beside:  # outside of the axes, where no system and no label can be
             place: dict[str, Any] = {"xytext": (3, 0), "ha": "left", "va": "center"}
         else:
+            # Names reach from their end up along the line; systems may stand there.
+            ways = [(x, 1 + level - x) for x in np.linspace(ends[1], 0.3, 15)]
+            room = [np.hypot(*(points - (x - 0.06, y + 0.06)).T).min() for x, y in ways]
+            end = ways[np.argmax(np.array(room) > 0.15)]
             turned: dict[str, Any] = {"rotation": -45, "rotation_mode": "anchor"}
             place = {"xytext": (-2, 4), "ha": "right", "va": "bottom", **turned}
         ax.annotate(name, end, textcoords="offset points", annotation_clip=False, **place, **look)
