@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from plain_huse import plain_leave_one_out
 
-from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, leave_one_out, twice_error
+from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, leave_one_out, sample_errors
 
 K = 16
 REQUIRED = {200: 8, 2_000: 40, 10_000: 150}
@@ -42,7 +42,7 @@ def fast(
     logprob: NDArray[np.float64], judgment: NDArray[np.float64], is_machine: NDArray[np.bool_]
 ) -> list[float]:
     return [
-        twice_error(*leave_one_out(features, is_machine, K), is_machine)
+        sample_errors(features, True, is_machine, K)[0]
         for features in feature_maps(logprob, judgment)
     ]
 
@@ -71,7 +71,8 @@ def assert_equal(n: int) -> None:
                     features, is_machine, K, tolerance=tolerance, sort_outputs=sort_outputs
                 )
                 np.testing.assert_array_equal([size, machine], counts)
-                assert math.isclose(twice_error(size, machine, is_machine), score, abs_tol=1e-12)
+                found = sample_errors(features, True, is_machine, K, tolerance=tolerance)[0]
+                assert math.isclose(found, score, abs_tol=1e-12)
 
 
 def best_seconds(call: Callable[[], object], n_repeats: int) -> float:

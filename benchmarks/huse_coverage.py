@@ -31,7 +31,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from nlgbench.analysis.huse.neighbors import leave_one_out, twice_error
+from nlgbench.analysis.huse.neighbors import sample_errors
 from nlgbench.analysis.huse.score import Compared, intervals
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.study import trusted
@@ -102,8 +102,6 @@ def compared(
         ties="exact",
         label_ties="human",
         scaling="unit variance",
-        length="per token",
-        n_judgments=0,
         n_floored=0,
     )
 
@@ -115,8 +113,7 @@ def scores_of(logprob: np.ndarray, judgments: np.ndarray, n_human: int) -> list[
     for judgment in judgments:
         both = np.column_stack([logprob, judgment / judgment.std()])
         one, other = (
-            twice_error(*leave_one_out(columns, is_machine, K), is_machine)
-            for columns in (both, both[:, 1:])
+            sample_errors(columns, True, is_machine, K)[0] for columns in (both, both[:, 1:])
         )
         found.append({"huse": one, "huse_q": other, "huse_d": 1 + one - other})
     return found

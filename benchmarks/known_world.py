@@ -42,8 +42,8 @@ def optimal(study: nb.Study, features: pd.DataFrame, system: str) -> dict[str, f
         floored = np.where(finite, logprob, logprob[finite].min() - 1)
         columns.append(floored / floored.std())
     points, is_machine = np.column_stack(columns), ~features["is_human"].to_numpy()
-    found = neighbors.leave_one_out(points, is_machine, round(np.sqrt(len(points))))
-    return {"optimal": neighbors.twice_error(*found, is_machine)}
+    k = round(np.sqrt(len(points)))
+    return {"optimal": neighbors.sample_errors(points, True, is_machine, k)[0]}
 
 
 def violations(table: pd.DataFrame, n: int) -> list[str]:

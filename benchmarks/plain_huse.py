@@ -44,4 +44,5 @@ def plain_leave_one_out(
             ]
         else:
             errors[truth] += (for_machine > for_human) != truth
-    return errors[True] / n_machine + errors[False] / n_human, size, machine
+    missed = errors[True] * n_human + errors[False] * n_machine
+    return missed / (n_human * n_machine), size, machine

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plain_huse import plain_leave_one_out
 
 import nlgbench as nb
-from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, sample_errors, twice_error
+from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, sample_errors
 from nlgbench.datasets import cache
 from nlgbench.datasets.huse import RAW_FILE
 from nlgbench.inference import half_samples
@@ -45,11 +45,11 @@ def plain(maps: Maps, is_machine: Bools, sort_outputs: bool = True) -> NDArray[n
     for features in maps:
         for member in half_samples(is_machine, n_resamples=N_RESAMPLES, seed=0):
             label = is_machine[member]
-            _, size, machine = plain_leave_one_out(
+            score, *_ = plain_leave_one_out(
                 features[member], label, K, tolerance=EXACT_TOLERANCE, sort_outputs=sort_outputs
             )
             # The same counts in the same arithmetic: equal to the last bit.
-            found.append(twice_error(size, machine, label))
+            found.append(score)
     return np.array(found).reshape(len(maps), -1)
 
 

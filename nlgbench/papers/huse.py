@@ -122,8 +122,8 @@ def answers(
     under ``simulated/...``, any other under ``study/<name>/...``. `scores` and `intervals` are from
     `nlgbench.huse` (Table 1, and of a study that is not the release), `browser` from
     `nlgbench.failures` (Table 2), `directed` from `directions`; of `nlgbench.analysis.huse` are
-    `moved` (`moved_votes`, beside `scores`) and, of an easy task, `settled` (`annotator_spread`).
-    Of simulated worlds, which the release does not answer, are `frequency`
+    `moved` (`moved_votes`, beside `scores`) and, of an easy task, `settled` (`stability` over ten
+    annotators and all). Of simulated worlds, which the release does not answer, are `frequency`
     (`nlgbench.worlds.typicality_correlation`: Figure 2), `bounds`
     (`nlgbench.worlds.bounds.theorem_1`) and `greedy` (`nlgbench.huse` of a greedy system).
     """
@@ -150,6 +150,10 @@ def answers(
         note = "HUSE of the grammar at t = .1, which says likely things alone, as a beam search."
         rows = greedy[greedy["score"] == "huse"]
         parts.append(claim_rows(rows, ids, reason=note, source="simulated"))
+    if settled is not None:
+        curve = settled[settled["score"] == "huse"].rename(columns={"mean": "estimate"})
+        ends = ["estimate", "ci_low", "ci_high"]
+        settled = curve[ends].sub(curve["estimate"].iloc[-1]).join(curve["system"]).head(1)
     ids = own + "/{system}/direction/easy_tasks_need_ten_annotators"
     note = "HUSE with ten annotators minus HUSE with all twenty, for the same system."
     parts.append(claim_rows(settled, ids, reason=note, source="simulated"))

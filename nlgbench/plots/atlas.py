@@ -68,7 +68,7 @@ def plot_atlas(
     Raises
     ------
     ValueError
-        If a column is missing, a cell is given twice, or an estimate is no correlation.
+        If a column is missing, or a cell is given twice.
 
     Examples
     --------
@@ -87,7 +87,9 @@ def plot_atlas(
     data = labelled(read_table(correlations, needed, "correlations have"))
     if kinds is not None:
         data = data[data["kind"].isin(kinds)]
-    _check(data, columns)
+    if data.empty:
+        raise ValueError("correlations have no row of these kinds=: there is nothing to draw.")
+    one_row_each(data, ["evaluator", *columns], "one cell holds one")
     stars = "p_adjusted" in data
     correlations = data if stars else data.assign(p_adjusted=np.nan)
     lines = correlations.groupby("kind")["evaluator"].nunique()
@@ -128,39 +130,18 @@ def plot_atlas(
         words += " † No interval, or a doubtful one: see the table's reason."
     if missing:
         words += f" Hatched, –: undefined ({missing} of {drawn})."
-    drawn_one = drawn_on(ax, data, _alt(correlations))
+    means = correlations.groupby("evaluator", sort=False)["estimate"].mean().dropna()
+    alt = "Heat map: for every evaluator and statistic the correlation with people, with its "
+    alt += "interval; evaluators of a kind ordered by agreement."
+    if len(means):
+        alt += f" On average the greatest is that of {means.idxmax()} ({means.max():.2f}), the "
+        alt += f"least that of {means.idxmin()} ({means.min():.2f})."
+    drawn_one = drawn_on(ax, data, alt)
     words = textwrap.fill(words, int(drawn_one.figure.get_figwidth() * 16))
     # From the right edge leftwards, where it may reach below the evaluators' names.
     ax.set_xlabel(words, fontsize=7, loc="right", multialignment="left")
     ax.xaxis.set_label_position("bottom")
     return drawn_one
-
-
-def _alt(correlations: pd.DataFrame) -> str:
-    """Say what a map shows, and who is at its ends."""
-    means = correlations.groupby("evaluator", sort=False)["estimate"].mean().dropna()
-    words = (
-        "Heat map: for every evaluator and statistic the correlation with people, with its "
-        "interval; evaluators of a kind ordered by agreement."
-    )
-    if len(means):
-        words += (
-            f" On average the greatest is that of {means.idxmax()} ({means.max():.2f}), the least "
-            f"that of {means.idxmin()} ({means.min():.2f})."
-        )
-    return words
-
-
-def _check(correlations: pd.DataFrame, columns: list[str]) -> None:
-    if correlations.empty:
-        raise ValueError("correlations have no row of these kinds=: there is nothing to draw.")
-    one_row_each(correlations, ["evaluator", *columns], "one cell holds one")
-    wrong = correlations.index[correlations["estimate"].abs() > 1 + 1e-12]
-    if len(wrong):
-        raise ValueError(
-            f"correlations' column 'estimate' must lie between -1 and 1; row {wrong[0]!r} has "
-            f"{correlations.loc[wrong[0], 'estimate']}."
-        )
 
 
 def _order(correlations: pd.DataFrame) -> list[tuple[str | None, str]]:

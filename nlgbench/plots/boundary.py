@@ -78,19 +78,15 @@ def plot_boundary(
 
 
 def _words(shown: Sequence[Boundary]) -> str:
-    n_human = int(shown[0].outputs["is_human"].sum())
-    counts = sorted({int((~one.outputs["is_human"]).sum()) for one in shown})
-    n_system = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
     described = "; ".join(
         f"{one.label}: "
         + ", ".join(f"{SCORE_NAMES[name]} {value:.2f}" for name, value in one.scores.items())
         for one in shown
     )
     return (
-        f"Mean human judgment against log-probability per token for {n_human} human references "
-        f"(squares) and {n_system} outputs of each system (circles), shaded by the "
-        f"{shown[0].n_neighbors}-nearest-neighbor classifier whose leave-one-out error gives HUSE. "
-        f"{described}."
+        "Mean human judgment against log-probability per token for human references (squares) and "
+        f"outputs of each system (circles), shaded by the {shown[0].n_neighbors}-nearest-neighbor "
+        f"classifier whose leave-one-out error gives HUSE. {described}."
     )
 
 

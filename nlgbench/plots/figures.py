@@ -192,13 +192,6 @@ def in_legend(name: object) -> str:
     return f" {text}" if text[:1] in ("", "_") else text
 
 
-def spearman(x: pd.Series, y: pd.Series) -> float:
-    """Give Spearman's correlation, NaN without a warning where one of the two is constant."""
-    both = pd.DataFrame({"x": x, "y": y}).dropna()
-    varies = len(both) > 1 and (both.min() < both.max()).all()
-    return float(both["x"].corr(both["y"], method="spearman")) if varies else float("nan")
-
-
 def in_paper_style(plot: Callable[P, Drawing]) -> Callable[P, Drawing]:
     """Check what a plot is given; draw in paper style, or on given Axes in theirs.
 

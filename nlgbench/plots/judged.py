@@ -49,7 +49,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     Raises
     ------
     ValueError
-        If a column is missing, there are several dimensions, or a system stands twice.
+        If a column is missing, or a system stands twice, as of several dimensions.
 
     Examples
     --------
@@ -61,7 +61,6 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     needed = "system estimate:float ci_low:float ci_high:float label? rank_low:float? "
     needed += "rank_high:float? reason:text? dimension? scale:text? better? covers? "
     table = read_table(table, needed + "confidence:float?", "table has")
-    _check_one_dimension(table)
     one_row_each(table, ["system"], "select one dimension")
     lower = "better" in table and bool((table["better"] == "lower").all())
     rows = table.sort_values("estimate", ascending=lower, kind="stable").reset_index(drop=True)
@@ -134,7 +133,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     Raises
     ------
     ValueError
-        If a column is missing, there are several dimensions, or no annotator's severity is known.
+        If a column is missing, an annotator stands twice, or no annotator's severity is known.
 
     Examples
     --------
@@ -145,7 +144,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     table = compared.annotators if isinstance(compared, SystemComparison) else compared
     needed = "annotator_id severity:float ci_low:float ci_high:float n_judgments:int?"
     table = read_table(table, needed, "table has")
-    _check_one_dimension(table)
+    one_row_each(table, ["annotator_id"], "select one dimension")
     rows = table.dropna(subset="severity").sort_values("severity", ascending=False, kind="stable")
     if rows.empty:
         raise ValueError(
@@ -193,13 +192,3 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
         f"to {rows['estimate'].max():.2f}; {off.sum()} differ from it."
     )
     return drawn_on(ax, table, alt)
-
-
-def _check_one_dimension(table: pd.DataFrame) -> None:
-    """Refuse the tables of `compare_systems` over several dimensions, of which a figure has one."""
-    names = [str(name) for name in table["dimension"].unique()] if "dimension" in table else []
-    if len(names) > 1:
-        raise ValueError(
-            f"table has {len(names)} dimensions, {', '.join(names)}, and a figure has one: pass "
-            f"table[table['dimension'] == {names[0]!r}]."
-        )

@@ -79,7 +79,7 @@ def place_labels(
             gaps = np.hypot(*(centers - np.clip(centers, box[:2], box[2:])).T)
             mistaken = int((gaps < gaps[n] + 2).sum()) - 1
             outside = float(np.maximum([*(frame[:2] - box[:2]), *(box[2:] - frame[2:])], 0).sum())
-            cost += 10 * outside + distance / 4 + (5 if len(boxes) > 1 else 50) * mistaken
+            cost += 10 * outside + distance / 4 + (5 if len(boxes) > 1 else 1_000) * mistaken
             if cost < least:
                 least, taken[n] = cost, boxes
                 texts[n].xyann = (float(offset[0]), float(offset[1]))

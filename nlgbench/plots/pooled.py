@@ -61,10 +61,12 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     >>> table = table.assign(granularity="output", confidence=0.95, ci_low=0.2, ci_high=0.6)
     >>> from nlgbench.analysis.correlation.pooling import pool_correlations
     >>> plot_pooled(pool_correlations(table)).alt
-    'Spearman with people in 5 studies, and the mean over studies: chrF 0.38 [0.24, 0.51].'
+    'Spearman with people in 5 studies, and the mean over studies: chrF .38 [.24, .51].'
     """
     summary, studies = _chosen(pooled)
-    what = _what(summary)
+    what = f"{str(summary['statistic'].iloc[0]).replace('_', ' ').capitalize()} with people"
+    if "evaluator_b" in summary:
+        what += f", less that of: {label(summary['evaluator_b'].iloc[0]).lower()}"
     names = list(summary.index)
     lines = _lines(studies)
     wide = min(_ACROSS, len(names))
@@ -100,7 +102,15 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     if ax is None and figure is not None and _SENTINELS in map(kind, names):
         gray = [Patch(color=_GRAY, label="sentinels, which know next to nothing of a text")]
         figure.legend(handles=gray, loc="outside lower right")
-    return drawn_on(panels, _data(summary, studies), _alt(summary, studies, what))
+    mean = summary.reset_index().assign(study=_MEAN)
+    further = mean[["evaluator"]].assign(
+        study=_FURTHER, ci_low=mean["prediction_low"], ci_high=mean["prediction_high"]
+    )
+    columns = ["study", "evaluator", "estimate", "ci_low", "ci_high"]
+    data = pd.concat([studies[columns], mean[columns], further], ignore_index=True)
+    said = "; ".join(f"{label(name)} {_said(summary.loc[name])}" for name in names)
+    n = studies["study"].nunique()
+    return drawn_on(panels, data, f"{what} in {n} studies, and the mean over studies: {said}.")
 
 
 def _chosen(pooled: PooledCorrelations) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -123,14 +133,6 @@ def _chosen(pooled: PooledCorrelations) -> tuple[pd.DataFrame, pd.DataFrame]:
     studies = studies[studies["evaluator"].isin(names)]
     some = studies.groupby("study")["z"].transform(lambda z: z.notna().any())
     return summary.set_index("evaluator").loc[names], studies[some.astype(bool)]
-
-
-def _what(summary: pd.DataFrame) -> str:
-    """Name what is drawn."""
-    words = f"{str(summary['statistic'].iloc[0]).replace('_', ' ').capitalize()} with people"
-    if "evaluator_b" not in summary:
-        return words
-    return f"{words}, less that of: {label(summary['evaluator_b'].iloc[0]).lower()}"
 
 
 def _lines(studies: pd.DataFrame) -> list[tuple[str, bool]]:
@@ -175,23 +177,3 @@ def _said(mean: pd.Series) -> str:
     if not np.isfinite(mean["estimate"]):
         return f"no mean: {mean['n_studies']} studies"
     return "{} [{}, {}]".format(*map(correlation, mean[["estimate", "ci_low", "ci_high"]]))
-
-
-def _data(summary: pd.DataFrame, studies: pd.DataFrame) -> pd.DataFrame:
-    columns = ["study", "evaluator", "estimate", "ci_low", "ci_high"]
-    mean = summary.reset_index().assign(study=_MEAN)
-    further = mean[["evaluator"]].assign(
-        study=_FURTHER, ci_low=mean["prediction_low"], ci_high=mean["prediction_high"]
-    )
-    return pd.concat([studies[columns], mean[columns], further], ignore_index=True)
-
-
-def _alt(summary: pd.DataFrame, studies: pd.DataFrame, what: str) -> str:
-    said = []
-    for name, mean in summary.iterrows():
-        words = "{:.2f} [{:.2f}, {:.2f}]".format(*mean[["estimate", "ci_low", "ci_high"]])
-        if not np.isfinite(mean["estimate"]):
-            words = f"in {mean['n_studies']} studies, no mean"
-        said.append(f"{label(str(name))} {words}")
-    n = studies["study"].nunique()
-    return f"{what} in {n} studies, and the mean over studies: {'; '.join(said)}."

@@ -15,7 +15,7 @@ from nlgbench.plots.rows import draw_estimates, mark, name_rows
 from nlgbench.plots.style import ONE_COLUMN, SYSTEM, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
 
-_MANY = 24  # systems: beyond these a matrix has no room for numbers, and a list needs a page
+_MANY = 24  # systems whose list fits one column
 _FEW = 8  # systems whose matrix fits one column
 _METHODS = {"bradley_terry": "Bradley-Terry", "glicko2": "Glicko-2", "elo": "Elo"}
 
@@ -122,8 +122,8 @@ def plot_win_rates(
     -------
     Drawing
         A cell per pair: how often the row's system beats the column's, or is judged higher on the
-        same item, in hundredths, ties as half; bold where significant. Of more than 24 systems
-        colors alone. Pairs that never met are gray.
+        same item, in hundredths, ties as half; bold where significant. Pairs that never met are
+        gray.
 
     Raises
     ------
@@ -147,33 +147,27 @@ def plot_win_rates(
         odd = sorted(set(order) ^ set(names))
         raise ValueError(f"order must name each system of rates once; {odd[0]!r} is not in both.")
     labels = spaced(names if order is None else order)
-    many = len(names) > _MANY
-    size = (TWO_COLUMN, TWO_COLUMN) if many else (TWO_COLUMN, 1.6 + 0.21 * len(names))
-    (ax,) = axes_for(ax, *((ONE_COLUMN, 3.0) if len(names) <= _FEW else size))
+    wide = (TWO_COLUMN, min(9.0, 1.6 + 0.21 * len(names)))
+    (ax,) = axes_for(ax, *((ONE_COLUMN, 3.0) if len(names) <= _FEW else wide))
     significant = table.get("verdict", pd.Series("", table.index)).fillna("")
     table = table.assign(bold=significant.str.startswith(("better", "worse")))
     matrix = table.pivot(index="system", columns="opponent", values=value)
     # Colors end where black numbers can still be read.
-    ends = (0, 1) if many else (-0.3, 1.3)
-    look: dict[str, Any] = {"cmap": "PuOr", "vmin": ends[0], "vmax": ends[1], "edgecolor": "white"}
+    look: dict[str, Any] = {"cmap": "PuOr", "vmin": -0.3, "vmax": 1.3, "edgecolor": "white"}
     places = range(len(names))
     ax.set_facecolor("#cccccc")
     values = matrix.reindex(index=list(labels), columns=list(labels))
-    shades = ax.pcolormesh(places, places, values, **look, linewidth=0.0 if many else 0.5)
-    if many:
-        where = ax.inset_axes((1.02, 0, 0.02, 1))
-        ax.figure.colorbar(shades, cax=where, label="Win rate")
-        where.set_ylim(0, 1)
+    ax.pcolormesh(places, places, values, **look, linewidth=0.5)
     at = {name: place for place, name in enumerate(labels)}
-    for row in [] if many else table.dropna(subset=value).to_dict("records"):
-        text: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5}
+    for row in table.dropna(subset=value).to_dict("records"):
+        text: dict[str, Any] = {"ha": "center", "va": "center"}
+        text["fontsize"] = min(6.5, 200 / len(names))
         text["fontweight"] = "bold" if row["bold"] else "normal"
         ax.text(at[row["opponent"]], at[row["system"]], f"{100 * row[value]:.0f}", **text)
     what = "Opponent (bold: significant)" if table["bold"].any() else "Opponent"
     ax.set(xticks=places, yticks=places, xlabel=what, ylabel="System")
-    fontsize = 6 if many else 7
-    ax.set_xticklabels(labels.values(), rotation=90, fontsize=fontsize)
-    ax.set_yticklabels(labels.values(), fontsize=fontsize)
+    ax.set_xticklabels(labels.values(), rotation=90)
+    ax.set_yticklabels(labels.values())
     ax.invert_yaxis()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)

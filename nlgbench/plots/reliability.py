@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from nlgbench.evaluators.listeners import Calibration
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
 from nlgbench.plots.rows import draw_intervals, legend_above
-from nlgbench.plots.style import LINES, ONE_COLUMN, TWO_COLUMN, line_look
+from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
 
 
@@ -42,7 +42,7 @@ def plot_reliability(
     Raises
     ------
     ValueError
-        If a column is missing, or a value is none between 0 and 1.
+        If a column is missing.
 
     Examples
     --------
@@ -53,13 +53,6 @@ def plot_reliability(
     table = calibrated.bins if isinstance(calibrated, Calibration) else calibrated
     optional = "listener? stage? ci_low:float? ci_high:float? ece:float? seed:float?"
     table = read_table(table, f"probability:float share:float {optional}", "table has")
-    for name in ("probability", "share"):
-        bad = ~(table[name].isna() | table[name].between(0, 1))
-        if bad.any():
-            raise ValueError(
-                f"table has {name} = {table[name][bad].iloc[0]:g}: it must be between 0 and 1; "
-                "divide percentages by 100."
-            )
     if "seed" in table and table["seed"].notna().any():
         chosen = table["seed"].iloc[0] if seed is None else seed
         table = table[table["seed"].isna() | (table["seed"] == chosen)]
@@ -85,11 +78,6 @@ def plot_reliability(
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
     stages = table["stage"].astype(str) if "stage" in table else pd.Series("", table.index)
     names = list(dict.fromkeys(stages))
-    if len(names) > len(LINES):
-        raise ValueError(
-            f"table has {len(names)} stages, and only {len(LINES)} can be told apart: "
-            f"{', '.join(names)}. Draw them in several figures."
-        )
     ax.plot([0, 1], [0, 1], color="#777777", linewidth=0.6, zorder=1)
     for n, stage in enumerate(names):
         rows = table[stages == stage].dropna(subset=["probability", "share"])

@@ -8,13 +8,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.judges import Replacement
-from nlgbench.evaluators.names import kind
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.rows import draw_estimates, draw_reference, name_rows
 from nlgbench.plots.style import TWO_COLUMN, line_look
-
-#: More evaluators cannot be told apart; of more the highest are drawn, and always sentinels.
-_MOST = 20
 
 
 @in_paper_style
@@ -32,8 +28,7 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     -------
     Drawing
         At the left omega over epsilon: an evaluator replaces annotators from the mark on. At the
-        right the chance that it agrees at least as well as an annotator. Of more than 20 evaluators
-        the 20 with the highest rho are drawn, and sentinels. Its data are the curves.
+        right the chance that it agrees at least as well as an annotator. Its data are the curves.
 
     Raises
     ------
@@ -47,8 +42,7 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     >>> plot_replacement(nb.replaces_annotators(study, epsilon=0.1, agreement="rmse")).alt
     'At epsilon 0.1 omega is close 1.00, coarse 0.00, blind 0.00; one half counts as replacing.'
     """
-    whole = result.evaluators.merge(result.details, on="evaluator")
-    table = _highest(whole).reset_index(drop=True)
+    table = result.evaluators.merge(result.details, on="evaluator")
     tested = table[table["omega"].notna()]
     if tested.empty:
         raise ValueError(f"no evaluator could be tested: {table['reason'].iloc[0]}.")
@@ -79,20 +73,4 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     right.set_xlabel("As good as an annotator (\u03c1)")
     said = ", ".join(f"{a} {b:.2f}" for a, b in tested[["label", "omega"]].itertuples(index=False))
     alt = f"At epsilon {epsilon:g} omega is {said}; one half counts as replacing."
-    if len(table) < len(whole):
-        words = (
-            f"The {len(table)} of {len(whole)} evaluators with the highest \u03c1, and sentinels"
-        )
-        left.set_title(words, fontsize=7, loc="left")
-        alt += f" Drawn are {words[0].lower()}{words[1:].replace(chr(0x3C1), 'rho')}."
-    curve = result.curve[result.curve["evaluator"].isin(table["evaluator"])]
-    return drawn_on((left, right), curve.reset_index(drop=True), alt)
-
-
-def _highest(table: pd.DataFrame) -> pd.DataFrame:
-    """Take the evaluators with the highest rho, and sentinels; the table is in order of rho."""
-    if len(table) <= _MOST:
-        return table
-    known = table["evaluator"].map(kind) == "Sentinels"
-    highest = table[~known].head(_MOST - int(known.sum()))
-    return table[known | table.index.isin(highest.index)]
+    return drawn_on((left, right), result.curve, alt)

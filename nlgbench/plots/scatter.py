@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, spearman
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.labels import place_labels
 from nlgbench.plots.rows import draw_intervals
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
@@ -80,5 +80,6 @@ def plot_scatter_systems(
     alt = f"{ax.get_ylabel()} against {ax.get_xlabel()} of {len(known)} systems"
     alt += ", with intervals" if lines else ""
     if len(known) > 2:
-        alt += f". Spearman's correlation of the two is {spearman(known[x], known[y]):.2f}"
+        spearman = known[[x, y]].corr(method="spearman").iloc[0, -1]
+        alt += f". Spearman's correlation of the two is {spearman:.2f}"
     return drawn_on(ax, table, f"{alt}.")

@@ -75,11 +75,8 @@ def plot_contexts(
     if contexts is None or not set(_FEATURES) <= set(contexts):
         raise ValueError(f"contexts of {study.name} are no colors: hue, saturation, lightness.")
     chosen = list(dict.fromkeys(beliefs["output_id"])) if outputs is None else list(outputs)
-    for where, there in (("beliefs", beliefs), (f"outputs of {study.name}", study.outputs)):
-        if lost := sorted(set(chosen) - set(there["output_id"])):
-            raise ValueError(f"{where} have no output {lost[0]!r}: add it, or leave it out.")
-    if beliefs.duplicated(["output_id", "evaluator", "state"]).any():
-        raise ValueError("beliefs have an output_id, evaluator and state twice: keep one row.")
+    for name in chosen:
+        known(name, beliefs["output_id"].unique().tolist(), "outputs")
     data = beliefs[beliefs["output_id"].isin(chosen)]
     # A number parts listeners of one kind; where there is one of each, the kind says enough.
     kinds = data["evaluator"].str.replace(r"_\d+$", "", regex=True)
@@ -97,10 +94,6 @@ def plot_contexts(
         scores[one] = scored[scored["evaluator"] == one].set_index("output_id")["score"]
     for panel, (name, row) in zip(panels, captions.iterrows(), strict=True):
         context = contexts[contexts["item_id"] == row["item_id"]]
-        if context.empty:
-            raise ValueError(
-                f"contexts of {study.name} have no item_id {row['item_id']!r}: add it."
-            )
         own = data[data["output_id"] == name]
         found = own.pivot(index="listener", columns="state", values="probability")
         found = found.reindex(index=listeners, columns=context["state"].tolist())

@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
+from scipy.spatial import ConvexHull
 
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
 from nlgbench.plots.labels import place_labels
@@ -91,7 +92,7 @@ def plot_tradeoff(
     ax.set(xlim=(low, top), ylim=(low, top), xticks=ticks, yticks=ticks, aspect="equal")
     ax.set_xlabel("HUSE-Q (quality)")
     ax.set_ylabel("HUSE-D (diversity)")
-    _draw_diagonals(ax, top)
+    _draw_diagonals(ax, top, points[list(_AXES)].to_numpy())
     for task, (_, color) in looks.items():
         published = points[(points["task"] == task) & (points["source"] == "published")]
         _draw_dominated(ax, published, color)
@@ -166,7 +167,7 @@ def _words(points: pd.DataFrame, has_truth: bool) -> str:
     )
 
 
-def _draw_diagonals(ax: Axes, top: float) -> None:
+def _draw_diagonals(ax: Axes, top: float, points: np.ndarray) -> None:
     look: dict[str, Any] = {"fontsize": 7, "color": "#666666", "zorder": 1}
     beside = [level for level in LEVELS if 1 + level > top]
     for level in LEVELS:
@@ -177,33 +178,26 @@ def _draw_diagonals(ax: Axes, top: float) -> None:
         if level in beside:  # outside of the axes, where no system and no label can be
             place: dict[str, Any] = {"xytext": (3, 0), "ha": "left", "va": "center"}
         else:
+            # Names reach from their end up along the line; systems may stand there.
+            ways = [(x, 1 + level - x) for x in np.linspace(ends[1], 0.3, 15)]
+            room = [np.hypot(*(points - (x - 0.06, y + 0.06)).T).min() for x, y in ways]
+            end = ways[np.argmax(np.array(room) > 0.15)]
             turned: dict[str, Any] = {"rotation": -45, "rotation_mode": "anchor"}
             place = {"xytext": (-2, 4), "ha": "right", "va": "bottom", **turned}
         ax.annotate(name, end, textcoords="offset points", annotation_clip=False, **place, **look)
 
 
 def _draw_dominated(ax: Axes, printed: pd.DataFrame, color: str) -> None:
-    """Shade what printed points dominate; one point dominates a ray."""
+    """Shade what printed points dominate: all that is between them and the origin."""
     points = printed[list(_AXES)].to_numpy()
-    if len(points) == 0:
-        return
-    corners = [np.zeros(2)]
-    angle, radius = np.arctan2(points[:, 1], points[:, 0]), np.hypot(*points.T)
-    for point in points[np.lexsort((radius, angle))]:
-        # What another, or a line between two others, is beyond on its ray bounds nothing.
-        while len(corners) > 1 and _turn(corners[-2], corners[-1], point) <= 0:
-            corners.pop()
-        corners.append(point)
-    x, y = np.transpose(corners)
-    if len(corners) == 2:
-        ax.plot(x, y, color=color, alpha=0.5, linewidth=0.6, linestyle=(0, (4, 2)), zorder=1)
-    else:
-        ax.fill(x, y, facecolor=color, alpha=0.13, edgecolor="none", zorder=0)
-
-
-def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
-    """Give twice the area of a triangle, negative where it turns right."""
-    return float((b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0]))
+    if len(points) > 1 and np.linalg.matrix_rank(points) == 2:
+        corners = np.vstack([[0, 0], points])
+        corners = corners[ConvexHull(corners).vertices]
+        ax.fill(*corners.T, facecolor=color, alpha=0.13, edgecolor="none", zorder=0)
+    elif len(points):  # on one ray
+        x, y = points[np.argmax(np.hypot(*points.T))]
+        line: dict[str, Any] = {"color": color, "alpha": 0.5, "linewidth": 0.6}
+        ax.plot([0, x], [0, y], linestyle=(0, (4, 2)), zorder=1, **line)
 
 
 def _write_labels(ax: Axes, points: pd.DataFrame, looks: dict[str, tuple[str, str]]) -> None:

@@ -72,8 +72,12 @@ def plot_violins(
     scored = study.scores.merge(
         study.outputs[["output_id", "system"]], on="output_id", validate="many_to_one"
     )
-    shown = _chosen(evaluators, scored["evaluator"], "evaluators")
-    places = _chosen(systems, study.outputs["system"], "systems")
+    there = scored["evaluator"].unique().tolist()
+    shown = [
+        known(one, there, "evaluators") for one in (there if evaluators is None else evaluators)
+    ]
+    there = study.outputs["system"].unique().tolist()
+    places = [known(name, there, "systems") for name in (there if systems is None else systems)]
     written = {name: study.labels.get(name, names.label(name)) for name in shown}
     data = scored[scored["evaluator"].isin(shown) & scored["system"].isin(places)]
     ranks = [data["system"].map(places.index), data["evaluator"].map(shown.index)]
@@ -98,11 +102,6 @@ def plot_violins(
         data[["evaluator", "system", "output_id", "score"]].reset_index(drop=True),
         f"Violins of each evaluator's scores, with means and ranges. Means: {said}.",
     )
-
-
-def _chosen(asked: Sequence[str] | None, there: pd.Series, what: str) -> list[str]:
-    found = [str(name) for name in there.unique()]
-    return found if asked is None else [known(name, found, what) for name in asked]
 
 
 def _panel(

@@ -10,7 +10,6 @@ import pytest
 import nlgbench as nb
 from nlgbench.analysis.huse import (
     annotator_difference,
-    annotator_spread,
     interval_widths,
     length_difference,
     moved_votes,
@@ -102,7 +101,7 @@ def test_a_study_of_ones_own_has_the_tails_of_a_simulated_one(study, tmp_path):
         "frequency": typicality_correlation(typicality_table(n_sentences=9, seed=0)),
         "bounds": theorem_1(study, systems=["grammar_t0.7"], n_texts=50, seed=0),
         "greedy": nb.huse(greedy, n_resamples=20),
-        "settled": annotator_spread(greedy, n_annotators=10, n_resamples=5),
+        "settled": nb.stability(greedy, over="annotators", sizes=[10, 20], n_resamples=5),
     }
     for name, table in results.items():
         theirs, ours = (paper.answers(one, **{name: table}) for one in (study, own))

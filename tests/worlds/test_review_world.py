@@ -142,8 +142,8 @@ def test_k_nn_with_the_optimal_features_finds_l_star(name):
     features[~np.isfinite(features)] = features[np.isfinite(features)].min() - 1
     features /= features.std(axis=0)
     for k, expected, bias in ((77, l_star, 0.05), (16, limit, 0.04)):
-        size, machine = neighbors.leave_one_out(features, is_machine, k)
-        assert neighbors.twice_error(size, machine, is_machine) == pytest.approx(expected, abs=bias)
+        found = neighbors.sample_errors(features, True, is_machine, k)[0]
+        assert found == pytest.approx(expected, abs=bias)
 
 
 def test_huse_bounds_l_star_and_nears_the_population(large):
@@ -208,8 +208,7 @@ def test_more_annotators_lower_huse_toward_its_limit():
         assert n > 1 or not crew.careless[0]
         judgment = annotators.judge(crew, typical, seed=n).mean(axis=1)
         features = np.column_stack([likelihood / likelihood.std(), judgment / judgment.std()])
-        size, voted = neighbors.leave_one_out(features, is_machine, 16)
-        measured.append(neighbors.twice_error(size, voted, is_machine))
+        measured.append(neighbors.sample_errors(features, True, is_machine, 16)[0])
         scores = truth.population_scores(human, machine, crew)
         population.append(scores["huse"])
     for one, twenty, many in (measured, population):

@@ -11,7 +11,6 @@ from nlgbench.analysis.huse.diagnosis import (
 from nlgbench.analysis.huse.score import SCORES, huse
 from nlgbench.analysis.huse.uncertainty import (
     annotator_difference,
-    annotator_spread,
     interval_widths,
     length_difference,
     permutation_test,
@@ -22,7 +21,6 @@ __all__ = [
     "SCORES",
     "Boundary",
     "annotator_difference",
-    "annotator_spread",
     "boundary",
     "failures",
     "huse",

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -10,11 +11,10 @@ import pandas as pd
 from nlgbench.analysis.huse import neighbors
 from nlgbench.analysis.huse.neighbors import LabelTies
 from nlgbench.analysis.huse.score import (
-    LABEL_TIES,
-    LENGTHS,
     MAPS,
-    SCALINGS,
     TOLERANCE,
+    Length,
+    Scaling,
     Ties,
     chosen_systems,
     compare,
@@ -285,8 +285,8 @@ def multiverse(
     """
     for k in n_neighbors:
         check_n(k, "n_neighbors")
-    rows = []
-    for system, scaling, length in product(chosen_systems(study, systems), SCALINGS, LENGTHS):
+    rows, chosen = [], chosen_systems(study, systems)
+    for system, scaling, length in product(chosen, get_args(Scaling), get_args(Length)):
         full = compare(
             study,
             system,
@@ -295,7 +295,7 @@ def multiverse(
             scaling=scaling,
             length=length,
         )
-        for k, tie, rule in product(n_neighbors, TOLERANCE, LABEL_TIES):
+        for k, tie, rule in product(n_neighbors, TOLERANCE, get_args(LabelTies)):
             one = replace(full, n_neighbors=k, ties=tie, label_ties=rule)
             choices: dict[str, object] = {"n_neighbors": k, "ties": tie, "label_ties": rule}
             choices |= {"scaling": scaling, "length": length}

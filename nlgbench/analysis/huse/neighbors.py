@@ -42,10 +42,8 @@ def leave_one_out(
     An output is at distance 0 from itself, so the cut at its k-th nearest other output is the cut
     at the (k + 1)-th nearest of all: count all of them, then take its own label away.
     """
-    label = np.asarray(is_machine, dtype=bool)
-    points, inverse = _merge(features)
-    size, machine = _of_all(points, inverse, label, points, n_neighbors + 1, tolerance)
-    return size[inverse] - 1, machine[inverse] - label
+    counted = neighborhoods(features, is_machine, features, n_neighbors + 1, tolerance=tolerance)
+    return counted[0] - 1, counted[1] - np.asarray(is_machine, dtype=bool)
 
 
 def neighborhoods(
@@ -59,8 +57,12 @@ def neighborhoods(
     """Count the neighborhood of new points, as `leave_one_out`; nothing is left out."""
     label = np.asarray(is_machine, dtype=bool)
     points, inverse = _merge(features)
-    new = np.asarray(queries, dtype=np.float64)
-    return _of_all(points, inverse, label, new, n_neighbors, tolerance)
+    counts = _totals(inverse, np.ones((len(label), 1), dtype=bool), label[:, None])
+    new, place = _merge(queries)
+    found = np.empty((2, len(new)), dtype=np.int64)
+    for rows, size, machine in _count(points, *counts, new, n_neighbors, tolerance):
+        found[:, rows] = size[:, 0], machine[:, 0]
+    return found[0, place], found[1, place]
 
 
 def votes(size: Ints, machine: Ints, is_machine: ArrayLike) -> tuple[Ints, Ints]:
@@ -73,25 +75,6 @@ def votes(size: Ints, machine: Ints, is_machine: ArrayLike) -> tuple[Ints, Ints]
     label = np.asarray(is_machine, dtype=bool)
     n_machine = int(label.sum())
     return machine * (len(label) - n_machine), (size - machine) * n_machine
-
-
-def twice_error(
-    size: Ints, machine: Ints, is_machine: ArrayLike, *, label_ties: LabelTies = "human"
-) -> float:
-    """Give twice the class-balanced error of the vote: the estimate of L(phi), higher is better.
-
-    A tied vote says what `label_ties` names; "half" counts half an error.
-    """
-    label = np.asarray(is_machine, dtype=bool)
-    n_machine = int(label.sum())
-    n_human = len(label) - n_machine
-    for_machine, for_human = votes(size, machine, label)
-    tied = for_machine == for_human
-    wrong = np.where(label, for_machine < for_human, for_machine > for_human).astype(np.float64)
-    wrong[tied] = 0.5 if label_ties == "half" else label[tied] == (label_ties == "human")
-    # One division: with classes of one size the result is the nearest float to errors / n.
-    missed = wrong[label].sum() * n_human + wrong[~label].sum() * n_machine
-    return float(missed / (n_human * n_machine))
 
 
 def nearest_to(
@@ -115,10 +98,11 @@ def sample_errors(
     tolerance: float = EXACT_TOLERANCE,
     label_ties: LabelTies = "human",
 ) -> Floats:
-    """Give twice the leave-one-out error of samples; `members` and `labels`: (m, n) or (n,).
+    """Give twice the class-balanced leave-one-out error of samples: L(phi), higher is better.
 
-    What `twice_error` gives for ``features[member]`` and ``label[member]``, bit for bit; NaN for a
-    sample of fewer than ``n_neighbors + 1`` outputs or of one class.
+    `members` and `labels` are of shape (m, n), (n,) or (). A tied vote says what `label_ties`
+    names; "half" counts half an error. NaN for a sample of fewer than ``n_neighbors + 1`` outputs
+    or of one class.
     """
     inside, label = np.broadcast_arrays(
         np.atleast_2d(np.asarray(members, dtype=bool)), np.asarray(labels, dtype=bool)
@@ -142,7 +126,7 @@ def sample_errors(
             wrong = for_machine < for_human if own else for_machine > for_human
             tied = {"half": 0.5, "human": float(own), "system": float(not own)}[label_ties]
             missed[own] += (n_own * (wrong + tied * (for_machine == for_human))).sum(axis=0)
-    # The sums and the one division of `twice_error`, so that not a bit differs.
+    # One division: with classes of one size the result is the nearest float to errors / n.
     found[defined] = (missed[1] * n_human + missed[0] * n_machine) / (n_human * n_machine)
     return found
 
@@ -160,17 +144,6 @@ def _totals(inverse: Ints, members: Bools, labels: Bools) -> tuple[Counts, Count
     n = len(inverse)
     sums = csr_array((np.ones(n, dtype=kind), (inverse, np.arange(n))))
     return sums @ members.astype(kind), sums @ (members & labels).astype(kind)
-
-
-def _of_all(
-    points: Floats, inverse: Ints, label: Bools, queries: Floats, k: int, tolerance: float
-) -> tuple[Ints, Ints]:
-    """Count the neighborhoods of queries among all outputs."""
-    counts = _totals(inverse, np.ones((len(label), 1), dtype=bool), label[:, None])
-    found = np.empty((2, len(queries)), dtype=np.int64)
-    for rows, size, machine in _count(points, *counts, queries, k, tolerance):
-        found[:, rows] = size[:, 0], machine[:, 0]
-    return found[0], found[1]
 
 
 def _count(

@@ -7,8 +7,7 @@ scores, the scores of resampled outputs and annotators, and the intervals that t
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -34,9 +33,11 @@ SCORES = ("huse", "huse_q", "huse_d")
 MAPS = {"huse": slice(0, 2), "huse_q": slice(1, 2)}
 #: Tie rule -> how much two distances may differ and still be equal, in unit-variance features.
 TOLERANCE: dict[Ties, float] = {"exact": neighbors.EXACT_TOLERANCE, "released": 0.0}
-LABEL_TIES: tuple[LabelTies, ...] = get_args(LabelTies)
-SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
-LENGTHS: tuple[Length, ...] = get_args(Length)
+#: What intervals and estimates are given in, of a system and tie rule.
+_COLUMNS = [
+    *("score", "estimate", "se", "ci_low", "ci_high", "confidence", "center"),
+    *("n_resamples", "n_undefined", "reason", "n_clusters", "method"),
+]
 
 #: Where coverage was measured, and below which a reason stands beside an interval.
 LEAST_UNITS = 10  # of the rarer class: outputs, or items that have one
@@ -62,8 +63,6 @@ class Compared:
     ties: Ties
     label_ties: LabelTies
     scaling: Scaling
-    length: Length
-    n_judgments: int
     n_floored: int
 
     @cached_property
@@ -98,11 +97,8 @@ class Compared:
     @cached_property
     def scores(self) -> dict[str, float]:
         """The three scores (eq. 7 to 9 of the paper)."""
-        both, alone = (
-            neighbors.twice_error(*counts, self.is_machine, label_ties=self.label_ties)
-            for counts in self.counted.values()
-        )
-        return {"huse": both, "huse_q": alone, "huse_d": 1 + both - alone}
+        row = output_replicates(self, np.ones(len(self.rows), dtype=bool)).iloc[0]
+        return {name: float(row[name]) for name in SCORES}
 
 
 def compare(
@@ -133,8 +129,8 @@ def compare(
     if not own.any():
         known(system, study.systems, "system")
     rows = np.flatnonzero(is_human | own)
-    if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, Integral) or n_neighbors < 1:
-        raise ValueError(f"n_neighbors must be a whole number, at least 1. Got {n_neighbors!r}.")
+    if n_neighbors < 1:
+        raise ValueError(f"n_neighbors must be a whole number, at least 1. Got {n_neighbors}.")
     if len(rows) < n_neighbors + 1:
         raise ValueError(
             f"n_neighbors = {n_neighbors} needs at least {n_neighbors + 1} outputs, human and "
@@ -142,7 +138,7 @@ def compare(
         )
     ids = pd.Index(study.outputs["output_id"].to_numpy()[rows])
     logprob, n_floored = _logprob(ids, study.logprobs, system, length)
-    judgment, n_judgments = _mean_judgment(ids, study.judgments, dimension)
+    judgment = _mean_judgment(ids, study.judgments, dimension)
     (x, x_scale), (y, y_scale) = (
         scaled(feature, scaling, name)
         for name, feature in {"logprob": logprob, "judgment": judgment}.items()
@@ -160,30 +156,25 @@ def compare(
         ties=ties,
         label_ties=label_ties,
         scaling=scaling,
-        length=length,
-        n_judgments=n_judgments,
         n_floored=n_floored,
     )
 
 
 def chosen_systems(study: Study, systems: str | Iterable[str] | None) -> list[str]:
     """Name the systems that are asked for: all, one or some."""
-    if systems is None:
-        there = study.systems
-        if not there:
-            raise ValueError(
-                f"outputs must hold both classes. Found {len(study.outputs)} human and 0 machine "
-                "outputs: add machine ones, or correct is_human."
-            )
-        return there
-    return [systems] if isinstance(systems, str) else list(systems)
+    if systems is not None:
+        return [systems] if isinstance(systems, str) else list(systems)
+    if not study.systems:
+        raise ValueError(
+            f"outputs must hold both classes. Found {len(study.outputs)} human and 0 machine "
+            "outputs: add machine ones, or correct is_human."
+        )
+    return study.systems
 
 
 def the_system(study: Study, system: str | None) -> str:
     """Name the system that is asked for, or the only one."""
-    if system is not None:
-        return system
-    names = chosen_systems(study, None)
+    names = chosen_systems(study, system)
     if len(names) > 1:
         raise ValueError(f"{len(names)} systems are there ({', '.join(names)}): say which, system=")
     return names[0]
@@ -201,17 +192,15 @@ def _none_missing(ids: pd.Index, missing: Bools, what: str, way_out: str) -> Non
 
 def _logprob(ids: pd.Index, logprobs: pd.DataFrame, system: str, length: str) -> tuple[Floats, int]:
     """Look up log-probabilities (nats) under the system, by token or not; count those floored."""
-    under = logprobs["model"].to_numpy() == system
-    if not under.any():
+    under = logprobs[logprobs["model"] == system]
+    if under.empty:
         known(system, sorted(logprobs["model"].unique()), "model in logprobs")
-    at = ids.get_indexer(pd.Index(logprobs["output_id"].to_numpy()[under]))
-    found = np.full((2, len(ids)), np.nan)
-    for values, column in zip(found, ("logprob", "n_tokens"), strict=True):
-        values[at[at >= 0]] = logprobs[column].to_numpy()[under][at >= 0]
+    found = under.set_index("output_id")[["logprob", "n_tokens"]].reindex(ids)
+    logprob, n_tokens = found.to_numpy(dtype=np.float64).T
     what = f"have no log-probability under model {system!r}"
     way_out = "score them with the system's model, or drop them from outputs"
-    _none_missing(ids, np.isnan(found[0]), what, way_out)
-    logprob = found[0] / found[1] if length == "per token" else found[0]
+    _none_missing(ids, np.isnan(logprob), what, way_out)
+    logprob = logprob / n_tokens if length == "per token" else logprob
     finite = np.isfinite(logprob)
     if not finite.any():
         raise ValueError(
@@ -221,16 +210,15 @@ def _logprob(ids: pd.Index, logprobs: pd.DataFrame, system: str, length: str) ->
     return np.where(finite, logprob, logprob[finite].min() - 1), int((~finite).sum())
 
 
-def _mean_judgment(ids: pd.Index, judgments: pd.DataFrame, dimension: str) -> tuple[Floats, int]:
-    """Average each output's judgments; count them."""
-    at = ids.get_indexer(pd.Index(judgments["output_id"].to_numpy()))
-    inside = (at >= 0) & (judgments["dimension"].to_numpy() == dimension)
-    at = at[inside]
+def _mean_judgment(ids: pd.Index, judgments: pd.DataFrame, dimension: str) -> Floats:
+    """Average each output's judgments."""
+    judged = judgments[judgments["dimension"] == dimension]
+    at = ids.get_indexer(pd.Index(judged["output_id"].to_numpy()))
+    value, at = judged["value"].to_numpy()[at >= 0], at[at >= 0]
     count = np.bincount(at, minlength=len(ids))
     way_out = "have them judged, or drop them from outputs"
     _none_missing(ids, count == 0, f"have no judgment of {dimension!r}", way_out)
-    total = np.bincount(at, weights=judgments["value"].to_numpy()[inside], minlength=len(ids))
-    return total / count, len(at)
+    return np.asarray(np.bincount(at, weights=value, minlength=len(ids)) / count)
 
 
 def scaled(feature: Floats, scaling: str, name: str) -> tuple[Floats, float]:
@@ -312,7 +300,13 @@ def intervals(
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
     """Put intervals around the three scores of one system: a row each."""
-    if resample == "annotators":
+    few: list[str] = [""] * len(SCORES)
+    n_units, method = 0, ""
+    if n_resamples == 0:
+        table = pd.DataFrame({"estimate": one.scores.values()})
+        table = table.assign(confidence=confidence, n_resamples=0, n_undefined=0)
+        table["reason"] = "no interval: n_resamples = 0"
+    elif resample == "annotators":
         groups = one.annotators["group_id"]
         members = half_samples(groups, n_resamples=n_resamples, seed=seed)
         replicates, sizes = annotator_replicates(one, members), groups.value_counts()
@@ -323,10 +317,10 @@ def intervals(
                 for s, x in one.scores.items()
             ]
         )
-        few = f"{n_units} annotators of a HIT, fewer than {LEAST_ANNOTATORS}: their halves say too "
-        reasons = [few + "little" if n_units < LEAST_ANNOTATORS else ""] * len(SCORES)
         if n_units < LEAST_ANNOTATORS:
             table[["se", "ci_low", "ci_high"]] = np.nan
+            words = f"{n_units} annotators of a HIT, fewer than {LEAST_ANNOTATORS}: their halves "
+            few = [words + "say too little"] * len(SCORES)
         method = f"half-samples of annotators, k = {one.n_neighbors}, t"
     else:
         clusters = one.outputs["item_id" if resample == "items" else "output_id"]
@@ -335,9 +329,11 @@ def intervals(
         replicates = output_replicates(one, both_halves(members))
         n_units = int(clusters.groupby(is_human).nunique().min())
         table = of_halves(replicates, one.scores, n_units, confidence)
-        reasons = few_outputs(one, n_units)
+        few = few_outputs(one, n_units)
         method = f"splits of {resample} into halves, k = {one.n_neighbors}, t"
-    return _described(table, reasons, n_units, method)
+    reason = table["reason"].where(table["reason"] != "", few)
+    table = table.assign(score=SCORES, n_clusters=n_units, reason=reason, method=method)
+    return table.reindex(columns=_COLUMNS)
 
 
 def of_halves(
@@ -351,12 +347,6 @@ def of_halves(
             split_interval(halves, others, estimate, df=n_units / 2, confidence=confidence)
         )
     return pd.DataFrame(found)
-
-
-def _described(table: pd.DataFrame, reasons: list[str], n_units: int, method: str) -> pd.DataFrame:
-    table.insert(0, "score", list(SCORES))
-    stronger = table["reason"].where(table["reason"] != "", reasons)
-    return table.assign(n_clusters=n_units, reason=stronger, method=method)
 
 
 def few_outputs(one: Compared, n_units: int) -> list[str]:
@@ -462,7 +452,6 @@ def huse(
     >>> bool((scores["ci_low"] < scores["estimate"]).all())
     True
     """
-    rules = [ties] if isinstance(ties, str) else list(ties)
     parts = []
     for system in chosen_systems(study, systems):
         features = compare(
@@ -474,49 +463,32 @@ def huse(
             scaling=scaling,
             length=length,
         )
-        about = {
-            "resample": resample,
-            "n_neighbors": features.n_neighbors,
-            "label_ties": label_ties,
-            "scaling": scaling,
-            "length": length,
-            "dimension": features.dimension,
-            "n_outputs": len(features.rows),
-            "n_judgments": features.n_judgments,
-            "n_floored": features.n_floored,
-            "label": study.label(system),
-            "source": study.source,
-        }
-        for rule in rules:
-            one = replace(features, ties=rule)
-            if n_resamples == 0:
-                table = _without_intervals(one, confidence)
-            else:
-                table = intervals(
-                    one,
+        for rule in [ties] if isinstance(ties, str) else ties:
+            table = intervals(
+                replace(features, ties=rule),
+                resample=resample,
+                n_resamples=n_resamples,
+                confidence=confidence,
+                seed=seed,
+            )
+            table.insert(0, "system", system)
+            table.insert(1, "ties", rule)
+            parts.append(
+                table.assign(
                     resample=resample,
-                    n_resamples=n_resamples,
-                    confidence=confidence,
-                    seed=seed,
+                    n_neighbors=n_neighbors,
+                    label_ties=label_ties,
+                    scaling=scaling,
+                    length=length,
+                    dimension=features.dimension,
+                    n_outputs=len(features.rows),
+                    n_judgments=len(features.judged),
+                    n_floored=features.n_floored,
+                    label=study.label(system),
+                    source=study.source,
                 )
-            parts.append(table.assign(**about))
-            parts[-1].insert(0, "system", system)
-            parts[-1].insert(1, "ties", rule)
+            )
     return pd.concat(parts, ignore_index=True)
-
-
-def _without_intervals(one: Compared, confidence: float) -> pd.DataFrame:
-    """Give the scores alone, in the columns of `intervals`."""
-    table = pd.DataFrame({"score": list(SCORES), "estimate": list(one.scores.values())})
-    table = table.assign(se=np.nan, ci_low=np.nan, ci_high=np.nan, confidence=confidence)
-    return table.assign(
-        center=np.nan,
-        n_resamples=0,
-        n_undefined=0,
-        reason="no interval: n_resamples = 0",
-        n_clusters=0,
-        method="",
-    )
 
 
 def outputs_of(one: Compared) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import combinations, product
 from typing import Literal
 
@@ -89,30 +90,30 @@ def permutation_test(
     0.01
     """
     check_n(n_permutations, "n_permutations")
-    rows: list[dict[str, object]] = []
+    parts = []
     for system in chosen_systems(study, systems):
         one = compare(study, system, dimension=dimension, n_neighbors=n_neighbors)
         item, n_items = _item_units(one)
-        ways = {"items": (np.arange(len(item)), one.is_machine, item, n_items)}
+        ways = {"items": (n_items, np.arange(len(item)), one.is_machine, item)}
         if (hits := _hit_units(one)) is not None:
-            place, own = hits
-            ways["hits"] = (place, own, np.zeros(len(own), dtype=np.int64), len(own))
+            hit, label = hits
+            ways["hits"] = (len(label), hit, label, np.zeros(len(label), dtype=np.int64))
         for within, way in ways.items():
-            found = _permutations(one, *way, n_permutations, np.random.default_rng(seed))
-            rows += [row | {"within": within} for row in found]
-    names = ["system", "score", "estimate", "p", "null_mean", "null_sd", "within", "n_units"]
-    return pd.DataFrame(rows)[[*names, "log10_labelings", "n_permutations", "exact"]]
+            rng = np.random.default_rng(seed)
+            parts.append(_permutations(one, within, *way, n_permutations, rng))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _permutations(
     one: Compared,
+    within: str,
+    n_units: int,
     place: Ints,
     own: Bools,
     units: Ints,
-    n_units: int,
     n_permutations: int,
     rng: np.random.Generator,
-) -> list[dict[str, object]]:
+) -> pd.DataFrame:
     """Test by permuting the labels `own` within units; `place` says whose label an output has."""
     counts = zip(np.bincount(units), np.bincount(units, weights=own), strict=True)
     n_labelings = math.prod(math.comb(int(n), int(m)) for n, m in counts)
@@ -121,27 +122,26 @@ def _permutations(
         labels = _all_labelings(own, units)
     else:
         labels = _permuted_within(own, units, n_permutations, rng)
-    rows: list[dict[str, object]] = []
     replicates = output_replicates(one, np.ones(len(place), dtype=bool), labels[:, place])
-    for score in MAPS:
-        estimate, permuted = one.scores[score], replicates[score].to_numpy()
-        # Scores of one rounding: equal ones differ in the last bit at most.
-        n_low = int((permuted <= estimate + 1e-12).sum())
-        rows.append(
-            {
-                "system": one.system,
-                "score": score,
-                "estimate": estimate,
-                "p": n_low / n_labelings if exact else (1 + n_low) / (n_permutations + 1),
-                "null_mean": float(permuted.mean()),
-                "null_sd": float(permuted.std()),
-                "n_units": n_units,
-                "log10_labelings": math.log10(n_labelings),
-                "n_permutations": len(labels),
-                "exact": exact,
-            }
-        )
-    return rows
+    permuted = replicates[list(MAPS)]
+    estimate = pd.Series(one.scores)[list(MAPS)]
+    # Scores of one rounding: equal ones differ in the last bit at most.
+    n_low = (permuted <= estimate + 1e-12).sum()
+    return pd.DataFrame(
+        {
+            "system": one.system,
+            "score": list(MAPS),
+            "estimate": estimate,
+            "p": n_low / n_labelings if exact else (1 + n_low) / (n_permutations + 1),
+            "null_mean": permuted.mean(),
+            "null_sd": permuted.std(ddof=0),
+            "within": within,
+            "n_units": n_units,
+            "log10_labelings": math.log10(n_labelings),
+            "n_permutations": len(labels),
+            "exact": exact,
+        }
+    )
 
 
 def _item_units(one: Compared) -> tuple[Ints, int]:
@@ -250,7 +250,7 @@ def stability(
     [[1, 20], [20, 1]]
     """
     check_n(n_resamples, "n_resamples")
-    rows: list[dict[str, object]] = []
+    parts = []
     for system in chosen_systems(study, systems):
         one = compare(study, system, dimension=dimension)
         for kind in [over] if isinstance(over, str) else over:
@@ -261,25 +261,22 @@ def stability(
                 if size > n_all:
                     least = " of the smallest group" if kind == "annotators" else ""
                     raise ValueError(f"sizes must not pass {n_all}, the {kind}{least}. Got {size}.")
-                found = _subsampled(one, kind, size, n_resamples, rng)
-                for score in SCORES:
-                    defined = found[score].dropna()
-                    low, high = defined.quantile([0.5 - confidence / 2, 0.5 + confidence / 2])
-                    rows.append(
-                        {
-                            "system": system,
-                            "over": kind,
-                            "size": size,
-                            "score": score,
-                            "mean": float(defined.mean()),
-                            "ci_low": float(low),
-                            "ci_high": float(high),
-                            "confidence": confidence,
-                            "n_resamples": len(found),
-                            "n_undefined": len(found) - len(defined),
-                        }
-                    )
-    return pd.DataFrame(rows)
+                found = _subsampled(one, kind, size, n_resamples, rng)[list(SCORES)]
+                low, high = found.quantile([0.5 - confidence / 2, 0.5 + confidence / 2]).to_numpy()
+                rows = {
+                    "system": system,
+                    "over": kind,
+                    "size": size,
+                    "score": list(SCORES),
+                    "mean": found.mean(),
+                    "ci_low": low,
+                    "ci_high": high,
+                    "confidence": confidence,
+                    "n_resamples": len(found),
+                    "n_undefined": found.isna().sum(),
+                }
+                parts.append(pd.DataFrame(rows))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _fewest(annotators: pd.DataFrame) -> int:
@@ -331,15 +328,13 @@ def length_difference(
         is_human = one.outputs["is_human"]
         members = both_halves(half_samples(is_human, n_resamples=n_resamples, seed=seed))
         gaps = output_replicates(whole, members) - output_replicates(one, members)
-        rest = ("huse", "huse_d")
-        estimates = {score: whole.scores[score] - one.scores[score] for score in rest}
+        both = pd.DataFrame({"whole_text": whole.scores, "per_token": one.scores})
+        both = both.rename_axis("score").loc[["huse", "huse_d"]]
+        estimates = (both["whole_text"] - both["per_token"]).to_dict()
         n_units = int(is_human.value_counts().min())
-        table = of_halves(gaps, estimates, n_units, confidence)
-        table.insert(0, "system", system)
-        table.insert(1, "score", list(rest))
-        table.insert(2, "whole_text", [whole.scores[score] for score in rest])
-        table.insert(3, "per_token", [one.scores[score] for score in rest])
-        parts.append(table.drop(columns="center"))
+        table = of_halves(gaps, estimates, n_units, confidence).drop(columns="center")
+        parts.append(pd.concat([both.reset_index(), table], axis=1))
+        parts[-1].insert(0, "system", system)
     return pd.concat(parts, ignore_index=True)
 
 
@@ -402,42 +397,6 @@ def annotator_difference(
 
 
 @checked
-def annotator_spread(
-    study: Study,
-    *,
-    n_annotators: int,
-    system: str | None = None,
-    n_resamples: int = 200,
-    confidence: float = 0.9,
-    seed: int | np.random.Generator = 0,
-) -> pd.DataFrame:
-    """Say how far HUSE by fewer annotators lies from HUSE by all, over whom one might have asked.
-
-    One row: system, n_annotators, estimate (mean of HUSE over the samples, minus HUSE with all),
-    ci_low, ci_high (quantiles of the samples, minus the same).
-
-    >>> import nlgbench as nb
-    >>> study = nb.simulate("gaussian", n_outputs=30, seed=0)
-    >>> annotator_spread(study, system="t0.7", n_annotators=20)["estimate"].tolist()
-    [0.0]
-    """
-    system = the_system(study, system)
-    curve = stability(
-        study,
-        systems=system,
-        over="annotators",
-        sizes=[n_annotators],
-        n_resamples=n_resamples,
-        confidence=confidence,
-        seed=seed,
-    )
-    ends = curve.loc[curve["score"] == "huse", ["mean", "ci_low", "ci_high"]].to_numpy()[0]
-    ends = ends - compare(study, system).scores["huse"]
-    row = dict(zip(("estimate", "ci_low", "ci_high"), ends.tolist(), strict=True))
-    return pd.DataFrame([{"system": system, "n_annotators": n_annotators, **row}])
-
-
-@checked
 def interval_widths(
     world: Callable[[int, int, np.random.Generator], Study] | Study,
     *,
@@ -468,53 +427,43 @@ def interval_widths(
     >>> bool(width.iloc[0] > width.iloc[1])
     True
     """
-    check_n(n_studies, "n_studies")
     if n_studies < 2:
         raise ValueError(f"n_studies must be at least 2. Got {n_studies}.")
     rng = np.random.default_rng(seed)
-    given = None
+    draw, n_all = world, math.inf
     if isinstance(world, Study):
         # Once, for its checks; then the outputs that are compared alone.
         one = compare(world, the_system(world, system))
         rows_of = world.outputs["output_id"].isin(one.outputs["output_id"])
         given = with_tables(world, outputs=world.outputs[rows_of], judgments=one.judged)
+        draw, n_all = partial(_smaller, given), one.outputs["is_human"].value_counts().min()
         n_annotators = n_annotators or [_fewest(one.annotators)]
-    rows: list[dict[str, object]] = []
+    parts = []
     for n_each, n_judging in product(n_outputs, n_annotators or ()):
-        scores = []
-        for _ in range(n_studies):
-            if given is None:
-                assert not isinstance(world, Study)
-                study = world(n_each, n_judging, rng)
-            else:
-                study = _smaller(given, n_each, n_judging, rng)
-            scores.append(compare(study, the_system(study, system)).scores)
-        values = pd.DataFrame(scores)
-        share = 0.0 if given is None else n_each / given.outputs["is_human"].value_counts().min()
-        for score in SCORES:
-            sd = float(values[score].std() / np.sqrt(1 - share))
-            width = float(2 * norm.ppf(0.5 + confidence / 2) * sd)
-            error = 1.96 / np.sqrt(2 * n_studies)
-            rows.append(
-                {
-                    "n_outputs": n_each,
-                    "n_annotators": n_judging,
-                    "score": score,
-                    "mean": float(values[score].mean()),
-                    "sd": sd,
-                    "width": width,
-                    "width_low": width * (1 - error),
-                    "width_high": width * (1 + error),
-                    "confidence": confidence,
-                    "n_studies": n_studies,
-                }
-            )
-    return pd.DataFrame(rows)
+        studies = (draw(n_each, n_judging, rng) for _ in range(n_studies))
+        values = pd.DataFrame([compare(one, the_system(one, system)).scores for one in studies])
+        sd = values.std() / np.sqrt(1 - n_each / n_all)
+        width = 2 * norm.ppf(0.5 + confidence / 2) * sd
+        error = 1.96 / np.sqrt(2 * n_studies)
+        rows = {
+            "n_outputs": n_each,
+            "n_annotators": n_judging,
+            "score": list(SCORES),
+            "mean": values.mean(),
+            "sd": sd,
+            "width": width,
+            "width_low": width * (1 - error),
+            "width_high": width * (1 + error),
+            "confidence": confidence,
+            "n_studies": n_studies,
+        }
+        parts.append(pd.DataFrame(rows))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _smaller(study: Study, n_each: int, n_judging: int, rng: np.random.Generator) -> Study:
     """Draw outputs of each class, and annotators of each group, without replacement."""
-    smallest = int(study.outputs["is_human"].value_counts().min())
+    smallest = study.outputs["is_human"].value_counts().min()
     if not 1 <= n_each < smallest:
         raise ValueError(
             f"n_outputs must be below {smallest}, the outputs of the study's smaller class, so "

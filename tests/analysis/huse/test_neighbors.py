@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from plain_huse import plain_leave_one_out
 
 from nlgbench.analysis.huse import neighbors
-from nlgbench.analysis.huse.neighbors import leave_one_out, neighborhoods, twice_error, votes
+from nlgbench.analysis.huse.neighbors import leave_one_out, neighborhoods, sample_errors, votes
 
 TOLERANCES = [0.0, neighbors.EXACT_TOLERANCE]
 
@@ -52,8 +52,8 @@ def assert_equal_to_plain(features, is_machine, n_neighbors):
             )
             np.testing.assert_array_equal(size, plain_size)
             np.testing.assert_array_equal(machine, plain_machine)
-            found = twice_error(size, machine, is_machine, label_ties=label_ties)
-            assert found == pytest.approx(score, abs=1e-14)
+            rule = {"tolerance": tolerance, "label_ties": label_ties}
+            assert sample_errors(features, True, is_machine, n_neighbors, **rule)[0] == score
 
 
 @settings(max_examples=300)
@@ -119,27 +119,3 @@ def test_votes_weigh_a_class_by_its_size():
     for_machine, for_human = votes(np.array([4, 5]), np.array([1, 1]), is_machine)
     assert for_machine.tolist() == [8, 8]
     assert for_human.tolist() == [6, 8]
-
-
-def test_twice_error_of_equal_classes_is_twice_the_share_of_errors():
-    rng = np.random.default_rng(3)
-    is_machine = np.arange(100) % 2 == 0
-    size, machine = leave_one_out(rng.normal(size=(100, 2)), is_machine, 7)
-    wrong = (2 * machine > size) != is_machine
-    assert twice_error(size, machine, is_machine) == 2 * wrong.mean()
-
-
-@pytest.mark.parametrize("label_ties", ["human", "system", "half"])
-def test_a_tie_everywhere_is_chance(label_ties):
-    is_machine = np.array([True, False, True, False])
-    size, machine = np.full(4, 2), np.full(4, 1)
-    assert twice_error(size, machine, is_machine, label_ties=label_ties) == 1
-
-
-def test_a_tied_vote_predicts_what_label_ties_says():
-    is_machine = np.array([True, True, False, False])
-    size, machine = np.array([2, 2, 2, 2]), np.array([1, 2, 0, 0])
-    found = {
-        t: twice_error(size, machine, is_machine, label_ties=t) for t in ("human", "system", "half")
-    }
-    assert found == {"human": 0.5, "system": 0.0, "half": 0.25}

@@ -8,12 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_huse import plain_leave_one_out
 
-from nlgbench.analysis.huse.neighbors import (
-    EXACT_TOLERANCE,
-    leave_one_out,
-    sample_errors,
-    twice_error,
-)
+from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, sample_errors
 from nlgbench.inference import half_samples
 
 
@@ -40,8 +35,8 @@ def test_every_replicate_is_the_plain_loop_on_its_outputs(seed, n, d, k, label_t
         if member.sum() <= k or own.all() or not own.any():
             assert math.isnan(value)
             continue
-        _, size, machine = plain_leave_one_out(features[member], own, k, tolerance=tolerance)
-        assert value == twice_error(size, machine, own, label_ties=label_ties)
+        rule = {"tolerance": tolerance, "label_ties": label_ties}
+        assert value == plain_leave_one_out(features[member], own, k, **rule)[0]
 
 
 @pytest.mark.parametrize("dimensions", [1, 2])
@@ -55,4 +50,4 @@ def test_large_samples_sort_part_of_the_list_and_answer_the_same(dimensions):
     found = sample_errors(features, members, label, 16)
     for member, value in zip(members, found, strict=True):
         own = label[member]
-        assert value == twice_error(*leave_one_out(features[member], own, 16), own)
+        assert value == sample_errors(features[member], True, own, 16)[0]

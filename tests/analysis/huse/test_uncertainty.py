@@ -10,7 +10,7 @@ from classified import classified
 from scipy.stats import t as student
 
 import nlgbench as nb
-from nlgbench.analysis.huse.neighbors import leave_one_out, sample_errors, twice_error
+from nlgbench.analysis.huse.neighbors import sample_errors
 from nlgbench.analysis.huse.score import annotator_replicates, compare
 from nlgbench.inference import half_samples
 
@@ -81,7 +81,7 @@ def test_the_error_is_that_of_the_two_halves_of_each_split(study, over):
 
     def score(rows):
         own = label[rows].to_numpy()
-        return twice_error(*leave_one_out(points[rows], own, 16), own)
+        return sample_errors(points[rows], True, own, 16)[0]
 
     squares = [(score(rows) - score(~rows)) ** 2 / 4 for rows in drawn]
     assert table["se"].iloc[0] == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-12)
@@ -221,7 +221,7 @@ def test_permuted_scores_are_those_of_relabeled_outputs(study):
     assert len(np.unique(labels, axis=0)) == 30
     rule = {"tolerance": 1e-9, "label_ties": "human"}
     found = sample_errors(full.points, np.ones(len(item), dtype=bool), labels, 8, **rule)
-    expected = [twice_error(*leave_one_out(full.points, one, 8), one) for one in labels]
+    expected = [sample_errors(full.points, True, one, 8)[0] for one in labels]
     assert found.tolist() == expected
     alone = sample_errors(
         full.points[:, 1:], np.ones((1, len(item)), dtype=bool), full.is_machine, 8, **rule
@@ -254,7 +254,7 @@ def test_few_labelings_are_all_gone_through(within, labelings):
         ways = [own ^ np.array(way)[code] for way in product([False, True], repeat=len(names))]
     assert len(ways) == labelings
     points = features[["scaled_logprob", "scaled_judgment"]]
-    scored = np.array([twice_error(*leave_one_out(points, way, 4), way) for way in ways])
+    scored = np.array([sample_errors(points, True, way, 4)[0] for way in ways])
     row = tests[0].set_index("score").loc["huse"]
     observed = scores(few, n_neighbors=4)["huse"]
     assert row["p"] == pytest.approx((scored <= observed + 1e-12).mean())
