@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.analysis.people import accuracy, agreement, split_half
-from nlgbench.analysis.people.coefficients import coefficient_of
+from nlgbench.analysis.people.coefficients import Judged, interval_over, sums_of
 from nlgbench.analysis.people.reliability import COEFFICIENTS
 from nlgbench.study import Study
 from nlgbench.worlds import annotators
@@ -222,8 +222,11 @@ def truth(
         part = values[rows]
         unit = np.repeat(np.arange(len(part)), part.shape[1])
         for coefficient in COEFFICIENTS:
-            value = coefficient_of(coefficient, part.ravel().astype(float), unit, metric)
-            found[name, coefficient] = value
+            values = part.ravel().astype(float)
+            sums = sums_of(coefficient, metric, values, np.unique(values), unit)
+            judged = Judged(unit, 0 * unit, np.unique(unit)[:, None])
+            one = interval_over(judged, sums, len(part), over_annotators=False)
+            found[name, coefficient] = one["estimate"]
     return found
 
 

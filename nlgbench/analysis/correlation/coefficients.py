@@ -3,15 +3,18 @@
 `coefficients` takes many small samples, `weighted_coefficients` many points under many weightings.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 from scipy.special import ndtr
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Weights = NDArray[np.floating]
 
 
 class PairCounts(NamedTuple):
@@ -100,7 +103,7 @@ def coefficients(
     n = shape[-1]
     values, others, w = (np.broadcast_to(one, shape).reshape(-1, n) for one in samples)
     found = {name: np.empty(len(w)) for name in names}
-    step = max(1, _AT_ONCE // max(n**2, 1))
+    step = max(1, (1 << 16) // max(n**2, 1))
     for start in range(0, len(w), step):
         part = slice(start, start + step)
         for name, one in _of_samples(values[part], others[part], w[part], names).items():
@@ -158,20 +161,20 @@ def weighted_coefficients(
     """
     names = list(statistics)
     x, y, weights = (np.asarray(one, dtype=np.float64) for one in (x, y, weights))
-    found = {name: np.empty((len(x), len(weights))) for name in names}
-    step = max(1, 2 * _AT_ONCE // len(y))
-    for start in range(0, len(weights), step):
-        part = slice(start, start + step)
-        w = np.ascontiguousarray(weights[part].T)
-        if "pearson" in names:
-            found["pearson"][:, part] = _pearson_of_points(x, y, weights[part])
-        if "spearman" in names:
-            found["spearman"][:, part] = _spearman_of_points(x, y, w)
-        if chosen := OF_PAIRS.keys() & set(names):
-            for at, one in enumerate(x):
-                counts = _count_pairs(one, y, w)
-                for name in chosen:
-                    found[name][at, part] = OF_PAIRS[name](counts)
+    found = {}
+    if "pearson" in names:
+        found["pearson"] = _pearson_of_points(x, y, weights)
+    # Sums of counts and of ranks are exact in single precision while they are small.
+    is_small = weights.sum(axis=1).max() * weights.max() < 2**23
+    by_points = weights.T.astype(np.float32 if is_small else np.float64)
+    step = max(16, 2 * _AT_ONCE // len(y))
+    starts = range(step, len(weights), step)
+    parts = [np.ascontiguousarray(one) for one in np.split(by_points, starts, axis=1)]
+    if "spearman" in names:
+        found["spearman"] = _spearman_of_points(x, y, parts)
+    if chosen := OF_PAIRS.keys() & set(names):
+        counts = [_count_pairs(one, y, parts) for one in x]
+        found |= {name: np.stack([OF_PAIRS[name](one) for one in counts]) for name in chosen}
     return found
 
 
@@ -191,80 +194,114 @@ def _pearson_of_points(x: Floats, y: Floats, w: Floats) -> Floats:
     return found
 
 
-def _runs(*variables: NDArray[Any]) -> tuple[Ints, Ints]:
-    """Order points by variables, the last first, and say where each run of equal ones starts."""
+def _runs(*variables: NDArray[Any]) -> csr_array:
+    """Mark the points of each run of equal ones, in the order of the variables, the last first."""
     order = np.lexsort(variables)
     new = np.any([np.diff(one[order]) != 0 for one in variables], axis=0)
-    return order, np.append(0, 1 + np.flatnonzero(new))
+    ends = np.concatenate([[0], 1 + np.flatnonzero(new), [len(order)]])
+    return csr_array((np.ones(len(order)), order, ends), shape=(len(ends) - 1, len(order)))
 
 
-def _summed(w: Floats, starts: Ints) -> Floats:
-    """Sum weights over runs of points."""
-    return w if len(starts) == len(w) else np.add.reduceat(w, starts, dtype=np.float64)
+def _summed(runs: csr_array, w: Weights) -> Weights:
+    """Sum over runs, in double precision where there are ties, whose sums are large."""
+    return w[runs.indices] if runs.shape[0] == len(w) else runs @ w
 
 
-def _spearman_of_points(x: Floats, y: Floats, w: Floats) -> Floats:
-    order, starts = _runs(y)
-    ranks = np.empty_like(w)
-    _, middle = _middles(w[order], starts)
-    ranks[order] = np.repeat(middle, np.diff(np.append(starts, len(y))), axis=0)
-    weighted = w * ranks
-    over_y = np.einsum("nr,nr->r", weighted, ranks)
+def _dot(a: Weights, b: Weights) -> Floats:
+    return np.einsum("nr,nr->r", a, b, dtype=np.float64)
+
+
+def _cumulate(sums: Weights) -> None:
+    """Cumulate in place along the first axis, of which NumPy's cumsum is several times slower."""
+    for at in range(1, len(sums)):
+        sums[at] += sums[at - 1]
+
+
+def _in_runs(w: Weights, width: int) -> Weights:
+    """Cut points (n, r) into runs of a width, with zeros at the end: (runs, width, r)."""
+    found = np.zeros((-(-len(w) // width), width, w.shape[1]), dtype=w.dtype)
+    found.reshape(-1, w.shape[1])[: len(w)] = w
+    return found
+
+
+def _spearman_of_points(x: Floats, y: Floats, parts: list[Weights]) -> Floats:
+    of_x, of_y = [_runs(one) for one in x], _runs(y)
+    found = np.empty((len(x), 0))
+    for w in parts:
+        # An average rank is the weight up to the run, less half the run's own.
+        total, tied, upto = w.sum(axis=0, dtype=np.float64), *_cumulated(of_y, w)
+        ranks = of_y.T @ (upto - tied / 2 - total / 2).astype(w.dtype)
+        weighted, over_y = (w * ranks).astype(w.dtype), total**3 - _dot(tied * tied, tied)
+        untied = total**3 - _dot(w * w, w), _dot(w, weighted) / 2
+        rows = []
+        for one in of_x:
+            tied, upto = _cumulated(one, w)
+            of_runs = _summed(one, weighted)
+            over_x, own = untied
+            if len(tied) < len(w):
+                over_x, own = total**3 - _dot(tied * tied, tied), _dot(tied, of_runs) / 2
+            rows.append(divide(12 * (_dot(upto, of_runs) - own), np.sqrt(over_x * over_y)))
+        found = np.append(found, np.clip(rows, -1, 1), axis=1)
+    return found
+
+
+def _cumulated(runs: csr_array, w: Weights) -> tuple[Weights, Weights]:
+    """Give the weight of each run of equal points, and that of all up to it."""
+    tied = _summed(runs, w)
+    blocks = _in_runs(tied, math.ceil(math.sqrt(len(tied))))
+    _cumulate(blocks.swapaxes(0, 1))
+    ends = blocks[:, -1].copy()
+    _cumulate(ends)
+    blocks[1:] += ends[:-1, None]
+    return tied, blocks.reshape(-1, w.shape[1])[: len(tied)]
+
+
+def _count_pairs(x: Floats, y: Floats, parts: list[Weights]) -> PairCounts:
+    runs = _runs(x), _runs(y), _runs(y, x)
+    inversions = _inversions(x, y)
     found = []
-    for one in x:
-        order, starts = _runs(one)
-        tied, middle = _middles(w[order], starts)
-        above = np.einsum("gr,gr->r", middle, _summed(weighted[order], starts))
-        over = np.sqrt(np.einsum("gr,gr,gr->r", tied, middle, middle) * over_y)
-        found.append(np.clip(divide(above, over), -1, 1))
-    return np.stack(found)
+    for w in parts:
+        copies = _dot(w, w)
+        pairs = (w.sum(axis=0, dtype=np.float64) ** 2 - copies) / 2
+        sums = (one @ w if one.shape[0] < len(w) else w for one in runs)
+        tied_x, tied_y, tied_both = ((_dot(one, one) - copies) / 2 for one in sums)
+        untied_both = pairs - tied_x - tied_y + tied_both
+        balance = untied_both - 2 * inversions(w)
+        found.append([balance, pairs - tied_x, pairs - tied_y, untied_both, pairs])
+    return PairCounts(*np.concatenate(found, axis=1))
 
 
-def _middles(w: Floats, starts: Ints) -> tuple[Floats, Floats]:
-    """Give the weight of each run of equal points, and their average rank, less the mean rank."""
-    tied = _summed(w, starts)
-    upto = np.cumsum(tied, axis=0)
-    return tied, upto - (tied + upto[-1]) / 2
-
-
-def _count_pairs(x: Floats, y: Floats, w: Floats) -> PairCounts:
-    copies = np.einsum("nr,nr->r", w, w)
-
-    def tied(order: Ints, starts: Ints) -> Floats:
-        sums = _summed(w[order], starts)
-        return (np.einsum("gr,gr->r", sums, sums) - copies) / 2
-
-    pairs = (w.sum(axis=0) ** 2 - copies) / 2
-    tied_x, tied_y, tied_both = tied(*_runs(x)), tied(*_runs(y)), tied(*_runs(y, x))
-    untied_both = pairs - tied_x - tied_y + tied_both
-    balance = untied_both - 2 * _count_inversions(x, y, w)
-    return PairCounts(balance, pairs - tied_x, pairs - tied_y, untied_both, pairs)
-
-
-def _count_inversions(x: Floats, y: Floats, w: Floats) -> Floats:
+def _inversions(x: Floats, y: Floats) -> Callable[[Weights], Floats]:
     """Count pairs that x and y order differently, on a grid of runs of about sqrt(n) points.
 
     Pairs in one row (run in the order of x) or column (of y) one by one, others by cumulated sums.
     """
     by_x, by_y = np.lexsort((y, x)), np.lexsort((x, y))
-    width = int(np.ceil(np.sqrt(len(x))))
+    width = math.ceil(math.sqrt(len(x)))
     place_x, place_y = np.argsort(by_x), np.argsort(by_y)
-    # Sums of weights are exact in single precision while they are small.
-    w = w.astype(np.float32) if w.sum(axis=0).max() < 2**24 else w
-    found = np.zeros(w.shape[1])
-    for order, place in ((by_x, place_y), (by_y, place_x // width)):
-        for start in range(0, len(x), width):
-            run = order[start : start + width]
-            inverted = np.triu(place[run, None] > place[run]).astype(w.dtype)
-            found += np.einsum("nr,nr->r", w[run], inverted @ w[run], dtype=np.float64)
     n_cells = -(-len(x) // width)
-    cells = place_x // width * n_cells + place_y // width
-    order, starts = _runs(cells)
-    grid = np.zeros((n_cells**2, w.shape[1]))
-    grid[cells[order[starts]]] = _summed(w[order], starts)
-    of_cell = grid.reshape(n_cells, n_cells, -1)
-    later = np.cumsum(of_cell[:0:-1], axis=0)[::-1]  # in the order of x, and earlier in that of y
-    return found + np.einsum("xyr,xyr->r", of_cell[:-1, 1:], np.cumsum(later, axis=1)[:, :-1])
+
+    def inverted(place: Ints) -> NDArray[np.float32]:
+        runs = _in_runs(place[:, None], width)[..., 0]
+        return np.triu(runs[:, :, None] > runs[:, None]).astype(np.float32)
+
+    rows, columns = inverted(place_y[by_x]), inverted((place_x // width)[by_y])
+    cell = place_x // width * n_cells + place_y // width
+    shape = n_cells**2, len(x)
+    cells = csr_array((np.ones(len(x), dtype=np.float32), (cell, np.arange(len(x)))), shape=shape)
+
+    def count(w: Weights) -> Floats:
+        grid = (cells @ w).reshape(n_cells, n_cells, -1)
+        later = grid[:0:-1].copy()  # in the order of x, and earlier in that of y
+        _cumulate(later)
+        _cumulate(later.swapaxes(0, 1))
+        found = np.einsum("xyr,xyr->r", grid[:-1, 1:], later[::-1, :-1], dtype=np.float64)
+        for order, pairs in ((by_x, rows), (by_y, columns)):
+            part = _in_runs(w[order], width)
+            found += np.einsum("xyr,xyr->r", part, pairs @ part, dtype=np.float64)
+        return found
+
+    return count
 
 
 def pair_confidences(values: Floats) -> Floats:

@@ -378,47 +378,68 @@ def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
     clusters), ``r = (C_xy - N_xy) / sqrt((C_xx - N_xx) (C_yy - N_yy))``. Clusters are deleted one
     by one, within systems where each is of one.
     """
+    means = [divide(one.sum(axis=-2), count.sum(axis=0)) for one in (x, y)]
+    x, y = (one - count * mean[..., None, :] for one, mean in zip((x, y), means, strict=True))
     present = count > 0
     apart = (present.sum(axis=1) == 1).all()
     strata = present.argmax(axis=1) if apart else np.zeros(len(count), dtype=np.int64)
+    n, n_systems = present.sum(axis=0), count.shape[1]
+    pairs = ((x, x, *means[:1] * 2), (x, y, *means), (y, y, *means[1:] * 2))
     with np.errstate(invalid="ignore", divide="ignore"):
-        means, noise, of_means, whole = _noise(count, x, y)
-        without = [
-            _ratio(*_noise(*(np.delete(one, at, axis=-2) for one in (count, x, y)))[-1])
-            for at in range(len(count))
+        errors = [one * np.sqrt(divide(n, n - 1.0)) / count.sum(axis=0) for one in (x, y)]
+        # Without what all systems share.
+        a, b = (one - one.mean(axis=-1, keepdims=True) for one in errors)
+        noise = [
+            (i * j).sum(axis=-2) * n_systems / (n_systems - 1.0)
+            for i, j in ((a, a), (a, b), (b, b))
         ]
-        r = _ratio(*whole)
+        covariances = [_without_each_cluster(count, *pair) for pair in pairs]
+        r = _ratio(*covariances)
+        reliability = [
+            divide(one[..., 0], ((mean - mean.mean(axis=-1, keepdims=True)) ** 2).mean(axis=-1))
+            * ((n_systems - 1.0) / n_systems)
+            for one, mean in zip(covariances[::2], means, strict=True)
+        ]
         return Expectations(
             x=means[0],
             y=means[1],
             noise=np.stack([np.broadcast_to(one, means[0].shape) for one in noise]),
-            r=r,
-            over_clusters=jackknife_error(np.stack(without, axis=-1), strata),
-            reliability_scores=divide(whole[0], of_means[0]),
-            reliability_judgments=np.broadcast_to(divide(whole[2], of_means[2]), r.shape),
-            degrees=len(count) - (count.shape[1] if apart else 1),
+            r=r[:, 0],
+            over_clusters=jackknife_error(r[:, 1:], strata),
+            reliability_scores=reliability[0],
+            reliability_judgments=np.broadcast_to(reliability[1], r.shape[:1]),
+            degrees=len(count) - (n_systems if apart else 1),
         )
 
 
-def _noise(
-    count: Floats, x: Floats, y: Floats
-) -> tuple[list[Floats], list[Floats], list[Floats], list[Floats]]:
-    """Give systems' means; of xx, xy, yy each system's noise, their covariance, and it without."""
-    means = [divide(one.sum(axis=-2), count.sum(axis=0)) for one in (x, y)]
-    n = (count > 0).sum(axis=0)
-    scale = np.sqrt(divide(n, n - 1.0)) / count.sum(axis=0)
-    errors = [(x - count * means[0][..., None, :]) * scale, (y - count * means[1]) * scale]
-    noise, of_means, whole = [], [], []
-    for i, j in ((0, 0), (0, 1), (1, 1)):
-        a, b = errors[i], errors[j]
-        n_systems = a.shape[-1]
-        # Without what all systems share.
-        a, b = (one - one.mean(axis=-1, keepdims=True) for one in (a, b))
-        noise.append((a * b).sum(axis=-2) * n_systems / (n_systems - 1.0))
-        a, b = (means[k] - means[k].mean(axis=-1, keepdims=True) for k in (i, j))
-        of_means.append((a * b).sum(axis=-1) / (n_systems - 1.0))
-        whole.append(of_means[-1] - noise[-1].mean(axis=-1))
-    return means, noise, of_means, whole
+def _without_each_cluster(
+    count: Floats, a: Floats, b: Floats, mean_a: Floats, mean_b: Floats
+) -> Floats:
+    """Covary systems' expectations, with all clusters first, then without each, in the last axis.
+
+    `a` and `b` are sums of differences from the means. Sums of products over clusters are found
+    once, and each cluster's own is taken off.
+    """
+    n_systems = count.shape[1]
+    out, of_a, of_b = (
+        np.concatenate([np.zeros_like(one[..., :1, :]), one], axis=-2) for one in (count, a, b)
+    )
+    left = count.sum(axis=0) - out
+    n = (count > 0).sum(axis=0) - (out > 0)
+    scale = divide(np.sqrt(divide(n, n - 1.0)), left)
+    move_a, move_b = (divide(-one, left) for one in (of_a, of_b))
+    # A cluster's error of a system is (sum - move * count) * scale.
+    own_a, own_b = scale * (of_a - move_a * out), scale * (of_b - move_b * out)
+    same, every = -(own_a * own_b).sum(axis=-1), -own_a.sum(axis=-1) * own_b.sum(axis=-1)
+    for i, sums_i in ((scale, a), (-scale * move_a, count)):
+        for j, sums_j in ((scale, b), (-scale * move_b, count)):
+            products = np.swapaxes(sums_i, -1, -2) @ sums_j
+            diagonal = np.diagonal(products, axis1=-2, axis2=-1)[..., None, :]
+            same = same + (i * j * diagonal).sum(axis=-1)
+            every = every + ((i @ products) * j).sum(axis=-1)
+    u, v = mean_a[..., None, :] + move_a, mean_b[..., None, :] + move_b
+    u, v = (one - one.mean(axis=-1, keepdims=True) for one in (u, v))
+    return ((u * v).sum(axis=-1) - same + every / n_systems) / (n_systems - 1.0)
 
 
 def drawn_expectations(

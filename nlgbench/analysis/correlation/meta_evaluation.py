@@ -9,7 +9,7 @@ systems' scores are known, `systems_alone` does it all.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -45,8 +45,6 @@ PLAIN = ("pearson", "spearman", "kendall_b", "pairwise_accuracy")
 STATISTICS = (*PLAIN, "soft_pairwise")
 #: Most groups of clusters that are deleted one by one.
 _MOST_GROUPS = 1000
-#: Orders whose pairs are compared at a time.
-_ORDERS_AT_ONCE = 1 << 14
 _NOTHING = Interval(float("nan"), float("nan"), "none", "nothing was resampled")
 
 
@@ -165,7 +163,7 @@ def correlate(
     if against is not None:
         scores = systems_scores(study, names, include_human=include_human)
         people = people_of_systems(study, against, include_human)
-        return systems_alone(scores, people, asked, np.random.default_rng(seed))
+        return _table([systems_alone(scores, people, asked, np.random.default_rng(seed))], asked)
     of_outputs = [name for name in names if names[name] == "scores"]
     of_systems = {name: table for name, table in names.items() if table != "scores"}
     tables = []
@@ -185,7 +183,7 @@ def correlate(
             scores = systems_scores(study, of_systems, include_human=include_human)
             parts.append(systems_alone(scores, judged.of_systems(one), asked, rng))
         tables.append(pd.concat(parts).assign(dimension=one))
-    return pd.concat(tables, ignore_index=True)
+    return _table(tables, asked)
 
 
 class Asked(NamedTuple):
@@ -215,6 +213,19 @@ def asked_for(
     if n < 1 or n != int(n):
         check_n(n, "n_resamples")
     return Asked(granularity, list(dict.fromkeys(statistics)), resample, n, confidence)
+
+
+_COLUMNS = (
+    *("evaluator", "dimension", "granularity", "statistic", "estimate", "ci_low", "ci_high"),
+    *("confidence", "ci_method", "estimand", "reason", "p", "p_method", "n", "n_clusters"),
+    *("n_undefined", "n_missing", "resample"),
+)
+
+
+def _table(tables: list[pd.DataFrame], asked: Asked) -> pd.DataFrame:
+    whole = pd.concat(tables, ignore_index=True)
+    whole = whole.assign(granularity=asked.granularity, confidence=asked.confidence)
+    return whole[list(_COLUMNS)]
 
 
 # Who says what -------------------------------------------------------------------------------
@@ -412,8 +423,13 @@ def correlated(
             estimate = float(full[statistic][at, 0])
             p = float(tested[statistic][at]) if statistic in tested else interval.p
             rows.append(
-                _row(name, asked, statistic, estimate, interval)
-                | {
+                {
+                    "evaluator": name,
+                    "statistic": statistic,
+                    "estimate": estimate,
+                    "ci_low": interval.low,
+                    "ci_high": interval.high,
+                    "ci_method": interval.method,
                     "estimand": _estimand(granularity, resample, interval),
                     "reason": reason,
                     "p": p if np.isfinite(estimate) else float("nan"),
@@ -426,32 +442,6 @@ def correlated(
                 }
             )
     return pd.DataFrame(rows)
-
-
-def _row(
-    evaluator: str, asked: Asked, statistic: str, estimate: float, interval: Interval
-) -> dict[str, Any]:
-    """Lay out what every row has, in the order of columns."""
-    return {
-        "evaluator": evaluator,
-        "dimension": "",
-        "granularity": asked.granularity,
-        "statistic": statistic,
-        "estimate": estimate,
-        "ci_low": interval.low,
-        "ci_high": interval.high,
-        "confidence": asked.confidence,
-        "ci_method": interval.method,
-        "estimand": "",
-        "reason": interval.reason,
-        "p": float("nan"),
-        "p_method": "",
-        "n": 0,
-        "n_clusters": 0,
-        "n_undefined": int(np.isnan(estimate)),
-        "n_missing": 0,
-        "resample": "none",
-    }
 
 
 def _estimand(granularity: str, resample: str | None, interval: Interval) -> str:
@@ -598,10 +588,8 @@ def _permutation_tests(
     for name in statistics:
         if name == "soft_pairwise":
             null = _soft_permuted(sample, orders)
-        elif name == "pairwise_accuracy":
-            null = np.stack([coefficients(one, y[orders], statistics=[name])[name] for one in x])
         else:
-            null = permuted(x, y, orders, name)
+            null = np.stack([coefficients(one, y[orders], statistics=[name])[name] for one in x])
         two_sided = name not in ACCURACIES
         found[name] = permutation_p(null, full[name], exact=is_all, two_sided=two_sided)
     return found, "permutation, " + ("all" if is_all else f"{len(orders)} drawn")
@@ -635,27 +623,6 @@ def permutation_p(values: Floats, observed: Floats, *, exact: bool, two_sided: b
     beyond = (values >= observed - 1e-12).sum(axis=-1)
     p = beyond / values.shape[-1] if exact else (1 + beyond) / (1 + values.shape[-1])
     return np.where(np.isfinite(observed[..., 0]), p, np.nan)
-
-
-def permuted(x: Floats, y: Floats, orders: NDArray[np.int64], statistic: str) -> Floats:
-    """Correlate evaluators (m, n) with y in each order (r, n): products, as no order changes ties.
-
-    A variable that does not vary gives 0.
-    """
-    if statistic == "kendall_b":
-        i, j = np.triu_indices(x.shape[1], 1)
-        of_x, of_y = np.sign(x[:, i] - x[:, j]), np.sign(y[:, None] - y)
-        over = np.sqrt(np.abs(of_x).sum(axis=1, keepdims=True) * np.abs(of_y).sum() / 2)
-        of_x = of_x / np.where(over > 0, over, 1)
-        blocks = np.split(orders, range(_ORDERS_AT_ONCE, len(orders), _ORDERS_AT_ONCE))
-        return np.concatenate([of_x @ of_y[one[:, i], one[:, j]].T for one in blocks], axis=1)
-    if statistic == "spearman":
-        x, y = stats.rankdata(x, axis=1), stats.rankdata(y)
-    # The first value off makes exact zeros of a constant.
-    x, y = x - x[:, :1], y - y[:1]
-    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean()
-    over = np.sqrt((x**2).sum(axis=1, keepdims=True) * (y**2).sum())
-    return (x / np.where(over > 0, over, 1)) @ y[orders].T
 
 
 def _soft_permuted(sample: Sample, orders: NDArray[np.int64]) -> Floats:
@@ -756,9 +723,17 @@ def systems_alone(
                 elif asked.resample is None:
                     interval = _NOTHING
                 rows.append(
-                    _row(str(evaluator), asked, name, estimate, interval)
-                    | {
+                    {
+                        "evaluator": str(evaluator),
                         "dimension": by,
+                        "statistic": name,
+                        "estimate": estimate,
+                        "ci_low": interval.low,
+                        "ci_high": interval.high,
+                        "ci_method": interval.method,
+                        "reason": interval.reason,
+                        "n_clusters": 0,
+                        "n_undefined": int(np.isnan(estimate)),
                         "estimand": "" if interval.method == "none" else "other systems",
                         "p": p,
                         "p_method": method,

@@ -159,15 +159,6 @@ def _moments(values: Floats) -> Floats:
     return np.column_stack([np.ones(len(value)), value, value**2])
 
 
-def coefficient_of(coefficient: str, values: Floats, unit: Ints, metric: Metric) -> float:
-    """Compute a coefficient of judgments of units, of which those with one judgment say nothing."""
-    kept = np.bincount(unit)[unit] > 1
-    values, unit = values[kept], np.unique(unit[kept], return_inverse=True)[1]
-    sums, n = sums_of(coefficient, metric, values, np.unique(values), unit), len(np.unique(unit))
-    parts = sums.of(added(unit, sums.each, n), np.arange(n))
-    return float(sums.statistic(parts.sum(axis=0)))
-
-
 def added(place: Ints, rows: Floats, n: int) -> Floats:
     """Sum rows by their place."""
     found = np.zeros((n, rows.shape[1]))

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.metrics import binary_distance, interval_distance
 from nltk.metrics.agreement import AnnotationTask
+from plain_coefficients import coefficient_of
 from scipy import stats
 from statsmodels.stats import inter_rater
 
 import nlgbench as nb
 from nlgbench.analysis.people import accuracy, agreement, split_half
-from nlgbench.analysis.people.coefficients import coefficient_of
 from nlgbench.analysis.people.real_or_fake import judged
 from nlgbench.analysis.people.reliability import _halves, _over_outputs, _over_systems
 from nlgbench.crossed import cluster_jackknife

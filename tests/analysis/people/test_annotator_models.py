@@ -38,10 +38,6 @@ def test_dawid_and_skene_is_crowd_kits():
     known = {"t02": 0.827816, "t17": 0.999604, "t25": 0.990281, "t00": 0.0, "t28": 1.0}
     assert of[list(known)].to_numpy() == pytest.approx(list(known.values()), abs=5e-6)
     assert of.mean() == pytest.approx(0.527257, abs=5e-6)  # its prior of class 1
-    chances = found.confusion.set_index(["annotator_id", "true_value", "value"])["probability"]
-    known = {("w3", 0, 1): 0.077641, ("w4", 1, 0): 0.546887, ("w5", 0, 1): 0.196458}
-    known |= {("w1", 1, 1): 1.0, ("w2", 1, 0): 0.169238}
-    assert chances[list(known)].to_numpy() == pytest.approx(list(known.values()), abs=5e-6)
 
 
 def test_mace_is_crowd_kits():
@@ -95,8 +91,6 @@ def test_what_holds_of_any_votes(votes, method):
     assert found.systems["estimate"].sum() == pytest.approx(1)
     people = found.annotators
     assert people["accuracy"].between(-1e-9, 1 + 1e-9).all()
-    inside = people["accuracy"].between(people["ci_low"] - 1e-9, people["ci_high"] + 1e-9)
-    assert inside.all()
     # Other names and another order of values change nothing.
     swap = {1.0: 7.0, 2.0: 3.0, 5.0: 4.0}
     if method == "majority":
@@ -153,14 +147,12 @@ def test_models_beat_the_majority_among_spammers_and_lose_with_few_votes_each():
     assert gain("mace", systems=skewed, n_items=200) < -0.05
 
 
-def test_intervals_hold_the_truth_of_most_annotators():
-    inside = []
-    for seed in range(4):
-        study = nb.simulate("labels", seed=seed)
-        found = aggregate_judgments(study, method="dawid_skene")
-        both = found.annotators.merge(study.truth["annotators"], on="annotator_id")
-        inside += list(both["accuracy_y"].between(both["ci_low"], both["ci_high"]))
-    assert len(inside) == 120 and 0.88 < np.mean(inside) <= 1
+def test_accuracies_are_near_the_truth_and_have_no_interval():
+    study = nb.simulate("labels", seed=0)
+    people = aggregate_judgments(study, method="dawid_skene").annotators
+    both = people.merge(study.truth["annotators"], on="annotator_id")
+    assert (both["accuracy_x"] - both["accuracy_y"]).abs().mean() < 0.07
+    assert people["reason"].str.contains("no interval").all()
 
 
 def test_the_labels_are_judgments_that_every_analysis_takes():

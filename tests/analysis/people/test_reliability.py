@@ -5,11 +5,11 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
+from plain_coefficients import coefficient_of
 from scipy import stats
 
 import nlgbench as nb
 from nlgbench.analysis.people import agreement, reliability
-from nlgbench.analysis.people.coefficients import coefficient_of
 from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
 
 NAN = float("nan")

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from plain_coefficients import coefficient_of
 from sklearn.metrics import cohen_kappa_score
 
 import nlgbench as nb
-from nlgbench.analysis.people.coefficients import coefficient_of
 from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.study import Study
 
