@@ -115,7 +115,7 @@ def answers(
     (`interval_widths`, 25 outputs of each class), `fewer` (`annotator_difference`) and, of an easy
     task, `settled` (`annotator_spread`). Of simulated worlds, which the release does not answer,
     are `frequency` (`nlgbench.worlds.typicality_correlation`: Figure 2), `bounds`
-    (`nlgbench.worlds.bounds.theorem_1`) and `greedy` (`nlgbench.huse` of a greedy system).
+    (`nlgbench.worlds.theorem_1`) and `greedy` (`nlgbench.huse` of a greedy system).
     """
     parts = [claim_rows(pd.DataFrame({"value": []}), "", value="value")]
     if scores is not None:

@@ -229,21 +229,21 @@ def _language_models(
     ordered = sorted(jobs.values(), key=lambda job: -len(job["splits"]))
     made = Parallel(n_jobs=N_JOBS)(delayed(_train)(job, n, units) for job in ordered)
     return {
-        (name, number): (shop.written, shop.logprobs[shop.logprobs["data"] == name])
-        for job, shop in zip(ordered, made, strict=True)
+        (name, number): (found.written, found.logprobs[found.logprobs["data"] == name])
+        for job, found in zip(ordered, made, strict=True)
         for name, number in job["splits"]
     }
 
 
 def _train(job: Mapping[str, Any], n: int, units: int) -> Any:
-    from nlgbench.generators.workshop import train_workshop
+    from nlgbench.generators.checkpoints import train_checkpoints
 
     human = job["human"]
     read = pd.concat([table.assign(data=name) for name, table in job["read"].items()])
     times = 5 if human["context"].ne("").any() else 10
     size = {"n": n, "epochs": times, "n_checkpoints": times, "units": units}
-    shop = train_workshop(human, read, model="lstm", **size, seed=job["seed"])
-    return replace(shop, logprobs=shop.logprobs.assign(data=read["data"].to_numpy()))
+    found = train_checkpoints(human, read, model="lstm", **size, seed=job["seed"])
+    return found._replace(logprobs=found.logprobs.assign(data=read["data"].to_numpy()))
 
 
 @checked

@@ -10,6 +10,7 @@ import nlgbench as nb
 from nlgbench import Study
 from nlgbench.analysis.people import aggregate_judgments
 from nlgbench.analysis.people import annotator_models as models
+from tests.analysis.people.labels import label_world
 
 MODELS = ("dawid_skene", "mace")
 
@@ -135,7 +136,7 @@ def test_models_beat_the_majority_among_spammers_and_lose_with_few_votes_each():
     def gain(method, **world):
         gains = []
         for seed in range(4):
-            study = nb.simulate("labels", seed=seed, **world)
+            study = label_world(seed=seed, **world)
             truth = study.truth["outputs"].set_index("output_id")["label"]
             right = {}
             for one in ("majority", method):
@@ -156,7 +157,7 @@ def test_models_beat_the_majority_among_spammers_and_lose_with_few_votes_each():
 def test_intervals_hold_the_truth_of_most_annotators():
     inside = []
     for seed in range(4):
-        study = nb.simulate("labels", seed=seed)
+        study = label_world(seed=seed)
         found = aggregate_judgments(study, method="dawid_skene")
         both = found.annotators.merge(study.truth["annotators"], on="annotator_id")
         inside += list(both["accuracy_y"].between(both["ci_low"], both["ci_high"]))
