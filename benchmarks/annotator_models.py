@@ -1,22 +1,26 @@
 """What models of annotators are worth: ``python benchmarks/annotator_models.py --worlds 100``.
 
-In worlds whose true classes and annotators are known (`nlgbench.worlds.labels`): the share of
-outputs rightly labelled by each way, beside the majority's, and how often 95% intervals hold the
+In worlds whose true classes and annotators are known (`tests/analysis/people/labels.py`): the share
+of outputs rightly labelled by each way, beside the majority's, and how often 95% intervals hold the
 annotators' true accuracies. Then the time of both models beside a
 plain loop over judgments, after the two gave equal results.
 """
 
 import argparse
 import math
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-import nlgbench as nb
 from nlgbench.analysis.people import aggregate_judgments
 from nlgbench.analysis.people import annotator_models as models
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from tests.analysis.people.labels import label_world
 
 METHODS = ("majority", "dawid_skene", "mace")
 SKEWED = {"sys_a": (0.95, 0.05), "sys_b": (0.9, 0.1)}
@@ -30,7 +34,6 @@ CELLS: dict[str, tuple[dict[str, Any], bool]] = {
     "three classes": ({"systems": THREE, "n_items": 200}, False),
     "20 votes each, any outputs": ({"n_annotators": 100}, False),
     "5 votes each, any outputs": ({"n_annotators": 400}, False),
-    "HITs of 20, five each": ({"per_hit": 20}, True),
     "three votes on an output": ({"n_votes": 3}, False),
     "15% of outputs mislead everybody": ({"misleading": 0.15}, True),
 }
@@ -38,7 +41,7 @@ CELLS: dict[str, tuple[dict[str, Any], bool]] = {
 
 def measured(world: dict[str, Any], covered: bool, seed: int) -> list[dict]:
     """Aggregate one world in each way: share right (ties half), and what intervals hold."""
-    study = nb.simulate("labels", seed=seed, **world)
+    study = label_world(seed=seed, **world)
     truth = dict(study.truth or {})
     true_label = truth["outputs"].set_index("output_id")["label"]
     shares = (
@@ -117,7 +120,7 @@ def plain_loop(rows: pd.DataFrame, n_iterations: int) -> pd.DataFrame:
 def speed() -> None:
     """Time one fit beside the plain loop, with equal results first."""
     for n_items in (100, 1_000, 10_000):
-        study = nb.simulate("labels", n_items=n_items, n_annotators=30, seed=1)
+        study = label_world(n_items=n_items, n_annotators=30, seed=1)
         aggregate_judgments(study, method="majority")  # what is imported at the first call
         start = time.perf_counter()
         found = aggregate_judgments(study, method="dawid_skene")

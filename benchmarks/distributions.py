@@ -25,10 +25,9 @@ from scipy.spatial.distance import cdist
 from vendi_score import vendi
 
 import nlgbench as nb
-from nlgbench.analysis.distributions import mmd
+from nlgbench.analysis.distributions import measures
 from nlgbench.analysis.distributions.features import distances, similarities
-from nlgbench.analysis.distributions.manifolds import manifolds_of_subsets
-from nlgbench.analysis.distributions.vendi import vendi_of_subsets
+from nlgbench.analysis.distributions.measures import manifolds_of_subsets, vendi_of_subsets
 from nlgbench.inference import half_samples
 
 N, K, RESAMPLES, PERMUTATIONS = 300, 5, 100, 999
@@ -122,17 +121,19 @@ def main() -> int:
             np.testing.assert_allclose(values, [one[name] for one in theirs], atol=1e-9)
         np.testing.assert_allclose(ours_vendi(held), theirs_vendi(held), atol=1e-9)
 
-    kernel, _ = mmd.gaussian_kernel(cdist(rows, rows))
+    kernel, _ = measures.gaussian_kernel(cdist(rows, rows))
     own, shared = np.arange(2 * N), np.tile(np.arange(N), 2)
-    alone, across = (mmd.across_items(kernel, item) for item in (own, shared))
+    alone, across = (measures.across_items(kernel, item) for item in (own, shared))
     labels = np.random.default_rng(1).permuted(np.tile(is_human, (PERMUTATIONS, 1)), axis=1)
     sides = np.random.default_rng(1).choice([-1.0, 1.0], size=(PERMUTATIONS, N))
 
     def permuted() -> np.ndarray:
-        return mmd.permuted_mmd(alone, is_human, PERMUTATIONS, np.random.default_rng(1))
+        return measures.permuted_mmd(alone, is_human, PERMUTATIONS, np.random.default_rng(1))
 
     def swapped() -> np.ndarray:
-        return mmd.swapped_mmd(across, is_human, shared, PERMUTATIONS, np.random.default_rng(1))
+        return measures.swapped_mmd(
+            across, is_human, shared, PERMUTATIONS, np.random.default_rng(1)
+        )
 
     np.testing.assert_allclose(permuted(), loop(alone, labels), atol=1e-12)
     np.testing.assert_allclose(swapped(), swaps_loop(across, sides), atol=1e-12)

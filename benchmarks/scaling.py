@@ -84,7 +84,7 @@ def games(n: int) -> nb.Study:
 
 def colors(n: int) -> tuple[nb.Study, object]:
     rounds = {"train": 300, "dev": 100, "test": 10}
-    study = nb.simulate("colors", seed=0, n_contexts=n, n_listeners=1, n_rounds=rounds)
+    study = nb.simulate("colors", seed=0, n_contexts=n, n_rounds=rounds)
     (listener,) = nb.train_listeners(study, ["literal"], epochs=1, units=100).values()
     return study, listener
 

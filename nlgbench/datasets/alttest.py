@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
-from nlgbench.datasets import cache
 from nlgbench.study import Study, schema, trusted
 
 #: Set -> who annotated it, in the paper's words, and what.
@@ -40,11 +38,12 @@ def read_alttest(people: Path, models: Path) -> Study:
     which outputs are clustered, is what the item's name begins with, up to "__": the article, post,
     picture, review or cue. Judgments are people's, dimension ``label``; scores are the models', of
     the same outputs. Labels that are numbers are these numbers; others are their places, from 0, in
-    alphabetical order (`labels`), so that only their equality means something.
+    alphabetical order, so that only their equality means something.
     """
-    given, scored = _annotations(people, models)
-    found = _labels(given, scored)
-    code = {label: n for n, label in enumerate(found)} if isinstance(found[0], str) else {}
+    given, scored = (json.loads(path.read_text(encoding="utf-8")) for path in (people, models))
+    found = {one for by in (given, scored) for own in by.values() for one in own.values()}
+    named = [one for one in found if isinstance(one, str)]
+    code = {label: n for n, label in enumerate(sorted(named))}
     items = list(dict.fromkeys(item for own in given.values() for item in own))
     outputs = [(item, item, "annotated", "", False, "") for item in items]
     judgments = [
@@ -64,16 +63,3 @@ def read_alttest(people: Path, models: Path) -> Study:
         scores=schema.typed(scores, "scores"),
         settings={"clusters": "text_id", "extra": ["text_id"]},
     )
-
-
-def labels(name: str) -> list[Any]:
-    """List the labels of a set in the order of their codes."""
-    return _labels(*_annotations(*map(cache.path, files(name))))
-
-
-def _annotations(*paths: Path) -> list[dict[str, dict[str, Any]]]:
-    return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-
-
-def _labels(*annotations: dict[str, dict[str, Any]]) -> list[Any]:
-    return sorted({one for by in annotations for own in by.values() for one in own.values()})

@@ -67,7 +67,6 @@ def read_dailydialog(path: Path) -> Study:
         annotator_id="mean",
         dimension="appropriateness",
         value=frame["human_average_rating"],
-        group_id="",
     )
     references = []
     for row in frame.drop_duplicates("context_id").to_dict("records"):

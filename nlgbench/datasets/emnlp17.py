@@ -56,7 +56,7 @@ def read_emnlp17(path: Path, data: str) -> Study:
     scores = scored.melt("output_id", var_name="evaluator", value_name="score")
     return from_rows(
         outputs=outputs,
-        judgments=judgments.assign(annotator_id="median", group_id=""),
-        scores=scores.assign(signature=""),
+        judgments=judgments.assign(annotator_id="median"),
+        scores=scores,
         settings={"scales": {one: {"min": 1.0, "max": 6.0} for one in DIMENSIONS}},
     )

@@ -30,19 +30,19 @@ DIMENSIONS = {
 _RATERS = (1, 2, 3)
 # Columns that are people's: single ratings, and means of two of the three.
 _PEOPLE = re.compile(r"Human (Avg )?[123] ")
+# Columns of scores by language models.
 _JUDGES = re.compile(r"(RE|CH|EM|SU|EG|CX|AVG) [1-4]$")
 # Behind a metric's name, two signs for its kind.
 _MARK = re.compile(r" [\u039e\u00a4]\S$")
 
 
-def read_hanna(path: Path, *, ratings: bool = False, judges: bool = False) -> Study:
+def read_hanna(path: Path, *, ratings: bool = False) -> Study:
     """Read HANNA's judgments and scores of stories as tidy tables; it released no texts with them.
 
     96 prompts, each with a story of ``human`` and of ten systems. Judgments are means of three
     annotators, by the one annotator ``mean``; with `ratings` the three ratings, each by an
     annotator of its own, as the file does not name persons. Scores are of 72 metrics, whose
-    directions the release does not give; with `judges` also of five language models, each in four
-    settings (``mistral_7b_re_2``: relevance, in the second).
+    directions the release does not give.
     """
     frame, _ = csv_files.parse(path)
     columns = [str(name) for name in frame if name != "Model"]
@@ -63,21 +63,18 @@ def read_hanna(path: Path, *, ratings: bool = False, judges: bool = False) -> St
         rated = {f"Human {n} {letters}": ids + f"-{n}" for n in _RATERS}
         for column, who in rated.items() if ratings else [(name, "mean")]:
             made = {"output_id": ids, "annotator_id": who, "dimension": name.lower()}
-            parts.append(pd.DataFrame({**made, "value": values[column].ravel(), "group_id": ""}))
-    named = {
-        name: _slug(_MARK.sub("", name))
+            parts.append(pd.DataFrame({**made, "value": values[column].ravel()}))
+    metrics = [
+        name
         for name in columns
-        if name not in DIMENSIONS and not _PEOPLE.match(name)
-    }
-    chosen = {old: new for old, new in named.items() if judges or not _JUDGES.search(old)}
-    scores = [
-        pd.DataFrame({"output_id": ids, "evaluator": new, "score": values[old].ravel()})
-        for old, new in chosen.items()
+        if name not in DIMENSIONS and not _PEOPLE.match(name) and not _JUDGES.search(name)
     ]
+    scores = pd.DataFrame({"output_id": ids})
+    scores = scores.assign(**{_slug(_MARK.sub("", name)): values[name].ravel() for name in metrics})
     return from_rows(
         outputs=outputs,
         judgments=pd.concat(parts),
-        scores=pd.concat(scores).assign(signature=""),
+        scores=scores.melt("output_id", var_name="evaluator", value_name="score"),
         settings={
             "scales": {name.lower(): {"min": 1.0, "max": 5.0} for name in DIMENSIONS},
             **({"annotators": "positions"} if ratings else {}),

@@ -26,24 +26,19 @@ def read_llmfao(path: Path) -> Study:
     outputs to 13 prompts, of 59 systems, named as in the release. Texts are not in it.
     """
     votes, _ = csv_files.parse(path)
-    shown = pd.concat(
-        [
-            pd.DataFrame({"item_id": "p" + votes["prompt"], "system": votes[side]})
-            for side in ("left", "right")
-        ]
-    )
-    shown["output_id"] = shown["item_id"] + "-" + shown["system"]
-    ids = shown["output_id"].to_numpy().reshape(2, -1)
-    number = pd.factorize(votes["worker"])[0] + 1
-    outputs = shown.drop_duplicates("output_id").assign(text="", is_human=False, context="")
+    item, number = "p" + votes["prompt"], pd.factorize(votes["worker"])[0] + 1
     preferences = pd.DataFrame(
         {
-            "output_a": ids[0],
-            "output_b": ids[1],
+            "output_a": item + "-" + votes["left"],
+            "output_b": item + "-" + votes["right"],
             "annotator_id": [f"w{one:03d}" for one in number],
-            "dimension": "quality",
-            "group_id": "",
             "choice": votes["winner"].map(_CHOICES),
         }
     )
+    sides = {"left": preferences["output_a"], "right": preferences["output_b"]}
+    shown = pd.concat(
+        pd.DataFrame({"output_id": ids, "item_id": item, "system": votes[side]})
+        for side, ids in sides.items()
+    )
+    outputs = shown.drop_duplicates("output_id").assign(is_human=False)
     return from_rows(outputs=outputs, preferences=preferences)

@@ -108,7 +108,6 @@ _STUDIES = {
             "overall",
             "dialogue",
             "responses of three or four systems and of people, rated in six dimensions",
-            options={"fact": "True: the fact or persona stands before the context"},
         )
         for name, file in usr.RAW_FILES.items()
     },
@@ -127,10 +126,7 @@ _STUDIES = {
         "stories",
         "mean ratings of stories (without texts) of ten systems and of people on 96 prompts in "
         "six dimensions, scores of 72 metrics",
-        options={
-            "ratings": "True: the three ratings instead of their mean, by unknown annotators",
-            "judges": "True: scores of five language models, too",
-        },
+        options={"ratings": "True: the three ratings instead of their mean, by unknown annotators"},
     ),
     **{
         f"emnlp17-{name}": _Public(
@@ -214,9 +210,8 @@ def load(name: str, **options: Any) -> Study:
     name : str
         One of `studies`.
     **options
-        ``filtered=False`` for ``comm-eval`` (captions that the paper left out, too); ``fact=True``
-        for the two of USR (the fact stands before the context); ``ratings=True`` and
-        ``judges=True`` for ``hanna`` (single ratings; language models).
+        ``filtered=False`` for ``comm-eval`` (captions that the paper left out, too);
+        ``ratings=True`` for ``hanna`` (single ratings).
 
     Returns
     -------

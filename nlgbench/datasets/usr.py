@@ -48,8 +48,8 @@ SCALES = {
 }
 
 
-def read_usr(path: Path, *, fact: bool = False) -> Study:
-    """Read one of USR's two data sets as tidy tables, on demand with the fact before the context.
+def read_usr(path: Path) -> Study:
+    """Read one of USR's two data sets as tidy tables.
 
     60 contexts, each with six responses (Topical-Chat) or five (Persona-Chat), of which two are
     human. Three judgments of each output in each of six dimensions (`DIMENSIONS`), higher is
@@ -61,9 +61,6 @@ def read_usr(path: Path, *, fact: bool = False) -> Study:
     for number, item in enumerate(json.loads(path.read_text(encoding="utf-8")), 1):
         item_id = f"c{number:02d}"
         context = item["context"].strip()
-        known = item["fact"].strip()
-        if fact and known != "_nofact":
-            context = f"{known}\n{context}"
         names = [workers.setdefault(one, f"w{len(workers) + 1:03d}") for one in item["annotators"]]
         for response in item["responses"]:
             system = SYSTEMS[response["model"]]

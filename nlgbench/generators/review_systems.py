@@ -1,13 +1,15 @@
 """The systems of the world of reviews, from perfect to gibberish."""
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from nlgbench.generators.grammar import Corrupted, Floats
 from nlgbench.generators.language_model import fit_ngram
-from nlgbench.generators.memorizer import Memorizer
 from nlgbench.generators.reviews import review_grammar
 
 _N_TRAINING = 5000  # one pool: each system that learns reads its first sentences
@@ -35,6 +37,28 @@ class System(Protocol):
 
     def logprob(self, texts: list[str]) -> Floats:
         """Give log-probabilities; minus infinity outside the support."""
+
+
+@dataclass(frozen=True, eq=False)
+class Memorizer:
+    """Repeats training sentences: uniform over them, each as often as it occurs."""
+
+    training: tuple[str, ...]
+
+    @cached_property
+    def distribution(self) -> dict[str, float]:
+        """Log-probability (nats) of each distinct sentence."""
+        size = len(self.training)
+        return {text: float(np.log(n / size)) for text, n in Counter(self.training).items()}
+
+    def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
+        """Draw `n` training sentences, with replacement."""
+        rng = np.random.default_rng(seed)
+        return [self.training[at] for at in rng.integers(len(self.training), size=n)]
+
+    def logprob(self, texts: list[str]) -> Floats:
+        """Give the exact log-probability of texts (nats); minus infinity if not in training."""
+        return np.array([self.distribution.get(text, -np.inf) for text in texts])
 
 
 def review_systems(

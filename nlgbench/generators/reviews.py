@@ -1,5 +1,6 @@
 """A grammar of short product reviews, written for this package: the reference distribution."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -79,13 +80,23 @@ def _flat(groups: dict[str, str]) -> tuple[tuple[str, ...], list[str]]:
     return tuple(phrase for *_, phrase in ranked), [group for _, group, _ in ranked]
 
 
-def _fitting(weight: Floats, groups: list[str], wanted: list[str]) -> Floats:
-    """Return log-probabilities, a row per wanted group, others than it having little weight."""
+def _fitting(
+    name: str,
+    groups: dict[str, str],
+    wanted: list[str],
+    parents: tuple[str, ...],
+    *,
+    empty: float | None = None,
+) -> Slot:
+    """Build a slot whose phrases have little weight but for the group that its parents want."""
+    phrases, of = _flat(groups)
+    weight = _zipf(len(phrases), empty=empty)
+    if empty is not None:
+        phrases, of = ("", *phrases), ["any", *of]
     rows = [
-        weight * [1 if group in ("any", want) else _MISPLACED for group in groups]
-        for want in wanted
+        weight * [1 if group in ("any", want) else _MISPLACED for group in of] for want in wanted
     ]
-    return np.log(np.array(rows) / np.sum(rows, axis=1, keepdims=True))
+    return Slot(name, phrases, np.log(rows / np.sum(rows, axis=1, keepdims=True)), parents)
 
 
 @cache
@@ -94,16 +105,14 @@ def review_grammar() -> Grammar:
     product, product_kind = _flat(_PRODUCT)
     verdict, verdict_sign = _flat(_VERDICT)
     link, link_sign = _flat(_LINK)
-    aspect, aspect_kind = _flat(_ASPECT)
-    experience, experience_sign = _flat(_EXPERIENCE)
-    occasion, occasion_kind = _flat(_OCCASION)
-    closing, closing_sign = _flat(_CLOSING)
     other = {"good": "bad", "bad": "good"}
     sign_then = [
         sign if kind == "same" else other[sign] for sign in verdict_sign for kind in link_sign
     ]
     # Two of three verdicts are good ones, as people rather praise than blame.
     verdict_weight = _zipf(len(verdict)) * [2 if sign == "good" else 1 for sign in verdict_sign]
+    experience = _fitting("experience", _EXPERIENCE, sign_then, ("verdict", "link"))
+    by_both = experience.logprobs.reshape(len(verdict), len(link), -1)
     return Grammar(
         (
             _free("opening", _OPENING, empty=0.6),
@@ -115,32 +124,10 @@ def review_grammar() -> Grammar:
             _free("degree", _DEGREE, empty=0.5),
             Slot("verdict", verdict, np.log(verdict_weight / verdict_weight.sum())),
             Slot("link", link, np.log(_zipf(len(link)))),
-            Slot(
-                "aspect",
-                aspect,
-                _fitting(_zipf(len(aspect)), aspect_kind, product_kind),
-                ("product",),
-            ),
-            Slot(
-                "experience",
-                experience,
-                _fitting(_zipf(len(experience)), experience_sign, sign_then).reshape(
-                    len(verdict), len(link), len(experience)
-                ),
-                ("verdict", "link"),
-            ),
-            Slot(
-                "occasion",
-                ("", *occasion),
-                _fitting(_zipf(len(occasion), empty=0.6), ["any", *occasion_kind], product_kind),
-                ("product",),
-            ),
-            Slot(
-                "closing",
-                ("", *closing),
-                _fitting(_zipf(len(closing), empty=0.6), ["any", *closing_sign], verdict_sign),
-                ("verdict",),
-            ),
+            _fitting("aspect", _ASPECT, product_kind, ("product",)),
+            replace(experience, logprobs=by_both),
+            _fitting("occasion", _OCCASION, product_kind, ("product",), empty=0.6),
+            _fitting("closing", _CLOSING, verdict_sign, ("verdict",), empty=0.6),
             _free("end", _END),
         )
     )

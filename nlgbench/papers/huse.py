@@ -125,7 +125,7 @@ def answers(
     `moved` (`moved_votes`, beside `scores`) and, of an easy task, `settled` (`stability` over ten
     annotators and all). Of simulated worlds, which the release does not answer, are `frequency`
     (`nlgbench.worlds.typicality_correlation`: Figure 2), `bounds`
-    (`nlgbench.worlds.bounds.theorem_1`) and `greedy` (`nlgbench.huse` of a greedy system).
+    (`nlgbench.worlds.theorem_1`) and `greedy` (`nlgbench.huse` of a greedy system).
     """
     released, own = _released(study), own_place(study, "huse-stability")
     theirs = "huse" if released else f"{own}/{{system}}"

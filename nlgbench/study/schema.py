@@ -197,6 +197,9 @@ def keys(table: str) -> list[str]:
 def typed(rows: list[tuple] | pd.DataFrame, table: str) -> pd.DataFrame:
     """Give what we made, or read from a file of known hash, its columns and types."""
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows, columns=columns(table))
+    frame = frame.assign(
+        **{name: value for name, value in DEFAULTS.get(table, {}).items() if name not in frame}
+    )
     names = columns(table)
     more = [str(name) for name in frame if name not in names] if table == "contexts" else []
     kinds = {**COLUMNS[table], **dict.fromkeys(more, "float")}

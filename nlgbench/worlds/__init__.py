@@ -1,8 +1,7 @@
 """Simulated studies whose truth is known."""
 
 from nlgbench.worlds.annotators import typicality_correlation, typicality_table
-from nlgbench.worlds.bounds import theorem_1
-from nlgbench.worlds.reviews import annotator_samples
+from nlgbench.worlds.reviews import annotator_samples, theorem_1
 from nlgbench.worlds.sweep import greedy_systems, sweep_systems
 
 __all__ = [

@@ -12,10 +12,8 @@ from scipy.stats import t as student
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n
+from nlgbench.worlds.tables import Floats, Ints
 
-Floats = NDArray[np.float64]
-
-DIMENSIONS = ("typicality", "real_or_fake")
 HIGHEST = 5
 _SLOPE, _SHIFT = 3.0, 7.55  # -0.85 nats per token is a 5 ("very typical"), -2.35 is a 0.5
 _INVALID = -1.0  # below what any sentence of the grammar but a few gets
@@ -43,7 +41,7 @@ def hire(n: int, *, seed: int | np.random.Generator) -> Crew:
 def typicality(logprob_per_token: Floats) -> Floats:
     """Say how typical texts are, on the scale of the ratings."""
     inside = np.isfinite(logprob_per_token)
-    return np.where(inside, _SLOPE * np.where(inside, logprob_per_token, 0) + _SHIFT, _INVALID)
+    return np.where(inside, _SLOPE * logprob_per_token + _SHIFT, _INVALID)
 
 
 def typicality_of(texts: list[str]) -> Floats:
@@ -55,8 +53,6 @@ def judge(
     crew: Crew, typical: Floats, *, dimension: str = "typicality", seed: int | np.random.Generator
 ) -> Floats:
     """Let every annotator judge every text."""
-    if dimension not in DIMENSIONS:
-        raise ValueError(f"dimension: {dimension!r} is unknown. There are: {', '.join(DIMENSIONS)}")
     rng = np.random.default_rng(seed)
     shape = (len(typical), len(crew.leniency))
     felt = typical[:, None] + crew.leniency + rng.normal(0, NOISE_SD, size=shape)
@@ -82,9 +78,9 @@ def sum_distribution(crew: Crew, typical: Floats) -> Floats:
     return np.ascontiguousarray(total.T)
 
 
-def n_tokens(texts: list[str]) -> NDArray[np.int64]:
+def n_tokens(texts: list[str]) -> Ints:
     """Count words."""
-    return np.array([len(text.split(" ")) for text in texts], dtype=np.int64)
+    return np.array([text.count(" ") + 1 for text in texts], dtype=np.int64)
 
 
 @checked

@@ -51,17 +51,12 @@ def palette() -> Palette:
     from colorsys import rgb_to_hls
 
     from matplotlib.colors import XKCD_COLORS, to_rgb
+    from skimage.color import deltaE_ciede2000
 
     hls = [rgb_to_hls(*to_rgb(code)) for code in sorted(set(XKCD_COLORS.values()))]
     hsl = np.array(sorted((360 * h, min(100 * s, 100), 100 * light) for h, light, s in hls))
     colors = lab(hsl)
-    return Palette(hsl, colors, _ciede2000(colors[:, None], colors[None]))
-
-
-def _ciede2000(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    from skimage.color import deltaE_ciede2000
-
-    return deltaE_ciede2000(a, b)
+    return Palette(hsl, colors, deltaE_ciede2000(colors[:, None], colors[None]))
 
 
 @cache
@@ -78,11 +73,11 @@ def _vocabulary() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 def _fits(triples: np.ndarray) -> np.ndarray:
     """Log of how well every caption fits every color: contexts x 3 x captions."""
     from matplotlib.colors import XKCD_COLORS, to_rgb
-    from skimage.color import rgb2lab
+    from skimage.color import deltaE_ciede2000, rgb2lab
 
     colors = palette().lab
     words = rgb2lab(np.array([to_rgb(XKCD_COLORS[f"xkcd:{word}"]) for word in WORDS]))
-    distance = _ciede2000(colors[:, None], words[None])[triples]
+    distance = deltaE_ciede2000(colors[:, None], words[None])[triples]
     none = np.zeros((*triples.shape, 1))
     word = -((distance / WORD_SPREAD) ** 2) / 2
     # A color that is the very word still fits "not" it a little, so that nothing is impossible.

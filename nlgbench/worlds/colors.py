@@ -11,10 +11,10 @@ import pandas as pd
 from nlgbench.datasets.color_contexts import NEAR, context_rows
 from nlgbench.study import Study, from_rows
 from nlgbench.worlds.color_speech import draw_contexts, palette, speak
-from nlgbench.worlds.tables import judgment_rows, numbered, output_rows
+from nlgbench.worlds.tables import crossed_rows, judgment_rows, numbered, output_rows
 
-_SETTINGS = {"quality": "listener_success"}
 _CAPTIONS_PER_QUALITY = 5
+_N_LISTENERS, _LAPSE = 3, 0.1  # how many hear each caption; how often one picks blindly
 # Columns for the three colors of a caption's context: their numbers, and their probabilities.
 _COLORS, _LITERAL, _IDEAL = (
     [f"{name}_{place}" for place in range(3)] for name in ("color", "literal", "ideal")
@@ -29,21 +29,19 @@ def _picks(success: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
 def color_world(
     *,
     n_contexts: int = 120,
-    n_listeners: int = 3,
-    lapse: float = 0.1,
     n_rounds: Mapping[str, int] | None = None,
     seed: int | np.random.Generator,
 ) -> Study:
     """Simulate the color game, its captions of three qualities, and its listeners.
 
     Contexts come in twins, the same three colors with the target and the first distractor
-    exchanged; twins without an understood caption are left out. `lapse` is how often a listener
-    picks a color blindly. Ids, systems, references and judgments are those of the comm-eval
-    release, with the paper's filter. ``fresh_success`` is what new listeners made of every caption
-    that was kept. ``related``: the rounds to learn from, which share no colors with each other or
-    the study. ``truth["states"]``: per output and state ``is_target``, and the state's
-    probabilities under the words alone (``literal``), for the ideal listener (``ideal``), and for
-    one who lapses (``success``).
+    exchanged; twins without an understood caption are left out. Each caption has three listeners,
+    who pick a color blindly in a tenth of cases. Ids, systems, references and judgments are those
+    of the comm-eval release, with the paper's filter. ``fresh_success`` is what new listeners made
+    of every caption that was kept. ``related``: the rounds to learn from, which share no colors
+    with each other or the study. ``truth["states"]``: per output and state ``is_target``, and the
+    state's probabilities under the words alone (``literal``), for the ideal listener (``ideal``),
+    and for one who lapses (``success``).
 
     A caption reads ``[comparative] word [not word]``; it fits a color as the product of its parts
     (`color_speech`). The literal listener's ``L0(c | u)`` is in proportion to the fit. A speaker of
@@ -53,23 +51,20 @@ def color_world(
     speaker by Bayes (Frank and Goodman 2012, doi:10.1126/science.1218633).
     """
     n_rounds = {"train": 3000, "dev": 500, "test": 500} if n_rounds is None else n_rounds
-    if n_contexts < 2 or n_contexts % 2 or n_listeners < 1 or not 0 <= lapse <= 1:
-        raise ValueError(
-            "a world needs an even number of contexts, a listener, and a lapse from 0 to 1. Got "
-            f"n_contexts={n_contexts}, n_listeners={n_listeners}, lapse={lapse}."
-        )
+    if n_contexts < 2 or n_contexts % 2:
+        raise ValueError(f"n_contexts must be an even number, at least 2. Got {n_contexts}.")
     if min(n_rounds.values(), default=1) < 1:
         raise ValueError(f"every split of n_rounds needs a round. Got {dict(n_rounds)}.")
     rng = np.random.default_rng(seed)
     for_study, for_listeners, *for_rounds = rng.spawn(2 + len(n_rounds))
     taken: set[frozenset[int]] = set()
     captions = _captions(draw_contexts(n_contexts // 2, taken=taken, seed=for_study), for_study)
-    made = _study(captions, n_listeners, lapse, for_listeners)
+    made = _study(captions, for_listeners)
     rounds = {}
     for (name, n), own in zip(n_rounds.items(), for_rounds, strict=True):
-        triples = draw_contexts(n, taken=taken, seed=own)
-        rounds[name] = _rounds(name, triples, lapse, own)
-    return from_rows(**made, name="colors", source="simulated", related=rounds, settings=_SETTINGS)
+        rounds[name] = _rounds(name, draw_contexts(n, taken=taken, seed=own), own)
+    settings = {"quality": "listener_success"}
+    return from_rows(**made, name="colors", source="simulated", related=rounds, settings=settings)
 
 
 def _captions(triples: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
@@ -103,15 +98,13 @@ def _item(rows: pd.DataFrame) -> pd.Series:
     return "ci" + rows["pair"].astype("str") + "." + rows["member"].astype("str")
 
 
-def _study(
-    rows: pd.DataFrame, n_listeners: int, lapse: float, rng: np.random.Generator
-) -> dict[str, Any]:
+def _study(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, Any]:
     """Let listeners pick, keep captions by the paper's rules, and ask new listeners."""
     heard = rows[rows["system"] != "misleading"].reset_index(drop=True)
-    picks = _picks(_success(heard, lapse), n_listeners, rng)
+    picks = _picks(_success(heard), _N_LISTENERS, rng)
     found = picks == heard[["member"]].to_numpy()
     described = (heard["system"] == "descriptive").to_numpy()
-    understood = heard["said"][described & (2 * found.sum(axis=1) > n_listeners)]
+    understood = heard["said"][described & (2 * found.sum(axis=1) > _N_LISTENERS)]
     chosen = rows["said"].isin(understood) | (rows["system"] == "ambiguous")
     references = rows[chosen & (rows["system"] == "descriptive")]
     known = set(zip(references["item_id"], references["text"], strict=True))
@@ -122,19 +115,14 @@ def _study(
     chosen &= ~(repeats & (rows["system"] == "misleading") & far)
     both = references.groupby("pair")["member"].nunique() == 2
     rows = rows[chosen & rows["pair"].isin(both.index[both])]
-    if rows.empty:
-        raise ValueError(
-            "no twins have captions that their listeners understood: the world needs more contexts "
-            f"or a smaller lapse than {lapse}."
-        )
     references = references[references["output_id"].isin(rows["output_id"])]
-    fresh = _picks(_success(rows, lapse), n_listeners, rng)
+    fresh = _picks(_success(rows), _N_LISTENERS, rng)
     values = {
         "listener_success": (heard, "l", found),
         "twin_picked": (heard, "l", picks == 1 - heard[["member"]].to_numpy()),
         "fresh_success": (rows, "f", fresh == rows[["member"]].to_numpy()),
     }
-    judgments = pd.concat([_judged(*parts, name) for name, parts in values.items()])
+    judgments = pd.concat(_judged(*parts, name) for name, parts in values.items())
     judgments = judgments[judgments["output_id"].isin(rows["output_id"])]
     outputs = rows.assign(is_human=True, context=rows["item_id"])
     references = references.assign(reference_id=references["output_id"])
@@ -144,19 +132,17 @@ def _study(
         "references": references,
         "judgments": judgments,
         "contexts": context_rows(items["item_id"].tolist(), _target_first(items)),
-        "truth": {"states": _truth(rows, lapse)},
+        "truth": {"states": _truth(rows)},
     }
 
 
 def _judged(rows: pd.DataFrame, letter: str, values: np.ndarray, dimension: str) -> pd.DataFrame:
-    n = values.shape[1]
-    people = np.tile(numbered(letter, n, 1), len(rows))
-    group = "ci" + rows["pair"].astype("str").repeat(n).to_numpy()
-    of = np.repeat(rows["output_id"].to_numpy(), n)
-    return judgment_rows(of, people, values.ravel().astype(float), dimension, group)
+    people = numbered(letter, _N_LISTENERS, 1)
+    group = np.repeat("ci" + rows["pair"].astype("str").to_numpy(), _N_LISTENERS)
+    return crossed_rows(rows["output_id"], values.astype(float), dimension, people, group)
 
 
-def _rounds(split: str, triples: np.ndarray, lapse: float, rng: np.random.Generator) -> Study:
+def _rounds(split: str, triples: np.ndarray, rng: np.random.Generator) -> Study:
     """Play rounds, one descriptive caption each."""
     beliefs = np.broadcast_to(np.eye(3)[:1], (len(triples), 1, 3))
     said, literal, ideal = speak(triples, beliefs, n_captions=1, seed=rng)
@@ -165,7 +151,7 @@ def _rounds(split: str, triples: np.ndarray, lapse: float, rng: np.random.Genera
     rows[_COLORS], rows[_LITERAL], rows[_IDEAL] = triples, literal[:, 0, 0], ideal[:, 0, 0]
     outputs = output_rows(ids, ids, "human").assign(text=said[:, 0, 0], is_human=True)
     outputs["context"] = np.resize(["close", "split", "far"], len(triples)).astype(object)
-    picked = _picks(_success(rows, lapse), 1, rng)[:, 0]
+    picked = _picks(_success(rows), 1, rng)[:, 0]
     partners = [f"partner_{name}" for name in ids]
     judgments = judgment_rows(ids, partners, (picked == 0).astype(float), "partner_success")
     return from_rows(
@@ -174,12 +160,12 @@ def _rounds(split: str, triples: np.ndarray, lapse: float, rng: np.random.Genera
         contexts=context_rows(ids, _target_first(rows)),
         name=f"colors:{split}",
         source="simulated",
-        truth={"states": _truth(rows, lapse)},
+        truth={"states": _truth(rows)},
     )
 
 
-def _success(rows: pd.DataFrame, lapse: float) -> np.ndarray:
-    return (1 - lapse) * rows[_IDEAL].to_numpy() + lapse / 3
+def _success(rows: pd.DataFrame) -> np.ndarray:
+    return (1 - _LAPSE) * rows[_IDEAL].to_numpy() + _LAPSE / 3
 
 
 def _target_first(rows: pd.DataFrame) -> np.ndarray:
@@ -188,18 +174,12 @@ def _target_first(rows: pd.DataFrame) -> np.ndarray:
     return palette().hsl[np.take_along_axis(rows[_COLORS].to_numpy(), order, axis=1)]
 
 
-def _truth(rows: pd.DataFrame, lapse: float) -> pd.DataFrame:
+def _truth(rows: pd.DataFrame) -> pd.DataFrame:
     order = np.argsort(rows[_COLORS].to_numpy(), axis=1)
-    known = {
-        "is_target": order == rows[["member"]].to_numpy(),
-        **{
-            name: np.take_along_axis(rows[columns].to_numpy(), order, axis=1)
-            for name, columns in (("literal", _LITERAL), ("ideal", _IDEAL))
-        },
-        "success": np.take_along_axis(_success(rows, lapse), order, axis=1),
-    }
-    names = {
-        "output_id": np.repeat(rows["output_id"].to_numpy(), 3),
-        "state": np.tile(["c1", "c2", "c3"], len(rows)),
-    }
-    return pd.DataFrame(names | {name: values.ravel() for name, values in known.items()})
+    table = pd.DataFrame({"output_id": np.repeat(rows["output_id"].to_numpy(), 3)})
+    table["state"] = np.tile(["c1", "c2", "c3"], len(rows))
+    table["is_target"] = (order == rows[["member"]].to_numpy()).ravel()
+    known = {"literal": rows[_LITERAL].to_numpy(), "ideal": rows[_IDEAL].to_numpy()}
+    for name, values in (known | {"success": _success(rows)}).items():
+        table[name] = np.take_along_axis(values, order, axis=1).ravel()
+    return table

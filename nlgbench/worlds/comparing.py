@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nlgbench.generators.review_systems import System, review_systems
-from nlgbench.study import Study, straight_from, with_tables
+from nlgbench.study import Study, straight_from, trusted, with_tables
 from nlgbench.worlds.quality import true_quality
 from nlgbench.worlds.simulated import simulate
 
@@ -33,11 +32,16 @@ def compared_reviews(*, n_outputs: int = 150, of_ratings: bool = True, seed: int
     study = simulate(
         "reviews", systems=SYSTEMS, n_outputs=n_outputs, n_annotators=5, n_truth=0, seed=seed
     )
-    related, truth = {"human": _human("human", seed=seed + 1)}, None
+    people = review_systems(["grammar_t1.0"], seed=0)
+    related = {"human": _bare("human", people, seed + 1).only(is_human=True)}
+    truth = None
     if of_ratings:
         chosen = review_systems(list(SYSTEMS), seed=seed)
-        related["human_again"] = _human("human_again", seed=seed + 2)
-        related["many"] = _many(chosen, seed=seed)
+        related["human_again"] = _bare("human_again", people, seed + 2).only(is_human=True)
+        many = _bare("many", chosen, seed)
+        quality = true_quality(many.outputs["text"].tolist())
+        outputs = many.outputs[["output_id"]].assign(quality=quality)
+        related["many"] = with_tables(many, truth={"outputs": outputs})
         drawn = {name: true_quality(one.sample(4_000, seed=seed)) for name, one in chosen.items()}
         means = {name: values.mean() for name, values in drawn.items()}
         pairs = [
@@ -54,23 +58,8 @@ def compared_reviews(*, n_outputs: int = 150, of_ratings: bool = True, seed: int
     return straight_from(made, study.origin)
 
 
-def _human(name: str, *, seed: int) -> Study:
-    """Simulate a thousand human reviews."""
-    writer = review_systems(["grammar_t1.0"], seed=0)
-    return _bare(name, systems=writer, seed=seed).only(is_human=True)
-
-
-def _many(systems: Mapping[str, System], *, seed: int) -> Study:
-    """Simulate a thousand outputs of each system, of known quality."""
-    many = _bare("many", systems=systems, seed=seed)
-    quality = true_quality(many.outputs["text"].tolist())
-    return with_tables(many, truth={"outputs": many.outputs[["output_id"]].assign(quality=quality)})
-
-
-def _bare(name: str, **world: Any) -> Study:
-    """Simulate a thousand reviews of each system, and leave out what is said of them."""
-    study = simulate("reviews", n_outputs=1_000, n_annotators=1, n_truth=0, **world)
-    outputs = study.outputs.assign(context="")
-    return with_tables(
-        study, name=name, outputs=outputs, judgments=None, logprobs=None, settings={}
-    )
+def _bare(name: str, systems: Mapping[str, System], seed: int) -> Study:
+    """Simulate a thousand reviews of people and of each system, and leave out what is said."""
+    size = {"n_outputs": 1_000, "n_annotators": 1, "n_truth": 0}
+    study = simulate("reviews", systems=systems, **size, seed=seed)
+    return trusted(study.outputs.assign(context=""), name=name, source="simulated")

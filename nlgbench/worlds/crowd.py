@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.generators.memorizer import Memorizer
-from nlgbench.generators.review_systems import System, review_systems
+from nlgbench.generators.review_systems import Memorizer, System, review_systems
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.study import Study, from_rows
 from nlgbench.worlds import annotators
@@ -57,33 +56,24 @@ def review_crowd(
         )
     texts = {"human": review_grammar().sample(n_fake, seed=for_texts)}
     texts |= {name: system.sample(n_outputs, seed=for_texts) for name, system in systems.items()}
-    pool = pd.DataFrame(
-        [(name, text) for name, own in texts.items() for text in own], columns=["system", "text"]
-    )
+    pool = pd.Series(texts, name="text").explode().rename_axis("system").reset_index()
     n_hits, half = 2 * n_fake // per_hit, per_hit // 2
     classes = (np.arange(n_fake), n_fake + np.arange(n_fake))
     dealt = np.hstack([for_hits.permutation(rows).reshape(n_hits, half) for rows in classes])
     dealt = for_hits.permuted(dealt, axis=1).ravel()
     ids = numbered("o", len(dealt), 4)
-    outputs = pool.iloc[dealt].assign(output_id=ids, item_id=ids, context="")
+    outputs = pool.iloc[dealt].assign(output_id=ids, item_id=ids)
     outputs = outputs.assign(is_human=outputs["system"] == "human")
-    values = np.concatenate(
-        [
-            annotators.judge(
-                annotators.hire(n_votes, seed=for_votes),
-                typical,
-                dimension="real_or_fake",
-                seed=for_votes,
-            ).T.ravel()
-            for typical in annotators.typicality_of(outputs["text"].tolist()).reshape(
-                n_hits, per_hit
-            )
-        ]
-    )
+    votes = []
+    for typical in annotators.typicality_of(outputs["text"].tolist()).reshape(n_hits, per_hit):
+        voters = annotators.hire(n_votes, seed=for_votes)
+        votes.append(
+            annotators.judge(voters, typical, dimension="real_or_fake", seed=for_votes).T.ravel()
+        )
     judgments = judgment_rows(
         np.tile(ids.reshape(n_hits, 1, per_hit), (1, n_votes, 1)).ravel(),
         np.repeat(numbered("w", n_hits * n_votes), per_hit),
-        values,
+        np.concatenate(votes),
         "real_or_fake",
         np.repeat(numbered("hit", n_hits), n_votes * per_hit),
     )
@@ -108,8 +98,6 @@ def vote_truth(
     Rows ``human`` and every system: ``quality``, exact over annotators by `probability_real`, with
     its Monte Carlo standard error over texts, ``quality_se`` (0 where all texts are enumerated).
     """
-    if n_truth < 2:
-        raise ValueError(f"n_truth must be at least 2. Got {n_truth}.")
     rng = np.random.default_rng(seed)
     rows = []
     for name, system in {"human": review_grammar(), **systems}.items():

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from nlgbench.study import Study, from_rows
-from nlgbench.worlds.tables import crossed_rows, logprob_rows, output_rows
+from nlgbench.worlds.tables import crossed_rows, output_rows
 
 #: System -> (quality shift, likelihood shift): how far its outputs lie below the human ones in
 #: mean judgment, and above them in log-probability per token (nats). As a model is annealed from
@@ -50,15 +50,11 @@ def gaussian_world(
     items = [f"i{item:05d}" for item in range(1, n_outputs + 1)]
     leniency = rng.normal(0, _BIAS_SD, size=n_annotators)
     outputs, logprobs, judgments, truth = [], [], [], []
-    human_quality = np.empty(0)
     for name, (quality_shift, likelihood_shift) in {"human": (0.0, 0.0), **systems}.items():
         quality = rng.normal(size=n_outputs)
         ids = [f"{name}_{item}" for item in items]
-        texts = {
-            "text": [f"simulated output {item} of {name}" for item in items],
-            "context": [f"simulated context {item}" for item in items],
-        }
-        outputs.append(output_rows(ids, items, name).assign(is_human=name == "human", **texts))
+        texts = [f"simulated output {item} of {name}" for item in items]
+        outputs.append(output_rows(ids, items, name).assign(text=texts, is_human=name == "human"))
         latent = _JUDGMENT_MEAN - quality_shift + _JUDGMENT_SD * quality
         noise = rng.normal(0, _NOISE_SD, size=(n_outputs, n_annotators))
         values = latent[:, None] + leniency + noise
@@ -67,17 +63,15 @@ def gaussian_world(
             human_ids, human_quality = ids, quality
             n_tokens = rng.integers(5, 16, size=n_outputs)
             continue
-        likelihood = np.concatenate(
-            [
-                _logprob_per_token(human_quality, 0.0, rng),
-                _logprob_per_token(quality, likelihood_shift, rng),
-            ]
-        )
-        length = np.concatenate([n_tokens, rng.integers(5, 16, size=n_outputs)])
-        logprobs.append(logprob_rows(human_ids + ids, name, likelihood * length, length))
+        of_human = _logprob_per_token(human_quality, 0.0, rng)
+        likelihood = np.append(of_human, _logprob_per_token(quality, likelihood_shift, rng))
+        length = np.append(n_tokens, rng.integers(5, 16, size=n_outputs))
+        of_system = {"output_id": human_ids + ids, "model": name, "n_tokens": length}
+        logprobs.append(pd.DataFrame({**of_system, "logprob": likelihood * length}))
         truth.append({"system": name} | true_scores(quality_shift, likelihood_shift, n_annotators))
+    table = pd.concat(outputs)
     return from_rows(
-        outputs=pd.concat(outputs),
+        outputs=table.assign(context="simulated context " + table["item_id"]),
         judgments=pd.concat(judgments),
         logprobs=pd.concat(logprobs),
         name="gaussian",

@@ -10,14 +10,13 @@ depends on texts' lengths as people do, and no further. Biases are added to its 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
 from nlgbench.names import known
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, from_rows
 from nlgbench.worlds.judgments import (
     ITEM_SD,
     NOISE_SD,
@@ -29,9 +28,9 @@ from nlgbench.worlds.judgments import (
 )
 from nlgbench.worlds.tables import (
     Floats,
-    Ints,
     chances,
     check_numbers,
+    draw_pairs,
     draw_votes,
     drawn,
     judgment_rows,
@@ -56,6 +55,7 @@ LENGTH_SD, WORDINESS = 0.6, 0.2
 #: Words of a text of middling length.
 WORDS = 30
 _SYLLABLES = [one + two for one in "bdfgklmnprstv" for two in "aeiou"]
+_CHANCES = ["prob_a", "prob_tie", "prob_b"]
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 
 
@@ -85,9 +85,8 @@ def judge_world(
     quality in nats), doublings (of the middling length, on average). ``truth["outputs"]``:
     output_id, value (its quality, in nats), doublings.
     """
-    k, n_all = len(means), len(means) * (len(means) - 1) // 2
-    check_numbers(n_items=n_items, n_annotators=n_annotators)
-    check_numbers(n_pairs=(n_pairs, n_all), n_votes=(n_votes, n_annotators))
+    k = len(means)
+    check_numbers(n_items=n_items, n_annotators=n_annotators, n_votes=(n_votes, n_annotators))
     check_numbers(n_judgments=(n_judgments, n_annotators))
     if not 0 <= judged <= 1:
         raise ValueError(f"judged must be a share of the outputs, 0 to 1. Got {judged}.")
@@ -106,7 +105,7 @@ def judge_world(
     ids = items[item] + "-" + names[system]
     taste = rng.normal(0, SYSTEM_BY_ANNOTATOR_SD, (n_annotators, k))
 
-    a, b, all_pairs = _pairs(n_items, k, n_pairs, rng)
+    a, b = draw_pairs(n_items, k, n_pairs, rng)
     voter = drawn(len(a), n_annotators, n_votes, rng)
     gap = (quality[a] - quality[b])[:, None]
     gap = gap + taste[voter, system[a][:, None]] - taste[voter, system[b][:, None]]
@@ -124,32 +123,40 @@ def judge_world(
 
     lead = np.asarray(means) + people_length * wordy
     spread = 2 * (OUTPUT_SD**2 + (people_length * LENGTH_SD) ** 2)
-    spread += np.square(lead[all_pairs[:, 0]] - lead[all_pairs[:, 1]]).mean()
+    upper, lower = np.triu_indices(k, 1)
+    spread += np.square(lead[upper] - lead[lower]).mean()
+    first, second = np.append(a, b), np.append(b, a)
     comparisons, rows = [], []
     scores: dict[str, Floats] = {}
     for number, (name, given) in enumerate(judges.items()):
         planted = FAIR | dict(given)
         error = planted["error"] * rng.normal(0, 1, len(item))
         bias = planted["length"] * doublings + planted["own"] * (system == number)
-        said = _verdicts(planted, quality + error, bias, (a, b), spread, rng)
-        sides = ids[np.append(a, b)], ids[np.append(b, a)]
-        table = pd.DataFrame({"output_a": sides[0], "output_b": sides[1], "comparator": name})
-        comparisons.append(table.assign(prob_a=said[:, 0], prob_tie=said[:, 1], prob_b=said[:, 2]))
+        gap = (quality + error)[first] - (quality + error)[second]
+        gap += planted["noise"] * rng.normal(0, 1, len(gap))
+        kept = spread / (spread + 2 * planted["error"] ** 2 + planted["noise"] ** 2)
+        nats = kept * gap + bias[first] - bias[second] + planted["first"]
+        unseen = np.sqrt(spread * (1 - kept) + 2 * SYSTEM_BY_ANNOTATOR_SD**2)
+        verdicts = pd.DataFrame(_mean_chances(planted["stretch"] * nats, unseen), columns=_CHANCES)
+        shown = {"output_a": ids[first], "output_b": ids[second], "comparator": name}
+        comparisons.append(verdicts.assign(**shown))
         liked = np.searchsorted(THRESHOLDS, quality - hardness + error + bias)
         scores[f"{name}@score"] = 1.0 + liked
         wrote = names[number] if number < k else ""
         rows.append({"judge": name, "system": wrote} | planted)
 
+    answers = {}
+    if judges:
+        answers = {"comparisons": pd.concat(comparisons), "scores": score_rows(ids, scores)}
     total = OUTPUT_SD**2 + ITEM_SD**2 + SEVERITY_SD**2 + SYSTEM_BY_ANNOTATOR_SD**2 + NOISE_SD**2
     total = np.sqrt(total + (people_length * LENGTH_SD) ** 2)
     value = 1 + ndtr((lead[:, None] - np.array(THRESHOLDS)) / total).sum(axis=1)
     by_system = {"system": names, "value": value, "ability": lead, "doublings": wordy}
-    return trusted(
+    return from_rows(
         outputs=output_rows(ids, items[item], names[system]).assign(text=texts),
-        judgments=judgments if len(judgments) else None,
+        judgments=judgments,
         preferences=preferences,
-        comparisons=pd.concat(comparisons, ignore_index=True) if judges else None,
-        scores=score_rows(ids, scores) if judges else None,
+        **answers,
         name="judges",
         source="simulated",
         settings={"quality": "quality"},
@@ -159,34 +166,6 @@ def judge_world(
             "outputs": pd.DataFrame({"output_id": ids, "value": quality, "doublings": doublings}),
         },
     )
-
-
-def _pairs(n_items: int, k: int, n_pairs: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
-    """Draw pairs of outputs of each item, either shown first; and list all pairs of systems."""
-    every = np.array(list(combinations(range(k), 2))).reshape(-1, 2)
-    pairs = every[drawn(n_items, len(every), n_pairs, rng)]
-    shown = rng.permuted(pairs.reshape(-1, 2), axis=1)
-    shown += k * np.repeat(np.arange(n_items), n_pairs)[:, None]
-    return shown[:, 0], shown[:, 1], every
-
-
-def _verdicts(
-    planted: Mapping[str, float],
-    seen: Floats,
-    bias: Floats,
-    pairs: tuple[Ints, Ints],
-    spread: float,
-    rng: np.random.Generator,
-) -> Floats:
-    """Give a judge's chances of a, tie and b for pairs in both orders, from how it sees outputs."""
-    a, b = pairs
-    first, second = np.append(a, b), np.append(b, a)
-    gap = seen[first] - seen[second]
-    gap += planted["noise"] * rng.normal(0, 1, len(gap))
-    kept = spread / (spread + 2 * planted["error"] ** 2 + planted["noise"] ** 2)
-    nats = kept * gap + bias[first] - bias[second] + planted["first"]
-    left = np.sqrt(spread * (1 - kept) + 2 * SYSTEM_BY_ANNOTATOR_SD**2)
-    return _mean_chances(planted["stretch"] * nats, left)
 
 
 def _texts(doublings: Floats, rng: np.random.Generator) -> tuple[list[str], Floats]:

@@ -10,11 +10,11 @@ import pandas as pd
 from scipy.stats import norm
 
 from nlgbench.names import known
-from nlgbench.study import Study, trusted, with_tables
+from nlgbench.study import Study, from_rows, schema, with_tables
 from nlgbench.worlds.tables import (
     Floats,
-    Ints,
     chances,
+    check_numbers,
     draw_votes,
     drawn,
     judgment_rows,
@@ -59,26 +59,32 @@ def judgment_world(
     ``truth["systems"]``: the expectation of a judgment. ``truth["annotators"]``: severity, how much
     lower than average they judge the average system. ``truth["outputs"]``: latent quality.
     """
-    fewest = min(n_items, n_annotators, n_votes, len(means))
-    too_many = design == "scattered" and n_votes > n_annotators
     known(design, get_args(Design), "design")
     known(scale, get_args(Scale), "scale")
     if not 0 <= missing < 1:
         raise ValueError(f"missing must be a share below 1. Got {missing}.")
-    if fewest < 1 or len(means) < 2 or too_many:
-        raise ValueError(
-            "a world needs two systems, an item, an annotator and a vote, and no more votes of an "
-            f"output than annotators. Got {len(means)} means, n_items={n_items}, "
-            f"n_annotators={n_annotators}, n_votes={n_votes}."
-        )
+    if len(means) < 2:
+        raise ValueError(f"means must be those of two systems or more. Got {list(means)}.")
+    most = n_annotators if design == "scattered" else n_votes
+    check_numbers(n_items=n_items, n_annotators=n_annotators, n_votes=(n_votes, most))
     rng = np.random.default_rng(seed)
     k = len(means)
-    output, annotator = _dealt(design, k * n_items, n_items, n_annotators, n_votes, rng)
-    system, item = np.divmod(np.arange(k * n_items), n_items)
-    n_judges = int(annotator.max()) + 1 if design == "distinct" else n_annotators
+    n_outputs, n_judges = k * n_items, n_annotators
+    system, item = np.divmod(np.arange(n_outputs), n_items)
+    output = np.repeat(np.arange(n_outputs), n_annotators if design == "crossed" else n_votes)
+    if design == "crossed":
+        annotator = np.tile(np.arange(n_annotators), n_outputs)
+    elif design == "distinct":
+        n_judges = n_items * n_votes
+        annotator = (item[:, None] * n_votes + np.arange(n_votes)).ravel()
+    else:
+        # The most diligent annotators first to finish a race: draws without replacement, by weight.
+        diligence = rng.lognormal(0, 0.5, n_annotators)
+        race = rng.exponential(size=(n_outputs, n_annotators)) / diligence
+        annotator = np.argpartition(race, n_votes - 1, axis=1)[:, :n_votes].ravel()
     severity = rng.normal(0, SEVERITY_SD, n_judges)
     taste = rng.normal(0, SYSTEM_BY_ANNOTATOR_SD, (k, n_judges))
-    quality = np.asarray(means, dtype=np.float64)[system] + rng.normal(0, OUTPUT_SD, k * n_items)
+    quality = np.asarray(means, dtype=np.float64)[system] + rng.normal(0, OUTPUT_SD, n_outputs)
     quality += rng.normal(0, ITEM_SD, n_items)[item]
     kept = rng.random(len(output)) >= missing
     output, annotator = output[kept], annotator[kept]
@@ -89,7 +95,7 @@ def judgment_world(
     ids = items[item] + "-" + names[system]
     shown = severity - taste.mean(axis=0)
     true = expectation(np.asarray(means, dtype=np.float64), scale)
-    return trusted(
+    return from_rows(
         outputs=output_rows(ids, items[item], names[system]),
         judgments=judgment_rows(ids[output], people[annotator], value, "quality"),
         name="judgments",
@@ -110,27 +116,6 @@ def expectation(means: Floats, scale: Scale) -> Floats:
     spread = (OUTPUT_SD, ITEM_SD, SEVERITY_SD, SYSTEM_BY_ANNOTATOR_SD, NOISE_SD)
     total = np.sqrt(np.sum(np.square(spread)))
     return np.asarray(1 + norm.sf((np.array(THRESHOLDS) - means[:, None]) / total).sum(axis=1))
-
-
-def _dealt(
-    design: Design,
-    n_outputs: int,
-    n_items: int,
-    n_annotators: int,
-    n_votes: int,
-    rng: np.random.Generator,
-) -> tuple[Ints, Ints]:
-    """Say who judges which output."""
-    if design == "crossed":
-        output, annotator = np.divmod(np.arange(n_outputs * n_annotators), n_annotators)
-        return output, annotator
-    output = np.repeat(np.arange(n_outputs), n_votes)
-    if design == "distinct":
-        return output, output % n_items * n_votes + np.tile(np.arange(n_votes), n_outputs)
-    # The most diligent annotators first to finish a race: draws without replacement, by weight.
-    diligence = rng.lognormal(0, 0.5, n_annotators)
-    race = rng.exponential(size=(n_outputs, n_annotators)) / diligence
-    return output, np.argpartition(race, n_votes - 1, axis=1)[:, :n_votes].ravel()
 
 
 def own_world(
@@ -160,9 +145,10 @@ def own_world(
     who = drawn(len(shown), len(people), n_votes, rng).ravel()
     first, second = np.repeat(shown, n_votes, axis=0).T
     chance = chances(true[first] - true[second], NU)
+    votes = draw_votes(ids[first], ids[second], people[who], chance, rng)
     return with_tables(
         study,
-        scores=score_rows(ids, seen),
-        preferences=draw_votes(ids[first], ids[second], people[who], chance, rng),
+        scores=schema.typed(score_rows(ids, seen), "scores"),
+        preferences=schema.typed(votes, "preferences"),
         name="own",
     )

@@ -8,9 +8,6 @@ import pandas as pd
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.worlds.annotators import INVALID_NATS, Floats, n_tokens
 
-#: What a text outside the grammar counts for, nats per token.
-OUTSIDE = INVALID_NATS
-
 
 def true_quality(texts: Sequence[str]) -> Floats:
     """Say how good texts are: their log-probability per token (nats) under the reference.
@@ -20,11 +17,8 @@ def true_quality(texts: Sequence[str]) -> Floats:
     mean.
     """
     listed = list(texts)
-    if not listed:
-        return np.empty(0)
     logprob = review_grammar().logprob(listed)
-    inside = np.isfinite(logprob)
-    return np.where(inside, np.where(inside, logprob, 0) / n_tokens(listed), OUTSIDE)
+    return np.where(np.isfinite(logprob), logprob / n_tokens(listed), INVALID_NATS)
 
 
 def true_comparisons(
@@ -34,14 +28,11 @@ def true_comparisons(
 
     ``comparisons`` by comparator ``truth@ACCURACY``. Texts of equal quality tie.
     """
-    if not 0.5 < accuracy <= 1:
-        raise ValueError(f"accuracy must lie above .5, and be at most 1. Got {accuracy}.")
     gap = quality.loc[pairs["output_a"]].to_numpy() - quality.loc[pairs["output_b"]].to_numpy()
-    prob_a = np.where(gap > 0, accuracy, 1 - accuracy)
-    tie = gap == 0
+    sides = {}
+    for side, lead in (("a", gap), ("b", -gap)):
+        sides[f"prob_{side}"] = np.select([lead > 0, lead < 0], [accuracy, 1 - accuracy], 0.0)
+    tie = (gap == 0).astype(float)
     return pairs[["output_a", "output_b"]].assign(
-        comparator=f"truth@{accuracy:g}",
-        prob_a=np.where(tie, 0.0, prob_a),
-        prob_tie=tie.astype(float),
-        prob_b=np.where(tie, 0.0, 1 - prob_a),
+        comparator=f"truth@{accuracy:g}", prob_tie=tie, **sides
     )

@@ -4,15 +4,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
-from nlgbench.generators.memorizer import Memorizer
-from nlgbench.generators.review_systems import System, review_systems
+from nlgbench.generators.review_systems import (
+    REVIEW_SYSTEMS,
+    Memorizer,
+    System,
+    review_systems,
+)
 from nlgbench.generators.reviews import contexts, review_grammar
 from nlgbench.study import Study, from_rows
 from nlgbench.study.checks import checked
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds.annotators import n_tokens
-from nlgbench.worlds.tables import crossed_rows, logprob_rows, output_rows
+from nlgbench.worlds.tables import crossed_rows, output_rows
 
 #: Samples of annotators, besides the study's own, over which the truth is given.
 N_CREWS = 20
@@ -25,8 +30,7 @@ def review_draws(system: System, texts: list[str]) -> truth.Draws:
     """
     reference, own = review_grammar().logprob(texts), system.logprob(texts)
     length = n_tokens(texts)
-    human = truth.probability_human(reference, own)
-    return truth.Draws(reference / length, own / length, human)
+    return truth.Draws(reference / length, own / length, expit(reference - own))
 
 
 def _enumerated(system: Memorizer) -> dict[str, float]:
@@ -43,7 +47,6 @@ def review_world(
     systems: Sequence[str] | Mapping[str, System] | None = None,
     n_outputs: int = 100,
     n_annotators: int = 20,
-    dimensions: Sequence[str] = ("typicality",),
     n_truth: int = 20_000,
     seed: int | np.random.Generator,
 ) -> Study:
@@ -86,17 +89,15 @@ def review_world(
         texts = human if name == "human" else system.sample(n_outputs, seed=own)
         outputs = _outputs(name, texts, about)
         parts["outputs"].append(outputs)
-        typical = annotators.typicality_of(texts)
-        for dimension in dimensions:
-            values = annotators.judge(crew, typical, dimension=dimension, seed=own)
-            ids = outputs["output_id"].tolist()
-            parts["judgments"].append(crossed_rows(ids, values, dimension))
+        ids = outputs["output_id"].tolist()
+        values = annotators.judge(crew, annotators.typicality_of(texts), seed=own)
+        parts["judgments"].append(crossed_rows(ids, values, "typicality"))
         if name == "human":
-            human_ids = outputs["output_id"].tolist()
+            human_ids = ids
             continue
-        both = human_ids + outputs["output_id"].tolist()
-        nats = system.logprob(human + texts)
-        parts["logprobs"].append(logprob_rows(both, name, nats, n_tokens(human + texts)))
+        of_system = pd.DataFrame({"output_id": human_ids + ids, "model": name})
+        of_system["logprob"] = system.logprob(human + texts)
+        parts["logprobs"].append(of_system.assign(n_tokens=n_tokens(human + texts)))
         if n_truth:
             drawn = system.sample(n_truth, seed=own)
             draws = review_draws(system, true_human), review_draws(system, drawn)
@@ -113,7 +114,7 @@ def review_world(
         **{name: pd.concat(part) for name, part in parts.items()},
         name="reviews",
         source="simulated",
-        settings={"quality": dimensions[0], "labels": labels},
+        settings={"quality": "typicality", "labels": labels},
         truth={"systems": pd.DataFrame(true_rows)} if true_rows else None,
     )
 
@@ -134,6 +135,35 @@ def annotator_samples(truth: pd.DataFrame) -> pd.DataFrame:
         for score in ("huse", "huse_q", "huse_d")
     ]
     return pd.concat(parts, ignore_index=True)
+
+
+@checked
+def theorem_1(
+    study: Study,
+    *,
+    systems: Sequence[str] = ("grammar_t0.7", "leaky_t1.0", "memorizer_500"),
+    n_texts: int = 4_000,
+    seed: int | np.random.Generator,
+) -> pd.DataFrame:
+    """Lay out both bounds of Theorem 1 for a simulated study's systems, and after them some others.
+
+    Of the study's systems those are taken that are `REVIEW_SYSTEMS`; 20 annotators judge. Appendix
+    A.2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169); columns are those of
+    `truth.theorem1_bound`. The same human texts serve all systems. L* is that of the texts drawn,
+    so that it shares their chance errors with HUSE; it is not enumerated.
+    """
+    known = [name for name in study.systems if name in REVIEW_SYSTEMS]
+    rng = np.random.default_rng(seed)
+    for_training, for_annotators, for_humans = rng.spawn(3)
+    chosen = review_systems(list(dict.fromkeys([*known, *systems])), seed=for_training)
+    crew = annotators.hire(20, seed=for_annotators)
+    human = review_grammar().sample(n_texts, seed=for_humans)
+    rows = []
+    for (name, system), own in zip(chosen.items(), rng.spawn(len(chosen)), strict=True):
+        drawn = system.sample(n_texts, seed=own)
+        draws = review_draws(system, human), review_draws(system, drawn)
+        rows.append({"system": name} | truth.theorem1_bound(*draws, crew))
+    return pd.DataFrame(rows)
 
 
 def _outputs(name: str, texts: list[str], about: list[str]) -> pd.DataFrame:

@@ -11,10 +11,11 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from nlgbench.generators.reviews import review_grammar
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, from_rows
 from nlgbench.text import text_key
 from nlgbench.worlds.annotators import hire, judge, typicality_of
 from nlgbench.worlds.quality import true_quality
+from nlgbench.worlds.tables import crossed_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ def simulate_searches(
     annotators. The truth, from `n_truth` further texts of each model, is the mean log-probability
     per token under the grammar; texts that break it count -2.85 nats.
     """
-    from nlgbench.generators.workshop import random_settings
+    from nlgbench.generators.checkpoints import random_settings
 
     rng = np.random.default_rng(seed)
     grammar = review_grammar()
@@ -82,20 +83,14 @@ def simulate_searches(
     truth = _truth(models, rest, {job["group"]: {*job["texts"]} for job in jobs})
     is_development = judged["group"] == "development"
     to_judge = judged[~is_development].reset_index(drop=True)
-    machine, n_machine = _unseen(judged[is_development], to_judge)
-    new, n_human = _new_humans(human, to_judge)
+    steps = _unseen(judged[is_development].drop(columns=["group"]), to_judge)
     crew = hire(20, seed=rng)
-    rated = machine.iloc[rng.permutation(len(machine))[:400]]
-    texts = rated["text"].tolist()
-    ratings = judge(crew, typicality_of(texts), seed=rng)
-    judgments = pd.DataFrame(ratings, index=pd.Index(rated["output_id"], name="output_id"))
-    judgments = judgments.melt(ignore_index=False, var_name="annotator_id").reset_index()
-    judgments = judgments.assign(dimension="typicality", group_id="")
-    judgments["annotator_id"] = "w" + judgments["annotator_id"].astype(str)
-    steps = machine.drop(columns=["group"])
-    texts_of = steps.drop(columns=["model", "progress", "perplexity"])
-    training = _training(new, texts_of, judgments, human)
-    return Searches(models, to_judge, training, steps, truth, n_machine + n_human)
+    rated = steps.iloc[rng.permutation(len(steps))[:400]]
+    ratings = judge(crew, typicality_of(rated["text"].tolist()), seed=rng)
+    judgments = crossed_rows(rated["output_id"], ratings, "typicality")
+    training = _training(steps, judgments, human, to_judge)
+    n_left_out = int(is_development.sum()) - len(steps) + _n_lost(human, training)
+    return Searches(models, to_judge, training, steps, truth, n_left_out)
 
 
 def stop_one_model(
@@ -122,12 +117,13 @@ def stop_one_model(
     about = {"group": "stopping", "model": "lstm", "n_checkpoints": n_checkpoints}
     jobs = [{"texts": sentences, "settings": setting, **about}]
     to_judge, models = _train(jobs, dev, n_judged, 1, rng)
-    machine, n_machine = _unseen(study.outputs[~study.outputs["is_human"]], to_judge)
-    new, n_human = _new_humans(human, to_judge)
+    machine = study.outputs[~study.outputs["is_human"]]
+    new = _unseen(machine, to_judge)
     assert study.judgments is not None
-    judgments = study.judgments[study.judgments["output_id"].isin(machine["output_id"])]
-    training = _training(new, machine, judgments, human)
-    return Searches(models, to_judge, training, None, None, n_machine + n_human)
+    judgments = study.judgments[study.judgments["output_id"].isin(new["output_id"])]
+    training = _training(new, judgments, human, to_judge)
+    n_left_out = len(machine) - len(new) + _n_lost(human, training)
+    return Searches(models, to_judge, training, None, None, n_left_out)
 
 
 def _train(
@@ -138,11 +134,16 @@ def _train(
     rng: np.random.Generator,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Train the models, the longest first: what checkpoints wrote, and a row per checkpoint."""
+    from nlgbench.generators.checkpoints import train_and_write
+
     jobs.sort(key=lambda job: -job["n_checkpoints"])
+    options = [{name: job[name] for name in ("model", "n_checkpoints")} for job in jobs]
     made = Parallel(n_jobs=min(n_jobs, len(jobs)))(
-        delayed(_one)(job, dev, n, own) for job, own in zip(jobs, rng.spawn(len(jobs)), strict=True)
+        delayed(train_and_write)(job["texts"], job["settings"], **asked, dev=dev, n=n, seed=own)
+        for job, asked, own in zip(jobs, options, rng.spawn(len(jobs)), strict=True)
     )
-    written = pd.concat(made, ignore_index=True)
+    of_group = [table.assign(group=job["group"]) for job, table in zip(jobs, made, strict=True)]
+    written = pd.concat(of_group, ignore_index=True)
     columns = ["system", "model", "progress", "perplexity"]
     models = pd.concat(
         table[columns]
@@ -151,13 +152,6 @@ def _train(
         for job, table in zip(jobs, made, strict=True)
     )
     return written, models.assign(kind=models["group"].str.rstrip("0123456789"))
-
-
-def _one(job: Mapping[str, Any], dev: list[str], n: int, seed: np.random.Generator) -> pd.DataFrame:
-    from nlgbench.generators.workshop import train_and_write
-
-    asked = {name: job[name] for name in ("texts", "settings", "model", "n_checkpoints")}
-    return train_and_write(**asked, dev=dev, n=n, seed=seed).assign(group=job["group"])
 
 
 def _truth(
@@ -171,32 +165,31 @@ def _truth(
     return truth.assign(copied=truth["system"].map(is_copy.groupby(level=0).mean()))
 
 
-def _unseen(machine: pd.DataFrame, to_judge: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """Leave out texts that a judged model wrote, too, and count them."""
+def _unseen(outputs: pd.DataFrame, to_judge: pd.DataFrame) -> pd.DataFrame:
+    """Leave out texts that a judged model wrote, too."""
     taken = set(to_judge["text"].map(text_key))
-    was_written = machine["text"].map(text_key).isin(taken)
-    return machine[~was_written], int(was_written.sum())
-
-
-def _new_humans(human: list[str], to_judge: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    taken = set(to_judge["text"].map(text_key))
-    new = [text for text in dict.fromkeys(human) if text_key(text) not in taken]
-    return _people(new), len(set(human)) - len(new)
-
-
-def _people(texts: list[str]) -> pd.DataFrame:
-    table = pd.DataFrame({"text": texts, "system": "human", "is_human": True, "context": ""})
-    table["output_id"] = table["item_id"] = [f"human_{n:04d}" for n in range(len(table))]
-    return table
+    return outputs[~outputs["text"].map(text_key).isin(taken)]
 
 
 def _training(
-    new: pd.DataFrame, machine: pd.DataFrame, judgments: pd.DataFrame, human: list[str]
+    machine: pd.DataFrame, judgments: pd.DataFrame, human: list[str], to_judge: pd.DataFrame
 ) -> Study:
-    return trusted(
-        pd.concat([new, machine], ignore_index=True).assign(context=""),
-        judgments.reset_index(drop=True),
+    people = pd.DataFrame({"text": human, "system": "human", "is_human": True, "context": ""})
+    new = _unseen(people.drop_duplicates("text", ignore_index=True), to_judge)
+    both = pd.concat([_numbered(new), machine], ignore_index=True).assign(context="")
+    return from_rows(
+        outputs=both,
+        judgments=judgments,
         name="training",
         settings={"quality": str(judgments["dimension"].iloc[0])},
-        related={"human": trusted(_people(human), name="human")},
+        related={"human": from_rows(outputs=_numbered(people), name="human")},
     )
+
+
+def _numbered(people: pd.DataFrame) -> pd.DataFrame:
+    ids = [f"human_{n:04d}" for n in range(len(people))]
+    return people.assign(output_id=ids, item_id=ids)
+
+
+def _n_lost(human: list[str], training: Study) -> int:
+    return len(set(human)) - int(training.outputs["is_human"].sum())

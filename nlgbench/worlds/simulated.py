@@ -18,7 +18,6 @@ from nlgbench.worlds import (
     gaussian,
     judges,
     judgments,
-    labels,
     reviews,
     votes,
 )
@@ -32,7 +31,6 @@ _WORLDS: dict[str, Callable[..., Study]] = {
     "votes": votes.vote_world,
     "own": judgments.own_world,
     "judges": judges.judge_world,
-    "labels": labels.label_world,
 }
 
 #: Public study -> the world that is laid out as it is.
@@ -57,8 +55,7 @@ def simulate(
 
     Parameters
     ----------
-    name : {"reviews", "crowd", "colors", "gaussian", "judgments", "votes", "own", "judges",
-        "labels"}
+    name : {"reviews", "crowd", "colors", "gaussian", "judgments", "votes", "own", "judges"}
         ``reviews``: short product reviews whose every probability is known, rated by annotators.
         ``crowd``: such reviews taken for real or fake, laid out as Judge the Judges.
         ``colors``: captions of colors, their listeners, and rounds to learn from.
@@ -67,7 +64,6 @@ def simulate(
         ``votes``: votes on pairs of outputs, whose every chance is known.
         ``own``: judgments, votes and evaluators' scores of the same outputs.
         ``judges``: human votes and judgments, and machine judges whose biases are known.
-        ``labels``: votes on the class of outputs, by annotators whose accuracy is known.
     seed : int or Generator
         Where the random numbers come from.
     n_truth : int

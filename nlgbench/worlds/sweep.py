@@ -1,13 +1,12 @@
 """Series of reviewers: at falling temperatures, of smaller memories, of more corrupted texts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from nlgbench.generators.grammar import Corrupted
-from nlgbench.generators.memorizer import Memorizer
-from nlgbench.generators.review_systems import System, review_systems
+from nlgbench.generators.review_systems import Memorizer, System, review_systems
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.study.checks import checked
 
@@ -63,15 +62,14 @@ def series_systems(seed: int) -> dict[str, System]:
     """
     grammar = review_grammar()
     texts = tuple(grammar.sample(N_LEARNED, seed=seed + 1))
+    make: dict[str, Callable[[Any], System]] = {
+        "temperature": grammar.annealed,
+        "memorized texts": lambda n: Memorizer(texts[:n]),
+        "corruption": lambda q: Corrupted(grammar, q),
+    }
     made: dict[str, System] = {}
     for series, levels in SERIES.items():
         for name, level in levels.items():
-            if name in made or isinstance(level, str):
-                continue  # where another series begins, too
-            if series == "temperature":
-                made[name] = grammar.annealed(level)
-            elif series == "memorized texts":
-                made[name] = Memorizer(texts[: int(level)])
-            else:
-                made[name] = Corrupted(grammar, level)
+            if name not in made:  # all series begin with the same system
+                made[name] = make[series](level)
     return made

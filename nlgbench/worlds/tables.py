@@ -1,7 +1,8 @@
-"""What simulated studies have in common: names, who is drawn, outputs, judgments and votes."""
+"""What simulated studies have in common: names, who is drawn, judgments, scores and votes."""
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,23 @@ def drawn(n: int, n_all: int, n_each: int, rng: np.random.Generator) -> Ints:
     return np.argsort(rng.random((n, n_all)), axis=1)[:, :n_each]
 
 
+def draw_pairs(n_items: int, k: int, n_pairs: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Draw pairs of the k outputs of each item, in random order; outputs are numbered by item."""
+    every = np.array(list(combinations(range(k), 2))).reshape(-1, 2)
+    check_numbers(n_pairs=(n_pairs, len(every)))
+    pairs = every[drawn(n_items, len(every), n_pairs, rng)].reshape(-1, 2)
+    shown = rng.permuted(pairs, axis=1) + k * np.repeat(np.arange(n_items), n_pairs)[:, None]
+    return shown[:, 0], shown[:, 1]
+
+
+def pick(chance: Floats, rng: np.random.Generator) -> Ints:
+    """Draw a column in each row, from the row's chances."""
+    return (rng.random((len(chance), 1)) > np.cumsum(chance, axis=1)[:, :-1]).sum(axis=1)
+
+
 def output_rows(ids: Any, items: Any, systems: Any) -> pd.DataFrame:
-    """Lay out outputs of machines, without texts."""
-    table = pd.DataFrame({"output_id": ids, "item_id": items, "system": systems})
-    return table.assign(text="", is_human=False, context="")
+    """Lay out outputs of machines."""
+    return pd.DataFrame({"output_id": ids, "item_id": items, "system": systems, "is_human": False})
 
 
 def judgment_rows(
@@ -48,28 +62,19 @@ def judgment_rows(
     return pd.DataFrame({**names, "value": values})
 
 
-def crossed_rows(ids: Any, values: np.ndarray, dimension: str, letter: str = "w") -> pd.DataFrame:
+def crossed_rows(
+    ids: Any, values: np.ndarray, dimension: str, people: Any = None, group: Any = ""
+) -> pd.DataFrame:
     """Lay out judgments of outputs x annotators."""
     n = values.shape[1]
-    people = np.tile(numbered(letter, n), len(ids))
-    of = np.repeat(np.asarray(ids, dtype=object), n)
-    return judgment_rows(of, people, values.ravel(), dimension)
-
-
-def logprob_rows(ids: Any, model: str, logprob: Any, n_tokens: Any) -> pd.DataFrame:
-    """Lay out a model's log-probabilities."""
-    return pd.DataFrame(
-        {"output_id": ids, "model": model, "logprob": logprob, "n_tokens": n_tokens}
-    )
+    who = np.tile(numbered("w", n) if people is None else people, len(ids))
+    return judgment_rows(np.repeat(np.asarray(ids), n), who, values.ravel(), dimension, group)
 
 
 def score_rows(ids: Any, scores: dict[str, Any]) -> pd.DataFrame:
     """Lay out evaluators' scores of the same outputs."""
-    parts = [
-        pd.DataFrame({"output_id": ids, "evaluator": name, "score": values})
-        for name, values in scores.items()
-    ]
-    return pd.concat(parts, ignore_index=True).assign(signature="")
+    wide = pd.DataFrame({"output_id": ids, **scores})
+    return wide.melt("output_id", var_name="evaluator", value_name="score")
 
 
 def chances(gap: Floats, nu: float) -> Floats:
@@ -82,14 +87,6 @@ def draw_votes(
     first: np.ndarray, second: np.ndarray, people: np.ndarray, chance: Floats, rng: Any
 ) -> pd.DataFrame:
     """Draw a vote in each row from its chances that the first wins, ties or loses."""
-    chosen = (rng.random((len(chance), 1)) > np.cumsum(chance, axis=1)[:, :2]).sum(axis=1)
-    return pd.DataFrame(
-        {
-            "output_a": first,
-            "output_b": second,
-            "annotator_id": people,
-            "dimension": "quality",
-            "group_id": "",
-            "choice": np.array(["a", "tie", "b"])[chosen],
-        }
-    )
+    choice = np.array(["a", "tie", "b"])[pick(chance, rng)]
+    shown = {"output_a": first, "output_b": second, "annotator_id": people}
+    return pd.DataFrame({**shown, "choice": choice})

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit
 
-from nlgbench.worlds.annotators import Crew, Floats, sum_distribution, typicality
+from nlgbench.worlds.annotators import Crew, sum_distribution, typicality
+from nlgbench.worlds.tables import Floats, Ints
 
 _N_LEVELS = 400  # levels of typicality at which the distribution of judgments is computed
 
@@ -21,14 +21,13 @@ class Draws:
     human: Floats  # p_ref / (p_ref + p_system) given the context
 
 
-def probability_human(logprob_ref: Floats, logprob_system: Floats) -> Floats:
-    """Give the posterior of "human", when each class has a probability of one half."""
-    return np.asarray(expit(logprob_ref - logprob_system))
+class _Placed(NamedTuple):
+    """Texts of both classes, human ones first, as they are counted."""
 
-
-def vote_error(human: Floats, votes_human: Floats) -> Floats:
-    """Give twice the error of a rule at texts, in expectation over who wrote them."""
-    return 2 * (human * (1 - votes_human) + (1 - human) * votes_human)
+    human: Floats
+    level: Ints  # of typicality, among the levels
+    levels: Floats
+    bins: Ints  # of the log-probability under the system
 
 
 def population_scores(reference: Draws, system: Draws, crew: Crew) -> dict[str, float]:
@@ -41,38 +40,24 @@ def population_scores(reference: Draws, system: Draws, crew: Crew) -> dict[str, 
     judgment, or the latter alone. Probabilities are learned in bins on one half of the texts and
     the error measured on the other, so noise can raise them a little but not lower them.
     """
-    scores = {}
-    for name, values in _losses(reference, system, crew).items():
-        scores[name], scores[f"{name}_se"] = _mean(values)
-    return scores
+    return _averaged(_losses(_placed(reference, system), crew))
 
 
-def _losses(reference: Draws, system: Draws, crew: Crew) -> dict[str, Floats]:
+def _losses(placed: _Placed, crew: Crew) -> dict[str, Floats]:
     """Give each text's share of every score."""
-    human, level, levels, likelihood = _placed(reference, system)
-    given_level = sum_distribution(crew, levels)
+    human, level = placed.human, placed.level
+    given_level = sum_distribution(crew, placed.levels)
     loss = {"l_star": 2 * np.minimum(human, 1 - human)}
-    for name, bins in {"huse": likelihood, "huse_q": np.zeros_like(likelihood)}.items():
-        best = np.empty(len(human))
-        for test, share in _learned(human, level, given_level, bins):
-            best[test] = (given_level @ (share >= 0.5).T)[level[test], bins[test]]
-        loss[name] = vote_error(human, best)
+    half = np.tile(np.arange(len(human) // 2) % 2, 2)
+    for name, bins in {"huse": placed.bins, "huse_q": np.zeros_like(placed.bins)}.items():
+        says_human = np.empty(len(human))  # the chance that the rule does
+        for test in (half == 0, half == 1):
+            every, of_human = (_cells(bins, level, given_level, w * ~test) for w in (1.0, human))
+            rule = (every <= 1e-12) | (of_human >= every / 2)
+            says_human[test] = (given_level @ rule.T)[level[test], bins[test]]
+        loss[name] = 2 * (human * (1 - says_human) + (1 - human) * says_human)
     loss["huse_d"] = 1 + loss["huse"] - loss["huse_q"]
     return loss
-
-
-def _learned(
-    human: Floats, level: np.ndarray, given_level: Floats, bins: np.ndarray
-) -> list[tuple[NDArray[np.bool_], Floats]]:
-    """Learn the share of human texts by bin and sum of judgments on each half, for the other."""
-    half = np.tile(np.arange(len(human) // 2) % 2, 2)
-    found = []
-    for test in (half == 0, half == 1):
-        every, of_human = (_cells(bins, level, given_level, w * ~test) for w in (1.0, human))
-        with np.errstate(invalid="ignore"):
-            share = of_human / every
-        found.append((test, np.clip(np.where(every > 1e-12, share, 0.5), 0, 1)))
-    return found
 
 
 def over_crews(reference: Draws, system: Draws, crews: Sequence[Crew]) -> dict[str, float]:
@@ -80,7 +65,8 @@ def over_crews(reference: Draws, system: Draws, crews: Sequence[Crew]) -> dict[s
 
     All samples share the texts, so the spread is the annotators' alone.
     """
-    losses = [_losses(reference, system, crew) for crew in crews]
+    placed = _placed(reference, system)
+    losses = [_losses(placed, crew) for crew in crews]
     found: dict[str, float] = {}
     for name in ("huse", "huse_q", "huse_d"):
         values = [float(loss[name].mean()) for loss in losses]
@@ -100,10 +86,12 @@ def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, flo
     often HUSE's rule differs from z_opt. ``huse`` is measured on other texts than it is learned on,
     which raises it: ``holds`` asks more than the theorem.
     """
-    loss = _losses(reference, system, crew)
-    human, level, levels, bins = _placed(reference, system)
-    given_level = sum_distribution(crew, levels)
-    says_human = human > 0.5 + 1e-9  # where both probabilities are equal, rounding must not say
+    placed = _placed(reference, system)
+    loss, level, bins = _losses(placed, crew), placed.level, placed.bins
+    given_level = sum_distribution(crew, placed.levels)
+    says_human = (
+        placed.human > 0.5 + 1e-9
+    )  # where both probabilities are equal, rounding must not say
     of_human, of_machine = (
         _cells(bins, level, given_level, weight) for weight in (says_human, ~says_human)
     )
@@ -119,33 +107,33 @@ def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, flo
     # The bound is no mean, so its standard error is that of its linear part.
     share = 2 ** -float(values["information"].mean())
     spread = loss["l_star"] + 2 * np.log(2) * share * values["information"]
-    found: dict[str, float | bool] = {}
-    for name, value in values.items():
-        found[name], found[f"{name}_se"] = _mean(value)
+    found: dict[str, float | bool] = {**_averaged(values)}
     found["upper"] = found["l_star"] + 2 * (1 - share)
-    found["upper_se"] = _mean(spread)[1]
+    errors = _averaged({"upper": spread, "slack": spread - loss["huse"]})
+    found["upper_se"] = errors["upper_se"]
     found["slack"] = found["upper"] - found["huse"]
-    found["slack_se"] = _mean(spread - loss["huse"])[1]
+    found["slack_se"] = errors["slack_se"]
     found["holds"] = found["slack"] > -3 * found["slack_se"] - 1e-9
     return found
 
 
-def _mean(values: Floats) -> tuple[float, float]:
-    """Average over texts, the human ones first, with the standard error."""
-    n = len(values) // 2
-    within = values[:n].var(ddof=1) + values[n:].var(ddof=1)
-    return float(values.mean()), float(np.sqrt(within / n) / 2)
+def _averaged(found: dict[str, Floats]) -> dict[str, float]:
+    """Average over texts, the human ones first, with the standard error beside."""
+    means: dict[str, float] = {}
+    for name, values in found.items():
+        n = len(values) // 2
+        within = values[:n].var(ddof=1) + values[n:].var(ddof=1)
+        means |= {name: float(values.mean()), f"{name}_se": float(np.sqrt(within / n) / 2)}
+    return means
 
 
-def _placed(reference: Draws, system: Draws) -> tuple[Floats, np.ndarray, Floats, np.ndarray]:
-    """Give texts their posteriors, their level of typicality among the levels, and their bins."""
+def _placed(reference: Draws, system: Draws) -> _Placed:
     typical = typicality(np.concatenate([reference.reference, system.reference]))
     levels = np.linspace(typical.min(), typical.max(), _N_LEVELS)
     width = max(levels[1] - levels[0], 1e-12)
     level = np.rint((typical - levels[0]) / width).astype(np.int64)
     human = np.concatenate([reference.human, system.human])
-    bins = _bins(np.concatenate([reference.system, system.system]))
-    return human, level, levels, bins
+    return _Placed(human, level, levels, _bins(np.concatenate([reference.system, system.system])))
 
 
 def _cells(bins: np.ndarray, level: np.ndarray, given_level: Floats, weights: np.ndarray) -> Floats:

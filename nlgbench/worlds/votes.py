@@ -2,8 +2,8 @@
 
 The first output shown wins, ties or loses with chances in proportion to ``exp(gap / 2)``, ``nu``
 and ``exp(-gap / 2)`` (Davidson 1970). The gap is that of the systems' abilities, of how well each
-did on the item, of the annotator's taste for each, and what being first adds, in nats; careless
-annotators choose among the three blindly.
+did on the item, and of the annotator's taste for each, in nats; careless annotators choose among
+the three blindly.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, from_rows
 from nlgbench.worlds.tables import (
     Floats,
     chances,
     check_numbers,
+    draw_pairs,
     draw_votes,
     drawn,
     numbered,
@@ -41,7 +42,6 @@ def vote_world(
     nu: float = 0.7,
     of_items: float = 0.6,
     of_taste: float = 0.3,
-    of_first: float = 0.0,
     careless: float = 0.1,
     seed: int | np.random.Generator = 0,
 ) -> Study:
@@ -52,37 +52,31 @@ def vote_world(
     well the system did on the item, and ``noisy``, the same with an error of as much variance.
     """
     names, ability = list(systems), np.array(list(systems.values()))
-    pairs = np.array(list(combinations(range(len(names)), 2)))
-    check_numbers(n_items=n_items, n_annotators=n_annotators)
-    check_numbers(n_pairs=(n_pairs, len(pairs)), n_votes=(n_votes, n_annotators))
+    check_numbers(n_items=n_items, n_annotators=n_annotators, n_votes=(n_votes, n_annotators))
     rng = np.random.default_rng(seed)
     quality = ability + rng.normal(0, of_items, (n_items, len(names)))
     taste = rng.normal(0, of_taste, (n_annotators, len(names)))
     blind = rng.random(n_annotators) < careless
-    # Item, pair, who is first.
-    shown = rng.permuted(pairs[drawn(n_items, len(pairs), n_pairs, rng)], axis=2)
+    pairs = draw_pairs(n_items, len(names), n_pairs, rng)
     who = drawn(n_items * n_pairs, n_annotators, n_votes, rng).ravel()
-    item, first, second = (
-        np.repeat(column.ravel(), n_votes)
-        for column in (np.repeat(np.arange(n_items), n_pairs), shown[..., 0], shown[..., 1])
-    )
-    gap = quality[item, first] - quality[item, second] + of_first
-    gap += taste[who, first] - taste[who, second]
+    first, second = (np.repeat(side, n_votes) for side in pairs)
+    gap = quality.ravel()[first] - quality.ravel()[second]
+    gap += taste[who, first % len(names)] - taste[who, second % len(names)]
     chance = np.where(blind[who, None], 1 / 3, chances(gap, nu))
 
     items = numbered("i", n_items)
-    ids = np.array([[f"{one}-{name}" for name in names] for one in items])
+    ids = (items[:, None] + "-" + np.array(names, dtype=object)).ravel()
     people = numbered("w", n_annotators)[who]
-    preferences = draw_votes(ids[item, first], ids[item, second], people, chance, rng)
+    preferences = draw_votes(ids[first], ids[second], people, chance, rng)
     noisy = quality + rng.normal(0, quality.std(), quality.shape)
     truth = {
         "systems": pd.DataFrame({"system": names, "ability": ability}),
-        "pairs": _true_pairs(names, ability, np.hypot(of_items, of_taste), nu, of_first, careless),
+        "pairs": _true_pairs(names, ability, np.hypot(of_items, of_taste), nu, careless),
     }
-    return trusted(
-        outputs=output_rows(ids.ravel(), np.repeat(items, len(names)), np.tile(names, n_items)),
+    return from_rows(
+        outputs=output_rows(ids, np.repeat(items, len(names)), np.tile(names, n_items)),
         preferences=preferences,
-        scores=score_rows(ids.ravel(), {"quality": quality.ravel(), "noisy": noisy.ravel()}),
+        scores=score_rows(ids, {"quality": quality.ravel(), "noisy": noisy.ravel()}),
         name="votes",
         source="simulated",
         truth=truth,
@@ -90,13 +84,12 @@ def vote_world(
 
 
 def _true_pairs(
-    names: list[str], ability: Floats, spread: float, nu: float, of_first: float, careless: float
+    names: list[str], ability: Floats, spread: float, nu: float, careless: float
 ) -> pd.DataFrame:
-    """Integrate over items and annotators, whose gaps are normal, and over who is first."""
+    """Integrate over items and annotators, whose gaps are normal."""
     rows = []
     for one, other in combinations(range(len(names)), 2):
         gap = ability[one] - ability[other] + np.sqrt(2) * spread * _NODES
-        in_both = chances(gap + of_first, nu), chances(of_first - gap, nu)[:, ::-1]
-        seen = _WEIGHTS @ ((in_both[0] + in_both[1]) / 2) / _WEIGHTS.sum()
+        seen = _WEIGHTS @ chances(gap, nu) / _WEIGHTS.sum()
         rows.append((names[one], names[other], *((1 - careless) * seen + careless / 3)))
     return pd.DataFrame(rows, columns=["system_a", "system_b", "prob_a", "prob_tie", "prob_b"])

@@ -80,14 +80,13 @@ def test_a_release_becomes_tidy_tables(tmp_path):
 def test_single_ratings_are_of_unknown_people_and_average_to_the_means(tmp_path):
     path = tmp_path / "hanna.csv"
     release().to_csv(path, index=False, encoding="utf-8")
-    study, means = read_hanna(path, ratings=True, judges=True), read_hanna(path)
+    study, means = read_hanna(path, ratings=True), read_hanna(path)
     keys = ["output_id", "dimension"]
     found = study.judgments.groupby(keys)["value"].mean()
     pd.testing.assert_series_equal(found, means.judgments.groupby(keys)["value"].mean())
     own = study.judgments.groupby("annotator_id")["output_id"].nunique()
     assert len(own) == 12 and (own == 1).all()
-    assert "mistral_7b_re_2" in set(study.scores["evaluator"])
-    assert study.scores["evaluator"].nunique() == 2 + 6
+    assert study.scores["evaluator"].nunique() == 2
 
 
 @pytest.fixture(scope="module")
@@ -100,9 +99,8 @@ def test_the_release(released):
     assert len(released.outputs) == 11 * 96 and len(released.systems) == 10
     assert released.scores["evaluator"].nunique() == 72
     assert released.scores["score"].notna().all()
-    whole = nb.load("hanna", ratings=True, judges=True)
+    whole = nb.load("hanna", ratings=True)
     assert len(whole.judgments) == 3 * len(released.judgments) == 3 * 6 * 1056
-    assert whole.scores["evaluator"].nunique() == 72 + 5 * 4 * 7
     keys = ["output_id", "dimension"]
     pd.testing.assert_series_equal(
         whole.judgments.groupby(keys)["value"].mean(),

@@ -1,8 +1,8 @@
 """Outputs of checkpoints: one system each, and pairs that put the later one first."""
 
 from nlgbench.evaluators.comparator.pairs import check_checkpoints, weak_pairs
+from nlgbench.generators.checkpoints import sample_checkpoints
 from nlgbench.generators.recurrent import fit_recurrent
-from nlgbench.generators.workshop import sample_checkpoints
 
 TEXTS = ["a b c", "a c b", "c a"] * 10
 MODELS, _ = fit_recurrent(TEXTS, units=4, epochs=4, n_checkpoints=4, seed=0)

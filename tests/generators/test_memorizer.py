@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nlgbench.generators.memorizer import Memorizer
+from nlgbench.generators.review_systems import Memorizer
 
 
 def test_a_memorizer_says_each_sentence_as_often_as_it_read_it():

@@ -121,7 +121,7 @@ def test_teacher_forcing_repeats_what_the_sampler_saw(trained, name):
     """Whatever the batch; a word on the edge of a nucleus would turn up as minus infinity."""
     model = decodings(trained[0][1.0])[name]
     words = np.array([model.words.index(word) for word in ["dogs", "often", "chase", "mice"]])
-    state, last, total = model._start(None, 1), np.array([len(model.words)]), 0.0
+    state, last, total = model._start([""]), np.array([len(model.words)]), 0.0
     for n_written, word in enumerate([*words, len(model.words)]):
         logprobs, state = model._step(state, last, n_written)
         total += logprobs[0, word]
@@ -180,7 +180,7 @@ def test_known_words_are_scored_as_the_training_loss_scores_them():
     assert np.array_equal(model.logprob_known(same)[0], model.logprob(same))
     assert model.logprob(dev)[[0, 2, 3]].tolist() == [-np.inf] * 3
     # What stands before counts, though it is unknown; by hand, step by step.
-    state, total = model._start(None, 1), 0.0
+    state, total = model._start([""]), 0.0
     for n_written, (read, word) in enumerate([(3, None), (4, None), (4, 0), (0, 3)]):
         logprobs, state = model._step(state, np.array([read]), n_written)
         total += 0.0 if word is None else logprobs[0, word]

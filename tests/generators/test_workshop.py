@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from nlgbench.generators.checkpoints import LEARNING_RATES, random_settings, train_and_write
 from nlgbench.generators.recurrent import fit_recurrent
-from nlgbench.generators.workshop import LEARNING_RATES, random_settings, train_and_write
 
 TEXTS = ["a b c", "a c b", "c a"] * 10
 

@@ -17,8 +17,7 @@ from nlgbench.analysis.huse import (
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.papers import huse as paper
 from nlgbench.runner import record
-from nlgbench.worlds import typicality_correlation, typicality_table
-from nlgbench.worlds.bounds import theorem_1
+from nlgbench.worlds import theorem_1, typicality_correlation, typicality_table
 from nlgbench.worlds.sweep import greedy_systems
 
 RELEASED = pytest.mark.skipif(

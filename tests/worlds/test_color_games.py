@@ -153,13 +153,6 @@ def test_qualities_are_what_their_names_say(world):
     assert ideal["misleading"] < 0.1
 
 
-def test_lapses_alone_leave_listeners_at_chance():
-    world = color_world(n_contexts=60, lapse=1, n_rounds={}, seed=0)
-    fresh = world.judgments.query("dimension == 'fresh_success'")["value"]
-    assert abs(fresh.mean() - 1 / 3) < 4 * np.sqrt(2 / 9 / len(fresh))
-    assert not world.related
-
-
 def test_word_order_matters():
     triple = np.array([[0, 1, 2]])
     texts = color_speech._vocabulary()[0]
@@ -173,16 +166,9 @@ def test_word_order_matters():
     [
         {"n_contexts": 3},
         {"n_contexts": 0},
-        {"n_listeners": 0},
-        {"lapse": 1.5},
         {"n_rounds": {"a": 0}},
     ],
 )
 def test_a_world_that_cannot_be_is_refused(settings):
-    with pytest.raises(ValueError, match="needs"):
+    with pytest.raises(ValueError, match=r"needs a round|must be an even number"):
         color_world(**settings, seed=0)
-
-
-def test_a_world_in_which_nobody_was_understood_is_refused():
-    with pytest.raises(ValueError, match="more contexts or a smaller lapse than 1"):
-        color_world(n_contexts=2, n_listeners=60, lapse=1, n_rounds={}, seed=0)

@@ -116,7 +116,6 @@ def test_truth_knows_what_is_certain(crowd):
         ({"systems": ["nobody"]}, "'nobody'.* are unknown"),
         ({"per_hit": 15}, "per_hit must be even and divide 80"),
         ({"per_hit": 12}, "must hold 40 outputs of systems"),
-        ({"n_truth": 1}, "n_truth must be at least 2"),
     ],
 )
 def test_an_impossible_crowd_is_refused(wrong, message):

@@ -80,8 +80,8 @@ def test_a_seed_gives_the_same_world():
         ({"design": "nested"}, "design: .* is unknown"),
         ({"scale": "nominal"}, "scale: .nominal. is unknown"),
         ({"missing": 1.0}, "a share below 1"),
-        ({"means": [1.0]}, "needs two systems"),
-        ({"design": "scattered", "n_annotators": 2}, "no more votes of an output than annotators"),
+        ({"means": [1.0]}, "means must be those of two systems or more"),
+        ({"design": "scattered", "n_annotators": 2}, "n_votes must be at most 2"),
     ],
 )
 def test_what_makes_no_world_is_named(world, said):

@@ -5,7 +5,7 @@ import nlgbench as nb
 
 
 def test_votes_are_as_likely_as_the_truth_says():
-    study = nb.simulate("votes", n_items=3000, n_annotators=600, n_pairs=15, of_first=0.5, seed=0)
+    study = nb.simulate("votes", n_items=3000, n_annotators=600, n_pairs=15, seed=0)
     votes = study.preferences
     of = study.outputs.set_index("output_id")["system"]
     a, b = (of.loc[votes[f"output_{side}"]].to_numpy() for side in "ab")
@@ -22,7 +22,6 @@ def test_votes_are_as_likely_as_the_truth_says():
         # 9,000 votes of 600 annotators who are drawn once for all pairs: one standard error of .006
         # to .01.
         np.testing.assert_allclose(found, [row.prob_a, row.prob_tie, row.prob_b], atol=0.03)
-    assert (choice == "a").mean() > 1.2 * (choice == "b").mean()
 
 
 def test_without_effects_the_truth_is_davidsons_rule():

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nlgbench.analysis.distributions import frontier, manifolds, mmd
+from nlgbench.analysis.distributions import frontier
 from nlgbench.analysis.distributions.features import (
     Embed,
     Features,
@@ -19,7 +19,16 @@ from nlgbench.analysis.distributions.features import (
     embedding,
     similarities,
 )
-from nlgbench.analysis.distributions.vendi import vendi_of_subsets
+from nlgbench.analysis.distributions.measures import (
+    MANIFOLDS,
+    across_items,
+    gaussian_kernel,
+    manifolds_of_subsets,
+    mmd_of_subsets,
+    permuted_mmd,
+    swapped_mmd,
+    vendi_of_subsets,
+)
 from nlgbench.crossed import few_clusters
 from nlgbench.inference import half_samples, interval
 from nlgbench.study import Study
@@ -46,7 +55,7 @@ _FRACTION = 2 / 3
 _HURT_BY_COPIES = ("precision", "coverage", "frontier")
 _DISTINCT = 0.75
 #: With fewer texts of either side intervals hold too rarely; 100 are ten clusters.
-_FEWEST: dict[str, int] = {"frontier": 100} | dict.fromkeys(manifolds.NAMES, 50)
+_FEWEST: dict[str, int] = {"frontier": 100} | dict.fromkeys(MANIFOLDS, 50)
 #: A test whose smallest p is above this is said to reject nothing.
 _LEVEL = 0.05
 
@@ -136,30 +145,23 @@ def compare_distributions(
     if (outputs["text"] == "").all():
         raise ValueError(f"{study.name} has no texts: give outputs a column text.")
     unit = study.clusters if study.clusters in outputs else "item_id"
-    asked = tuple(dict.fromkeys(measures))
-    embed, made_of = embedding(features)
-    human, rows = outputs[outputs["is_human"]], []
     # The same for every system: neither the others nor the order of rows change what is found.
     seeds = [int(one) for one in np.random.default_rng(seed).integers(2**31, size=4)]
-    for_match, for_clusters, for_test, for_subsets = seeds
+    task = _Task(
+        tuple(dict.fromkeys(measures)),
+        *embedding(features),
+        n_neighbors,
+        n_permutations,
+        n_resamples,
+        confidence,
+        *seeds,
+    )
+    human, rows = outputs[outputs["is_human"]], []
     for system in study.systems:
         theirs = outputs[(outputs["system"] == system) & ~outputs["is_human"]]
-        sample, rest = _matched(human, theirs, unit, np.random.default_rng(for_match))
-        task = _Task(asked, embed, n_neighbors, for_clusters)
-        rows += [
-            {"system": system} | row | {"features": features}
-            for row in _rows(
-                task,
-                sample,
-                rest,
-                made_of,
-                n_permutations,
-                n_resamples,
-                confidence,
-                for_test,
-                for_subsets,
-            )
-        ]
+        sample, rest = _matched(human, theirs, unit, np.random.default_rng(task.for_match))
+        found = _rows(task, sample, rest)
+        rows += [{"system": system} | row | {"features": features} for row in found]
     order = "system measure estimate se ci_low ci_high p_value between_people n_human n_system "
     order += "n_items features confidence n_resamples n_undefined reason signature method"
     return pd.DataFrame(rows)[order.split()]
@@ -193,12 +195,19 @@ class _Sample:
 
 @dataclass(frozen=True)
 class _Task:
-    """What is to be computed of a sample."""
+    """What is to be computed of samples, and the seeds of it."""
 
     measures: tuple[Measure, ...]
     embed: Embed
+    made_of: str
     n_neighbors: int
-    seed: int
+    n_permutations: int
+    n_resamples: int
+    confidence: float
+    for_match: int
+    for_clusters: int
+    for_test: int
+    for_subsets: int
 
 
 def _matched(
@@ -247,24 +256,24 @@ class _Measured:
         self.kernels: dict[Measure, Floats] = {}
         self.distance = distances(self.similarity)
         if "mmd_linear" in task.measures:
-            self.kernels["mmd_linear"] = mmd.across_items(self.similarity, sample.item)
+            self.kernels["mmd_linear"] = across_items(self.similarity, sample.item)
         if "mmd_gaussian" in task.measures:
-            kernel, self.bandwidth = mmd.gaussian_kernel(self.distance)
-            self.kernels["mmd_gaussian"] = mmd.across_items(kernel, sample.item)
+            kernel, self.bandwidth = gaussian_kernel(self.distance)
+            self.kernels["mmd_gaussian"] = across_items(kernel, sample.item)
         n_kinds = int((~np.triu(self.similarity >= 1, 1).any(axis=0)).sum())
         if "frontier" in task.measures:
             n_clusters = min(max(2, sample.n // frontier.PER_CLUSTER), n_kinds)
-            self.cluster = frontier.clusters(rows, n_clusters, n_kinds, task.seed)
+            self.cluster = frontier.clusters(rows, n_clusters, n_kinds, task.for_clusters)
 
     def of_subsets(self, members: Bools) -> dict[Measure, Floats]:
         """Compute what is asked within subsets (n_subsets, n) of the texts."""
         sample, asked = self.sample, self.task.measures
         found: dict[Any, Floats] = {
-            name: mmd.mmd_of_subsets(kernel, sample.is_human, sample.item, members)
+            name: mmd_of_subsets(kernel, sample.is_human, sample.item, members)
             for name, kernel in self.kernels.items()
         }
-        if set(asked) & set(manifolds.NAMES):
-            found |= manifolds.manifolds_of_subsets(
+        if set(asked) & set(MANIFOLDS):
+            found |= manifolds_of_subsets(
                 self.distance, sample.is_human, members, self.task.n_neighbors
             )
         if "vendi" in asked:
@@ -279,17 +288,7 @@ class _Measured:
         return {name: float(value[0]) for name, value in self.of_subsets(everything).items()}
 
 
-def _rows(
-    task: _Task,
-    sample: _Sample,
-    rest: _Sample | None,
-    made_of: str,
-    n_permutations: int,
-    n_resamples: int,
-    confidence: float,
-    for_test: int,
-    for_subsets: int,
-) -> list[dict[str, object]]:
+def _rows(task: _Task, sample: _Sample, rest: _Sample | None) -> list[dict[str, object]]:
     """Give a row per measure of one system."""
     measured = _Measured(task, sample)
     estimates = measured.whole()
@@ -298,28 +297,29 @@ def _rows(
         ours = sample.is_human[None]
         people["vendi"] = float(vendi_of_subsets(measured.similarity, ours)[0])
     replicates = {name: np.empty(0) for name in task.measures}
-    if n_resamples and sample.n > 1:
+    if task.n_resamples and sample.n > 1:
         members = half_samples(
             sample.is_human,
             clusters=sample.item if sample.paired else None,
             fraction=_FRACTION,
-            n_resamples=n_resamples,
-            seed=for_subsets,
+            n_resamples=task.n_resamples,
+            seed=task.for_subsets,
         )
         replicates = measured.of_subsets(members)
     rows: list[dict[str, object]] = []
     for name in task.measures:
-        found = _interval(name, replicates[name], estimates[name], confidence)
+        found = _interval(name, replicates[name], estimates[name], task.confidence)
         reason = _reason(name, sample, task.n_neighbors, found)
         if reason:
             found |= {"se": np.nan, "ci_low": np.nan, "ci_high": np.nan}
-        found["reason"] = reason or _few(sample)
+        units = "items" if sample.paired else "texts of either side"
+        found["reason"] = reason or few_clusters(
+            sample.n_items if sample.paired else sample.n, units
+        )
         p_value = float("nan")
-        if name in measured.kernels and n_permutations and math.isfinite(estimates[name]):
-            # The same permutations for every kernel.
-            rng = np.random.default_rng(for_test)
-            p_value = _p_value(measured, name, estimates[name], n_permutations, rng)
-            reasons = (str(found["reason"]), _too_few(sample, n_permutations))
+        if name in measured.kernels and task.n_permutations and math.isfinite(estimates[name]):
+            p_value = _p_value(measured, name, estimates[name])
+            reasons = (str(found["reason"]), _too_few(sample, task.n_permutations))
             found["reason"] = "; ".join(filter(None, reasons))
         rows.append(
             {
@@ -330,28 +330,22 @@ def _rows(
                 "n_human": sample.n,
                 "n_system": sample.n,
                 "n_items": sample.n_items,
-                "signature": _signature(measured, name, made_of),
-                "method": _method(sample, name, n_permutations),
+                "signature": _signature(measured, name),
+                "method": _method(sample, name, task.n_permutations),
             }
         )
     return rows
 
 
-def _p_value(
-    measured: _Measured,
-    name: Measure,
-    estimate: float,
-    n_permutations: int,
-    rng: np.random.Generator,
-) -> float:
-    sample, kernel = measured.sample, measured.kernels[name]
+def _p_value(measured: _Measured, name: Measure, estimate: float) -> float:
+    task, sample, kernel = measured.task, measured.sample, measured.kernels[name]
+    rng = np.random.default_rng(task.for_test)  # the same permutations for every kernel
     if sample.paired:
-        values = mmd.swapped_mmd(kernel, sample.is_human, sample.item, n_permutations, rng)
+        values = swapped_mmd(kernel, sample.is_human, sample.item, task.n_permutations, rng)
     else:
-        values = mmd.permuted_mmd(kernel, sample.is_human, n_permutations, rng)
+        values = permuted_mmd(kernel, sample.is_human, task.n_permutations, rng)
     # Equal values may differ in their last bits.
-    p = (1 + (values >= estimate - 1e-12).sum()) / (1 + len(values))
-    return float(p) if np.isfinite(estimate) else float("nan")
+    return float((1 + (values >= estimate - 1e-12).sum()) / (1 + len(values)))
 
 
 def _interval(
@@ -375,7 +369,7 @@ def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> st
     """Say why there is no estimate, or no interval; nothing where there are both."""
     undefined, of = found["n_undefined"], found["n_resamples"]
     if not math.isfinite(found["estimate"]):
-        if name in manifolds.NAMES:
+        if name in MANIFOLDS:
             return f"undefined: {sample.n} texts of either side; n_neighbors = {k} takes more"
         if not sample.paired:
             return f"undefined: {sample.n} text of either side, and two are needed"
@@ -397,12 +391,6 @@ def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> st
     return str(found["reason"])
 
 
-def _few(sample: _Sample) -> str:
-    """Mark an interval from too few items, or texts of either side; nothing for more."""
-    few = few_clusters(sample.n_items if sample.paired else sample.n)
-    return few.replace("clusters", "items" if sample.paired else "texts of either side")
-
-
 def _too_few(sample: _Sample, n_permutations: int) -> str:
     """Say that so few items, or permutations, cannot give a small p; nothing for more."""
     # MMD is the same with the sides exchanged.
@@ -418,7 +406,7 @@ def _too_few(sample: _Sample, n_permutations: int) -> str:
     )
 
 
-def _signature(measured: _Measured, name: Measure, made_of: str) -> str:
+def _signature(measured: _Measured, name: Measure) -> str:
     """Say how a measure is made, of how many texts, and which way is better."""
     k, n = measured.task.n_neighbors, measured.sample.n
     n_clusters = int(measured.cluster.max()) + 1 if name == "frontier" else 0
@@ -436,7 +424,7 @@ def _signature(measured: _Measured, name: Measure, made_of: str) -> str:
         "coverage": "higher covers more of people's texts",
     }.get(name, "higher is nearer to people")
     of = "items:shared" if measured.sample.paired else "items:not shared"
-    return f"{name}|{how}|features:{made_of}|texts:{n}|{of}|direction:{way}"
+    return f"{name}|{how}|features:{measured.task.made_of}|texts:{n}|{of}|direction:{way}"
 
 
 def _method(sample: _Sample, name: Measure, n_permutations: int) -> str:

@@ -49,7 +49,8 @@ class AggregatedJudgments(Reported):
     Examples
     --------
     >>> import nlgbench as nb
-    >>> found = aggregate_judgments(nb.simulate("labels", n_items=20, seed=1), method="majority")
+    >>> study = nb.simulate("crowd", systems=["corrupted_0.5"], n_outputs=40, n_truth=0)
+    >>> found = aggregate_judgments(study, method="majority")
     >>> isinstance(found, AggregatedJudgments), len(found.outputs)
     (True, 80)
     """
@@ -126,12 +127,12 @@ def aggregate_judgments(
     Examples
     --------
     >>> import nlgbench as nb
-    >>> study = nb.simulate("labels", n_items=50, seed=1)
+    >>> study = nb.simulate("crowd", systems=["corrupted_0.5"], n_outputs=40, n_truth=0)
     >>> found = aggregate_judgments(study, method="dawid_skene")
     >>> found.outputs[["output_id", "label", "probability"]].head(2).round(2)
-        output_id  label  probability
-    0  i001-sys_a    0.0         1.00
-    1  i001-sys_b    1.0         0.99
+      output_id  label  probability
+    0     o0001    1.0          1.0
+    1     o0002    1.0          1.0
     >>> judged = study.replace(judgments=found.judgments)
     >>> judged.judgments["annotator_id"].unique().tolist()
     ['dawid_skene']

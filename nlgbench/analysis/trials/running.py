@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -210,6 +211,15 @@ def split_studies(
     return found
 
 
+def _at_once(jobs: Iterable[Any]) -> list[Any]:
+    """Run jobs in two processes."""
+    with warnings.catch_warnings():
+        # A worker that has come to hold much memory is replaced by a fresh one; nothing is lost.
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
+        made: list[Any] = Parallel(n_jobs=N_JOBS)(jobs)
+    return made
+
+
 def _language_models(
     splits: Sequence[Split], n: int, units: int
 ) -> dict[tuple[str, int], tuple[pd.DataFrame, pd.DataFrame]]:
@@ -221,16 +231,16 @@ def _language_models(
         groups.setdefault(key, []).append(one)
     # What most splits share first: it takes longest.
     ordered = sorted(groups.values(), key=len, reverse=True)
-    made = Parallel(n_jobs=N_JOBS)(delayed(_train)(group, n, units) for group in ordered)
+    made = _at_once(delayed(_train)(group, n, units) for group in ordered)
     return {
-        (one.data, one.number): (shop.written, shop.logprobs[shop.logprobs["data"] == one.data])
-        for group, shop in zip(ordered, made, strict=True)
+        (one.data, one.number): (found.written, found.logprobs[found.logprobs["data"] == one.data])
+        for group, found in zip(ordered, made, strict=True)
         for one in group
     }
 
 
 def _train(group: Sequence[Split], n: int, units: int) -> Any:
-    from nlgbench.generators.workshop import train_workshop
+    from nlgbench.generators.checkpoints import train_checkpoints
 
     first, shared = group[0], group[0].study.related.get("human")
     human = (first.train.only(is_human=True) if shared is None else shared).outputs
@@ -240,8 +250,8 @@ def _train(group: Sequence[Split], n: int, units: int) -> Any:
     texts = pd.concat([table.assign(data=name) for name, table in read.items()])
     times = 5 if human["context"].ne("").any() else 10
     size = {"n": n, "epochs": times, "n_checkpoints": times, "units": units}
-    shop = train_workshop(human, texts, model="lstm", **size, seed=first.seed)
-    return replace(shop, logprobs=shop.logprobs.assign(data=texts["data"].to_numpy()))
+    found = train_checkpoints(human, texts, model="lstm", **size, seed=first.seed)
+    return found._replace(logprobs=found.logprobs.assign(data=texts["data"].to_numpy()))
 
 
 @checked
@@ -311,7 +321,7 @@ def run_trials(
         listed = possible_variants(backend) if variants is None else variants[one.data]
         asked += [(one, variant) for variant in (["human alone"] if one.left_out else listed)]
     options = {"backend": backend, "n_games": n_games, "tie_ratio": tie_ratio}
-    tried = Parallel(n_jobs=N_JOBS)(
+    tried = _at_once(
         delayed(trial)(one.pairs, one.machine, variant, encoder=own, seed=one.seed, **options)
         for one, variant in asked
         for own in [encoders[VARIANTS[variant].get("pretrained", True)]]
@@ -377,7 +387,7 @@ def _encoders(
     tables = [one.study.outputs[["text", "context"]] for one in splits]
     tables += [one.pairs[["text_a", "text_b", "context_a", "context_b"]] for one in splits]
     texts = sorted({"", *(text for table in tables for text in table.to_numpy().ravel())})
-    read = Parallel(n_jobs=N_JOBS)(delayed(known_only)(each, texts) for each in loaded.values())
+    read = _at_once(delayed(known_only)(each, texts) for each in loaded.values())
     return dict(zip(loaded, read, strict=True))
 
 

@@ -96,12 +96,12 @@ def true_checkpoints(
     DataFrame
         A row per checkpoint: system, model, progress, rating, true quality (mean, nats per token).
     """
-    from nlgbench.generators.workshop import train_workshop
+    from nlgbench.generators.checkpoints import train_checkpoints
 
     assert study.related is not None
     human = study.related["human_again"].outputs
-    shop = train_workshop(human, human[:1], model="other", n=150, units=64, seed=seed + 2)
-    written = shop.written
+    size = {"n": 150, "units": 64}
+    written = train_checkpoints(human, human[:1], model="other", **size, seed=seed + 2).written
     unseen = written[~written["text"].isin([*pairs["text_a"], *pairs["text_b"]])]
     test = trusted(unseen.reset_index(drop=True))
     found = trial(pairs, test, "weak alone", backend=backend, encoder=encoder, seed=seed)

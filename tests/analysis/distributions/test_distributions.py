@@ -9,10 +9,9 @@ from scipy.spatial.distance import cdist
 from scipy.special import beta
 
 import nlgbench as nb
-from nlgbench.analysis.distributions import frontier, mmd
+from nlgbench.analysis.distributions import frontier, measures
 from nlgbench.analysis.distributions.features import distances, similarities, tfidf
-from nlgbench.analysis.distributions.manifolds import manifolds_of_subsets
-from nlgbench.analysis.distributions.vendi import vendi_of_subsets
+from nlgbench.analysis.distributions.measures import manifolds_of_subsets, vendi_of_subsets
 
 
 def words(rng, n_texts, n_words=40, at_least=3):
@@ -112,13 +111,13 @@ def test_mmd_and_its_swaps_are_the_plain_sums(per_item):
     item = np.tile(np.arange(n) // per_item, 2)
     is_human = np.arange(2 * n) < n
     rows = rng.normal(size=(2 * n, 3))
-    kernel, bandwidth = mmd.gaussian_kernel(cdist(rows, rows))
+    kernel, bandwidth = measures.gaussian_kernel(cdist(rows, rows))
     apart = cdist(rows, rows)[np.triu_indices(2 * n, 1)]
     assert bandwidth == np.median(apart)
-    kept = mmd.across_items(kernel, item)
-    found = mmd.mmd_of_subsets(kept, is_human, item, np.ones((1, 2 * n), dtype=bool))
+    kept = measures.across_items(kernel, item)
+    found = measures.mmd_of_subsets(kept, is_human, item, np.ones((1, 2 * n), dtype=bool))
     assert found[0] == pytest.approx(plain_mmd(kernel, is_human, item), abs=1e-12)
-    swapped = mmd.swapped_mmd(kept, is_human, item, 30, np.random.default_rng(5))
+    swapped = measures.swapped_mmd(kept, is_human, item, 30, np.random.default_rng(5))
     sides = np.random.default_rng(5).choice([-1.0, 1.0], size=(30, item.max() + 1))
     for value, side in zip(swapped, sides, strict=True):
         labels = np.where(side[item] > 0, is_human, ~is_human)
@@ -128,9 +127,11 @@ def test_mmd_and_its_swaps_are_the_plain_sums(per_item):
 def test_permuted_mmd_is_the_plain_sum():
     rng = np.random.default_rng(0)
     is_human = np.arange(20) < 11
-    kernel, _ = mmd.gaussian_kernel(cdist(*[rng.normal(size=(20, 3))] * 2))
+    kernel, _ = measures.gaussian_kernel(cdist(*[rng.normal(size=(20, 3))] * 2))
     item = np.arange(20)
-    found = mmd.permuted_mmd(mmd.across_items(kernel, item), is_human, 20, np.random.default_rng(5))
+    found = measures.permuted_mmd(
+        measures.across_items(kernel, item), is_human, 20, np.random.default_rng(5)
+    )
     labels = np.random.default_rng(5).permuted(np.tile(is_human, (20, 1)), axis=1)
     for value, held in zip(found, labels, strict=True):
         assert value == pytest.approx(plain_mmd(kernel, held, item), abs=1e-12)
@@ -145,8 +146,8 @@ def test_mmd_is_unbiased_where_items_are_shared():
         rows = rng.normal(size=(n, 2))[item] + rng.normal(size=(2 * n, 2)) / 2
         kernel = rows @ rows.T
         everything = np.ones((1, 2 * n), dtype=bool)
-        kept = mmd.across_items(kernel, item)
-        found.append(mmd.mmd_of_subsets(kept, is_human, item, everything)[0])
+        kept = measures.across_items(kernel, item)
+        found.append(measures.mmd_of_subsets(kept, is_human, item, everything)[0])
         naive.append(plain_mmd(kernel, is_human, np.arange(2 * n)))
     error = np.std(found) / np.sqrt(len(found))
     assert abs(np.mean(found)) < 4 * error

@@ -10,6 +10,7 @@ import nlgbench as nb
 from nlgbench import Study
 from nlgbench.analysis.people import aggregate_judgments
 from nlgbench.analysis.people import annotator_models as models
+from tests.analysis.people.labels import label_world
 
 MODELS = ("dawid_skene", "mace")
 
@@ -129,7 +130,7 @@ def test_models_beat_the_majority_among_spammers_and_lose_with_few_votes_each():
     def gain(method, **world):
         gains = []
         for seed in range(4):
-            study = nb.simulate("labels", seed=seed, **world)
+            study = label_world(seed=seed, **world)
             truth = study.truth["outputs"].set_index("output_id")["label"]
             right = {}
             for one in ("majority", method):
@@ -148,7 +149,7 @@ def test_models_beat_the_majority_among_spammers_and_lose_with_few_votes_each():
 
 
 def test_accuracies_are_near_the_truth_and_have_no_interval():
-    study = nb.simulate("labels", seed=0)
+    study = label_world(seed=0)
     people = aggregate_judgments(study, method="dawid_skene").annotators
     both = people.merge(study.truth["annotators"], on="annotator_id")
     assert (both["accuracy_x"] - both["accuracy_y"]).abs().mean() < 0.07

@@ -27,7 +27,7 @@ from nlgbench.analysis.trials.running import (
     trial,
 )
 from nlgbench.evaluators.comparator import split, supervise, train_comparator
-from nlgbench.generators.workshop import train_workshop
+from nlgbench.generators.checkpoints import train_checkpoints
 from nlgbench.study import with_tables
 from nlgbench.worlds.quality import true_quality
 
@@ -59,7 +59,7 @@ SCORING = {"backend": "tfidf", "n_games": 20}
 def workshop():
     human = TRAIN.outputs[TRAIN.outputs["is_human"]]
     options = {"n": 40, "epochs": 4, "n_checkpoints": 4, "units": 16}
-    return train_workshop(human, TEST.outputs, model="lstm", **options, seed=0)
+    return train_checkpoints(human, TEST.outputs, model="lstm", **options, seed=0)
 
 
 @pytest.fixture(scope="module")

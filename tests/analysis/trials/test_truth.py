@@ -7,7 +7,7 @@ import pytest
 import nlgbench as nb
 from nlgbench.analysis.trials import true_checkpoints, true_order
 from nlgbench.evaluators.comparator.pairs import system_pairs
-from nlgbench.generators import workshop
+from nlgbench.generators import checkpoints
 from nlgbench.papers import learning_to_compare as paper
 from nlgbench.study import trusted
 from nlgbench.worlds.quality import true_comparisons
@@ -77,9 +77,9 @@ def quality_of(study):
 
 def test_checkpoints_are_rated_beside_their_true_quality(monkeypatch):
     pytest.importorskip("torch")
-    whole = workshop.train_workshop
+    whole = checkpoints.train_checkpoints
     monkeypatch.setattr(
-        workshop, "train_workshop", lambda *a, **k: whole(*a, **(k | {"n": 10, "units": 8}))
+        checkpoints, "train_checkpoints", lambda *a, **k: whole(*a, **(k | {"n": 10, "units": 8}))
     )
     human = nb.simulate("reviews", systems=["grammar_t1.0"], n_outputs=60, n_truth=0, seed=5)
     human = human.replace(outputs=human.outputs.assign(context="")).only(is_human=True)

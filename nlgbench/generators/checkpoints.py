@@ -1,14 +1,12 @@
-"""A workshop of small language models: settings drawn at random, trained, and what they write."""
+"""Small language models, trained and kept at checkpoints, and what these write."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from nlgbench.generators.recurrent import fit_recurrent
-from nlgbench.generators.recurrent_model import RecurrentModel
+from nlgbench.generators.recurrent import RecurrentModel, fit_recurrent
 
 #: What `random_settings` draws from; the learning rate log-uniformly, dropout uniformly.
 UNITS = (32, 48, 64)
@@ -79,20 +77,15 @@ def sample_checkpoints(
     seeds = np.random.default_rng(seed).spawn(len(models))
     for (progress, at), own in zip(sorted(models.items()), seeds, strict=True):
         system = f"{model}@{progress:g}"
-        if at.context_words is None:
-            texts = at.sample(len(contexts), seed=own)
-        else:
-            texts = at.respond(contexts, seed=own)
-        ids = [f"{system}_{item}" for item in items]
-        part = pd.DataFrame({"output_id": ids, "item_id": items, "system": system, "text": texts})
+        part = pd.DataFrame({"output_id": [f"{system}_{item}" for item in items]})
+        part = part.assign(item_id=items, system=system, text=at.respond(contexts, seed=own))
         part = part.assign(is_human=False, context=list(contexts))
         parts.append(part.assign(model=model, progress=float(progress)))
     return pd.concat(parts, ignore_index=True)
 
 
-@dataclass(frozen=True, eq=False)
-class Workshop:
-    """A model that was trained to write, and what comes of it."""
+class Checkpoints(NamedTuple):
+    """What a small language model wrote and read."""
 
     #: As from `sample_checkpoints`.
     written: pd.DataFrame
@@ -103,7 +96,7 @@ class Workshop:
     history: pd.DataFrame
 
 
-def train_workshop(
+def train_checkpoints(
     human: pd.DataFrame,
     to_read: pd.DataFrame,
     *,
@@ -113,7 +106,7 @@ def train_workshop(
     n_checkpoints: int = 10,
     units: int = 128,
     seed: int | np.random.Generator,
-) -> Workshop:
+) -> Checkpoints:
     """Train a small language model on human texts; let its checkpoints write, and it read outputs.
 
     `human` are training texts of people, an ``outputs`` table; where any has a context, the model
@@ -121,10 +114,9 @@ def train_workshop(
     wanted.
     """
     for_model, for_contexts, for_texts = np.random.default_rng(seed).spawn(3)
-    texts = [" ".join(text.split()) for text in human["text"]]
     conditional = bool(human["context"].ne("").any())
     models, history = fit_recurrent(
-        texts,
+        [" ".join(text.split()) for text in human["text"]],
         human["context"].tolist() if conditional else None,
         epochs=epochs,
         n_checkpoints=n_checkpoints,
@@ -147,4 +139,4 @@ def train_workshop(
     )
     logprobs = to_read[["output_id"]].reset_index(drop=True)
     logprobs = logprobs.assign(model=model, logprob=nats, n_tokens=n_known)
-    return Workshop(written, logprobs, history)
+    return Checkpoints(written, logprobs, history)

@@ -1,15 +1,17 @@
-"""Maximum mean discrepancy (Gretton et al. 2012): how far apart the means of kernels lie."""
+"""Maximum mean discrepancy; precision, recall, density and coverage; and the Vendi score."""
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import eigvalsh
+from scipy.special import entr
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-#: Permutations times texts that are held at once.
-_AT_ONCE = 8_000_000
+#: Who lies among whose nearest neighbors.
+MANIFOLDS = ("precision", "recall", "density", "coverage")
 
 
 def gaussian_kernel(distance: Floats) -> tuple[Floats, float]:
@@ -67,11 +69,8 @@ def swapped_mmd(
     between = np.asarray(signs.T @ (signs.T @ kernel).T)  # of items; the kernel is symmetric
     size = np.bincount(item, weights=is_human)
     n_pairs = size.sum() ** 2 - (size**2).sum()
-    found = []
-    for part in _parts(n_permutations, len(between)):
-        side = rng.choice([-1.0, 1.0], size=(part, len(between)))
-        found.append(((side @ between) * side).sum(axis=1) / n_pairs)
-    return np.concatenate(found)
+    side = rng.choice([-1.0, 1.0], size=(n_permutations, len(between)))
+    return ((side @ between) * side).sum(axis=1) / n_pairs
 
 
 def permuted_mmd(
@@ -79,23 +78,60 @@ def permuted_mmd(
 ) -> Floats:
     """Compute MMD^2 with the labels of single texts, each of an item of its own, permuted."""
     n, m = int(is_human.sum()), int((~is_human).sum())
-    of_text = kernel.sum(axis=1)
-    found = []
-    for part in _parts(n_permutations, len(kernel)):
-        human = rng.permuted(np.tile(is_human, (part, 1)), axis=1).astype(float)
-        inside = ((human @ kernel) * human).sum(axis=1)
-        to_all = human @ of_text
-        outside = of_text.sum() - 2 * to_all + inside
-        between = to_all - inside
-        found.append(inside / (n * (n - 1)) + outside / (m * (m - 1)) - 2 * between / (n * m))
-    return np.concatenate(found)
+    human = rng.permuted(np.tile(is_human, (n_permutations, 1)), axis=1).astype(float)
+    inside = ((human @ kernel) * human).sum(axis=1)
+    to_all = human @ kernel.sum(axis=1)
+    outside = kernel.sum() - 2 * to_all + inside
+    between = to_all - inside
+    return inside / (n * (n - 1)) + outside / (m * (m - 1)) - 2 * between / (n * m)
 
 
 def _onehot(item: Ints) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(item)), (np.arange(len(item)), item)))
 
 
-def _parts(n: int, width: int) -> list[int]:
-    """Cut a number of permutations into parts that fit into memory."""
-    at_once = max(_AT_ONCE // width, 1)
-    return [min(at_once, n - start) for start in range(0, n, at_once)]
+def manifolds_of_subsets(
+    distance: Floats, is_human: Bools, members: Bools, n_neighbors: int
+) -> dict[str, Floats]:
+    """Compute the four measures within subsets (n_subsets, n) of texts.
+
+    A text's ball is open and reaches to its `n_neighbors`-th nearest of its own side; a text equal
+    to it is always inside. NaN where a side has no more than `n_neighbors` texts.
+    """
+    found = {name: np.full(len(members), np.nan) for name in MANIFOLDS}
+    for row, held in enumerate(members):
+        ours, theirs = np.flatnonzero(held & is_human), np.flatnonzero(held & ~is_human)
+        if min(len(ours), len(theirs)) <= n_neighbors:
+            continue
+        across = distance[np.ix_(ours, theirs)]
+        across[across == 0] = -1.0  # below any radius, of 0 too
+        of_human, of_other = (
+            _radii(distance[np.ix_(own, own)], n_neighbors) for own in (ours, theirs)
+        )
+        in_human, in_other = across < of_human[:, None], across < of_other
+        found["precision"][row] = in_human.any(axis=0).mean()
+        found["recall"][row] = in_other.any(axis=1).mean()
+        found["density"][row] = in_human.sum() / (n_neighbors * len(theirs))
+        found["coverage"][row] = in_human.any(axis=1).mean()
+    return found
+
+
+def _radii(distance: Floats, n_neighbors: int) -> Floats:
+    """Find each text's distance to its n-th nearest other."""
+    np.fill_diagonal(distance, -1.0)  # the text itself comes first
+    return np.partition(distance, n_neighbors, axis=1)[:, n_neighbors]
+
+
+def vendi_of_subsets(similarity: Floats, members: Bools) -> Floats:
+    """Compute the Vendi score of subsets (n_subsets, n) of texts; NaN of none.
+
+    The exponential of the entropy of the eigenvalues of the similarities over n (Friedman and Dieng
+    2023, definition 3.1). Similarities of a text with itself are 1.
+    """
+    found = np.full(len(members), np.nan)
+    for row, held in enumerate(members):
+        rows = np.flatnonzero(held)
+        if len(rows):
+            values = eigvalsh(similarity[np.ix_(rows, rows)] / len(rows))
+            found[row] = np.exp(entr(np.maximum(values, 0)).sum())
+    return found

@@ -7,8 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from nlgbench.study import Study, trusted
-from nlgbench.worlds.tables import check_numbers, drawn, judgment_rows, numbered, output_rows
+from nlgbench.study import Study, from_rows
+from nlgbench.worlds.tables import (
+    check_numbers,
+    drawn,
+    judgment_rows,
+    numbered,
+    output_rows,
+    pick,
+)
 
 #: System -> chances of its outputs' classes 0, 1.
 SHARES = {"sys_a": (0.8, 0.2), "sys_b": (0.65, 0.35), "sys_c": (0.5, 0.5), "sys_d": (0.35, 0.65)}
@@ -20,7 +27,6 @@ def label_world(
     n_items: int = 100,
     n_annotators: int = 30,
     n_votes: int = 5,
-    per_hit: int = 0,
     accuracy: tuple[float, float] = (0.6, 0.95),
     spammers: float = 0.2,
     misleading: float = 0.0,
@@ -31,28 +37,21 @@ def label_world(
     A careful annotator names the true class with a probability drawn evenly from `accuracy`, and
     else any other alike; a spammer draws from chances of their own that look at no output. Of the
     outputs a share `misleading` shows everybody the same wrong class, so that errors are not
-    independent. With `per_hit` outputs are dealt into HITs of so many, each with `n_votes`
-    annotators who do no other; else any of `n_annotators` may judge any output.
+    independent.
 
     ``truth["outputs"]``: the true class. ``truth["annotators"]``: the chance of a right vote on an
     output drawn at random, and who is a spammer. ``truth["systems"]``: the share of each class.
     """
-    check_numbers(n_items=n_items, n_votes=n_votes)
+    check_numbers(n_items=n_items, n_votes=(n_votes, n_annotators))
     names, shares = list(systems), np.array([list(one) for one in systems.values()], dtype=float)
     n, n_classes = n_items * len(names), shares.shape[1]
     if n_classes < 2 or (shares < 0).any() or not np.allclose(shares.sum(axis=1), 1):
         raise ValueError(
             f"each system has the chances of at least 2 classes, which sum to 1. Got {systems}."
         )
-    if per_hit:
-        if per_hit < 0 or n % per_hit:
-            raise ValueError(f"per_hit must divide the {n} outputs. Got {per_hit}.")
-        n_annotators = n_votes * (n // per_hit)
-    elif n_votes > n_annotators:
-        raise ValueError(f"n_votes must be at most n_annotators, {n_annotators}. Got {n_votes}.")
     rng = np.random.default_rng(seed)
     system = np.tile(np.arange(len(names)), n_items)
-    truth = (rng.random((n, 1)) > np.cumsum(shares[system], axis=1)[:, :-1]).sum(axis=1)
+    truth = pick(shares[system], rng)
     careful = rng.random(n_annotators) >= spammers
     skill = rng.uniform(*accuracy, n_annotators)
     whims = rng.dirichlet(np.ones(n_classes), n_annotators)
@@ -64,26 +63,20 @@ def label_world(
     misled = rng.random(n) < misleading
     wrong = (truth + rng.integers(1, n_classes, n)) % n_classes
     seen = np.where(misled, wrong, truth)
-    if per_hit:
-        hit = rng.permutation(np.arange(n) // per_hit)
-        voters = hit[:, None] * n_votes + np.arange(n_votes)
-        page = numbered("hit", n // per_hit)[hit]
-    else:
-        voters = drawn(n, n_annotators, n_votes, rng)
-        page = np.full(n, "")
-    who, which = voters.ravel(), np.repeat(np.arange(n), n_votes)
-    chances = np.cumsum(confusion[who, seen[which]], axis=1)[:, :-1]
-    vote = (rng.random((len(who), 1)) > chances).sum(axis=1)
+    who = drawn(n, n_annotators, n_votes, rng).ravel()
+    which = np.repeat(np.arange(n), n_votes)
+    vote = pick(confusion[who, seen[which]], rng)
 
     items = np.repeat(numbered("i", n_items), len(names))
-    ids = np.array([f"{item}-{names[one]}" for item, one in zip(items, system, strict=True)])
+    ids = items + "-" + np.array(names, dtype=object)[system]
     people = numbered("w", n_annotators)
     of_all = shares.mean(axis=0)
     hits = np.einsum("k,akk->a", of_all, confusion)
     misses = np.einsum("k,ajk->a", of_all, confusion * (1 - right)) / (n_classes - 1)
-    return trusted(
+    systems_truth = pd.DataFrame(shares, columns=[str(one) for one in range(n_classes)])
+    return from_rows(
         outputs=output_rows(ids, items, np.array(names)[system]),
-        judgments=judgment_rows(ids[which], people[who], vote * 1.0, "label", page[which]),
+        judgments=judgment_rows(ids[which], people[who], vote * 1.0, "label"),
         name="labels",
         source="simulated",
         truth={
@@ -95,8 +88,6 @@ def label_world(
                     "spammer": ~careful,
                 }
             ),
-            "systems": pd.DataFrame(shares, columns=[str(one) for one in range(n_classes)]).assign(
-                system=names
-            ),
+            "systems": systems_truth.assign(system=names),
         },
     )
