@@ -5,21 +5,20 @@ Every score is out of fold: the discriminator that gives it has not seen the tex
 
 from __future__ import annotations
 
+import functools
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 import sklearn
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array, csr_matrix
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import csr_matrix
 from scipy.special import expit
 from scipy.stats import loguniform, randint, uniform
 from sklearn.ensemble import RandomForestClassifier
@@ -32,6 +31,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_sample_weight
 from statsmodels.stats.proportion import proportion_confint
 
+from nlgbench.evaluators.names import DISCRIMINATOR
 from nlgbench.evaluators.stored import stored
 from nlgbench.names import known
 from nlgbench.study import Study
@@ -40,10 +40,9 @@ from nlgbench.study.checks import checked
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+# Their order is part of their seeds.
 SHALLOW = ("svm", "naive_bayes", "random_forest", "xgboost", "logistic_regression")
 DEEP = ("lstm", "cnn", "cnn_lstm")
-#: Name -> model, scope, labels trained on, labels scored on.
-NAME = re.compile(rf"({'|'.join((*SHALLOW, *DEEP))})_(meta|individual)(?:@([^/]+))?(?:/(.+))?")
 
 _WORD = re.compile(r"\w+(?:'\w+)*|[^\w\s]")
 _HUMAN = ""  # the stratum of human texts, whatever their system is called
@@ -56,11 +55,9 @@ def score_discriminators(
     names: Sequence[str],
     *,
     options: Mapping[str, Mapping[str, Any]],
-    clusters: str | None,
     n_jobs: int,
     keep: Path | None,
     seed: int | np.random.Generator,
-    progress: Callable[[str, int, int], object] | None,
 ) -> pd.DataFrame:
     """Score outputs by discriminators such as ``svm_meta@natural``: a row per name and output.
 
@@ -70,142 +67,114 @@ def score_discriminators(
     it gives whether that call is wrong by these labels (1) or right (0).
 
     After Garbacea et al. (2019, section 3.3.2, doi:10.18653/v1/D19-1409): unigrams, bigrams and
-    trigrams, random search, balanced classes. Equal texts share a fold (and so do equal values of
-    `clusters`); folds are stratified by system, human texts being one, and depend on outputs and
-    seed alone, so that all models, labels and scopes are compared on the same ones. Features are
-    the presence of an n-gram of words and punctuation marks, in lower case; the 20,000 in the most
-    training texts of the fold, and in two at least. The SVM and logistic regression weigh them by
-    TF-IDF. Searches split the training fold by three, again grouped by text, for the greatest
-    balanced accuracy; where a class has fewer than six distinct texts there, defaults are used.
-    Texts are weighed so that both classes weigh the same. Scores are probabilities by the model's
-    own account, not calibrated; the SVM's is the logistic function of its margin. An individual
-    score of a human text is the mean over the systems' discriminators. NaN where the training fold
-    had texts of one class only, no n-gram twice, or, for a deep model, one text of a class.
+    trigrams, random search, balanced classes. Equal texts share a fold; folds are stratified by
+    system, human texts being one, and depend on outputs and seed alone, so that all models, labels
+    and scopes are compared on the same ones. Features are the presence of an n-gram of words and
+    punctuation marks, in lower case; the 20,000 in the most training texts of the fold, and in two
+    at least. The SVM and logistic regression weigh them by TF-IDF. Searches split the training fold
+    by three, again grouped by text, for the greatest balanced accuracy; where a class has fewer
+    than six distinct texts there, defaults are used. Texts are weighed so that both classes weigh
+    the same. Scores are probabilities by the model's own account, not calibrated; the SVM's is the
+    logistic function of its margin. An individual score of a human text is the mean over the
+    systems' discriminators. NaN where the training fold had texts of one class only, no n-gram
+    twice, or, for a deep model, one text of a class.
     """
-    parsed = {}
-    for name in names:
-        match = NAME.fullmatch(name)
-        assert match is not None  # as the registry of `score` says
-        model, scope, trained, scored = match.groups()
-        parsed[name] = (model, scope, trained or "natural", scored)
-    label_of = {
-        one: _labels(study, one)
-        for one in {which for *_, on, by in parsed.values() for which in (on, by) if which}
-    }
-    jobs = _jobs(parsed, options)
-    asked = {model for models in jobs.values() for model in models}
-    if "xgboost" in asked:
-        _boosted(0)
-    if asked & set(DEEP):
-        import nlgbench.training  # noqa: F401  (its message, before anything is trained)
     base = int(np.random.default_rng(seed).integers(2**31))
-    parts = []
-    for (scope, trained, search, n_folds), models in jobs.items():
-        job: dict[str, Any] = {"models": models, "scope": scope, "trained": trained}
-        job |= {"search": search, "n_folds": n_folds, "clusters": clusters, "seed": base}
-        compute = partial(
-            _out_of_fold,
-            *(study, label_of[trained]),
-            **job,
-            seed_shown=seed if isinstance(seed, int) else base,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-        data: dict[str, Any] = {"outputs": study.outputs, "labels": label_of[trained].reset_index()}
-        parts.append(stored(f"{scope}-{trained}", compute, given=data | job, folder=keep))
-    found = pd.concat(parts).set_index("evaluator")
+    wanted = {name: _parsed(name, **options[name]) for name in names}
+    labels = {
+        which: _labels(study, which)
+        for one in wanted.values()
+        for which in (one.trained, one.scored)
+        if which
+    }
+    texts_in = functools.cache(lambda n_folds: deal(study.outputs, n_folds, base))
+
+    @functools.cache
+    def out_of_fold(one: _Wanted) -> pd.DataFrame:
+        label = labels[one.trained]
+        given = {"outputs": study.outputs, "labels": label.reset_index(), "seed": base}
+        given |= one._asdict()
+        compute = partial(_out_of_fold, one, label, texts_in, base, n_jobs)
+        return stored(f"{one.model}-{one.scope}-{one.trained}", compute, given=given, folder=keep)
+
     frames = []
-    for model, scope, trained, scored in parsed.values():
-        own = found.loc[[f"{model}_{scope}@{trained}"]].reset_index(drop=True)
-        if scored is not None:
-            own["score"] = _errors(own, label_of[scored])
-        evaluator = f"{model}_{scope}@{trained}" + (f"/{scored}" if scored else "")
-        frames.append(own.assign(evaluator=evaluator))
+    for one in wanted.values():
+        score = study.outputs["output_id"].map(
+            out_of_fold(one._replace(scored=None)).set_index("output_id")["score"]
+        )
+        if one.scored is not None:
+            score = _errors(score, study.outputs["output_id"].map(labels[one.scored]))
+        how = (
+            f"{one.scope}, trained on {one.trained} labels; {one.n_folds} folds, equal texts in "
+            f"one; seed {seed if isinstance(seed, int) else base}; scikit-learn "
+            f"{sklearn.__version__}; {_describe(one.model, one.search)}"
+        )
+        evaluator = f"{one.model}_{one.scope}@{one.trained}"
+        evaluator += f"/{one.scored}" if one.scored else ""
+        frames.append(
+            study.outputs[["output_id"]].assign(evaluator=evaluator, score=score, signature=how)
+        )
     return pd.concat(frames, ignore_index=True)
 
 
-def _jobs(
-    parsed: Mapping[str, tuple[str, str, str, str]], options: Mapping[str, Mapping[str, Any]]
-) -> dict[tuple[str, str, int, int], list[str]]:
-    """Gather the models that share scope, labels, search and folds: they are trained together."""
-    jobs: dict[tuple[str, str, int, int], list[str]] = {}
-    for name, (model, scope, trained, _) in parsed.items():
-        given = {"search": 0, "n_folds": 10} | dict(options.get(name, {}))
-        for keyword in given:
-            known(keyword, ["search", "n_folds"], f"options of {name}")
-        if given["n_folds"] < 2 or given["search"] < 0:
-            raise ValueError(
-                f"n_folds must be 2 or more, search 0 or more. Got {given['n_folds']}, "
-                f"{given['search']}."
-            )
-        models = jobs.setdefault((scope, trained, given["search"], given["n_folds"]), [])
-        if model not in models:
-            models.append(model)
-    return jobs
+class _Wanted(NamedTuple):
+    """A discriminator by its name and options."""
+
+    model: str
+    scope: str
+    trained: str
+    scored: str | None
+    search: int
+    n_folds: int
+
+
+def _parsed(name: str, search: int, n_folds: int) -> _Wanted:
+    """Read a name and its options, and refuse a model whose packages are missing."""
+    match = re.fullmatch(DISCRIMINATOR, name)
+    assert match is not None  # as the registry of `score` says
+    model, scope, trained, scored = match.groups()
+    if model == "xgboost":
+        _boosted(0)
+    elif model in DEEP:
+        import nlgbench.training  # noqa: F401
+    if n_folds < 2 or search < 0:
+        raise ValueError(f"n_folds must be 2 or more, search 0 or more. Got {n_folds}, {search}.")
+    return _Wanted(model, scope, trained or "natural", scored, search, n_folds)
 
 
 def _out_of_fold(
-    study: Study,
-    labels: pd.Series,
-    *,
-    models: list[str],
-    scope: str,
-    trained: str,
-    search: int,
-    n_folds: int,
-    clusters: str | None,
-    seed: int,
-    seed_shown: int,
-    n_jobs: int,
-    progress: Callable[[str, int, int], object] | None,
+    one: _Wanted, labels: pd.Series, texts_in: Callable[[int], Texts], seed: int, n_jobs: int
 ) -> pd.DataFrame:
-    """Train models on all folds but each, and score the outputs left out."""
-    label = labels.reindex(study.outputs["output_id"]).to_numpy(np.float64)
-    texts = deal(study.outputs, label, n_folds, seed, clusters)
-    on = f"; {n_folds} folds, equal texts in one"
-    on += f", equal {clusters} too" if clusters is not None else ""
+    """Train a model on all folds but each, and score the outputs left out."""
+    texts = texts_in(one.n_folds)
+    label = labels.reindex(texts.output_id).to_numpy(np.float64)
     tasks = (
-        delayed(score_fold)(texts, fold, tuple(models), scope, search, seed)
-        for fold in range(n_folds)
+        delayed(score_fold)(texts, label, fold, one.model, one.scope, one.search, seed)
+        for fold in range(one.n_folds)
     )
-    scores = np.full((len(models), len(texts.fold)), np.nan)
-    for fold, found in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(tasks)):
-        scores[:, texts.fold == fold] = found
-        if progress is not None:
-            title = f"{scope}, {trained} labels, {', '.join(models)}"
-            progress(title, fold + 1, n_folds)
-    how = f"{scope}, trained on {trained} labels{on}; seed {seed_shown}"
-    how += f"; scikit-learn {sklearn.__version__}"
-    return pd.concat(
-        study.outputs[["output_id"]].assign(
-            evaluator=f"{model}_{scope}@{trained}",
-            score=row,
-            signature=f"{how}; {_describe(model, search)}",
-        )
-        for model, row in zip(models, scores, strict=True)
-    )
+    scores = np.full(len(label), np.nan)
+    for fold, found in enumerate(Parallel(n_jobs=n_jobs)(tasks)):
+        scores[texts.fold == fold] = found
+    return pd.DataFrame({"output_id": texts.output_id, "score": scores})
 
 
-def _errors(scores: pd.DataFrame, label: pd.Series) -> pd.Series:
+def _errors(score: pd.Series, label: pd.Series) -> pd.Series:
     """Say whether each call is wrong: 1, 0, or NaN where it or the label is not known."""
-    right = scores["output_id"].map(label).astype("float64")
-    wrong = ((scores["score"] > 0.5).astype("float64") != right).astype("float64")
-    return wrong.where(right.notna() & scores["score"].notna())
+    wrong = (score > 0.5).astype("float64").ne(label).astype("float64")
+    return wrong.where(label.notna() & score.notna())
 
 
 def _labels(study: Study, which: str) -> pd.Series:
     """Give 1 (human) or 0 by output, for those that have a label."""
     known(which, ["natural", "majority"], "labels")
-    ids = study.outputs.set_index("output_id")
-    natural = ids["is_human"].astype("float64")
+    natural = study.outputs.set_index("output_id")["is_human"].astype("float64")
     found = natural if which == "natural" else majority_labels(study)
-    there = found[found.index.isin(ids.index)]
-    if set(there) != {0.0, 1.0}:
+    if found.nunique() < 2:
         raise ValueError(
             f"{which} labels must hold both 0 and 1 for the outputs of {study.name}: human or "
             "machine outputs are missing."
         )
-    return there
+    return found
 
 
 def majority_labels(study: Study) -> pd.Series:
@@ -281,7 +250,7 @@ def discriminator_accuracy(
     scores = study.scores
     if scores is not None:
         is_one = scores["evaluator"].map(lambda name: "@" in name and "/" not in name)
-        scores = scores[is_one & scores["evaluator"].map(NAME.fullmatch).notna()]
+        scores = scores[is_one & scores["evaluator"].str.fullmatch(DISCRIMINATOR)]
     if scores is None or scores.empty:
         raise ValueError(
             f"{study.name} has no scores of discriminators: score(study, ['svm_meta@natural'])."
@@ -321,9 +290,9 @@ def discriminator_accuracy(
 def _accuracy(rows: pd.DataFrame, confidence: float) -> dict[str, float]:
     used = rows.dropna(subset="right")
     n, accuracy = len(used), used["right"].mean()
-    n_effective, low, high = 0.0, np.nan, np.nan
+    n_effective = n**2 / max(1, float((used["text"].value_counts() ** 2).sum()))
+    low, high = np.nan, np.nan
     if n:
-        n_effective = n**2 / float((used["text"].value_counts() ** 2).sum())
         low, high = proportion_confint(
             accuracy * n_effective, n_effective, alpha=1 - confidence, method="wilson"
         )
@@ -339,35 +308,26 @@ def _accuracy(rows: pd.DataFrame, confidence: float) -> dict[str, float]:
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Texts:
-    """Outputs as discriminators see them, in their order.
+class Texts(NamedTuple):
+    """Outputs as discriminators see them, in their order."""
 
-    ``label`` is 1 for human, 0 for machine, NaN for unknown; ``group`` is equal for equal texts;
-    ``stratum`` is the system, "" for every human text.
-    """
-
+    output_id: pd.Series
     words: list[list[str]]
     presence: csr_matrix
-    label: Floats
-    group: Ints
-    stratum: NDArray[Any]
+    group: Ints  # equal for equal texts
+    stratum: NDArray[Any]  # the system, "" for every human text
     fold: Ints
 
 
-def deal(
-    outputs: pd.DataFrame, label: Floats, n_folds: int, seed: int, clusters: str | None = None
-) -> Texts:
+def deal(outputs: pd.DataFrame, n_folds: int, seed: int) -> Texts:
     """Tokenize and count texts, and deal them to folds."""
     group = pd.factorize(outputs["text"])[0]
-    is_human = outputs["is_human"].to_numpy()
-    n_distinct = min(len(np.unique(group[is_human == human])) for human in (True, False))
+    n_distinct = outputs.groupby("is_human")["text"].nunique().min()
     if n_distinct < n_folds:
         raise ValueError(
             f"n_folds = {n_folds}, but there are only {n_distinct} distinct human, or machine, "
             "texts: ask for fewer folds, or give more outputs."
         )
-    together = group if clusters is None else _joined(group, outputs[clusters])
     words = [_WORD.findall(text.lower()) for text in outputs["text"]]
     stratum = np.where(outputs["is_human"], _HUMAN, outputs["system"])
     fold = np.empty(len(group), dtype=np.int64)
@@ -375,43 +335,37 @@ def deal(
     with warnings.catch_warnings():
         # A system with fewer texts than folds is in some of them only, and that is well.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        for number, (_, held_out) in enumerate(splitter.split(group, stratum, together)):
+        for number, (_, held_out) in enumerate(splitter.split(group, stratum, group)):
             fold[held_out] = number
-    return Texts(words, ngram_presence(words), label, group, stratum, fold)
-
-
-def _joined(group: Ints, clusters: pd.Series) -> Ints:
-    """Give one number to what equal texts or equal clusters join, however indirectly."""
-    other = pd.factorize(clusters)[0] + group.max() + 1
-    n = int(other.max()) + 1
-    edges = coo_array((np.ones(len(group)), (group, other)), shape=(n, n))
-    return connected_components(edges, directed=False)[1][group].astype(np.int64)
+    return Texts(outputs["output_id"], words, ngram_presence(words), group, stratum, fold)
 
 
 def score_fold(
-    texts: Texts, fold: int, models: tuple[str, ...], scope: str, search: int, base: int
+    texts: Texts, label: Floats, fold: int, model: str, scope: str, search: int, base: int
 ) -> Floats:
-    """Train on the labeled texts of the other folds, and score those of one: a row per model."""
-    train, test = (texts.fold != fold) & ~np.isnan(texts.label), texts.fold == fold
-    everything: list[str | None] = [None]
-    systems = everything if scope == "meta" else sorted({*texts.stratum} - {_HUMAN})
-    scores = np.full((len(systems), len(models), len(test)), np.nan)
+    """Train on the labeled texts of the other folds, and score those of one.
+
+    Labels are 1 for human, 0 for machine, NaN for unknown.
+    """
+    train, test = (texts.fold != fold) & ~np.isnan(label), texts.fold == fold
+    systems = [_HUMAN] if scope == "meta" else sorted({*texts.stratum} - {_HUMAN})
+    scores = np.full((len(systems), len(test)), np.nan)
     for number, system in enumerate(systems):
         rows, asked = np.flatnonzero(train), test
-        if system is not None:
+        if scope == "individual":
             own, human = texts.stratum == system, texts.stratum == _HUMAN
             rows = _as_many(train & own, train & human, [base, fold, number])
             asked = test & (own | human)
-        for at, model in enumerate(models):
-            # Of its own, so that a model's scores do not hang on which others are asked for.
-            key = [base, fold, number, (*SHALLOW, *DEEP).index(model)]
-            seed = int(np.random.default_rng(key).integers(2**31))
-            scores[number, at, asked] = _fit_predict(
-                model, texts, rows, np.flatnonzero(asked), search, seed
+        # Of its own, so that a model's scores do not hang on which others are asked for.
+        key = [base, fold, number, (*SHALLOW, *DEEP).index(model)]
+        seed = int(np.random.default_rng(key).integers(2**31))
+        if len(set(label[rows])) == 2:
+            scores[number, asked] = _fit_predict(
+                model, texts, rows, label[rows], np.flatnonzero(asked), search, seed
             )
     defined = np.isfinite(scores).sum(axis=0)
     mean = np.where(defined, np.nansum(scores, axis=0) / np.maximum(defined, 1), np.nan)
-    return mean[:, test]
+    return mean[test]
 
 
 def _as_many(own: NDArray[np.bool_], human: NDArray[np.bool_], key: list[int]) -> Ints:
@@ -423,35 +377,35 @@ def _as_many(own: NDArray[np.bool_], human: NDArray[np.bool_], key: list[int]) -
 
 
 def _fit_predict(
-    model: str, texts: Texts, rows: Ints, asked: Ints, search: int, seed: int
+    model: str, texts: Texts, rows: Ints, label: Floats, asked: Ints, search: int, seed: int
 ) -> Floats:
-    label = texts.label[rows]
-    if len(set(label)) < 2:
-        return np.full(len(asked), np.nan)
-    if model in SHALLOW:
-        return score_shallow(
-            model,
-            texts.presence[rows],
-            label,
-            texts.presence[asked],
-            groups=texts.group[rows],
-            search=search,
-            seed=seed,
-        )
-    from nlgbench.evaluators.neural_discriminators import score_neural
+    if model in DEEP:
+        from nlgbench.evaluators.neural_discriminators import score_neural
 
-    training, unseen = ([texts.words[at] for at in which] for which in (rows, asked))
-    return score_neural(model, training, label, unseen, seed=seed)
+        training, unseen = ([texts.words[at] for at in which] for which in (rows, asked))
+        return score_neural(model, training, label, unseen, seed=seed)
+    return score_shallow(
+        model,
+        texts.presence[rows],
+        label,
+        texts.presence[asked],
+        groups=texts.group[rows],
+        search=search,
+        seed=seed,
+    )
 
 
 def ngram_presence(texts: Sequence[Sequence[str]]) -> csr_matrix:
     """Say which unigrams, bigrams and trigrams each text has; columns in alphabetical order."""
-    counter = CountVectorizer(analyzer=_ngrams, binary=True, dtype=np.float64)
+    counter = CountVectorizer(
+        tokenizer=list,
+        preprocessor=list,
+        token_pattern=None,
+        ngram_range=(1, 3),
+        binary=True,
+        dtype=np.float64,
+    )
     return counter.fit_transform(texts).tocsr()
-
-
-def _ngrams(words: list[str]) -> list[str]:
-    return [" ".join(words[at : at + n]) for n in (1, 2, 3) for at in range(len(words) - n + 1)]
 
 
 def score_shallow(
@@ -498,22 +452,17 @@ def score_shallow(
 
 def _estimator(model: str, seed: int) -> tuple[Any, dict[str, Any]]:
     """Return a pipeline, and what a search draws its classifier's settings from."""
-    drawn: dict[str, Any]
     if model == "svm":
-        drawn = {"C": loguniform(0.01, 10)}
         svm = LinearSVC(max_iter=10_000, random_state=seed)
-        return make_pipeline(TfidfTransformer(), svm), drawn
+        return make_pipeline(TfidfTransformer(), svm), {"C": loguniform(0.01, 10)}
     if model == "logistic_regression":
-        drawn = {"C": loguniform(0.01, 100)}
         logistic = LogisticRegression(max_iter=1000)
-        return make_pipeline(TfidfTransformer(), logistic), drawn
+        return make_pipeline(TfidfTransformer(), logistic), {"C": loguniform(0.01, 100)}
     if model == "naive_bayes":
         return make_pipeline(MultinomialNB()), {"alpha": loguniform(0.01, 10)}
     if model == "random_forest":
         drawn = {"min_samples_leaf": randint(1, 6), "max_features": loguniform(0.002, 0.05)}
-        forest = RandomForestClassifier(random_state=seed)
-        return make_pipeline(forest), drawn
-    booster = _boosted(seed)
+        return make_pipeline(RandomForestClassifier(random_state=seed)), drawn
     drawn = {
         "n_estimators": randint(50, 201),
         "learning_rate": loguniform(0.03, 0.5),
@@ -521,7 +470,7 @@ def _estimator(model: str, seed: int) -> tuple[Any, dict[str, Any]]:
         "subsample": uniform(0.5, 0.5),
         "colsample_bytree": uniform(0.2, 0.8),
     }
-    return make_pipeline(booster), drawn
+    return make_pipeline(_boosted(seed)), drawn
 
 
 def _boosted(seed: int) -> Any:
@@ -533,9 +482,8 @@ def _boosted(seed: int) -> Any:
             "the model xgboost needs a package that is not installed: "
             "pip install 'nlgbench[boosting]', or leave it out of models."
         ) from error
-    return XGBClassifier(
-        n_jobs=1, max_bin=4, random_state=seed
-    )  # n-grams are there or not: few bins
+    # N-grams are there or not: few bins.
+    return XGBClassifier(n_jobs=1, max_bin=4, random_state=seed)
 
 
 def _describe(model: str, search: int) -> str:

@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nlgbench.evaluators.references import nearest_texts
-from nlgbench.names import known
 from nlgbench.study import Study, trusted
 from nlgbench.text import ngram_counts, text_lengths
 
@@ -68,11 +67,9 @@ def score_training_overlap(
     outputs, frames = study.outputs, []
     scored = ~outputs["is_human"]
     for name in names:
-        given = {"n_neighbors": 10, "lower": False} | dict(options.get(name, {}))
-        for keyword in given:
-            known(keyword, ["n_neighbors", "lower"], f"options of {name}")
+        n_neighbors, lower = options[name]["n_neighbors"], options[name]["lower"]
         texts, corpus = outputs.loc[scored, "text"], outputs.loc[~scored, "text"]
-        if given["lower"]:
+        if lower:
             texts, corpus = texts.str.lower(), corpus.str.lower()
         if not corpus.str.strip().any():
             raise ValueError(
@@ -80,12 +77,12 @@ def score_training_overlap(
                 "human outputs."
             )
         found = overlap_with_training(
-            texts.tolist(), corpus.tolist(), n_neighbors=given["n_neighbors"], max_n=_order(name)
+            texts.tolist(), corpus.tolist(), n_neighbors=n_neighbors, max_n=_order(name)
         )
         how = (
             f"training_overlap|n:{_order(name)}|tok:whitespace"
-            f"|case:{'lower' if given['lower'] else 'mixed'}|smooth:nltk-method1"
-            f"|references:{given['n_neighbors']} nearest of {len(corpus)} by TF-IDF"
+            f"|case:{'lower' if lower else 'mixed'}|smooth:nltk-method1"
+            f"|references:{n_neighbors} nearest of {len(corpus)} by TF-IDF"
             "|direction:higher is nearer to the corpus"
         )
         made = outputs[["output_id"]].assign(evaluator=name, score=np.nan, signature=how)
@@ -229,21 +226,13 @@ def _nearest_other_length(n_tokens: Floats, members: Bools) -> Floats:
     """Find the length nearest to each text's among the other members, the shorter of two."""
     length, place = np.unique(n_tokens, return_inverse=True)
     n_with = np.stack([np.bincount(place[row], minlength=len(length)) for row in members])
-    return nearest_other(length, n_with)[:, place]
-
-
-def nearest_other(length: Floats, n_with: Ints) -> Floats:
-    """Find for a text of each length the nearest of another; `n_with` has a row per set of texts.
-
-    Lengths grow.
-    """
     below, above = np.full((2, *n_with.shape), [[[-np.inf]], [[np.inf]]])
     below[:, 1:] = np.maximum.accumulate(np.where(n_with > 0, length, -np.inf), axis=1)[:, :-1]
     above[:, :-1] = np.minimum.accumulate(np.where(n_with > 0, length, np.inf)[:, ::-1], axis=1)[
         :, -2::-1
     ]
     other = np.where(length - below <= above - length, below, above)
-    return np.where(n_with > 1, length, other)
+    return np.where(n_with > 1, length, other)[:, place]
 
 
 def overlap_with_training(

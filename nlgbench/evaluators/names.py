@@ -44,7 +44,7 @@ _TABLE: list[tuple[str, str, str]] = [
     (r"context[_@](\d+)", r"Context, seed \1", "Listeners"),
 ]
 
-_JUDGES = {
+MODELS = {
     "svm": "SVM",
     "naive_bayes": "Naive Bayes",
     "logistic_regression": "Logistic",
@@ -54,7 +54,9 @@ _JUDGES = {
     "cnn": "CNN",
     "cnn_lstm": "CNN & LSTM",
 }
-for _name, _label in _JUDGES.items():
+#: A discriminator's name -> model, scope, labels trained on, labels scored on.
+DISCRIMINATOR = rf"({'|'.join(MODELS)})_(meta|individual)(?:@([^/]+))?(?:/(.+))?"
+for _name, _label in MODELS.items():
     _TABLE += [
         (_name, _label, "Discriminators"),
         (rf"{_name}_meta@(.+)", rf"{_label} \1", "Discriminators"),
@@ -72,9 +74,6 @@ _TABLE += [
     ("adversarial(?: evaluator)?", "Adversarial", "Comparators"),
     ("last_checkpoint", "Last checkpoint", "Baselines"),
     ("random choice", "Random choice", "Baselines"),
-]
-
-_TABLE += [
     ("length@sentinel", "Length", "Sentinels"),
     ("constant@sentinel", "A constant", "Sentinels"),
     ("system_mean@sentinel", "Mean of the system", "Sentinels"),

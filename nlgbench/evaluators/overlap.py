@@ -7,7 +7,9 @@ What has no usable reference is scored NaN, an empty text that has one 0; higher
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from itertools import chain, zip_longest
 from operator import truediv
@@ -50,9 +52,12 @@ def bleu(
     and 1e-9 to counts, so that a text without a common n-gram gets not 0 but a power of noise
     (BLEU-4 of an exact match of 2 words is .001, BLEU-1 is 1 - 1e-9).
     """
-    counts, scored = _bleu_counts(hypotheses, references, max_n)
-    scores = np.full((len(scored), max_n), np.nan)
-    scores[scored] = _bleu(counts, max_n, style, effective_order=True)
+    found = usable(references)
+    scores = np.full((len(found), max_n), np.nan)
+    for row, text, listed in zip(scores, hypotheses, found, strict=True):
+        if listed:
+            counts = _bleu_counts(text, listed, max_n)
+            row[:] = _bleu(counts, max_n, style, effective_order=True)
     return scores
 
 
@@ -64,55 +69,51 @@ def corpus_bleu(
     style: Style = "sacrebleu",
 ) -> Floats:
     """Score all texts together, from summed counts and lengths; no style leaves orders out."""
-    counts, scored = _bleu_counts(hypotheses, references, max_n)
-    if not scored.any():
+    found = zip(hypotheses, usable(references), strict=True)
+    counts = [_bleu_counts(text, listed, max_n) for text, listed in found if listed]
+    if not counts:
         return np.full(max_n, np.nan)
-    return _bleu(counts.sum(axis=0, keepdims=True), max_n, style, effective_order=False)[0]
+    return np.array(_bleu(np.sum(counts, axis=0), max_n, style, effective_order=False))
 
 
-def _bleu_counts(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], max_n: int
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return matches, n-grams (max_n columns each), both lengths; and who has references."""
+@functools.cache
+def _counter(max_n: int) -> Any:
     from sacrebleu.metrics import BLEU
 
-    found = usable(references)
-    metric = BLEU(tokenize="none", max_ngram_order=max_n, effective_order=True)
-    counts = []
-    for hypothesis, texts in zip(hypotheses, found, strict=True):
-        if texts:
-            score = metric.sentence_score(hypothesis, texts)
-            counts.append([*score.counts, *score.totals, score.sys_len, score.ref_len])
-    scored = np.array([bool(texts) for texts in found], dtype=bool)
-    return np.array(counts, dtype=np.int64).reshape(-1, 2 * max_n + 2), scored
+    return BLEU(tokenize="none", max_ngram_order=max_n, effective_order=True)
 
 
-def _bleu(counts: NDArray[np.int64], max_n: int, style: str, *, effective_order: bool) -> Floats:
+def _bleu_counts(hypothesis: str, references: list[str], max_n: int) -> NDArray[np.int64]:
+    """Return matches, n-grams (max_n numbers each), and both lengths."""
+    score = _counter(max_n).sentence_score(hypothesis, references)
+    return np.array([*score.counts, *score.totals, score.sys_len, score.ref_len])
+
+
+def _bleu(
+    counts: NDArray[np.int64], max_n: int, style: str, *, effective_order: bool
+) -> list[float]:
     from sacrebleu.metrics import BLEU
 
-    correct, total = counts[:, :max_n], counts[:, max_n : 2 * max_n]
-    length, closest = counts[:, -2], counts[:, -1]
+    correct, total, (length, closest) = np.split(counts, [max_n, 2 * max_n])
     if style == "coco":
         tiny, small = 1e-15, 1e-9
         ratio = (length + tiny) / (closest + small)
-        penalty = np.exp(np.minimum(0, 1 - 1 / ratio))
-        product = np.cumprod((correct + tiny) / (total + small), axis=1)
-        return product ** (1 / np.arange(1, max_n + 1)) * penalty[:, None]
-    scores = [
+        product = np.cumprod((correct + tiny) / (total + small))
+        penalty = np.exp(min(0, 1 - 1 / ratio))
+        return list(product ** (1 / np.arange(1, max_n + 1)) * penalty)
+    return [
         BLEU.compute_bleu(
-            correct=row[:n].tolist(),
-            total=row[max_n : max_n + n].tolist(),
-            sys_len=int(row[-2]),
-            ref_len=int(row[-1]),
+            correct=correct[:n].tolist(),
+            total=total[:n].tolist(),
+            sys_len=int(length),
+            ref_len=int(closest),
             smooth_method="exp",
             effective_order=effective_order,
             max_ngram_order=n,
         ).score
         / 100
-        for row in counts
         for n in range(1, max_n + 1)
     ]
-    return np.array(scores, dtype=np.float64).reshape(-1, max_n)
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Floats:
@@ -179,23 +180,17 @@ def rouge_l(
     sharing: dict[tuple[str, ...], list[int]] = {}
     for at, texts in enumerate(usable(references)):
         sharing.setdefault(tuple(texts), []).append(at)
-    undefined = sharing.pop((), [])
-    precision, recall = [], []
+    sharing.pop((), None)
+    scores = np.full(len(hypotheses), np.nan)
     for shared, rows in sharing.items():
         words = [hypotheses[at].split() for at in rows]
         against = [text.split() for text in shared]
         sizes = [len(listed) for listed in against]
         # rapidfuzz compares words by their 64-bit hashes.
         common = cdist(words, against, scorer=LCSseq.similarity, dtype=np.int64).tolist()
-        precision += [max(row) / max(1, len(own)) for row, own in zip(common, words, strict=True)]
-        recall += [max(map(truediv, row, sizes)) for row in common]
-    p, r = np.array(precision), np.array(recall)
-    bottom = r + beta**2 * p
-    scores = np.empty(len(hypotheses))
-    scores[list(chain.from_iterable(sharing.values()))] = np.where(
-        bottom > 0, (1 + beta**2) * p * r / np.where(bottom > 0, bottom, 1), 0.0
-    )
-    scores[undefined] = np.nan
+        for at, own, row in zip(rows, words, common, strict=True):
+            p, r = max(row) / max(1, len(own)), max(map(truediv, row, sizes))
+            scores[at] = (1 + beta**2) * p * r / (r + beta**2 * p) if r > 0 else 0.0
     return scores
 
 
@@ -244,19 +239,6 @@ def _cider_of_group(hypotheses: list[str], references: list[list[str]], variant:
     document = csr_array((np.ones(len(owner)), (owner, pairs)), shape=(n, len(owner))) @ counts[n:]
     df = np.bincount(document.indices, minlength=len(order))
     idf = np.log(n) - np.log(np.maximum(1, df))
-    return cider_of_counts(counts, order, idf, n_references, variant)
-
-
-def cider_of_counts(
-    counts: csr_array,
-    order: NDArray[np.int64],
-    idf: Floats,
-    n_references: NDArray[np.int64],
-    variant: str,
-) -> Floats:
-    """Put CIDEr together from n-grams of hypotheses, then of all their references in turn."""
-    n = len(n_references)
-    owner = np.repeat(np.arange(n), n_references)
     n_words = counts @ (order == 1)
     weight = counts.copy()
     weight.data *= idf[weight.indices]
@@ -283,16 +265,33 @@ def score_overlap(
     options: Mapping[str, Mapping[str, Any]],
 ) -> pd.DataFrame:
     """Score outputs against their items' references: a row per metric and output."""
-    frames: dict[str, pd.DataFrame] = {}
-    ids = study.outputs[["output_id"]]
-    for (lower, group), chosen in _by_options(study, names, options).items():
-        texts, lists = _texts(study, references, lower)
-        labels = None if group is None else study.outputs[group].tolist()
-        scores = _scores(texts, lists, chosen, labels)
-        for name in chosen:
-            how = signature(name, lower=lower, group=group)
-            frames[name] = ids.assign(evaluator=name, score=scores[name], signature=how)
-    return pd.concat([frames[name] for name in names], ignore_index=True)
+    texts = functools.cache(partial(_texts, study, references))
+    all_bleu = functools.cache(lambda style, lower: bleu(*texts(lower), style=style))
+    frames = []
+    for name in names:
+        lower, group = options[name]["lower"], options[name]["group"]
+        if name.startswith("bleu_"):
+            orders, style = _bleu_kind(name)
+            score = all_bleu(style, lower)[:, orders].mean(axis=1)
+        elif name.startswith("cider"):
+            labels = None
+            if group is not None:
+                known(group, [str(one) for one in study.outputs], f"options of {name}: group")
+                labels = study.outputs[group].tolist()
+            score = cider(*texts(lower), variant=name, group=labels)  # type: ignore[arg-type]
+        else:
+            score = _scorer(name)(*texts(lower))
+        how = signature(name, lower=lower, group=group)
+        frames.append(
+            study.outputs[["output_id"]].assign(evaluator=name, score=score, signature=how)
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def _scorer(name: str) -> Callable[..., Floats]:
+    if name in ("rouge_1", "rouge_2"):
+        return partial(rouge_n, n=int(name[-1]))
+    return {"rouge_l": rouge_l, "chrf": chrf, "meteor": meteor}[name]
 
 
 def score_corpus(
@@ -303,41 +302,23 @@ def score_corpus(
     options: Mapping[str, Mapping[str, Any]],
 ) -> pd.DataFrame:
     """Score each system's texts together, from summed counts: a row per metric and system."""
+    texts_of = functools.cache(partial(_texts, study, references))
     rows = []
-    places = study.outputs.groupby("system", sort=False).indices
-    for (lower, _), chosen in _by_options(study, names, options).items():
-        texts, lists = _texts(study, references, lower)
-        has_references = np.array([bool(found) for found in usable(lists)], dtype=bool)
-        for name in chosen:
-            metric = name.removeprefix("corpus_")
-            for system, at in places.items():
-                own = [texts[n] for n in at], [lists[n] for n in at]
-                if metric == "chrf":
-                    score = corpus_chrf(*own)
-                else:
-                    n, style = _bleu_kind(metric)
-                    score = corpus_bleu(*own, max_n=n, style=style)[-1]
-                how = signature(metric, lower=lower, level="corpus")
-                how += f"|outputs:{has_references[at].sum()}/{len(at)}"
-                rows.append((system, name, score, how))
-    found = pd.DataFrame(rows, columns=["system", "evaluator", "score", "signature"])
-    place = {name: at for at, name in enumerate(names)}
-    return found.sort_values("evaluator", key=lambda of: of.map(place), kind="stable")
-
-
-def _by_options(
-    study: Study, names: Sequence[str], options: Mapping[str, Mapping[str, Any]]
-) -> dict[tuple[bool, str | None], list[str]]:
-    """Put names that are scored on the same texts and groups together."""
-    found: dict[tuple[bool, str | None], list[str]] = {}
     for name in names:
-        given: dict[str, Any] = {"lower": False, "group": "system", **options.get(name, {})}
-        for keyword in given:
-            known(keyword, ["lower", "group"], f"options of {name}")
-        if given["group"] is not None:
-            known(given["group"], [str(one) for one in study.outputs], f"options of {name}: group")
-        found.setdefault((given["lower"], given["group"]), []).append(name)
-    return found
+        metric = name.removeprefix("corpus_")
+        lower = options[name]["lower"]
+        for system, at in study.outputs.groupby("system", sort=False).indices.items():
+            all_texts, all_lists = texts_of(lower)
+            texts, lists = [all_texts[n] for n in at], [all_lists[n] for n in at]
+            if metric == "chrf":
+                score = corpus_chrf(texts, lists)
+            else:
+                orders, style = _bleu_kind(metric)
+                score = corpus_bleu(texts, lists, style=style)[orders].item()
+            how = signature(metric, lower=lower, level="corpus")
+            how += f"|outputs:{sum(map(bool, usable(lists)))}/{len(at)}"
+            rows.append((system, name, score, how))
+    return pd.DataFrame(rows, columns=["system", "evaluator", "score", "signature"])
 
 
 def _texts(
@@ -350,56 +331,35 @@ def _texts(
     return outputs["text"].tolist(), reference_lists(outputs, references)
 
 
-def _scores(
-    texts: list[str], lists: list[list[str]], names: Sequence[str], labels: list[Any] | None
-) -> dict[str, Floats]:
-    scorers: dict[str, Callable[[], Floats]] = {
-        "rouge_1": lambda: rouge_n(texts, lists, n=1),
-        "rouge_2": lambda: rouge_n(texts, lists, n=2),
-        "rouge_l": lambda: rouge_l(texts, lists),
-        "cider": lambda: cider(texts, lists, variant="cider", group=labels),
-        "cider_d": lambda: cider(texts, lists, variant="cider_d", group=labels),
-        "chrf": lambda: chrf(texts, lists),
-        "meteor": lambda: meteor(texts, lists),
-        "bleu_2_to_4": lambda: bleu(texts, lists)[:, 1:].mean(axis=1),
-    }
-    scores = {name: scorers[name]() for name in names if name in scorers}
-    wanted = {name: _bleu_kind(name) for name in names if name not in scorers}
-    for style in {style for _, style in wanted.values()}:
-        of_order = bleu(texts, lists, style=style)
-        scores |= {name: of_order[:, n - 1] for name, (n, kind) in wanted.items() if kind == style}
-    return scores
-
-
-def _bleu_kind(metric: str) -> tuple[int, Style]:
+def _bleu_kind(metric: str) -> tuple[slice, Style]:
+    """Return the orders whose mean a metric is, less one, and the style."""
     name, _, style = metric.partition("@")
-    return int(name[-1]), "coco" if style else "sacrebleu"
+    n = int(name[-1])
+    return slice(1 if name == "bleu_2_to_4" else n - 1, n), "coco" if style else "sacrebleu"
 
 
 def signature(metric: str, *, lower: bool, group: str | None = None, level: str = "output") -> str:
     """Say whose definition a score is, as sacrebleu's signatures do."""
     case = "lower" if lower else "as given"
     words = f"refs:all|case:{case}|tok:whitespace"
+    name, _, style = metric.partition("@")
+    order = "2 to 4, mean" if metric == "bleu_2_to_4" else name[-1]
     if metric == "meteor":
         found = f"METEOR 1.5, -l en -norm|refs:all|pycocoevalcap:{version('pycocoevalcap')}"
     elif metric == "chrf":
         found = f"chrF2|refs:all|case:{case}|nc:6|nw:0|sacrebleu:{version('sacrebleu')}"
-    elif metric.endswith("@coco"):
-        found = (
-            f"pycocoevalcap's BLEU-{_bleu_kind(metric)[0]}|{words}|closest length|noise:1e-15/1e-9"
-        )
+    elif style:
+        found = f"pycocoevalcap's BLEU-{order}|{words}|closest length|noise:1e-15/1e-9"
     elif metric.startswith("bleu_"):
         effective = "yes" if level == "output" else "no"
-        order = "2 to 4, mean" if metric == "bleu_2_to_4" else metric[-1]
         found = f"BLEU-{order}|{words}|eff:{effective}|smooth:exp|sacrebleu:{version('sacrebleu')}"
     elif metric == "rouge_l":
         found = f"pycocoevalcap's ROUGE-L|{words}|beta:1.2"
     elif metric.startswith("rouge_"):
-        found = f"ROUGE-{metric[-1]} (Lin 2004)|{words}|F1 of the best|stem:no"
+        found = f"ROUGE-{order} (Lin 2004)|{words}|F1 of the best|stem:no"
     else:
-        of = "study" if group is None else group
-        name = {"cider": "CIDEr", "cider_d": "CIDEr-D (pycocoevalcap's CIDEr)"}[metric]
-        found = f"{name}|{words}|n:1-4|df per:{of}|stem:no"
+        called = {"cider": "CIDEr", "cider_d": "CIDEr-D (pycocoevalcap's CIDEr)"}[metric]
+        found = f"{called}|{words}|n:1-4|df per:{group or 'study'}|stem:no"
         found += "|sigma:6" if metric == "cider_d" else ""
     scale = "0-10" if metric.startswith("cider") else "0-1"
     return f"{found}|scale:{scale}|level:{level}"

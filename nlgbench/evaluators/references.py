@@ -20,7 +20,6 @@ def nearest_references(
     *,
     n: int = 10,
     lower: bool = False,
-    include_human: bool = False,
 ) -> pd.DataFrame:
     """Take the most similar human texts as references, where a study has no others.
 
@@ -32,8 +31,6 @@ def nearest_references(
         References for each output; a human text with the same words is never one.
     lower : bool, default False
         Find them by words in lower case, and give them so.
-    include_human : bool, default False
-        Find references of human outputs as well.
 
     Returns
     -------
@@ -58,14 +55,14 @@ def nearest_references(
     >>> nearest_references(Study(outputs), n=1)["text"].tolist()
     ['the lid leaks']
     """
-    outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
+    is_human = study.outputs["is_human"]
+    outputs, human = study.outputs[~is_human], study.outputs.loc[is_human, "text"]
     shared = outputs.loc[outputs["item_id"].duplicated(), "item_id"]
     if len(shared):
         raise ValueError(
             f"references belong to an item, and item {shared.iloc[0]!r} has several outputs, each "
             "with other texts near it. Give references of your own: Study(references=...)."
         )
-    human = study.outputs.loc[study.outputs["is_human"], "text"]
     if human.empty:
         raise ValueError("there are no human texts to take references from.")
     texts = outputs["text"]
@@ -116,11 +113,12 @@ def nearest_texts(
         # Rounding makes ties of equal cosines whose sums were added up in another order.
         cosine = (rows[start : start + step] @ by_word).toarray().round(12)
         for at, row in enumerate(cosine, start):
-            left_out = same.get(tuple(texts[at].split()), []) if not copies else []
-            if not 1 <= n <= len(pool) - len(left_out):
+            left_out = [] if copies else same.get(tuple(texts[at].split()), [])
+            n_left = len(pool) - len(left_out)
+            if not 1 <= n <= n_left:
                 raise ValueError(
                     f"n must be between 1 and the number of pool texts left for each text. Got n="
-                    f"{n}; text {at} has {len(pool) - len(left_out)} of {len(pool)} left."
+                    f"{n}; text {at} has {n_left} of {len(pool)} left."
                 )
             row[left_out] = -1.0
             found[at] = np.argsort(-row, kind="stable")[:n]
@@ -135,9 +133,8 @@ def usable(references: Sequence[Sequence[str]]) -> list[list[str]]:
 def reference_lists(outputs: pd.DataFrame, references: pd.DataFrame) -> list[list[str]]:
     """List the references of each output's item, itself left out (by its id)."""
     items: dict[str, list[tuple[str, str]]] = {}
-    columns = ("item_id", "reference_id", "text")
-    for item, name, text in zip(*(references[one] for one in columns), strict=True):
-        items.setdefault(item, []).append((name, text))
+    for item, *reference in references[["item_id", "reference_id", "text"]].to_numpy():
+        items.setdefault(item, []).append(tuple(reference))
     return [
         [text for name, text in items.get(item, []) if name != output]
         for item, output in zip(outputs["item_id"], outputs["output_id"], strict=True)

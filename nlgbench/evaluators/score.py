@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import functools
-import importlib
+import inspect
 import os
+import pkgutil
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 import pandas as pd
 
-from nlgbench.evaluators.partitions import Partitioned, score_partitions
+from nlgbench.evaluators.names import DISCRIMINATOR, MODELS
+from nlgbench.evaluators.sentinels import SENTINELS
 from nlgbench.evaluators.stored import stored, stored_dir
 from nlgbench.names import brief, did_you_mean, known
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
+
+_COLUMNS = {"output_id": str, "evaluator": str, "score": float, "signature": str}
+
+
+@runtime_checkable
+class Partitioned(Protocol):
+    """What is worked on in partitions: a Dask DataFrame."""
+
+    def map_partitions(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call a function on each partition."""
 
 
 class Fitted(Protocol):
@@ -30,106 +43,66 @@ class Fitted(Protocol):
         """Score outputs; indexed by output_id."""
 
 
-class _Family(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Family:
     """Evaluators that one function scores."""
 
     names: str  # a regular expression of a whole name
+    function: str  # module:name, below nlgbench.evaluators
     shown: tuple[str, ...]  # names, for messages
-    module: str
-    function: str
-    takes: tuple[str, ...]  # keywords of `score` that it is given
-    needs: str | None = None  # table of the study
-    costly: tuple[str, ...] = ()  # names that are stored here where `keep` is given
+    needs: str = ""  # table of the study
+    options: Mapping[str, object] = field(default_factory=dict)  # with their defaults
 
 
 _BLEU = tuple(f"bleu_{n}{style}" for style in ("", "@coco") for n in range(1, 5))
 OVERLAP = (*_BLEU, "bleu_2_to_4", "rouge_1", "rouge_2", "rouge_l", "cider", "cider_d", "chrf")
-_JUDGES = (
-    *("svm", "naive_bayes", "logistic_regression", "random_forest", "xgboost"),
-    *("lstm", "cnn", "cnn_lstm"),
-)
+_METRICS = r"bleu_[1-4](@coco)?|bleu_2_to_4|rouge_[12l]|cider|cider_d|chrf|meteor"
+_WORDING = {"lower": False, "group": "system"}
+_LISTENERS = ("literal", "pragmatic", "context", "ensemble")
 
 _FAMILIES = (
-    _Family(
-        r"bleu_[1-4](@coco)?|bleu_2_to_4|rouge_[12l]|cider|cider_d|chrf|meteor",
-        (*OVERLAP, "meteor"),
-        "nlgbench.evaluators.overlap",
-        "score_overlap",
-        ("references", "options"),
-        "references",
-        ("meteor",),
-    ),
+    _Family(_METRICS, "overlap:score_overlap", (*OVERLAP, "meteor"), "references", _WORDING),
     _Family(
         r"corpus_(bleu_[1-4](@coco)?|chrf)",
-        (*(f"corpus_{name}" for name in _BLEU), "corpus_chrf"),
-        "nlgbench.evaluators.overlap",
-        "score_corpus",
-        ("references", "options"),
+        "overlap:score_corpus",
+        tuple(f"corpus_{name}" for name in (*_BLEU, "chrf")),
         "references",
+        _WORDING,
     ),
     _Family(
         r"(self_bleu|distinct|entropy)_[1-9]",
+        "diversity:score_diversity",
         ("self_bleu_4", "distinct_1", "distinct_2", "distinct_3", "entropy_1"),
-        "nlgbench.evaluators.diversity",
-        "score_diversity",
-        (),
     ),
-    _Family(
-        r"minus_self_bleu_[1-9]",
-        ("minus_self_bleu_4",),
-        "nlgbench.evaluators.diversity",
-        "score_self_bleu",
-        (),
-    ),
+    _Family(r"minus_self_bleu_[1-9]", "diversity:score_self_bleu", ("minus_self_bleu_4",)),
     _Family(
         r"training_overlap_[1-9]",
+        "diversity:score_training_overlap",
         ("training_overlap_4",),
-        "nlgbench.evaluators.diversity",
-        "score_training_overlap",
-        ("options",),
+        options={"n_neighbors": 10, "lower": False},
+    ),
+    _Family(r"perplexity(@.+)?", "perplexity:score_perplexity", ("perplexity",), "logprobs"),
+    _Family(
+        "|".join(SENTINELS), "sentinels:score_sentinels", SENTINELS, options={"dimension": None}
     ),
     _Family(
-        r"perplexity(@.+)?",
-        ("perplexity",),
-        "nlgbench.evaluators.perplexity",
-        "score_perplexity",
-        (),
-        "logprobs",
-    ),
-    _Family(
-        r"(length|constant|system_mean)@sentinel",
-        ("length@sentinel", "constant@sentinel", "system_mean@sentinel"),
-        "nlgbench.evaluators.sentinels",
-        "score_sentinels",
-        ("options",),
-    ),
-    _Family(
-        rf"({'|'.join(_JUDGES)})_(meta|individual)(@[^/]+)?(/.+)?",
+        DISCRIMINATOR,
+        "discriminators:score_discriminators",
         tuple(
             f"{model}_{scope}@{labels}"
-            for model in _JUDGES
+            for model in MODELS
             for scope in ("meta", "individual")
             for labels in ("natural", "majority", "natural/majority")
         ),
-        "nlgbench.evaluators.discriminators",
-        "score_discriminators",
-        ("options", "clusters", "n_jobs", "keep", "seed", "progress"),
+        options={"search": 0, "n_folds": 10},
     ),
     _Family(
-        r"(literal|pragmatic|context|ensemble)(_listener)?([@_]\d+)?",
-        ("literal", "pragmatic", "context", "ensemble"),
-        "nlgbench.evaluators.listeners.neural",
-        "score_listeners",
-        ("n_jobs", "seed", "keep"),
+        rf"({'|'.join(_LISTENERS)})(_listener)?([@_]\d+)?",
+        "listeners.neural:score_listeners",
+        _LISTENERS,
         "contexts",
     ),
 )
-
-#: Words for several names at once in `options`.
-_GROUPS = {
-    "overlap": "nlgbench.evaluators.overlap",
-    "discriminators": "nlgbench.evaluators.discriminators",
-}
 
 
 @checked
@@ -139,11 +112,9 @@ def score(
     *,
     references: pd.DataFrame | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
-    clusters: str | None = None,
     n_jobs: int = 1,
     keep: str | os.PathLike | bool | None = None,
     seed: int | np.random.Generator = 0,
-    progress: Callable[[str, int, int], object] | None = None,
 ) -> Study:
     """Score the outputs of a study by evaluators, and add what they say.
 
@@ -183,9 +154,6 @@ def score(
         whose values CIDEr counts document frequencies; None pools them).
         ``training_overlap_4``: ``n_neighbors`` (10), ``lower`` (False). Discriminators: ``search``
         (0 draws of hyper-parameters), ``n_folds`` (10). ``system_mean@sentinel``: ``dimension``.
-    clusters : str, optional
-        A column of outputs whose equal values discriminators' folds do not part; equal texts are
-        never parted.
     n_jobs : int, default 1
         Folds, or listeners, that run at once.
     keep : path or True, optional
@@ -193,8 +161,6 @@ def score(
         again when data, options, seed and code are the same. True: the user's cache.
     seed : int or Generator, default 0
         Where the random numbers come from.
-    progress : callable, optional
-        Called with what is running, how many of its parts are done, and of how many.
 
     Returns
     -------
@@ -235,49 +201,52 @@ def score(
     if not isinstance(study, Study | Partitioned):
         raise ValueError(f"study must be a Study or a Dask DataFrame. Got {brief(study)}.")
     if not isinstance(study, Study):
-        _refuse_whole(names)
-        found = score_partitions(score, study, evaluators, references, options or {})
-        return cast(Study, found)
+        for name in names:
+            if not _family(name).function.endswith(("score_overlap", "score_self_bleu")):
+                raise ValueError(
+                    f"{name} is not scored in partitions: overlap with references, "
+                    "minus_self_bleu_4 and fitted evaluators are. Score a Study."
+                )
+        empty = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
+        asked = (list(evaluators), references, options)
+        return cast(Study, study.map_partitions(_partition, *asked, empty, meta=empty))
     given = {
         "references": study.references if references is None else references,
         "options": _options(names, options or {}),
-        "clusters": clusters,
         "n_jobs": n_jobs,
         "keep": stored_dir() if keep is True else Path(keep) if keep else None,
         "seed": seed,
-        "progress": progress,
     }
-    if clusters is not None:
-        known(clusters, [str(one) for one in study.outputs], "clusters")
     chosen: dict[_Family, list[str]] = {}
     for name in names:
         chosen.setdefault(_family(name), []).append(name)
-    for family, asked in chosen.items():
-        _require(study, family, asked, given)
+    for family, (one, *_) in chosen.items():
+        _require(study, family, one, given)
     frames = [_scored(study, family, asked, given) for family, asked in chosen.items()]
     frames += [_said(study, one) for one in evaluators if not isinstance(one, str)]
-    made = pd.concat([frame for frame in frames if "output_id" in frame] or [pd.DataFrame()])
-    of_systems = [frame for frame in frames if "system" in frame]
-    changes = {
-        "scores": _added(study.scores, made, "output_id", study.name),
-        "system_scores": _added(
-            study.system_scores,
-            pd.concat(of_systems or [pd.DataFrame()]),
-            "system",
-            study.name,
-        ),
-    }
-    return study.replace(**{name: table for name, table in changes.items() if table is not None})
+    for key, table in (("output_id", "scores"), ("system", "system_scores")):
+        made = [frame for frame in frames if key in frame]
+        if made:
+            study = _added(study, table, pd.concat(made), key)
+    return study
 
 
-def _refuse_whole(names: Sequence[str]) -> None:
-    """Refuse what partitions cannot score: what is not of one output and its references."""
-    for name in names:
-        if _family(name).function not in ("score_overlap", "score_self_bleu"):
-            raise ValueError(
-                f"{name} is not scored in partitions: overlap with references, "
-                "minus_self_bleu_4 and fitted evaluators are. Score a Study."
-            )
+def _partition(
+    rows: pd.DataFrame,
+    evaluators: Sequence[Any],
+    references: pd.DataFrame | None,
+    options: Mapping[str, Mapping[str, Any]] | None,
+    empty: pd.DataFrame,
+) -> pd.DataFrame:
+    """Score a partition of outputs as a study of its own."""
+    if rows.empty:
+        return empty
+    if references is not None:
+        references = references[references["item_id"].isin(rows["item_id"])]
+    study = Study(rows.reset_index(drop=True), references=references)
+    found = score(study, evaluators, options=options).scores
+    assert found is not None
+    return found[list(_COLUMNS)]
 
 
 def _family(name: str) -> _Family:
@@ -295,50 +264,50 @@ def _family(name: str) -> _Family:
 def _options(
     names: Sequence[str], options: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """Give each name its keywords, those of its group first."""
-    takers = [name for name in names if "options" in _family(name).takes]
+    """Give each name its keywords: its own, else those of its group, else the defaults."""
+    families = {name: _family(name) for name in names}
+    takers = [name for name, family in families.items() if family.options]
     for key in options:
-        known(key, [*takers, *_GROUPS], "options")
+        known(key, [*takers, "overlap", "discriminators"], "options")
     found = {}
-    for name in names:
-        module = _family(name).module
-        wide = [
-            options[group] for group, of in _GROUPS.items() if of == module and group in options
-        ]
-        found[name] = {**(wide[0] if wide else {}), **options.get(name, {})}
+    for name, family in families.items():
+        group = family.function.partition(":")[0]
+        given = {**options.get(group, {}), **options.get(name, {})}
+        for keyword in given:
+            known(keyword, list(family.options), f"options of {name}")
+        found[name] = {**family.options, **given}
     return found
 
 
-def _require(study: Study, family: _Family, names: list[str], given: Mapping[str, Any]) -> None:
+def _require(study: Study, family: _Family, name: str, given: Mapping[str, Any]) -> None:
     """Say what an evaluator needs and the study lacks."""
-    outputs, one = study.outputs, names[0]
-    if family.needs and given.get(family.needs, getattr(study, family.needs)) is None:
-        more = " or references=nearest_references(study)" if family.needs == "references" else ""
+    outputs, needs = study.outputs, family.needs
+    if needs and given.get(needs, getattr(study, needs)) is None:
+        more = " or references=nearest_references(study)" if needs == "references" else ""
         raise ValueError(
-            f"{one} needs {family.needs}, and {study.name} has none: give Study("
-            f"{family.needs}=...){more}."
+            f"{name} needs {needs}, and {study.name} has none: give Study({needs}=...){more}."
         )
-    textless = family.needs == "logprobs" or family.function == "score_sentinels"
-    if not textless and not (outputs["text"] != "").any():
-        raise ValueError(f"{one} needs texts, and the outputs of {study.name} have none.")
-    if family.function == "score_discriminators" and outputs["is_human"].nunique() < 2:
-        raise ValueError(f"{one} needs human and machine outputs; {study.name} has one kind.")
+    textless = ("perplexity", "sentinels")
+    if not family.function.startswith(textless) and not (outputs["text"] != "").any():
+        raise ValueError(f"{name} needs texts, and the outputs of {study.name} have none.")
+    if family.function.startswith("discriminators") and outputs["is_human"].nunique() < 2:
+        raise ValueError(f"{name} needs human and machine outputs; {study.name} has one kind.")
 
 
 def _scored(
     study: Study, family: _Family, names: list[str], given: Mapping[str, Any]
 ) -> pd.DataFrame:
-    function = getattr(importlib.import_module(family.module), family.function)
-    asked = {name: given[name] for name in family.takes}
-    costly = [name for name in names if name in family.costly and given["keep"] is not None]
-    plain = [name for name in names if name not in costly]
-    frames = [function(study, plain, **asked)] if plain else []
-    for name in costly:
-        data = {"outputs": study.outputs, "references": given["references"]}
-        compute = functools.partial(function, study, [name], **asked)
-        settings = {"options": given["options"][name]}
-        frames.append(stored(name, compute, given=data | settings, folder=given["keep"]))
-    return pd.concat(frames, ignore_index=True)
+    function = pkgutil.resolve_name(f"nlgbench.evaluators.{family.function}")
+    takes = [*inspect.signature(function).parameters][2:]
+    compute = functools.partial(function, study, **{name: given[name] for name in takes})
+    if given["keep"] is None or "meteor" not in names:
+        return compute(names)
+    data = {"outputs": study.outputs, "references": given["references"]}
+    data["options"] = given["options"]["meteor"]
+    slow = functools.partial(compute, ["meteor"])
+    rest = [name for name in names if name != "meteor"]
+    frames = [compute(rest)] if rest else []
+    return pd.concat([*frames, stored("meteor", slow, given=data, folder=given["keep"])])
 
 
 def _said(study: Study, evaluator: Fitted) -> pd.DataFrame:
@@ -348,44 +317,35 @@ def _said(study: Study, evaluator: Fitted) -> pd.DataFrame:
                 f"{evaluator!r} is no name and no fitted evaluator: it has no {part!r}."
             )
     said = evaluator.score_outputs(study)
-    ids = study.outputs["output_id"]
-    strange = set(said.index) - set(ids)
+    ids = study.outputs[["output_id"]]
+    strange = set(said.index) - set(ids["output_id"])
     if strange or said.index.has_duplicates:
         raise ValueError(
             f"score_outputs of {evaluator.name} must give one score for an output_id; it has "
             f"{len(said):,}, {len(strange)} of them of other outputs."
         )
-    return pd.DataFrame(
-        {
-            "output_id": ids,
-            "evaluator": evaluator.name,
-            "score": ids.map(said).astype("float64"),
-            "signature": evaluator.signature,
-        }
+    score = ids["output_id"].map(said).astype("float64")
+    return ids.assign(evaluator=evaluator.name, score=score, signature=evaluator.signature)
+
+
+def _added(study: Study, table: str, made: pd.DataFrame, key: str) -> Study:
+    """Add rows that are not there; refuse other scores of the same name."""
+    former = getattr(study, table)
+    if former is None:
+        return study.replace(**{table: made})
+    again = made["evaluator"].isin(former["evaluator"])
+    both = former[former["evaluator"].isin(made["evaluator"])].merge(
+        made[again], on=[key, "evaluator"], how="outer", suffixes=("", "_new")
     )
-
-
-def _added(
-    former: pd.DataFrame | None, made: pd.DataFrame, key: str, study: str
-) -> pd.DataFrame | None:
-    """Add rows; none where they are there already, and refuse other scores of the same name."""
-    if made.empty or former is None:
-        return None if made.empty else made
-    fresh = []
-    for name, rows in made.groupby("evaluator", sort=False):
-        own = former[former["evaluator"] == name]
-        if own.empty:
-            fresh.append(rows)
-            continue
-        both = own.merge(rows, on=key, how="outer", suffixes=("", "_new"))
-        same = both["signature"].eq(both["signature_new"])
-        same &= np.isclose(both["score"], both["score_new"], rtol=1e-9, equal_nan=True)
-        if not same.all():
-            at = both[~same].iloc[0]
-            raise ValueError(
-                f"{study} has scores of {name!r} that were made in another way: "
-                f"{at['signature']!r}, {at['score']:g}, and now {at['signature_new']!r}, "
-                f"{at['score_new']:g}. Leave the former out by replace("
-                f"{'scores' if key == 'output_id' else 'system_scores'}=...)."
-            )
-    return pd.concat([former, *fresh], ignore_index=True) if fresh else None
+    same = both["signature"].eq(both["signature_new"])
+    same &= np.isclose(both["score"], both["score_new"], rtol=1e-9, equal_nan=True)
+    if not same.all():
+        at = both[~same].iloc[0]
+        raise ValueError(
+            f"{study.name} has scores of {at['evaluator']!r} that were made in another way: "
+            f"{at['signature']!r}, {at['score']:g}, and now {at['signature_new']!r}, "
+            f"{at['score_new']:g}. Leave the former out by replace({table}=...)."
+        )
+    if again.all():
+        return study
+    return study.replace(**{table: pd.concat([former, made[~again]], ignore_index=True)})

@@ -26,18 +26,19 @@ def score_sentinels(
     The mean is over the system's other items, in one dimension of the judgments (``dimension`` of
     `options`; else the one that is quality). NaN where a system has no other judged item.
     """
-    outputs, frames = study.outputs[["output_id"]], []
+    frames = []
     for name in names:
         score: Any = 0.0
         signature = "the same for all outputs"
         if name == LENGTH:
-            score = count_tokens(study.outputs["text"].fillna("")).astype(np.float64)
+            score = count_tokens(study.outputs["text"]).astype(np.float64)
             signature = "words of the text"
         elif name == SYSTEM_MEAN:
-            dimension = study.dimension(options[name].get("dimension"))
+            dimension = study.dimension(options[name]["dimension"])
             score = _mean_of_others(study, dimension)
             signature = f"mean {dimension} of the system's other items"
-        frames.append(outputs.assign(evaluator=name, score=score, signature=signature))
+        made = study.outputs[["output_id"]].assign(evaluator=name, score=score)
+        frames.append(made.assign(signature=signature))
     return pd.concat(frames, ignore_index=True)
 
 

@@ -67,8 +67,13 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def _digest(given: Mapping[str, object]) -> str:
-    whole = {**made_by(), "given": {key: _hashed(value) for key, value in given.items()}}
-    return hashlib.sha256(canonical_json(whole)).hexdigest()
+    hashed = {}
+    for key, value in given.items():
+        if isinstance(value, pd.DataFrame):
+            text = value.to_csv(index=False).encode("utf-8", "surrogatepass")
+            value = hashlib.sha256(text).hexdigest()
+        hashed[key] = value
+    return hashlib.sha256(canonical_json({**made_by(), "given": hashed})).hexdigest()
 
 
 @functools.cache
@@ -79,10 +84,3 @@ def made_by() -> dict[str, object]:
         "code": [folder_hash(package, pattern) for pattern in _CODE],
         "dependencies": dependencies_hash(),
     }
-
-
-def _hashed(value: object) -> object:
-    if not isinstance(value, pd.DataFrame):
-        return value
-    text = value.to_csv(index=False).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(text).hexdigest()

@@ -67,7 +67,7 @@ def test_costly_scores_are_stored_and_read_again(study, tmp_path, monkeypatch):
     names = ["svm_meta@natural", "naive_bayes_meta@natural"]
     options = {"discriminators": {"n_folds": 2}}
     first = nb.score(study, names, options=options, keep=tmp_path, seed=3)
-    assert [path.name[:13] for path in tmp_path.iterdir()] == ["meta-natural-"]
+    assert len(list(tmp_path.iterdir())) == 2
 
     def never(*_):
         raise AssertionError("computed again")
@@ -84,12 +84,10 @@ def test_costly_scores_are_stored_and_read_again(study, tmp_path, monkeypatch):
     [
         (["bleu4"], {}, "evaluators: 'bleu4' is unknown. Did you mean 'bleu_4'"),
         (["svm_meta@natrual"], {}, "labels: 'natrual' is unknown. Did you mean 'natural'"),
-        ([], {}, "a list of at least one, each a text"),
         (["chrf", "chrf"], {}, "each named once"),
         (["chrf"], {"options": {"chfr": {}}}, "options: 'chfr' is unknown. Did you mean 'chrf'"),
         (["chrf"], {"options": {"chrf": {"lowr": 1}}}, "'lowr' is unknown. Did you mean 'lower'"),
         (["cider"], {"options": {"cider": {"group": "x"}}}, "options of cider: group: 'x'"),
-        (["svm_meta"], {"clusters": "page"}, "clusters: 'page' is unknown"),
         (["perplexity"], {}, "perplexity needs logprobs, and crowd has none: give Study"),
         (["literal"], {}, "literal needs contexts, and crowd has none"),
         ([3], {}, "3 is no name and no fitted evaluator: it has no 'name'"),
@@ -122,8 +120,10 @@ def test_what_an_evaluator_needs_and_a_study_lacks_is_said(study):
 
 def test_every_name_that_is_shown_has_a_family_a_function_and_a_label():
     for family in _FAMILIES:
-        module = importlib.import_module(family.module)
-        if family.function != "score_listeners":
-            assert callable(getattr(module, family.function))
+        module, _, function = family.function.partition(":")
+        if function != "score_listeners":
+            assert callable(
+                getattr(importlib.import_module(f"nlgbench.evaluators.{module}"), function)
+            )
         for name in family.shown:
             assert kind(name) != "Others", name

@@ -7,7 +7,7 @@ text_a and, where two texts are compared, context_b, text_b.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -313,10 +313,10 @@ def order_agreement(
 def score_alone(comparator: Comparator, outputs: pd.DataFrame) -> pd.Series:
     """Give each output's probability, by an adversarial evaluator, to be the better one."""
     refuse_seen(comparator.name, comparator.seen, outputs)
-    texts, (at,) = sides(outputs.rename(columns={"context": "context_a", "text": "text_a"}))
-    index = pd.Index(outputs["output_id"], name="output_id")
-    rows = texts.rename(columns={"context": "context_a", "text": "text_a"})
-    return pd.Series(comparator.predict(rows)[at, 1], index=index, name="score")
+    rows = outputs[["context", "text"]].set_axis(SIDES[:2], axis=1)
+    distinct, (at,) = sides(rows)
+    better = comparator.predict(distinct.set_axis(SIDES[:2], axis=1))[at, 1]
+    return pd.Series(better, index=pd.Index(outputs["output_id"], name="output_id"), name="score")
 
 
 def refuse_seen(name: str, seen: Collection[str], outputs: pd.DataFrame) -> None:
@@ -379,33 +379,40 @@ def curriculum(pairs: pd.DataFrame) -> list[Ints]:
     return stages
 
 
-def fit_vectorizer(texts: Iterable[str]) -> TfidfVectorizer:
-    """Choose at most 20,000 words, punctuation marks and bigrams of TF-IDF, and their weights."""
+def tfidf_reader(texts: Iterable[str]) -> Callable[[pd.DataFrame], Any]:
+    """Learn TF-IDF from texts: at most 20,000 words, punctuation marks and bigrams.
+
+    What is returned turns rows of context and text into that of the text, and its product with the
+    context's.
+    """
     texts = list(texts)
     if not any(text.strip() for text in texts):
         raise ValueError("texts must hold a word at least: all to learn from are empty.")
     vectorizer = TfidfVectorizer(
         ngram_range=(1, 2), token_pattern=_WORD, sublinear_tf=True, max_features=_N_FEATURES
-    )
-    return vectorizer.fit(texts)
+    ).fit(texts)
+
+    def read(rows: pd.DataFrame) -> Any:
+        own = vectorizer.transform(rows["text"])
+        shared = own.multiply(vectorizer.transform(rows["context"]))
+        return sparse.hstack([own, shared], format="csr")
+
+    return read
 
 
 def fit_tfidf(rows: pd.DataFrame, labels: Ints) -> Predict:
     """Train multinomial logistic regression on TF-IDF; a ridge penalty with the usual weight.
 
-    A text is its TF-IDF (`fit_vectorizer`, on the training texts alone), and the product of that
-    with its context's. A pair is the difference of its two texts, and the absolute difference,
-    without which a tie could not be told. The loss is convex: neither seed nor order of pairs
-    matter.
+    A text is as `tfidf_reader` reads it. A pair is the difference of its two texts, and the
+    absolute difference, without which a tie could not be told. The loss is convex: neither seed nor
+    order of pairs matter.
     """
     texts, _ = sides(rows)
-    vectorizer = fit_vectorizer(texts["text"].unique())
+    read = tfidf_reader(texts["text"].unique())
 
     def features(rows: pd.DataFrame) -> Any:
         texts, places = sides(rows)
-        own = vectorizer.transform(texts["text"])
-        shared = own.multiply(vectorizer.transform(texts["context"]))
-        each = sparse.hstack([own, shared], format="csr")
+        each = read(texts)
         if len(places) == 1:
             return each[places[0]]
         gap = each[places[0]] - each[places[1]]

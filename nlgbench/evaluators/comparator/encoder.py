@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,7 @@ def fit_frozen(
     searched nor tuned, and nothing is held out.
     """
     texts, places = sides(rows)
-    table = _features(encoder, texts)
+    table = torch.from_numpy(vectors(encoder, texts))
     with seeded(seed):
         head = _Head(table, len(places), int(labels.max()) + 1)
     table = head.standardized(table)
@@ -158,10 +159,9 @@ def fit_frozen(
     data = [torch.tensor(each) for each in (*places, labels)]
     epochs = max(1, _EPOCHS // len(stages))
     for number, stage in enumerate(stages):
-        part = [tensor[torch.tensor(stage)] for tensor in data]
         fit(
             head,
-            part,
+            [tensor[torch.tensor(stage)] for tensor in data],
             loss=loss,
             epochs=epochs,
             learning_rate=_RATE,
@@ -171,17 +171,18 @@ def fit_frozen(
 
     def chances(rows: pd.DataFrame) -> NDArray[np.float64]:
         texts, places = sides(rows)
-        table = head.standardized(_features(encoder, texts))
+        table = head.standardized(torch.from_numpy(vectors(encoder, texts)))
         logits = predict(head, [table[torch.tensor(at)] for at in places])
         return logits.double().softmax(dim=1).numpy()
 
     return chances
 
 
-def _features(encoder: Encoder, texts: pd.DataFrame) -> torch.Tensor:
-    own = embed(encoder, texts["text"].tolist())
-    shared = own * embed(encoder, texts["context"].tolist())
-    return torch.from_numpy(np.hstack([own, shared]))
+def vectors(encoder: Encoder, rows: pd.DataFrame, *, dtype: Any = np.float32) -> NDArray[Any]:
+    """Read rows of context and text as the text's embedding, and its product with the context's."""
+    own = embed(encoder, rows["text"].tolist()).astype(dtype)
+    context = embed(encoder, rows["context"].tolist()).astype(dtype)
+    return np.hstack([own, own * context])
 
 
 def fit_cross_encoder(
@@ -199,15 +200,11 @@ def fit_cross_encoder(
     to its last 128 tokens, so that a long context gives way to the text.
     """
     transformers = import_extra("transformers")
-    kind = transformers.AutoModelForSequenceClassification
+    kind, n_classes = transformers.AutoModelForSequenceClassification, int(labels.max()) + 1
     with seeded(seed if encoder.pretrained else encoder.seed):
-        model = build_model(
-            kind, encoder.folder, encoder.pretrained, num_labels=int(labels.max()) + 1
-        )
+        model = build_model(kind, encoder.folder, encoder.pretrained, num_labels=n_classes)
 
-    def tokens(rows: pd.DataFrame) -> list[torch.Tensor]:
-        return _tokens(encoder.tokenizer, rows)
-
+    tokens = partial(_tokens, encoder.tokenizer)
     network = _Classifier(model)
 
     def loss(model: torch.nn.Module, batch: Batch) -> torch.Tensor:
@@ -264,19 +261,13 @@ def _tokens(tokenizer: Any, rows: pd.DataFrame) -> list[torch.Tensor]:
 
 
 def build_model(kind: Any, folder: str, pretrained: bool, **options: int) -> Any:
-    """Build a model of transformers, without its progress bar; random weights if not pretrained."""
+    """Build a model of transformers; random weights if not pretrained."""
     transformers = import_extra("transformers")
     config = transformers.AutoConfig.from_pretrained(folder, **options)
     if not pretrained:
         return kind.from_config(config)
-    logging = transformers.utils.logging
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        return kind.from_pretrained(folder, config=config)
-    finally:
-        if shown:
-            logging.enable_progress_bar()
+    transformers.utils.logging.disable_progress_bar()
+    return kind.from_pretrained(folder, config=config)
 
 
 def import_extra(name: str) -> Any:

@@ -8,7 +8,7 @@ replacement; equal texts are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -29,8 +29,7 @@ Kind = Literal["strong", "weak", "human"]
 SIDES = ["context_a", "text_a", "context_b", "text_b"]
 #: Of training, that checkpoints must be apart, and from which on they are almost converged.
 _LEAST_MARGIN, _CONVERGED = 0.1, 0.8
-COLUMNS = ["supervision", "item_id", "output_a", "output_b"]
-COLUMNS += ["context_a", "text_a", "context_b", "text_b", "outcome", "margin"]
+COLUMNS = ["supervision", "item_id", "output_a", "output_b", *SIDES, "outcome", "margin"]
 
 
 @checked
@@ -171,24 +170,18 @@ def weak_pairs(
 ) -> pd.DataFrame:
     """Draw pairs in which a later checkpoint beats an earlier one, evenly over two checkpoints."""
     rng = np.random.default_rng(seed)
-    steps = list(zip(*(checkpoints[name] for name in ("system", "model", "progress")), strict=True))
-    chosen = [
-        (str(system), str(before), round(progress - earlier, 9))
-        for (system, model, progress), (before, same, earlier) in permutations(steps, 2)
-        # Progress is a decimal fraction: .8 - .7 must count as .1.
-        if model == same
-        and progress > earlier
-        and round(progress - earlier, 9) >= _LEAST_MARGIN
-        and earlier < _CONVERGED
-    ]
+    two = checkpoints.merge(checkpoints, on="model", suffixes=("", "_before"))
+    # Progress is a decimal fraction: .8 - .7 must count as .1.
+    two["margin"] = (two["progress"] - two["progress_before"]).round(9)
+    two = two[(two["margin"] >= _LEAST_MARGIN) & (two["progress_before"] < _CONVERGED)]
     parts = []
-    for system, before, margin in sorted(chosen):
-        later, earlier = outputs["system"].eq(system), outputs["system"].eq(before)
-        rows = draw_between(outputs, later, earlier, -(-n // len(chosen)), rng)
-        parts.append(paired(outputs, *rows, "better").assign(margin=margin))
+    for (system, before), (margin,) in two.groupby(["system", "system_before"])["margin"]:
+        later, earlier = (outputs["system"] == name for name in (system, before))
+        drawn = draw_between(outputs, later, earlier, -(-n // len(two)), rng)
+        parts.append(paired(outputs, *drawn, "better").assign(margin=margin))
     if sum(map(len, parts)) == 0:
         raise ValueError(
-            f"no two of the {len(steps)} checkpoints can be compared: of one model, "
+            f"no two of the {len(checkpoints)} checkpoints can be compared: of one model, "
             f"{_LEAST_MARGIN} apart, not both past {_CONVERGED}, with outputs of equal "
             "context. Save more checkpoints, earlier in training, and sample from each."
         )
@@ -282,8 +275,8 @@ def reference_pairs(
 
 
 def _ids(table_a: pd.DataFrame, a: Ints, table_b: pd.DataFrame, b: Ints) -> pd.DataFrame:
-    ids = (table["output_id"].to_numpy() for table in (table_a, table_b))
-    return pd.DataFrame({"output_a": next(ids)[a], "output_b": next(ids)[b]})
+    output_a, output_b = table_a["output_id"].to_numpy(), table_b["output_id"].to_numpy()
+    return pd.DataFrame({"output_a": output_a[a], "output_b": output_b[b]})
 
 
 def draw_between(
@@ -335,11 +328,11 @@ def _draw(
 
 def paired(table: pd.DataFrame, a: Ints, b: Ints, outcome: str) -> pd.DataFrame:
     """Lay out pairs of rows: item_id (output a's), ids, contexts and texts, outcome, margin."""
-    columns = {"output_id": "output", "context": "context", "text": "text"}
     pairs = table[["item_id"]].iloc[a].reset_index(drop=True)
     for side, rows in (("a", a), ("b", b)):
-        for name, called in columns.items():
-            pairs[f"{called}_{side}"] = table[name].to_numpy()[rows]
+        for name in ("output_id", "context", "text"):
+            called = f"{name.removesuffix('_id')}_{side}"
+            pairs[called] = table[name].to_numpy()[rows]
     return pairs.assign(outcome=outcome, margin=np.nan)
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import sklearn
-from scipy import sparse
 from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nlgbench.evaluators.comparator.comparators import Backend, fit_vectorizer, refuse_seen
+from nlgbench.evaluators.comparator.comparators import Backend, refuse_seen, tfidf_reader
 from nlgbench.study import Study
 
 if TYPE_CHECKING:
@@ -65,36 +65,22 @@ def train_regressor(
             "different means: there is nothing to learn from. Check that judgments are of these "
             "outputs."
         )
-    vectors: Callable[[pd.Series], Any]
     made = f"scikit-learn {sklearn.__version__}"
     if backend == "tfidf":
-        vectorizer = fit_vectorizer(table["text"].unique())
+        read = tfidf_reader(table["text"].unique())
         model = make_pipeline(RidgeCV(PENALTIES))
-
-        def vectors(texts: pd.Series) -> Any:
-            return sparse.csr_array(vectorizer.transform(texts))
-
     else:
         from nlgbench.evaluators.comparator import encoder as neural
 
         loaded = encoder or neural.load_encoder()
+        read = partial(neural.vectors, loaded, dtype=np.float64)
         model = make_pipeline(StandardScaler(), RidgeCV(PENALTIES))
-
-        def vectors(texts: pd.Series) -> Any:
-            return neural.embed(loaded, texts.tolist()).astype(np.float64)
-
         made = f"{loaded.signature}; {made}"
-
-    def features(outputs: pd.DataFrame) -> Any:
-        own = vectors(outputs["text"])
-        stack = sparse.hstack if sparse.issparse(own) else np.hstack
-        return stack([own, own * vectors(outputs["context"])])
-
-    model.fit(features(table), quality.to_numpy())
+    model.fit(read(table), quality.to_numpy())
     name = f"regressor_{backend}@{dimension}"
     return Regressor(
         name=name,
-        predict=lambda outputs: model.predict(features(outputs)),
+        predict=lambda outputs: model.predict(read(outputs)),
         seen=frozenset(table["text"]),
         signature=f"{name}, not ADEM itself: ridge regression of the mean judgment of "
         f"{len(table):,} outputs on text, text x context; penalty {model[-1].alpha_:.3g}, by "

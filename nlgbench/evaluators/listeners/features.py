@@ -5,14 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-
-from nlgbench.text import check_texts
 
 Floats = NDArray[np.float64]
 
@@ -87,29 +85,18 @@ def fourier_features(colors: ArrayLike) -> Floats:
     circle that it is, and can draw regions that are not convex. The hue of gray shows on no
     screen, but it is still a coordinate of HSV.
     """
-    hue, saturation, lightness = np.moveaxis(_checked_colors(colors) / LIMITS, -1, 0)
+    hsl = np.asarray(colors, dtype=np.float64) / LIMITS
+    if not ((hsl >= 0) & (hsl <= 1)).all():
+        raise ValueError(
+            f"{', '.join(COLOR)} must be from 0 to 360, 100 and 100: scale fractions, and turn RGB "
+            "into HSL (colorsys.rgb_to_hls)."
+        )
+    hue, saturation, lightness = np.moveaxis(hsl, -1, 0)
     value = lightness + saturation * np.minimum(lightness, 1 - lightness)
     bright = np.where(value > 0, value, 1.0)
     hsv = np.stack([hue, 2 * (1 - lightness / bright) * (value > 0), value], axis=-1)
     phase = -2 * np.pi * hsv @ _FREQUENCIES.T
     return np.concatenate([np.cos(phase), np.sin(phase)], axis=-1)
-
-
-def _checked_colors(colors: ArrayLike) -> Floats:
-    hsl = np.asarray(colors, dtype=np.float64)
-    if hsl.shape[-1] != 3:
-        raise ValueError(
-            f"colors must have the three numbers {', '.join(COLOR)} last. Got shape {hsl.shape}: "
-            "for states of another kind, give listeners features='raw'."
-        )
-    bad = ~((hsl >= 0) & (hsl <= LIMITS))
-    if bad.any():
-        *place, part = (int(at) for at in np.argwhere(bad)[0])
-        raise ValueError(
-            f"the {COLOR[part]} at {place} is {hsl[(*place, part)]:g}; it must be from 0 to "
-            f"{LIMITS[part]:g}: scale fractions, and turn RGB into HSL (colorsys.rgb_to_hls)."
-        )
-    return hsl
 
 
 # Contexts
@@ -144,44 +131,10 @@ def state_rows(contexts: pd.DataFrame, item_ids: pd.Series) -> NDArray[np.int64]
     return rows.reshape(len(item_ids), -1)
 
 
-def state_sets(contexts: ArrayLike | Sequence[Floats]) -> list[tuple[tuple[float, ...], ...]]:
-    """Name each context, (n_states, n_features), by its states in whatever order."""
-    listed = [np.asarray(one, dtype=np.float64).tolist() for one in contexts]  # type: ignore[union-attr]
-    return [tuple(sorted(map(tuple, one))) for one in listed]
-
-
-def check_contexts(contexts: ArrayLike, captions: Sequence[str]) -> Floats:
-    """Refuse what are no states, (n, n_states, n_features), with a caption each."""
-    try:
-        found = np.asarray(contexts, dtype=np.float64)
-    except ValueError:
-        found = np.empty(0)
-    if found.ndim != 3 or found.shape[1] < 2:
-        raise ValueError(
-            "contexts must have the shape (n, n_states, n_features), with at least 2 states, as "
-            f"many in each: ask about others apart. Got {found.shape if found.size else 'none'}."
-        )
-    if len(check_texts(captions, "captions")) != len(found):
-        raise ValueError(
-            f"there must be one caption per context. Got {len(captions)} captions and "
-            f"{len(found)} contexts."
-        )
-    bad = ~np.isfinite(found).all(axis=(1, 2))
-    if bad.any():
-        row = int(bad.argmax())
-        raise ValueError(f"contexts[{row}] is {found[row].tolist()}; states must be finite.")
-    return found
-
-
-def is_unseen(contexts: ArrayLike, evaluated: ArrayLike | Sequence[Floats]) -> NDArray[np.bool_]:
-    """Say which contexts have states that occur together in no evaluated one, in any order."""
-    known = set(state_sets(evaluated))
-    return np.array([one not in known for one in state_sets(contexts)], dtype=bool)
-
-
-def context_keys(contexts: ArrayLike) -> list[str]:
-    """Name each context by a hash of its states in whatever order."""
-    return [
-        hashlib.blake2b(repr(one).encode(), digest_size=8).hexdigest()
-        for one in state_sets(contexts)
-    ]
+def context_keys(contexts: Iterable[Floats]) -> list[str]:
+    """Name each context, (n_states, n_features), by a hash of its states in whatever order."""
+    keys = []
+    for one in contexts:
+        states = sorted(map(tuple, np.asarray(one, dtype=np.float64).tolist()))
+        keys.append(hashlib.blake2b(repr(tuple(states)).encode(), digest_size=8).hexdigest())
+    return keys

@@ -140,11 +140,9 @@ Listeners = Listener | Mapping[str, Listener] | Iterable[Listener]
 def named(listeners: Listeners) -> dict[str, Listener]:
     """List listeners by name."""
     if isinstance(listeners, Listener):
-        return {listeners.name: listeners}
+        listeners = [listeners]
     if not isinstance(listeners, Mapping):
         listeners = {one.name: one for one in listeners}
-    if not listeners:
-        raise ValueError("listeners are none: give one at least, as train_listeners makes them.")
     return dict(listeners)
 
 
@@ -265,8 +263,7 @@ def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95)
     >>> found.set_index("measure")["estimate"].round(3).to_dict()
     {'accuracy': 1.0, 'nll': 0.357, 'ece': 0.3}
     """
-    tables: list[pd.DataFrame] = []
-    curves: list[pd.DataFrame] = []
+    tables, curves = [], []
     for name, listener in named(listeners).items():
         proba, targets = _of_all(listener, study)
         stages = {"after": proba}
@@ -278,9 +275,9 @@ def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95)
             "seed": getattr(listener, "seed", None),
         }
         for stage, found in stages.items():
-            for table, measure in ((tables, measures), (curves, reliability)):
-                rows = measure(found, targets, confidence=confidence)
-                table.append(rows.assign(**about, stage=stage))
+            about["stage"] = stage
+            tables.append(measures(found, targets, confidence=confidence).assign(**about))
+            curves.append(reliability(found, targets, confidence=confidence).assign(**about))
     return Calibration(pd.concat(tables, ignore_index=True), pd.concat(curves, ignore_index=True))
 
 
@@ -304,8 +301,6 @@ class EnsembleListener(Listener):
     name = "ensemble"
 
     def __init__(self, listeners: Sequence[Listener]) -> None:
-        if not len(listeners):
-            raise ValueError("an ensemble needs one listener at least.")
         self.listeners = list(listeners)
         self.seen = frozenset().union(*(one.seen for one in self.listeners))
 

@@ -17,12 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgbench.evaluators.listeners.features import (
     COLOR,
-    check_contexts,
     context_keys,
     encode,
     feature_columns,
     fourier_features,
-    is_unseen,
     numbers_of_states,
     state_rows,
     vocabulary,
@@ -35,16 +33,14 @@ from nlgbench.evaluators.listeners.networks import (
     any_order,
 )
 from nlgbench.evaluators.listeners.probabilities import (
-    check_targets,
     fit_temperature,
-    measures,
     temper,
 )
 from nlgbench.evaluators.stored import stored_dir
 from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
-from nlgbench.text import check_n, check_texts
+from nlgbench.text import check_n
 from nlgbench.training import Batch, digest, fit, load, predict, save, seeded, torch
 
 Floats = NDArray[np.float64]
@@ -75,14 +71,10 @@ class NeuralListener(Listener):
     ----------
     temperature : float
         Fitted on dev; 1 without dev. Probabilities are raised to its inverse.
-    history : DataFrame
-        A row per epoch: epoch, train_loss, dev_loss (nats, at the temperature that is best then),
-        dev_accuracy, is_kept.
 
-    Notes
-    -----
-    Batches of 64, dropout .3, gradients clipped to norm 5, weights of the epoch with the lowest
-    dev_loss. A caption without a known token says nothing: every state is equally probable.
+    Notes ----- Batches of 64, dropout .3, gradients clipped to norm 5, weights of the epoch with
+    the lowest loss on dev, at the temperature that is best then. A caption without a known token
+    says nothing: every state is equally probable.
     """
 
     kind: ClassVar[str]
@@ -98,7 +90,6 @@ class NeuralListener(Listener):
         learning_rate: float = 4e-3,
         units: int | None = None,
     ) -> None:
-        known(features, ("hsv", "raw"), "features")
         units = self._units if units is None else units
         check_n(units, "units")
         self.name = self.kind
@@ -108,7 +99,6 @@ class NeuralListener(Listener):
         self._seed = int(np.random.default_rng(seed).integers(2**62))
         self.words: list[str] = []
         self.temperature = 1.0
-        self.history = pd.DataFrame()
         self.network: Any = None
         self._data = ""
         self._last: tuple[str, Floats] = ("", np.empty((0, 0)))
@@ -134,12 +124,11 @@ class NeuralListener(Listener):
         state that was meant. `checkpoint` is a file for the weights: read when they were trained
         with the same options, rounds and torch; else written after training.
         """
-        self.words = vocabulary(check_texts(captions, "captions"))
+        self.words = vocabulary(captions)
         rows = self._rounds(contexts, captions, targets)
         held = None if dev is None else self._rounds(*dev)
-        self.seen = frozenset(context_keys(contexts))
-        if dev is not None:
-            self.seen |= set(context_keys(dev[0]))
+        learned = [np.asarray(contexts), *([] if dev is None else [np.asarray(dev[0])])]
+        self.seen = frozenset(key for part in learned for key in context_keys(part))
         self._make(rows[1].shape[2])
         self._data = digest({f"{n}": tensor for n, tensor in enumerate([*rows, *(held or [])])})
         asked = {
@@ -158,23 +147,21 @@ class NeuralListener(Listener):
             state, settings = load(checkpoint)
             if settings.get("asked") == asked:
                 self.temperature = settings["found"]["temperature"]
-                self.history = pd.DataFrame(**settings["found"]["history"])
                 self.network.load_state_dict(state)
                 self.network.eval()
                 return self
-        followed: list[tuple[float, float]] = []
+        lowest = np.inf
         best: dict[str, torch.Tensor] = {}
 
-        def follow(row: dict[str, float]) -> None:
-            if held is not None:
-                followed.append(self._followed(*held))
-                row["dev_loss"], row["dev_accuracy"] = followed[-1]
-                if np.argmin([loss for loss, _ in followed]) == len(followed) - 1:
-                    state = self.network.state_dict()
-                    best.update({name: value.clone() for name, value in state.items()})
+        def keep_best(_: dict[str, float]) -> None:
+            nonlocal lowest
+            if held is not None and (loss := self._dev_loss(*held)) < lowest:
+                lowest = loss
+                state = self.network.state_dict()
+                best.update({name: value.clone() for name, value in state.items()})
 
         self.temperature = 1.0
-        self.history = fit(
+        fit(
             self.network,
             rows,
             loss=self._loss,
@@ -184,39 +171,35 @@ class NeuralListener(Listener):
             one_cycle=True,
             max_norm=_MAX_NORM,
             seed=self._seed,
-            progress=follow,
+            progress=keep_best,
         )
         if held is not None:
             self.network.load_state_dict(best)
-            self.history[["dev_loss", "dev_accuracy"]] = followed
-            self.history["is_kept"] = self.history.index == self.history["dev_loss"].idxmin()
             self.temperature = fit_temperature(self._proba(*held[:2]), held[2].numpy())
         if checkpoint is not None:
-            history = self.history.to_dict("split", index=False)
-            found = {"temperature": self.temperature, "history": history}
+            found = {"temperature": self.temperature}
             save(self.network, checkpoint, {"asked": asked, "found": found})
         return self
 
     def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
         """Give the probability of each state, (n, n_states), at `temperature`; rows sum to one."""
         tokens, states = self._inputs(contexts, captions)
-        if not len(tokens):
-            return np.empty((0, states.shape[1]))
+        if states.shape[2] != self._n_features:
+            raise ValueError(
+                f"states must have {self._n_features} features. Got {states.shape[2]}."
+            )
         # Scores, ensembles and beliefs ask the same of one study: the last answer is remembered.
         asked = digest({"tokens": tokens, "states": states})
         if self._last[0] != asked:
             self._last = asked, self._proba(tokens, states)
         return temper(self._last[1], self.temperature)
 
-    def _followed(
-        self, tokens: torch.Tensor, states: torch.Tensor, targets: torch.Tensor
-    ) -> tuple[float, float]:
-        """Return log loss at the best temperature, and accuracy, on evenly spaced rounds."""
+    def _dev_loss(self, tokens: torch.Tensor, states: torch.Tensor, targets: torch.Tensor) -> float:
+        """Return log loss at the best temperature, on evenly spaced rounds."""
         step = -(-len(tokens) // _FOLLOWED)
         proba, target = self._proba(tokens[::step], states[::step]), targets[::step].numpy()
         best = temper(proba, fit_temperature(proba, target))
-        accuracy, nll, _ = measures(best, target)["estimate"]
-        return nll, accuracy
+        return float(-np.log(best[np.arange(len(best)), target]).mean())
 
     def _proba(self, tokens: torch.Tensor, states: torch.Tensor) -> Floats:
         """Return probabilities at temperature 1."""
@@ -232,26 +215,16 @@ class NeuralListener(Listener):
     def _rounds(
         self, contexts: ArrayLike, captions: Sequence[str], targets: ArrayLike
     ) -> tuple[torch.Tensor, ...]:
-        states = self._states(contexts, captions)
-        target = check_targets(targets, *states.shape[:2])
-        return torch.from_numpy(encode(captions, self.words)), states, torch.from_numpy(target)
+        return *self._inputs(contexts, captions), torch.from_numpy(np.asarray(targets))
 
     def _inputs(
         self, contexts: ArrayLike, captions: Sequence[str]
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        if self.network is None:
-            raise ValueError(f"this {type(self).__name__} is not trained: call fit first.")
-        states = self._states(contexts, captions)
-        wanted = self._n_features
-        if states.shape[2] != wanted:
-            raise ValueError(f"states must have {wanted} features. Got {states.shape[2]}.")
-        return torch.from_numpy(encode(captions, self.words)), states
-
-    def _states(self, contexts: ArrayLike, captions: Sequence[str]) -> torch.Tensor:
-        states = check_contexts(contexts, captions)
+        states = np.asarray(contexts, dtype=np.float64)
         if self.features == "hsv":
             states = fourier_features(states)
-        return torch.from_numpy(states).float()
+        tokens = torch.from_numpy(encode(captions, self.words))
+        return tokens, torch.from_numpy(states).float()
 
     def _make(self, n_features: int) -> None:
         self._n_features = n_features
@@ -409,13 +382,10 @@ def _learned_from(study: Study) -> tuple[Rounds, Rounds | None]:
             "Study(contexts=..., related={'train': rounds, 'dev': rounds})."
         )
     columns = feature_columns(study.contexts)
-    scored = [
-        rows[columns].to_numpy(dtype=np.float64) for _, rows in study.contexts.groupby("item_id")
-    ]
-    found: list[Rounds | None] = []
-    for split in ("train", "dev"):
+    scored = context_keys(rows[columns].to_numpy() for _, rows in study.contexts.groupby("item_id"))
+    found: list[Rounds | None] = [None, None]
+    for at, split in enumerate(("train", "dev")):
         if split not in related:
-            found.append(None)
             continue
         rounds = related[split]
         assert rounds.contexts is not None
@@ -423,9 +393,9 @@ def _learned_from(study: Study) -> tuple[Rounds, Rounds | None]:
         rows = state_rows(rounds.contexts, rounds.outputs["item_id"])
         states = rounds.contexts[columns].to_numpy(dtype=np.float64)[rows]
         targets = rounds.contexts["is_target"].to_numpy()[rows].argmax(axis=1)
-        new = is_unseen(states, scored)
+        new = ~np.isin(context_keys(states), scored)
         texts = rounds.outputs["text"].to_numpy()[new].tolist()
-        found.append((states[new], texts, targets[new]))
+        found[at] = states[new], texts, targets[new]
     train, dev = found
     assert train is not None
     return train, dev
@@ -443,8 +413,10 @@ def score_listeners(
     fitted = train_listeners(study, names, n_jobs=n_jobs, seed=seed, keep=keep)
     return pd.concat(
         [
-            pd.DataFrame({"output_id": study.outputs["output_id"], "evaluator": name}).assign(
-                score=one.score_outputs(study).to_numpy(), signature=one.signature
+            study.outputs[["output_id"]].assign(
+                evaluator=name,
+                score=one.score_outputs(study).to_numpy(),
+                signature=one.signature,
             )
             for name, one in fitted.items()
         ],

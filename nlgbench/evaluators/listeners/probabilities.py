@@ -15,6 +15,7 @@ from statsmodels.stats.proportion import proportion_confint
 Floats = NDArray[np.float64]
 
 _LOWEST, _HIGHEST = 0.05, 20.0
+_N_BINS = 15
 
 
 def temper(proba: ArrayLike, temperature: float) -> Floats:
@@ -48,9 +49,7 @@ def fit_temperature(proba: ArrayLike, targets: ArrayLike) -> float:
     return float(np.exp(best.x))
 
 
-def measures(
-    proba: ArrayLike, targets: ArrayLike, *, n_bins: int = 15, confidence: float = 0.95
-) -> pd.DataFrame:
+def measures(proba: ArrayLike, targets: ArrayLike, *, confidence: float = 0.95) -> pd.DataFrame:
     """Take accuracy, log loss and calibration error of probabilities; rows of NaN are counted."""
     found, target, n_undefined = _answered(proba, targets)
     n = len(found)
@@ -65,20 +64,17 @@ def measures(
     rows: list[tuple[str, float, float, float, str]] = [
         ("accuracy", right.mean(), low, high, ""),
         ("nll", losses.mean(), losses.mean() - half, losses.mean() + half, no_nll),
-        ("ece", _ece(_bins(found, right, n_bins)), np.nan, np.nan, "biased upward"),
+        ("ece", _ece(_bins(found, right)), np.nan, np.nan, "biased upward"),
     ]
-    names = ["measure", "estimate", "ci_low", "ci_high", "reason"]
-    table = pd.DataFrame(rows, columns=names)
+    table = pd.DataFrame(rows, columns=["measure", "estimate", "ci_low", "ci_high", "reason"])
     table = table.assign(confidence=confidence, n=n, n_undefined=n_undefined)
-    return table[[*names[:-1], "confidence", "n", "n_undefined", "reason"]]
+    return table.assign(reason=table.pop("reason"))
 
 
-def reliability(
-    proba: ArrayLike, targets: ArrayLike, *, n_bins: int = 15, confidence: float = 0.95
-) -> pd.DataFrame:
+def reliability(proba: ArrayLike, targets: ArrayLike, *, confidence: float = 0.95) -> pd.DataFrame:
     """Say in each bin of probability how often the most probable state was the target."""
     found, target, _ = _answered(proba, targets)
-    table = _bins(found, _right(found, target), n_bins)
+    table = _bins(found, _right(found, target))
     used = table["n"] > 0
     low, high = proportion_confint(
         (table["share"] * table["n"])[used], table["n"][used], alpha=1 - confidence, method="wilson"
@@ -103,16 +99,16 @@ def _right(proba: Floats, target: NDArray[np.int64]) -> Floats:
     return best[np.arange(len(proba)), target] / best.sum(axis=1)
 
 
-def _bins(proba: Floats, right: Floats, n_bins: int) -> pd.DataFrame:
+def _bins(proba: Floats, right: Floats) -> pd.DataFrame:
     highest = proba.max(axis=1)
-    place = np.clip(np.ceil(highest * n_bins).astype(np.int64) - 1, 0, n_bins - 1)
-    n = np.bincount(place, minlength=n_bins)
+    place = np.clip(np.ceil(highest * _N_BINS).astype(np.int64) - 1, 0, _N_BINS - 1)
+    n = np.bincount(place, minlength=_N_BINS)
     some = np.where(n > 0, n, np.nan)
     columns: dict[str, Any] = {
-        "bin_low": np.arange(n_bins) / n_bins,
-        "bin_high": np.arange(1, n_bins + 1) / n_bins,
-        "probability": np.bincount(place, highest, n_bins) / some,
-        "share": np.bincount(place, right, n_bins) / some,
+        "bin_low": np.arange(_N_BINS) / _N_BINS,
+        "bin_high": np.arange(1, _N_BINS + 1) / _N_BINS,
+        "probability": np.bincount(place, highest, _N_BINS) / some,
+        "share": np.bincount(place, right, _N_BINS) / some,
         "n": n,
     }
     return pd.DataFrame(columns)
@@ -142,20 +138,3 @@ def check_proba(proba: ArrayLike, *, n: int | None = None, n_states: int | None 
             "row by its sum."
         )
     return found
-
-
-def check_targets(targets: ArrayLike, n: int, n_states: int) -> NDArray[np.int64]:
-    """Refuse what are no positions of states, (n,), each from 0 to ``n_states - 1``."""
-    found = np.asarray(targets)
-    if found.shape != (n,):
-        raise ValueError(
-            f"targets must be {n} whole numbers, one per caption. Got shape {found.shape}."
-        )
-    bad = ~np.isin(found, np.arange(n_states))
-    if bad.any():
-        row = int(bad.argmax())
-        raise ValueError(
-            f"targets[{row}] is {found[row]}; it must be the position of one state, 0 to "
-            f"{n_states - 1}."
-        )
-    return found.astype(np.int64)

@@ -1,8 +1,11 @@
+"""Comparators and regressors learn the true order, from pairs as the paper draws them, fairly."""
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from nlgbench.evaluators.comparator import compare_texts, split, supervise, train_comparator
 from nlgbench.evaluators.comparator.comparators import (
@@ -10,7 +13,6 @@ from nlgbench.evaluators.comparator.comparators import (
     curriculum,
     order_agreement,
     reference_points,
-    score_alone,
 )
 from nlgbench.evaluators.comparator.pairs import (
     draw_between,
@@ -21,7 +23,8 @@ from nlgbench.evaluators.comparator.pairs import (
     system_pairs,
     weak_pairs,
 )
-from nlgbench.study import Study
+from nlgbench.evaluators.comparator.regressor import PENALTIES, train_regressor
+from nlgbench.study import Study, part_of, with_tables
 from nlgbench.text import text_key
 
 PROBABILITIES = ["prob_a", "prob_tie", "prob_b"]
@@ -50,6 +53,9 @@ STUDY = world()
 OUTPUTS, JUDGMENTS = STUDY.outputs, STUDY.judgments
 LEARN, HELD_OUT = split(STUDY, by="context", seed=0)
 TRAIN, TEST = LEARN.outputs, HELD_OUT.outputs
+ALIKE = OUTPUTS.assign(context="")
+QUALITY = JUDGMENTS.set_index("output_id")["value"]
+FLAT = with_tables(LEARN, judgments=LEARN.judgments.assign(value=3.0))
 
 
 def taught(*kinds, study=LEARN, n=4_000, seed=0, **options):
@@ -65,6 +71,9 @@ HUMAN = human_pairs(TRAIN, JUDGMENTS, dimension="overall", threshold=1.0, n=8_00
 STEPS = pd.DataFrame({"system": ["m5", "m3", "m1"], "model": "m", "progress": [0.1, 0.5, 1.0]})
 WRITTEN = STEPS.assign(output_id=["x", "y", "z"], item_id="i", text="t")
 SYSTEM_OF = OUTPUTS.set_index("output_id")["system"]
+COMPARATOR = train_comparator(HUMAN, backend="tfidf")
+NO_TIES = train_comparator(HUMAN, backend="tfidf", ties=False)
+ORDER = ["m5", "m3", "m1", "human"]
 
 
 def points(table):
@@ -93,55 +102,36 @@ def test_systems_come_out_in_their_true_order(kind, options):
     assert found["prob_tie"].gt(0).any() == learned
 
 
-@pytest.mark.parametrize("options", [{}, {"ties": False}])
+@pytest.mark.parametrize("comparator", [COMPARATOR, NO_TIES])
 @settings(max_examples=15)
 @given(data=st.data())
-def test_swapping_swaps_to_the_last_bit(options, data):
-    key = tuple(options)
-    comparator = TRAINED.setdefault(
-        key, train_comparator(HUMAN, backend="tfidf", seed=0, **options)
-    )
+def test_swapping_swaps_to_the_last_bit(comparator, data):
     pairs = meet(TEST, human=True, seed=data.draw(st.integers(0, 9)))
     swap = np.array(data.draw(st.lists(st.booleans(), min_size=len(pairs), max_size=len(pairs))))
     order = np.random.default_rng(data.draw(st.integers(0, 9))).permutation(len(pairs))
-    swapped = pairs.copy()
-    swapped.loc[swap, ["output_a", "output_b"]] = pairs.loc[
-        swap, ["output_b", "output_a"]
-    ].to_numpy()
+    ids = pairs.to_numpy()
+    swapped = pd.DataFrame(np.where(swap[:, None], ids[:, ::-1], ids), columns=list(pairs))
     before = compare(comparator, TEST, pairs)[PROBABILITIES].to_numpy()
     after = compare(comparator, TEST, swapped.iloc[order])[PROBABILITIES].to_numpy()
     expected = np.where(swap[:, None], before[:, ::-1], before)[order]
     assert np.array_equal(after, expected)
 
 
-TRAINED = {}
-
-
-def test_a_text_that_was_trained_on_is_refused():
-    comparator = train_comparator(HUMAN, backend="tfidf", seed=0)
+@pytest.mark.parametrize("rewritten", [str, str.upper, lambda text: f"  {text}\n"])
+def test_a_text_that_was_trained_on_is_refused_however_it_is_spaced_or_cased(rewritten):
     again = TEST.copy()
-    again.loc[3, "text"] = TRAIN["text"][0]
-    again.loc[3, "output_id"] = "copied"
-    pairs = meet(again, human=True)
+    again.loc[3, ["text", "output_id"]] = rewritten(TRAIN["text"][0]), "copied"
     with pytest.raises(ValueError, match=r"trained on the text of 1 .* 'copied'.*split returns"):
-        compare(comparator, again, pairs)
-    alone = train_comparator(HUMAN, backend="tfidf", compares=False, seed=0)
-    with pytest.raises(ValueError, match="trained on the text of"):
-        score_alone(alone, TRAIN)
-
-
-@pytest.mark.parametrize("rewritten", [str.upper, str.title, lambda text: f"  {text}\n"])
-def test_case_and_white_space_do_not_make_a_text_unseen(rewritten):
-    comparator = train_comparator(HUMAN, backend="tfidf", seed=0)
-    again = TEST.copy()
-    again.loc[3, "text"] = rewritten(TRAIN["text"][0])
-    again.loc[3, "output_id"] = "copied"
-    with pytest.raises(ValueError, match=r"trained on the text of 1 .* 'copied'.*split returns"):
-        compare(comparator, again, meet(again, human=True))
+        compare(COMPARATOR, again, meet(again, human=True))
+    alone = train_comparator(HUMAN, backend="tfidf", compares=False)
+    for evaluator in (alone, train_regressor(LEARN, backend="tfidf")):
+        with pytest.raises(ValueError, match="trained on the text of 1 of the outputs"):
+            evaluator.score_outputs(
+                HELD_OUT.replace(outputs=again.assign(output_id=TEST["output_id"]))
+            )
 
 
 def test_equal_texts_are_even_and_orders_agree():
-    comparator = train_comparator(HUMAN, backend="tfidf", seed=0)
     twins = TEST.copy()
     twins.loc[twins["system"] == "m1", "text"] = twins.loc[
         twins["system"] == "m3", "text"
@@ -149,20 +139,21 @@ def test_equal_texts_are_even_and_orders_agree():
     a = twins.loc[twins["system"] == "m1", ["output_id"]]
     pairs = a.rename(columns={"output_id": "output_a"}).reset_index(drop=True)
     pairs["output_b"] = twins.loc[twins["system"] == "m3", "output_id"].to_numpy()
-    found = compare(comparator, twins, pairs)
+    found = compare(COMPARATOR, twins, pairs)
     assert (found["prob_a"] == found["prob_b"]).all()
-    agreement = order_agreement(comparator, TEST, meet(TEST)).iloc[0]
+    agreement = order_agreement(COMPARATOR, TEST, meet(TEST)).iloc[0]
     assert agreement["n"] == 48 and agreement["agreement"] > 0.9
     assert agreement["ci_low"] < agreement["agreement"] <= agreement["ci_high"] + 1e-12
 
 
-def test_an_adversarial_evaluator_scores_texts_and_compares_none():
-    alone = train_comparator(taught("strong"), backend="tfidf", compares=False, seed=0)
+def test_outputs_are_scored_by_points_or_alone_in_the_true_order():
+    alone = train_comparator(taught("strong"), backend="tfidf", compares=False)
     assert alone.name == "tfidf_alone@strong"
-    score = alone.score_outputs(HELD_OUT)
-    assert score.index.tolist() == TEST["output_id"].tolist() and score.between(0, 1).all()
-    of = score.groupby(TEST.set_index("output_id")["system"]).mean().sort_values()
-    assert list(of.index) == ["m5", "m3", "m1", "human"]
+    for comparator, highest in ((COMPARATOR, 3), (alone, 1)):
+        score = comparator.score_outputs(HELD_OUT)
+        assert score.index.tolist() == TEST["output_id"].tolist()
+        assert score.between(0, highest).all()
+        assert score.groupby(SYSTEM_OF).mean().sort_values().index.tolist() == ORDER
     with pytest.raises(ValueError, match="reads one text at a time, so it cannot compare two"):
         compare_texts(HELD_OUT, alone)
 
@@ -204,8 +195,7 @@ def test_weak_pairs_keep_the_margin_and_leave_out_the_converged():
 
 
 def test_human_pairs_tie_within_the_threshold():
-    quality = JUDGMENTS.set_index("output_id")["value"]
-    gap = quality[HUMAN["output_a"]].to_numpy() - quality[HUMAN["output_b"]].to_numpy()
+    gap = QUALITY[HUMAN["output_a"]].to_numpy() - QUALITY[HUMAN["output_b"]].to_numpy()
     assert (HUMAN["context_a"] == HUMAN["context_b"]).all()
     assert len(HUMAN) == 24 * 6  # every two of four systems, on each training context
     assert ((HUMAN["outcome"] == "better") == (gap > 1)).all()
@@ -266,24 +256,26 @@ def test_training_goes_from_wide_to_narrow_and_then_to_human():
     assert [rows.tolist() for rows in curriculum(HUMAN)] == [list(range(len(HUMAN)))]
 
 
+def train(pairs=HUMAN, **options):
+    return train_comparator(pairs, **{"backend": "tfidf", **options})
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: train_comparator(HUMAN, backend="tfid", seed=0), "mean 'tfidf'"),
-        (lambda: train_comparator(HUMAN, backend="tfidf", encoder="x", seed=0), "has no encoder"),
-        (
-            lambda: train_comparator(HUMAN[["text_a"]], backend="tfidf", seed=0),
-            "has no column|have no column",
-        ),
-        (
-            lambda: train_comparator(HUMAN.assign(outcome="tie"), backend="tfidf", seed=0),
-            "no pair has a better text",
-        ),
-        (
-            lambda: train_comparator(HUMAN.assign(outcome="worse"), backend="tfidf", seed=0),
-            "must be better .* 'worse'",
-        ),
+        (lambda: train(backend="tfid"), "mean 'tfidf'"),
+        (lambda: train(encoder="x"), "has no encoder"),
+        (lambda: train(HUMAN[["text_a"]]), "have no column"),
+        (lambda: train(HUMAN.assign(outcome="tie")), "no pair has a better text"),
+        (lambda: train(HUMAN.assign(outcome="worse")), "must be better .* 'worse'"),
         (lambda: taught("strong", n=0), "n must be at least 1"),
+        (lambda: taught("human", dimension="overal"), "mean 'overall'"),
+        (lambda: taught("human", threshold=-1), "0 or more"),
+        (lambda: taught("weak"), "needs checkpoints="),
+        (lambda: taught("wek"), "mean 'weak'"),
+        (lambda: taught("weak", checkpoints=STEPS.drop(columns="model")), "no column"),
+        (lambda: taught("weak", checkpoints=WRITTEN.assign(progress=50)), "from 0 to 1"),
+        (lambda: meet(TEST[TEST["system"] == "m1"]), "no two systems"),
         (lambda: split(STUDY, by="texts"), "mean 'text'"),
         (lambda: split(STUDY, leave_out="m7"), "leave_out: 'm7' is unknown"),
         (lambda: split(STUDY, test_size=1.0), "between 0 and 1"),
@@ -291,19 +283,7 @@ def test_training_goes_from_wide_to_narrow_and_then_to_human():
             lambda: split(STUDY.replace(outputs=OUTPUTS.assign(context="")), by="context"),
             "1 distinct",
         ),
-        (
-            lambda: taught("human", dimension="overal"),
-            "mean 'overall'",
-        ),
-        (
-            lambda: taught("human", threshold=-1),
-            "0 or more",
-        ),
-        (lambda: taught("weak"), "needs checkpoints="),
-        (lambda: taught("wek"), "mean 'weak'"),
-        (lambda: taught("weak", checkpoints=STEPS.drop(columns="model")), "no column"),
-        (lambda: taught("weak", checkpoints=WRITTEN.assign(progress=50)), "from 0 to 1"),
-        (lambda: meet(TEST[TEST["system"] == "m1"]), "no two systems"),
+        (lambda: train_regressor(FLAT, backend="tfidf"), "with 1 different means"),
     ],
 )
 def test_what_is_wrong_is_named(call, message):
@@ -312,12 +292,11 @@ def test_what_is_wrong_is_named(call, message):
 
 
 def test_comparisons_are_added_to_the_study():
-    comparator = train_comparator(HUMAN, backend="tfidf", seed=0)
-    found = compare_texts(HELD_OUT, comparator, n_per_pair=50, seed=0)
-    expected = compare(comparator, TEST, meet(TEST))
+    found = compare_texts(HELD_OUT, COMPARATOR, n_per_pair=50, seed=0)
+    expected = compare(COMPARATOR, TEST, meet(TEST))
     pd.testing.assert_frame_equal(found.comparisons, expected)
     with pytest.raises(ValueError, match="has comparisons by tfidf@human already"):
-        compare_texts(found, comparator)
+        compare_texts(found, COMPARATOR)
     other = train_comparator(taught("strong"), backend="tfidf", seed=0)
     both = compare_texts(found, other, n_per_pair=20)
     assert both.comparisons["comparator"].unique().tolist() == ["tfidf@human", "tfidf@strong"]
@@ -325,15 +304,6 @@ def test_comparisons_are_added_to_the_study():
     pd.testing.assert_frame_equal(
         HELD_OUT.replace(comparisons=both.comparisons).comparisons, both.comparisons
     )
-
-
-def test_one_that_compares_scores_outputs_by_points_against_references():
-    comparator = train_comparator(HUMAN, backend="tfidf", seed=0)
-    score = comparator.score_outputs(HELD_OUT)
-    assert score.index.tolist() == TEST["output_id"].tolist()
-    assert score.between(0, 3).all()
-    mean = score.groupby(TEST.set_index("output_id")["system"]).mean().sort_values()
-    assert mean.index.tolist() == ["m5", "m3", "m1", "human"]
 
 
 def test_pairs_of_outputs_and_references():
@@ -353,3 +323,77 @@ def test_points_against_references():
     columns = ["output_a", "output_b", *PROBABILITIES]
     points = reference_points(pd.DataFrame(rows, columns=columns))
     assert points.to_dict() == {"r1": 3.0, "x": 4 / 3}
+
+
+# Regressors
+
+
+def ridge(features, quality, new, penalty):
+    """Ridge regression by its normal equations; the intercept is not penalized."""
+    mean = features.mean(axis=0)
+    x = features - mean
+    gram = x.T @ x + penalty * np.eye(x.shape[1])
+    slope = np.linalg.solve(gram, x.T @ (quality - quality.mean()))
+    return quality.mean() + (new - mean) @ slope
+
+
+def test_a_regressor_is_ridge_regression_with_the_penalty_of_leave_one_out():
+    neural = pytest.importorskip("nlgbench.evaluators.comparator.encoder")
+    rng = np.random.default_rng(1)
+    texts = [*OUTPUTS["text"], *OUTPUTS["context"].unique()]
+    counts = [
+        [*(text.count(word) for word in (*ACTS, "zz", "wh")), *rng.normal(size=3)] for text in texts
+    ]
+    vectors = np.array(counts, dtype=np.float32)
+    places = {text: n for n, text in enumerate(texts)}
+    encoder = neural.Encoder("counts", True, 0, None, None, "counts of words", places, vectors)
+
+    def features(outputs):
+        own, of_context = (
+            vectors[[places[text] for text in outputs[name]]].astype(float)
+            for name in ("text", "context")
+        )
+        return np.hstack([own, own * of_context])
+
+    few = part_of(LEARN, LEARN.outputs.index < 20)
+    found = train_regressor(few, encoder=encoder)
+    x = features(few.outputs)
+    center, scale = x.mean(axis=0), x.std(axis=0)
+    scale[scale == 0] = 1
+    x = (x - center) / scale
+    y = QUALITY[few.outputs["output_id"]].to_numpy()
+    errors = []
+    for penalty in PENALTIES:
+        keep = ~np.eye(len(x), dtype=bool)
+        left_out = [ridge(x[k], y[k], x[~k], penalty).item() - y[~k].item() for k in keep]
+        errors.append(np.mean(np.square(left_out)))
+    best = PENALTIES[int(np.argmin(errors))]
+    assert f"penalty {best:.3g}, by leave-one-out" in found.signature
+    expected = ridge(x, y, (features(TEST) - center) / scale, best)
+    np.testing.assert_allclose(found.score_outputs(HELD_OUT), expected, rtol=1e-6)
+    assert found.name == "regressor_frozen@overall"
+    assert "counts of words" in found.signature and "not ADEM itself" in found.signature
+
+
+def test_a_regressor_finds_quality_in_unseen_texts_whatever_its_unit():
+    score = train_regressor(LEARN, backend="tfidf").score_outputs(HELD_OUT)
+    assert stats.spearmanr(score, QUALITY[TEST["output_id"]]).statistic > 0.9
+    rescaled = LEARN.judgments.assign(value=3 * LEARN.judgments["value"] - 2)
+    shuffled = with_tables(
+        LEARN,
+        outputs=TRAIN.sample(frac=1, random_state=0),
+        judgments=rescaled.sample(frac=1, random_state=0),
+    )
+    after = train_regressor(shuffled, backend="tfidf").score_outputs(HELD_OUT)
+    np.testing.assert_allclose(after, 3 * score - 2, rtol=1e-6, atol=1e-6)
+
+
+def test_outputs_without_judgments_teach_a_regressor_nothing():
+    first = LEARN.outputs.index < 40
+    judged = LEARN.judgments["output_id"].isin(TRAIN["output_id"][first])
+    fewer = with_tables(LEARN, judgments=LEARN.judgments[judged])
+    of_all, of_some = (
+        train_regressor(study, backend="tfidf").score_outputs(HELD_OUT)
+        for study in (fewer, part_of(LEARN, first))
+    )
+    pd.testing.assert_series_equal(of_all, of_some, check_exact=True)

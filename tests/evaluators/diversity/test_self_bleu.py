@@ -1,3 +1,5 @@
+"""Self-BLEU is exactly what NLTK computes with all other texts as references."""
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -23,7 +25,7 @@ def nltk_self_bleu(texts, max_n=4):
     ]
 
 
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(TEXTS, st.integers(1, 5))
 @example(["", ""], 4)
 @example(["", "a"], 4)
@@ -35,18 +37,6 @@ def test_it_is_nltks_value(texts, max_n):
     np.testing.assert_allclose(
         self_bleu(texts, max_n=max_n), nltk_self_bleu(texts, max_n), rtol=1e-12, atol=1e-15
     )
-
-
-def test_it_is_nltks_value_on_longer_texts():
-    rng = np.random.default_rng(0)
-    lengths = rng.poisson(25, size=60)
-    words = np.char.add("w", (rng.zipf(1.4, size=lengths.sum()) % 500).astype(str))
-    texts = [" ".join(part) for part in np.split(words, np.cumsum(lengths)[:-1])]
-    texts += texts[:3]
-    found = self_bleu(texts)
-    np.testing.assert_allclose(found, nltk_self_bleu(texts), rtol=1e-12)
-    assert (found[:3] == 1).all()
-    assert found[3:60].max() < 1
 
 
 def test_the_documented_example_of_fast_bleu():
@@ -62,6 +52,7 @@ def test_the_documented_example_of_fast_bleu():
     np.testing.assert_allclose(self_bleu(texts, max_n=2), printed, rtol=1e-12)
 
 
+@settings(max_examples=50)
 @given(TEXTS, st.randoms(use_true_random=False))
 def test_the_order_of_texts_does_not_matter(texts, random):
     order = list(range(len(texts)))
@@ -70,12 +61,7 @@ def test_the_order_of_texts_does_not_matter(texts, random):
     np.testing.assert_array_equal(moved, self_bleu(texts)[order])
 
 
-@given(TEXTS)
-def test_a_text_that_has_a_copy_loses_only_what_it_is_too_short_for(texts):
-    expected = [0.1 ** (max(0, 4 - len(text.split())) / 4) if text else 0 for text in texts]
-    np.testing.assert_allclose(self_bleu(texts + texts), expected + expected, rtol=1e-12)
-
-
+@settings(max_examples=50)
 @given(TEXTS, st.integers(0, 2**8 - 1))
 def test_a_subset_is_scored_as_if_it_were_all(texts, bits):
     member = np.array([bool(bits >> at & 1) for at in range(len(texts))])
@@ -87,11 +73,8 @@ def test_a_subset_is_scored_as_if_it_were_all(texts, bits):
     assert np.isnan(found[1][~member]).all()
 
 
-def test_a_text_alone_has_no_reference():
+def test_a_text_alone_has_no_reference_and_one_string_is_refused():
     assert np.isnan(self_bleu(["it leaks"])).tolist() == [True]
     assert self_bleu([]).tolist() == []
-
-
-def test_one_string_is_refused():
     with pytest.raises(ValueError, match="texts is one string"):
         self_bleu("it leaks")

@@ -1,3 +1,5 @@
+"""Overlap with training texts is NLTK's BLEU against the nearest of them."""
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,21 +24,6 @@ def test_with_the_whole_corpus_it_is_nltks_bleu(texts, corpus):
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
 
-def test_it_is_sacrebleus_value_with_floor_smoothing():
-    # sacrebleu's "floor" with .1 is the same smoothing, for texts of at least 4 tokens.
-    from sacrebleu.metrics import BLEU
-
-    rng = np.random.default_rng(1)
-    texts, corpus = (
-        [" ".join(rng.choice(list("abcdef"), size=n)) for n in rng.integers(4, 15, size=20)]
-        for _ in range(2)
-    )
-    metric = BLEU(smooth_method="floor", smooth_value=0.1, tokenize="none", effective_order=False)
-    expected = [metric.sentence_score(text, corpus).score / 100 for text in texts]
-    found = overlap_with_training(texts, corpus, n_neighbors=20)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
 def test_the_references_are_the_nearest_only():
     corpus = ["it leaks a lot .", "it leaks .", "great blender for my son"]
     found = overlap_with_training(
@@ -50,29 +37,14 @@ def test_the_references_are_the_nearest_only():
     assert both > expected
 
 
-def test_a_text_that_shares_nothing_is_zero():
-    found = overlap_with_training(["", "bad"], ["it leaks", "great"], n_neighbors=2)
-    assert found.tolist() == [0, 0]
-
-
-def test_the_table_names_what_was_done():
-    outputs = pd.DataFrame(
-        {"output_id": [*"1234"], "item_id": "i", "system": ["a", "b"] + ["human"] * 2}
-    )
-    study = Study(
-        outputs.assign(text=["great blender", "It leaks a lot .", "it leaks a lot .", "bad"])
-    )
+def test_a_studys_human_texts_are_the_corpus_and_are_not_scored():
+    outputs = pd.DataFrame({"output_id": [*"1234"], "system": ["a", "b", "human", "human"]})
+    outputs["text"] = ["great blender", "It leaks a lot .", "it leaks a lot .", "bad"]
     options = {"training_overlap_4": {"n_neighbors": 1, "lower": True}}
+    study = Study(outputs.assign(item_id="i"))
     scores = score(study, ["training_overlap_4"], options=options).scores
-    assert scores["score"].tolist()[:2] == [0, 1]
-    assert scores["evaluator"].unique().tolist() == ["training_overlap_4"]
+    np.testing.assert_array_equal(scores["score"], [0, 1, np.nan, np.nan])
     assert scores["signature"].str.contains("references:1 nearest of 2 by TF-IDF").all()
     assert scores["signature"].str.contains("case:lower").all()
-
-
-def test_without_a_corpus_the_studys_human_texts_are_it_and_are_not_scored():
-    outputs = pd.DataFrame({"output_id": ["1", "2"], "item_id": "i", "system": ["a", "human"]})
-    study = Study(outputs.assign(text=["it leaks a lot .", "it leaks a lot ."]))
-    np.testing.assert_array_equal(score(study, ["training_overlap_4"]).scores["score"], [1, np.nan])
     with pytest.raises(ValueError, match="may have learned from: a study with"):
         score(study.only(is_human=False), ["training_overlap_4"])

@@ -1,6 +1,7 @@
+"""Listeners give probabilities of states, fairly, calibrated, and of what they never saw."""
+
 import colorsys
 import math
-import struct
 from itertools import permutations
 
 import numpy as np
@@ -8,12 +9,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from nlgbench.evaluators.listeners import (
-    EnsembleListener,
     Listener,
     beliefs,
     calibration,
+    probabilities,
 )
 from nlgbench.evaluators.listeners.features import (
     LONGEST,
@@ -22,12 +24,9 @@ from nlgbench.evaluators.listeners.features import (
     caption_tokens,
     encode,
     fourier_features,
-    is_unseen,
     vocabulary,
 )
 from nlgbench.evaluators.listeners.probabilities import (
-    check_proba,
-    check_targets,
     fit_temperature,
     measures,
     reliability,
@@ -36,6 +35,7 @@ from nlgbench.evaluators.listeners.probabilities import (
 from nlgbench.study import Study
 from nlgbench.study.csv_files import TableError
 
+STATES = ["item_id", "state", "is_target", "hue", "saturation", "lightness"]
 NAMES = {"red": 0, "orange": 30, "green": 120, "blue": 220, "purple": 280}
 
 
@@ -55,48 +55,21 @@ def rounds(n, *, seed, n_states=3):
     return contexts, captions, targets
 
 
-def random_proba(n, n_states, *, seed):
-    return np.random.default_rng(seed).dirichlet(np.ones(n_states), size=n)
-
-
 # Probabilities
-
-
-@pytest.mark.parametrize(
-    ("proba", "targets", "message"),
-    [
-        ([[0.5, 0.6]], [0], r"row 0 .* sum 1.1; .* divide each row by its sum"),
-        ([[-0.5, 1.5]], [0], "numbers from 0 to 1"),
-        ([[np.nan, 1.0]], [0], "row 0"),
-        ([[0.5, 0.5]], [2], r"targets\[0\] is 2; .* 0 to 1"),
-        ([[0.5, 0.5]], [0.5], r"targets\[0\] is 0.5"),
-        ([[0.5, 0.5]], [0, 1], "targets must be 1 whole numbers"),
-        ([0.5, 0.5], [0], r"Got \(2,\)"),
-    ],
-)
-def test_what_is_no_distribution_is_refused(proba, targets, message):
-    with pytest.raises(ValueError, match=message):
-        check_targets(targets, *check_proba(proba).shape)
 
 
 # Tables
 
 
-def study(*, sizes=(3, 2, 3), texts=None):
-    outputs = [(f"o{n}", f"i{n}", "s", "red", True, "") for n in range(len(sizes))]
+def study(*, sizes=(3, 2, 3)):
+    outputs = pd.DataFrame({"item_id": [f"i{n}" for n in range(len(sizes))]})
+    outputs = outputs.assign(output_id=[f"o{n}" for n in range(len(sizes))], system="s", text="red")
     contexts = [
         (f"i{item}", f"c{state}", state == 1, 10.0 * state, 90.0, 50.0)
         for item, n in enumerate(sizes)
         for state in range(n)
     ]
-    return Study(
-        pd.DataFrame(
-            outputs, columns=["output_id", "item_id", "system", "text", "is_human", "context"]
-        ),
-        contexts=pd.DataFrame(
-            contexts, columns=["item_id", "state", "is_target", "hue", "saturation", "lightness"]
-        ),
-    )
+    return Study(outputs, contexts=pd.DataFrame(contexts, columns=STATES))
 
 
 class Asked(Listener):
@@ -136,6 +109,21 @@ def test_outputs_are_scored_whatever_the_sizes_of_their_contexts():
     assert measured.loc["nll", "estimate"] == pytest.approx(-np.log(scores).mean())
 
 
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([[0.5, 0.3, 0.3]] * 2, r"row 0 of the probabilities .* sum 1.1; .* divide each row"),
+        ([[-0.5, 0.5, 1.0]] * 2, "numbers from 0 to 1"),
+        ([[np.nan, 0.5, 0.5]] * 2, "row 0"),
+        ([[0.5, 0.5]], r"shape \(2, 3\)"),
+        ([0.5, 0.5], r"Got \(2,\)"),
+    ],
+)
+def test_an_answer_that_is_no_distribution_is_refused(answer, message):
+    with pytest.raises(ValueError, match=message):
+        Asked(lambda *_: answer).score_outputs(study())
+
+
 def test_tables_that_cannot_be_scored_say_why():
     asked = study()
     for target in (False, True):
@@ -146,43 +134,18 @@ def test_tables_that_cannot_be_scored_say_why():
         Asked(rising).score_outputs(few)
     with pytest.raises(ValueError, match="has no contexts, which say what could be meant"):
         Asked(rising).score_outputs(asked.replace(contexts=None))
-    with pytest.raises(ValueError, match=r"row 0 of the probabilities .* sum 3"):
-        Asked(lambda c, _: np.ones(c.shape[:2])).score_outputs(asked)
-    with pytest.raises(ValueError, match=r"shape \(2, 3\)"):
-        Asked(lambda c, _: np.ones((1, 2)) / 2).score_outputs(asked)
-
-
-def test_contexts_are_told_apart_by_their_states_in_any_order():
-    contexts = rounds(20, seed=0)[0]
-    turned = contexts[:10, [2, 0, 1]]
-    assert is_unseen(contexts, turned).tolist() == [False] * 10 + [True] * 10
-    assert is_unseen(contexts, np.empty((0, 3, 3))).all()
-
-
-# Several listeners
-
-
-def test_an_ensemble_is_the_mean():
-    contexts, captions, _ = rounds(30, seed=0)
-
-    answers = [random_proba(30, 3, seed=seed) for seed in range(2)]
-    listeners = [Asked(lambda contexts, captions, own=own: own) for own in answers]
-    found = EnsembleListener(listeners).predict_proba(contexts, captions)
-    np.testing.assert_allclose(found, (answers[0] + answers[1]) / 2)
-    with pytest.raises(ValueError, match="one listener at least"):
-        EnsembleListener([])
 
 
 # Calibration
 
 
-def measured(proba, targets, n_bins=15):
-    return measures(proba, targets, n_bins=n_bins, confidence=0.95)
+def measured(proba, targets):
+    return measures(proba, targets, confidence=0.95)
 
 
 def test_a_temperature_is_recovered():
     """Targets are drawn from probabilities; a listener that is twice too sure is put right."""
-    true = random_proba(20_000, 3, seed=0)
+    true = np.random.default_rng(0).dirichlet(np.ones(3), size=20_000)
     rng = np.random.default_rng(1)
     targets = (rng.random((20_000, 1)) > true.cumsum(axis=1)).sum(axis=1)
     sure = temper(true, 0.5)
@@ -194,21 +157,28 @@ def test_a_temperature_is_recovered():
         for proba in (sure, temper(sure, temperature))
     )
     assert before["accuracy"] == after["accuracy"]
+    right = int((sure.argmax(axis=1) == targets).sum())
+    interval = stats.binomtest(right, 20_000).proportion_ci(0.95, "wilson")
+    found = measured(sure, targets).loc[0, ["estimate", "ci_low", "ci_high"]].tolist()
+    assert found == pytest.approx([right / 20_000, *interval])
     assert after["nll"] < before["nll"]
     assert after["ece"] < 0.02 < before["ece"]
 
 
-def test_measures_by_hand():
+def test_measures_by_hand(monkeypatch):
     """Two bins: .9 and .8 (right once), .5 and .45 (right once; ties are split)."""
+    monkeypatch.setattr(probabilities, "_N_BINS", 2)
     proba = [[0.9, 0.1, 0], [0.8, 0.2, 0], [0.5, 0.5, 0], [0.45, 0.35, 0.2]]
-    found = measured(proba, [0, 1, 1, 0], n_bins=2).set_index("measure")
+    found = measured(proba, [0, 1, 1, 0]).set_index("measure")
     assert found.loc["accuracy", "estimate"] == (1 + 0 + 0.5 + 1) / 4
-    nll = -np.log([0.9, 0.2, 0.5, 0.45]).mean()
-    assert found.loc["nll", "estimate"] == pytest.approx(nll)
+    losses = -np.log([0.9, 0.2, 0.5, 0.45])
+    interval = stats.norm.interval(0.95, losses.mean(), stats.sem(losses))
+    expected = pytest.approx([losses.mean(), *interval])
+    assert found.loc["nll", ["estimate", "ci_low", "ci_high"]].tolist() == expected
     # .5 belongs to the lower bin, whose upper end it is.
     ece = 0.5 * abs(0.85 - 0.5) + 0.5 * abs(0.475 - 0.75)
     assert found.loc["ece", "estimate"] == pytest.approx(ece)
-    bins = reliability(proba, [0, 1, 1, 0], n_bins=2, confidence=0.95)
+    bins = reliability(proba, [0, 1, 1, 0], confidence=0.95)
     np.testing.assert_allclose(bins["share"], [0.75, 0.5])
     np.testing.assert_allclose(bins["ece"], ece)
     assert ((bins["ci_low"] < bins["share"]) & (bins["share"] < bins["ci_high"])).all()
@@ -246,38 +216,26 @@ def test_waves_run_along_the_coordinates_of_colorsys(hue, saturation, lightness)
     np.testing.assert_allclose(found, [*np.real(wave), *np.imag(wave)], atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("color", "message"),
-    [
-        ([361, 0, 0], r"the hue at \[0, 0\] is 361; it must be from 0 to 360"),
-        ([0, -1, 0], "the saturation"),
-        ([0, 0, np.nan], "the lightness"),
-        ([0, 0], "three numbers"),
-    ],
-)
-def test_colors_out_of_range_are_refused(color, message):
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize("color", [[361, 0, 0], [0, -1, 0], [0, 0, np.nan]])
+def test_colors_out_of_range_are_refused(color):
+    with pytest.raises(ValueError, match="must be from 0 to 360, 100 and 100"):
         fourier_features([[color]])
 
 
 # Words
 
 
-def test_endings_are_split():
+def test_endings_are_split_and_rare_words_unknown():
     cases = {
         "lightest": "light +est",
         "Bluish-green!": "blu +ish - green !",
         "greenisher": "green +ish +er",
         "her est": "her est",
         "it's the  other": "it's the oth +er",
-        "": "",
         "é ~": "é ~",
     }
     for text, tokens in cases.items():
         assert caption_tokens(text) == tokens.split()
-
-
-def test_rare_words_are_unknown_and_long_captions_cut():
     words = vocabulary(["red red", "mauve"])
     assert words == [*SPECIAL, "red"]
     assert encode(["mauve"], words).tolist() == [[1, 3]]
@@ -291,13 +249,11 @@ torch = pytest.importorskip("torch", reason="the extra neural is not installed")
 from nlgbench.evaluators.listeners.networks import (  # noqa: E402
     SpeakerNetwork,
     any_order,
-    orders,
 )
 from nlgbench.evaluators.listeners.neural import (  # noqa: E402
     ContextListener,
     LiteralListener,
     PragmaticListener,
-    score_listeners,
     train_listeners,
 )
 from nlgbench.evaluators.score import score  # noqa: E402
@@ -326,18 +282,12 @@ def test_listeners_learn_names_they_can_be_asked_about(trained, kind):
     assert proba.shape == (300, 3)
     np.testing.assert_allclose(proba.sum(axis=1), 1, atol=1e-12)
     assert accuracy(listener, *TEST) > 0.95
-    assert listener.history["dev_accuracy"].iloc[-1] > 0.95
-    after = listener.predict_proba(*DEV[:2])
-    stages = {"before": temper(after, 1 / listener.temperature), "after": after}
-    before, after = (measured(one, DEV[2])["estimate"] for one in stages.values())
-    assert after[1] <= before[1]
-    assert after[0] == before[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n_states", [2, 3, 4])
+@pytest.mark.parametrize("n_states", [2, 4])
 def test_permuting_the_colors_permutes_the_probabilities(trained, kind, n_states):
-    contexts, captions, _ = rounds(40, seed=3, n_states=n_states)
+    contexts, captions, _ = rounds(20, seed=3, n_states=n_states)
     found = trained[kind].predict_proba(contexts, captions)
     for order in permutations(range(n_states)):
         turned = trained[kind].predict_proba(contexts[:, list(order)], captions)
@@ -346,116 +296,47 @@ def test_permuting_the_colors_permutes_the_probabilities(trained, kind, n_states
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_listener_that_hears_nothing_is_at_chance(trained, kind):
-    contexts, _, targets = rounds(2_000, seed=4)
-    for words in ("", " \n"):
-        silent = trained[kind].predict_proba(contexts[:20], [words] * 20)
-        np.testing.assert_array_equal(silent, 1 / 3)
-    assert accuracy(trained[kind], contexts, [""] * 2_000, targets) == pytest.approx(1 / 3)
-    # The same words for all, or one that was never heard, tell nothing, either.
+    contexts, _, targets = rounds(1_000, seed=4)
+    np.testing.assert_array_equal(trained[kind].predict_proba(contexts, [" \n"] * 1_000), 1 / 3)
+    # The same words for all, or one that was never heard, carry no information, either.
     for words in ("red", "zyzzyva"):
-        heard = trained[kind].predict_proba(contexts, [words] * 2_000)
-        np.testing.assert_allclose(heard.sum(axis=1), 1, atol=1e-12)
-        right = accuracy(trained[kind], contexts, [words] * 2_000, targets)
-        assert right == pytest.approx(1 / 3, abs=4 * math.sqrt(2 / 9 / 2_000))
+        right = accuracy(trained[kind], contexts, [words] * 1_000, targets)
+        assert right == pytest.approx(1 / 3, abs=4 * math.sqrt(2 / 9 / 1_000))
 
 
 def test_the_role_order_of_states_cannot_leak():
     """The target always first, captions random: nothing can be learned from the order."""
     contexts, captions, targets = TRAIN
-    n = len(captions)
     first = np.take_along_axis(contexts, (targets[:, None] + np.arange(3))[:, :, None] % 3, axis=1)
-    mixed = [captions[at] for at in np.random.default_rng(0).permutation(n)]
+    mixed = np.random.default_rng(0).permutation(captions).tolist()
     for kind in KINDS:
-        leaky = kind(seed=0, epochs=2, units=20).fit(first, mixed, np.zeros(n, dtype=int))
-        fresh = rounds(900, seed=8)
-        assert accuracy(leaky, *fresh) == pytest.approx(1 / 3, abs=0.07)
+        leaky = kind(seed=0, epochs=2, units=20).fit(first, mixed, np.zeros(len(mixed), dtype=int))
+        assert accuracy(leaky, *rounds(900, seed=8)) == pytest.approx(1 / 3, abs=0.07)
 
 
-def test_a_seed_decides_everything():
-    rows = [part[:150] for part in TRAIN]
-    for kind in KINDS:
-        found = [
-            kind(seed=seed, epochs=1, units=8).fit(*rows).predict_proba(*TEST[:2])
-            for seed in (0, 0, 1, np.random.default_rng(0))
-        ]
-        np.testing.assert_array_equal(found[0], found[1])
-        np.testing.assert_array_equal(found[0], found[3])
-        assert not np.array_equal(found[0], found[2])
-
-
-def test_a_checkpoint_is_reused_until_something_changes(tmp_path):
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_seed_decides_everything_and_a_checkpoint_is_reused_until_it_changes(tmp_path, kind):
     path = tmp_path / "listener.safetensors"
-    rows = [part[:150] for part in TRAIN]
+    few = [part[:150] for part in TRAIN]
 
-    def fit(data=rows, *, seed=0, epochs=1, kind=LiteralListener):
+    def fit(data=few, *, seed=0, epochs=1, checkpoint=path):
         listener = kind(seed=seed, epochs=epochs, units=8)
-        return listener.fit(*data, dev=DEV, checkpoint=path)
+        return listener.fit(*data, dev=DEV, checkpoint=checkpoint)
 
     first = fit()
-    assert {"epoch", "train_loss", "dev_loss", "dev_accuracy"} <= set(first.history)
+    answer = first.predict_proba(*TEST[:2])
     written = path.stat().st_mtime_ns
-    again = fit()
-    assert path.stat().st_mtime_ns == written
-    expected = first.predict_proba(*TEST[:2])
-    np.testing.assert_array_equal(again.predict_proba(*TEST[:2]), expected)
-    assert again.temperature == first.temperature
-    pd.testing.assert_frame_equal(again.history, first.history)
-    assert again.seen == first.seen
-    assert again.signature == first.signature
-    renamed = [caption.replace("red", "rot") for caption in rows[1]]
-    for changed in (
-        {"seed": 1},
-        {"epochs": 2},
-        {"data": [part[:149] for part in TRAIN]},
-        {"data": [rows[0], renamed, rows[2]]},
-        {"kind": ContextListener},
-    ):
+    for again in (fit(), fit(checkpoint=None)):
+        assert path.stat().st_mtime_ns == written
+        np.testing.assert_array_equal(again.predict_proba(*TEST[:2]), answer)
+        assert again.temperature == first.temperature
+        assert (again.seen, again.signature) == (first.seen, first.signature)
+    assert not np.array_equal(fit(seed=1, checkpoint=None).predict_proba(*TEST[:2]), answer)
+    renamed = [caption.replace("red", "rot") for caption in few[1]]
+    for changed in ({"seed": 1}, {"epochs": 2}, {"data": [few[0], renamed, few[2]]}):
         fit(**changed)
         assert path.stat().st_mtime_ns > written
         written = path.stat().st_mtime_ns
-
-
-def test_a_corrupt_or_foreign_checkpoint_is_refused(tmp_path):
-    rows = [part[:60] for part in TRAIN]
-    path = tmp_path / "listener.safetensors"
-    LiteralListener(seed=0, epochs=1, units=8).fit(*rows, checkpoint=path)
-    whole = path.read_bytes()
-
-    def refused(content, message):
-        path.write_bytes(content)
-        with pytest.raises(ValueError, match=message):
-            LiteralListener(seed=0, epochs=1, units=8).fit(*rows, checkpoint=path)
-
-    refused(whole[:-9], "no whole safetensors file")
-    refused(b"not a checkpoint", "no whole safetensors file")
-    refused(whole[:-4] + struct.pack("f", 7.0), "not those that were saved")
-    import safetensors.torch
-
-    refused(safetensors.torch.save({"a": torch.zeros(2)}), "not saved by nlgbench")
-
-
-def test_what_cannot_be_asked_says_why(trained):
-    listener = trained[LiteralListener]
-    color = [0, 90, 50]
-    cases = [
-        ([[color, [0, 90, 500]]], ["red"], r"the lightness at \[0, 1\] is 500"),
-        ([[color, color], [color]], ["a", "b"], "as many in each"),
-        ([[color]], ["a"], "at least 2 states"),
-        ([[color, color]], ["a", "b"], "2 captions and 1 contexts"),
-        ([[color, color]], [None], r"captions\[0\] is None"),
-    ]
-    for contexts, captions, message in cases:
-        with pytest.raises(ValueError, match=message):
-            listener.predict_proba(contexts, captions)
-    with pytest.raises(ValueError, match="is not trained: call fit"):
-        LiteralListener(seed=0).predict_proba([[color, color]], ["a"])
-    with pytest.raises(ValueError, match="features: 'lab' is unknown"):
-        LiteralListener(seed=0, features="lab")
-    with pytest.raises(ValueError, match=r"targets\[0\] is 2"):
-        LiteralListener(seed=0).fit([[color, color]], ["a"], [2])
-    with pytest.raises(ValueError, match=r"captions\[0\] is None"):
-        LiteralListener(seed=0).fit([[color, color]], [None], [0])
-    assert listener.predict_proba(np.empty((0, 3, 3)), []).shape == (0, 3)
 
 
 def test_states_need_not_be_colors():
@@ -487,9 +368,8 @@ def games(n=80, *, seed=0, name="games", contexts=None):
         for item, states, target in zip(ids, colors, targets, strict=True)
         for state, color in enumerate(states)
     ]
-    names = ["item_id", "state", "is_target", "hue", "saturation", "lightness"]
     outputs = pd.DataFrame({"output_id": ids, "item_id": ids, "system": "human", "text": captions})
-    return Study(outputs, contexts=pd.DataFrame(rows, columns=names), name=name), colors
+    return Study(outputs, contexts=pd.DataFrame(rows, columns=STATES), name=name), colors
 
 
 @pytest.fixture(scope="module")
@@ -529,26 +409,16 @@ def test_listeners_learn_from_the_rounds_of_a_study_but_not_from_what_is_scored(
 
 
 def test_scores_by_name_are_those_of_the_trained_listeners(played, tmp_path):
-    table = score_listeners(played, ["literal", "literal_1"], n_jobs=1, seed=3, keep=tmp_path)
-    assert list(table) == ["output_id", "evaluator", "score", "signature"]
+    named = score(played, ["literal", "literal_1"], seed=3, keep=tmp_path)
     assert len(list(tmp_path.glob("listener-literal-*.safetensors"))) == 2
     listeners = train_listeners(played, ["literal_0", "literal"], seed=3, keep=tmp_path)
-    own = table[table["evaluator"] == "literal"]
-    np.testing.assert_array_equal(own["score"], listeners["literal"].score_outputs(played))
-    np.testing.assert_array_equal(own["score"], listeners["literal_0"].score_outputs(played))
-    assert own["signature"].unique().tolist() == [listeners["literal"].signature]
-    assert table["signature"].nunique() == 2
-    assert table["score"].between(0, 1).all()
-
-
-def test_the_call_for_all_evaluators_trains_or_takes_listeners(played):
-    played = played.replace(related=dict(played.related))
-    named = score(played, ["literal"], seed=3)
-    fitted = train_listeners(played, ["literal"], seed=3)["literal"]
-    pd.testing.assert_frame_equal(score(played, [fitted]).scores, named.scores)
-    assert len(score(named, [fitted]).scores) == 40  # the same name and signature again
-    fitted.name = "literal_listener"
-    assert set(score(named, [fitted]).scores["evaluator"]) == {"literal", "literal_listener"}
+    own = named.scores[named.scores["evaluator"] == "literal"]
+    for fitted in listeners.values():
+        np.testing.assert_array_equal(own["score"], fitted.score_outputs(played))
+    fitted = listeners["literal"]
+    assert own["signature"].unique().tolist() == [fitted.signature]
+    assert named.scores["signature"].nunique() == 2
+    assert len(score(named, [fitted]).scores) == 80  # the same name and signature again
     with pytest.raises(ValueError, match="learned from the context"):
         score(played.related["dev"], [fitted])
     with pytest.raises(ValueError, match="options: 'literal' is unknown"):
@@ -586,7 +456,6 @@ def test_bayes_rule_by_hand():
     with seeded(0):
         network = SpeakerNetwork(6, 3, 4, 5).eval()
     states = torch.from_numpy(np.random.default_rng(0).normal(size=(1, 3, 3))).float()
-    tokens = torch.tensor([[4, 5, 3]])
     by_hand = []
     for target in range(3):
         a, b = (at for at in range(3) if at != target)
@@ -602,20 +471,12 @@ def test_bayes_rule_by_hand():
                 total += network.next(step[0, 0]).log_softmax(dim=0)[word].item()
             probs.append(math.exp(total))
         by_hand.append(math.log(sum(probs) / 2))
-    np.testing.assert_allclose(network(tokens, states).detach()[0], by_hand, rtol=1e-5)
+    found = network(torch.tensor([[4, 5, 3]]), states).detach()[0]
+    np.testing.assert_allclose(found, by_hand, rtol=1e-5)
 
 
-def test_orders_have_the_target_last_whatever_the_order_given():
-    states = torch.arange(8.0).reshape(1, 4, 2)
-    found = orders(states, torch.tensor([1]))
-    assert [order[0, :, 0].tolist() for order in found] == [
-        [0, 4, 6, 2],
-        [6, 0, 4, 2],
-        [4, 6, 0, 2],
-    ]
-    turned = orders(states[:, [3, 2, 1, 0]], torch.tensor([2]))
-    assert all(torch.equal(a, b) for a, b in zip(found, turned, strict=True))
-    many = states.repeat(200, 1, 1)
+def test_a_random_order_has_the_target_last():
+    many = torch.arange(8.0).reshape(1, 4, 2).repeat(200, 1, 1)
     with seeded(0):
         drawn = any_order(many, torch.full((200,), 1))
     assert (drawn[:, -1, 0] == 2).all()
