@@ -1,35 +1,36 @@
-"""Whether what a legend parts can still be told apart when a figure is printed in gray."""
+"""Whether a figure can be read in print: texts apart, and marks that differ in gray."""
 
 from itertools import combinations
 
 import numpy as np
-from matplotlib.collections import Collection
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.text import Text
 
 #: Least difference of lightness (CIE L* over 100). Small marks need twice what areas need, for
 #: which 0.1 is several times a just noticeable difference (about 0.01 to 0.02 side by side).
 MARKS, AREAS = 0.2, 0.1
 
 
-def lightness(color):
-    """CIE 1976 L*, over 100, from sRGB (IEC 61966-2-1), of a color on white."""
-    *rgb, alpha = to_rgba(color)
-    rgb = 1 - alpha + alpha * np.array(rgb)
+def luminance(color):
+    """Relative luminance (IEC 61966-2-1) of a color on white."""
+    alpha = to_rgba(color)[3]
+    rgb = 1 - alpha + alpha * np.array(to_rgb(color))
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    light = linear @ (0.2126, 0.7152, 0.0722)
+    return linear @ (0.2126, 0.7152, 0.0722)
+
+
+def lightness(color):
+    """CIE 1976 L*, over 100."""
+    light = luminance(color)
     return 1.16 * np.cbrt(light) - 0.16 if light > 216 / 24389 else light * 24389 / 2700
 
 
 def contrast(one, other):
     """Contrast ratio of WCAG 2.2: 4.5 is what its 1.4.3 asks of small text."""
-    luminances = []
-    for color in (one, other):
-        rgb = np.array(to_rgb(color))
-        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-        luminances.append(linear @ (0.2126, 0.7152, 0.0722) + 0.05)
-    return max(luminances) / min(luminances)
+    low, high = sorted(luminance(color) + 0.05 for color in (one, other))
+    return high / low
 
 
 def look(handle):
@@ -44,17 +45,8 @@ def look(handle):
         filled = marked and handle.get_markerfacecolor() != "none" and face < 0.95
         color = handle.get_markeredgecolor() if marked else handle.get_color()
         return ("line", marker if marked else None, line, filled), lightness(color), MARKS
-    if isinstance(handle, Patch):
-        return ("area", handle.get_hatch()), lightness(handle.get_facecolor()), AREAS
-    assert isinstance(handle, Collection), f"no rule for a legend's {type(handle).__name__}"
-    (path, *_), (face, *_), edges = (
-        handle.get_paths(),
-        handle.get_facecolor() if len(handle.get_facecolor()) else [(1, 1, 1, 1)],
-        handle.get_edgecolor(),
-    )
-    filled = lightness(face) < 0.95
-    form = ("mark", path.vertices.round(6).tobytes(), filled, handle.get_hatch())
-    return form, lightness(face if filled or not len(edges) else edges[0]), MARKS
+    assert isinstance(handle, Patch), f"no rule for a legend's {type(handle).__name__}"
+    return ("area", handle.get_hatch()), lightness(handle.get_facecolor()), AREAS
 
 
 def alike_in_gray(ax):
@@ -70,3 +62,28 @@ def alike_in_gray(ax):
         for (m, (form, light, least)), (n, (other, its, _)) in combinations(enumerate(looks), 2)
         if form == other and abs(light - its) < least
     ]
+
+
+def assert_readable(drawn):
+    """No text is small, cut off or over another, and legends' marks differ in gray."""
+    figure = drawn.figure
+    figure.draw_without_rendering()
+    assert [alike_in_gray(ax) for ax in drawn.axes] == [[]] * len(drawn.axes)
+    shown = [
+        text
+        for text in figure.findobj(Text)
+        if text.get_visible() and text.get_text().strip() and text.axes is not None
+    ]
+    boxes = [Text.get_window_extent(text) for text in shown]  # without the line to a point
+    for text, box in zip(shown, boxes, strict=True):
+        assert text.get_fontsize() >= 6, text.get_text()
+        inside = figure.bbox.padded(2)
+        assert inside.contains(*box.min) and inside.contains(*box.max), text.get_text()
+    # Ink is lower than a line of type: a fifth of the height may be shared.
+    inner = np.array(
+        [[b.x0 + 1, b.y0 + b.height / 5, b.x1 - 1, b.y1 - b.height / 5] for b in boxes]
+    )
+    low = np.maximum(inner[:, None, :2], inner[None, :, :2])
+    high = np.minimum(inner[:, None, 2:], inner[None, :, 2:])
+    covered = np.triu((high > low).all(axis=2), 1)
+    assert [(shown[m].get_text(), shown[n].get_text()) for m, n in np.argwhere(covered)] == []

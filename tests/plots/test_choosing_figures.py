@@ -2,31 +2,9 @@
 
 import numpy as np
 import pandas as pd
-import pytest
+from plot_samples import CHOICES, CHOSEN, CURVES
 
 from nlgbench.plots.choosing import plot_choices, plot_training
-from nlgbench.plots.figures import canvas
-
-CURVES = pd.DataFrame(
-    {
-        "evaluator": ["quality"] * 3 + ["bleu"] * 3,
-        "progress": [1.0, 0.5, 0.75, 0.5, 0.75, 1.0],
-        "value": [3.0, 1.0, 2.0, 0.4, 0.2, 0.1],
-        "ci_low": [2.5, 0.5, 1.5, np.nan, np.nan, np.nan],
-        "ci_high": [3.5, 1.5, 2.5, np.nan, np.nan, np.nan],
-    }
-)
-CHOSEN = pd.DataFrame({"evaluator": ["quality", "bleu"], "progress": [1.0, 0.5]})
-TABLE = pd.DataFrame(
-    {
-        "evaluator": ["last_checkpoint"] * 2 + ["bleu"] * 2 + ["comparator"],
-        "measure": ["regret", "win_times"] * 2 + ["regret"],
-        "estimate": [0.3, 2.0, 0.1, 7.0, np.nan],
-        "ci_low": [0.1, 1.0, 0.0, 4.0, np.nan],
-        "ci_high": [0.5, 4.0, 0.2, 9.0, np.nan],
-        "n": [10, 10, 10, 10, 0],
-    }
-)
 
 
 def test_each_panel_has_its_curve_and_what_is_chosen_on_it():
@@ -58,7 +36,7 @@ def test_where_nothing_is_chosen_nothing_is_marked():
 
 
 def test_regret_stands_in_order_with_wins_beside_it():
-    drawn = plot_choices(TABLE)
+    drawn = plot_choices(CHOICES)
     (ax,) = drawn.axes
     names = ["Comparator: all pairs", "BLEU", "Last checkpoint"]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == names
@@ -73,24 +51,9 @@ def test_regret_stands_in_order_with_wins_beside_it():
 
 
 def test_each_experiment_has_a_panel_and_they_share_their_lines():
-    one = TABLE.assign(experiment="hyperparameter_search")
-    both = pd.concat([one, TABLE[2:4].assign(experiment="early_stopping")])
+    one = CHOICES.assign(experiment="hyperparameter_search")
+    both = pd.concat([one, CHOICES[2:4].assign(experiment="early_stopping")])
     left, right = plot_choices(both).axes
     assert [ax.get_title("left") for ax in (left, right)] == ["Search", "Early stopping"]
     assert left.get_ylim() == right.get_ylim()
     assert not any(tick.get_text() for tick in right.get_yticklabels())
-
-
-def test_what_is_wrong_is_named():
-    with pytest.raises(ValueError, match="no column 'value'"):
-        plot_training(CURVES.drop(columns="value"), CHOSEN)
-    with pytest.raises(ValueError, match="ax must be 2 Axes"):
-        plot_training(CURVES, CHOSEN, ax=canvas(3, 2)[1])
-    with pytest.raises(ValueError, match="truth: 'x' is unknown"):
-        plot_training(CURVES, CHOSEN, truth="x")
-    with pytest.raises(ValueError, match=r"two rows for evaluator 'quality', progress 1.0"):
-        plot_training(pd.concat([CURVES, CURVES]), CHOSEN)
-    with pytest.raises(ValueError, match="no column 'n'"):
-        plot_choices(TABLE.drop(columns="n"))
-    with pytest.raises(ValueError, match=r"two rows for .* evaluator 'last_checkpoint'"):
-        plot_choices(pd.concat([TABLE, TABLE]))

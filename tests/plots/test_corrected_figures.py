@@ -1,27 +1,13 @@
 """Corrected means: what is on the axes."""
 
-import numpy as np
-import pandas as pd
-import pytest
+from plot_samples import CORRECTED
 
 import nlgbench as nb
 from nlgbench.plots.figures import canvas
 
-METHODS = ["labels alone", "evaluator alone", "corrected"]
-TABLE = pd.DataFrame(
-    {
-        "system": np.repeat(["b_1", "a"], 3),
-        "method": METHODS * 2,
-        "estimate": [3.0, 5.0, 3.2, 1.0, 4.0, np.nan],
-        "ci_low": [2.0, 4.9, 2.8, 0.5, 3.9, np.nan],
-        "ci_high": [4.0, 5.1, 3.6, 1.5, 4.1, np.nan],
-        "labels_saved": [0, np.nan, -3.2, 0, np.nan, np.nan],
-    }
-)
-
 
 def test_three_methods_stand_in_lanes_and_the_biased_one_is_gray():
-    drawn = nb.plot_corrected(TABLE)
+    drawn = nb.plot_corrected(CORRECTED)
     ax, own = drawn.axes
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["b 1", "a"]
     lines = {
@@ -45,7 +31,7 @@ def test_three_methods_stand_in_lanes_and_the_biased_one_is_gray():
     assert drawn.alt.startswith("Mean judgments of 2 systems, by labels alone, evaluator alone and")
 
 
-def test_a_result_is_drawn_and_wrong_tables_are_refused():
+def test_a_result_is_drawn_and_says_what_was_labelled():
     found = nb.corrected_quality(
         nb.simulate("own", n_items=30, seed=0), evaluator="close", sampling="random"
     )
@@ -58,7 +44,3 @@ def test_a_result_is_drawn_and_wrong_tables_are_refused():
     assert title in drawn.alt
     (one,) = nb.plot_corrected(found, ax=canvas(4, 2)[1][0]).axes
     assert len(one.lines) == 2 + len(found.systems["system"].unique()) - 1
-    with pytest.raises(ValueError, match="method: 'corected' is unknown"):
-        nb.plot_corrected(TABLE.replace("corrected", "corected"))
-    with pytest.raises(ValueError, match="two rows for system 'b_1', method 'labels alone'"):
-        nb.plot_corrected(pd.concat([TABLE, TABLE]))

@@ -1,22 +1,9 @@
 """Measures over changes, and power curves: what is on the axes."""
 
-import numpy as np
-import pandas as pd
-import pytest
 from gray import contrast
+from plot_samples import TRENDS
 
 import nlgbench as nb
-
-TRENDS = pd.DataFrame(
-    {
-        "measure": ["mmd_linear", "coverage"] * 2,
-        "change": ["temperature"] * 2 + ["corruption"] * 2,
-        "slope": [-0.5, 0.83, 0.01, 0.0],
-        "ci_low": [-0.6, np.nan, -0.1, -1.0],
-        "ci_high": [-0.4, np.nan, 0.1, 1.0],
-        "verdict": ["sees the wrong way", "", "not monotone", "does not see"],
-    }
-)
 
 
 def test_one_matrix_has_slope_and_verdict_of_each_measure_and_change():
@@ -45,8 +32,3 @@ def test_what_was_not_tested_is_hatched_and_explained():
     assert "Hatched" not in ax.get_xlabel()
     for patch in ax.patches:
         assert contrast(patch.get_facecolor(), "black") > 7
-
-
-def test_a_cell_holds_one_slope():
-    with pytest.raises(ValueError, match="two rows for measure 'mmd_linear', change 'temperat"):
-        nb.plot_distributions(pd.concat([TRENDS, TRENDS]))

@@ -3,36 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from plot_samples import PEOPLE, SYSTEMS
 
 import nlgbench as nb
 from nlgbench.plots.figures import canvas
 
-SYSTEMS = pd.DataFrame(
-    {
-        "system": ["b_1", "a", "c"],
-        "estimate": [3.0, 4.0, 1.0],
-        "ci_low": [2.5, 3.5, np.nan],
-        "ci_high": [3.5, 4.5, np.nan],
-        "rank_low": [1.0, 1.0, 3.0],
-        "rank_high": [2.0, 2.0, 3.0],
-        "cluster": [1.0, 1.0, 2.0],
-        "reason": ["", "", "few items"],
-    }
-)
 PAIRS = pd.DataFrame(
     {
         "system": ["a", "a", "b", "b", "c", "c"],
         "opponent": ["b", "c", "a", "c", "a", "b"],
         "superiority": [0.6, 0.9, 0.4, np.nan, 0.1, np.nan],
         "verdict": ["undecided", "better, equivalent", "undecided", "", "worse", ""],
-    }
-)
-PEOPLE = pd.DataFrame(
-    {
-        "annotator_id": ["w1", "w2", "w3"],
-        "severity": [0.1, -0.6, 0.5],
-        "ci_low": [-0.1, -0.8, 0.2],
-        "ci_high": [0.3, -0.4, 0.8],
     }
 )
 
@@ -67,12 +48,6 @@ def test_the_axis_names_dimension_scale_and_direction_and_the_legend_what_interv
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert legend[0] == "mean, 90% interval: other items, these annotators"
     assert "intervals: other items, these annotators" in drawn.alt
-
-
-def test_what_is_not_known_is_not_written():
-    unknown = SYSTEMS.assign(rank_low=np.nan, rank_high=np.nan, cluster=np.nan)
-    (ax,) = nb.plot_systems(unknown).axes
-    assert not ax.texts and len(ax.lines) == 2
 
 
 def test_superiority_is_written_in_cells_and_bold_where_significant():
@@ -119,20 +94,6 @@ def test_one_endless_interval_does_not_flatten_the_others():
     assert "interval continues" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
-@pytest.mark.parametrize(
-    ("plot", "table", "said"),
-    [
-        (nb.plot_systems, pd.concat([SYSTEMS, SYSTEMS]), "two rows for system 'b_1'"),
-        (nb.plot_win_rates, pd.concat([PAIRS, PAIRS]), "two rows for system 'a', opponent 'b'"),
-        (nb.plot_severity, PEOPLE.assign(severity=np.nan), "no annotator's severity is known"),
-        (nb.plot_systems, SYSTEMS.drop(columns="ci_low"), "no column 'ci_low'"),
-    ],
-)
-def test_what_cannot_be_drawn_is_named(plot, table, said):
-    with pytest.raises(ValueError, match=said):
-        plot(table)
-
-
 @pytest.mark.parametrize("name", ["systems", "win_rates", "severity"])
 def test_a_comparison_is_drawn_whole_or_by_its_table(name, compared):
     plot = getattr(nb, f"plot_{name}")
@@ -143,36 +104,3 @@ def test_a_comparison_is_drawn_whole_or_by_its_table(name, compared):
     assert own.alt.split(" of ")[1:] == drawn.alt.split(" of ")[1:] and len(own.data)
     _, (ax,) = canvas(5, 4)
     assert plot(compared, ax=ax).axes == (ax,)
-
-
-@pytest.mark.parametrize("n_systems", [3, 17])
-def test_nothing_overlaps_at_print_size(n_systems):
-    rng = np.random.default_rng(0)
-    names = [f"A system of a long name {n}" for n in range(n_systems)]
-    table = pd.DataFrame({"system": names, "estimate": rng.normal(size=n_systems)})
-    table = table.assign(ci_low=-2.0, ci_high=2.0, rank_low=10.0, rank_high=17.0, cluster=1.0)
-    drawn = nb.plot_systems(table)
-    drawn.figure.draw_without_rendering()
-    (ax,) = drawn.axes
-    texts = [t for t in [*ax.texts, *ax.get_yticklabels()] if t.get_text()]
-    boxes = [t.get_window_extent() for t in texts]
-    frame = drawn.figure.bbox
-    for n, box in enumerate(boxes):
-        assert frame.x0 <= box.x0 and box.x1 <= frame.x1
-        assert not any(box.overlaps(other) for other in boxes[n + 1 :])
-
-
-@pytest.mark.parametrize(
-    ("plot", "name"),
-    [
-        (nb.plot_systems, "systems"),
-        (nb.plot_severity, "annotators"),
-    ],
-)
-def test_of_several_dimensions_a_figure_has_one(compared, plot, name):
-    table = getattr(compared, name)
-    both = pd.concat([table.assign(dimension=one) for one in ("fluency", "charm")])
-    table = table.assign(dimension="charm")
-    with pytest.raises(ValueError, match=r"2 dimensions, fluency, charm, .* == 'fluency'\]"):
-        plot(both)
-    assert plot(both[both["dimension"] == "charm"]).alt == plot(table).alt

@@ -1,7 +1,7 @@
-"""Planned studies: what is on the axes."""
+"""Planned studies and variance components: what is on the axes."""
 
 import pandas as pd
-import pytest
+from plot_samples import COMPONENTS
 
 import nlgbench as nb
 
@@ -57,5 +57,12 @@ def test_plans_are_drawn_as_they_come():
     assert len(drawn.data) == 12
     effect = "difference of 0.3 between two means, in points"
     assert effect in drawn.axes[0].get_title(loc="left") and effect in drawn.alt
-    with pytest.raises(ValueError, match="neither n_items nor n_systems"):
-        nb.plot_plan(CURVE[["power"]])
+
+
+def test_components_are_bars_with_shares_and_what_is_unknown_is_said():
+    drawn = nb.plot_components(COMPONENTS)
+    (ax,) = drawn.axes
+    assert [bar.get_width() for bar in ax.patches] == [1.0, 3.0]
+    assert {text.get_text() for text in ax.texts} == {"share", "25%", "", " not told apart", "75%"}
+    assert len(ax.collections[0].get_segments()) == 1
+    assert drawn.alt.endswith("item 25%, annotator not told apart, rest 75%.")

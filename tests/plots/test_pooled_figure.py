@@ -1,3 +1,5 @@
+"""Correlations of many studies: what is on the axes."""
+
 import numpy as np
 import pandas as pd
 import pytest

@@ -60,19 +60,3 @@ def test_it_draws_on_two_axes_and_says_what_it_cannot():
     untested = dataclasses.replace(FOUND, evaluators=FOUND.evaluators.iloc[2:])
     with pytest.raises(ValueError, match="no evaluator could be tested: no score is a value"):
         nb.plot_replacement(untested)
-
-
-def test_of_many_evaluators_the_highest_and_sentinels_are_drawn():
-    names = [*(f"e{n:02d}" for n in range(33)), "length@sentinel"]
-    parts = {}
-    for table in ("evaluators", "details", "curve"):
-        rows = getattr(FOUND, table).query("evaluator == 'a_1'")
-        many = [rows.assign(evaluator=name) for name in names]
-        parts[table] = pd.concat(many, ignore_index=True)
-    parts["evaluators"] = parts["evaluators"].assign(rho=np.linspace(0.9, 0.1, 34))
-    parts["details"] = parts["details"].assign(label=names)
-    drawn = nb.plot_replacement(dataclasses.replace(FOUND, **parts))
-    lanes = [tick.get_text() for tick in drawn.axes[1].get_yticklabels()]
-    assert lanes == [*names[:19], "length@sentinel"] and set(drawn.data["evaluator"]) == set(lanes)
-    assert "20 of 34 evaluators" in drawn.alt
-    assert drawn.axes[0].get_title(loc="left").startswith("The 20 of 34 evaluators")

@@ -1,0 +1,96 @@
+"""Every figure can be read at print size, in gray, and its files repeat to the byte."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pypdf
+import pytest
+from gray import alike_in_gray, assert_readable, lightness
+from matplotlib import pyplot as plt
+from plot_samples import (
+    CHOICES,
+    CHOSEN,
+    CORRECTED,
+    CURVES,
+    HISTORY,
+    MULTIVERSE,
+    PEOPLE,
+    RATES,
+    RATINGS,
+    SCORES,
+    STABILITY,
+    TRENDS,
+    colored,
+    correlations,
+    doubted,
+    forest,
+    points,
+    rates,
+    small_boundary,
+    tidy,
+)
+
+import nlgbench as nb
+from nlgbench.plots.style import GROUPS, HUMAN, SYSTEM
+
+TRUTH = pd.DataFrame({"system": [f"s{n}" for n in range(4)], "huse": 1, "huse_q": 1, "huse_d": 1})
+LONG = pd.DataFrame({"system": [f"A system of a long name {n}" for n in range(17)]})
+LONG = LONG.assign(estimate=np.linspace(0, 1, 17), ci_low=-2.0, ci_high=2.0, rank_low=10.0)
+SEVEN = ("huse", "huse_q", "huse_d", "third", "fourth", "fifth", "sixth")
+SEVEN = pd.concat([STABILITY[STABILITY["score"] == "huse"].assign(score=name) for name in SEVEN])
+FIGURES = {
+    "atlas": lambda: nb.plot_atlas(correlations(30)),
+    "atlas, two intervals": lambda: nb.plot_atlas(doubted(8)),
+    "forest": lambda: nb.plot_forest(forest(30)),
+    "forest, rates": lambda: nb.plot_forest(rates(), xlabel="%", xlim=(0, 100), line=50),
+    "scatter": lambda: nb.plot_scatter_systems(points(), "self_bleu", "quality"),
+    "boundary": lambda: nb.plot_boundary(small_boundary()),
+    "boundaries": lambda: nb.plot_boundary([small_boundary()] * 3),
+    "tradeoff": lambda: nb.plot_tradeoff(tidy(SCORES)),
+    "tradeoff, truth": lambda: nb.plot_tradeoff(tidy(SCORES), truth=TRUTH),
+    "systems": lambda: nb.plot_systems(LONG.assign(rank_high=17.0)),
+    "severity": lambda: nb.plot_severity(PEOPLE),
+    "ratings": lambda: nb.plot_ratings(RATINGS.assign(reason=["", "few", "", ""])),
+    "win rates": lambda: nb.plot_win_rates(RATES),
+    "convergence": lambda: nb.plot_convergence(HISTORY),
+    "training": lambda: nb.plot_training(CURVES, CHOSEN),
+    "choices": lambda: nb.plot_choices(CHOICES),
+    "corrected": lambda: nb.plot_corrected(CORRECTED),
+    "distributions": lambda: nb.plot_distributions(TRENDS),
+    "stability": lambda: nb.plot_stability(SEVEN),
+    "multiverse": lambda: nb.plot_multiverse(MULTIVERSE),
+    "contexts": lambda: nb.plot_contexts(*colored(4)),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_text_can_be_read_in_print_and_every_mark_in_gray(name):
+    assert_readable(FIGURES[name]())
+
+
+@pytest.mark.parametrize(("name", "word"), [("boundary", "Mean human"), ("tradeoff", "t = 0.7")])
+def test_pdfs_embed_truetype_and_repeat_to_the_byte(name, word):
+    first, second = (FIGURES[name]().image("pdf") for _ in range(2))
+    assert first == second
+    (page,) = pypdf.PdfReader(io.BytesIO(first)).pages
+    assert word in page.extract_text(), "text, not outlines"
+    fonts = [font.get_object() for font in page["/Resources"]["/Font"].values()]
+    fonts += [one.get_object() for font in fonts for one in font.get("/DescendantFonts", [])]
+    assert fonts and "/Type3" not in {font["/Subtype"] for font in fonts}
+
+
+def test_the_two_classes_differ_in_gray_and_the_groups_by_marker():
+    assert lightness("#777777") == pytest.approx(0.5003, abs=1e-3), "middle gray, a known value"
+    assert lightness(SYSTEM) - lightness(HUMAN) >= 0.2
+    assert len({marker for marker, _ in GROUPS}) == len(GROUPS)
+
+
+def test_the_check_for_gray_finds_what_is_alike():
+    ax = plt.figure().gca()
+    for color, marker in (("#0072B2", "o"), ("#D55E00", "o"), ("#0072B2", "s"), ("#FFFFFF", "o")):
+        ax.plot([0], [0], marker, color=color, markeredgecolor="black", label=f"{color} {marker}")
+    ax.fill_between([0, 1], [1, 1], color="#0072B2", label="area")
+    ax.fill_between([0, 1], [1, 1], color="#D55E00", label="its like")
+    ax.legend()
+    assert alike_in_gray(ax) == [("#0072B2 o", "#D55E00 o"), ("area", "its like")]
