@@ -42,7 +42,7 @@ class GameView(View):
         assert contexts is not None  # `check` saw to that
         if not features <= set(contexts):
             return f"{self.study.name} has contexts that are no colors: hue, saturation, lightness."
-        if "train" not in (self.study.related or {}):
+        if "train" not in (self.study.related):
             return f"{self.study.name} has no related study 'train', from which listeners learn."
         return ""
 

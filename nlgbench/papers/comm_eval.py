@@ -427,7 +427,7 @@ def answers(
     theirs = "comm-eval" if release else place
     tail = "/with_success_{group}/{slug}_{statistic}"
     extra = said["slug"].isin(["word_order_pragmatic", "word_order_context"])
-    asked = {"value": "value", "reason": "{note}"}
+    asked: Any = {"value": "value", "reason": "{note}"}
     parts = [
         claim_rows(counted, "{claim_id}", value="value", variant="{variant}", reason="{reason}"),
         *_accuracies(study, calibrated, place),

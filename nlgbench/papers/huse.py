@@ -8,6 +8,7 @@ tasks, beam search, the Reddit sentences of Figure 2) stands beside the claims, 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pandas as pd
 
@@ -142,7 +143,8 @@ def answers(
     ]
     if bounds is not None:
         for side, gap in {"lower": "huse - l_star", "upper": "upper - huse"}.items():
-            gaps, ids = bounds.assign(gap=bounds.eval(gap)), f"{own}/{{system}}/theorem_1_{side}"
+            values: Any = bounds.eval(gap)
+            gaps, ids = bounds.assign(gap=values), f"{own}/{{system}}/theorem_1_{side}"
             note = f"{gap} in the population; the theorem says that it is not below 0."
             parts.append(claim_rows(gaps, ids, value="gap", reason=note, source="simulated"))
     if greedy is not None:
@@ -201,10 +203,10 @@ def _of_browser(study: Study, browser: pd.DataFrame | None) -> list[pd.DataFrame
     found = table2(study, browser)
     two = found[found["row"].isin(["quality_failure_model", "indistinguishable_reference"])]
     note = "A mean of 20 judgments, or a log-probability, of one text: nothing was resampled."
-    by_token = {"value": "logprob_per_token", "reason": f"{note} Divided by the number of tokens."}
+    by_token, divided = "logprob_per_token", f"{note} Divided by the number of tokens."
     return [
         claim_rows(found, "huse/table2/{row}/hj", value="judgment", reason=note),
-        claim_rows(two, "huse/table2/{row}/log_p_model", **by_token),
+        claim_rows(two, "huse/table2/{row}/log_p_model", value=by_token, reason=divided),
     ]
 
 

@@ -113,7 +113,7 @@ def open_studies(
         if name != "reviews":
             outputs = _shortened(study.outputs)
             if human is None:
-                turns = study.related["turns"]  # type: ignore[index]
+                turns = study.related["turns"]
                 rows = turns.outputs[~turns.outputs["context"].isin(study.outputs["context"])]
                 rows = _shortened(rows).sample(n_turns, random_state=seed)
                 human = with_tables(turns, outputs=rows.reset_index(drop=True))

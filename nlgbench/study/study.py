@@ -136,7 +136,7 @@ class Study:
     comparisons: pd.DataFrame | None = None
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     truth: Mapping[str, pd.DataFrame] | None = None
-    related: Mapping[str, Study] | None = None
+    related: Mapping[str, Study] = dataclasses.field(default_factory=dict)
     #: Where the data first came from, such as "released:huse"; kept when it is written and read.
     origin: str = dataclasses.field(default="", init=False)
     #: True straight from a loader: what of its kind a paper's claims can be answered with.
@@ -499,7 +499,7 @@ def _write(study: Study, folder: Path) -> None:
         (folder / "truth").mkdir(exist_ok=True)
         csv_files.save(frame, folder / "truth" / f"{name}.csv")
         kinds[name] = {str(column): str(kind) for column, kind in frame.dtypes.items()}
-    for name, other in (study.related or {}).items():
+    for name, other in study.related.items():
         (folder / "related").mkdir(exist_ok=True)
         _write(other, folder / "related" / name)
     about = {
@@ -507,7 +507,7 @@ def _write(study: Study, folder: Path) -> None:
         "origin": study.origin or study.source,
         "settings": dict(study.settings),
         "truth": kinds,
-        "related": list(study.related or {}),
+        "related": list(study.related),
     }
     (folder / WRITTEN).write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
 

@@ -217,7 +217,7 @@ def _cumulate(sums: Weights) -> None:
         sums[at] += sums[at - 1]
 
 
-def _in_runs(w: Weights, width: int) -> Weights:
+def _in_runs(w: NDArray[Any], width: int) -> NDArray[Any]:
     """Cut points (n, r) into runs of a width, with zeros at the end: (runs, width, r)."""
     found = np.zeros((-(-len(w) // width), width, w.shape[1]), dtype=w.dtype)
     found.reshape(-1, w.shape[1])[: len(w)] = w

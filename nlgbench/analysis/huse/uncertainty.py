@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import combinations, product
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -330,7 +330,7 @@ def length_difference(
         gaps = output_replicates(whole, members) - output_replicates(one, members)
         both = pd.DataFrame({"whole_text": whole.scores, "per_token": one.scores})
         both = both.rename_axis("score").loc[["huse", "huse_d"]]
-        estimates = (both["whole_text"] - both["per_token"]).to_dict()
+        estimates: Any = (both["whole_text"] - both["per_token"]).to_dict()
         n_units = int(is_human.value_counts().min())
         table = of_halves(gaps, estimates, n_units, confidence).drop(columns="center")
         parts.append(pd.concat([both.reset_index(), table], axis=1))
@@ -430,13 +430,15 @@ def interval_widths(
     if n_studies < 2:
         raise ValueError(f"n_studies must be at least 2. Got {n_studies}.")
     rng = np.random.default_rng(seed)
-    draw, n_all = world, math.inf
+    draw: Any = world
+    n_all = math.inf
     if isinstance(world, Study):
         # Once, for its checks; then the outputs that are compared alone.
         one = compare(world, the_system(world, system))
         rows_of = world.outputs["output_id"].isin(one.outputs["output_id"])
         given = with_tables(world, outputs=world.outputs[rows_of], judgments=one.judged)
-        draw, n_all = partial(_smaller, given), one.outputs["is_human"].value_counts().min()
+        draw = partial(_smaller, given)
+        n_all = one.outputs["is_human"].value_counts().min()
         n_annotators = n_annotators or [_fewest(one.annotators)]
     parts = []
     for n_each, n_judging in product(n_outputs, n_annotators or ()):

@@ -167,7 +167,9 @@ def win_and_loss(
     played = single_outputs(comparisons)
     of = played["system_a"].map(outputs.set_index("output_id")["system"]).rename("system")
     by_system = played.groupby(of, sort=False)
-    newer, older = (pd.factorize(played[side])[0] for side in ("system_a", "system_b"))
+    newer, older = (
+        pd.factorize(played[side])[0].astype(np.int64) for side in ("system_a", "system_b")
+    )
     # No output is on both sides: a checkpoint's own are new, all others' old.
     older += newer.max() + 1
     score = (played["win"] + played["tie"] / 2).to_numpy()

@@ -375,7 +375,7 @@ def _parsed(name: str) -> tuple[str, int]:
 
 def _learned_from(study: Study) -> tuple[Rounds, Rounds | None]:
     """Lay out the rounds of train and dev that share no set of states with the study."""
-    related = study.related or {}
+    related = study.related
     if study.contexts is None or "train" not in related:
         raise ValueError(
             f"{study.name} has no contexts, or no rounds to learn from: listeners need "
