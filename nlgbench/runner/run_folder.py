@@ -194,4 +194,4 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def interval(low: float, high: float) -> str:
     """Write an interval; nothing where an end is missing."""
-    return "" if pd.isna(low) or pd.isna(high) else f"[{low:.3g}, {high:.3g}]"
+    return "" if pd.isna(low) or pd.isna(high) else f"[{low:.4g}, {high:.4g}]"

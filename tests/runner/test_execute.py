@@ -13,7 +13,7 @@ import nbformat
 import pytest
 
 import nlgbench as nb
-from nlgbench.datasets import registry
+from nlgbench.datasets import cache, registry
 from nlgbench.runner import execute, runs
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
 from nlgbench.runner.parameters import ParameterError, UsageError
@@ -307,6 +307,17 @@ def test_released_data_are_taken_where_they_are_and_a_changed_one_is_noticed(
     assert (first.source, decided("simulated").source) == ("released", "simulated")
     place.write_text("another content")
     assert decided().digest != first.digest
+
+    def refuse(names):
+        raise OSError("no room")
+
+    monkeypatch.delenv("NLGBENCH_DATA")
+    monkeypatch.setattr(cache, "cache_dir", lambda: tmp_path / "empty")
+    monkeypatch.setattr(cache, "reachable", lambda: True)
+    monkeypatch.setattr(cache, "fetch", refuse)
+    assert decided().note == "released data could not be fetched: no room"
+    with pytest.raises(OSError, match="no room"):
+        decided("released")
 
 
 def test_an_encoder_is_a_folder_and_said_where_it_is_not_used(make_notebook, tmp_path, monkeypatch):
