@@ -242,7 +242,10 @@ def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: in
     """
     judgments = study.judgments
     hits = judgments is not None and (judgments["group_id"] != "").all()
-    over_hits = {"clusters": "group_id" if hits else None, "n_resamples": n_resamples}
+    over_hits: dict[str, Any] = {
+        "clusters": "group_id" if hits else None,
+        "n_resamples": n_resamples,
+    }
     needed = permutations_needed(len(evaluators), alpha=0.05)
     over_systems: dict[str, Any] = {"resample": "systems", "n_resamples": needed}
     asked: dict[str, Any] = {"dimension": study.dimension(), "seed": seed}
