@@ -11,10 +11,8 @@ import pandas as pd
 from nlgbench.study import Study
 
 COLUMNS = ["claim_id", "variant", "value", "ci_low", "ci_high", "reason", "source", "comparable"]
-_TYPES: dict[str, Any] = dict.fromkeys(COLUMNS, str) | dict.fromkeys(
-    ["value", "ci_low", "ci_high"], "float64"
-)
-_TYPES["comparable"] = bool
+_TYPES: dict[str, Any] = dict.fromkeys(COLUMNS, str) | {"comparable": bool}
+_TYPES |= dict.fromkeys(["value", "ci_low", "ci_high"], "float64")
 
 
 def is_release(study: Study) -> bool:

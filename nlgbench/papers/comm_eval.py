@@ -225,7 +225,7 @@ def counts(study: Study) -> pd.DataFrame:
         ("5.1/references/per_context", others.mean(), mean),
         *((f"5.1/{name}/count", by_system[name], "") for name in QUALITY),
         *((f"5.3/{name}/human_scores", human[name], clicks) for name in QUALITY),
-        ("5.2/training_set/utterances", len(study.related["train"].outputs), rounds),
+        ("5.2/training_set/utterances", len((study.related or {})["train"].outputs), rounds),
     ]
     table = pd.DataFrame(rows, columns=columns[:3]).assign(variant="")
     kept = "kept descriptive captions of a context"
@@ -427,7 +427,7 @@ def answers(
     theirs = "comm-eval" if release else place
     tail = "/with_success_{group}/{slug}_{statistic}"
     extra = said["slug"].isin(["word_order_pragmatic", "word_order_context"])
-    asked: Any = {"value": "value", "reason": "{note}"}
+    asked: dict[str, Any] = {"value": "value", "reason": "{note}"}
     parts = [
         claim_rows(counted, "{claim_id}", value="value", variant="{variant}", reason="{reason}"),
         *_accuracies(study, calibrated, place),

@@ -8,7 +8,6 @@ tasks, beam search, the Reddit sentences of Figure 2) stands beside the claims, 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import pandas as pd
 
@@ -142,10 +141,10 @@ def answers(
         claim_rows(frequency, own + "/figure2/{x}", value="pearson", source="simulated"),
     ]
     if bounds is not None:
-        for side, gap in {"lower": "huse - l_star", "upper": "upper - huse"}.items():
-            values: Any = bounds.eval(gap)
-            gaps, ids = bounds.assign(gap=values), f"{own}/{{system}}/theorem_1_{side}"
-            note = f"{gap} in the population; the theorem says that it is not below 0."
+        for side, more, less in (("lower", "huse", "l_star"), ("upper", "upper", "huse")):
+            gaps = bounds.assign(gap=bounds[more] - bounds[less])
+            ids = f"{own}/{{system}}/theorem_1_{side}"
+            note = f"{more} - {less} in the population; the theorem says that it is not below 0."
             parts.append(claim_rows(gaps, ids, value="gap", reason=note, source="simulated"))
     if greedy is not None:
         ids = own + "/{system}/direction/beam_search_near_zero"
@@ -203,10 +202,11 @@ def _of_browser(study: Study, browser: pd.DataFrame | None) -> list[pd.DataFrame
     found = table2(study, browser)
     two = found[found["row"].isin(["quality_failure_model", "indistinguishable_reference"])]
     note = "A mean of 20 judgments, or a log-probability, of one text: nothing was resampled."
-    by_token, divided = "logprob_per_token", f"{note} Divided by the number of tokens."
+    per_token = f"{note} Divided by the number of tokens."
+    ids = "huse/table2/{row}/log_p_model"
     return [
         claim_rows(found, "huse/table2/{row}/hj", value="judgment", reason=note),
-        claim_rows(two, "huse/table2/{row}/log_p_model", value=by_token, reason=divided),
+        claim_rows(two, ids, value="logprob_per_token", reason=per_token),
     ]
 
 

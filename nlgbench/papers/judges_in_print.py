@@ -70,7 +70,7 @@ def averages_of_reviews() -> pd.DataFrame:
 
 
 def _rows_of(cells: pd.DataFrame) -> pd.DataFrame:
-    texts: Any = {"variant": "{variant}", "reason": "{reason}", "source": "published"}
+    texts: dict[str, Any] = {"variant": "{variant}", "reason": "{reason}", "source": "published"}
     return claim_rows(cells, "{claim_id}", value="value", **texts)
 
 

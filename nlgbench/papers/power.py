@@ -47,9 +47,9 @@ def figure6(*, n_worlds: int = 10_000, seed: int = 0) -> pd.DataFrame:
     table = table.astype({"n_items": int, "n_workers": int, "difference": float})
     rng = np.random.default_rng(seed)
     cells = table.groupby(["setting", "n_items", "n_workers"], sort=False)
-    of_cell: Any
-    for of_cell, rows in cells:
-        setting, n_items, n_workers = of_cell
+    key: Any
+    for key, rows in cells:
+        setting, n_items, n_workers = key
         item, worker, rest = (sd**2 for sd in SETTINGS[setting])
         known = np.sqrt(item / n_items + worker / n_workers + rest / (2 * n_items * n_workers))
         off, se = _studies(setting, n_items, n_workers, n_worlds, rng)

@@ -4,9 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import nlgbench as nb
 from nlgbench.datasets.published import load_lists, load_printed
-from nlgbench.papers import judge_the_judges as paper
 from nlgbench.papers.judges_in_print import (
     _agreement_under_independence,
     agreement_beyond_independence,
@@ -111,10 +109,3 @@ def test_the_variance_is_the_largest_of_any_pairing():
             assert spread < half
         else:
             assert spread == pytest.approx(half, rel=1e-3)
-
-
-def test_reviews_and_metrics_are_named():
-    study = nb.simulate("crowd", n_outputs=20, n_truth=0)
-    assert "that of 20 reviews of each generator" in paper.sizes_sentence(study)
-    assert {"bleu_4", "bleu_4@coco", "rouge_l"} <= set(paper.overlap_names(full=False))
-    assert "meteor" not in paper.overlap_names(full=False)

@@ -1,4 +1,4 @@
-"""Which printed accuracies would let rows of correlations follow."""
+"""Which printed accuracies would let rows follow that do not: what the ledger says of them."""
 
 from itertools import product
 from math import sqrt
@@ -16,6 +16,7 @@ from nlgbench.papers.judges_in_print import (
     inputs,
 )
 
+INPUTS = inputs()
 # A unit of the last digit: some cells are cut off, and ours come from accuracies rounded to .01.
 TOLERANCE = 1e-4 + 1e-9
 SVM_CELLS = ["scheduled_sampling", "seqgan", "rankgan", "leakgan"]
@@ -29,7 +30,7 @@ def repairs(number, row, cells, values):
     with other cells count. The combinations that give all six printed coefficients of `row` in
     Table 6, 9 or 10 are returned, a column per cell.
     """
-    quality = inputs()[number][0][row]
+    quality = INPUTS[number][0][row]
     free = quality.index.get_indexer(pd.Index(cells))
     human = generators(3)
     target = load_printed(f"judge-the-judges/table{number}").loc[row]

@@ -173,7 +173,7 @@ def win_and_loss(
     # No output is on both sides: a checkpoint's own are new, all others' old.
     older += newer.max() + 1
     score = (played["win"] + played["tie"] / 2).to_numpy()
-    group = by_system.ngroup().to_numpy()
+    group = np.asarray(by_system.ngroup(), dtype=np.int64)
     rates = rate_intervals(group, score, newer, older, OUTPUTS, confidence=0.95)
     table = by_system[["win", "tie", "loss"]].mean().assign(n=by_system.size()).reset_index()
     table["difference"] = table["win"] - table["loss"]

