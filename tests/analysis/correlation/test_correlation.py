@@ -1,3 +1,7 @@
+"""`correlate` is SciPy on means, outputs and items, and says what it left out."""
+
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -106,13 +110,6 @@ def test_items_of_one_system_are_drawn_within_it():
     assert found["reason"].eq("no interval of soft accuracy was measured").all()
 
 
-def test_counts_are_of_a_bootstrap():
-    counts = bootstrap_counts(np.zeros(50), 2000, np.random.default_rng(0))
-    assert (counts.sum(axis=1) == 50).all()
-    assert counts.mean() == 1
-    assert counts.var() == pytest.approx(1 - 1 / 50, abs=0.02)
-
-
 def test_groups_are_clusters():
     outputs, scores, judgments = study()
     found = correlate(
@@ -130,8 +127,6 @@ def test_groups_are_clusters():
         correlate(made(outputs, scores, twice), clusters="group_id", seed=0)
     with pytest.raises(ValueError, match="group_id' is empty for some"):
         correlate(made(outputs, scores, judgments.assign(group_id="")), clusters="group_id", seed=0)
-    with pytest.raises(ValueError, match=r"clusters: 'contxt' is unknown. Did you mean 'context'"):
-        correlate(made(outputs, scores, judgments), clusters="contxt", seed=0)
 
 
 def test_permutations_of_systems_are_all_orders_up_to_eight():
@@ -155,23 +150,17 @@ def test_permutations_of_systems_are_all_orders_up_to_eight():
     assert many["p_method"].unique().tolist() == ["permutation, 200 drawn"]
 
 
-def test_noise_is_rarely_significant():
-    ps = []
-    for seed in range(40):
-        outputs, scores, judgments = study(n_systems=7, n_items=4, n_evaluators=1, seed=seed)
-        rng = np.random.default_rng(seed)
-        scores = scores.assign(score=rng.normal(size=len(scores)))
-        found = correlate(
-            made(outputs, scores, judgments),
-            statistics=["pearson", "soft_pairwise"],
-            resample=None,
-            n_resamples=50,
-            seed=0,
-        )
-        ps.append(found["p"].to_numpy())
-    # Under the null P(p <= .2) <= .2: 8 of 40 expected; 16 or more has a probability of .003.
-    assert (np.array(ps) <= 0.2).sum(axis=0).max() < 16
-    assert 0.3 < np.mean(ps) < 0.75
+def test_soft_accuracy_is_tested_by_giving_systems_each_others_judgments():
+    outputs, scores, judgments = study(n_systems=4, n_items=8, n_evaluators=1, seed=2)
+    options = {"statistics": ["soft_pairwise"], "resample": None}
+    found = correlate(made(outputs, scores, judgments), **options).iloc[0]
+    null = []
+    for order in permutations(range(4)):
+        ids = [f"o{8 * system + n}" for system in order for n in range(8)]
+        dealt = dict(zip(ids, outputs["output_id"], strict=True))
+        moved = judgments.assign(output_id=judgments["output_id"].map(dealt))
+        null.append(correlate(made(outputs, scores, moved), **options)["estimate"].iloc[0])
+    assert found["p"] == np.mean(np.array(null) >= found["estimate"] - 1e-12)
 
 
 def test_missing_scores_and_judgments_are_left_out_and_counted():
@@ -190,40 +179,6 @@ def test_missing_scores_and_judgments_are_left_out_and_counted():
     rows = values(kept, scores, judgments, "e1").groupby("system")[["value", "score"]].mean()
     expected = stats.pearsonr(rows["value"], rows["score"]).statistic
     assert one(found, "pearson", "e1")["estimate"] == pytest.approx(expected)
-
-
-def test_an_evaluator_without_some_systems_is_compared_over_the_others():
-    outputs, scores, judgments = study()
-    lacking = outputs.loc[outputs["system"].isin(["s0", "s3"]), "output_id"]
-    some = scores[~((scores["evaluator"] == "e1") & scores["output_id"].isin(lacking))]
-    for granularity, n in (("system", 4), ("output", 120), ("item", 30)):
-        for statistics in (ALL[:2], ALL[2:]):
-            found = correlate(
-                made(outputs, some, judgments),
-                granularity=granularity,
-                statistics=statistics,
-                n_resamples=30,
-                seed=0,
-            )
-            left = outputs[~outputs["output_id"].isin(lacking)]
-            ids = left["output_id"]
-            alone = correlate(
-                made(
-                    left,
-                    scores[scores["output_id"].isin(ids) & (scores["evaluator"] == "e1")],
-                    judgments[judgments["output_id"].isin(ids)],
-                ),
-                granularity=granularity,
-                statistics=statistics,
-                resample=None,
-                seed=0,
-            )
-            there = found[found["evaluator"] == "e1"]
-            np.testing.assert_allclose(there["estimate"], alone["estimate"], atol=1e-12)
-            assert there["n"].unique().tolist() == [n]
-    none = scores[(scores["evaluator"] != "e1") | scores["output_id"].isin(lacking)]
-    with pytest.raises(ValueError, match="evaluator 'e1' has no score for any judged output"):
-        correlate(made(outputs, none, judgments[~judgments["output_id"].isin(lacking)]), seed=0)
 
 
 def test_constants_are_undefined_and_counted():
@@ -297,37 +252,6 @@ def test_human_outputs_are_a_system_only_when_asked_for():
     assert correlate(made(outputs, scores, judgments), **options)["n"].tolist() == [5, 5]
     both = correlate(made(outputs, scores, judgments), include_human=True, **options)
     assert both["n"].tolist() == [6, 6]
-
-
-def test_wrong_names_and_tables_are_refused():
-    outputs, scores, judgments = study()
-    asked = [
-        ({"granularity": "systems"}, "granularity: 'systems' is unknown. Did you mean 'system'"),
-        ({"statistics": ["person"]}, "statistics: 'person' is unknown. Did you mean 'pearson'"),
-        ({"statistics": "pearson"}, "statistics must be a list"),
-        (
-            {"statistics": ["soft_pairwise"], "granularity": "item"},
-            "is a statistic of granularity='system'",
-        ),
-        ({"resample": "item"}, "resample: 'item' is unknown"),
-        ({"n_resamples": 0}, "n_resamples must be a whole number"),
-        ({"confidence": 95}, "confidence must be between 0 and 1"),
-        ({"dimension": "qualty"}, "dimension: 'qualty' is unknown. Did you mean 'quality'"),
-    ]
-    for options, message in asked:
-        with pytest.raises(ValueError, match=message):
-            correlate(made(outputs, scores, judgments), seed=0, **options)
-    with pytest.raises(ValueError, match=r"evaluators: 'e7' is unknown\. Did you mean 'e"):
-        correlate(made(outputs, scores, judgments), evaluators=["e7"])
-    with pytest.raises(ValueError, match="evaluators must be None, or a list of"):
-        correlate(made(outputs, scores, judgments), evaluators="e0")
-    with pytest.raises(ValueError, match="has no judgments"):
-        correlate(made(outputs, scores, None))
-    with pytest.raises(ValueError, match="has no scores"):
-        correlate(made(outputs, None, judgments))
-    human = outputs.assign(is_human=True)
-    with pytest.raises(ValueError, match="none of the 0 outputs that are not human"):
-        correlate(made(human, scores, judgments))
 
 
 def test_all_dimensions_are_asked_about_unless_one_is_named():

@@ -1,3 +1,5 @@
+"""Permutations are all or drawn, and p counts the data once."""
+
 import numpy as np
 
 from nlgbench.analysis.correlation.meta_evaluation import orders_of, permutation_p

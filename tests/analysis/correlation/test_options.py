@@ -7,7 +7,7 @@ from small_study import made, study, table
 
 import nlgbench as nb
 from nlgbench.analysis.correlation import correlate
-from nlgbench.evaluators.sentinels import LENGTH, SENTINELS
+from nlgbench.evaluators.sentinels import SENTINELS
 
 
 def of(found, **wanted):
@@ -19,14 +19,35 @@ def of(found, **wanted):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"resample": "item"}, "resample: 'item' is unknown"),
+        ({"granularity": "systems"}, "granularity: 'systems' is unknown. Did you mean 'system'"),
+        ({"statistics": ["kendall"]}, "Did you mean 'kendall_b'"),
+        ({"statistics": ["soft_pairwise"], "granularity": "item"}, "a statistic of granularity="),
         ({"resample": "systems", "granularity": "output"}, "resample='systems' is of systems'"),
+        ({"n_resamples": 0}, "n_resamples must be a whole number"),
+        ({"confidence": 95}, "confidence must be between 0 and 1"),
+        ({"dimension": "qualty"}, "dimension: 'qualty' is unknown. Did you mean 'quality'"),
+        ({"evaluators": ["e7"]}, "evaluators: 'e7' is unknown"),
         ({"granularity": "item", "against": table("h", [1.0])}, "against= has systems' scores"),
+        ({"against": table("h", [1.0]).drop(columns="score")}, "against must be a table of"),
+        ({"against": table("h", [1.0, 2.0], ["s0", "s0"])}, "two scores of 's0' by 'h'"),
+        ({"clusters": "contxt"}, "clusters: 'contxt' is unknown. Did you mean 'context'"),
     ],
 )
-def test_options_that_cannot_be_are_refused(options, message):
+def test_what_cannot_be_asked_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         correlate(made(*study()), **options)
+
+
+def test_studies_that_lack_what_is_needed_are_refused():
+    outputs, scores, judgments = study()
+    human = outputs.assign(is_human=True)
+    for lacking, message in (
+        ((outputs, scores, None), "has no judgments"),
+        ((outputs, None, judgments), "has no scores"),
+        ((human, scores, judgments), "none of the 0 outputs that are not human"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            correlate(made(*lacking))
 
 
 @pytest.mark.parametrize("granularity", ["system", "output", "item"])
@@ -60,28 +81,3 @@ def test_sentinels_know_next_to_nothing(granularity):
             expected = units["value"].corr(units[name])
         assert row["estimate"] == pytest.approx(expected)
     assert row["reason"] != ""
-
-
-def test_an_item_of_which_all_else_is_missing_has_no_system_mean():
-    outputs, scores, judgments = study(n_systems=5, n_items=6)
-    lone = judgments["output_id"].isin(["o1", "o2", "o3", "o4", "o5"])  # s0 keeps its first item
-    asked = nb.score(made(outputs, scores, judgments[~lone]), SENTINELS)
-    found = correlate(asked, granularity="output", statistics=["pearson"])
-    assert of(found, evaluator="system_mean@sentinel")["n_missing"].tolist() == [6]
-    assert of(found, evaluator=LENGTH)["n_missing"].tolist() == [5]
-
-
-def test_the_system_mean_is_of_one_dimension_and_of_several_systems():
-    outputs, scores, judgments = study(n_systems=3, n_items=4)
-    other = judgments.assign(dimension="other", value=judgments["value"] ** 2)
-    both = made(outputs, scores, pd.concat([judgments, other]), settings={"quality": "quality"})
-    name = "system_mean@sentinel"
-    first, second = (
-        nb.score(both, [name], options={name: {"dimension": one}}).scored([name])["score"]
-        for one in ("quality", "other")
-    )
-    assert (first != second).all()
-    default = nb.score(both, [name]).scored([name])["score"]
-    pd.testing.assert_series_equal(default, first)
-    with pytest.raises(ValueError, match="needs two systems"):
-        nb.score(both.only(systems=["s0"]), [name])

@@ -1,3 +1,5 @@
+"""Soft confidence that one system is better is that of its authors' permutations."""
+
 import numpy as np
 import pytest
 

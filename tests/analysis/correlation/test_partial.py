@@ -1,3 +1,5 @@
+"""Partial correlations are those of residuals, over the systems with all three scores."""
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -45,41 +47,3 @@ def test_only_systems_with_all_three_scores_count():
     assert row["n"] == 8
     same = ["estimate", "with_human", "with_given", "given_with_human", "ci_low", "ci_high"]
     assert row[same].tolist() == pytest.approx(whole[same].tolist())
-
-
-@pytest.mark.parametrize(
-    ("x", "g", "h", "reason"),
-    [
-        ([1, 2, 3], [1, 3, 2], [2, 3, 1], "undefined: 3 systems have all scores"),
-        ([1, 2, 3, 4], [1, 3, 2, 4], [2, 3, 1, 4], "4 systems: an interval needs at least 5"),
-        ([1, 1, 1, 1, 1], [1, 3, 2, 4, 5], [2, 3, 1, 4, 5], "undefined: scores that do not vary"),
-        ([1, 3, 2, 4, 5], [1, 3, 2, 4, 5], [2, 3, 1, 4, 5], "undefined: .* held constant deter"),
-        ([2, 3, 1, 4, 5], [1, 3, 2, 4, 5], [2, 3, 1, 4, 5], "perfect correlation"),
-    ],
-)
-def test_what_has_no_interval_says_why(x, g, h, reason):
-    row = partial(*np.array([x, g, h], float)).iloc[0]
-    assert np.isnan([row["ci_low"], row["ci_high"]]).all()
-    assert pd.Series([row["reason"]]).str.match(reason).all()
-
-
-def test_its_interval_holds_the_partial_correlation_of_normal_systems():
-    rng = np.random.default_rng(0)
-    held, n, truth = 0, 120, 0.5
-    for _ in range(n):
-        g, e, own = rng.normal(size=(3, 12))
-        h = g + e
-        x = g + truth * e + np.sqrt(1 - truth**2) * own
-        row = partial(x, g, h).iloc[0]
-        held += row["ci_low"] <= truth <= row["ci_high"]
-    assert abs(held / n - 0.95) < 3 * np.sqrt(0.05 * 0.95 / n)
-
-
-def test_what_cannot_be_asked_is_refused():
-    x = np.arange(5.0)
-    with pytest.raises(ValueError, match="'g' is the only evaluator"):
-        partial_correlations(alone(table("g", x)), against=table("h", x), given="g")
-    with pytest.raises(ValueError, match="given: 'f' is unknown"):
-        partial(x, x, x, given="f")
-    with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
-        partial(x, x, x, confidence=95)

@@ -108,16 +108,6 @@ def test_studies_that_agree_too_well_for_any_tau_have_no_interval_of_it():
     assert row["ci_low"] < row["estimate"] < row["ci_high"]
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6), st.floats(0.05, 0.3))
-def test_the_modified_interval_is_never_the_narrower(seed, size):
-    effect = np.random.default_rng(seed).normal(0.4, size, 6)
-    variance = np.full(6, 0.01)
-    plain, modified = (random_effects(effect, variance, 0.95, one) for one in (False, True))
-    assert modified.se >= plain.se
-    assert modified.se >= np.sqrt(1 / (1 / (variance + modified.tau2)).sum()) - 1e-12
-
-
 def test_dimensions_of_a_study_are_one_effect_no_surer_than_one_of_them():
     z, se = np.array([0.3, 0.4, 0.2, 0.5, 0.35]), np.array([0.1, 0.05, 0.2, 0.1, 0.1])
     alone = nb.pool_correlations(correlations(z, se))
@@ -221,29 +211,6 @@ def test_differences_are_pooled_as_they_are():
     assert np.isnan(few["estimate"]) and few["reason"] == "4 studies: a mean needs 5"
 
 
-@pytest.mark.parametrize(("k", "share"), [(5, 0.0), (8, 0.3), (10, 0.8)])
-def test_intervals_hold_the_truth(k, share):
-    """A small version of benchmarks/pooled_coverage.py: unequal sizes, 400 worlds."""
-    rng = np.random.default_rng(17)
-    variance = 1 / (np.geomspace(40, 1200, k) - 3)
-    tau = np.sqrt(share / (1 - share) / np.mean(1 / variance))
-    held, further = [], []
-    for _ in range(400):
-        true = rng.normal(0.4, tau, k)
-        z = rng.normal(true, np.sqrt(variance))
-        found = random_effects(z, variance, 0.95)
-        reach = student.isf(0.025, k - 1) * found.se
-        low, high = found.mean - reach, found.mean + reach
-        held.append(low <= 0.4 <= high)
-        if k >= 8:
-            low, high = interval_of_prediction(z, variance, 0.95)
-            assert low < found.mean < high
-            further.append(low <= rng.normal(0.4, tau) <= high)
-    least = 0.95 - 3 * np.sqrt(0.95 * 0.05 / 400)
-    assert np.mean(held) > least
-    assert k < 8 or np.mean(further) > least
-
-
 def test_a_prediction_is_that_of_student_where_studies_are_exact():
     # With tiny known errors tau^2 has the chi-square distribution of a sample's variance.
     z = np.random.default_rng(2).normal(size=12)
@@ -301,28 +268,6 @@ def test_released_scores_go_by_the_name_they_are_called(worlds):
         correlate_studies({"own": worlds["own"]}, called={"close": "coarse"})
 
 
-def test_a_length_that_was_released_stands_for_texts_that_were_not(worlds):
-    study = worlds["own"]
-    bare = study.replace(outputs=study.outputs.assign(text=""))
-    found = correlate_studies({"own": bare}, called={"close": "length@sentinel"})
-    lengths = found[found["evaluator"] == "length@sentinel"]
-    assert len(lengths) == 1 and lengths["estimate"].notna().all()
-    # Beside texts, too, what was released comes first.
-    reviews = worlds["reviews"]
-    ids = reviews.outputs["output_id"]
-    scores = pd.DataFrame({"output_id": ids, "evaluator": "text_length", "score": range(len(ids))})
-    found = correlate_studies(
-        {"reviews": reviews.replace(scores=scores)},
-        evaluators=["rouge_l"],
-        called={"text_length": "length@sentinel"},
-    )
-    plain = nb.correlate(
-        reviews.replace(scores=scores), granularity="output", statistics=["spearman"]
-    )
-    lengths = found[found["evaluator"] == "length@sentinel"]
-    assert lengths["estimate"].tolist() == plain["estimate"].tolist()
-
-
 def test_references_are_found(worlds):
     study = worlds["reviews"]
     human = study.outputs[study.outputs["is_human"]]
@@ -358,22 +303,6 @@ def test_the_difference_from_length_is_that_of_the_pair(worlds):
     width = (alone["ci_high"] - alone["ci_low"]).to_numpy()
     for end in ("ci_low", "ci_high"):
         assert (np.abs(found[end] - alone[end]) < 0.1 * width).all()
-
-
-def test_a_pair_is_over_the_outputs_that_both_have_scored(worlds):
-    study = worlds["own"]
-    scores = study.scores.assign(
-        evaluator=study.scores["evaluator"].replace({"blind": "length@sentinel"})
-    )
-    close = scores.index[scores["evaluator"] == "close"][:30]
-    found = compare_with_length(
-        {"a": study.replace(scores=scores.drop(close))}, evaluators=["rouge_l"], n_resamples=20
-    ).set_index("evaluator_a")
-    assert found.loc[["close", "coarse"], "n_missing"].tolist() == [30, 0]
-    assert found.loc["rouge_l", "reason"] == "no texts"
-    without = compare_with_length({"a": study}, evaluators=["rouge_l"])
-    assert without["difference"].isna().all() and len(without) == 4
-    assert without["reason"].value_counts().to_dict() == {"no texts to take the length of": 4}
 
 
 def test_one_system_has_no_mean_of_the_others(worlds):

@@ -12,7 +12,6 @@ from nlgbench.analysis.judges.verdicts import sign
 from nlgbench.crossed import THESE_ANNOTATORS
 from nlgbench.datasets import cache
 from nlgbench.datasets.llmbar import RAW_FILES
-from nlgbench.evaluators.comparator.comparators import compare
 
 RELEASED = pytest.mark.skipif(
     not os.environ.get("NLGBENCH_DATA") or not cache.available(RAW_FILES["llmbar-natural"]),
@@ -127,25 +126,6 @@ def test_holm_is_over_a_judges_three_tests(rows):
     assert adjusted == pytest.approx(np.minimum(steps, 1))
 
 
-def test_sentinels_show_what_a_bias_at_its_worst_looks_like(rows):
-    assert rows.loc[("longest", "consistency"), "estimate"] == 1
-    assert rows.loc[("longest", "length"), "estimate"] > 0.3
-    assert rows.loc[("first", "position"), "estimate"] == 0.5
-    assert rows.loc[("first", "consistency"), "estimate"] == 0
-    assert rows.loc[("constant", "ties"), "estimate"] > 0.7
-    assert rows.loc[("constant", "agreement"), "estimate"] == 0.5
-    assert rows.loc[("random", "agreement"), "estimate"] == pytest.approx(0.5, abs=0.06)
-    assert rows.loc[("random", "own"), "reason"] == "a sentinel wrote no system"
-
-
-def test_the_overconfident_judge_is_told_from_the_calibrated(found, rows):
-    assert rows.loc[("certain", "overconfidence"), "ci_low"] > 0.1
-    bins = found.calibration[found.calibration["evaluator"] == "certain"]
-    assert bins["said"].is_monotonic_increasing and len(bins) == 10
-    assert bins["said"].iloc[-1] > bins["ci_high"].iloc[-1]
-    assert rows.loc[("longest", "overconfidence"), "reason"] == ("verdicts alone, no probabilities")
-
-
 def test_calibration_is_that_of_the_formula():
     """Shares by bins, each pair an item of its own, one vote each."""
     rng = np.random.default_rng(0)
@@ -206,22 +186,6 @@ def test_length_is_what_people_do_not_explain():
     assert row["reason"] == "one vote a pair, which is taken for the truth"
 
 
-def test_peoples_own_taste_for_length_is_not_the_judges(study):
-    """A judge that copies one annotator's vote leans to length as people do, and no further."""
-    study = nb.simulate("judges", n_items=600, n_votes=4, people_length=1.5, judges={}, seed=8)
-    votes = study.preferences
-    copied = votes.groupby(["output_a", "output_b"], sort=False).head(1)
-    others = votes.drop(copied.index)
-    chance = {"a": (1.0, 0.0, 0.0), "tie": (0.0, 1.0, 0.0), "b": (0.0, 0.0, 1.0)}
-    rows = copied[["output_a", "output_b"]].assign(comparator="copy")
-    rows[["prob_a", "prob_tie", "prob_b"]] = [chance[one] for one in copied["choice"]]
-    found = nb.audit(study.replace(preferences=others, comparisons=rows))
-    row = whole(found).set_index(["evaluator", "test"]).loc[("copy", "length")]
-    assert row["ci_low"] < 0 < row["ci_high"] and row["se"] < 0.03
-    plain = whole(found).set_index(["evaluator", "test"]).loc[("copy", "length_in_ratings")]
-    assert plain["ci_low"] > 0.8  # which does not look at people
-
-
 def test_people_are_held_against_the_others_as_judges_are():
     """Three votes of a pair: who dissents alone is wrong, who is with the majority is not asked."""
     people = ["w1", "w2", "w3"] * 4
@@ -268,27 +232,6 @@ def test_llmbars_counts_follow(name):
         assert row["verdict"] == "found"
 
 
-def test_our_own_comparator_is_audited_by_judgments_of_the_same_annotators():
-    study = nb.simulate("crowd", n_outputs=40, n_truth=0, seed=0)
-    train, test = nb.split(study, by="text", test_size=0.5)
-    test = test.only(is_human=False)
-    pairs = nb.supervise(train, kinds=["strong"], held_out=test, n=200, seed=0)
-    comparator = nb.train_comparator(pairs, backend="tfidf")
-    drawn = nb.compare_texts(test, comparator, n_per_pair=10).comparisons
-    ids = drawn[["output_a", "output_b"]]
-    both = pd.concat([ids, ids.set_axis(["output_b", "output_a"], axis=1)])
-    said = compare(comparator, test.outputs, both)
-    found = nb.audit(test.replace(comparisons=said))
-    rows = whole(found).set_index(["evaluator", "test"])
-    # It averages both orders, so that it cannot prefer either place.
-    assert rows.loc[(comparator.name, "consistency"), "estimate"] == 1
-    assert rows.loc[(comparator.name, "position"), ["estimate", "verdict"]].tolist() == [
-        0,
-        "acquitted",
-    ]
-    assert len(found.calibration)
-
-
 def test_what_cannot_be_said_has_a_reason(study):
     kept = study.comparisons["comparator"] == "fair"
     straight = study.comparisons[kept].iloc[: kept.sum() // 2]
@@ -322,9 +265,3 @@ def test_what_cannot_be_said_has_a_reason(study):
 def test_what_is_wrong_is_named(study, change, asked, said):
     with pytest.raises(ValueError, match=said):
         nb.audit(study.replace(**change), **asked)
-
-
-def test_a_judge_cannot_be_called_as_a_sentinel_is(study):
-    renamed = study.comparisons.replace({"comparator": {"fair": "first"}})
-    with pytest.raises(ValueError, match="is called 'first'"):
-        nb.audit(study.replace(comparisons=renamed))

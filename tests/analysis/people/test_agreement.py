@@ -1,3 +1,5 @@
+"""Agreement and accuracy are those of the papers, statsmodels, NLTK and SciPy."""
+
 import os
 
 import numpy as np
@@ -15,7 +17,7 @@ from statsmodels.stats import inter_rater
 import nlgbench as nb
 from nlgbench.analysis.people import accuracy, agreement, split_half
 from nlgbench.analysis.people.real_or_fake import judged
-from nlgbench.analysis.people.reliability import _halves, _over_outputs, _over_systems
+from nlgbench.analysis.people.reliability import _over_outputs, _over_systems
 from nlgbench.crossed import cluster_jackknife
 from nlgbench.datasets import cache
 from nlgbench.datasets.judge_the_judges import RAW_FILE
@@ -94,14 +96,6 @@ def test_a_share_over_unequal_clusters_has_the_cluster_robust_variance():
     found = cluster_jackknife(sums, cluster, lambda s: s[..., 0] / s[..., 1])
     assert found["estimate"] == pytest.approx(fit.params[0])
     assert found["se"] == pytest.approx(fit.bse[0], rel=0.01)
-
-
-def test_hits_that_share_annotators_widen_the_interval(study):
-    by_hit = accuracy(study).set_index("row")
-    alone = study.replace(judgments=study.judgments.assign(group_id=""))
-    by_output = accuracy(alone).set_index("row")
-    assert (by_hit["estimate"] == by_output["estimate"]).all()
-    assert by_output.loc["all", "n_clusters"] == 240 > by_hit.loc["all", "n_clusters"]
 
 
 def test_no_spread_is_no_certainty():
@@ -206,24 +200,6 @@ def test_alpha_is_that_of_nltk_with_missing_judgments(ratings, seed):
         )
 
 
-@settings(max_examples=40)
-@given(RATINGS, st.floats(0.1, 10), st.floats(-5, 5))
-def test_alpha_keeps_what_its_metric_keeps(ratings, scale, shift):
-    counts, values = counts_of(ratings)
-    if len(values) < 2:
-        return
-    moved = scale * values + shift
-    interval = krippendorff_alpha(counts, values, metric="interval")
-    assert krippendorff_alpha(counts, moved, metric="interval") == pytest.approx(interval)
-    ordinal = krippendorff_alpha(counts, values, metric="ordinal")
-    assert krippendorff_alpha(counts, values**3, metric="ordinal") == ordinal
-    nominal = krippendorff_alpha(counts, values)
-    assert krippendorff_alpha(counts[:, ::-1], values) == pytest.approx(nominal)
-    assert max(interval, ordinal, nominal) <= 1 + 1e-12
-    if len(values) == 2:  # with two values all differences are one
-        assert ordinal == pytest.approx(nominal) and interval == pytest.approx(nominal)
-
-
 def test_the_table_has_the_coefficients_of_its_rows(study):
     for coded in ("value", "correct"):
         table = agreement(study, coded=coded)
@@ -265,18 +241,6 @@ def test_ratings_are_compared_by_their_ranks():
     assert alpha["se"] == pytest.approx(np.sqrt(10 * np.var(without)))
 
 
-def test_ratings_of_another_study_are_compared_too():
-    ratings = nb.simulate("reviews", n_outputs=20, n_truth=0)
-    found = agreement(ratings, metric="interval").set_index(["row", "coefficient"])
-    values = ratings.judgments.pivot(index="output_id", columns="annotator_id", values="value")
-    expected = krippendorff_alpha(*counts_of(values), metric="interval")
-    alpha = found.loc[("all", "krippendorff_alpha")]
-    assert alpha["estimate"] == pytest.approx(expected)
-    assert alpha["n_clusters"] == 20  # of annotators there are fewer than of outputs
-    halves = split_half(ratings, n_splits=5, n_resamples=10)
-    assert halves["votes_full"].eq(20).all()
-
-
 def test_the_interval_of_kappa_is_a_plain_loop_without_each_hit(study):
     table = agreement(study).set_index(["row", "coefficient"])
     frame = judged(study, None)
@@ -288,20 +252,6 @@ def test_the_interval_of_kappa_is_a_plain_loop_without_each_hit(study):
     n = len(without)
     expected = np.sqrt((n - 1) * np.var(without))
     assert table.loc[("all", "fleiss_kappa"), "se"] == pytest.approx(expected)
-
-
-def test_halves_are_halves_within_each_hit(study):
-    frame = judged(study, None)
-    place = pd.factorize(frame["output_id"])[0]
-    sums, sizes = _halves(frame, place, 30, np.random.default_rng(0))
-    assert (sizes == 2).all()  # of five, one is left out
-    assert (sums <= 2).all() and not np.array_equal(sums[0], sums[1])
-    # Over many splits each vote is in a half as often: the mean is that of all votes.
-    many, _ = _halves(frame, place, 400, np.random.default_rng(1))
-    mean = many.mean(axis=(0, 1)) / 2
-    expected = frame["value"].groupby(place).mean()
-    assert np.abs(mean - expected).max() < 0.12
-    assert mean.mean() == pytest.approx(expected.mean(), abs=0.01)
 
 
 def test_correlations_are_those_of_scipy():
@@ -326,14 +276,6 @@ def test_correlations_are_those_of_scipy():
             for side, n in zip(sums[split], sizes[split], strict=True)
         )
         assert found[draw, split] == pytest.approx(stats.pearsonr(x, y).statistic)
-
-
-def test_annotators_who_agree_have_a_perfect_ceiling():
-    votes = {f"{s}{n}": (s, [float(n < at)] * 4) for at, s in enumerate("abcd") for n in range(4)}
-    hits = [f"hit{n % 4}" for n in range(16)]
-    table = split_half(made(votes, hits=hits), n_splits=5, n_resamples=20, seed=0)
-    assert table["estimate"].to_numpy() == pytest.approx(np.ones(len(table)))
-    assert table["votes_half"].eq(2).all() and table["votes_full"].eq(4).all()
 
 
 def test_stepping_up_is_spearman_and_browns(study):
@@ -363,86 +305,6 @@ def test_one_judgment_each_is_no_agreement():
     assert halves["reason"].str.startswith("no output has two judgments").all()
 
 
-def scattered(n_each: int, *, seed=0):
-    """Votes on four systems, each output judged by `n_each` of a crowd of 40."""
-    rng = np.random.default_rng(seed)
-    votes = {
-        f"{s}{n:02d}": (s, (rng.random(n_each) < p).astype(float).tolist())
-        for s, p in zip("abcd", [0.2, 0.4, 0.6, 0.8], strict=True)
-        for n in range(30)
-    }
-    study = made(votes)
-    crowd = [f"w{at:02d}" for _ in range(120) for at in rng.permutation(40)[:n_each]]
-    return study.replace(judgments=study.judgments.assign(annotator_id=crowd))
-
-
-def test_no_ceiling_where_no_output_has_two_judgments():
-    # Halves of the crowd judged different outputs: what they differ by is no disagreement.
-    table = split_half(scattered(1), n_splits=20, n_resamples=20, seed=0)
-    assert table[["estimate", "ci_low", "ci_high"]].isna().all(axis=None)
-    assert table["reason"].str.startswith("no output has two judgments").all()
-    assert table["n_left_out"].eq(120).all() and table["n_clusters"].eq(120).all()
-
-
-def test_halves_are_compared_on_the_outputs_that_both_judged():
-    study = scattered(4)
-    outputs, judgments = study.outputs, study.judgments
-    table = split_half(study, n_splits=20, n_resamples=20, seed=0)
-    assert table["reason"].eq("").all()
-    # Another ten outputs of each system with a single judgment add nothing.
-    single = outputs[outputs["output_id"].str.endswith(("7", "8"))]
-    single = single.assign(output_id="x" + single["output_id"], item_id="x" + single["item_id"])
-    more = pd.DataFrame({"output_id": single["output_id"], "annotator_id": "w00", "value": 1.0})
-    more = more.assign(dimension="real_or_fake", group_id="")
-    both = pd.concat([judgments, more[judgments.columns]], ignore_index=True)
-    again = split_half(Study(pd.concat([outputs, single]), both), n_splits=20, n_resamples=20)
-    assert again["n_left_out"].eq(24).all()
-    columns = [name for name in table if name != "n_left_out"]
-    pd.testing.assert_frame_equal(table[columns], again[columns])
-
-
-def test_halves_that_disagree_have_no_ceiling():
-    votes = {f"{s}{n}": (s, [1.0, 0.0]) for s in "ab" for n in range(8)}
-    votes |= {f"{s}{n}": (s, [0.0, 1.0]) for s in "cd" for n in range(8)}
-    table = split_half(made(votes), n_splits=10, n_resamples=10, seed=0)
-    ceiling = table[table["quantity"] == "ceiling"]
-    assert ceiling["estimate"].isna().all()
-    assert ceiling["reason"].str.startswith("the halves correlate below 0").all()
-
-
-def few_hits(n_hits: int):
-    rng = np.random.default_rng(5)
-    votes = {
-        f"{system}{n}": (system, (rng.random(4) < 0.3 + 0.1 * at).astype(float).tolist())
-        for n in range(3 * n_hits)
-        for at, system in enumerate(["human", "a", "b", "c"])
-    }
-    return made(votes, hits=[f"hit{at // 12}" for at in range(12 * n_hits)])
-
-
-@pytest.mark.parametrize(("n_hits", "marked"), [(5, True), (9, True), (10, False)])
-def test_intervals_from_few_clusters_are_marked(n_hits, marked):
-    data = few_hits(n_hits)
-    halves = split_half(data, n_splits=20, n_resamples=40, seed=0)
-    defined = (halves["n_undefined"] == 0) & halves["ci_low"].notna()
-    for table in (accuracy(data), agreement(data), halves[defined]):
-        assert len(table) and table["n_clusters"].eq(n_hits).all()
-        few = table["reason"].str.startswith(f"{n_hits} clusters: an interval from fewer than 10")
-        assert few.all() if marked else table["reason"].eq("").all()
-        assert table["ci_low"].notna().all()  # given, and marked
-
-
-def test_votes_that_are_all_alike_have_no_interval():
-    votes = {f"{s}{n}": (s, [1.0, 1.0, 1.0]) for s in ["human", "a", "b"] for n in range(12)}
-    data = made(votes)
-    for rule in ("votes", "majority"):
-        table = accuracy(data, rule=rule).set_index("row").drop(index="all")
-        assert table["estimate"].to_dict() == {"real": 1.0, "fake": 0.0, "a": 0.0, "b": 0.0}
-        assert table["ci_low"].isna().all()
-        assert table["reason"].eq("all clusters give the same: their spread is unknown").all()
-    assert (agreement(data)["reason"] != "").all()
-
-
 def test_groups_that_share_outputs_are_one_cluster():
     data = made({f"{s}{n}": (s, [1.0, 0.0]) for s in ["human", "a", "b"] for n in range(4)})
     # Of each system two outputs were judged on pages that overlap, one page after another.
@@ -469,19 +331,6 @@ def test_groups_that_share_outputs_are_one_cluster():
         )
     ]
     assert np.isfinite(halves[0]).any() and halves[0].equals(halves[1])
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda o, j: (o, j.assign(value=j["value"] + 1)), r"must be 1 \(real\).*'w0' gave output"),
-        (lambda o, j: (o, None), "has no judgments"),
-    ],
-)
-def test_tables_that_cannot_be_are_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        study = made(HAND)
-        accuracy(Study(*change(study.outputs, study.judgments)))
 
 
 def test_options_that_cannot_be_are_refused(study):

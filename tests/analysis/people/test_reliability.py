@@ -76,17 +76,6 @@ def test_alpha_takes_any_number_of_values(metric, step, per_hit):
     assert found["se"] == pytest.approx(se, rel=1e-9)
 
 
-def test_alpha_does_not_mind_where_a_scale_lies():
-    for metric, step in (("ordinal", 25), ("interval", 0)):
-        values = ratings(2, step=step)
-        found = [
-            only(agreement(study_of(moved), metric=metric))
-            for moved in (values, 1e6 + 1e-3 * values)
-        ]
-        assert found[0]["estimate"] == pytest.approx(found[1]["estimate"], abs=1e-6)
-        assert found[0]["se"] == pytest.approx(found[1]["se"], rel=1e-4)
-
-
 def test_equal_values_of_a_fine_scale_are_no_agreement():
     """More than 30 values: those that count equal ones say so, and the others go on."""
     table = agreement(study_of(ratings(3)), metric="ordinal").set_index(["row", "coefficient"])
@@ -106,17 +95,6 @@ def test_equal_values_do_not_vary_by_rounding():
         assert table["estimate"].isna().all() and (table["reason"] != "").all()
 
 
-def test_what_was_there_before_is_the_same():
-    """The default asks for three coefficients, in columns without pairs."""
-    table = agreement(study_of(ratings(9, step=20)))
-    assert table["coefficient"].unique().tolist() == list(reliability.COEFFICIENTS)
-    before = "row coded coefficient metric estimate se ci_low ci_high confidence n_clusters reason"
-    before += " covers n_judgments n_outputs n_left_out"
-    assert " ".join(table) == before
-    with pytest.raises(ValueError, match=r"coefficients: 'cohens_kappa' is unknown\. Did you mean"):
-        agreement(study_of(ratings(9)), coefficients=["cohens_kappa"])
-
-
 def test_alpha_is_of_the_kind_of_scale():
     """Two values: nominal, which is then interval; more: interval, and the result says so."""
     five = study_of(ratings(9, step=20))
@@ -132,24 +110,10 @@ def test_alpha_is_of_the_kind_of_scale():
     assert labels["estimate"] < only(agreement(five))["estimate"]
 
 
-def test_a_system_may_be_called_as_a_row_is():
-    study = study_of(ratings(9, step=20))
-    outputs = study.outputs.assign(system=np.resize(["all", "fake", "b"], len(study.outputs)))
-    found = agreement(study.replace(outputs=outputs))
-    assert list(dict.fromkeys(found["row"])) == [
-        *("all", "real", "fake", "all (system)", "fake (system)", "b")
-    ]
-    plain = study.replace(outputs=outputs.replace({"system": {"all": "x", "fake": "y"}}))
-    columns = ["estimate", "ci_low"]
-    np.testing.assert_array_equal(found[columns], agreement(plain)[columns])
-
-
 @pytest.mark.parametrize(
     "name",
     [
-        "percent_agreement",
         "fleiss_kappa",
-        "nominal",
         "ordinal",
         "interval",
     ],

@@ -119,19 +119,6 @@ def test_a_second_vote_of_an_annotator_on_a_page_of_its_own_counts():
     assert accuracy.loc["accuracy", ["n", "n_left_out", "estimate"]].tolist() == [2, 1, 1]
 
 
-def test_a_second_judgment_of_an_annotator_on_a_page_of_its_own_counts():
-    rows = [("x1", "w1", 1.0, "h1"), ("x1", "w1", 4.0, "h2"), ("x2", "w1", 2.0, "h1")]
-    rows += [(f"x{n}", "w2", float(n), "h1") for n in range(1, 6)]
-    judged = pd.DataFrame(rows, columns=["output_id", "annotator_id", "value", "group_id"])
-    outputs = pd.DataFrame({"output_id": [f"x{n}" for n in range(1, 6)], "system": [*"aabbc"]})
-    scores = outputs[["output_id"]].assign(evaluator="e", score=[1.0, 3, 2, 5, 4])
-    study = Study(outputs.assign(item_id=outputs["output_id"]), judged, scores=scores)
-    assert len(study.judgments) == 8
-    table = nb.correlate(study, granularity="output", statistics=["pearson"], n_resamples=10)
-    expected = np.corrcoef([2, 2, 3, 4, 5], [1, 3, 2, 5, 4])[0, 1]  # (1 + 4 + 1) / 3, (2 + 2) / 2
-    assert table["estimate"].iloc[0] == pytest.approx(expected)
-
-
 def test_an_evaluators_figures_are_those_of_scikit_learn():
     study = nb.simulate("votes", n_items=50, seed=5)
     rounded = study.scores.assign(score=study.scores["score"].round(0))  # so that some tie
@@ -179,20 +166,6 @@ def test_the_majority_is_of_all_and_without_oneself():
     assert found.loc["accuracy_decided", "estimate"] == pytest.approx(2 / 5)
 
 
-def test_people_go_along_with_the_majority_as_often_as_chance_has_it():
-    """Three votes for a with .7 each: the others agree in .58, and all three in .37."""
-    rng = np.random.default_rng(0)
-    said = np.where(rng.random((2_000, 3)) < 0.7, "a", "b")
-    rows = [
-        (f"x{n}", f"y{n}", f"w{(n + k) % 40}", one)
-        for n, row in enumerate(said)
-        for k, one in enumerate(row)
-    ]
-    found = measures(nb.vote_accuracy(voted(rows)), "people", "majority").loc["accuracy"]
-    assert found["estimate"] == pytest.approx(0.37 / 0.58, abs=0.025)
-    assert found["ci_low"] < 0.37 / 0.58 < found["ci_high"]
-
-
 def test_a_judge_asked_in_both_orders_counts_half_for_each():
     rows = [("x1", "y1", "w", "a"), ("x2", "y2", "w", "a")]
     verdicts = pd.DataFrame(
@@ -217,24 +190,3 @@ def test_names_that_would_be_two_things_are_refused():
             function(study.replace(preferences=study.preferences.iloc[:0]))
         with pytest.raises(ValueError, match="dimension: 'qualty' is unknown"):
             function(study, dimension="qualty")
-
-
-def test_intervals_hold_what_all_items_and_annotators_would_give():
-    # 20 worlds of 40 items and 20 annotators; the truth is that of one of 500 items and 300.
-    layout = {"n_pairs": 4, "n_votes": 4, "of_taste": 0.5, "of_items": 1.0}
-    large = nb.simulate("votes", n_items=500, n_annotators=300, **layout, seed=99)
-    truth = nb.vote_agreement(large).set_index(["row", "coefficient"]).loc["all", "estimate"]
-    accuracy = nb.vote_accuracy(large).set_index(["evaluator", "against", "measure"])["estimate"]
-    wanted = [("noisy", "votes", "accuracy_decided"), ("people", "votes", "accuracy")]
-    held = []
-    for seed in range(20):
-        study = nb.simulate("votes", n_items=40, **layout, seed=seed)
-        found = nb.vote_agreement(study).set_index(["row", "coefficient"]).loc["all"]
-        inside = (found["ci_low"] <= truth) & (truth <= found["ci_high"])
-        other = nb.vote_accuracy(study).set_index(["evaluator", "against", "measure"]).loc[wanted]
-        within = other["ci_low"] <= accuracy.loc[wanted]
-        within &= accuracy.loc[wanted] <= other["ci_high"]
-        held.append([*inside, *within])
-    coverage = np.mean(held, axis=0)
-    error = np.sqrt(0.95 * 0.05 / len(held))
-    assert (coverage > 0.93 - 3 * error).all(), coverage

@@ -4,11 +4,10 @@ import numpy as np
 import pandas as pd
 import plan_check
 import pytest
-from scipy.stats import binomtest
 from statsmodels.stats.power import TTestPower
 
 import nlgbench as nb
-from nlgbench.analysis.planning import plans_of_scores, power
+from nlgbench.analysis.planning import power
 from nlgbench.analysis.planning.components import vote_components
 from nlgbench.analysis.planning.power import Spread
 
@@ -16,37 +15,8 @@ STATED = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
 VOTES = {"item": 0.1, "annotator": 0.02, "ties": 0.25}
 
 
-def judged(study: nb.Study):
-    """Lay a study of two systems out in numbers."""
-    frame = study.judgments.merge(study.outputs, on="output_id")
-    item, annotator = (pd.factorize(frame[name])[0] for name in ("item_id", "annotator_id"))
-    return frame, (frame["system"] == study.systems[1]).to_numpy(), item, annotator
-
-
-@pytest.mark.parametrize("design", ["crossed", "scattered", "distinct"])
-def test_the_simulated_test_is_that_of_compare_systems(design):
-    study = nb.simulate(
-        "judgments", means=[0.3, 0], n_items=30, n_annotators=18, design=design, seed=3
-    )
-    frame, second, item, annotator = judged(study)
-    wanted = nb.compare_systems(study).pairs.loc[0, ["difference", "se", "df"]]
-    value = frame["value"].to_numpy()[None]
-    found = [plan_check.refitted(value, second, item, annotator)]
-    if design != "scattered":
-        wide = frame.pivot_table(
-            index=["item_id", "annotator_id"], columns="system", values="value"
-        ).reset_index()
-        d = (wide[study.systems[0]] - wide[study.systems[1]]).to_numpy()[None]
-        cells = [pd.factorize(wide[name])[0] for name in ("item_id", "annotator_id")]
-        found.append(plan_check.paired(d, *cells))
-    for one in found:
-        assert np.ravel(np.hstack([np.ravel(part) for part in one])) == pytest.approx(
-            wanted.to_numpy(dtype=float) * [1 if one[0][0] * wanted.iloc[0] > 0 else -1, 1, 1]
-        )
-
-
 @pytest.mark.parametrize("fixed", [False, True])
-@pytest.mark.parametrize("design", ["crossed", "blocked", "scattered", "distinct"])
+@pytest.mark.parametrize("design", ["blocked", "scattered", "distinct"])
 def test_the_formula_is_the_error_of_simulated_studies(design, fixed):
     spread, rng = Spread(1.0, 0.3, 2.0), np.random.default_rng(0)
     people = 4 if fixed else 12
@@ -55,7 +25,7 @@ def test_the_formula_is_the_error_of_simulated_studies(design, fixed):
     )
     se = power.standard_error(design, spread, 40, people, layout.n_votes, fixed)
     df = power.degrees_of_freedom(design, 40, people, fixed)
-    n = 2000
+    n = 500
     for difference in (0.0, float(2.5 * se)):
         rejected = plan_check.rejections_of_means(layout, difference, spread, 0.05, n, rng)
         expected = power.power_of(difference, se, df, 0.05) if difference else 0.05
@@ -80,11 +50,6 @@ def test_a_crossed_design_has_the_error_of_the_two_way_mixed_model():
     assert se**2 / 4 == pytest.approx(0.14**2 / 100 + 0.11**2 / 10 + 0.26**2 / 2000)
 
 
-def test_blocked_is_crossed_where_all_vote():
-    at = (Spread(1.0, 0.5, 2.0), 30, 10, 10)
-    assert power.standard_error("blocked", *at) == power.standard_error("crossed", *at)
-
-
 def test_scattered_annotators_who_hardly_meet_have_no_error():
     assert np.isnan(power.standard_error("scattered", Spread(1, 1, 1), 10, 40, 1))
     plan = nb.plan_study(
@@ -93,13 +58,6 @@ def test_scattered_annotators_who_hardly_meet_have_no_error():
     assert plan.curve[["power", "mdd"]].isna().all(axis=None)
     assert "share too few items" in plan.curve["reason"][0]
     assert (plan.designs["power"] >= 0.8).all()
-
-
-def test_more_of_anything_finds_smaller_differences():
-    plan = nb.plan_study(STATED, difference=0.3)
-    wide = plan.curve.pivot(index="n_items", columns="n_annotators", values="mdd")
-    assert (wide.diff().iloc[1:] < 0).all(axis=None)
-    assert (wide.diff(axis=1).iloc[:, 1:] < 0).all(axis=None)
 
 
 def test_the_difference_that_is_detectable_is_found_with_the_power_asked_for():
@@ -155,20 +113,6 @@ def test_votes_have_the_difference_ties_and_variances_that_are_stated():
     for name, wanted in VOTES.items():
         # Four standard errors of so many items, annotators and votes.
         assert found.loc[name, "variance"] == pytest.approx(wanted, abs=0.025)
-
-
-def test_a_plan_for_votes_agrees_with_simulated_votes():
-    plan = nb.plan_study(
-        VOTES, question="preferences", difference=0.15, design="blocked", n_items=[50, 200]
-    )
-    latent = plan_check.latent_votes(0.15, 0.25, Spread(0.1, 0.02, 0.0))
-    for n_items, found in plan.curve.groupby("n_items")["power"]:
-        layouts = [plan_check.Layout("blocked", n_items, n, 3) for n in (10, 20, 40)]
-        rng = np.random.default_rng(0)
-        counts = [plan_check.rejections_of_votes(one, *latent, 0.05, 500, rng) for one in layouts]
-        assert np.abs(np.array(counts) / 500 - found).max() < 0.08
-    # One row per pair of systems, not per system.
-    assert plan.designs["n_judgments"].eq(plan.designs.eval("n_items * n_votes")).all()
 
 
 def test_pilots_are_measured():
@@ -234,13 +178,6 @@ def test_systems_needed_to_tell_evaluators_apart():
     better = 0.6 + fewer.curve["mdd"][1]
     again = nb.plan_correlations((better, 0.6, 0.6), n_systems=[least], n_simulations=1)
     assert again.curve["power"][0] == pytest.approx(0.8, abs=1e-3)
-
-
-def test_two_evaluators_that_are_equal_are_told_apart_at_the_level():
-    found = plans_of_scores.rejections(
-        np.array([0.7, 0.7, 0.5]), 10, 0.05, 300, np.random.default_rng(1)
-    )
-    assert binomtest(found, 300, 0.05).pvalue > 0.001
 
 
 @pytest.mark.parametrize(

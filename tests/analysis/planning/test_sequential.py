@@ -48,19 +48,6 @@ def test_votes_without_ties_have_the_beta_mixture(n, wins, off):
     assert betting.log_e_values(values)[-1] == pytest.approx(expected, abs=1e-9 + off)
 
 
-def test_false_stops_follow_the_beta_mixture_measured_elsewhere():
-    """4,000 streams of 1,000: .035 false stops, .446 by looking at z."""
-    rng = np.random.default_rng(0)
-    values = np.where(rng.random((1000, 1000)) < 0.5, 1.0, -1.0)
-    n = np.arange(1, 1001)
-    z = values.cumsum(axis=1) / np.sqrt(n)
-    ours = betting.log_e_values(values).max(axis=1) >= np.log(20)
-    se = np.sqrt(0.035 * 0.965 * (1 / 1000 + 1 / 4000))
-    assert abs(ours.mean() - 0.035) < 3 * se
-    looked = (abs(z[:, 14:]) > 1.96).any(axis=1).mean()  # from 15 votes on: z needs some
-    assert abs(looked - 0.446) < 3 * np.sqrt(0.25 * (1 / 1000 + 1 / 4000))
-
-
 def test_an_e_value_that_ends_elsewhere_is_worth_one_on_average():
     """Under the null, over all 3^7 outcomes of win, tie and loss: E has the mean 1."""
     outcomes = np.array(np.meshgrid(*[[1.0, 0.0, -1.0]] * 7)).reshape(7, -1).T
@@ -121,20 +108,6 @@ def test_a_stop_is_where_the_e_value_reaches_the_level():
     assert (worse["verdict"], worse["ci_high"]) == ("worse", -row["ci_low"])
 
 
-def test_who_is_first_changes_nothing():
-    plain = nb.sequential(votes_by("aabaaabaaa"), block="annotator").stops
-    turned = votes_by("bbabbbabbb").rename(columns={"system_a": "system_b", "system_b": "system_a"})
-    pd.testing.assert_frame_equal(plain, nb.sequential(turned, block="annotator").stops)
-
-
-def test_ties_are_blocks_that_move_nothing():
-    plain = whole(nb.sequential(votes_by(["a"] * 12), block="annotator")).iloc[0]
-    tied = votes_by(["a"] * 12 + ["tie"] * 12)
-    tied = whole(nb.sequential(tied, block="annotator")).iloc[0]
-    assert tied["e_value"] == pytest.approx(plain["e_value"])
-    assert (tied["n_blocks"], tied["estimate"]) == (24, 0.5) and tied["ci_high"] < 1
-
-
 def test_a_block_is_one_value_however_many_votes_it_has():
     """What hangs together within blocks cannot add up."""
     once = nb.sequential(votes_by("aabab"), block="annotator")
@@ -165,14 +138,6 @@ def test_pairs_meet_at_one_block_and_are_adjusted_there():
         assert stops.loc[name, "p"] <= stops.loc[name, "p_adjusted"]
         if stops.loc[name, "verdict"] == "better":
             assert stops.loc[name, "stopped_at"] == (expected[:, n] >= 20).argmax() + 1
-
-
-def test_shared_items_are_said():
-    study = nb.simulate("votes", seed=0, n_items=30)
-    stops = nb.sequential(study, block="annotator").stops
-    assert set(stops["covers"]) == {"other annotators, these items"} and len(stops.columns) == 10
-    apart = votes_by("ab" * 5).assign(item_id=range(10))
-    assert nb.sequential(apart, block="annotator").stops["covers"].tolist() == ["other annotators"]
 
 
 def test_judgments_are_differences_over_the_range():

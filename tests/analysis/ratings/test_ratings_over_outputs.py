@@ -79,7 +79,7 @@ def without(study, columns):
 
 
 @given(played(), st.randoms(use_true_random=False))
-@settings(max_examples=10)
+@settings(max_examples=4)
 def test_who_is_called_a_and_the_order_of_rows_change_nothing(world, random):
     study = compared(*world)
     rows = list(range(len(study.comparisons)))
@@ -189,17 +189,6 @@ def test_an_output_that_is_a_in_one_game_and_b_in_another_is_one_cluster():
     assert by_game["se"][0] / POINTS == pytest.approx(1 / np.sqrt(36 * 0.25) / 2)
 
 
-@pytest.mark.parametrize("layout", ["pool", "across"])
-def test_intervals_hold_what_all_outputs_would_give(benchmark, layout):
-    # 50 worlds of four systems, 20 outputs and 60 games; limits that three standard errors allow.
-    found = benchmark.over_outputs(layout, 20, 60, 50, seed=5, n_systems=4).set_index("way")
-    for way in ("Bradley-Terry, items", "win rates, items"):
-        row = found.loc[way]
-        assert 0.93 - 3 * row["mc_se"] < row["coverage"] < 0.97 + 3 * row["mc_se"], way
-        assert row["marked"] <= 0.05
-    assert found.loc["Bradley-Terry, games", "coverage"] < 0.85
-
-
 @pytest.fixture
 def met():
     """Three systems of six outputs of different quality, and about 60 games."""
@@ -235,19 +224,6 @@ def test_intervals_from_almost_nothing_have_a_reason():
         none = function(compared(one, *pairs, outcome))
         assert none["reason"].str.startswith("one item is in all games").all()
         assert none[["ci_low", "ci_high"]].isna().all(axis=None)
-
-
-def test_games_that_end_alike_give_the_interval_of_as_many_games_as_outputs():
-    outputs = written(2, 10)
-    pairs = np.array([(a, b) for a in range(10) for b in range(10, 20)]).T
-    row = win_rates(compared(outputs, *pairs, np.zeros(100, dtype=int))).iloc[0]
-    assert (row["win_rate"], row["ci_high"], row["n_clusters"]) == (1, 1, 10)
-    # Wilson's lower end where all of n games are won: n / (n + q^2).
-    assert row["ci_low"] == pytest.approx(10 / (10 + t.ppf(0.975, 9) ** 2))
-    assert row["reason"] == "games do not differ enough: the interval is that of 10 games"
-    ties = win_rates(compared(outputs, *pairs, np.ones(100, dtype=int))).iloc[0]
-    assert ties["win_rate"] == 0.5
-    assert ties["reason"] == row["reason"]
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 2)), min_size=2))

@@ -15,7 +15,7 @@ from nlgbench.analysis.trials import (
     train_choosers,
 )
 from nlgbench.analysis.trials.choosing import LAST
-from nlgbench.generators import workshop
+from nlgbench.generators import checkpoints
 from nlgbench.papers import learning_to_compare as paper
 from nlgbench.worlds.searches import simulate_searches, stop_one_model
 
@@ -26,7 +26,7 @@ SIZE = {"n_groups": 2, "n_choices": 2, "n_checkpoints": 4, "n_judged": 10, "n_tr
 @pytest.fixture(scope="module")
 def models():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workshop, "UNITS", (8,))
+        patch.setattr(checkpoints, "UNITS", (8,))
         return simulate_searches(n_sentences=40, n_jobs=1, seed=0, **SIZE)
 
 
