@@ -180,7 +180,7 @@ def ordered(copy: Path, folder: str, module: str) -> list[str]:
 def tests(copy: Path, files: list[str], *options: str, limit: float) -> tuple[int, str, float]:
     """Run tests in a copy: how pytest ended, what it printed, and the seconds it took."""
     begun = time.perf_counter()
-    paths = os.pathsep.join([str(copy), str(copy / "benchmarks")])
+    paths = os.pathsep.join(str(copy / one) for one in ("", "benchmarks", "tests"))
     env = os.environ | {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "agg"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", "-rf"]
     try:

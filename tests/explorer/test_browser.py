@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 HOSTILE = "<script>document.title = 'caught'</script> & <img src=x onerror=alert(1)>"
-# How long a step may take on a busy machine; what is measured is in benchmarks/explorer.py.
+# How long a step may take on a busy machine; what is measured is in docs/validation.md.
 PATIENCE = 60_000
 #: Where the numbers of each text of the explorer stand, with its colors.
 TEXTS = """() => {

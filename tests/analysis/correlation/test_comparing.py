@@ -206,7 +206,7 @@ def test_equal_scores_are_tied_when_evaluators_are_mixed():
 
 
 def test_a_small_study_of_level():
-    """As benchmarks/comparing_level.py: limits are three standard errors from the measured rate."""
+    """As docs/validation.md: limits are three standard errors from the measured rate."""
     rng = np.random.default_rng(0)
     swaps = ways_to_swap(12, 0, rng)[0]
     pairs = np.array(list(combinations(range(5), 2))).T

@@ -223,7 +223,7 @@ def test_differences_are_pooled_as_they_are():
 
 @pytest.mark.parametrize(("k", "share"), [(5, 0.0), (8, 0.3), (10, 0.8)])
 def test_intervals_hold_the_truth(k, share):
-    """A small version of benchmarks/pooled_coverage.py: unequal sizes, 400 worlds."""
+    """A small version of docs/validation.md: unequal sizes, 400 worlds."""
     rng = np.random.default_rng(17)
     variance = 1 / (np.geomspace(40, 1200, k) - 3)
     tau = np.sqrt(share / (1 - share) / np.mean(1 / variance))

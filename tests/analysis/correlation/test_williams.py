@@ -120,7 +120,7 @@ def test_the_determinant_may_be_negative_by_rounding_alone():
 
 
 def test_skewed_units_break_its_level():
-    """As benchmarks/comparing_level.py measures; the docstring warns of it."""
+    """As docs/validation.md measures; the docstring warns of it."""
     rng = np.random.default_rng(0)
     below = []
     for _ in range(400):
