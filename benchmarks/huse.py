@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, leave_one_out, twice_error
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-from plain_huse import plain_leave_one_out  # noqa: E402
+from plain_huse import plain_leave_one_out
 
 K = 16
 REQUIRED = {200: 8, 2_000: 40, 10_000: 150}

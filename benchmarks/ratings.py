@@ -25,7 +25,7 @@ from nlgbench.analysis.ratings.rating import tournament
 from nlgbench.study import Study
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-from plain_glicko import glicko2_update  # noqa: E402
+from plain_glicko import glicko2_update
 
 SKILLS = np.array([-150.0, -90.0, -30.0, 30.0, 90.0, 150.0])  # points; their mean is 0
 NAMES = [f"s{place}" for place in range(len(SKILLS))]
