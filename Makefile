@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # One thread for each matrix product, as `nlgbench run` has it.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup figures paper docs test test-lowest lab lint lock clean
+.PHONY: help setup figures paper docs test release test-lowest lab lint lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,25 +44,33 @@ figures: $(SETUP) ## run every notebook headlessly: figures, tables and ledger i
 paper: $(SETUP) ## the same at full effort, in figures/paper
 	@$(BIN)/nlgbench run --effort full --jobs $(JOBS) --out figures/paper
 
-docs: $(SETUP) ## the site, in docs/_build/html; its examples and gallery run, a warning is an error
-	@MPLBACKEND=agg $(BIN)/python -m pytest -q -n 2 docs
+docs: $(SETUP) ## the site, in docs/_build/html; its gallery runs, a warning is an error
 	@MPLBACKEND=agg $(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 
-# What runs notebooks, in kernels, on workers and in a browser; all else is a unit test.
+# What runs notebooks, in kernels and in a browser; all else is a unit test.
 RUNNING = tests/notebooks tests/explorer/test_browser.py $(patsubst %,tests/runner/test_%.py,cluster execute grid)
+# Notebooks that take under 20 s on simulated studies.
+QUICK = $(foreach number,02 03 04 05-judges 08 09 10 11,$(wildcard notebooks/$(number)*.ipynb))
+PYTEST = $(BIN)/python -m pytest -q -n 2 --dist worksteal
+export MPLBACKEND = agg
 
-test: $(SETUP) ## lint, types, tests, and every notebook through nbval
-	@$(MAKE) --no-print-directory lint
-	@MPLBACKEND=agg $(BIN)/python -m pytest -q -n 2 --dist worksteal $(RUNNING:%=--ignore %)
-	@MPLBACKEND=agg $(BIN)/python -m pytest -q -n 2 --dist worksteal $(RUNNING)
-	@PYTHONWARNINGS=error $(BIN)/python -m pytest -q -n 2 --dist loadfile -p no:cacheprovider \
-	  --override-ini addopts= --override-ini testpaths= --nbval-lax notebooks/*.ipynb
+test: $(SETUP) ## lint, types, tests, the documentation's examples, and quick notebooks through nbval
+	@.ci/part "lint and types" $(MAKE) --no-print-directory lint
+	@.ci/part "unit tests" $(PYTEST) tests $(RUNNING:%=--ignore %)
+	@.ci/part "examples of the documentation" $(PYTEST) nlgbench docs
+	@.ci/part "kernels, runs, browser" $(PYTEST) $(RUNNING)
+	@PYTHONWARNINGS=error .ci/part "notebooks under 20 s, by nbval" $(BIN)/python -m pytest -q -n 2 \
+	  --dist loadfile -p no:cacheprovider --override-ini addopts= --override-ini testpaths= \
+	  --nbval-lax $(QUICK)
+
+release: $(SETUP) ## what a release needs beside .ci/run: slow tests, simulated runs, lowest versions, packages, coverage
+	@.ci/release
 
 # Left out is slow statistics (simulated worlds, whole trials, resampling), and the docs' examples,
 # whose last digits are those of the locked versions.
 test-lowest: ## unit tests on the lowest versions that pyproject.toml allows, in .venv-lowest
 	@$(MAKE) --no-print-directory setup VENV=.venv-lowest LOCK=lock/lowest.txt
-	@MPLBACKEND=agg .venv-lowest/bin/python -m pytest -q -n 2 --dist worksteal tests \
+	@.venv-lowest/bin/python -m pytest -q -n 2 --dist worksteal tests \
 	  --ignore tests/notebooks --ignore tests/worlds --ignore tests/analysis/trials \
 	  --ignore tests/analysis/huse/test_stability.py --ignore tests/analysis/huse/test_uncertainty.py
 

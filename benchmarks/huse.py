@@ -10,12 +10,15 @@ import subprocess
 import sys
 import timeit
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from plain_huse import plain_leave_one_out
 
 from nlgbench.analysis.huse.neighbors import EXACT_TOLERANCE, leave_one_out, sample_errors
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from plain_huse import plain_leave_one_out
 
 K = 16
 REQUIRED = {200: 8, 2_000: 40, 10_000: 150}

@@ -21,13 +21,12 @@ features on.
 The width is set beside an oracle's: 1.96 standard deviations of the score over worlds (crews).
 """
 
-import argparse
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+import cells
 import numpy as np
 import pandas as pd
 
@@ -38,7 +37,9 @@ from nlgbench.study import trusted
 from nlgbench.worlds import annotators, gaussian
 from nlgbench.worlds import reviews as worlds
 
-LOW, HIGH = 0.93, 0.97
+LOW = 0.93
+N_RESAMPLES = 50
+N_OTHERS = 25  # other crews, for the expectation over them
 K = 16
 SYSTEMS = {name: gaussian.ANNEALED[name] for name in ("t1.0", "t0.5")} | {"twin": (0.0, 0.0)}
 REVIEWS = ["leaky_t1.0", "leaky_t0.7", "trigram_t0.7"]
@@ -54,7 +55,6 @@ class Cell:
     world: Callable[..., Iterator["Drawn"]]
     n: tuple[int, int]  # human and machine outputs
     n_annotators: int
-    n_worlds: int
     intervals: tuple[str, ...] = ("outputs",)
     shared: float = 0.0
 
@@ -180,12 +180,12 @@ def review_studies(cell: Cell, rng: np.random.Generator) -> Iterator[Drawn]:
             yield Drawn(number, systems, partial(annotators.judge, crew, seed=rng), others, {})
 
 
-def measure(cell: Cell, *, n_resamples: int, n_crews: int, seed: int) -> pd.DataFrame:
+def measure(cell: Cell, n_worlds: int, *, seed: int) -> pd.DataFrame:
     """Make the intervals of a cell: a row per world, interval, system and score."""
     rng = np.random.default_rng([seed, *cell.n, cell.n_annotators, int(100 * cell.shared)])
-    options = {"n_resamples": n_resamples, "seed": rng}
+    options = {"n_resamples": N_RESAMPLES, "seed": rng}
     found = []
-    for number, study in zip(range(cell.n_worlds), cell.world(cell, rng), strict=False):
+    for number, study in zip(range(n_worlds), cell.world(cell, rng), strict=False):
         # Human outputs are judged once for all systems.
         n_human = cell.n[0]
         parts: dict[str, Compared] = {}
@@ -204,7 +204,7 @@ def measure(cell: Cell, *, n_resamples: int, n_crews: int, seed: int) -> pd.Data
                 for name in names[:2]:
                     table = intervals(parts[name], resample="annotators", **options)
                     logprob, quality = study.systems[name]
-                    means = [study.others(quality).mean(axis=1) for _ in range(n_crews)]
+                    means = [study.others(quality).mean(axis=1) for _ in range(N_OTHERS)]
                     rows = scores_of(logprob / logprob.std(), np.array(means), n_human)
                     again = pd.DataFrame(rows)[table["score"]]
                     target = {"target": again.mean().array, "sd": again.std().array}
@@ -233,7 +233,7 @@ def judgments_of(ids: list[str], values: np.ndarray) -> pd.DataFrame:
     )
 
 
-def report(found: pd.DataFrame, n_crews: int) -> pd.DataFrame:
+def report(found: pd.DataFrame) -> pd.DataFrame:
     """Count, for each cell, interval, system and score."""
     keys = ["cell", "interval", "system", "score"]
     found = found.copy()
@@ -245,7 +245,7 @@ def report(found: pd.DataFrame, n_crews: int) -> pd.DataFrame:
     nearer = np.sqrt(1 - 1 / own.transform("size")).where(found["target"].isna(), 1.0)
     found["target"] = found["target"].fillna(own.transform("mean"))
     # The target over crews is a mean of few: its own error is not the interval's.
-    blur = np.where(found["sd"].notna(), np.sqrt(1 + 1 / n_crews), 1.0)
+    blur = np.where(found["sd"].notna(), np.sqrt(1 + 1 / N_OTHERS), 1.0)
     centered = (found["estimate"] - found["target"]) / nearer.where(nearer > 0)
     over_worlds = centered.groupby([found[key] for key in keys], sort=False).transform("std")
     found["sd"] = found["sd"].fillna(over_worlds)
@@ -270,49 +270,34 @@ def report(found: pd.DataFrame, n_crews: int) -> pd.DataFrame:
     return table
 
 
-def cells(n: int) -> list[Cell]:
-    few = max(n // 2, 1)
-    return [
-        Cell("Gaussian 100", gaussian_studies, (100, 100), 20, n),
-        Cell("Gaussian 50", gaussian_studies, (50, 50), 20, n),
-        Cell("Gaussian 200", gaussian_studies, (200, 200), 20, few),
-        Cell("Gaussian 50 + 150", gaussian_studies, (50, 150), 20, n),
-        Cell("Gaussian 30", gaussian_studies, (30, 30), 20, few),
-        Cell("Gaussian 100, 3 annotators", gaussian_studies, (100, 100), 3, n),
-        Cell("by item 100", gaussian_studies, (100, 100), 20, n, ("items",), 0.5),
-        Cell("reviews 100", review_studies, (100, 100), 20, n),
-        Cell("reviews 100, 3 annotators", review_studies, (100, 100), 3, n),
-        Cell("reviews 50", review_studies, (50, 50), 20, n),
-        Cell("crews, Gaussian 100", gaussian_studies, (100, 100), 20, few, ("annotators",)),
-        Cell("crews of 10, Gaussian 100", gaussian_studies, (100, 100), 10, few, ("annotators",)),
-        Cell("crews, reviews 100", review_studies, (100, 100), 20, few, ("annotators",)),
-        Cell("crews of 10, reviews 100", review_studies, (100, 100), 10, few, ("annotators",)),
-    ]
+CELLS = (
+    Cell("Gaussian 100", gaussian_studies, (100, 100), 20),
+    Cell("Gaussian 50", gaussian_studies, (50, 50), 20),
+    Cell("Gaussian 200", gaussian_studies, (200, 200), 20),
+    Cell("Gaussian 50 + 150", gaussian_studies, (50, 150), 20),
+    Cell("Gaussian 30", gaussian_studies, (30, 30), 20),
+    Cell("Gaussian 100, 3 annotators", gaussian_studies, (100, 100), 3),
+    Cell("by item 100", gaussian_studies, (100, 100), 20, ("items",), 0.5),
+    Cell("reviews 100", review_studies, (100, 100), 20),
+    Cell("reviews 100, 3 annotators", review_studies, (100, 100), 3),
+    Cell("reviews 50", review_studies, (50, 50), 20),
+    Cell("crews, Gaussian 100", gaussian_studies, (100, 100), 20, ("annotators",)),
+    Cell("crews of 10, Gaussian 100", gaussian_studies, (100, 100), 10, ("annotators",)),
+    Cell("crews, reviews 100", review_studies, (100, 100), 20, ("annotators",)),
+    Cell("crews of 10, reviews 100", review_studies, (100, 100), 10, ("annotators",)),
+)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--worlds", type=int, default=1000, help="half of it where one is dear")
-    parser.add_argument("--resamples", type=int, default=50)
-    parser.add_argument("--crews", type=int, default=25, help="for the expectation over them")
-    parser.add_argument("--cell", help="those whose name starts so")
-    parser.add_argument("--seed", type=int, default=2019)
-    args = parser.parse_args()
-    off = []
-    for cell in cells(args.worlds):
-        if args.cell and not cell.name.startswith(args.cell):
-            continue
-        start = time.process_time()
-        found = measure(cell, n_resamples=args.resamples, n_crews=args.crews, seed=args.seed)
-        table = report(found, args.crews)
-        print(table.round(3).to_string(header=not off), flush=True)
-        print(f"{time.process_time() - start:.0f} s\n", flush=True)
-        unmarked = table["coverage"].dropna()
-        off.append(unmarked[~unmarked.between(LOW, HIGH)])
-    outside = pd.concat(off)
-    print(f"Outside {LOW} to {HIGH}: {len(outside)}\n{outside.round(3).to_string()}")
-    return int((outside < LOW - 0.03).any())
+def counted(cell: Cell, n_worlds: int, seed: int) -> pd.DataFrame:
+    """Count a cell."""
+    return report(measure(cell, n_worlds, seed=seed)).reset_index()
+
+
+def beyond(table: pd.DataFrame, n_worlds: int) -> pd.Series:
+    """Say which intervals hold too seldom; those that are marked are not counted."""
+    return table["coverage"] < cells.lowest(LOW, n_worlds)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    by_name = {cell.name: cell for cell in CELLS}
+    sys.exit(cells.count(__doc__, by_name, counted, beyond, worlds=60, full=1_000))

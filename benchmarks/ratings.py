@@ -11,11 +11,11 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
-from plain_glicko import glicko2_update
 from scipy.special import ndtr
 
 from nlgbench.analysis.ratings import glicko, rate, win_rates
@@ -23,6 +23,9 @@ from nlgbench.analysis.ratings.games import of_outputs, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START, with_intervals
 from nlgbench.analysis.ratings.rating import tournament
 from nlgbench.study import Study
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from plain_glicko import glicko2_update
 
 SKILLS = np.array([-150.0, -90.0, -30.0, 30.0, 90.0, 150.0])  # points; their mean is 0
 NAMES = [f"s{place}" for place in range(len(SKILLS))]

@@ -1,4 +1,4 @@
-"""Coverage and error rates of `compare_systems`: ``python benchmarks/systems_coverage.py``.
+"""Coverage and errors of `compare_systems` and `rate`: ``python benchmarks/systems_coverage.py``.
 
 Simulated studies: a judgment is the system's mean, plus effects of item and annotator, of system
 and item (an output's own quality), of system and annotator (taste), and noise. Layouts differ in
@@ -16,15 +16,13 @@ study, and the truth is their population's; fixed ones are judged by the truth f
 - ``check``: the root mean square of errors in units of the oracle's, 1 if it is right;
 - ``tail``: the .001 quantile of the standard error over the true one.
 
-``--into FILE`` keeps each layout as it is done, so that a stopped run goes on where it was.
+Of votes, how often 95% intervals of `rate` and `win_rates` cover what everybody would say.
 """
 
-import argparse
 import sys
-import time
 from dataclasses import dataclass
-from pathlib import Path
 
+import cells
 import numpy as np
 import pandas as pd
 from scipy.stats import t as student
@@ -225,32 +223,65 @@ def measure(layout: Layout, fixed: bool, n_studies: int, seed: int) -> dict[str,
     return shares
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--studies", type=int, default=400)
-    parser.add_argument("--only", choices=["random", "fixed"], nargs="*")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--into", type=Path, help="a CSV file to keep layouts in, and go on from")
-    args = parser.parse_args()
-    kept = [pd.read_csv(args.into)] if args.into and args.into.exists() else []
-    done = {(row.layout, row.annotators) for table in kept for row in table.itertuples()}
-    for kind, layouts in (("random", RANDOM), ("fixed", FIXED)):
-        for layout in layouts:
-            if (args.only and kind not in args.only) or (layout.name, kind) in done:
-                continue
-            start = time.process_time()
-            row = pd.DataFrame([measure(layout, kind == "fixed", args.studies, args.seed)])
-            print(f"{layout.name}: {time.process_time() - start:.0f} s", file=sys.stderr)
-            if args.into:
-                row.to_csv(args.into, mode="a", header=not args.into.exists(), index=False)
-            kept.append(row)
-    table = pd.concat(kept, ignore_index=True)
-    print(table.round(3).to_string(index=False))
-    error = 3 * np.sqrt(0.05 * 0.95 / table["studies"])
-    off = (table["family"] > 0.05 + error) | (table["ranks"] < 0.95 - error)
-    print(f"\nBeyond three standard errors: {', '.join(table['layout'][off]) or 'none'}")
-    return int(off.any())
+#: Votes on pairs, of which `rate` makes ratings, with what differs from `nb.simulate("votes")`.
+VOTES: dict[str, dict] = {
+    "20 annotators, 100 items": {},
+    "20, 100, strong taste": {"of_taste": 0.8},
+    "88 annotators, 178 items": {"n_annotators": 88, "n_items": 178},
+    "12 annotators, 50 items": {"n_annotators": 12, "n_items": 50},
+    "two systems, 20, 100": {"systems": {"x": 0.3, "y": 0.0}, "n_pairs": 1},
+    "5 annotators, 100 items": {"n_annotators": 5},
+}
+
+
+def votes(world: dict, n_studies: int, seed: int) -> pd.DataFrame:
+    """Count how often intervals of `rate` and `win_rates` hold what everybody would say of all.
+
+    Random annotators are asked for, and the truth is that of the world's chances.
+    """
+    pairs = nb.simulate("votes", **world).truth["pairs"]
+    turned = pairs.set_axis([*pairs.columns[[1, 0, 4, 3, 2]]], axis=1)
+    chances = pd.concat([pairs, turned]).set_index(["system_a", "system_b"])
+    rating = nb.rate(pairs, outcome="expected").set_index("system")["rating"]
+    true = {"rate": rating, "win_rates": chances["prob_a"] + chances["prob_tie"] / 2}
+    held: dict[str, list[float]] = {name: [] for name in true}
+    for number in range(n_studies):
+        study = nb.simulate("votes", **world, seed=np.random.default_rng([seed, number]))
+        rated = nb.rate(study, annotators="random").set_index("system")
+        rates = nb.win_rates(study, annotators="random").set_index(["system", "opponent"])
+        for name, table in (("rate", rated), ("win_rates", rates)):
+            expected = true[name].reindex(table.index)
+            inside = (table["ci_low"] <= expected) & (expected <= table["ci_high"])
+            held[name].append(inside[table["ci_low"].notna()].mean())
+    return pd.DataFrame(
+        {"what": name, "coverage": np.nanmean(each), "se": np.nanstd(each) / len(each) ** 0.5}
+        for name, each in held.items()
+    )
+
+
+def counted(cell: tuple[Layout, bool] | dict, n_studies: int, seed: int) -> pd.DataFrame:
+    """Count a cell of judgments, or of votes."""
+    return (
+        votes(cell, n_studies, seed)
+        if isinstance(cell, dict)
+        else pd.DataFrame([measure(*cell, n_studies, seed)])
+    )
+
+
+def beyond(table: pd.DataFrame, n_studies: int) -> pd.Series:
+    """Say where equal systems are told apart too often, or intervals and ranks hold too seldom."""
+    if "coverage" in table:
+        return table["coverage"] < cells.lowest(0.93, n_studies)
+    wrong = table["family"] > cells.highest(0.05, n_studies)
+    return wrong | (table["ranks"] < cells.lowest(0.95, n_studies))
+
+
+CELLS = {
+    **{f"random: {layout.name}": (layout, False) for layout in RANDOM},
+    **{f"fixed: {layout.name}": (layout, True) for layout in FIXED},
+    **{f"votes: {name}": world for name, world in VOTES.items()},
+}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cells.count(__doc__, CELLS, counted, beyond, worlds=100, full=400))

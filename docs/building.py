@@ -10,7 +10,7 @@ from nlgbench.plots.figures import Drawing
 
 ROOT = Path(__file__).parent.parent
 #: Pages of the site whose text lies beside what it tells of.
-ELSEWHERE = {"benchmarks": "benchmarks/README.md", "published": "data/published/README.md"}
+ELSEWHERE = {"published": "data/published/README.md"}
 
 
 def public_names() -> dict[str, list[str]]:

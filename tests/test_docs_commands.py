@@ -16,7 +16,6 @@ PATHS = [
     *(path for path in ROOT.glob("docs/**/*.md") if not BUILT & set(path.parts)),
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *ROOT.glob("benchmarks/*.md"),
     *ROOT.glob("data/**/*.md"),
 ]
 #: Words that stand for what the reader fills in.

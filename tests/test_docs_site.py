@@ -73,6 +73,8 @@ def test_links_of_pages_lead_somewhere():
 
 
 def test_a_link_out_of_the_docs_becomes_a_page_or_a_name():
-    text = ["[a](../benchmarks/README.md#speed), [b](../nlgbench/text.py), ![c](../figures/c.png)"]
+    text = [
+        "[a](../data/published/README.md#speed), [b](../nlgbench/text.py), ![c](../figures/c.png)"
+    ]
     building.read_page(None, "huse", text)
-    assert text == ["[a](benchmarks.md#speed), b, ![c](../figures/c.png)"]
+    assert text == ["[a](published.md#speed), b, ![c](../figures/c.png)"]

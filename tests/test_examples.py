@@ -46,7 +46,7 @@ def pages():
     """Give the site's pages, and those beside it, that have such blocks."""
     built = {"_build", "auto_gallery", "generated"}
     paths = [path for path in ROOT.glob("docs/**/*.md") if not built & set(path.parts)]
-    paths += [*ROOT.glob("*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("data/**/*.md")]
+    paths += [*ROOT.glob("*.md"), *ROOT.glob("data/**/*.md")]
     names = {path.relative_to(ROOT).as_posix() for path in paths}
     return {name for name in names if blocks(name)}
 

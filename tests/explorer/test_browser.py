@@ -28,48 +28,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 HOSTILE = "<script>document.title = 'caught'</script> & <img src=x onerror=alert(1)>"
-# How long a step may take on a busy machine; what is measured is in benchmarks/explorer.py.
+# How long a step may take on a busy machine.
 PATIENCE = 60_000
-#: Where the numbers of each text of the explorer stand, with its colors.
-TEXTS = """() => {
-  const root = document.querySelector(".nlg-explorer");
-  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-  const shade = (color) => color.match(/[\\d.]+/g).map(Number);
-  const behind = (element) => {
-    const before = element.previousElementSibling;
-    if (element.tagName === "text" && before && before.tagName === "rect")
-      return shade(getComputedStyle(before).fill);
-    for (let one = element; one; one = one.parentElement) {
-      const found = shade(getComputedStyle(one).backgroundColor);
-      if (found.length === 3 || found[3] > 0) return found;
-    }
-    return [255, 255, 255];
-  };
-  const found = [];
-  while (walker.nextNode()) {
-    const node = walker.currentNode, element = node.parentElement;
-    if (!node.data.trim() || element.closest("option, [hidden]")) continue;
-    const range = document.createRange();
-    range.selectNodeContents(node);
-    const style = getComputedStyle(element);
-    const color = shade(element.tagName === "text" ? style.fill : style.color);
-    // What a box that scrolls does not show now overlaps nothing.
-    const scrolled = element.closest("fieldset, .nlg-figure, pre");
-    const { top, bottom } = scrolled ? scrolled.getBoundingClientRect()
-      : { top: -Infinity, bottom: Infinity };
-    for (const box of range.getClientRects())
-      if (box.bottom > top && box.top < bottom - 4)
-        found.push([node.data, box.left, box.top, box.right, box.bottom, color, behind(element)]);
-  }
-  return found;
-}"""
-#: Controls and pictures without a name that a screen reader would say.
-NAMELESS = """() => [...document.querySelectorAll(
-  ".nlg-explorer :is(input, select, button, svg, pre, form, [role=tablist])")]
-  .filter((one) => !one.closest("[aria-hidden=true]") && !(one.getAttribute("aria-label") ||
-    (one.labels && one.labels.length && one.labels[0].textContent.trim()) ||
-    (one.tagName === "BUTTON" && one.textContent.trim()))).map((one) => one.outerHTML)"""
-
 #: Runs a notebook's cells once JupyterLab and its kernel are there.
 RUN_ALL = """async () => {
   const app = window.jupyterapp;
@@ -81,24 +41,6 @@ RUN_ALL = """async () => {
 }"""
 
 
-#: What takes the focus from now on, and whether it is seen to have it.
-WATCH_FOCUS = """() => {
-  window.focused = new Map();
-  document.addEventListener("focusin", ({ target }) => {
-    const { outlineStyle, outlineWidth } = getComputedStyle(target);
-    window.focused.set(target, outlineStyle !== "none" && parseFloat(outlineWidth) >= 2);
-  });
-}"""
-#: Controls that Tab did not come to, and those whose focus was not seen.
-MISSED = """() => {
-  const inside = [...document.querySelectorAll(".nlg-explorer :is(input, select, button, pre)")]
-    .filter((one) => one.tabIndex >= 0 && !one.disabled && one.checkVisibility());
-  const points = [...document.querySelectorAll(".nlg-explorer [tabindex='0']")];
-  const first = (one) => one.cloneNode(false).outerHTML;
-  return [[...inside, ...points].filter((one) => !window.focused.has(one)).map(first),
-    [...window.focused].filter(([, seen]) => !seen).map(([one]) => first(one))];
-}"""
-IN_EXPLORER = "() => document.activeElement.closest('.nlg-explorer') !== null"
 VIEWS = {
     "Decision boundary": "HUSE = ",
     "Quality and diversity": "Quality and diversity",
@@ -203,32 +145,6 @@ def answered(page):
     return page.inner_text(".nlg-explorer h2")
 
 
-def contrast(one, other):
-    """Of two colors, as WCAG 2.2 defines it."""
-
-    def light(color):
-        parts = [part / 255 for part in color[:3]]
-        parts = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
-
-    bright, dark = sorted((light(one), light(other)), reverse=True)
-    return (bright + 0.05) / (dark + 0.05)
-
-
-def sound(page):
-    """Nothing overlaps, all can be read and has a name."""
-    texts = page.evaluate(TEXTS)
-    assert len(texts) > 20
-    for n, (text, left, top, right, bottom, color, behind) in enumerate(texts):
-        assert contrast(color, behind) >= 4.5, (text, color, behind)
-        for other, left_b, top_b, right_b, bottom_b, *_ in texts[:n]:
-            across = min(right, right_b) - max(left, left_b)
-            down = min(bottom, bottom_b) - max(top, top_b)
-            # Boxes of lines are higher than their letters.
-            assert across <= 1 or down <= 4, (text, other)
-    assert page.evaluate(NAMELESS) == []
-
-
 def explore(page):
     """Move a slider, pick a point by mouse and by keys, and download what is shown."""
     page.wait_for_selector(".nlg-picture .nlg-point", state="attached")
@@ -269,7 +185,6 @@ def explore(page):
         arg=second,
     )
     assert first != second == page.evaluate("() => document.activeElement.dataset.id")
-    sound(page)
     with page.expect_download() as caught:
         page.get_by_role("button", name="Download PDF").click()
     assert caught.value.suggested_filename == "boundary.pdf"
@@ -277,53 +192,36 @@ def explore(page):
     assert "caught" not in page.title() and page.problems == []
 
 
-def all_by_keys(page):
-    """Tab comes to every control, and each shows that it has the focus."""
-    page.mouse.click(1, 1)
-    page.evaluate("() => window.focused.clear()")
-    page.keyboard.press("Tab")
-    assert page.evaluate(IN_EXPLORER)
-    for _ in range(90):
-        page.keyboard.press("Tab")
-        if not page.evaluate(IN_EXPLORER):
-            break
-    assert page.evaluate(MISSED) == [[], []]
-
-
 def test_the_app_is_explored(app, page):
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", app.address)
     explore(page)
 
 
-def test_all_views_can_be_read_and_are_reached_by_keys(page):
-    page.wait_for_selector(".nlg-picture .nlg-point", state="attached")
-    page.evaluate(WATCH_FOCUS)
-    for name, title in VIEWS.items():
-        tab = page.get_by_role("tab", name=name)
-        before = page.locator("[role=tab][aria-selected=true]")
-        before.focus()
-        while page.evaluate("() => document.activeElement.textContent") != name:
-            page.keyboard.press("ArrowRight")
-        page.keyboard.press("Enter")
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_opens_by_keys_fits_and_shows_a_point(page, name):
+    """Its texts are data: nothing in them is markup."""
+    page.wait_for_selector("[role=tab]")
+    page.locator("[role=tab][aria-selected=true]").focus()
+    while page.evaluate("() => document.activeElement.textContent") != name:
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "(title) => document.querySelector('.nlg-explorer h2').textContent.startsWith(title)",
+        arg=VIEWS[name],
+    )
+    answered(page)
+    assert page.get_by_role("tab", name=name).get_attribute("aria-selected") == "true"
+    page.locator(".nlg-point, .nlg-swatch").first.dispatch_event("click")
+    page.wait_for_selector(".nlg-detail table")
+    answered(page)
+    for width in (1280, 480):
+        page.set_viewport_size({"width": width, "height": 900})
+        # The browser lays the page out anew when it comes to it.
         page.wait_for_function(
-            "(title) => document.querySelector('.nlg-explorer h2').textContent.startsWith(title)",
-            arg=title,
+            "(width) => innerWidth === width &&"
+            " document.querySelector('.nlg-explorer').scrollWidth <= width",
+            arg=width,
         )
-        answered(page)
-        assert tab.get_attribute("aria-selected") == "true"
-        all_by_keys(page)
-        page.locator(".nlg-point, .nlg-swatch").first.dispatch_event("click")
-        page.wait_for_selector(".nlg-detail table")
-        answered(page)
-        for width in (1280, 800, 480):
-            page.set_viewport_size({"width": width, "height": 900})
-            # The browser lays the page out anew when it comes to it.
-            page.wait_for_function(
-                "(width) => innerWidth === width &&"
-                " document.querySelector('.nlg-explorer').scrollWidth <= width",
-                arg=width,
-            )
-            sound(page)
     assert page.locator(".nlg-explorer :is(img, script)").count() == 0
     assert "caught" not in page.title() and page.problems == []
 

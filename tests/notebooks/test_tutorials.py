@@ -13,6 +13,7 @@ DOCS = Path(__file__).parent.parent.parent / "docs" / "tutorials"
 PROGRAM = [sys.executable, "-c", "from nlgbench.runner.cli import main; main()"]
 
 
+@pytest.mark.release
 @pytest.mark.parametrize(
     ("page", "data", "figure"),
     [

@@ -18,6 +18,9 @@ from nlgbench.runner.runs import plan
 psutil = pytest.importorskip("psutil", reason="the extra cluster is not installed")
 pytest.importorskip("distributed", reason="the extra cluster is not installed")
 
+#: Minutes: `make release` runs them.
+pytestmark = pytest.mark.release
+
 CELLS = (
     "k: int = 1\noutput_dir: str | None = None",
     """\

@@ -107,7 +107,7 @@ def compare_evaluators(
     evaluator has scored (with `against`, over each one's own). For Pearson the statistic is the
     difference of Fisher's z over its standard error (after DiCiccio and Romano 2017,
     doi:10.1080/01621459.2016.1202117), for others that of the coefficients. With skewed scores and
-    few systems the test rejects too often, as does Williams' (``benchmarks/comparing_level.py``).
+    few systems the test rejects too often, as does Williams' (``docs/validation.md``).
 
     All pairs share the swaps, and are adjusted by a step-down max-T, which is approximate (subset
     pivotality does not hold exactly); named pairs by Holm. With n systems p is at least

@@ -228,7 +228,7 @@ def correlate_trials(
     With 12 and 20 systems and 5 trials, 95% intervals covered the population's value in 600 worlds
     each (standard error .009) in .945 to .977 for Pearson, .92 where systems are exponentially
     distributed; in .947 to .987 for Spearman. Differences: .937 to .992
-    (`benchmarks/trials_coverage.py`). There is no interval with fewer than five systems, nor where
+    (`docs/validation.md`). There is no interval with fewer than five systems, nor where
     a correlation is 1 or -1 or is undefined without one system; with fewer than ten, or one trial,
     it is marked.
 

@@ -1,0 +1,239 @@
+"""How often audits and the annotator test err: ``python benchmarks/judges_coverage.py``.
+
+Judges and people are those of `nlgbench.worlds.judges`. Cells without bias count p in the tails and
+false verdicts (p adjusted below .05, whatever the margin), of
+judges that see quality sharply, as well as an LLM does, or hardly; of one that copies an
+annotator's vote; where people like long texts, too. Cells with planted biases count how often each
+is significant, at a size that gives a power of .95. What intervals should cover is 0 where no bias
+is, and else what four worlds of 6,000 items and 300 annotators give.
+
+Panels are studies of annotators who know a label, or a number, with an evaluator at the border of
+the alternative annotator test: how often each annotator is rejected, before and after Benjamini
+and Yekutieli, how often omega is one half or more, and how often intervals of rho hold its
+expectation. Where annotators differ in skill, the border is that of their mean, and only the
+intervals are looked at.
+"""
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import cells
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+import nlgbench as nb
+from nlgbench.analysis.judges import Audit
+
+SEEING = {
+    "usual": {},
+    "sharp": {"error": 0.0, "noise": 0.0},
+    "dull": {"error": 2.0, "noise": 2.0},
+}
+HASTY = {"hasty": {"first": 0.13}, "certain": {"stretch": 3.0}}
+WORDY = {"wordy": {"length": 0.3}}
+VAIN = {"vain": {"own": 0.4}}
+BIASES = ("position", "length", "own")
+PLANTED = {("hasty", "position"), ("wordy", "length"), ("vain", "own")}
+VALUES = ("overconfidence", "agreement_less_people", "length_in_ratings")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A world, and what is asked of it."""
+
+    name: str
+    world: dict[str, Any] = field(default_factory=dict)
+    copied: bool = False  # one judge, who says what an annotator said
+
+
+CELLS = (
+    Cell("fair, 300 pairs", {"judges": SEEING}),
+    Cell("position planted", {"judges": HASTY, "n_items": 152}),
+    Cell("length planted", {"judges": WORDY, "n_items": 358}),
+    Cell("own planted", {"judges": VAIN, "n_items": 420}),
+    Cell("people like length, 300 pairs", {"judges": SEEING, "people_length": 1.2}),
+    Cell("copied, people like length", {"people_length": 1.2, "n_votes": 4}, copied=True),
+    Cell("fair, 5 annotators", {"judges": SEEING, "n_annotators": 5}),
+    Cell("fair, 12 annotators", {"judges": SEEING, "n_annotators": 12}),
+    Cell("fair, 120 pairs", {"judges": SEEING, "n_items": 40}),
+)
+
+
+def study_of(cell: Cell, seed: Any, **size: Any) -> nb.Study:
+    """Simulate a cell's world, and the judge that copies."""
+    if not cell.copied:
+        return nb.simulate("judges", judged=0.01, seed=seed, **cell.world | size)
+    study = nb.simulate("judges", judged=0.01, judges={}, seed=seed, **cell.world | size)
+    votes = study.preferences
+    copied = votes.groupby(["output_a", "output_b"], sort=False).head(1)
+    said = [(copied["choice"] == kind).to_numpy(dtype=float) for kind in ("a", "tie", "b")]
+    rows = copied[["output_a", "output_b"]].assign(comparator="copy")
+    rows = rows.assign(prob_a=said[0], prob_tie=said[1], prob_b=said[2])
+    turned = rows.set_axis([*rows.columns[[1, 0, 2, 5, 4, 3]]], axis=1)
+    both = pd.concat([rows, turned[rows.columns]])
+    return study.replace(preferences=votes.drop(copied.index), comparisons=both)
+
+
+def audited(cell: Cell, seed: Any, **size: Any) -> Audit:
+    """Audit one world; the first judge wrote the first system, and so on."""
+    study = study_of(cell, seed, **size)
+    wrote = dict(zip(study.comparisons["comparator"].unique(), study.systems, strict=False))
+    return nb.audit(study, authors=wrote)
+
+
+def tested(found: Audit) -> pd.DataFrame:
+    """Give a row per judge and test."""
+    table = found.findings.merge(found.details, on=["evaluator", "test"])
+    kept = ~table["is_sentinel"] & table["test"].isin([*BIASES, *VALUES])
+    return table[kept].set_index(["evaluator", "test"])
+
+
+def measure(cell: Cell, n_worlds: int, seed: int) -> pd.DataFrame:
+    """Count a cell: a row per judge and test, and one per judge of any false verdict."""
+    large = [tested(audited(cell, n, n_items=6_000, n_annotators=300)) for n in range(90, 94)]
+    true = pd.concat([each["estimate"] for each in large], axis=1).mean(axis=1)
+    tables = [tested(audited(cell, np.random.default_rng([seed, n]))) for n in range(n_worlds)]
+    whole = pd.concat(tables, keys=range(n_worlds), names=["world"])
+    rows = []
+    for (judge, test), part in whole.groupby(level=[1, 2], sort=False):
+        known = (judge, test) in PLANTED or test in VALUES
+        target = float(true[judge, test]) if known else 0.0
+        held = (part["ci_low"] <= target) & (target <= part["ci_high"])
+        there = part["ci_low"].notna()
+        rows.append(
+            {
+                "judge": judge,
+                "test": test,
+                "true": target,
+                "mean": part["estimate"].mean(),
+                "sd": part["estimate"].std(),
+                "se": np.sqrt((part["se"] ** 2).mean()),
+                "p<.05": (part["p"] < 0.05).mean(),
+                "p<=.01": (part["p"] <= 0.01).mean(),
+                "p<=.001": (part["p"] <= 0.001).mean(),
+                "significant": (part["p_adjusted"] < 0.05).mean(),
+                "found": (part["verdict"] == "found").mean(),
+                "acquitted": (part["verdict"] == "acquitted").mean(),
+                "coverage": held[there].mean(),
+                "none": 1 - there.mean(),
+            }
+        )
+    whole = whole.assign(significant=whole["p_adjusted"] < 0.05, found=whole["verdict"] == "found")
+    for judge, part in whole.reset_index().groupby("evaluator", sort=False):
+        wrong = part[[(judge, test) not in PLANTED for test in part["test"]]]
+        share = wrong.groupby("world")[["significant", "found"]].any().mean()
+        rows.append({"judge": judge, "test": "any false verdict", **share})
+    return pd.DataFrame(rows)
+
+
+#: Panel -> agreement, annotators, outputs, outputs of a text, annotators of an output (0: all), and
+#: how much annotators differ in skill.
+PANELS = {
+    "labels, 4 annotators, 60 outputs": ("accuracy", 4, 60, 1, 0, 0.0),
+    "labels, 12 annotators, 25 texts of 4": ("accuracy", 12, 100, 4, 0, 0.0),
+    "numbers, 4 annotators, 60 outputs": ("rmse", 4, 60, 1, 0, 0.0),
+    "numbers, 12 annotators, 25 texts of 4": ("rmse", 12, 100, 4, 0, 0.0),
+    "labels, 12 who differ, 100 outputs": ("accuracy", 12, 100, 1, 0, 0.4),
+    "numbers, 20 who differ, 100 outputs": ("rmse", 20, 100, 1, 0, 0.4),
+    "numbers, 3 of 20 who differ, 300 outputs": ("rmse", 20, 300, 1, 3, 0.4),
+}
+
+
+def panel(kind, n_people, n_outputs, size, per_output, differ, error, rng):
+    """Simulate a study: annotators who err more or less, and an evaluator who errs by `error`.
+
+    What an annotator or the evaluator gives is wrong more often on texts that are hard.
+    """
+    text = np.arange(n_outputs) // size
+    hard = rng.normal(0, 0.6, text.max() + 1)[text]
+    skill = np.append(rng.normal(0, differ, n_people), error)[:, None]
+    if kind == "accuracy":
+        true = rng.integers(0, 4, n_outputs)
+        wrong = rng.random((n_people + 1, n_outputs)) < norm.cdf(-0.7 + skill + hard)
+        given = np.where(wrong, rng.integers(0, 4, (n_people + 1, n_outputs)), true)
+    else:
+        true = rng.normal(3, 0.8, n_outputs)
+        spread = 0.8 * np.exp(skill + 0.3 * hard)
+        given = true + spread * rng.normal(size=(n_people + 1, n_outputs))
+        given = np.clip(np.round(given), 1, 5)
+    ids = np.array([f"o{n}" for n in range(n_outputs)], dtype=object)
+    who, what = np.divmod(np.arange(n_people * n_outputs), n_outputs)
+    if per_output:
+        order = np.argsort(rng.random((n_people, n_outputs)), axis=0)
+        kept = (order < per_output).ravel()
+        who, what = who[kept], what[kept]
+    outputs = pd.DataFrame({"output_id": ids, "item_id": text.astype(str), "system": "annotated"})
+    judgments = pd.DataFrame({"output_id": ids[what], "annotator_id": [f"w{n:02d}" for n in who]})
+    judgments = judgments.assign(value=given[who, what].astype(float))
+    scores = pd.DataFrame(
+        {"output_id": ids, "evaluator": "judge", "score": given[-1].astype(float)}
+    )
+    return nb.Study(outputs, judgments, scores=scores)
+
+
+def border(layout, epsilon):
+    """Find by how much an evaluator errs so that annotators are better by epsilon on average."""
+    kind, n_people, _, *rest = layout
+    low, high = -2.0, 3.0
+    for _ in range(12):
+        error, found = (low + high) / 2, []
+        for n in range(4 if rest[-1] == 0 else 16):
+            study = panel(kind, n_people, 2_000, *rest, error, np.random.default_rng(n))
+            compared = nb.replaces_annotators(study, epsilon=epsilon, agreement=kind)
+            found.append(compared.annotators["difference"].mean())
+        low, high = (error, high) if np.mean(found) < epsilon else (low, error)
+    return (low + high) / 2
+
+
+def replaced(layout: tuple, n_worlds: int, seed: int) -> pd.DataFrame:
+    """Count a panel's rejections, omegas and intervals of rho at the border, mean d = epsilon."""
+    epsilon = 0.15
+    error = border(layout, epsilon)
+    people, rows = [], []
+    for world in range(n_worlds):
+        study = panel(*layout, error, np.random.default_rng([seed, world]))
+        found = nb.replaces_annotators(study, epsilon=epsilon, agreement=layout[0])
+        people.append(found.annotators.assign(world=world))
+        rows.append(found.evaluators.merge(found.details, on="evaluator"))
+    whole, omegas = pd.concat(people), pd.concat(rows)
+    rho = omegas["rho"].mean()
+    held = (omegas["ci_low"] <= rho) & (rho <= omegas["ci_high"])
+    rejected = (whole["p"] <= 0.05).groupby(whole["world"]).mean()
+    counted = {
+        "differ": layout[-1],
+        "mean d": whole["difference"].mean(),
+        "p<.05": rejected.mean(),
+        "se": rejected.std() / np.sqrt(n_worlds),
+        "after BY": whole["rejected"].mean(),
+        "omega >= .5": (omegas["omega"] >= 0.5).mean(),
+        "rho held": held.mean(),
+    }
+    return pd.DataFrame([counted])
+
+
+def counted(cell: Cell | tuple, n_worlds: int, seed: int) -> pd.DataFrame:
+    """Count an audit's cell, or a panel."""
+    return (
+        replaced(cell, n_worlds, seed) if isinstance(cell, tuple) else measure(cell, n_worlds, seed)
+    )
+
+
+def beyond(table: pd.DataFrame, n_worlds: int) -> pd.Series:
+    """Say which judges have too many false verdicts, and which panels reject too often."""
+    if "rho held" in table:  # where annotators differ, some lie beyond the border
+        over = (table["p<.05"] > 0.05 + 3 * table["se"]) & (table["differ"] == 0)
+        return over | (table["rho held"] < cells.lowest(0.9, n_worlds))
+    false = table["test"] == "any false verdict"
+    return false & (table["significant"] > cells.highest(0.05, n_worlds))
+
+
+BY_NAME = {
+    **{f"audit: {cell.name}": cell for cell in CELLS},
+    **{f"replaces: {name}": layout for name, layout in PANELS.items()},
+}
+
+
+if __name__ == "__main__":
+    sys.exit(cells.count(__doc__, BY_NAME, counted, beyond, worlds=40, full=500))
