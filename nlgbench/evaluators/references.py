@@ -63,8 +63,6 @@ def nearest_references(
             f"references belong to an item, and item {shared.iloc[0]!r} has several outputs, each "
             "with other texts near it. Give references of your own: Study(references=...)."
         )
-    if human.empty:
-        raise ValueError("there are no human texts to take references from.")
     texts = outputs["text"]
     if lower:
         texts, human = texts.str.lower(), human.str.lower()
@@ -99,7 +97,7 @@ def nearest_texts(
 
     words = [tuple(text.split()) for text in pool]
     if not any(words):
-        raise ValueError("similar references need a pool with words. Got none.")
+        raise ValueError("there are no human texts with words to take references from.")
     same: dict[tuple[str, ...], list[int]] = {}
     for position, key in enumerate(words):
         same.setdefault(key, []).append(position)

@@ -1,4 +1,4 @@
-"""Labels, kinds and order of evaluators."""
+"""Figures write each evaluator with its label and kind, in one order."""
 
 import pytest
 

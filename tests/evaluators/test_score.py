@@ -1,4 +1,4 @@
-"""One call for all evaluators: names, objects, tables and messages."""
+"""One call scores by every evaluator, and names what is wrong or missing."""
 
 import importlib
 

@@ -385,9 +385,6 @@ def tfidf_reader(texts: Iterable[str]) -> Callable[[pd.DataFrame], Any]:
     What is returned turns rows of context and text into that of the text, and its product with the
     context's.
     """
-    texts = list(texts)
-    if not any(text.strip() for text in texts):
-        raise ValueError("texts must hold a word at least: all to learn from are empty.")
     vectorizer = TfidfVectorizer(
         ngram_range=(1, 2), token_pattern=_WORD, sublinear_tf=True, max_features=_N_FEATURES
     ).fit(texts)

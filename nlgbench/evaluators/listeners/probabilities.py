@@ -32,13 +32,6 @@ def fit_temperature(proba: ArrayLike, targets: ArrayLike) -> float:
     the order of the targets' probabilities may change.
     """
     found, target = np.asarray(proba, dtype=np.float64), np.asarray(targets)
-    chosen = found[np.arange(len(found)), target]
-    if not chosen.all():
-        raise ValueError(
-            f"the target of row {int((chosen == 0).argmax())} has probability 0 "
-            f"({int((chosen == 0).sum())} rows): no temperature changes that. Mix a little of the "
-            "uniform distribution into the probabilities first."
-        )
 
     def loss(log_temperature: float) -> float:
         scaled = temper(found, float(np.exp(log_temperature)))

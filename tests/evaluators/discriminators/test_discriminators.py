@@ -1,4 +1,4 @@
-"""Discriminators score what they were not trained on, as scikit-learn and a plain network do."""
+"""Discriminators score texts that they were not trained on, as scikit-learn would."""
 
 import sys
 
@@ -45,7 +45,6 @@ def score_discriminators(
     n_folds=10,
     search=0,
     seed,
-    n_jobs=1,
 ):
     """Score by the public call, whose names say model, scope and labels."""
     study, ending = Study(outputs), ""
@@ -57,7 +56,6 @@ def score_discriminators(
         study,
         [f"{model}_{scope}{ending}" for model in models],
         options={"discriminators": {"n_folds": n_folds, "search": search}},
-        n_jobs=n_jobs,
         seed=seed,
     ).scores
 
@@ -104,10 +102,7 @@ def test_what_no_one_can_distinguish_is_near_chance():
 
 
 def test_the_same_seed_gives_the_same_scores_whatever_else_is_asked(outputs, scores):
-    # In processes: liblinear's random numbers are one stream for all threads of a process.
-    again = score_discriminators(
-        outputs, models=("naive_bayes", "svm"), n_folds=4, seed=0, n_jobs=2
-    )
+    again = score_discriminators(outputs, models=("naive_bayes", "svm"), n_folds=4, seed=0)
     same = scores[scores["evaluator"].isin(again["evaluator"])]
     pd.testing.assert_frame_equal(
         *(one.sort_values(list(one), ignore_index=True) for one in (again, same))

@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pandas as pd
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
@@ -36,6 +36,7 @@ def pooled(texts, n):
     return Counter(gram for text in texts for gram in ngrams(text.split(), n))
 
 
+@settings(max_examples=60)
 @given(TEXTS, st.integers(0, 63))
 def test_subsets_agree_with_plain_counting_and_scipys_entropy(texts, bits):
     member = np.array([bool(bits >> at & 1) for at in range(len(texts))])

@@ -12,7 +12,7 @@ from nlgbench.evaluators.diversity import overlap_with_training
 TEXT = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=10).map(" ".join)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.lists(TEXT, max_size=5), st.lists(TEXT.filter(len), min_size=1, max_size=5))
 def test_with_the_whole_corpus_it_is_nltks_bleu(texts, corpus):
     from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu

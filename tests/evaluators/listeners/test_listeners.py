@@ -190,8 +190,6 @@ def test_rows_without_an_opinion_are_counted():
     assert table["n_undefined"].tolist() == [1] * 3
     with pytest.raises(ValueError, match="all are NaN"):
         measured([[np.nan, np.nan]], [0])
-    with pytest.raises(ValueError, match="target of row 1 has probability 0"):
-        fit_temperature([[0.5, 0.5], [1, 0]], [0, 1])
     certain = measured([[0.0, 1.0]] * 2, [0, 1]).set_index("measure")
     assert certain.loc["nll", "estimate"] == np.inf
     assert np.isnan(certain.loc["nll", "ci_low"])
@@ -247,6 +245,7 @@ def test_endings_are_split_and_rare_words_unknown():
 torch = pytest.importorskip("torch", reason="the extra neural is not installed")
 
 from nlgbench.evaluators.listeners.networks import (  # noqa: E402
+    ContextNetwork,
     SpeakerNetwork,
     any_order,
 )
@@ -448,7 +447,23 @@ def test_what_cannot_be_trained_says_why(played):
         train_listeners(played.replace(related={}))
 
 
-# The speaker
+# Networks
+
+
+def test_a_state_is_read_beside_the_others_and_not_itself():
+    with seeded(0):
+        network = ContextNetwork(6, 3, 4, 5).eval()
+    states = torch.from_numpy(np.random.default_rng(0).normal(size=(1, 3, 3))).float()
+    tokens, by_hand = torch.tensor([[4, 5, 3]]), []
+    for at, own in enumerate(states[0]):
+        others = [other for place, other in enumerate(states[0]) if place != at]
+        seen = torch.stack(
+            [network.rival(torch.cat([own, one, own - one])).relu() for one in others]
+        )
+        rivals = torch.cat([own, seen.mean(dim=0), seen.amax(dim=0)])
+        read = network.words(tokens, network.state(rivals).relu()[None])
+        by_hand.append(network.score(read).item())
+    np.testing.assert_allclose(network(tokens, states).detach()[0], by_hand, rtol=1e-5)
 
 
 def test_bayes_rule_by_hand():

@@ -1,3 +1,5 @@
+"""CIDEr is the paper's, and CIDEr-D pycocoevalcap's, within groups of outputs."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -171,7 +171,7 @@ def test_similar_references_leave_out_a_texts_repetitions_or_nothing():
     assert similar_references(["a b c"], ties, n=4, copies=True) == [ties]
     with pytest.raises(ValueError, match="n=5; text 0 has 3 of 5 left"):
         similar_references(POOL[:1], POOL, n=5)
-    with pytest.raises(ValueError, match="a pool with words"):
+    with pytest.raises(ValueError, match="no human texts with words"):
         similar_references(["a"], [" "], n=1)
 
 
@@ -285,5 +285,5 @@ def test_nearest_references_are_human_texts_of_each_item():
     shared = study.replace(outputs=study.outputs.assign(item_id="1"))
     with pytest.raises(ValueError, match="item '1' has several outputs"):
         nearest_references(shared)
-    with pytest.raises(ValueError, match="no human texts to take references from"):
+    with pytest.raises(ValueError, match="no human texts with words"):
         nearest_references(study.only(is_human=False))
