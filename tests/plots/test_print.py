@@ -69,12 +69,11 @@ def test_every_text_can_be_read_in_print_and_every_mark_in_gray(name):
     assert_readable(FIGURES[name]())
 
 
-@pytest.mark.parametrize(("name", "word"), [("boundary", "Mean human"), ("tradeoff", "t = 0.7")])
-def test_pdfs_embed_truetype_and_repeat_to_the_byte(name, word):
-    first, second = (FIGURES[name]().image("pdf") for _ in range(2))
+def test_pdfs_embed_truetype_and_repeat_to_the_byte():
+    first, second = (FIGURES["tradeoff"]().image("pdf") for _ in range(2))
     assert first == second
     (page,) = pypdf.PdfReader(io.BytesIO(first)).pages
-    assert word in page.extract_text(), "text, not outlines"
+    assert "t = 0.7" in page.extract_text(), "text, not outlines"
     fonts = [font.get_object() for font in page["/Resources"]["/Font"].values()]
     fonts += [one.get_object() for font in fonts for one in font.get("/DescendantFonts", [])]
     assert fonts and "/Type3" not in {font["/Subtype"] for font in fonts}

@@ -1,68 +1,15 @@
-import os
-from pathlib import Path
+"""HUSE is the paper's number, whatever the order and units, and refuses what it cannot score."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from classified import classified
+from classified import RELEASED, classified, random_study, scored, study_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nlgbench as nb
 from nlgbench.analysis.huse import impossible_outputs, moved_votes
 from nlgbench.analysis.huse.neighbors import neighborhoods, sample_errors
-
-RELEASED_FILE = Path(os.environ.get("NLGBENCH_DATA", ""), "huse/summarization_raw_outputs.csv")
-RELEASED = pytest.mark.skipif(
-    not RELEASED_FILE.is_file(), reason="NLGBENCH_DATA names no folder with the HUSE release"
-)
-
-
-def study_of(logprob_per_token, values, is_human, *, n_tokens=4):
-    """Tables of one system, `values` holding a row of judgments for each output."""
-    values = np.asarray(values, dtype=float).reshape(len(is_human), -1)
-    ids = [f"o{n:03d}" for n in range(len(is_human))]
-    outputs = pd.DataFrame(
-        {
-            "output_id": ids,
-            "item_id": [f"c{n // 2:03d}" for n in range(len(ids))],
-            "system": np.where(is_human, "human", "lstm"),
-            "text": [f"text {n}" for n in range(len(ids))],
-            "is_human": is_human,
-            "context": "context",
-        }
-    )
-    logprobs = pd.DataFrame(
-        {
-            "output_id": ids,
-            "model": "lstm",
-            "logprob": np.asarray(logprob_per_token, dtype=float) * n_tokens,
-            "n_tokens": n_tokens,
-        }
-    )
-    judgments = pd.DataFrame(
-        {
-            "output_id": np.repeat(ids, values.shape[1]),
-            "annotator_id": np.tile([f"w{n}" for n in range(values.shape[1])], len(ids)),
-            "dimension": "typicality",
-            "value": values.ravel(),
-            "group_id": "",
-        }
-    )
-    return nb.Study(outputs, judgments, logprobs=logprobs, name="d")
-
-
-def scored(study, **options):
-    """The three scores of a study's only system."""
-    return nb.huse(study, n_resamples=0, **options).set_index("score")["estimate"]
-
-
-def random_study(seed, n=40, n_human=20):
-    rng = np.random.default_rng(seed)
-    is_human = rng.permutation(np.arange(n) < n_human)
-    logprob, values = -rng.integers(1, 6, size=n), rng.integers(1, 7, size=(n, 3))
-    logprob[:2], values[0], values[1] = [-1, -5], 1, 6  # never constant
-    return study_of(logprob, values, is_human)
 
 
 @st.composite
@@ -73,7 +20,7 @@ def studies(draw):
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     studies(), st.sampled_from(["exact", "released"]), st.sampled_from(["human", "system", "half"])
 )
@@ -91,7 +38,7 @@ def test_decomposition_and_features_give_the_scores_again(study, ties, label_tie
         assert features[f"machine_share_{name}"].between(0, 1).all()
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(studies(), st.integers(0, 10**6), st.floats(0.01, 100), st.floats(0.01, 100))
 def test_row_order_and_units_change_nothing(study, seed, factor, other):
     study, k = study
@@ -114,7 +61,7 @@ def test_row_order_and_units_change_nothing(study, seed, factor, other):
     pd.testing.assert_frame_equal(after, before)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_powers_of_two_change_no_bit_even_in_raw_floats(seed):
     study = random_study(seed)
     other = study.replace(
@@ -153,17 +100,17 @@ def test_a_system_that_is_only_too_sure_fails_in_diversity():
 
 def test_no_signal_is_near_1_015_and_is_not_clipped():
     # Measured by a separate implementation: mean 1.015, range about .83 to 1.20, at n = 200 and
-    # k = 16. The mean of 400 has a standard error near .004.
+    # k = 16. The mean of 150 has a standard error near .007.
     rng = np.random.default_rng(2019)
     is_machine = np.arange(200) % 2 == 0
     found = []
-    for _ in range(400):
+    for _ in range(150):
         features = np.column_stack(
             [rng.normal(size=200), rng.integers(1, 7, size=(200, 20)).mean(axis=1)]
         )
         features /= features.std(axis=0)
         found.append(sample_errors(features, True, is_machine, 16)[0])
-    assert np.mean(found) == pytest.approx(1.015, abs=0.015)
+    assert np.mean(found) == pytest.approx(1.015, abs=0.02)
     assert max(found) > 1.1
 
 
@@ -212,7 +159,7 @@ def test_tie_rules_are_scored_side_by_side():
 
 def test_votes_that_the_tie_rule_moves_are_listed():
     # Thirds of whole numbers tie exactly, and in floating point not always.
-    for seed in range(20):
+    for seed in range(5):
         study = random_study(seed, n=60, n_human=30)
         exact, raw = (
             classified(study, ties=ties).set_index("output_id")["predicted_human_huse_q"]
@@ -279,14 +226,6 @@ def drop(table, **where):
     def change(frames):
         ((column, value),) = where.items()
         frames[table] = frames[table][frames[table][column] != value]
-
-    return change
-
-
-def put(table, column, row, value):
-    def change(frames):
-        frames[table] = frames[table].copy()
-        frames[table].loc[row, column] = value
 
     return change
 

@@ -1,3 +1,5 @@
+"""Neighborhoods are those of the plain loop, whatever ties, and in whatever order."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -56,13 +58,13 @@ def assert_equal_to_plain(features, is_machine, n_neighbors):
             assert sample_errors(features, True, is_machine, n_neighbors, **rule)[0] == score
 
 
-@settings(max_examples=300)
+@settings(max_examples=70)
 @given(tied_tables())
 def test_equal_to_the_plain_loop_on_tied_tables(table):
     assert_equal_to_plain(*table)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_equal_to_the_plain_loop_on_larger_tables(seed):
     features, is_machine, n_neighbors = random_table(seed)
     assert_equal_to_plain(features, is_machine, n_neighbors)
@@ -71,7 +73,7 @@ def test_equal_to_the_plain_loop_on_larger_tables(seed):
 
 def test_equal_to_the_plain_loop_in_small_blocks(monkeypatch):
     monkeypatch.setattr(neighbors, "_WALKED", 50)
-    for seed in range(60, 70):
+    for seed in range(60, 63):
         assert_equal_to_plain(*random_table(seed))
 
 
@@ -85,7 +87,7 @@ def test_a_ring_of_equal_distances_is_counted_whole():
     assert_equal_to_plain(features, is_machine, 5)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(tied_tables(), st.integers(0, 2**32 - 1))
 def test_new_points_are_counted_as_a_plain_sort_counts_them(table, seed):
     features, is_machine, n_neighbors = table
@@ -102,7 +104,7 @@ def test_new_points_are_counted_as_a_plain_sort_counts_them(table, seed):
             assert machine[row] == is_machine[inside].sum()
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(tied_tables(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_nothing(table, random):
     features, is_machine, n_neighbors = table
