@@ -233,7 +233,7 @@ texts = st.text(st.characters(blacklist_categories=["Cs"]), max_size=8)
 ids = texts.filter(lambda text: text and "\0" not in text)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     ids=st.lists(ids, min_size=1, max_size=5, unique=True),
     said=texts,
