@@ -326,6 +326,8 @@ def test_tsv_whose_quotes_enclose_nothing_and_rows_that_mturk_cuts_are_read(tmp_
     (tmp_path / "r.csv").write_text("a,Approve,Reject\n1\n2,x\n")
     frame, _ = formats.read(tmp_path / "r.csv", "csv", problems=[])
     assert frame.to_numpy().tolist() == [["1", "", ""], ["2", "x", ""]]
+    (tmp_path / "r.csv").write_text("text\ntext\n")  # with one column, a cell and no header again
+    assert formats.read(tmp_path / "r.csv", "csv", problems=[])[0]["text"].tolist() == ["text"]
 
 
 def test_integers_beside_an_empty_cell_stay_integers(tmp_path):
