@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench import files
-from nlgbench.names import brief, did_you_mean, known, spaced
+from nlgbench.names import brief, did_you_mean, known
 from nlgbench.study import csv_files, formats, reading, schema
 from nlgbench.study.checks import checked
 from nlgbench.study.csv_files import TableError
@@ -258,8 +258,9 @@ class Study:
 
     def label(self, name: str) -> str:
         """Give a system's or evaluator's name as figures write it."""
-        plain = spaced(self.outputs["system"].unique()) | self.labels
-        return plain.get(name, name.replace("_", " "))
+        plain = name.replace("_", " ")
+        alike = [one for one in self.outputs["system"].unique() if one.replace("_", " ") == plain]
+        return self.labels.get(name, name if len(alike) > 1 else plain)
 
     def replace(self, **changes: Any) -> Study:
         """Give a study with some parts changed, as `Study` takes them; what is given is checked.

@@ -120,7 +120,7 @@ def _range(counts: pd.Series) -> str:
 
 def _tied(frame: pd.DataFrame, column: str) -> str:
     def pairs(counts: pd.Series) -> float:
-        return float((counts * (counts - 1) / 2).sum())
+        return float((counts * (counts - 1)).sum())
 
     within = pairs(frame.groupby("item_id").size())
     # Means of the same judgments in another order can differ in the last digit.

@@ -97,24 +97,6 @@ def test_how_a_right_table_is_held_does_not_matter(name):
         pd.testing.assert_frame_equal(drawn.data.reset_index(drop=True), right.data)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda t: nb.choose(t.drop(columns="group")), "scores have no column 'group'"),
-        (lambda t: nb.choose(t.assign(score="many")), "column 'score' must be a number"),
-        (lambda t: nb.choose(t.assign(score=1e308)), "column 'score' must be at most"),
-        (lambda t: nb.choose(t.assign(system=None)), "column 'system' must be a text"),
-        (lambda t: nb.choose(t.iloc[:0]), "no row"),
-        (lambda t: nb.rate(t.assign(system_a="a", system_b=None, outcome="a")), "'system_b' must"),
-        (lambda t: nb.rate(t.assign(system_a="a", system_b=1, outcome="a")), "write systems alike"),
-    ],
-)
-def test_an_analysis_names_the_column_that_is_wrong(call, message):
-    table = pd.DataFrame({"evaluator": "e", "group": [*"ghi"], "system": "a", "score": 0.5})
-    with pytest.raises(ValueError, match=message):
-        call(table)
-
-
 def test_columns_of_a_table_are_converted_as_declared():
     held = {
         "system": [1, 2],

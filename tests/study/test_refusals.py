@@ -56,7 +56,10 @@ def with_outputs(rows):
 #: Files, and parts of what is said of them.
 MALFORMED = {
     "nothing": ({}, ["has no outputs.csv"]),
-    "another format alone": ({"r.jsonl": "{}"}, ["has no outputs.csv", "nlgbench new"]),
+    "another format alone": (
+        {"n.md": "", "r.jsonl": "{}"},
+        ["has no outputs.csv", "For 'r.jsonl', `nlg"],
+    ),
     "a name misspelt": ({"output.csv": OUTPUTS}, ["output.csv is no table", "mean 'outputs'?"]),
     "a stray table": (plain(jugdments=""), ["jugdments.csv", "mean 'judgments'?", "rename it"]),
     "upper case": (plain({"SCORES.CSV": ""}), ["SCORES.CSV is no table", "mean 'scores'?"]),
@@ -319,7 +322,7 @@ def test_the_study_that_is_broken_below_is_right(tmp_path):
 BYTES = [bytes([one]) for one in b"{],:\n\t'\"\xff\x00*"] + [b"", b"&a"]
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(sorted(WHOLE)), seed=st.integers(0, 2**32), n_changes=st.integers(1, 4))
 def test_whatever_is_broken_is_refused_in_words_or_read(name, seed, n_changes, tmp_path_factory):
     """Bytes are put in, taken out, doubled: then there is a study, or errors that name files."""
@@ -349,7 +352,7 @@ CELLS = st.one_of(
 )
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(CELLS, CELLS, CELLS, CELLS), min_size=1, max_size=6))
 def test_whatever_stands_in_cells_is_read_or_named_with_its_row(rows, tmp_path_factory):
     lines = [dict(zip(("item", "model", "who", "flow"), row, strict=True)) for row in rows]

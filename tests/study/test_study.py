@@ -191,7 +191,10 @@ def test_a_part_leaves_out_what_is_of_other_outputs_and_can_be_changed_again():
 
 def test_check_says_what_is_missing_in_words():
     table = nb.Study(outputs(), judgments()).check().set_index("analysis")
-    assert table.loc["agreement", "possible"]
+    assert (
+        table.loc["agreement", "possible"] and table.loc["score: diversity", "missing"] == "texts"
+    )
+    assert "texts" not in nb.Study(outputs(text=["", "", "", "so"])).check()["missing"].str.cat()
     assert table.loc["huse", "missing"] == "logprobs (of every output, under its system)"
     assert table.loc["correlate", "missing"] == "scores or system_scores; outputs of three systems"
     assert "two judgments" in nb.Study(outputs(), judgments()[:3]).check()["missing"].str.cat()
@@ -233,7 +236,7 @@ texts = st.text(st.characters(blacklist_categories=["Cs"]), max_size=8)
 ids = texts.filter(lambda text: text and "\0" not in text)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     ids=st.lists(ids, min_size=1, max_size=5, unique=True),
     said=texts,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nlgbench.study import csv_files, schema
+from nlgbench.study import schema
 
 # One valid row of each table, and a second with another key.
 ROWS = {
@@ -201,6 +201,7 @@ ids = texts.filter(lambda text: "\0" not in text)
 numbers = st.floats(-1e100, 1e100) | st.just(math.nan)
 
 
+@settings(max_examples=40)
 @example(rows=[("\r", 5e-324, "\r")], prefix="\ufeff")
 @given(
     rows=st.lists(st.tuples(ids, numbers, texts), max_size=6),
@@ -217,16 +218,6 @@ def test_what_is_written_is_what_is_read(rows, prefix, tmp_path_factory):
     pd.testing.assert_frame_equal(again, schema.check(frame, "scores"), check_exact=True)
     # repr tells -0.0 from 0.0 and takes NaN for equal
     assert [*map(repr, again["score"])] == [*map(repr, frame["score"])]
-
-
-@settings(max_examples=50)
-@given(order=st.permutations(range(4)), columns=st.permutations(schema.columns("comparisons")))
-def test_neither_order_nor_index_matters(order, columns):
-    rows = [("a", f"b{n}", "c", 0.25, 0.25, 0.5) for n in range(4)]
-    frame = pd.DataFrame(rows, columns=schema.columns("comparisons"))
-    whole = schema.check(frame, "comparisons")
-    mixed = schema.check(frame.iloc[order][list(columns)], "comparisons")
-    pd.testing.assert_frame_equal(mixed, whole.iloc[order].reset_index(drop=True))
 
 
 def logprobs(**cells):
@@ -290,14 +281,6 @@ def test_files_of_other_programs_are_read(content, tmp_path):
     assert schema.read(place, "references").to_numpy().tolist() == [["001", "r", "NA"]]
 
 
-def test_rows_may_lack_only_the_columns_named(tmp_path):
-    place = tmp_path / "a.csv"
-    place.write_text("a,b,c\n1,2\n")
-    assert csv_files.parse(place, may_lack=["c"])[0].to_numpy().tolist() == [["1", "2", ""]]
-    with pytest.raises(schema.TableError, match="has 2 fields and the header has 3"):
-        csv_files.parse(place, may_lack=["b"])
-
-
 def test_a_long_text_is_read_and_the_limit_of_others_stays(tmp_path):
     before = csv.field_size_limit()
     frame = pd.DataFrame([("i", "r", "x" * 300_000)], columns=schema.columns("references"))
@@ -310,6 +293,7 @@ def test_a_failed_write_leaves_the_former_file(tmp_path, monkeypatch):
     place = tmp_path / "a.csv"
     schema.write(logprobs(), "logprobs", place)
     former = place.read_bytes()
+    assert former.decode() == HEADER + "o1,m,-0.30000000000000004,3\n"
 
     def fill_the_disk(frame, aside, **others):
         Path(aside).write_text("half a ta")
@@ -330,9 +314,3 @@ def test_a_failed_write_leaves_the_former_file(tmp_path, monkeypatch):
         schema.write(logprobs().assign(model=broken), "logprobs", place)
     assert place.read_bytes() == former
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
-
-
-def test_files_are_plain(tmp_path):
-    schema.write(logprobs(), "logprobs", tmp_path / "a.csv")
-    lines = [HEADER, "o1,m,-0.30000000000000004,3\n"]
-    assert (tmp_path / "a.csv").read_bytes().decode() == "".join(lines)
