@@ -157,6 +157,10 @@ DOCUMENT = r"""\documentclass[11pt,twocolumn]{article}
 def test_all_numbers_and_tables_are_printed_and_fit(reported, tmp_path):
     found = run_folder.read(reported)
     shutil.copytree(reported, tmp_path / "out")
+    tables = reported / "report" / "tables"
+    assert r"\begin{table}" in (tables / "90-own-systems.tex").read_text(encoding="utf-8")
+    wide = (tables / "01-huse-tradeoff-equation_9.tex").read_text(encoding="utf-8")
+    assert r"\begin{table*}" in wide  # five columns, across both of two
     (tmp_path / "paper").mkdir()
     macros = latex.numbers(found)["macro"]
     body = "\n".join(rf"\{macro}{{}}" for macro in macros)  # of lines that TeX can hold

@@ -48,6 +48,23 @@ def test_what_is_no_folder_of_runs_and_a_report_of_ones_own_are_refused(reported
     assert (out / "report" / "numbers.tex").is_file()
 
 
+def test_runs_of_two_studies_have_a_sheet_each_and_other_parameters_are_named(reported, tmp_path):
+    out = Path(shutil.copytree(reported, tmp_path / "out"))
+    for name in ("90-own@study=b", "90-own@k=2"):
+        shutil.copytree(out / "90-own", out / name)
+    (out / "91-bad.failed").mkdir()
+    (out / "91-bad.failed" / ".failed").touch()
+    assert CliRunner().invoke(main, ["report", str(out)]).exit_code == 0
+    sheets = {path.name for path in (out / "report").glob("*.md")}
+    assert sheets == {"checklist.md", "heds-90-own.md", "heds-90-own@study=b.md"}
+    page = (out / "report" / "report.html").read_text(encoding="utf-8")
+    assert "Data: simulated, study." in page and "Failed: 91-bad.failed." in page
+    assert "Not shown: 1 runs with other parameters (90-own@k=2)." in page
+    ranked = re.findall("<summary>90-own: correlations \\((.*?)\\)", page)
+    table = pd.read_csv(out / "90-own" / "tables" / "correlations.csv")
+    assert [one.split("statistic: ")[1] for one in ranked[:3]] == [*table["statistic"].unique()][:3]
+
+
 def test_ids_stay_as_they_are_written(tmp_path):
     pd.DataFrame({"system": ["001", "NA"], "estimate": [0.5, np.nan]}).to_csv(
         tmp_path / "t.csv", index=False
