@@ -1,9 +1,11 @@
+"""Intervals of diversity: around the scores, by subsamples, and with a reason where undefined."""
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from nlgbench.analysis.diversity import diversity
-from nlgbench.evaluators.diversity import diversity_of_subsets, score_diversity
+from nlgbench.evaluators.diversity import score_diversity
 from nlgbench.study import Study
 
 
@@ -33,19 +35,6 @@ def test_intervals_are_around_the_scores():
     assert found["method"].unique().tolist() == ["subsamples of 2/3 of outputs, normal"]
     again = diversity(study, n_resamples=50, seed=1)
     pd.testing.assert_frame_equal(found, again)
-
-
-def test_the_standard_error_is_near_that_of_new_texts():
-    rng = np.random.default_rng(2)
-    everything = np.ones((1, 80), dtype=bool)
-    new = pd.concat([diversity_of_subsets(random_texts(rng, 80), everything) for _ in range(200)])
-    found = pd.concat(
-        [diversity(study_of(random_texts(rng, 80)), n_resamples=60, seed=rng) for _ in range(20)]
-    )
-    ratio = found.groupby("evaluator")["se"].mean() / new.std()
-    # 200 sets give a standard deviation to 5%; the intervals of distinct-1 are known to be wide.
-    assert ratio.drop("distinct_1").between(0.8, 1.4).all(), ratio
-    assert 1 < ratio["distinct_1"] < 2, ratio
 
 
 def test_subsamples_show_more_diversity_than_the_whole():

@@ -44,11 +44,6 @@ def test_cv_star_does_not_depend_on_the_unit_or_the_order(values, factor):
     np.testing.assert_allclose(cv_star(values), scaled, rtol=1e-6, atol=1e-6)
 
 
-def test_of_two_values_it_is_their_difference_in_percent_of_the_mean():
-    factor = 1.125 / np.sqrt(2 / np.pi) / np.sqrt(2)
-    assert cv_star([[98.0, 102.0], [49.0, 51.0]]) == pytest.approx([4 * factor, 4 * factor])
-
-
 def test_what_has_no_cv_star_is_nan():
     sets = [[1.0, np.nan], [0.0, 1.0], [-1.0, 2.0], [3.0, 3.0], [0.1, 5.0]]
     assert np.isnan(cv_star(sets)).tolist() == [True, True, True, False, False]

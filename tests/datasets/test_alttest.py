@@ -1,16 +1,15 @@
+"""AltTest: labels as numbers or places in the alphabet, and its sizes as printed."""
+
 import json
-import os
 
 import pytest
 
 import nlgbench as nb
 from nlgbench.datasets import cache
 from nlgbench.datasets.alttest import SETS, files, read_alttest
+from tests.released import needs
 
-RELEASED = pytest.mark.skipif(
-    not os.environ.get("NLGBENCH_DATA") or not cache.available("alttest"),
-    reason="NLGBENCH_DATA names no folder with the AltTest release",
-)
+RELEASED = needs("alttest")
 
 
 def saved(folder, people, models):

@@ -1,8 +1,7 @@
-"""Captions of colors, and the games that they come from."""
+"""comm-eval: the paper's filter and counts, and contexts whose order hides the target."""
 
 import colorsys
 import csv
-import os
 
 import numpy as np
 import pandas as pd
@@ -16,11 +15,9 @@ from nlgbench.datasets import cache
 from nlgbench.datasets.color_contexts import FEATURES, context_rows, lab
 from nlgbench.datasets.comm_eval import QUALITY, pairs, read_comm_eval
 from nlgbench.datasets.monroe import RAW_FILES, read_monroe
+from tests.released import needs
 
-RELEASED = pytest.mark.skipif(
-    not os.environ.get("NLGBENCH_DATA") or not cache.available("comm-eval"),
-    reason="NLGBENCH_DATA names no folder with the comm-eval release",
-)
+RELEASED = needs("comm-eval")
 RED, PINK, BLUE, GREEN = (0, 90, 50), (340, 80, 50), (240, 90, 50), (120, 90, 50)
 PLACES = {"target": "click", "distr1": "alt1", "distr2": "alt2"}
 

@@ -1,4 +1,4 @@
-import os
+"""EMNLP-17: tidy tables, and the authors' correlations by another way."""
 
 import pandas as pd
 import pytest
@@ -7,11 +7,9 @@ from scipy.stats import spearmanr
 import nlgbench as nb
 from nlgbench.datasets import cache
 from nlgbench.datasets.emnlp17 import DATA, DIMENSIONS, RAW_FILE, SYSTEMS, read_emnlp17
+from tests.released import needs
 
-RELEASED = pytest.mark.skipif(
-    not os.environ.get("NLGBENCH_DATA") or not cache.available(RAW_FILE),
-    reason="NLGBENCH_DATA names no folder with the EMNLP-17 release",
-)
+RELEASED = needs(RAW_FILE)
 ROWS = [
     ("BAGEL", "Dusek", "inform(x)", "One.", 0.5, 1, 6, 4, 5, "REST"),
     ("SFRES", "WEN", "inform(y)", "Two.", 0.25, 2, 5, 4, 3, "REST"),

@@ -1,5 +1,6 @@
+"""HANNA: tidy tables, and the Kendall correlations of its authors' repository."""
+
 import json
-import os
 
 import numpy as np
 import pandas as pd
@@ -7,13 +8,10 @@ import pytest
 from scipy.stats import kendalltau
 
 import nlgbench as nb
-from nlgbench.datasets import cache
 from nlgbench.datasets.hanna import DIMENSIONS, RAW_FILE, read_hanna
+from tests.released import needs
 
-RELEASED = pytest.mark.skipif(
-    not os.environ.get("NLGBENCH_DATA") or not cache.available(RAW_FILE),
-    reason="NLGBENCH_DATA names no folder with the HANNA release",
-)
+RELEASED = needs(RAW_FILE)
 CRITERIA = [name.lower() for name in DIMENSIONS]
 #: Kendall's correlations in absolute value, by criterion, as the authors' repository has them:
 #: its rankings/system_kendall.csv and rankings/story_kendall.csv.

@@ -1,6 +1,6 @@
+"""Judge the Judges: the export as tidy tables, its counts, and nothing that identifies a person."""
+
 import csv
-import os
-from functools import partial
 
 import pandas as pd
 import pytest
@@ -14,12 +14,9 @@ from nlgbench.datasets.judge_the_judges import (
     load_reasons,
     read_judge_the_judges,
 )
-from nlgbench.datasets.published import load_claims
+from tests.released import needs
 
-RELEASED = pytest.mark.skipif(
-    not os.environ.get("NLGBENCH_DATA") or not cache.available([RAW_FILE]),
-    reason="NLGBENCH_DATA names no folder with the Judge the Judges release",
-)
+RELEASED = needs(RAW_FILE)
 #: HIT, worker, status, slot of the gotcha, answer to it.
 ASSIGNMENTS = [
     ("hitB", "R7", "Rejected", 20, ""),
@@ -85,29 +82,6 @@ def test_reasons_are_given_without_names(tmp_path):
     reasons = _reasons(saved(export(), tmp_path / "raw.csv"))
     # A1 alone is accepted and wrote something, with the own id in it.
     assert reasons.to_numpy().tolist() == [["w002", "hit002", 'odd, "wrong"\nwords [worker]']]
-
-
-def test_what_a_rejected_worker_answered_does_not_matter(tmp_path):
-    rows = export()
-    rows[0]["Answer.review_3_judgment"] = "rael"
-    assert len(read_judge_the_judges(saved(rows, tmp_path / "raw.csv")).judgments) == 60
-
-
-@pytest.mark.parametrize("load", [partial(nb.load, "judge-the-judges"), load_reasons])
-def test_a_release_that_is_not_here_is_not_made_up(tmp_path, monkeypatch, load):
-    monkeypatch.setenv("NLGBENCH_DATA", str(tmp_path))
-    with pytest.raises(cache.DataUnavailableError, match="judge-the-judges/Batch_3205459"):
-        load()
-    (tmp_path / "judge-the-judges").mkdir()
-    saved(export(), tmp_path / RAW_FILE)
-    with pytest.raises(cache.DataCorruptError, match="is not the released file"):
-        load()
-
-
-def test_systems_are_called_as_the_claims_call_them():
-    ids = load_claims()["claim_id"]
-    rows = ids[ids.str.startswith("judge-the-judges/table3/")].str.split("/").str[2]
-    assert sorted(rows.unique()) == sorted(set(SYSTEMS.values()) - {"human"})
 
 
 @pytest.fixture(scope="module")

@@ -1,72 +1,31 @@
+"""LLMBar: pairs and verdicts in both orders, and the counts that its release prints."""
+
 import json
-import os
 
 import numpy as np
 import pytest
 
 import nlgbench as nb
 from nlgbench.crossed import THESE_ANNOTATORS
-from nlgbench.datasets import cache
-from nlgbench.datasets.llmbar import RAW_FILES, read_llmbar
+from nlgbench.datasets.llmbar import JUDGES, RAW_FILES, read_llmbar
+from tests.released import needs
 
-RELEASED = pytest.mark.skipif(
-    not os.environ.get("NLGBENCH_DATA") or not cache.available(RAW_FILES["llmbar-natural"]),
-    reason="NLGBENCH_DATA names no folder with the LLMBar release",
-)
+RELEASED = needs(*RAW_FILES["llmbar-natural"])
 # Pairs; then of each judge: right with the release's order, with the other, the same output in
 # both, right in both. As the release's statistics.json print, beside each judge's result.json.
-PRINTED = {
-    "llmbar-natural": (
-        100,
-        {
-            "ChatGPT": (80, 83, 71, 67),
-            "GPT-4": (95, 96, 95, 93),
-            "Falcon": (71, 77, 52, 50),
-            "LLaMA2": (79, 82, 79, 70),
-            "PaLM2": (78, 88, 80, 73),
-        },
-    ),
-    "llmbar-neighbor": (
-        134,
-        {
-            "ChatGPT": (30, 22, 96, 7),
-            "GPT-4": (104, 107, 125, 101),
-            "Falcon": (70, 65, 57, 29),
-            "LLaMA2": (34, 32, 104, 18),
-            "PaLM2": (82, 86, 90, 62),
-        },
-    ),
-    "llmbar-gptinst": (
-        92,
-        {
-            "ChatGPT": (25, 24, 57, 7),
-            "GPT-4": (78, 81, 87, 77),
-            "Falcon": (44, 48, 28, 14),
-            "LLaMA2": (28, 28, 67, 16),
-            "PaLM2": (66, 69, 63, 53),
-        },
-    ),
-    "llmbar-gptout": (
-        47,
-        {
-            "ChatGPT": (17, 22, 28, 10),
-            "GPT-4": (35, 38, 44, 35),
-            "Falcon": (26, 25, 14, 9),
-            "LLaMA2": (27, 26, 34, 20),
-            "PaLM2": (27, 29, 31, 20),
-        },
-    ),
-    "llmbar-manual": (
-        46,
-        {
-            "ChatGPT": (18, 14, 24, 5),
-            "GPT-4": (35, 39, 38, 33),
-            "Falcon": (22, 25, 23, 12),
-            "LLaMA2": (17, 17, 30, 9),
-            "PaLM2": (32, 28, 40, 27),
-        },
-    ),
-}
+COUNTS = """
+llmbar-natural 100  80 83 71 67  95 96 95 93  71 77 52 50  79 82 79 70  78 88 80 73
+llmbar-neighbor 134  30 22 96 7  104 107 125 101  70 65 57 29  34 32 104 18  82 86 90 62
+llmbar-gptinst 92  25 24 57 7  78 81 87 77  44 48 28 14  28 28 67 16  66 69 63 53
+llmbar-gptout 47  17 22 28 10  35 38 44 35  26 25 14 9  27 26 34 20  27 29 31 20
+llmbar-manual 46  18 14 24 5  35 39 38 33  22 25 23 12  17 17 30 9  32 28 40 27
+"""
+PRINTED = {}
+for _line in COUNTS.split("\n")[1:-1]:
+    _name, *_cells = _line.split()
+    _n, *_counts = map(int, _cells)
+    _by = {one: tuple(_counts[4 * at : 4 * at + 4]) for at, one in enumerate(JUDGES)}
+    PRINTED[_name] = (_n, _by)
 
 
 def test_a_release_becomes_pairs_and_verdicts_in_both_orders(tmp_path):

@@ -1,17 +1,14 @@
-import os
+"""LLMFAO: votes as preferences, and ratings and win rates that are evalica's."""
 
 import numpy as np
 import pandas as pd
-import pytest
 
 import nlgbench as nb
 from nlgbench.datasets import cache
 from nlgbench.datasets.llmfao import GOLDEN_FILE, RAW_FILE, read_llmfao
+from tests.released import needs
 
-RELEASED = pytest.mark.skipif(
-    not os.environ.get("NLGBENCH_DATA") or not cache.available([RAW_FILE, GOLDEN_FILE]),
-    reason="NLGBENCH_DATA names no folder with the LLMFAO release",
-)
+RELEASED = needs(RAW_FILE, GOLDEN_FILE)
 
 
 def test_a_release_becomes_votes(tmp_path):

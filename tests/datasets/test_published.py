@@ -1,3 +1,5 @@
+"""Printed numbers load as they are printed, from a checkout and from a wheel."""
+
 import re
 import shutil
 
@@ -13,30 +15,7 @@ def test_claims_pass_the_check_of_their_table():
     claims = load_claims()
     assert schema.check(claims, "claims").equals(claims)
     assert list(claims["paper"].unique()) == list(schema.PAPERS)
-
-
-def test_claims_of_one_paper():
-    claims = load_claims("comm-eval")
-    assert set(claims["paper"]) == {"comm-eval"}
-    assert list(claims.index) == list(range(len(claims)))
-
-
-@pytest.mark.parametrize(
-    "claim_id",
-    [
-        # The ids that docs/design.md gives as examples.
-        "huse/table1/summarization_t1.0/huse_q",
-        "huse/table2/diversity_failure_model/hj",
-        "comm-eval/table1/literal_listener/spearman",
-        "comm-eval/section5.2/literal_listener/test_accuracy",
-        "judge-the-judges/table3/word_lstm_temp_1.0/h1",
-        "judge-the-judges/table9/svm_meta_discriminator/h2_kendall",
-        "learning-to-compare/table2/with_skill_rating/dialogue_spearman",
-        "power/figure6/high_variance_50_items_3_workers/difference_0.05",
-    ],
-)
-def test_ids_of_the_design_page_are_claims(claim_id):
-    assert claim_id in set(load_claims()["claim_id"])
+    assert set(load_claims("usr")["paper"]) == {"usr"}
 
 
 def test_printed_table_keeps_order_and_values():
@@ -55,13 +34,6 @@ def test_printed_table_keeps_order_and_values():
     # Hashimoto, Zhang, Liang 2019, Table 1, first and fourth column.
     assert table.loc["summarization_t1.0"].tolist() == [0.53, 0.58, 0.95]
     assert table.loc["story_generation_retrieval"].tolist() == [0.00, 0.47, 0.53]
-
-
-def test_empty_printed_cells_are_nan():
-    table = load_printed("huse/table2")
-    assert table["hj"].notna().all()
-    printed = table["log_p_model"].dropna()
-    assert printed.to_dict() == {"quality_failure_model": -2.3, "indistinguishable_reference": -0.3}
 
 
 def test_marks_are_left_out_unless_asked_for():

@@ -1,16 +1,15 @@
+"""USR: tidy tables, whose means are those that UniEval's authors released."""
+
 import json
-import os
 
 import pytest
 
 import nlgbench as nb
 from nlgbench.datasets import cache
 from nlgbench.datasets.usr import DIMENSIONS, RAW_FILES, read_usr
+from tests.released import needs
 
-RELEASED = pytest.mark.skipif(
-    not os.environ.get("NLGBENCH_DATA") or not cache.available(list(RAW_FILES.values())),
-    reason="NLGBENCH_DATA names no folder with the USR release",
-)
+RELEASED = needs(*RAW_FILES.values())
 MODELS = ["Original Ground Truth", "KV-MemNN"]
 
 

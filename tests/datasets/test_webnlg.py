@@ -1,17 +1,15 @@
+"""WebNLG 2020: tidy tables, and the means and kappas that its authors' notebook prints."""
+
 import json
-import os
 
 import numpy as np
 import pytest
 
 import nlgbench as nb
-from nlgbench.datasets import cache
 from nlgbench.datasets.webnlg import DIMENSIONS, HUMAN, read_webnlg
+from tests.released import needs
 
-RELEASED = pytest.mark.skipif(
-    not os.environ.get("NLGBENCH_DATA") or not cache.available("webnlg-2020"),
-    reason="NLGBENCH_DATA names no folder with the WebNLG 2020 release",
-)
+RELEASED = needs("webnlg-2020")
 RATED = dict.fromkeys(DIMENSIONS, 90)
 #: What the authors' notebook prints for its 17 systems, in the order of `DIMENSIONS`:
 #: evaluation/human-evaluation/eval-scripts/en/english.ipynb of their repository.

@@ -1,3 +1,5 @@
+"""N-gram models: Witten-Bell by hand, distributions that sum to 1, and samples that follow them."""
+
 import itertools
 
 import numpy as np
@@ -35,14 +37,6 @@ def test_witten_bell_by_hand():
     # end is excluded, p(a) = (2 + .3) / 3 over .9.
     model = fit_ngram(["a b", "a c"], 2)
     assert np.exp(model.logprob(["a b"]))[0] == pytest.approx(2.3 / 3 / 0.9 * 0.35 * 0.65)
-
-
-def test_temperature_is_applied_at_each_step():
-    model = fit_ngram(TEXTS, 2)
-    p = np.exp(model.logprobs)
-    np.testing.assert_allclose(
-        np.exp(model.annealed(0.5).logprobs), p**2 / (p**2).sum(axis=1, keepdims=True)
-    )
 
 
 @pytest.mark.parametrize("order", [2, 3])

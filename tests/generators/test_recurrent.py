@@ -1,3 +1,5 @@
+"""The recurrent model: what it learns, and its exact probabilities in every decoding."""
+
 import itertools
 import subprocess
 import sys
@@ -11,7 +13,6 @@ torch = pytest.importorskip("torch", reason="the extra neural is not installed")
 
 from nlgbench.generators.grammar import Grammar, Slot  # noqa: E402
 from nlgbench.generators.recurrent import fit_recurrent  # noqa: E402
-from nlgbench.worlds.reviews import review_world  # noqa: E402
 
 GRAMMAR = Grammar(
     (
@@ -83,20 +84,6 @@ def test_the_grammar_is_learned(trained):
     assert 0.95 < np.exp(models[1.0].logprob(SENTENCES)).sum() <= 1
 
 
-def test_the_history_says_what_the_checkpoints_score(trained):
-    """Nats per word and end: the same, in single precision, as from log-probabilities."""
-    models, history = trained
-    assert history.columns.tolist() == ["epoch", "train_loss", "dev_loss", "checkpoint"]
-    dev = GRAMMAR.sample(1500, seed=0)[:300]
-    n = sum(text.count(" ") + 2 for text in dev)
-    kept = history.dropna(subset="checkpoint")
-    assert kept["epoch"].tolist() == [2, 4, 6]
-    for row in kept.itertuples():
-        assert -models[row.checkpoint].logprob(dev).sum() / n == pytest.approx(
-            row.dev_loss, rel=1e-5
-        )
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_probabilities_sum_to_one(small, name):
     p = np.exp(decodings(small)[name].logprob(ALL))
@@ -157,16 +144,6 @@ def test_outside_the_support_is_minus_infinity(small):
     assert small.sample(0, seed=0) == []
 
 
-def test_a_rare_word_is_read_but_never_written():
-    texts = ["a b", "a rare b", "a b b"] * 5 + ["a odd b"]
-    models, history = fit_recurrent(texts, dev=["never a"], min_count=2, units=8, epochs=3, seed=0)
-    model = models[1.0]
-    assert model.words == ("a", "b", "rare")
-    assert model.logprob(["a odd b"])[0] == -np.inf
-    assert not any("odd" in text for text in model.sample(300, seed=0))
-    assert history["dev_loss"].notna().all()
-
-
 def test_known_words_are_scored_as_the_training_loss_scores_them():
     texts = ["a b", "a rare b", "a b b"] * 5 + ["a odd b"]
     dev = ["never a", "b a", "a odd odd b", "c"]
@@ -186,19 +163,6 @@ def test_known_words_are_scored_as_the_training_loss_scores_them():
         total += 0.0 if word is None else logprobs[0, word]
     assert model.logprob_known(["odd never a"])[0][0] == pytest.approx(total, abs=1e-10)
     assert model.logprob_known([" b\na "])[0][0] == model.logprob(["b a"])[0]
-
-
-def test_known_words_keep_what_is_impossible(small):
-    nats, n_known = small.logprob_known(["", " ", "a a a a a", "z z z z z", "z z z z"])
-    assert np.isneginf(nats).tolist() == [True, True, True, True, False]
-    assert n_known.tolist() == [1, 1, 6, 1, 1]
-    assert nats[-1] == 0  # after the greatest length the end is certain
-    # Greedy decoding has one text, and cuts all known words but its own.
-    greedy = small.truncated(1e-6)
-    assert greedy.logprob_known(greedy.sample(1, seed=0))[0].tolist() == [0]
-    assert np.isneginf(greedy.logprob_known(["c b a"])[0]).all()
-    nats, n_known = small.logprob_known([])
-    assert nats.shape == n_known.shape == (0,)
 
 
 def test_a_text_answers_its_context():
@@ -245,20 +209,6 @@ def test_checkpoints_do_not_change_the_training():
     scores = [each.logprob(["a b"])[0] for each in models[1].values()]
     assert len(set(scores)) == 4
     assert models[0][1.0].logprob(["a b"])[0] == scores[-1]
-
-
-def test_it_joins_the_world_of_reviews(trained):
-    """A model of something else: its reviews are gibberish there, and its score is defined."""
-    world = review_world(
-        systems={"t1": trained[0][1.0], "t.5": trained[0][1.0].annealed(0.5)},
-        n_outputs=20,
-        n_truth=200,
-        seed=0,
-    )
-    assert world.truth["systems"]["system"].tolist() == ["t1", "t.5"]
-    assert world.truth["systems"]["l_star"].tolist() == [0, 0]
-    own = world.logprobs.merge(world.outputs, on="output_id")
-    assert (np.isfinite(own["logprob"]) == ~own["is_human"]).all()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
+"""Theorem 1: both bounds as integrated by hand, and every step of its proof in any sample."""
+
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -130,11 +131,3 @@ def test_reviews_are_within_both_bounds():
     # No L(phi) is above 1, so there the bound says nothing.
     assert row.loc["grammar_t0.9", "upper"] > 1
     assert (row.loc[["leaky_t1.0", "corrupted_0.3"], "slack"] < 0.05).all()
-
-
-def test_one_seed_is_one_table():
-    first, same, other = (
-        theorem_1(STUDY, systems=["leaky_t0.7"], n_texts=200, seed=seed) for seed in (4, 4, 5)
-    )
-    pd.testing.assert_frame_equal(first, same)
-    assert first["huse"].iloc[0] != other["huse"].iloc[0]

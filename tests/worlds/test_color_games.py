@@ -21,14 +21,6 @@ def every_truth(world):
     return pd.concat(one.truth["states"] for one in (world, *world.related.values()))
 
 
-def test_the_same_seed_gives_the_same_world():
-    one, two = (color_world(n_contexts=4, n_rounds={"train": 3}, seed=5) for _ in range(2))
-    pd.testing.assert_frame_equal(one.truth["states"], two.truth["states"])
-    pd.testing.assert_frame_equal(one.judgments, two.judgments)
-    other = color_world(n_contexts=4, n_rounds={"train": 3}, seed=6)
-    assert other.outputs["text"].tolist() != one.outputs["text"].tolist()
-
-
 def test_the_world_is_shaped_as_the_release(world):
     study = world
     outputs = study.outputs
@@ -151,24 +143,3 @@ def test_qualities_are_what_their_names_say(world):
     assert ideal["descriptive"] > 0.8
     assert 0.3 < ideal["ambiguous"] < 0.6
     assert ideal["misleading"] < 0.1
-
-
-def test_word_order_matters():
-    triple = np.array([[0, 1, 2]])
-    texts = color_speech._vocabulary()[0]
-    fits = color_speech._fits(triple)[0]
-    one, other = (fits[:, list(texts).index(text)] for text in ("blue not teal", "teal not blue"))
-    assert not np.allclose(one - one.max(), other - other.max())
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"n_contexts": 3},
-        {"n_contexts": 0},
-        {"n_rounds": {"a": 0}},
-    ],
-)
-def test_a_world_that_cannot_be_is_refused(settings):
-    with pytest.raises(ValueError, match=r"needs a round|must be an even number"):
-        color_world(**settings, seed=0)

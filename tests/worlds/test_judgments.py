@@ -63,27 +63,3 @@ def test_designs_say_who_judges_what():
 def test_some_are_left_out_at_random():
     study = nb.simulate("judgments", n_items=200, missing=0.1, seed=0)
     assert len(study.judgments) == pytest.approx(0.9 * 200 * 20 * 5, rel=0.02)
-
-
-def test_a_seed_gives_the_same_world():
-    one, other = (nb.simulate("judgments", n_items=5, seed=4).judgments for _ in range(2))
-    assert one.equals(other)
-    values = one["value"].to_numpy()
-    assert not np.array_equal(
-        values, nb.simulate("judgments", n_items=5, seed=5).judgments["value"].to_numpy()
-    )
-
-
-@pytest.mark.parametrize(
-    ("world", "said"),
-    [
-        ({"design": "nested"}, "design: .* is unknown"),
-        ({"scale": "nominal"}, "scale: .nominal. is unknown"),
-        ({"missing": 1.0}, "a share below 1"),
-        ({"means": [1.0]}, "means must be those of two systems or more"),
-        ({"design": "scattered", "n_annotators": 2}, "n_votes must be at most 2"),
-    ],
-)
-def test_what_makes_no_world_is_named(world, said):
-    with pytest.raises(ValueError, match=said):
-        nb.simulate("judgments", **world)

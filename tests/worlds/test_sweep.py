@@ -31,11 +31,6 @@ def test_each_series_begins_with_peoples_grammar_and_has_all_its_systems():
     assert systems["corrupted_0.3"].q == 0.3
 
 
-def test_smaller_memories_are_parts_of_larger_ones():
-    systems = series_systems(0)
-    assert systems["memorizer_2000"].training[:20] == systems["memorizer_20"].training
-
-
 def test_entropy_is_that_of_the_slots(truth):
     """By the chain rule over slots, the parents' joint chances enumerated."""
     for name, t in (("grammar_t1.0", 1.0), ("grammar_t0.5", 0.5)):

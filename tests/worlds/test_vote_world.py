@@ -1,5 +1,6 @@
+"""The world of votes: its chances are Davidson's, and votes come as often as they say."""
+
 import numpy as np
-import pytest
 
 import nlgbench as nb
 
@@ -34,10 +35,3 @@ def test_without_effects_the_truth_is_davidsons_rule():
     rated = nb.rate(study.truth["pairs"], outcome="expected")
     ability = (rated["rating"] - 1500) * np.log(10) / 400
     np.testing.assert_allclose(ability, study.truth["systems"]["ability"], atol=1e-6)
-
-
-def test_more_than_there_is_cannot_be_drawn():
-    with pytest.raises(ValueError, match=r"n_votes must be at most 2, as there are no more. Got 3"):
-        nb.simulate("votes", n_annotators=2)
-    with pytest.raises(ValueError, match="n_pairs must be at most 1"):
-        nb.simulate("votes", systems={"x": 0.0, "y": 1.0})
