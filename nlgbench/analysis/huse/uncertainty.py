@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import combinations, product
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -328,9 +328,9 @@ def length_difference(
         is_human = one.outputs["is_human"]
         members = both_halves(half_samples(is_human, n_resamples=n_resamples, seed=seed))
         gaps = output_replicates(whole, members) - output_replicates(one, members)
+        estimates = {name: whole.scores[name] - one.scores[name] for name in ("huse", "huse_d")}
         both = pd.DataFrame({"whole_text": whole.scores, "per_token": one.scores})
-        both = both.rename_axis("score").loc[["huse", "huse_d"]]
-        estimates: Any = (both["whole_text"] - both["per_token"]).to_dict()
+        both = both.rename_axis("score").loc[list(estimates)]
         n_units = int(is_human.value_counts().min())
         table = of_halves(gaps, estimates, n_units, confidence).drop(columns="center")
         parts.append(pd.concat([both.reset_index(), table], axis=1))
@@ -430,16 +430,17 @@ def interval_widths(
     if n_studies < 2:
         raise ValueError(f"n_studies must be at least 2. Got {n_studies}.")
     rng = np.random.default_rng(seed)
-    draw: Any = world
     n_all = math.inf
     if isinstance(world, Study):
         # Once, for its checks; then the outputs that are compared alone.
         one = compare(world, the_system(world, system))
         rows_of = world.outputs["output_id"].isin(one.outputs["output_id"])
         given = with_tables(world, outputs=world.outputs[rows_of], judgments=one.judged)
-        draw = partial(_smaller, given)
         n_all = one.outputs["is_human"].value_counts().min()
         n_annotators = n_annotators or [_fewest(one.annotators)]
+        draw: Callable[[int, int, np.random.Generator], Study] = partial(_smaller, given)
+    else:
+        draw = world
     parts = []
     for n_each, n_judging in product(n_outputs, n_annotators or ()):
         studies = (draw(n_each, n_judging, rng) for _ in range(n_studies))
