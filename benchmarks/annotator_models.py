@@ -1,8 +1,7 @@
 """What models of annotators are worth: ``python benchmarks/annotator_models.py --worlds 100``.
 
 In worlds whose true classes and annotators are known (`nlgbench.worlds.labels`): the share of
-outputs rightly labelled by each way, beside the majority's, and how often 95% intervals hold the
-annotators' true accuracies. Then the time of both models beside a
+outputs rightly labelled by each way, beside the majority's. Then the time of both models beside a
 plain loop over judgments, after the two gave equal results.
 """
 
@@ -21,23 +20,22 @@ from nlgbench.analysis.people import annotator_models as models
 METHODS = ("majority", "dawid_skene", "mace")
 SKEWED = {"sys_a": (0.95, 0.05), "sys_b": (0.9, 0.1)}
 THREE = {"sys_a": (0.6, 0.3, 0.1), "sys_b": (0.3, 0.4, 0.3)}
-#: Name -> layout, and whether coverage is counted there.
-CELLS: dict[str, tuple[dict[str, Any], bool]] = {
-    "30 annotators, 67 votes each": ({}, True),
-    "the same, no spammers": ({"spammers": 0.0}, False),
-    "the same, half are spammers": ({"spammers": 0.5}, True),
-    "skewed classes": ({"systems": SKEWED, "n_items": 200}, True),
-    "three classes": ({"systems": THREE, "n_items": 200}, False),
-    "20 votes each, any outputs": ({"n_annotators": 100}, False),
-    "5 votes each, any outputs": ({"n_annotators": 400}, False),
-    "HITs of 20, five each": ({"per_hit": 20}, True),
-    "three votes on an output": ({"n_votes": 3}, False),
-    "15% of outputs mislead everybody": ({"misleading": 0.15}, True),
+CELLS: dict[str, dict[str, Any]] = {
+    "30 annotators, 67 votes each": {},
+    "the same, no spammers": {"spammers": 0.0},
+    "the same, half are spammers": {"spammers": 0.5},
+    "skewed classes": {"systems": SKEWED, "n_items": 200},
+    "three classes": {"systems": THREE, "n_items": 200},
+    "20 votes each, any outputs": {"n_annotators": 100},
+    "5 votes each, any outputs": {"n_annotators": 400},
+    "HITs of 20, five each": {"per_hit": 20},
+    "three votes on an output": {"n_votes": 3},
+    "15% of outputs mislead everybody": {"misleading": 0.15},
 }
 
 
-def measured(world: dict[str, Any], covered: bool, seed: int) -> list[dict]:
-    """Aggregate one world in each way: share right (ties half), and what intervals hold."""
+def measured(world: dict[str, Any], seed: int) -> list[dict]:
+    """Aggregate one world in each way: share right (ties half), and biases."""
     study = nb.simulate("labels", seed=seed, **world)
     truth = dict(study.truth or {})
     true_label = truth["outputs"].set_index("output_id")["label"]
@@ -60,9 +58,6 @@ def measured(world: dict[str, Any], covered: bool, seed: int) -> list[dict]:
             truth["annotators"], on="annotator_id", suffixes=("", "_true")
         )
         row["people_bias"] = (people["accuracy"] - people["accuracy_true"]).mean()
-        if covered:
-            inside = people["accuracy_true"].between(people["ci_low"], people["ci_high"])
-            row["annotators"] = inside.mean()
         rows.append(row)
     return rows
 
@@ -145,11 +140,9 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=100, help="0: times alone")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
-    for name, (world, covered) in CELLS.items() if asked.worlds else ():
+    for name, world in CELLS.items() if asked.worlds else ():
         rows = [
-            row
-            for one in range(asked.worlds)
-            for row in measured(world, covered, 1000 * asked.seed + one)
+            row for one in range(asked.worlds) for row in measured(world, 1000 * asked.seed + one)
         ]
         table = pd.DataFrame(rows)
         table["world"] = np.arange(len(table)) // len(METHODS)
@@ -158,7 +151,6 @@ def main() -> None:
             part = table[table["method"] == method]
             cells = [told(part["right"]), told(wide[method] - wide["majority"])]
             cells += [told(part["bias"]), told(part["people_bias"])]
-            cells += [told(part["annotators"]) if covered else ""]
             print(f"| {name} | {method} | " + " | ".join(cells) + " |", flush=True)
     speed()
 
