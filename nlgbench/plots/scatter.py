@@ -80,6 +80,6 @@ def plot_scatter_systems(
     alt = f"{ax.get_ylabel()} against {ax.get_xlabel()} of {len(known)} systems"
     alt += ", with intervals" if lines else ""
     if len(known) > 2:
-        spearman = known.filter([x, y]).corr(method="spearman").to_numpy()[0, -1]
+        spearman = known[x].corr(known[y], method="spearman")
         alt += f". Spearman's correlation of the two is {spearman:.2f}"
     return drawn_on(ax, table, f"{alt}.")

@@ -462,29 +462,20 @@ def drawn_expectations(
     total = freedom * spread / gammaincinv(freedom, rng.random((_CANDIDATES, 2)) * upto)
     z = rng.uniform(-4, 4, _CANDIDATES)
     variance = np.maximum(total - pooled, 1e-9 * total).T
-    population = np.stack([variance[0], np.tanh(z) * np.sqrt(variance.prod(axis=0)), variance[1]])
+    between = np.tanh(z) * np.sqrt(variance.prod(axis=0))
+    population = _symmetric(variance[0], between, variance[1])
     proposed = -freedom * (np.log(total) + spread / total).sum(axis=1)
-    likelihood = _likelihood(population, means, noise)
+    likelihood = _likelihood(population, means.T, _symmetric(*noise))
     weight = likelihood - proposed + 2 * np.log(1 / np.cosh(z))
     share = np.cumsum(np.exp(weight - weight.max()))
     at = np.searchsorted(share / share[-1], (np.arange(n_samples) + rng.random()) / n_samples)
-    population = population[:, at]
-    inverse, _, weights = _precision(population, noise)
-    inner = _inverse(weights)
-    center = _times(inner, _times(inverse, means[:, None]).sum(axis=-1))
-    center = center + _normal(inner, rng)
+    inverse, _, weights = _precision(population[at], _symmetric(*noise))
+    inner, wide = np.linalg.inv(weights), population[at][:, None]
+    center = np.einsum("rij,rsjk,sk->ri", inner, inverse, means.T) + _normal(inner, rng)
     # Each system's expectation, given the population and the system's mean.
-    pulled = _times(inverse, means[:, None] - center[..., None])
-    wide = population[..., None]
-    left = np.stack(
-        [
-            population[0][:, None] - _form(inverse, wide[0], wide[1], wide[0], wide[1]),
-            population[1][:, None] - _form(inverse, wide[0], wide[1], wide[1], wide[2]),
-            population[2][:, None] - _form(inverse, wide[1], wide[2], wide[1], wide[2]),
-        ]
-    )
-    drawn = center[..., None] + _times(wide, pulled) + _normal(left, rng)
-    return drawn[0], drawn[1]
+    pulled = wide @ inverse @ (means.T - center[:, None])[..., None]
+    drawn = center[:, None] + pulled[..., 0] + _normal(wide - wide @ inverse @ wide, rng)
+    return drawn[..., 0], drawn[..., 1]
 
 
 def _ratio(xx: Floats, xy: Floats, yy: Floats) -> Floats:
@@ -492,53 +483,34 @@ def _ratio(xx: Floats, xy: Floats, yy: Floats) -> Floats:
     return np.where(defined, xy / np.sqrt(np.where(defined, xx * yy, 1.0)), np.nan)
 
 
-# Symmetric two-by-two matrices are arrays (3, ...) of xx, xy, yy; vectors are (2, ...).
-
-
-def _inverse(matrix: Floats) -> Floats:
-    determinant = matrix[0] * matrix[2] - matrix[1] ** 2
-    return np.stack([matrix[2], -matrix[1], matrix[0]]) / determinant
-
-
-def _times(matrix: Floats, vector: Floats) -> Floats:
-    return np.stack(
-        [
-            matrix[0] * vector[0] + matrix[1] * vector[1],
-            matrix[1] * vector[0] + matrix[2] * vector[1],
-        ]
-    )
-
-
-def _form(matrix: Floats, a: Floats, b: Floats, c: Floats, d: Floats) -> Floats:
-    """Multiply (a, b) by the matrix by (c, d)."""
-    return a * (matrix[0] * c + matrix[1] * d) + b * (matrix[1] * c + matrix[2] * d)
+def _symmetric(xx: Floats, xy: Floats, yy: Floats) -> Floats:
+    """Make two-by-two matrices (..., 2, 2)."""
+    return np.moveaxis(np.array([[xx, xy], [xy, yy]]), (0, 1), (-2, -1))
 
 
 def _normal(matrix: Floats, rng: np.random.Generator) -> Floats:
     """Draw a normal vector of each covariance matrix, by Cholesky's factor."""
-    first = np.sqrt(np.maximum(matrix[0], 0))
-    cross = divide(matrix[1], first)
-    cross = np.where(first > 0, cross, 0)
-    second = np.sqrt(np.maximum(matrix[2] - cross**2, 0))
-    z = rng.standard_normal((2, *matrix.shape[1:]))
-    return np.stack([first * z[0], cross * z[0] + second * z[1]])
+    first = np.sqrt(np.maximum(matrix[..., 0, 0], 0))
+    cross = np.where(first > 0, divide(matrix[..., 0, 1], first), 0)
+    second = np.sqrt(np.maximum(matrix[..., 1, 1] - cross**2, 0))
+    z = rng.standard_normal((2, *first.shape))
+    return np.stack([first * z[0], cross * z[0] + second * z[1]], axis=-1)
 
 
 def _precision(population: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
     """Invert each system's covariance matrix: inverses, their determinants' logs, their sum."""
-    total = population[..., None] + noise[:, None]
+    total = population[:, None] + noise
+    xx, xy, yy = total[..., 0, 0], total[..., 0, 1], total[..., 1, 1]
     # Where noise is nil and the correlation 1, rounding must not turn the sign.
-    determinant = total[0] * total[2] - total[1] ** 2
-    determinant = np.maximum(determinant, 1e-12 * total[0] * total[2])
-    inverse = np.stack([total[2], -total[1], total[0]]) / determinant
-    return inverse, np.log(determinant), inverse.sum(axis=-1)
+    determinant = np.maximum(xx * yy - xy**2, 1e-12 * xx * yy)
+    inverse = _symmetric(yy, -xy, xx) / determinant[..., None, None]
+    return inverse, np.log(determinant), inverse.sum(axis=1)
 
 
 def _likelihood(population: Floats, means: Floats, noise: Floats) -> Floats:
     """Give the log-likelihood of populations, whatever their means."""
     inverse, logs, weights = _precision(population, noise)
-    center = _times(_inverse(weights), _times(inverse, means[:, None]).sum(axis=-1))
-    away = means[:, None] - center[..., None]
-    squares = _form(inverse, *away, *away).sum(axis=-1)
-    spread = np.log(weights[0] * weights[2] - weights[1] ** 2)
-    return -(logs.sum(axis=-1) + squares + spread) / 2
+    center = np.einsum("rij,rsjk,sk->ri", np.linalg.inv(weights), inverse, means)
+    away = means - center[:, None]
+    squares = np.einsum("rsi,rsij,rsj->r", away, inverse, away)
+    return -(logs.sum(axis=-1) + squares + np.log(np.linalg.det(weights))) / 2

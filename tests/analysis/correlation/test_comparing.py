@@ -13,6 +13,7 @@ from small_study import alone, made, study, table
 from nlgbench.analysis.correlation import compare_evaluators, correlate
 from nlgbench.analysis.correlation.comparing import (
     _joined,
+    _p_of_reach,
     max_t,
 )
 from nlgbench.inference import adjust
@@ -243,6 +244,7 @@ def test_the_interval_of_a_difference_is_zous_where_ends_are_symmetric_or_unrela
     _, down, up = _joined(two, unrelated)
     assert down == pytest.approx(np.hypot(0.4, 0.4), rel=1e-4)
     assert up == pytest.approx(np.hypot(0.1, 0.1), rel=1e-4)
+    assert np.isnan(_p_of_reach(0.2, 0.0, 0.95))
 
 
 def test_named_pairs_are_resampled_as_they_are_named():

@@ -96,6 +96,11 @@ def test_every_statistic_has_an_interval_around_it_and_is_repeatable():
         assert table["ci_low"].lt(table["estimate"] + 0.1).all()
         assert table["reason"].str.fullmatch("|one-sided.*|extended to.*").all()
         assert table["p"].between(0, 1).all()
+        about = {"items": "these systems, other items", "systems": "other systems, these items"}
+        words = about.get(resample, "other systems, other items")
+        if granularity == "system" and resample != "systems":
+            words += ": expectations"
+        assert table.loc[table["ci_low"].notna(), "estimand"].eq(words).all()
 
 
 def test_items_of_one_system_are_drawn_within_it():

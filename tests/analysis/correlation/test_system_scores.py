@@ -141,13 +141,6 @@ def test_evaluators_of_systems_stand_beside_those_of_outputs():
     soft = correlate(both, evaluators=["whole"], statistics=["soft_pairwise"]).iloc[0]
     assert np.isnan(soft["estimate"])
     assert soft["reason"] == "needs scores and judgments of outputs"
-    pairs = compare_evaluators(both)
-    assert pairs[["evaluator_a", "evaluator_b"]].to_numpy().tolist() == [
-        ["e0", "e1"],
-        ["e0", "whole"],
-        ["e1", "whole"],
-    ]
-    assert pairs["p"].iloc[1] == 1
 
 
 def test_a_study_of_human_texts_alone_says_what_to_do():

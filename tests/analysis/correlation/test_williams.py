@@ -75,6 +75,7 @@ def test_the_determinant_may_be_negative_by_rounding_alone():
 
 
 def test_impossible_correlations_are_refused():
+    assert np.isfinite(williams(0.5, 0.4, 0.3, 4)).all()
     with pytest.raises(ValueError, match="between -1 and 1, and n at least 4"):
         williams(0.5, 0.4, 0.3, 3)
     with pytest.raises(ValueError, match="between -1 and 1"):

@@ -7,7 +7,7 @@ from scipy import stats
 
 import nlgbench as nb
 from nlgbench.analysis.judges import draw_labels
-from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
+from nlgbench.crossed import THESE_ANNOTATORS
 from nlgbench.study import Study
 
 METHODS = ["labels alone", "evaluator alone", "corrected"]
@@ -141,29 +141,6 @@ def test_annotators_are_a_second_factor():
     assert found["df"] == pytest.approx(parts[1][1] - 1)
     few = row(ask(made(score, [(u, u % 5, y) for u, _, y in labels[::2]])))
     assert few[["covers", "reason"]].tolist() == [THESE_ANNOTATORS, ""]
-
-
-def test_what_intervals_cover_can_be_asked_for():
-    """Ten annotators and more are a sample, fewer are fixed; few cannot be a sample."""
-    score, value, labelled = drawn_world(n=400, n_labels=120)
-    labels = [(u, place % 12, value[u]) for place, u in enumerate(labelled)]
-    system = np.repeat(["a", "b"], 200)
-    study = made(score, labels, system=system)
-    random, fixed = ask(study), ask(study, annotators="fixed")
-    assert set(random.pairs["covers"]) == {OTHER_ANNOTATORS}
-    assert set(fixed.pairs["covers"]) == {THESE_ANNOTATORS}
-    assert (random.pairs["df"].round() == 11).all() and (fixed.pairs["df"] > 40).all()
-    three = made(score, [(u, who % 3, y) for u, who, y in labels], system=system)
-    pd.testing.assert_frame_equal(ask(three).pairs, ask(three, annotators="fixed").pairs)
-    assert np.isfinite(ask(three).pairs["ci_low"]).all()
-    none = ask(three, annotators="random")
-    assert none.pairs[["ci_low", "se", "p"]].isna().all(axis=None)
-    assert none.pairs["reason"].str.contains("3.0 effective annotators").all()
-    a = row(none, system="a")
-    assert np.isnan(a["ci_low"]) and np.isfinite(a["estimate"])
-    # Who judged a single output is part of it.
-    alone_ = alone(score, value, labelled)
-    assert row(ask(alone_))["covers"] == OTHER_ANNOTATORS
 
 
 def test_few_labels_are_refused_and_given_alone():

@@ -318,19 +318,6 @@ def test_groups_that_share_outputs_are_one_cluster():
     again = data.judgments.head(1).assign(group_id="later")
     twice = data.replace(judgments=pd.concat([data.judgments, again]))
     assert agreement(twice)["n_judgments"].iloc[0] == len(data.judgments) + 1
-    # A page of each annotator's own: halves are of all who judged these outputs.
-    own = data.replace(judgments=data.judgments.assign(group_id=data.judgments["annotator_id"]))
-    assert agreement(own)["n_clusters"].eq(1).all()
-    three = made({f"{s}{n}": (s, [n % 2, 0.0, 1.0, n % 3]) for s in "abc" for n in range(9)})
-    pages = three.judgments.assign(group_id=three.judgments["annotator_id"])
-    halves = [
-        split_half(one, n_splits=20, n_resamples=10)["estimate"]
-        for one in (
-            three.replace(judgments=three.judgments.assign(group_id="all")),
-            three.replace(judgments=pages),
-        )
-    ]
-    assert np.isfinite(halves[0]).any() and halves[0].equals(halves[1])
 
 
 def test_options_that_cannot_be_are_refused(study):

@@ -396,6 +396,7 @@ def test_dimensions_are_one_family_of_tests_for_one_kind_of_annotators(three):
     alone = [
         nb.compare_systems(three, dimension=name, margin=0.5, annotators="fixed") for name in names
     ]
+    assert len(alone[0].systems.columns) == 10
     # Of the third there are three annotators.
     assert set(both.pairs["covers"]) == {"other items, these annotators"}
     assert both.pairs["dimension"].drop_duplicates().tolist() == names

@@ -10,7 +10,7 @@ from scipy import stats
 
 import nlgbench as nb
 from nlgbench.analysis.people import agreement, reliability
-from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
+from nlgbench.crossed import OTHER_ANNOTATORS
 
 NAN = float("nan")
 
@@ -169,24 +169,6 @@ def test_other_annotators_are_left_out_one_by_one(name, per_hit=3):
     df = min(n // per_hit, judged.sum() ** 2 / (judged**2).sum()) - 1
     half = stats.t.ppf(0.975, df) * found["se"]
     assert found["ci_high"] == pytest.approx(found["estimate"] + half)
-
-
-def test_few_annotators_are_fixed_and_many_can_be():
-    names = ["fleiss_kappa", "krippendorff_alpha"]
-    many, few = ratings(5, n=60, k=12, step=25.0), ratings(5, n=60, k=4, step=25.0)
-    fixed = agreement(study_of(many), coefficients=names, annotators="fixed")
-    assert fixed["covers"].eq(THESE_ANNOTATORS).all()
-    random = agreement(study_of(many), coefficients=names)
-    width = random["ci_high"] - random["ci_low"], fixed["ci_high"] - fixed["ci_low"]
-    assert (width[0] > width[1])[:2].all()
-    default = agreement(study_of(few), coefficients=names)
-    pd.testing.assert_frame_equal(
-        default, agreement(study_of(few), coefficients=names, annotators="fixed")
-    )
-    assert default["ci_low"].notna()[:2].all() and (default["reason"] == "")[:2].all()
-    none = agreement(study_of(few), coefficients=names, annotators="random")
-    assert none["ci_low"][:2].isna().all() and none["estimate"][:2].notna().all()
-    assert none["reason"][0].startswith("3.9 effective annotators")
 
 
 def test_who_judged_one_hit_alone_is_part_of_it():

@@ -128,32 +128,6 @@ def test_votes_on_one_prompt_depend_on_each_other():
     assert (row["ci_high"] - row["ci_low"]) / 2 == pytest.approx(1.96 * rates.std(), rel=0.05)
 
 
-def test_agreement_and_accuracy_know_of_prompts():
-    study = nb.simulate("votes", n_annotators=3, n_items=120, of_items=1.5, n_pairs=15, seed=3)
-    # Items twice, under other names, are 120 clusters.
-    again = study.outputs.assign(
-        output_id="again " + study.outputs["output_id"], item_id="again " + study.outputs["item_id"]
-    )
-    outputs = pd.concat([study.outputs, again], ignore_index=True)
-    outputs["prompt"] = outputs["item_id"].str.removeprefix("again ")
-    votes = study.preferences
-    ends = {side: "again " + votes[side] for side in ("output_a", "output_b")}
-    votes = pd.concat([votes, votes.assign(**ends)], ignore_index=True)
-    scores = study.scores
-    scores = pd.concat([scores, scores.assign(output_id="again " + scores["output_id"])])
-    settings = {"extra": ["prompt"]}
-    doubled = nb.Study(outputs, preferences=votes, scores=scores, settings=settings)
-    clustered = doubled.replace(settings={**settings, "clusters": "prompt"})
-    for function in (nb.vote_agreement, nb.vote_accuracy, nb.rate, nb.win_rates):
-        wide = ("ci_high", "ci_low")
-        once, twice, grouped = (
-            (table[wide[0]] - table[wide[1]]).to_numpy()
-            for table in (function(study), function(doubled), function(clustered))
-        )
-        np.testing.assert_allclose(grouped, once, rtol=0.05)
-        np.testing.assert_allclose(twice, once / np.sqrt(2), rtol=0.06)
-
-
 def test_values_that_differ_in_their_last_bits_tie():
     table = pd.DataFrame({"system_a": ["x"] * 4, "system_b": ["y"] * 4, "prob_a": 0.45})
     table = table.assign(prob_tie=0.1, prob_b=1 - 0.45 - 0.1)
