@@ -194,7 +194,8 @@ def test_check_says_what_is_missing_in_words():
     assert (
         table.loc["agreement", "possible"] and table.loc["score: diversity", "missing"] == "texts"
     )
-    assert "texts" not in nb.Study(outputs(text=["", "", "", "so"])).check()["missing"].str.cat()
+    one_text = nb.Study(outputs(text=["", "", "", "so"])).check().set_index("analysis")
+    assert one_text.loc["score: diversity", "possible"]
     assert table.loc["huse", "missing"] == "logprobs (of every output, under its system)"
     assert table.loc["correlate", "missing"] == "scores or system_scores; outputs of three systems"
     assert "two judgments" in nb.Study(outputs(), judgments()[:3]).check()["missing"].str.cat()
