@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-import plan_check
+import planned_worlds
 import pytest
 from statsmodels.stats.power import TTestPower
 
@@ -20,14 +20,14 @@ VOTES = {"item": 0.1, "annotator": 0.02, "ties": 0.25}
 def test_the_formula_is_the_error_of_simulated_studies(design, fixed):
     spread, rng = Spread(1.0, 0.3, 2.0), np.random.default_rng(0)
     people = 4 if fixed else 12
-    layout = plan_check.Layout(
+    layout = planned_worlds.Layout(
         design, 40, people, people if design == "crossed" else 3, fixed=fixed
     )
     se = power.standard_error(design, spread, 40, people, layout.n_votes, fixed)
     df = power.degrees_of_freedom(design, 40, people, fixed)
     n = 500
     for difference in (0.0, float(2.5 * se)):
-        rejected = plan_check.rejections_of_means(layout, difference, spread, 0.05, n, rng)
+        rejected = planned_worlds.rejections_of_means(layout, difference, spread, 0.05, n, rng)
         expected = power.power_of(difference, se, df, 0.05) if difference else 0.05
         # The formula is for normal judgments and a variance that is known up to a chi-square.
         assert abs(rejected / n - expected) < 0.025 + 2 * np.sqrt(expected * (1 - expected) / n)
@@ -91,7 +91,7 @@ def test_designs_are_the_cheapest_of_that_power():
 
 def test_votes_have_the_difference_ties_and_variances_that_are_stated():
     spread = Spread(0.1, 0.02, 0.0)
-    gap, nu, sds = plan_check.latent_votes(0.15, 0.25, spread)
+    gap, nu, sds = planned_worlds.latent_votes(0.15, 0.25, spread)
     study = nb.simulate(
         "votes",
         systems={"x": gap, "y": 0.0},
