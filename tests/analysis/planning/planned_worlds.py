@@ -149,3 +149,23 @@ def latent_votes(difference: float, ties: float, spread: Spread) -> tuple[float,
     items and annotators those of `spread`.
     """
     wanted = np.array([difference, ties, np.sqrt(spread.item), np.sqrt(spread.annotator)])
+
+    def off(at: Floats) -> Floats:
+        latent = at[0] + at[2] * _NODES[:, None] + at[3] * _NODES
+        win, tie, loss = np.moveaxis(chances(latent, np.exp(at[1])), -1, 0)
+        score = win - loss
+        mean = _WEIGHTS @ score @ _WEIGHTS
+        by_item, by_annotator = score @ _WEIGHTS, _WEIGHTS @ score
+        of = [np.sqrt(_WEIGHTS @ (one - mean) ** 2) for one in (by_item, by_annotator)]
+        return np.array([mean, _WEIGHTS @ tie @ _WEIGHTS, *of]) - wanted
+
+    start = np.array([2 * difference, np.log(max(ties, 1e-6)), *4 * wanted[2:]])
+    found = least_squares(off, start, bounds=([-30, -30, 0, 0], [30, 30, 30, 30]))
+    if np.abs(found.fun).max() > 1e-3:
+        raise ValueError(
+            "no votes have this difference, this share of ties and these variances at once: wins, "
+            "ties and losses are shares, and what items or annotators make of them cannot vary "
+            f"more. Got a difference of {difference:g}, ties {ties:g}, item {spread.item:g}, "
+            f"annotator {spread.annotator:g}."
+        )
+    return float(found.x[0]), float(np.exp(found.x[1])), found.x[2:]
