@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import least_squares
 from scipy.sparse import csr_array
 from scipy.stats import t as student
 
 from nlgbench.analysis.planning.power import Design, Spread
 from nlgbench.crossed import effective_size, largest_variance
 from nlgbench.inference import Floats
+from nlgbench.worlds.tables import chances
 
 Ints = NDArray[np.int64]
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
