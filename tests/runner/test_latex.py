@@ -150,6 +150,7 @@ DOCUMENT = r"""\documentclass[11pt,twocolumn]{article}
 """
 
 
+@pytest.mark.release
 @pytest.mark.skipif(
     shutil.which("pdflatex") is None,
     reason="no pdflatex: Debian's texlive-latex-base and -recommended have all that is needed",
