@@ -197,15 +197,9 @@ def keys(table: str) -> list[str]:
 def typed(rows: list[tuple] | pd.DataFrame, table: str) -> pd.DataFrame:
     """Give what we made, or read from a file of known hash, its columns and types."""
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows, columns=columns(table))
-    frame = frame.assign(
-        **{name: value for name, value in DEFAULTS.get(table, {}).items() if name not in frame}
-    )
-    names = columns(table)
-    more = [str(name) for name in frame if name not in names] if table == "contexts" else []
-    kinds = {**COLUMNS[table], **dict.fromkeys(more, "float")}
-    made = {}
-    for name, kind in kinds.items():
-        made[name] = csv_files.convert(frame[name].reset_index(drop=True), kind)[0]
+    frame = _filled(frame, table).reset_index(drop=True)
+    kinds = _kinds(frame, table)
+    made = {name: csv_files.convert(frame[name], kind)[0] for name, kind in kinds.items()}
     return pd.DataFrame(made, columns=list(kinds))
 
 
@@ -245,10 +239,7 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
     raw = raw.loc[:, ~doubled]
     problems += _name_problems(list(map(str, raw)), table, given.where, extra)
     raw = _filled(raw, table)
-    kinds = dict(COLUMNS[table])
-    if table == "contexts":
-        kinds |= {str(name): "float" for name in raw if name and name not in kinds}
-    kinds = {name: kind for name, kind in kinds.items() if name in raw}
+    kinds = {name: kind for name, kind in _kinds(raw, table).items() if name in raw}
     good = np.ones(len(raw), dtype=bool)
     cells = {}
     for name, kind in kinds.items():
@@ -276,6 +267,12 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
         name, bad, rule = _broken_rows(checked, table)
         problems += problem(given, table, checked, bad, name, rule)
     return checked.assign(**{name: raw[name] for name in extra if name in raw}), problems
+
+
+def _kinds(frame: pd.DataFrame, table: str) -> dict[str, str]:
+    """Say what kinds a table's columns are of; features of contexts are numbers."""
+    features = [str(name) for name in frame if name] if table == "contexts" else []
+    return COLUMNS[table] | {name: "float" for name in features if name not in COLUMNS[table]}
 
 
 def _filled(frame: pd.DataFrame, table: str) -> pd.DataFrame:
