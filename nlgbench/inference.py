@@ -2,17 +2,15 @@
 
 import math
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.stats import false_discovery_control, nct, norm
+from scipy.stats import nct, norm
 from scipy.stats import t as student
-
-from nlgbench.names import known
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -202,23 +200,16 @@ def bootstrap_counts(strata: ArrayLike, n_resamples: int, rng: np.random.Generat
     return counts
 
 
-def adjust(p: ArrayLike, *, method: Literal["holm", "bh"] = "holm") -> Floats:
-    """Adjust p-values for their number.
+def adjust(p: ArrayLike) -> Floats:
+    """Adjust p-values for their number by Holm's procedure (1979); NaN stays and is no test.
 
-    ``"holm"``: any false rejection at all is held to the level (Holm 1979). ``"bh"``: the expected
-    share of false among the rejections (Benjamini and Hochberg 1995,
-    doi:10.1111/j.2517-6161.1995.tb02031.x; for independent or positively dependent tests). NaN
-    stays, and counts as no test.
+    The chance of any false rejection at all is held to the level.
     """
-    known(method, ("holm", "bh"), "method")
     values = np.asarray(p, dtype=np.float64)
     there = ~np.isnan(values)
     if ((values < 0) | (values > 1)).any():
         raise ValueError("p must be between 0 and 1, or NaN: check what was passed.")
     found = np.full(values.shape, np.nan)
-    if method == "bh":
-        found[there] = false_discovery_control(values[there])
-        return found
     # Not statsmodels' multipletests, which collects garbage anew at each call: that takes seconds
     # where a notebook holds much.
     order = np.argsort(values[there], kind="stable")

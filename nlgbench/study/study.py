@@ -27,18 +27,14 @@ from nlgbench.study.settings import exclude_invalid, settled, unfitting
 Source = Literal["published", "released", "simulated", "study"]
 
 
+_IN_OUTPUTS = dict.fromkeys(["output_id", "output_a", "output_b"], "output_id")
+_IN_OUTPUTS |= {"item_id": "item_id", "system": "system"}
 # Table and column -> the column of `outputs` that must have each of its values.
 _REFERS = {
-    ("judgments", "output_id"): "output_id",
-    ("preferences", "output_a"): "output_id",
-    ("preferences", "output_b"): "output_id",
-    ("logprobs", "output_id"): "output_id",
-    ("scores", "output_id"): "output_id",
-    ("comparisons", "output_a"): "output_id",
-    ("comparisons", "output_b"): "output_id",
-    ("references", "item_id"): "item_id",
-    ("contexts", "item_id"): "item_id",
-    ("system_scores", "system"): "system",
+    (table, column): _IN_OUTPUTS[column]
+    for table in TABLES[1:]
+    for column in schema.columns(table)
+    if column in _IN_OUTPUTS
 }
 
 _LOGPROBS = "logprobs (of every output, under its system)"
