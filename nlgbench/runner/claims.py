@@ -153,11 +153,6 @@ def _says(row: dict) -> str:
     """Give the verdict on one recorded value; what is not printed is new."""
     if not row["comparable"] or np.isnan(row["published"]):
         return "new"
-    return verdict(
-        row["published"],
-        row["recomputed"],
-        row["tolerance"],
-        directional=row["where"] == "direction",
-        ci_low=row["ci_low"],
-        ci_high=row["ci_high"],
-    )
+    numbers = ("published", "recomputed", "tolerance", "ci_low", "ci_high")
+    asked = {name: row[name] for name in numbers}
+    return verdict(**asked, directional=row["where"] == "direction")

@@ -17,17 +17,12 @@ from nlgbench import files
 from nlgbench.names import brief, did_you_mean, unknown
 from nlgbench.study import csv_files, formats, schema, settings
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.schema import Raw
+from nlgbench.study.schema import TABLES, Raw
 from nlgbench.study.settings import Rules, right_of
 
 FILE = "study.yml"
 #: What `Study.write` writes beside its tables, of which study.yml then says nothing.
 WRITTEN = "study.json"
-
-TABLES = (
-    *("outputs", "judgments", "preferences", "logprobs", "references", "contexts", "scores"),
-    *("system_scores", "comparisons"),
-)
 
 #: The column that the names of several columns go to, in long form.
 _NAMES = {

@@ -33,10 +33,10 @@ SOURCES = ("published", "released", "simulated", "study")
 # A star marks a key; a column is an id, a text that is not empty, unless its kind is named.
 _DECLARED = {
     "outputs": "output_id* item_id system text:text is_human:bool context:text",
-    "logprobs": "output_id* model* logprob:float n_tokens:int",
-    "references": "item_id* reference_id* text:text",
     "judgments": "output_id* annotator_id* dimension* value:float group_id*:text",
     "preferences": "output_a* output_b* annotator_id* dimension* group_id*:text choice",
+    "logprobs": "output_id* model* logprob:float n_tokens:int",
+    "references": "item_id* reference_id* text:text",
     "contexts": "item_id* state* is_target:bool",
     "scores": "output_id* evaluator* score:float signature:text",
     "system_scores": "system* evaluator* score:float signature:text",
@@ -46,6 +46,8 @@ _DECLARED = {
     "ledger": "claim_id* variant*:text published:float recomputed:float ci_low:float ci_high:float "
     "tolerance:float verdict reason:text source",
 }
+#: Those of a study.
+TABLES = tuple(name for name in _DECLARED if name not in ("claims", "ledger"))
 # Those of several runs, one below the other; the run with default parameters has no name.
 _DECLARED["ledgers"] = _DECLARED["ledger"] + " run*:text"
 KEYS: dict[str, list[str]] = {}

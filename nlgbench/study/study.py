@@ -20,8 +20,8 @@ from nlgbench.names import brief, did_you_mean, known
 from nlgbench.study import csv_files, formats, reading, schema
 from nlgbench.study.checks import checked
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.reading import FILE, TABLES, WRITTEN
-from nlgbench.study.schema import Raw
+from nlgbench.study.reading import FILE, WRITTEN
+from nlgbench.study.schema import TABLES, Raw
 from nlgbench.study.settings import exclude_invalid, settled, unfitting
 
 Source = Literal["published", "released", "simulated", "study"]
@@ -344,15 +344,13 @@ class Study:
         aside = place.with_name(f".{place.name}.{uuid.uuid4().hex[:8]}")
         try:
             _write(self, aside)
+            if (place / "claims.csv").is_file():
+                shutil.copy2(place / "claims.csv", aside)
+            former = place.with_name(f"{aside.name}.former")
             if place.exists():
-                if (place / "claims.csv").is_file():
-                    shutil.copy2(place / "claims.csv", aside)
-                former = place.with_name(f"{aside.name}.former")
                 place.rename(former)
-                aside.rename(place)
-                shutil.rmtree(former)
-            else:
-                aside.rename(place)
+            aside.rename(place)
+            shutil.rmtree(former, ignore_errors=True)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
 
