@@ -259,12 +259,11 @@ class Study:
 
         It answers no claim of a paper, as it is no longer what was released.
         """
-        names = [field.name for field in dataclasses.fields(self) if field.init]
+        parts = _parts(self)
         for name in changes:
-            known(name, names, "replace")
+            known(name, list(parts), "replace")
         if "outputs" in changes or "settings" in changes:
-            made = Study(**{name: getattr(self, name) for name in names} | changes)
-            return _set(made, origin=self.origin)
+            return _set(Study(**parts | changes), origin=self.origin)
         given = {name: changes[name] for name in TABLES if changes.get(name) is not None}
         raws = {name: Raw(frame, f"Study({name}=...)") for name, frame in given.items()}
         settings = dict(self.settings)
@@ -402,9 +401,7 @@ def part_of(study: Study, kept: np.ndarray) -> Study:
 
 def with_tables(study: Study, **parts: Any) -> Study:
     """Give a study with some tables that we made ourselves, unchecked, and no claim's answer."""
-    names = [field.name for field in dataclasses.fields(study) if field.init]
-    made = trusted(**{name: getattr(study, name) for name in names} | parts)
-    return _set(made, origin=study.origin)
+    return _set(trusted(**_parts(study) | parts), origin=study.origin)
 
 
 def declared(study: Study, **settings: Any) -> Study:
@@ -415,6 +412,11 @@ def declared(study: Study, **settings: Any) -> Study:
 def straight_from(study: Study, origin: str) -> Study:
     """Mark a study as it came from a loader or a world."""
     return _set(study, origin=origin, pristine=True)
+
+
+def _parts(study: Study) -> dict[str, Any]:
+    names = [field.name for field in dataclasses.fields(study) if field.init]
+    return {name: getattr(study, name) for name in names}
 
 
 def _set(study: Study, **parts: Any) -> Study:
