@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.stats import t as student
 
+from nlgbench.inference import laid_out
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 #: Takes sums over rows (..., m) to a value (...), or several in the last axis; NaN where undefined.
@@ -205,15 +207,8 @@ def t_interval(
     elif not missing and se < _ALIKE:
         missing = "all clusters give the same: their spread is unknown"
     half = np.nan if missing else float(student.ppf(0.5 + confidence / 2, n - 1) * se)
-    return {
-        "estimate": float(estimate),
-        "se": float(se),
-        "ci_low": float(estimate - half),
-        "ci_high": float(estimate + half),
-        "confidence": confidence,
-        "n_clusters": n,
-        "reason": missing or few_clusters(n, units),
-    }
+    reason = missing or few_clusters(n, units)
+    return laid_out(estimate, se, half, confidence) | {"n_clusters": n, "reason": reason}
 
 
 def rank_ranges(one: Ints, other: Ints, better: NDArray[np.bool_], n: int) -> dict[str, Floats]:

@@ -71,6 +71,6 @@ def installed_versions() -> dict[str, str]:
     return dict(sorted(versions.items()))
 
 
-def dependencies_hash() -> str:
-    """Hash the versions of what is installed."""
-    return hashlib.sha256(canonical_json(installed_versions())).hexdigest()
+def value_hash(value: Any) -> str:
+    """Hash a value that JSON can hold."""
+    return hashlib.sha256(canonical_json(value)).hexdigest()

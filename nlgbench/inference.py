@@ -1,18 +1,17 @@
 """Half-samples, bootstraps and permutations, what they give, and many tests at once."""
 
 import math
-from numbers import Integral
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.stats import false_discovery_control, nct, norm
+from scipy.stats import nct, norm
 from scipy.stats import t as student
 
-from nlgbench.names import known
+from nlgbench.text import check_n
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -36,16 +35,10 @@ def half_samples(
     is rounded down or up at random, so that its mean is exact; roundings are balanced over the
     strata, so that the number drawn in all is off by less than one.
     """
-    if isinstance(n_resamples, bool) or not isinstance(n_resamples, Integral) or n_resamples < 1:
-        raise ValueError(f"n_resamples must be a whole number, at least 1. Got {n_resamples!r}.")
-    rows = np.zeros(strata) if isinstance(strata, Integral) else np.asarray(strata)
+    check_n(n_resamples, "n_resamples")
+    rows = np.zeros(strata) if isinstance(strata, int) else np.asarray(strata)
     label = pd.factorize(rows)[0]
     of = np.arange(len(label)) if clusters is None else pd.factorize(np.asarray(clusters))[0]
-    if not len(label) or len(of) != len(label) or not 0 < fraction < 1:
-        raise ValueError(
-            "there must be rows, a cluster for each, and a fraction between 0 and 1. Got "
-            f"{len(label)} rows, {len(of)} clusters' labels, fraction = {fraction}."
-        )
     rng = np.random.default_rng(seed)
     # A cluster's stratum is the set of its rows' labels.
     holds = np.zeros((of.max() + 1, label.max() + 1), dtype=bool)
@@ -89,16 +82,14 @@ def interval(
     doi:10.1007/978-1-4612-1554-7, for root-n estimators).
     """
     values = np.asarray(replicates, dtype=np.float64)
-    defined = values[np.isfinite(values)]
+    defined = values[np.isfinite(values) & np.isfinite(estimate)]
+    n_undefined = len(values) - len(defined)
     center = float(defined.mean()) if len(defined) else float("nan")
-    moved = estimate + math.sqrt(fraction / (1 - fraction)) * (values - center)
-    moved = moved[np.isfinite(moved)]
-    n_undefined = len(values) - len(moved)
-    se = float(moved.std(ddof=1)) if len(moved) > 1 else float("nan")
-    reason = "" if len(moved) > 1 else _undefined(n_undefined, len(values), "subsamples")
-    if len(values) == 1:
+    se, reason = float("nan"), _undefined(n_undefined, len(values), "subsamples")
+    if len(defined) > 1:
+        se, reason = math.sqrt(fraction / (1 - fraction)) * float(defined.std(ddof=1)), ""
+    elif len(values) == 1:
         reason = "one subsample: its spread is unknown"
-    center = center if len(moved) else float("nan")
     counts = {"center": center, "n_resamples": len(values), "n_undefined": n_undefined}
     return _around(estimate, se, df, confidence, counts, reason)
 
@@ -147,14 +138,17 @@ def _around(
     half_width = float(student.ppf(0.5 + confidence / 2, df)) * se
     if se < 1e-12:
         half_width, reason = np.nan, "all subsamples give the same: their spread is unknown"
+    return laid_out(estimate, se, half_width, confidence) | counts | {"reason": reason}
+
+
+def laid_out(estimate: float, se: float, half_width: float, confidence: float) -> dict[str, Any]:
+    """Give an interval the columns that it has in every table."""
     return {
-        "estimate": estimate,
-        "se": se,
+        "estimate": float(estimate),
+        "se": float(se),
         "ci_low": float(estimate - half_width),
         "ci_high": float(estimate + half_width),
         "confidence": confidence,
-        **counts,
-        "reason": reason,
     }
 
 
@@ -202,23 +196,16 @@ def bootstrap_counts(strata: ArrayLike, n_resamples: int, rng: np.random.Generat
     return counts
 
 
-def adjust(p: ArrayLike, *, method: Literal["holm", "bh"] = "holm") -> Floats:
-    """Adjust p-values for their number.
+def adjust(p: ArrayLike) -> Floats:
+    """Adjust p-values for their number by Holm's procedure (1979); NaN stays and is no test.
 
-    ``"holm"``: any false rejection at all is held to the level (Holm 1979). ``"bh"``: the expected
-    share of false among the rejections (Benjamini and Hochberg 1995,
-    doi:10.1111/j.2517-6161.1995.tb02031.x; for independent or positively dependent tests). NaN
-    stays, and counts as no test.
+    The chance of any false rejection at all is held to the level.
     """
-    known(method, ("holm", "bh"), "method")
     values = np.asarray(p, dtype=np.float64)
     there = ~np.isnan(values)
     if ((values < 0) | (values > 1)).any():
         raise ValueError("p must be between 0 and 1, or NaN: check what was passed.")
     found = np.full(values.shape, np.nan)
-    if method == "bh":
-        found[there] = false_discovery_control(values[there])
-        return found
     # Not statsmodels' multipletests, which collects garbage anew at each call: that takes seconds
     # where a notebook holds much.
     order = np.argsort(values[there], kind="stable")

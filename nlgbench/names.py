@@ -13,13 +13,9 @@ _WIDEST = 80
 
 def did_you_mean(name: object, choices: Iterable[str]) -> str:
     """Suggest the choice that is spelt most like a name, of several the first that is given."""
-    listed = list(choices)
-    near = difflib.get_close_matches(str(name), listed, cutoff=0.5)
-    if not near:
-        return ""
-    ratio = {one: difflib.SequenceMatcher(None, one, str(name)).ratio() for one in near}
-    best = min(near, key=lambda one: (-ratio[one], listed.index(one)))
-    return f" Did you mean {best!r}?"
+    ratio = {one: difflib.SequenceMatcher(None, one, str(name)).ratio() for one in choices}
+    best = max(ratio, key=lambda one: ratio[one], default="")
+    return f" Did you mean {best!r}?" if ratio.get(best, 0) >= 0.5 else ""
 
 
 def unknown(name: object, choices: Iterable[str]) -> str:

@@ -105,9 +105,6 @@ def test_what_is_undefined_is_nan_counted_and_has_a_reason(replicates):
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
-        ({"fraction": 1.0}, "fraction between 0 and 1. Got 4 rows, 4 clusters' labels, fraction"),
-        ({"fraction": math.nan}, "fraction between 0 and 1"),
-        ({"clusters": [1, 2]}, "Got 4 rows, 2 clusters"),
         ({"per_stratum": 5}, "between 1 and the smallest stratum's size, 4. Got 5"),
         ({"n_resamples": 0}, "n_resamples must be a whole number, at least 1. Got 0"),
         ({"n_resamples": True}, "n_resamples must be a whole number"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from nlgbench import files
-from nlgbench.hashing import canonical_json, dependencies_hash, folder_hash
+from nlgbench.hashing import folder_hash, installed_versions, value_hash
 from nlgbench.study import csv_files
 
 # What a score can depend on: what stands below the analyses.
@@ -73,7 +73,7 @@ def _digest(given: Mapping[str, object]) -> str:
             text = value.to_csv(index=False).encode("utf-8", "surrogatepass")
             value = hashlib.sha256(text).hexdigest()
         hashed[key] = value
-    return hashlib.sha256(canonical_json({**made_by(), "given": hashed})).hexdigest()
+    return value_hash({**made_by(), "given": hashed})
 
 
 @functools.cache
@@ -82,5 +82,5 @@ def made_by() -> dict[str, object]:
     package = Path(__file__).parent.parent
     return {
         "code": [folder_hash(package, pattern) for pattern in _CODE],
-        "dependencies": dependencies_hash(),
+        "dependencies": value_hash(installed_versions()),
     }

@@ -17,6 +17,9 @@ OTHER_DATA = {
     "study": "one's own study: the paper's own data were not used in this run",
 }
 
+#: What most rows of a ledger rest on.
+_DATA = "recomputed from data"
+
 # Half a unit of the last digit can be missed by the rounding of binary fractions: .165 printed as
 # .16 is off by a little more than .005.
 _ROUNDING = 1e-9
@@ -41,50 +44,37 @@ def verdict(
     return "matches" if abs(recomputed - published) <= tolerance + _ROUNDING else "differs"
 
 
-#: What a row of the ledger rests on, from the strongest evidence to none.
-KINDS = (
-    "recomputed from data",
-    "directions",
-    "coefficients from print",
-    "stars",
-    "identities",
-    "power from stated variances",
-    "not recomputable",
-    "one's own claims",
-    "our own results",
-)
-
-
 def kinds(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.Series:
-    """Say what each row of a ledger rests on."""
+    """Say what each row of a ledger rests on, in order from the strongest evidence to none."""
     by_id = claims.set_index("claim_id")
     unit = ledger["claim_id"].map(by_id["unit"]).fillna("")
     own = ledger["claim_id"].map(is_own).astype(bool)
     printed = ledger["source"] == "published"
     # Arithmetic on printed cells has no interval.
     computed = unit.str.startswith("correlation") & ledger["ci_low"].notna()
+    starred = unit.str.contains("printed with a star")
     rests_on = {
         "our own results": own & (ledger["verdict"] == "new"),
         "one's own claims": own,
         "not recomputable": ledger["verdict"] == "not recomputable",
         "power from stated variances": printed & unit.str.contains("simulated studies"),
-        "stars": printed & unit.str.contains("printed with a star"),
+        "identities": printed & ~starred & ~computed,
+        "stars": printed & starred,
         "coefficients from print": printed & computed,
-        "identities": printed,
         "directions": ledger["claim_id"].map(by_id["where"]) == "direction",
     }
-    kind = np.select(list(rests_on.values()), list(rests_on), "recomputed from data")
-    return pd.Series(kind, ledger.index)
+    kind = np.select(list(rests_on.values()), list(rests_on), _DATA)
+    return pd.Series(pd.Categorical(kind, [_DATA, *reversed(rests_on)]), ledger.index)
 
 
 def summary(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
     """Count a ledger's verdicts by what they rest on: what was recomputed is not what follows."""
-    of_kind = ledger.groupby(kinds(ledger, claims))
+    of_kind = ledger.groupby(kinds(ledger, claims), observed=True)
     counts = of_kind["claim_id"].agg(claims="nunique", rows="size")
     verdicts = of_kind["verdict"].value_counts().unstack(fill_value=0)
     verdicts = verdicts.reindex(columns=list(schema.VERDICTS), fill_value=0)
-    table = counts.join(verdicts).loc[[kind for kind in KINDS if kind in counts.index]]
-    return table.rename_axis("rests on").reset_index()
+    table = counts.join(verdicts).rename_axis("rests on").reset_index()
+    return table.astype({"rests on": "str"})
 
 
 def check_known(claim_ids: Iterable[str], claims: pd.DataFrame) -> None:
@@ -163,11 +153,6 @@ def _says(row: dict) -> str:
     """Give the verdict on one recorded value; what is not printed is new."""
     if not row["comparable"] or np.isnan(row["published"]):
         return "new"
-    return verdict(
-        row["published"],
-        row["recomputed"],
-        row["tolerance"],
-        directional=row["where"] == "direction",
-        ci_low=row["ci_low"],
-        ci_high=row["ci_high"],
-    )
+    numbers = ("published", "recomputed", "tolerance", "ci_low", "ci_high")
+    asked = {name: row[name] for name in numbers}
+    return verdict(**asked, directional=row["where"] == "direction")

@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class _Refused(click.ClickException):
-    """A command that is wrong as it stands."""
-
-    exit_code = 2
-
-
 class _Repairing(click.Group):
     """Turn errors into lines that name a way out; a traceback is there for those who ask."""
 
@@ -36,7 +30,7 @@ class _Repairing(click.Group):
             if ctx.params["debug"]:
                 raise
             if isinstance(error, ValueError | OSError):
-                wrong = _Refused if isinstance(error, UsageError) else click.ClickException
+                wrong = click.UsageError if isinstance(error, UsageError) else click.ClickException
                 raise wrong(str(error)) from None
             what = f"{type(error).__name__}: {error}"
             raise click.ClickException(
@@ -52,8 +46,7 @@ def _say(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _complain(text: str) -> None:
-    click.echo(text, err=True)
+_complain = partial(click.echo, err=True)
 
 
 def _folder(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:

@@ -202,10 +202,7 @@ def execute(
     # It does not know `int | None`, and logs deaths of kernels that we explain.
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
     printed = [_Lines(listener) for _ in range(2)]
-    options: dict[str, Any] = {
-        "stdout_file": printed[0],
-        "stderr_file": printed[1],
-    }
+    options: dict[str, Any] = {"stdout_file": printed[0], "stderr_file": printed[1]}
     if timeout is not None:
         deadline = began + timeout
         options["timeout_func"] = lambda cell: max(0.1, deadline - time.monotonic())

@@ -15,21 +15,22 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
 from nlgbench import files
 from nlgbench.datasets.published import load_claims
+from nlgbench.names import known
 from nlgbench.runner import claims, runs
 from nlgbench.runner.latex import to_latex
 from nlgbench.study import schema
+from nlgbench.study.study import Source
 
 if TYPE_CHECKING:
     from nlgbench.plots.figures import Drawing
 
 T = TypeVar("T")
-Source = Literal["released", "simulated", "published", "study"]
 #: What is recorded of a claim, and what it is where an answer does not say.
 _TEXTS = dict.fromkeys(["claim_id", "variant", "reason", "source"], "")
 _NUMBERS = dict.fromkeys(["recomputed", "ci_low", "ci_high"], float("nan"))
@@ -43,9 +44,7 @@ def open(notebook: str, *, source: Source, output_dir: str | None = None) -> Rec
     data of this run come from, written beside every figure and value. The runner sets `output_dir`;
     without it everything is shown and nothing written.
     """
-    sources = ("released", "simulated", "published", "study")
-    if source not in sources:
-        raise ValueError(f"source must be one of {', '.join(sources)}; got {source!r}.")
+    known(source, schema.SOURCES, "source")
     if output_dir is not None:
         Path(output_dir).mkdir(parents=True, exist_ok=True)
         (Path(output_dir) / runs.OPEN).touch()

@@ -28,7 +28,7 @@ import nlgbench
 from nlgbench import files, hashing
 from nlgbench.datasets import cache, registry
 from nlgbench.datasets.published import published_dir
-from nlgbench.hashing import canonical_json, content_hash, file_hash, folder_hash
+from nlgbench.hashing import canonical_json, content_hash, file_hash, folder_hash, value_hash
 from nlgbench.names import did_you_mean, require_extra
 from nlgbench.runner.kernels import READ
 from nlgbench.runner.notebooks import Notebook
@@ -86,7 +86,7 @@ class Plan:
     @property
     def digest(self) -> str:
         """The hash of all parts."""
-        return _hash(self.parts)
+        return value_hash(self.parts)
 
 
 @dataclass(frozen=True)
@@ -132,10 +132,6 @@ def set_threads(wanted: Mapping[str, str]) -> None:
     for name in _THREADS:
         os.environ.pop(name, None)
     os.environ.update(wanted)
-
-
-def _hash(value: Any) -> str:
-    return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
 def hash_data(notebook: Notebook, values: Mapping[str, Any], source: str) -> dict[str, str]:
@@ -229,7 +225,7 @@ def plan(
             varied[name] = values[name]
     data = hash_data(notebook, values, chosen)
     made_of = {"code": notebook.code, "parameters": values | varied, "data": data}
-    parts = {name: _hash(one) for name, one in made_of.items()} | dict(around)
+    parts = {name: value_hash(one) for name, one in made_of.items()} | dict(around)
     note = "; ".join(filter(None, notes))
     return Plan(notebook, values, chosen, data, parts, note, _place(notebook.name, varied))
 

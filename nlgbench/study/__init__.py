@@ -1,6 +1,6 @@
 """A study: its tables, how a folder of any layout is read as one, and what it cannot tell."""
 
-from nlgbench.study.reading import TABLES
+from nlgbench.study.schema import TABLES
 from nlgbench.study.study import (
     Study,
     declared,

@@ -153,8 +153,6 @@ def convert(column: pd.Series, kind: str) -> tuple[pd.Series, np.ndarray, str]:
 
 def _texts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
     rule = "must be a text, never missing: use astype(str) for ids, '' for an empty text"
-    if column.dtype == "str" and getattr(column.dtype, "storage", "") == "pyarrow":
-        return column, column.isna().to_numpy(), rule
     bad = np.array([not isinstance(value, str) for value in column], dtype=bool)
     if not bad.any():
         bad = np.array([bool(_HALF_PAIR.search(value)) for value in column], dtype=bool)

@@ -17,17 +17,12 @@ from nlgbench import files
 from nlgbench.names import brief, did_you_mean, unknown
 from nlgbench.study import csv_files, formats, schema, settings
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.schema import Raw
+from nlgbench.study.schema import TABLES, Raw
 from nlgbench.study.settings import Rules, right_of
 
 FILE = "study.yml"
 #: What `Study.write` writes beside its tables, of which study.yml then says nothing.
 WRITTEN = "study.json"
-
-TABLES = (
-    *("outputs", "judgments", "preferences", "logprobs", "references", "contexts", "scores"),
-    *("system_scores", "comparisons"),
-)
 
 #: The column that the names of several columns go to, in long form.
 _NAMES = {
@@ -40,14 +35,11 @@ _NAMES = {
     "system_scores": "evaluator",
     "comparisons": "comparator",
 }
+_SYSTEM_OF = {"output_id": "system", "output_a": "system_a", "output_b": "system_b"}
 #: What may stand for an output's id: its item and its system.
 _PAIRED = {
-    "outputs": {"output_id": "system"},
-    "judgments": {"output_id": "system"},
-    "logprobs": {"output_id": "system"},
-    "scores": {"output_id": "system"},
-    "preferences": {"output_a": "system_a", "output_b": "system_b"},
-    "comparisons": {"output_a": "system_a", "output_b": "system_b"},
+    table: {name: _SYSTEM_OF[name] for name in schema.columns(table) if name in _SYSTEM_OF}
+    for table in TABLES
 }
 #: Where an empty cell of a wide table is nothing, not something undefined.
 _MEASURES = {"judgments": "value", "preferences": "choice", "references": "text"}
@@ -256,8 +248,7 @@ class _Table:
         self.where = str(place / ", ".join(self.files))
         self.columns: Mapping[str, Any] = spec.get("columns", {})
         self.constants: Mapping[str, str] = spec.get("constants", {})
-        pairs = _PAIRED.get(table, {})
-        instead = ["item_id", *pairs.values()] if pairs else []
+        instead = ["item_id", *_PAIRED[table].values()] if _PAIRED[table] else []
         self.ours = list(dict.fromkeys([*schema.columns(table), *extra, *instead]))
         #: What stands in braces in the names of their columns.
         plain = [their for their in self.columns.values() if isinstance(their, str)]
@@ -424,7 +415,7 @@ class _Table:
             self._refuse_lacking("values", [name], frame)
             frame[name] = _replaced(frame[name], changed)
         frame = self._summed(frame) if self.spec.get("sum") == "true" else frame
-        optional = {*schema.DEFAULTS.get(self.table, ()), *_PAIRED.get(self.table, ()), "is_human"}
+        optional = {*schema.DEFAULTS.get(self.table, ()), *_PAIRED[self.table], "is_human"}
         needed = [name for name in schema.columns(self.table) if name not in optional]
         self._refuse_lacking("columns or constants", needed, frame)
         return frame
@@ -551,7 +542,7 @@ def _identify(path: Path, raws: dict[str, Raw], problems: list[str]) -> None:
         pairs = [
             raw.frame[["item_id", system]].set_axis(by, axis=1)
             for table, raw in raws.items()
-            for new, system in _PAIRED.get(table, {}).items()
+            for new, system in _PAIRED[table].items()
             if new not in raw.frame and {"item_id", system} <= set(raw.frame)
         ]
         if not pairs:
@@ -568,7 +559,7 @@ def _identify(path: Path, raws: dict[str, Raw], problems: list[str]) -> None:
         raws["outputs"] = raws["outputs"]._replace(frame=outputs)
     several = outputs[outputs.duplicated(by)]
     ids = outputs.drop_duplicates(by).set_index(by)["output_id"]
-    for table in [one for one in raws if one in _PAIRED and one != "outputs"]:
+    for table in [one for one in raws if _PAIRED[one] and one != "outputs"]:
         raw = raws[table]
         frame = raw.frame
         for new, system in _PAIRED[table].items():

@@ -33,10 +33,10 @@ SOURCES = ("published", "released", "simulated", "study")
 # A star marks a key; a column is an id, a text that is not empty, unless its kind is named.
 _DECLARED = {
     "outputs": "output_id* item_id system text:text is_human:bool context:text",
-    "logprobs": "output_id* model* logprob:float n_tokens:int",
-    "references": "item_id* reference_id* text:text",
     "judgments": "output_id* annotator_id* dimension* value:float group_id*:text",
     "preferences": "output_a* output_b* annotator_id* dimension* group_id*:text choice",
+    "logprobs": "output_id* model* logprob:float n_tokens:int",
+    "references": "item_id* reference_id* text:text",
     "contexts": "item_id* state* is_target:bool",
     "scores": "output_id* evaluator* score:float signature:text",
     "system_scores": "system* evaluator* score:float signature:text",
@@ -46,6 +46,8 @@ _DECLARED = {
     "ledger": "claim_id* variant*:text published:float recomputed:float ci_low:float ci_high:float "
     "tolerance:float verdict reason:text source",
 }
+#: Those of a study.
+TABLES = tuple(name for name in _DECLARED if name not in ("claims", "ledger"))
 # Those of several runs, one below the other; the run with default parameters has no name.
 _DECLARED["ledgers"] = _DECLARED["ledger"] + " run*:text"
 KEYS: dict[str, list[str]] = {}
@@ -197,15 +199,9 @@ def keys(table: str) -> list[str]:
 def typed(rows: list[tuple] | pd.DataFrame, table: str) -> pd.DataFrame:
     """Give what we made, or read from a file of known hash, its columns and types."""
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows, columns=columns(table))
-    frame = frame.assign(
-        **{name: value for name, value in DEFAULTS.get(table, {}).items() if name not in frame}
-    )
-    names = columns(table)
-    more = [str(name) for name in frame if name not in names] if table == "contexts" else []
-    kinds = {**COLUMNS[table], **dict.fromkeys(more, "float")}
-    made = {}
-    for name, kind in kinds.items():
-        made[name] = csv_files.convert(frame[name].reset_index(drop=True), kind)[0]
+    frame = _filled(frame, table).reset_index(drop=True)
+    kinds = _kinds(frame, table)
+    made = {name: csv_files.convert(frame[name], kind)[0] for name, kind in kinds.items()}
     return pd.DataFrame(made, columns=list(kinds))
 
 
@@ -245,10 +241,7 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
     raw = raw.loc[:, ~doubled]
     problems += _name_problems(list(map(str, raw)), table, given.where, extra)
     raw = _filled(raw, table)
-    kinds = dict(COLUMNS[table])
-    if table == "contexts":
-        kinds |= {str(name): "float" for name in raw if name and name not in kinds}
-    kinds = {name: kind for name, kind in kinds.items() if name in raw}
+    kinds = {name: kind for name, kind in _kinds(raw, table).items() if name in raw}
     good = np.ones(len(raw), dtype=bool)
     cells = {}
     for name, kind in kinds.items():
@@ -276,6 +269,12 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
         name, bad, rule = _broken_rows(checked, table)
         problems += problem(given, table, checked, bad, name, rule)
     return checked.assign(**{name: raw[name] for name in extra if name in raw}), problems
+
+
+def _kinds(frame: pd.DataFrame, table: str) -> dict[str, str]:
+    """Say what kinds a table's columns are of; features of contexts are numbers."""
+    features = [str(name) for name in frame if name] if table == "contexts" else []
+    return COLUMNS[table] | {name: "float" for name in features if name not in COLUMNS[table]}
 
 
 def _filled(frame: pd.DataFrame, table: str) -> pd.DataFrame:

@@ -62,13 +62,12 @@ def settled(given: Mapping[str, Any], where: str = "settings") -> tuple[dict[str
 def _wrong_ends(key: str, ends: object) -> str:
     """Say what is wrong with a scale, which has both ends, or with a range, which may lack one."""
     both = "and" if key == "scales" else "or"
-    if not isinstance(ends, Mapping) or not {"min", "max"} & set(ends):
+    said = dict(ends) if isinstance(ends, Mapping) else {}
+    named = set(said) - ({"excluded"} if key == "valid" else set())
+    right = named == {"min", "max"} or (key == "valid" and named in ({"min"}, {"max"}))
+    if not right or not all(isinstance(end, Real) and math.isfinite(end) for end in said.values()):
         return f"must have min {both} max, each a number"
-    numbers = all(isinstance(end, Real) and math.isfinite(end) for end in ends.values())
-    known = set(ends) <= {"min", "max", "excluded"}
-    if not numbers or not known or (key == "scales" and set(ends) != {"min", "max"}):
-        return f"must have min {both} max, each a number"
-    return "must have min below max" if key == "scales" and ends["min"] >= ends["max"] else ""
+    return "must have min below max" if key == "scales" and said["min"] >= said["max"] else ""
 
 
 def from_texts(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,25 +20,21 @@ from nlgbench.names import brief, did_you_mean, known
 from nlgbench.study import csv_files, formats, reading, schema
 from nlgbench.study.checks import checked
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.reading import FILE, TABLES, WRITTEN
-from nlgbench.study.schema import Raw
+from nlgbench.study.reading import FILE, WRITTEN
+from nlgbench.study.schema import TABLES, Raw
 from nlgbench.study.settings import exclude_invalid, settled, unfitting
 
 Source = Literal["published", "released", "simulated", "study"]
 
 
+_IN_OUTPUTS = dict.fromkeys(["output_id", "output_a", "output_b"], "output_id")
+_IN_OUTPUTS |= {"item_id": "item_id", "system": "system"}
 # Table and column -> the column of `outputs` that must have each of its values.
 _REFERS = {
-    ("judgments", "output_id"): "output_id",
-    ("preferences", "output_a"): "output_id",
-    ("preferences", "output_b"): "output_id",
-    ("logprobs", "output_id"): "output_id",
-    ("scores", "output_id"): "output_id",
-    ("comparisons", "output_a"): "output_id",
-    ("comparisons", "output_b"): "output_id",
-    ("references", "item_id"): "item_id",
-    ("contexts", "item_id"): "item_id",
-    ("system_scores", "system"): "system",
+    (table, column): _IN_OUTPUTS[column]
+    for table in TABLES[1:]
+    for column in schema.columns(table)
+    if column in _IN_OUTPUTS
 }
 
 _LOGPROBS = "logprobs (of every output, under its system)"
@@ -149,7 +145,6 @@ class Study:
             if given is not None and not isinstance(given, Mapping):
                 raise ValueError(f"{name} must be a dict. Got {brief(given)}.")
         settings, wrong = settled(self.settings or {})
-        put = _put(self)
         given = {table: getattr(self, table) for table in TABLES}
         raws = {
             table: Raw(frame, f"Study({table}=...)")
@@ -159,11 +154,8 @@ class Study:
         tables, problems = _examined(raws, settings)
         if wrong or problems:
             raise TableError(*wrong, *problems)
-        for table, frame in tables.items():
-            put(table, frame)
-        put("settings", settings)
-        put("truth", None if self.truth is None else dict(self.truth))
-        put("related", dict(self.related or {}))
+        truth = None if self.truth is None else dict(self.truth)
+        _set(self, **tables, settings=settings, truth=truth, related=dict(self.related or {}))
 
     @property
     def systems(self) -> list[str]:
@@ -267,13 +259,11 @@ class Study:
 
         It answers no claim of a paper, as it is no longer what was released.
         """
-        names = [field.name for field in dataclasses.fields(self) if field.init]
+        parts = _parts(self)
         for name in changes:
-            known(name, names, "replace")
+            known(name, list(parts), "replace")
         if "outputs" in changes or "settings" in changes:
-            made = Study(**{name: getattr(self, name) for name in names} | changes)
-            _put(made)("origin", self.origin)
-            return made
+            return _set(Study(**parts | changes), origin=self.origin)
         given = {name: changes[name] for name in TABLES if changes.get(name) is not None}
         raws = {name: Raw(frame, f"Study({name}=...)") for name, frame in given.items()}
         settings = dict(self.settings)
@@ -353,15 +343,13 @@ class Study:
         aside = place.with_name(f".{place.name}.{uuid.uuid4().hex[:8]}")
         try:
             _write(self, aside)
+            if (place / "claims.csv").is_file():
+                shutil.copy2(place / "claims.csv", aside)
+            former = place.with_name(f"{aside.name}.former")
             if place.exists():
-                if (place / "claims.csv").is_file():
-                    shutil.copy2(place / "claims.csv", aside)
-                former = place.with_name(f"{aside.name}.former")
                 place.rename(former)
-                aside.rename(place)
-                shutil.rmtree(former)
-            else:
-                aside.rename(place)
+            aside.rename(place)
+            shutil.rmtree(former, ignore_errors=True)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
 
@@ -377,16 +365,10 @@ class Study:
 def trusted(outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **parts: Any) -> Study:
     """Make a study of tables that are known to be right: by a file's hash, or as we made them."""
     made: Study = object.__new__(Study)
-    put = _put(made)
     for field in dataclasses.fields(Study):
-        put(field.name, None if field.default is dataclasses.MISSING else field.default)
-    put("outputs", outputs)
-    put("judgments", judgments)
-    for name, part in parts.items():
-        put(name, part)
-    put("settings", dict(made.settings or {}))
-    put("related", {} if made.related is None else made.related)
-    return made
+        _set(made, **{field.name: None if field.default is dataclasses.MISSING else field.default})
+    _set(made, outputs=outputs, judgments=judgments, **parts)
+    return _set(made, settings=dict(made.settings or {}), related=made.related or {})
 
 
 def is_reversed(scores: pd.DataFrame) -> pd.Series[bool]:
@@ -419,10 +401,7 @@ def part_of(study: Study, kept: np.ndarray) -> Study:
 
 def with_tables(study: Study, **parts: Any) -> Study:
     """Give a study with some tables that we made ourselves, unchecked, and no claim's answer."""
-    names = [field.name for field in dataclasses.fields(study) if field.init]
-    made = trusted(**{name: getattr(study, name) for name in names} | parts)
-    _put(made)("origin", study.origin)
-    return made
+    return _set(trusted(**_parts(study) | parts), origin=study.origin)
 
 
 def declared(study: Study, **settings: Any) -> Study:
@@ -432,14 +411,18 @@ def declared(study: Study, **settings: Any) -> Study:
 
 def straight_from(study: Study, origin: str) -> Study:
     """Mark a study as it came from a loader or a world."""
-    put = _put(study)
-    put("origin", origin)
-    put("pristine", True)
+    return _set(study, origin=origin, pristine=True)
+
+
+def _parts(study: Study) -> dict[str, Any]:
+    names = [field.name for field in dataclasses.fields(study) if field.init]
+    return {name: getattr(study, name) for name in names}
+
+
+def _set(study: Study, **parts: Any) -> Study:
+    for name, part in parts.items():
+        object.__setattr__(study, name, part)
     return study
-
-
-def _put(study: Study) -> Any:
-    return lambda name, value: object.__setattr__(study, name, value)
 
 
 def _examined(
@@ -604,8 +587,7 @@ def read_folder(
     related = {one: read_study(place / "related" / one) for one in about.get("related", [])}
     called = name or about.get("name") or place.resolve().name
     made = trusted(**tables, name=called, settings=settings, truth=truth or None, related=related)
-    _put(made)("origin", str(about.get("origin", "")))
-    return made, notes
+    return _set(made, origin=str(about.get("origin", ""))), notes
 
 
 def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None:

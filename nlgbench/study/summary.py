@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
@@ -201,10 +201,8 @@ def doubts(study: Study) -> list[str]:
                 f"votes: {across:,} of {len(items):,} compare outputs of two items: easier items "
                 "and better systems look alike."
             )
-        votes = {"annotators": study.preferences["annotator_id"], "items": items}
-        for words, column in votes.items():
-            if column.nunique() < FEWEST:
-                found.append(f"votes: {_few(column.nunique(), words)}")
+        counted = {"annotators": study.preferences["annotator_id"], "items": items}
+        found += [f"votes: {one}" for one in _few(counted)]
     found += unused_clusters(study)
     if len(study.dimensions) > 1 and "quality" not in study.settings:
         found.append(
@@ -237,8 +235,7 @@ def _doubts_of(study: Study, part: pd.DataFrame) -> list[str]:
     counted = {"annotators": part["annotator_id"], "items": part["item_id"]}
     if study.clusters != "item_id":
         counted[f"clusters ({study.clusters})"] = part["cluster"]
-    few = {words: ids.nunique() for words, ids in counted.items()}
-    found += [_few(n, words) for words, n in few.items() if n < FEWEST]
+    found += _few(counted)
     machines = study.outputs.loc[~study.outputs["is_human"], "output_id"]
     lacking = int((~machines.isin(part["output_id"])).sum())
     if lacking:
@@ -257,10 +254,11 @@ def _doubts_of(study: Study, part: pd.DataFrame) -> list[str]:
     return found
 
 
-def _few(n: int, words: str) -> str:
-    return (
-        f"{n} {words}: intervals that take them as a sample are not to be trusted below {FEWEST}."
-    )
+def _few(counted: Mapping[str, pd.Series]) -> list[str]:
+    """Say of what there is too little for intervals."""
+    rule = f"intervals that take them as a sample are not to be trusted below {FEWEST}."
+    sizes = {words: ids.nunique() for words, ids in counted.items()}
+    return [f"{n} {words}: {rule}" for words, n in sizes.items() if n < FEWEST]
 
 
 def _connected(part: pd.DataFrame, column: str) -> list[list[str]]:

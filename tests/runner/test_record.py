@@ -109,7 +109,7 @@ MISSPELT = PRINTED[:1].assign(claim_id="huse/table2/quality_failure_model/h")
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda run: record.open(NOTEBOOK, source="real"), "source must be one of"),
+        (lambda run: record.open(NOTEBOOK, source="real"), "source: .real. is unknown"),
         (lambda run: run.figure(line(alt=" "), "x"), "needs an alternative text"),
         (lambda run: run.figure(line(), "../out"), "letters a to z, digits"),
         (lambda run: run.table(pd.DataFrame(), "50% of it"), "letters a to z, digits"),
