@@ -156,7 +156,8 @@ def compare_evaluators(
             tables.append(found.assign(dimension=by))
     table = pd.concat(tables, ignore_index=True)
     table = table.assign(granularity=granularity, statistic=statistic, confidence=confidence)
-    return table[list(COLUMNS)]
+    # What one of the two ways does not give is NaN.
+    return table.reindex(columns=list(COLUMNS))
 
 
 COLUMNS = (
@@ -269,8 +270,6 @@ def _swapped(
             "estimate_a": estimates[0],
             "estimate_b": estimates[1],
             "difference": estimates[0] - estimates[1],
-            "ci_low": np.nan,
-            "ci_high": np.nan,
             "ci_method": "none",
             "reason": [
                 cannot_answer(least, alpha, size) if np.isfinite(one) else undefined
@@ -469,7 +468,6 @@ def resampled_differences(
                 "ci_method": "joint, " + " and ".join(dict.fromkeys(two["ci_method"])),
                 "reason": "; ".join(dict.fromkeys(filter(None, reasons))),
                 "p": _p_of_reach(gap, down if gap > 0 else up, asked.confidence),
-                "p_least": np.nan,
                 "p_method": "the interval's, as of a normal deviate",
                 "n": len(np.unique(sample.system)),
                 "n_clusters": len(np.unique(sample.cluster)),
@@ -585,14 +583,12 @@ def partial_correlations(
                     "with_given": xg,
                     "given_with_human": yg,
                     "estimate": estimate,
-                    "ci_low": interval.low,
-                    "ci_high": interval.high,
-                    "reason": interval.reason,
+                    **interval.columns(),
                     "confidence": confidence,
                     "n": n,
                 }
             )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).drop(columns="ci_method")
 
 
 @checked

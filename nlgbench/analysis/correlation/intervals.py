@@ -33,6 +33,11 @@ class Interval(NamedTuple):
     reason: str = ""
     p: float = float("nan")
 
+    def columns(self) -> dict[str, float | str]:
+        """Give it as columns of a row."""
+        names = ("ci_low", "ci_high", "ci_method", "reason")
+        return dict(zip(names, self, strict=False))
+
 
 def system_intervals(
     found: Expectations,
@@ -156,21 +161,26 @@ def _of_ranks(name: str, estimate: float, n: int, confidence: float) -> Interval
     Ranks are those of any population whose variables are monotone functions of such two. Ends are
     the population's value of the statistic; perfect agreement has an interval, too.
     """
+    kind = name if name == "spearman" else "kendall_b"
     scaled = 2 * estimate - 1 if name in ACCURACIES else estimate
-    name = name if name == "spearman" else "kendall_b"
-    drawn = _drawn_ranks(name, min(n, _MOST_DRAWN))
+    drawn = _drawn_ranks(kind, min(n, _MOST_DRAWN))
     # A population of correlation -r gives -t as often as that of r gives t.
-    above = 1 - _share_below(drawn, name, n, -scaled)[:0:-1]
-    below = np.concatenate([above, _share_below(drawn, name, n, scaled)])
+    above = 1 - _share_below(drawn, kind, n, -scaled)[:0:-1]
+    below = np.concatenate([above, _share_below(drawn, kind, n, scaled)])
     z = np.concatenate([-_POPULATIONS[:0:-1], _POPULATIONS])
     # Normal quantiles of the shares are about linear in z between populations.
     rising = norm.isf(np.clip(np.minimum.accumulate(below), 0.1 / _N_DRAWN, 1 - 0.1 / _N_DRAWN))
     ends = norm.isf([(1 + confidence) / 2, (1 - confidence) / 2])
-    r = np.tanh(np.interp(ends, rising, z, left=-np.inf, right=np.inf))
-    low, high = 6 / np.pi * np.arcsin(r / 2) if name == "spearman" else 2 / np.pi * np.arcsin(r)
-    if scaled != estimate:
-        low, high = (low + 1) / 2, (high + 1) / 2
+    low, high = _of_normal(name, np.tanh(np.interp(ends, rising, z, left=-np.inf, right=np.inf)))
     return Interval(float(low), float(high), "normal populations, mid-p")
+
+
+def _of_normal(name: str, r: Floats) -> Floats:
+    """Give the statistic of a bivariate normal population with a Pearson correlation."""
+    if name == "pearson":
+        return r
+    value = 6 / np.pi * np.arcsin(r / 2) if name == "spearman" else 2 / np.pi * np.arcsin(r)
+    return (value + 1) / 2 if name in ACCURACIES else value
 
 
 @cache
@@ -230,27 +240,18 @@ def _disattenuated(found: Expectations, at: int, name: str, raw: Interval) -> In
     """
     if raw.method == "none":
         return raw
-    variances = found.x[at].var(ddof=1), found.y.var(ddof=1)
-    wide = np.sqrt(variances[0] * variances[1])
+    wide = np.sqrt(found.x[at].var(ddof=1) * found.y.var(ddof=1))
     narrow = wide * np.sqrt(found.reliability_scores[at] * found.reliability_judgments[at])
     ends = np.array([raw.low, raw.high])
-    is_accuracy = name in ACCURACIES
-    if is_accuracy:
+    if name in ACCURACIES:
         ends = 2 * ends - 1
     if name == "spearman":
         ends = 2 * np.sin(np.pi * ends / 6)
     elif name != "pearson":
         ends = np.sin(np.pi * ends / 2)
     ends = np.clip((ends * wide - found.noise[1, at].mean()) / narrow, -1, 1)
-    if name == "spearman":
-        ends = 6 / np.pi * np.arcsin(ends / 2)
-    elif name != "pearson":
-        ends = 2 / np.pi * np.arcsin(ends)
-    if is_accuracy:
-        ends = (ends + 1) / 2
-    return raw._replace(
-        low=float(ends[0]), high=float(ends[1]), method=f"{raw.method}, without the means' noise"
-    )
+    low, high = _of_normal(name, ends).tolist()
+    return Interval(low, high, f"{raw.method}, without the means' noise", raw.reason)
 
 
 def jackknife_intervals(
@@ -470,7 +471,8 @@ def drawn_expectations(
     share = np.cumsum(np.exp(weight - weight.max()))
     at = np.searchsorted(share / share[-1], (np.arange(n_samples) + rng.random()) / n_samples)
     inverse, _, weights = _precision(population[at], _symmetric(*noise))
-    inner, wide = np.linalg.inv(weights), population[at][:, None]
+    inner = np.asarray(np.linalg.inv(weights), dtype=np.float64)
+    wide = population[at][:, None]
     center = np.einsum("rij,rsjk,sk->ri", inner, inverse, means.T) + _normal(inner, rng)
     # Each system's expectation, given the population and the system's mean.
     pulled = wide @ inverse @ (means.T - center[:, None])[..., None]

@@ -427,11 +427,8 @@ def correlated(
                     "evaluator": name,
                     "statistic": statistic,
                     "estimate": estimate,
-                    "ci_low": interval.low,
-                    "ci_high": interval.high,
-                    "ci_method": interval.method,
+                    **interval._replace(reason=reason).columns(),
                     "estimand": _estimand(granularity, resample, interval),
-                    "reason": reason,
                     "p": p if np.isfinite(estimate) else float("nan"),
                     "p_method": method,
                     "n": len(np.unique(units[granularity])),
@@ -470,7 +467,7 @@ def statistics_of(
             name: values[:, None] for name, values in coefficients(x, y, statistics=plain).items()
         }
         if "soft_pairwise" in statistics:
-            found["soft_pairwise"] = _soft_pairwise(sample)
+            found["soft_pairwise"] = _soft_pairwise(sample, np.arange(len(y))[None])
         return found
     of_clusters = np.ones((1, sample.n_clusters)) if counts is None else counts
     if granularity == "output":
@@ -489,12 +486,20 @@ def item_values(sample: Sample, statistics: Iterable[str]) -> dict[str, Floats]:
     return coefficients(x, y, np.isfinite(y), statistics=statistics)
 
 
-def _soft_pairwise(sample: Sample) -> Floats:
-    """Give one less the mean difference of two one-sided p, of people and of each evaluator."""
+def _soft_pairwise(sample: Sample, orders: NDArray[np.int64]) -> Floats:
+    """Give one less the mean difference of two one-sided p, of people and of each evaluator.
+
+    The systems' judgments are in each of the orders.
+    """
     x, y = item_grids(sample)
-    gaps = np.abs(np.stack([pair_confidences(one) for one in x]) - pair_confidences(y))
-    there = np.isfinite(gaps)
-    return 1 - divide(np.nan_to_num(gaps).sum(axis=1), there.sum(axis=1) * 1.0)[:, None]
+    has = np.isfinite(y).any(axis=0)
+    i, j = np.triu_indices(has.sum(), 1)
+    sure = np.zeros((has.sum(), has.sum()))
+    sure[i, j] = pair_confidences(y[:, has])
+    sure[j, i] = 1 - sure[i, j]
+    dealt = sure[orders[:, i], orders[:, j]]
+    gaps = [np.abs(dealt - pair_confidences(one[:, has])) for one in x]
+    return 1 - divide(np.stack(gaps).sum(axis=2), np.array(len(i) * 1.0))
 
 
 def item_grids(sample: Sample) -> tuple[Floats, Floats]:
@@ -587,7 +592,7 @@ def _permutation_tests(
     found = {}
     for name in statistics:
         if name == "soft_pairwise":
-            null = _soft_permuted(sample, orders)
+            null = _soft_pairwise(sample, orders)
         else:
             null = np.stack([coefficients(one, y[orders], statistics=[name])[name] for one in x])
         two_sided = name not in ACCURACIES
@@ -623,19 +628,6 @@ def permutation_p(values: Floats, observed: Floats, *, exact: bool, two_sided: b
     beyond = (values >= observed - 1e-12).sum(axis=-1)
     p = beyond / values.shape[-1] if exact else (1 + beyond) / (1 + values.shape[-1])
     return np.where(np.isfinite(observed[..., 0]), p, np.nan)
-
-
-def _soft_permuted(sample: Sample, orders: NDArray[np.int64]) -> Floats:
-    """Compute soft pairwise accuracy with the systems' judgments in each order."""
-    x, y = item_grids(sample)
-    has = np.isfinite(y).any(axis=0)
-    i, j = np.triu_indices(has.sum(), 1)
-    sure = np.zeros((has.sum(), has.sum()))
-    sure[i, j] = pair_confidences(y[:, has])
-    sure[j, i] = 1 - sure[i, j]
-    dealt = sure[orders[:, i], orders[:, j]]
-    gaps = [np.abs(dealt - pair_confidences(one[:, has])) for one in x]
-    return 1 - divide(np.stack(gaps).sum(axis=2), np.array(len(i) * 1.0))
 
 
 # Systems' scores alone -----------------------------------------------------------------------
@@ -728,10 +720,7 @@ def systems_alone(
                         "dimension": by,
                         "statistic": name,
                         "estimate": estimate,
-                        "ci_low": interval.low,
-                        "ci_high": interval.high,
-                        "ci_method": interval.method,
-                        "reason": interval.reason,
+                        **interval.columns(),
                         "n_clusters": 0,
                         "n_undefined": int(np.isnan(estimate)),
                         "estimand": "" if interval.method == "none" else "other systems",
