@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgbench.analysis.people.additive import members
+from nlgbench.analysis.people.coefficients import added
 from nlgbench.inference import Floats
 
 Ints = NDArray[np.int64]
@@ -38,7 +39,7 @@ def tabulate(value: Floats, system: Ints, block: Ints) -> Wins:
     lower = _lower(system, block, rank)
     flat = block * k + system
     count = np.bincount(flat, minlength=n * k).reshape(n, k).astype(np.float64)
-    return Wins(system, block, rank, lower, count, _sums(flat, lower, n * k).reshape(n, k, k))
+    return Wins(system, block, rank, lower, count, added(flat, lower, n * k).reshape(n, k, k))
 
 
 def share(wins: Wins) -> Floats:
@@ -55,6 +56,7 @@ def spread(wins: Wins, cluster: Ints) -> Floats:
     whole, of_block = share(wins), _shares(wins.won, wins.count)
     there = np.isfinite(of_block)
     of_block = np.where(there, of_block, 0)
+    total, n_blocks = of_block.sum(axis=0), there.sum(axis=0)
     # A cell is what one cluster has in one block.
     cell = np.unique(cluster * len(wins.count) + wins.block, return_inverse=True)[1]
     own = _lower(wins.system, cell, wins.rank)
@@ -63,15 +65,15 @@ def spread(wins: Wins, cluster: Ints) -> Floats:
         at, place = np.unique(wins.block[rows], return_inverse=True)
         flat = place * k + wins.system[rows]
         gone = np.bincount(flat, minlength=len(at) * k).reshape(-1, k)
-        lost = _sums(flat, wins.lower[rows], gone.size).reshape(-1, k, k)
-        twice = _sums(flat, own[rows], gone.size).reshape(-1, k, k)
+        lost = added(flat, wins.lower[rows], gone.size).reshape(-1, k, k)
+        twice = added(flat, own[rows], gone.size).reshape(-1, k, k)
         # What the cell won of the block, and the block of the cell; its own pairs are in both.
         beaten = wins.count[at][:, :, None] * gone[:, None, :] - lost.transpose(0, 2, 1)
         now = _shares(wins.won[at] - lost - beaten + twice, wins.count[at] - gone)
         left = np.isfinite(now)
-        n_left = there.sum(axis=0) - (there[at] & ~left).sum(axis=0)
-        total = of_block.sum(axis=0) + (np.where(left, now, 0) - of_block[at]).sum(axis=0)
-        squares += (total / np.where(n_left > 0, n_left, np.nan) - whole) ** 2
+        n_left = n_blocks - (there[at] & ~left).sum(axis=0)
+        change = (np.where(left, now, 0) - of_block[at]).sum(axis=0)
+        squares += ((total + change) / np.where(n_left > 0, n_left, np.nan) - whole) ** 2
     return (len(clusters) - 1) / len(clusters) * squares
 
 
@@ -86,11 +88,6 @@ def _lower(system: Ints, group: Ints, rank: Ints) -> Floats:
         before = np.append(0, np.cumsum(np.bincount(group[own], minlength=n)))
         lower[:, one] = (np.cumsum(count) - count / 2)[place] - before[group]
     return lower
-
-
-def _sums(flat: Ints, rows: Floats, n: int) -> Floats:
-    """Sum rows by number."""
-    return np.stack([np.bincount(flat, column, n) for column in rows.T], axis=1)
 
 
 def _shares(won: Floats, count: Floats) -> Floats:
