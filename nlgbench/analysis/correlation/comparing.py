@@ -14,11 +14,10 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
-from nlgbench.analysis.correlation.intervals import interval_of_systems
+from nlgbench.analysis.correlation.intervals import Asked, interval_of_systems
 from nlgbench.analysis.correlation.meta_evaluation import (
     MOST_EXACT,
     PLAIN,
-    Asked,
     Granularity,
     Judged,
     asked_for,
@@ -139,7 +138,10 @@ def compare_evaluators(
     known(statistic, PLAIN, "statistic")
     n_resamples = n_resamples or (9999 if swaps else 1000)
     check_n(n_resamples, "n_resamples")
-    names, pairs = names_of(evaluators)
+    names = [one for one in evaluators or () if isinstance(one, str)] or None
+    pairs = [one for one in evaluators or () if not isinstance(one, str)] or None
+    if pairs is not None:
+        names = list(dict.fromkeys(name for pair in pairs for name in pair))
     tables = []
     if swaps:
         for by, scores, human, n_missing in _of_systems(study, names, against, dimension):
@@ -166,18 +168,6 @@ COLUMNS = (
     *("reason", "p", "p_adjusted", "p_least", "adjustment", "p_method"),
     *("n", "n_clusters", "n_missing", "resample"),
 )
-
-
-def names_of(
-    evaluators: Sequence[str] | Sequence[tuple[str, str]] | None,
-) -> tuple[list[str] | None, list[tuple[str, str]] | None]:
-    """Part evaluators from pairs of them."""
-    if evaluators is None:
-        return None, None
-    pairs = [one for one in evaluators if not isinstance(one, str)]
-    if not pairs:
-        return [one for one in evaluators if isinstance(one, str)], None
-    return list(dict.fromkeys(name for pair in pairs for name in pair)), pairs
 
 
 def _of_systems(

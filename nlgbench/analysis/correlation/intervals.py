@@ -24,6 +24,16 @@ from nlgbench.crossed import FEWEST
 ACCURACIES = ("pairwise_accuracy", "soft_pairwise")
 
 
+class Asked(NamedTuple):
+    """What `correlate` was asked for."""
+
+    granularity: str
+    statistics: list[str]
+    resample: str | None
+    n_resamples: int
+    confidence: float
+
+
 class Interval(NamedTuple):
     """An interval, or why there is none, and the p of a test that was made with it."""
 
@@ -40,15 +50,10 @@ class Interval(NamedTuple):
 
 
 def system_intervals(
-    found: Expectations,
-    full: Mapping[str, Floats],
-    *,
-    resample: str,
-    n_resamples: int,
-    confidence: float,
-    rng: np.random.Generator,
+    found: Expectations, full: Mapping[str, Floats], asked: Asked, rng: np.random.Generator
 ) -> dict[tuple[int, str], Interval]:
     """Put intervals around statistics of systems' means (m, 1), by evaluator and statistic."""
+    resample, confidence = asked.resample, asked.confidence
     intervals = {}
     for at in range(len(found.x)):
         drawn = None
@@ -82,7 +87,7 @@ def system_intervals(
             else:
                 if drawn is None:
                     ranks = [one for one in full if one not in ("pearson", "soft_pairwise")]
-                    expected = drawn_expectations(found, at, n_resamples, rng)
+                    expected = drawn_expectations(found, at, asked.n_resamples, rng)
                     drawn = coefficients(*expected, statistics=ranks)
                 tail = (1 - confidence) / 2
                 low, high = np.nanquantile(drawn[name], [tail, 1 - tail])
@@ -258,9 +263,7 @@ def jackknife_intervals(
     full: Mapping[str, Floats],
     without: Mapping[str, Floats],
     strata: NDArray[np.int64],
-    *,
-    granularity: str,
-    confidence: float,
+    asked: Asked,
 ) -> dict[tuple[int, str], Interval]:
     """Put intervals around statistics of outputs or items: delete-one jackknife, Student's t.
 
@@ -271,7 +274,7 @@ def jackknife_intervals(
     intervals = {}
     for name in full.keys() - {"chance_accuracy"}:
         estimates = full[name]
-        on_z = granularity == "output" and name not in ACCURACIES  # means are about normal
+        on_z = asked.granularity == "output" and name not in ACCURACIES  # means are about normal
         with np.errstate(divide="ignore"):
             centers, others = (
                 np.arctanh(one) if on_z else one for one in (estimates, without[name])
@@ -290,7 +293,7 @@ def jackknife_intervals(
             elif error <= 1e-9:
                 one = Interval(estimate, estimate, "jackknife", "no width: nothing varies")
             else:
-                half = student.ppf(0.5 + confidence / 2, degrees) * error
+                half = student.ppf(0.5 + asked.confidence / 2, degrees) * error
                 ends = centers[at, 0] + np.array([-half, half])
                 ends = np.tanh(ends) if on_z else ends
                 low, high = np.clip(ends, 0.0 if name in ACCURACIES else -1.0, 1)

@@ -26,6 +26,7 @@ from nlgbench.analysis.correlation.coefficients import (
 )
 from nlgbench.analysis.correlation.intervals import (
     ACCURACIES,
+    Asked,
     Interval,
     doubts,
     expectations,
@@ -186,16 +187,6 @@ def correlate(
     return _table(tables, asked)
 
 
-class Asked(NamedTuple):
-    """What `correlate` was asked for."""
-
-    granularity: str
-    statistics: list[str]
-    resample: str | None
-    n_resamples: int
-    confidence: float
-
-
 def asked_for(
     granularity: str, statistics: Sequence[str], resample: str | None, n: int, confidence: float
 ) -> Asked:
@@ -210,8 +201,7 @@ def asked_for(
                 f"resample={resample!r} is of systems' means; at granularity={granularity!r} items "
                 "(or clusters) are drawn."
             )
-    if n < 1 or n != int(n):
-        check_n(n, "n_resamples")
+    check_n(n, "n_resamples")
     return Asked(granularity, list(dict.fromkeys(statistics)), resample, n, confidence)
 
 
@@ -390,24 +380,18 @@ def correlated(
     judged: Judged, names: list[str], sample: Sample, asked: Asked, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Correlate evaluators that have scored the same outputs."""
-    granularity, statistics, resample, n_resamples, confidence = asked
+    granularity, statistics, resample, *_ = asked
     full = statistics_of(sample, granularity, statistics)
     tested: dict[str, Floats] = {}
     method = "jackknife, t"
     intervals: dict[tuple[int, str], Interval] = {}
     if granularity == "system":
-        tested, method = _permutation_tests(sample, statistics, full, n_resamples, rng)
+        tested, method = _permutation_tests(sample, full, asked, rng)
         if resample is not None:
-            intervals = system_intervals(
-                expectations(*cluster_sums(sample)),
-                full,
-                resample=resample,
-                n_resamples=n_resamples,
-                confidence=confidence,
-                rng=rng,
-            )
+            means = expectations(*cluster_sums(sample))
+            intervals = system_intervals(means, full, asked, rng)
     elif resample is not None:
-        intervals = of_outputs(sample, granularity, statistics, confidence, rng)
+        intervals = of_outputs(sample, asked, rng)
     by_item = item_values(sample, statistics) if granularity == "item" else full
     units = {"system": sample.system, "output": np.arange(len(sample.y)), "item": sample.item}
     n_clusters, n_systems = (len(np.unique(one)) for one in (sample.cluster, sample.system))
@@ -543,14 +527,12 @@ def clusters_of_items(sample: Sample) -> NDArray[np.int64]:
 
 
 def of_outputs(
-    sample: Sample,
-    granularity: str,
-    statistics: Sequence[str],
-    confidence: float,
-    rng: np.random.Generator,
+    sample: Sample, asked: Asked, rng: np.random.Generator
 ) -> dict[tuple[int, str], Interval]:
     """Compute statistics of outputs or items without each cluster: their intervals."""
-    computed = [*statistics, *["chance_accuracy"] * ("pairwise_accuracy" in statistics)]
+    computed = list(asked.statistics)
+    if "pairwise_accuracy" in computed:
+        computed.append("chance_accuracy")
     # Clusters are deleted one by one, or random groups of them where there are over a thousand.
     there = np.unique(sample.cluster)
     stratum = strata_of(sample.cluster, sample.system)[there]
@@ -562,11 +544,10 @@ def of_outputs(
     counts = np.ones((group.max() + 1, sample.n_clusters))
     counts[group, there] = 0
     return jackknife_intervals(
-        statistics_of(sample, granularity, computed),
-        statistics_of(sample, granularity, computed, counts),
+        statistics_of(sample, asked.granularity, computed),
+        statistics_of(sample, asked.granularity, computed, counts),
         pd.Series(stratum).groupby(group).first().to_numpy(),
-        granularity=granularity,
-        confidence=confidence,
+        asked,
     )
 
 
@@ -580,17 +561,13 @@ def strata_of(cluster: NDArray[np.int64], system: NDArray[np.int64]) -> NDArray[
 
 
 def _permutation_tests(
-    sample: Sample,
-    statistics: Sequence[str],
-    full: dict[str, Floats],
-    n_permutations: int,
-    rng: np.random.Generator,
+    sample: Sample, full: dict[str, Floats], asked: Asked, rng: np.random.Generator
 ) -> tuple[dict[str, Floats], str]:
     """Permute the systems' judgments, and give p for each statistic and evaluator."""
     x, y = system_means(sample)
-    orders, is_all = orders_of(len(y), n_permutations, rng)
+    orders, is_all = orders_of(len(y), asked.n_resamples, rng)
     found = {}
-    for name in statistics:
+    for name in asked.statistics:
         if name == "soft_pairwise":
             null = _soft_pairwise(sample, orders)
         else:
