@@ -398,7 +398,8 @@ def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
             for i, j in ((a, a), (a, b), (b, b))
         ]
         covariances = [_without_each_cluster(count, *pair) for pair in pairs]
-        r = _ratio(*covariances)
+        xx, xy, yy = covariances
+        r = np.where((xx > 0) & (yy > 0), xy / np.sqrt(xx * yy), np.nan)
         reliability = [
             divide(one[..., 0], ((mean - mean.mean(axis=-1, keepdims=True)) ** 2).mean(axis=-1))
             * ((n_systems - 1.0) / n_systems)
@@ -481,11 +482,6 @@ def drawn_expectations(
     pulled = wide @ inverse @ (means.T - center[:, None])[..., None]
     drawn = center[:, None] + pulled[..., 0] + _normal(wide - wide @ inverse @ wide, rng)
     return drawn[..., 0], drawn[..., 1]
-
-
-def _ratio(xx: Floats, xy: Floats, yy: Floats) -> Floats:
-    defined = (xx > 0) & (yy > 0)
-    return np.where(defined, xy / np.sqrt(np.where(defined, xx * yy, 1.0)), np.nan)
 
 
 def _symmetric(xx: Floats, xy: Floats, yy: Floats) -> Floats:

@@ -141,21 +141,17 @@ def aggregate_judgments(
     votes = _votes(study, dimension)
     posterior, competence = _fitted(votes, method, np.random.default_rng(seed))
     outputs = _outputs_of(votes, posterior, method)
-    labelled = outputs["label"].notna()
-    judgments = pd.DataFrame(
-        {
-            "output_id": outputs["output_id"],
-            "annotator_id": method,
-            "dimension": dimension,
-            "group_id": votes.outputs["group_id"],
-            "value": outputs["label"],
-        }
+    judgments = outputs[["output_id"]].assign(
+        annotator_id=method,
+        dimension=dimension,
+        group_id=votes.outputs["group_id"],
+        value=outputs["label"],
     )
     return AggregatedJudgments(
         outputs=outputs,
         systems=_systems_of(votes, posterior),
         annotators=_annotators_of(votes, posterior, competence),
-        judgments=judgments[labelled].reset_index(drop=True),
+        judgments=judgments.dropna(subset="value").reset_index(drop=True),
     )
 
 
@@ -304,15 +300,9 @@ def _outputs_of(votes: _Votes, posterior: Floats, method: str) -> pd.DataFrame:
 def _systems_of(votes: _Votes, posterior: Floats) -> pd.DataFrame:
     shares = pd.DataFrame(posterior, columns=votes.classes)
     by = shares.groupby(votes.outputs["system"], sort=False)
-    mean, k = by.mean(), len(votes.classes)
-    return pd.DataFrame(
-        {
-            "system": np.repeat(mean.index, k),
-            "value": np.tile(votes.classes, len(mean)),
-            "estimate": mean.to_numpy().ravel(),
-            "n_outputs": np.repeat(by.size().to_numpy(), k),
-        }
-    )
+    mean = by.mean().rename_axis(columns="value").stack(future_stack=True)
+    table = mean.rename("estimate").reset_index()
+    return table.assign(n_outputs=table["system"].map(by.size()))
 
 
 def _annotators_of(votes: _Votes, posterior: Floats, competence: Floats | float) -> pd.DataFrame:

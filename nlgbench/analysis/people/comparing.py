@@ -157,16 +157,14 @@ def compare_systems(
     fewest = min(effective_size(one.annotator) for one in fitted)
     covers, missing = choose_annotators(annotators, fewest, persons=study.persons)
     spreads = [_spread(one, covers, missing) for one in fitted]
+    each = list(zip(names, fitted, spreads, strict=True))
     pairs = pd.concat(
-        [
-            _pairs(one, spread, confidence).assign(dimension=name)
-            for name, one, spread in zip(names, fitted, spreads, strict=True)
-        ],
+        [_pairs(one, spread, confidence).assign(dimension=name) for name, one, spread in each],
         ignore_index=True,
     )
     pairs = _verdicts(pairs, margin, confidence)
     systems, severities, ordered = [], [], []
-    for name, one, spread in zip(names, fitted, spreads, strict=True):
+    for name, one, spread in each:
         own = pairs[pairs["dimension"] == name]
         rows = _systems(study, one, spread, name, scale, confidence)
         rows = rows.assign(**_ranks(own, len(one.names), confidence))
