@@ -202,11 +202,6 @@ def _runs(*variables: NDArray[Any]) -> csr_array:
     return csr_array((np.ones(len(order)), order, ends), shape=(len(ends) - 1, len(order)))
 
 
-def _summed(runs: csr_array, w: Weights) -> Weights:
-    """Sum over runs, in double precision where there are ties, whose sums are large."""
-    return w[runs.indices] if runs.shape[0] == len(w) else runs @ w
-
-
 def _dot(a: Weights, b: Weights) -> Floats:
     return np.einsum("nr,nr->r", a, b, dtype=np.float64)
 
@@ -232,7 +227,7 @@ def _spearman_of_points(x: Floats, y: Floats, parts: list[Weights]) -> Floats:
 
 def _ranks(runs: csr_array, w: Weights) -> Weights:
     """Rank points, less the mean rank; a weight is so many copies, and equal points tie."""
-    tied = _summed(runs, w)
+    tied = runs @ w
     ranks = np.cumsum(tied, axis=0) - tied / 2 - w.sum(axis=0) / 2
     return (runs.T @ ranks).astype(w.dtype)
 

@@ -302,29 +302,21 @@ def swapped_statistics(
     Pearson's is studentized; others' are differences over their root mean square.
     """
     m = x.shape[1]
-    estimates, z = np.full((2, m), np.nan), np.full(x.shape, np.nan)
-    found = np.full((m, len(swaps)), np.nan)
-    whole = np.asarray(np.isfinite(x).all(axis=0))
-    for there in np.unique(whole, axis=0):
+    estimates, found = np.full((2, m), np.nan), np.full((m, len(swaps)), np.nan)
+    for at, there in enumerate(np.isfinite(x).all(axis=0)):
         if there.sum() < 2:
             continue
-        alike = np.flatnonzero((whole == there).all(axis=1))
-        cells = np.ix_(np.arange(2), alike, there)
-        correlations = coefficients(x[cells], h[there], statistics=[statistic])[statistic]
-        estimates[:, alike] = correlations
-        z[cells] = _standardized(x[cells])
-        z[:, alike[~np.isfinite(correlations).all(axis=0)]] = np.nan
-    # Scores of the two that are equal must be tied when they are mixed.
-    z = np.round(z, 9)
-    for at, there in enumerate(whole):
-        if not np.isfinite(z[0, at]).any():
+        own, pair = h[there], x[:, at, there]
+        estimates[:, at] = coefficients(pair, own, statistics=[statistic])[statistic]
+        if not np.isfinite(estimates[:, at]).all():
             continue
-        (a, b), which = z[:, at, there], swaps[:, there]
+        # Scores of the two that are equal must be tied when they are mixed.
+        (a, b), which = np.round(_standardized(pair), 9), swaps[:, there]
         both = np.stack([np.where(which, b, a), np.where(which, a, b)])
         if statistic == "pearson":
-            found[at] = _studentized(both, h[there])
+            found[at] = _studentized(both, own)
         else:
-            of_a, of_b = coefficients(both, h[there], statistics=[statistic])[statistic]
+            of_a, of_b = coefficients(both, own, statistics=[statistic])[statistic]
             size = np.sqrt(np.nan_to_num((of_a - of_b) ** 2).mean())
             found[at] = (of_a - of_b) / size if size > 0 else of_a - of_b
     return estimates, found

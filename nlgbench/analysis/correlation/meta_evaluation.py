@@ -715,15 +715,13 @@ def _p_of_systems(
     x: Floats, y: Floats, name: str, estimate: float, n: int, rng: np.random.Generator
 ) -> tuple[float, str]:
     """Give SciPy's p, as papers print it; of a permutation test for accuracy, which it lacks."""
+    if not np.isfinite(estimate):
+        return float("nan"), "none" if name in ACCURACIES else "scipy"
     if name in ACCURACIES:
-        if not np.isfinite(estimate):
-            return float("nan"), "none"
         orders, is_all = orders_of(len(y), n, rng)
         values = coefficients(x, y[orders], statistics=[name])[name]
         p = permutation_p(values, np.array([estimate]), exact=is_all, two_sided=False)
         return float(p), "permutation, " + ("all" if is_all else f"{len(orders)} drawn")
-    if not np.isfinite(estimate):
-        return float("nan"), "scipy"
     tests = {
         "pearson": stats.pearsonr,
         "spearman": stats.spearmanr,
