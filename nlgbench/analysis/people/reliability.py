@@ -291,8 +291,7 @@ def _halves(
     half = np.where(rank < size[group] // 2, 0, np.where(rank < size[group] // 2 * 2, 1, 2))
     n_outputs = int(place.max()) + 1
     value = frame["value"].to_numpy()
-    shape = (n_splits, 2, n_outputs)
-    sums, sizes = np.empty(shape), np.empty(shape)
+    sums, sizes = np.empty((2, n_splits, 2, n_outputs))
     for split, side in np.ndindex(n_splits, 2):
         mine = half[split, annotator] == side
         sums[split, side] = np.bincount(place[mine], value[mine], minlength=n_outputs)
