@@ -45,8 +45,8 @@ class Interval(NamedTuple):
 
     def columns(self) -> dict[str, float | str]:
         """Give it as columns of a row."""
-        names = ("ci_low", "ci_high", "ci_method", "reason")
-        return dict(zip(names, self, strict=False))
+        ends: dict[str, float | str] = {"ci_low": self.low, "ci_high": self.high}
+        return ends | {"ci_method": self.method, "reason": self.reason}
 
 
 def system_intervals(
