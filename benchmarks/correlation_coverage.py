@@ -26,6 +26,7 @@ from scipy import stats
 
 from nlgbench.analysis.correlation.coefficients import coefficients
 from nlgbench.analysis.correlation.intervals import (
+    Asked,
     doubts,
     expectations,
     system_intervals,
@@ -136,13 +137,13 @@ def sample_of(world: World, rng: np.random.Generator) -> Sample:
 def intervals_of(sample: Sample, level: str, rng: np.random.Generator) -> dict:
     """Put every interval around the three statistics, as `correlate` does."""
     full = statistics_of(sample, level, STATISTICS)
+    asked = Asked(level, list(STATISTICS), "items", 1000, 0.95)
     if level != "system":
-        found = {"items": of_outputs(sample, level, STATISTICS, 0.95, rng)}
+        found = {"items": of_outputs(sample, asked, rng)}
     else:
         means = expectations(*cluster_sums(sample))
-        options = {"n_resamples": 1000, "confidence": 0.95, "rng": rng}
         found = {
-            resample: system_intervals(means, full, resample=resample, **options)
+            resample: system_intervals(means, full, asked._replace(resample=resample), rng)
             for resample in RESAMPLE
         }
     sizes = len(np.unique(sample.cluster)), len(np.unique(sample.system))

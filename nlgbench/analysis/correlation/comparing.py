@@ -14,11 +14,10 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
-from nlgbench.analysis.correlation.intervals import interval_of_systems
+from nlgbench.analysis.correlation.intervals import Asked, interval_of_systems
 from nlgbench.analysis.correlation.meta_evaluation import (
     MOST_EXACT,
     PLAIN,
-    Asked,
     Granularity,
     Judged,
     asked_for,
@@ -139,7 +138,10 @@ def compare_evaluators(
     known(statistic, PLAIN, "statistic")
     n_resamples = n_resamples or (9999 if swaps else 1000)
     check_n(n_resamples, "n_resamples")
-    names, pairs = names_of(evaluators)
+    names = [one for one in evaluators or () if isinstance(one, str)] or None
+    pairs = [one for one in evaluators or () if not isinstance(one, str)] or None
+    if pairs is not None:
+        names = list(dict.fromkeys(name for pair in pairs for name in pair))
     tables = []
     if swaps:
         for by, scores, human, n_missing in _of_systems(study, names, against, dimension):
@@ -156,7 +158,8 @@ def compare_evaluators(
             tables.append(found.assign(dimension=by))
     table = pd.concat(tables, ignore_index=True)
     table = table.assign(granularity=granularity, statistic=statistic, confidence=confidence)
-    return table[list(COLUMNS)]
+    # What one of the two ways does not give is NaN.
+    return table.reindex(columns=list(COLUMNS))
 
 
 COLUMNS = (
@@ -165,18 +168,6 @@ COLUMNS = (
     *("reason", "p", "p_adjusted", "p_least", "adjustment", "p_method"),
     *("n", "n_clusters", "n_missing", "resample"),
 )
-
-
-def names_of(
-    evaluators: Sequence[str] | Sequence[tuple[str, str]] | None,
-) -> tuple[list[str] | None, list[tuple[str, str]] | None]:
-    """Part evaluators from pairs of them."""
-    if evaluators is None:
-        return None, None
-    pairs = [one for one in evaluators if not isinstance(one, str)]
-    if not pairs:
-        return [one for one in evaluators if isinstance(one, str)], None
-    return list(dict.fromkeys(name for pair in pairs for name in pair)), pairs
 
 
 def _of_systems(
@@ -269,8 +260,6 @@ def _swapped(
             "estimate_a": estimates[0],
             "estimate_b": estimates[1],
             "difference": estimates[0] - estimates[1],
-            "ci_low": np.nan,
-            "ci_high": np.nan,
             "ci_method": "none",
             "reason": [
                 cannot_answer(least, alpha, size) if np.isfinite(one) else undefined
@@ -313,29 +302,21 @@ def swapped_statistics(
     Pearson's is studentized; others' are differences over their root mean square.
     """
     m = x.shape[1]
-    estimates, z = np.full((2, m), np.nan), np.full(x.shape, np.nan)
-    found = np.full((m, len(swaps)), np.nan)
-    whole = np.asarray(np.isfinite(x).all(axis=0))
-    for there in np.unique(whole, axis=0):
+    estimates, found = np.full((2, m), np.nan), np.full((m, len(swaps)), np.nan)
+    for at, there in enumerate(np.isfinite(x).all(axis=0)):
         if there.sum() < 2:
             continue
-        alike = np.flatnonzero((whole == there).all(axis=1))
-        cells = np.ix_(np.arange(2), alike, there)
-        correlations = coefficients(x[cells], h[there], statistics=[statistic])[statistic]
-        estimates[:, alike] = correlations
-        z[cells] = _standardized(x[cells])
-        z[:, alike[~np.isfinite(correlations).all(axis=0)]] = np.nan
-    # Scores of the two that are equal must be tied when they are mixed.
-    z = np.round(z, 9)
-    for at, there in enumerate(whole):
-        if not np.isfinite(z[0, at]).any():
+        own, pair = h[there], x[:, at, there]
+        estimates[:, at] = coefficients(pair, own, statistics=[statistic])[statistic]
+        if not np.isfinite(estimates[:, at]).all():
             continue
-        (a, b), which = z[:, at, there], swaps[:, there]
+        # Scores of the two that are equal must be tied when they are mixed.
+        (a, b), which = np.round(_standardized(pair), 9), swaps[:, there]
         both = np.stack([np.where(which, b, a), np.where(which, a, b)])
         if statistic == "pearson":
-            found[at] = _studentized(both, h[there])
+            found[at] = _studentized(both, own)
         else:
-            of_a, of_b = coefficients(both, h[there], statistics=[statistic])[statistic]
+            of_a, of_b = coefficients(both, own, statistics=[statistic])[statistic]
             size = np.sqrt(np.nan_to_num((of_a - of_b) ** 2).mean())
             found[at] = (of_a - of_b) / size if size > 0 else of_a - of_b
     return estimates, found
@@ -469,7 +450,6 @@ def resampled_differences(
                 "ci_method": "joint, " + " and ".join(dict.fromkeys(two["ci_method"])),
                 "reason": "; ".join(dict.fromkeys(filter(None, reasons))),
                 "p": _p_of_reach(gap, down if gap > 0 else up, asked.confidence),
-                "p_least": np.nan,
                 "p_method": "the interval's, as of a normal deviate",
                 "n": len(np.unique(sample.system)),
                 "n_clusters": len(np.unique(sample.cluster)),
@@ -585,14 +565,12 @@ def partial_correlations(
                     "with_given": xg,
                     "given_with_human": yg,
                     "estimate": estimate,
-                    "ci_low": interval.low,
-                    "ci_high": interval.high,
-                    "reason": interval.reason,
+                    **interval.columns(),
                     "confidence": confidence,
                     "n": n,
                 }
             )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).drop(columns="ci_method")
 
 
 @checked

@@ -24,6 +24,16 @@ from nlgbench.crossed import FEWEST
 ACCURACIES = ("pairwise_accuracy", "soft_pairwise")
 
 
+class Asked(NamedTuple):
+    """What `correlate` was asked for."""
+
+    granularity: str
+    statistics: list[str]
+    resample: str | None
+    n_resamples: int
+    confidence: float
+
+
 class Interval(NamedTuple):
     """An interval, or why there is none, and the p of a test that was made with it."""
 
@@ -33,17 +43,17 @@ class Interval(NamedTuple):
     reason: str = ""
     p: float = float("nan")
 
+    def columns(self) -> dict[str, float | str]:
+        """Give it as columns of a row."""
+        ends: dict[str, float | str] = {"ci_low": self.low, "ci_high": self.high}
+        return ends | {"ci_method": self.method, "reason": self.reason}
+
 
 def system_intervals(
-    found: Expectations,
-    full: Mapping[str, Floats],
-    *,
-    resample: str,
-    n_resamples: int,
-    confidence: float,
-    rng: np.random.Generator,
+    found: Expectations, full: Mapping[str, Floats], asked: Asked, rng: np.random.Generator
 ) -> dict[tuple[int, str], Interval]:
     """Put intervals around statistics of systems' means (m, 1), by evaluator and statistic."""
+    resample, confidence = asked.resample, asked.confidence
     intervals = {}
     for at in range(len(found.x)):
         drawn = None
@@ -77,7 +87,7 @@ def system_intervals(
             else:
                 if drawn is None:
                     ranks = [one for one in full if one not in ("pearson", "soft_pairwise")]
-                    expected = drawn_expectations(found, at, n_resamples, rng)
+                    expected = drawn_expectations(found, at, asked.n_resamples, rng)
                     drawn = coefficients(*expected, statistics=ranks)
                 tail = (1 - confidence) / 2
                 low, high = np.nanquantile(drawn[name], [tail, 1 - tail])
@@ -156,21 +166,26 @@ def _of_ranks(name: str, estimate: float, n: int, confidence: float) -> Interval
     Ranks are those of any population whose variables are monotone functions of such two. Ends are
     the population's value of the statistic; perfect agreement has an interval, too.
     """
+    kind = name if name == "spearman" else "kendall_b"
     scaled = 2 * estimate - 1 if name in ACCURACIES else estimate
-    name = name if name == "spearman" else "kendall_b"
-    drawn = _drawn_ranks(name, min(n, _MOST_DRAWN))
+    drawn = _drawn_ranks(kind, min(n, _MOST_DRAWN))
     # A population of correlation -r gives -t as often as that of r gives t.
-    above = 1 - _share_below(drawn, name, n, -scaled)[:0:-1]
-    below = np.concatenate([above, _share_below(drawn, name, n, scaled)])
+    above = 1 - _share_below(drawn, kind, n, -scaled)[:0:-1]
+    below = np.concatenate([above, _share_below(drawn, kind, n, scaled)])
     z = np.concatenate([-_POPULATIONS[:0:-1], _POPULATIONS])
     # Normal quantiles of the shares are about linear in z between populations.
     rising = norm.isf(np.clip(np.minimum.accumulate(below), 0.1 / _N_DRAWN, 1 - 0.1 / _N_DRAWN))
     ends = norm.isf([(1 + confidence) / 2, (1 - confidence) / 2])
-    r = np.tanh(np.interp(ends, rising, z, left=-np.inf, right=np.inf))
-    low, high = 6 / np.pi * np.arcsin(r / 2) if name == "spearman" else 2 / np.pi * np.arcsin(r)
-    if scaled != estimate:
-        low, high = (low + 1) / 2, (high + 1) / 2
+    low, high = _of_normal(name, np.tanh(np.interp(ends, rising, z, left=-np.inf, right=np.inf)))
     return Interval(float(low), float(high), "normal populations, mid-p")
+
+
+def _of_normal(name: str, r: Floats) -> Floats:
+    """Give the statistic of a bivariate normal population with a Pearson correlation."""
+    if name == "pearson":
+        return r
+    value = 6 / np.pi * np.arcsin(r / 2) if name == "spearman" else 2 / np.pi * np.arcsin(r)
+    return (value + 1) / 2 if name in ACCURACIES else value
 
 
 @cache
@@ -230,36 +245,25 @@ def _disattenuated(found: Expectations, at: int, name: str, raw: Interval) -> In
     """
     if raw.method == "none":
         return raw
-    variances = found.x[at].var(ddof=1), found.y.var(ddof=1)
-    wide = np.sqrt(variances[0] * variances[1])
+    wide = np.sqrt(found.x[at].var(ddof=1) * found.y.var(ddof=1))
     narrow = wide * np.sqrt(found.reliability_scores[at] * found.reliability_judgments[at])
     ends = np.array([raw.low, raw.high])
-    is_accuracy = name in ACCURACIES
-    if is_accuracy:
+    if name in ACCURACIES:
         ends = 2 * ends - 1
     if name == "spearman":
         ends = 2 * np.sin(np.pi * ends / 6)
     elif name != "pearson":
         ends = np.sin(np.pi * ends / 2)
     ends = np.clip((ends * wide - found.noise[1, at].mean()) / narrow, -1, 1)
-    if name == "spearman":
-        ends = 6 / np.pi * np.arcsin(ends / 2)
-    elif name != "pearson":
-        ends = 2 / np.pi * np.arcsin(ends)
-    if is_accuracy:
-        ends = (ends + 1) / 2
-    return raw._replace(
-        low=float(ends[0]), high=float(ends[1]), method=f"{raw.method}, without the means' noise"
-    )
+    low, high = _of_normal(name, ends).tolist()
+    return Interval(low, high, f"{raw.method}, without the means' noise", raw.reason)
 
 
 def jackknife_intervals(
     full: Mapping[str, Floats],
     without: Mapping[str, Floats],
     strata: NDArray[np.int64],
-    *,
-    granularity: str,
-    confidence: float,
+    asked: Asked,
 ) -> dict[tuple[int, str], Interval]:
     """Put intervals around statistics of outputs or items: delete-one jackknife, Student's t.
 
@@ -270,7 +274,7 @@ def jackknife_intervals(
     intervals = {}
     for name in full.keys() - {"chance_accuracy"}:
         estimates = full[name]
-        on_z = granularity == "output" and name not in ACCURACIES  # means are about normal
+        on_z = asked.granularity == "output" and name not in ACCURACIES  # means are about normal
         with np.errstate(divide="ignore"):
             centers, others = (
                 np.arctanh(one) if on_z else one for one in (estimates, without[name])
@@ -289,7 +293,7 @@ def jackknife_intervals(
             elif error <= 1e-9:
                 one = Interval(estimate, estimate, "jackknife", "no width: nothing varies")
             else:
-                half = student.ppf(0.5 + confidence / 2, degrees) * error
+                half = student.ppf(0.5 + asked.confidence / 2, degrees) * error
                 ends = centers[at, 0] + np.array([-half, half])
                 ends = np.tanh(ends) if on_z else ends
                 low, high = np.clip(ends, 0.0 if name in ACCURACIES else -1.0, 1)
@@ -394,7 +398,8 @@ def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
             for i, j in ((a, a), (a, b), (b, b))
         ]
         covariances = [_without_each_cluster(count, *pair) for pair in pairs]
-        r = _ratio(*covariances)
+        xx, xy, yy = covariances
+        r = np.where((xx > 0) & (yy > 0), xy / np.sqrt(xx * yy), np.nan)
         reliability = [
             divide(one[..., 0], ((mean - mean.mean(axis=-1, keepdims=True)) ** 2).mean(axis=-1))
             * ((n_systems - 1.0) / n_systems)
@@ -470,17 +475,13 @@ def drawn_expectations(
     share = np.cumsum(np.exp(weight - weight.max()))
     at = np.searchsorted(share / share[-1], (np.arange(n_samples) + rng.random()) / n_samples)
     inverse, _, weights = _precision(population[at], _symmetric(*noise))
-    inner, wide = np.linalg.inv(weights), population[at][:, None]
+    inner = np.asarray(np.linalg.inv(weights), dtype=np.float64)
+    wide = population[at][:, None]
     center = np.einsum("rij,rsjk,sk->ri", inner, inverse, means.T) + _normal(inner, rng)
     # Each system's expectation, given the population and the system's mean.
     pulled = wide @ inverse @ (means.T - center[:, None])[..., None]
     drawn = center[:, None] + pulled[..., 0] + _normal(wide - wide @ inverse @ wide, rng)
     return drawn[..., 0], drawn[..., 1]
-
-
-def _ratio(xx: Floats, xy: Floats, yy: Floats) -> Floats:
-    defined = (xx > 0) & (yy > 0)
-    return np.where(defined, xy / np.sqrt(np.where(defined, xx * yy, 1.0)), np.nan)
 
 
 def _symmetric(xx: Floats, xy: Floats, yy: Floats) -> Floats:

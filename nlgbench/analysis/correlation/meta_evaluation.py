@@ -26,6 +26,7 @@ from nlgbench.analysis.correlation.coefficients import (
 )
 from nlgbench.analysis.correlation.intervals import (
     ACCURACIES,
+    Asked,
     Interval,
     doubts,
     expectations,
@@ -186,16 +187,6 @@ def correlate(
     return _table(tables, asked)
 
 
-class Asked(NamedTuple):
-    """What `correlate` was asked for."""
-
-    granularity: str
-    statistics: list[str]
-    resample: str | None
-    n_resamples: int
-    confidence: float
-
-
 def asked_for(
     granularity: str, statistics: Sequence[str], resample: str | None, n: int, confidence: float
 ) -> Asked:
@@ -210,8 +201,7 @@ def asked_for(
                 f"resample={resample!r} is of systems' means; at granularity={granularity!r} items "
                 "(or clusters) are drawn."
             )
-    if n < 1 or n != int(n):
-        check_n(n, "n_resamples")
+    check_n(n, "n_resamples")
     return Asked(granularity, list(dict.fromkeys(statistics)), resample, n, confidence)
 
 
@@ -390,24 +380,18 @@ def correlated(
     judged: Judged, names: list[str], sample: Sample, asked: Asked, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Correlate evaluators that have scored the same outputs."""
-    granularity, statistics, resample, n_resamples, confidence = asked
+    granularity, statistics, resample, *_ = asked
     full = statistics_of(sample, granularity, statistics)
     tested: dict[str, Floats] = {}
     method = "jackknife, t"
     intervals: dict[tuple[int, str], Interval] = {}
     if granularity == "system":
-        tested, method = _permutation_tests(sample, statistics, full, n_resamples, rng)
+        tested, method = _permutation_tests(sample, full, asked, rng)
         if resample is not None:
-            intervals = system_intervals(
-                expectations(*cluster_sums(sample)),
-                full,
-                resample=resample,
-                n_resamples=n_resamples,
-                confidence=confidence,
-                rng=rng,
-            )
+            means = expectations(*cluster_sums(sample))
+            intervals = system_intervals(means, full, asked, rng)
     elif resample is not None:
-        intervals = of_outputs(sample, granularity, statistics, confidence, rng)
+        intervals = of_outputs(sample, asked, rng)
     by_item = item_values(sample, statistics) if granularity == "item" else full
     units = {"system": sample.system, "output": np.arange(len(sample.y)), "item": sample.item}
     n_clusters, n_systems = (len(np.unique(one)) for one in (sample.cluster, sample.system))
@@ -427,11 +411,8 @@ def correlated(
                     "evaluator": name,
                     "statistic": statistic,
                     "estimate": estimate,
-                    "ci_low": interval.low,
-                    "ci_high": interval.high,
-                    "ci_method": interval.method,
+                    **interval._replace(reason=reason).columns(),
                     "estimand": _estimand(granularity, resample, interval),
-                    "reason": reason,
                     "p": p if np.isfinite(estimate) else float("nan"),
                     "p_method": method,
                     "n": len(np.unique(units[granularity])),
@@ -470,7 +451,7 @@ def statistics_of(
             name: values[:, None] for name, values in coefficients(x, y, statistics=plain).items()
         }
         if "soft_pairwise" in statistics:
-            found["soft_pairwise"] = _soft_pairwise(sample)
+            found["soft_pairwise"] = _soft_pairwise(sample, np.arange(len(y))[None])
         return found
     of_clusters = np.ones((1, sample.n_clusters)) if counts is None else counts
     if granularity == "output":
@@ -489,12 +470,20 @@ def item_values(sample: Sample, statistics: Iterable[str]) -> dict[str, Floats]:
     return coefficients(x, y, np.isfinite(y), statistics=statistics)
 
 
-def _soft_pairwise(sample: Sample) -> Floats:
-    """Give one less the mean difference of two one-sided p, of people and of each evaluator."""
+def _soft_pairwise(sample: Sample, orders: NDArray[np.int64]) -> Floats:
+    """Give one less the mean difference of two one-sided p, of people and of each evaluator.
+
+    The systems' judgments are in each of the orders.
+    """
     x, y = item_grids(sample)
-    gaps = np.abs(np.stack([pair_confidences(one) for one in x]) - pair_confidences(y))
-    there = np.isfinite(gaps)
-    return 1 - divide(np.nan_to_num(gaps).sum(axis=1), there.sum(axis=1) * 1.0)[:, None]
+    has = np.isfinite(y).any(axis=0)
+    i, j = np.triu_indices(has.sum(), 1)
+    sure = np.zeros((has.sum(), has.sum()))
+    sure[i, j] = pair_confidences(y[:, has])
+    sure[j, i] = 1 - sure[i, j]
+    dealt = sure[orders[:, i], orders[:, j]]
+    gaps = [np.abs(dealt - pair_confidences(one[:, has])) for one in x]
+    return 1 - divide(np.stack(gaps).sum(axis=2), np.array(len(i) * 1.0))
 
 
 def item_grids(sample: Sample) -> tuple[Floats, Floats]:
@@ -538,14 +527,12 @@ def clusters_of_items(sample: Sample) -> NDArray[np.int64]:
 
 
 def of_outputs(
-    sample: Sample,
-    granularity: str,
-    statistics: Sequence[str],
-    confidence: float,
-    rng: np.random.Generator,
+    sample: Sample, asked: Asked, rng: np.random.Generator
 ) -> dict[tuple[int, str], Interval]:
     """Compute statistics of outputs or items without each cluster: their intervals."""
-    computed = [*statistics, *["chance_accuracy"] * ("pairwise_accuracy" in statistics)]
+    computed = list(asked.statistics)
+    if "pairwise_accuracy" in computed:
+        computed.append("chance_accuracy")
     # Clusters are deleted one by one, or random groups of them where there are over a thousand.
     there = np.unique(sample.cluster)
     stratum = strata_of(sample.cluster, sample.system)[there]
@@ -557,11 +544,10 @@ def of_outputs(
     counts = np.ones((group.max() + 1, sample.n_clusters))
     counts[group, there] = 0
     return jackknife_intervals(
-        statistics_of(sample, granularity, computed),
-        statistics_of(sample, granularity, computed, counts),
+        statistics_of(sample, asked.granularity, computed),
+        statistics_of(sample, asked.granularity, computed, counts),
         pd.Series(stratum).groupby(group).first().to_numpy(),
-        granularity=granularity,
-        confidence=confidence,
+        asked,
     )
 
 
@@ -575,19 +561,15 @@ def strata_of(cluster: NDArray[np.int64], system: NDArray[np.int64]) -> NDArray[
 
 
 def _permutation_tests(
-    sample: Sample,
-    statistics: Sequence[str],
-    full: dict[str, Floats],
-    n_permutations: int,
-    rng: np.random.Generator,
+    sample: Sample, full: dict[str, Floats], asked: Asked, rng: np.random.Generator
 ) -> tuple[dict[str, Floats], str]:
     """Permute the systems' judgments, and give p for each statistic and evaluator."""
     x, y = system_means(sample)
-    orders, is_all = orders_of(len(y), n_permutations, rng)
+    orders, is_all = orders_of(len(y), asked.n_resamples, rng)
     found = {}
-    for name in statistics:
+    for name in asked.statistics:
         if name == "soft_pairwise":
-            null = _soft_permuted(sample, orders)
+            null = _soft_pairwise(sample, orders)
         else:
             null = np.stack([coefficients(one, y[orders], statistics=[name])[name] for one in x])
         two_sided = name not in ACCURACIES
@@ -623,19 +605,6 @@ def permutation_p(values: Floats, observed: Floats, *, exact: bool, two_sided: b
     beyond = (values >= observed - 1e-12).sum(axis=-1)
     p = beyond / values.shape[-1] if exact else (1 + beyond) / (1 + values.shape[-1])
     return np.where(np.isfinite(observed[..., 0]), p, np.nan)
-
-
-def _soft_permuted(sample: Sample, orders: NDArray[np.int64]) -> Floats:
-    """Compute soft pairwise accuracy with the systems' judgments in each order."""
-    x, y = item_grids(sample)
-    has = np.isfinite(y).any(axis=0)
-    i, j = np.triu_indices(has.sum(), 1)
-    sure = np.zeros((has.sum(), has.sum()))
-    sure[i, j] = pair_confidences(y[:, has])
-    sure[j, i] = 1 - sure[i, j]
-    dealt = sure[orders[:, i], orders[:, j]]
-    gaps = [np.abs(dealt - pair_confidences(one[:, has])) for one in x]
-    return 1 - divide(np.stack(gaps).sum(axis=2), np.array(len(i) * 1.0))
 
 
 # Systems' scores alone -----------------------------------------------------------------------
@@ -728,10 +697,7 @@ def systems_alone(
                         "dimension": by,
                         "statistic": name,
                         "estimate": estimate,
-                        "ci_low": interval.low,
-                        "ci_high": interval.high,
-                        "ci_method": interval.method,
-                        "reason": interval.reason,
+                        **interval.columns(),
                         "n_clusters": 0,
                         "n_undefined": int(np.isnan(estimate)),
                         "estimand": "" if interval.method == "none" else "other systems",
@@ -749,15 +715,13 @@ def _p_of_systems(
     x: Floats, y: Floats, name: str, estimate: float, n: int, rng: np.random.Generator
 ) -> tuple[float, str]:
     """Give SciPy's p, as papers print it; of a permutation test for accuracy, which it lacks."""
+    if not np.isfinite(estimate):
+        return float("nan"), "none" if name in ACCURACIES else "scipy"
     if name in ACCURACIES:
-        if not np.isfinite(estimate):
-            return float("nan"), "none"
         orders, is_all = orders_of(len(y), n, rng)
         values = coefficients(x, y[orders], statistics=[name])[name]
         p = permutation_p(values, np.array([estimate]), exact=is_all, two_sided=False)
         return float(p), "permutation, " + ("all" if is_all else f"{len(orders)} drawn")
-    if not np.isfinite(estimate):
-        return float("nan"), "scipy"
     tests = {
         "pearson": stats.pearsonr,
         "spearman": stats.spearmanr,

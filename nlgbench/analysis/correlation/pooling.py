@@ -235,8 +235,9 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
         ],
         "",
     )
-    table = table.assign(why=why, said=said)
+    table = table.assign(why=why)
     good = table["why"].eq("")
+    table["words"] = table["why"] + "\n" + said.where(good, "")
     width = 2 * norm.isf((1 - table.loc[good, "confidence"]) / 2)
     z = ends[good] if pairs else np.arctanh(ends[good])
     z = pd.DataFrame(z, table.index[good], ["estimate", "ci_low", "ci_high"])
@@ -246,10 +247,7 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
     found = by_study[["z", "se"]].mean()
     found["n_dimensions"] = by_study["z"].count()
     found["n_left_out"] = by_study["z"].size() - found["n_dimensions"]
-    words = (table["why"] + "\n" + table["said"].where(good, "")).groupby(
-        [table[name] for name in ["study", *keys]], sort=False, dropna=False
-    )
-    found["reason"] = words.agg(lambda all_: "; ".join(_each_once(all_)))
+    found["reason"] = by_study["words"].agg(lambda all_: "; ".join(_each_once(all_)))
     reach = norm.isf((1 - confidence) / 2) * found["se"]
     turned = {"estimate": found["z"], "ci_low": found["z"] - reach, "ci_high": found["z"] + reach}
     if not pairs:

@@ -111,7 +111,7 @@ def without_clusters(data: Judgments, cluster: Ints) -> Fit:
     """Fit without each cluster: levels, narrow and wide effects, a row for each; NaN if not."""
     k, q, n = data.k, len(data.normal), len(data.cross)
     none = Fit(*(np.full(size, np.nan) for size in (k, q - k, n)))
-    fits = [data.without(rows) or none for rows in _members(cluster)]
+    fits = [data.without(rows) or none for rows in members(cluster)]
     return Fit(*(np.array(effects) for effects in zip(*fits, strict=True)))
 
 
@@ -129,7 +129,7 @@ def without_few(data: Judgments, whole: Fit, cluster: Ints) -> Floats:
     column = data.design.indices.reshape(-1, 2)
     by_system, n, total = np.bincount(data.system), len(data.value), data.value.sum()
     levels = []
-    for rows in _members(cluster):
+    for rows in members(cluster):
         wide, at = data.wide[rows], np.arange(len(rows))[:, None]
         part = -share[wide]
         part[at, column[rows]] += 1
@@ -143,7 +143,7 @@ def without_few(data: Judgments, whole: Fit, cluster: Ints) -> Floats:
     return np.array(levels)
 
 
-def _members(cluster: Ints) -> list[Ints]:
+def members(cluster: Ints) -> list[Ints]:
     """List each cluster's rows."""
     order = np.argsort(cluster, kind="stable")
     return np.split(order, np.cumsum(np.bincount(cluster))[:-1])

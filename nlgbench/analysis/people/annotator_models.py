@@ -139,23 +139,19 @@ def aggregate_judgments(
     """
     dimension = study.dimension(dimension)
     votes = _votes(study, dimension)
-    fit = _fitted(votes, method, np.random.default_rng(seed))
-    outputs = _outputs_of(votes, fit, method)
-    labelled = outputs["label"].notna()
-    judgments = pd.DataFrame(
-        {
-            "output_id": outputs["output_id"],
-            "annotator_id": method,
-            "dimension": dimension,
-            "group_id": votes.outputs["group_id"],
-            "value": outputs["label"],
-        }
+    posterior, competence = _fitted(votes, method, np.random.default_rng(seed))
+    outputs = _outputs_of(votes, posterior, method)
+    judgments = outputs[["output_id"]].assign(
+        annotator_id=method,
+        dimension=dimension,
+        group_id=votes.outputs["group_id"],
+        value=outputs["label"],
     )
     return AggregatedJudgments(
         outputs=outputs,
-        systems=_systems_of(votes, fit),
-        annotators=_annotators_of(votes, fit),
-        judgments=judgments[labelled].reset_index(drop=True),
+        systems=_systems_of(votes, posterior),
+        annotators=_annotators_of(votes, posterior, competence),
+        judgments=judgments.dropna(subset="value").reset_index(drop=True),
     )
 
 
@@ -201,21 +197,15 @@ def _votes(study: Study, dimension: str) -> _Votes:
     return _Votes(said, values, np.asarray(annotators), outputs[columns])
 
 
-class _Fit(NamedTuple):
-    """Classes' probabilities (outputs, k), and of MACE how often each annotator knows."""
-
-    posterior: Floats
-    competence: Floats | None = None
-
-
-def _fitted(votes: _Votes, method: str, rng: np.random.Generator) -> _Fit:
+def _fitted(votes: _Votes, method: str, rng: np.random.Generator) -> tuple[Floats, Floats | float]:
+    """Give classes' probabilities (outputs, k), and of MACE how often each annotator knows."""
     counts = votes.by_value()
     if method == "majority":
         most = counts == counts.max(axis=1, keepdims=True)
-        return _Fit(most / most.sum(axis=1, keepdims=True))
+        return most / most.sum(axis=1, keepdims=True), np.nan
     shares = counts / counts.sum(axis=1, keepdims=True)
     if method == "dawid_skene":
-        return _Fit(converge(votes.said, shares).posterior)
+        return converge(votes.said, shares).posterior, np.nan
     n, k = counts.shape
     n_annotators = len(votes.annotators)
     first = rng.dirichlet(np.ones(k), (n, _STARTS))
@@ -227,7 +217,7 @@ def _fitted(votes: _Votes, method: str, rng: np.random.Generator) -> _Fit:
         for at in range(_STARTS)
     ]
     best = max(runs, key=lambda run: run.objective)
-    return _Fit(best.posterior, best.state[2])
+    return best.posterior, best.state[2]
 
 
 class Run(NamedTuple):
@@ -237,7 +227,6 @@ class Run(NamedTuple):
     state: tuple[Floats, ...]
     #: The log-likelihood, or with priors its lower bound.
     objective: float
-    n_steps: int
 
 
 def converge(
@@ -250,9 +239,7 @@ def converge(
     """
     k, to_annotators = posterior.shape[1], said.T.tocsr()
     lost, share = 0.0, np.full(k, 1 / k)
-    n_steps, moved = 0, np.inf
-    while n_steps < _MOST_STEPS and moved >= close:
-        n_steps += 1
+    for _ in range(_MOST_STEPS):
         sums = (to_annotators @ posterior).reshape(-1, k, k)
         if state:
             state, log_chances, lost = _mace(sums, state)
@@ -263,8 +250,9 @@ def converge(
         joint = said @ log_chances.reshape(-1, k) + np.log(np.maximum(share, _TINY))
         before, of_output = posterior, np.logaddexp.reduce(joint, axis=1, keepdims=True)
         posterior = np.exp(joint - of_output)
-        moved = np.abs(posterior - before).max()
-    return Run(posterior, state, float(of_output.sum()) - lost, n_steps)
+        if np.abs(posterior - before).max() < close:
+            break
+    return Run(posterior, state, float(of_output.sum()) - lost)
 
 
 def _mace(sums: Floats, state: tuple[Floats, ...]) -> tuple[tuple[Floats, ...], Floats, float]:
@@ -297,10 +285,10 @@ def _from_prior(parameters: Floats, prior: float) -> float:
     return float((of_posterior - of_prior + moved).sum())
 
 
-def _outputs_of(votes: _Votes, fit: _Fit, method: str) -> pd.DataFrame:
+def _outputs_of(votes: _Votes, posterior: Floats, method: str) -> pd.DataFrame:
     counts = votes.by_value()
     n_judgments = counts.sum(axis=1)
-    shown = counts / n_judgments[:, None] if method == "majority" else fit.posterior
+    shown = counts / n_judgments[:, None] if method == "majority" else posterior
     best = shown.max(axis=1)
     tied = (shown >= best[:, None] - 1e-9).sum(axis=1) > 1
     label = np.where(tied, np.nan, votes.classes[shown.argmax(axis=1)])
@@ -309,29 +297,23 @@ def _outputs_of(votes: _Votes, fit: _Fit, method: str) -> pd.DataFrame:
     return table.assign(**{f"p_{one:g}": shown[:, at] for at, one in enumerate(votes.classes)})
 
 
-def _systems_of(votes: _Votes, fit: _Fit) -> pd.DataFrame:
-    shares = pd.DataFrame(fit.posterior, columns=votes.classes)
+def _systems_of(votes: _Votes, posterior: Floats) -> pd.DataFrame:
+    shares = pd.DataFrame(posterior, columns=votes.classes)
     by = shares.groupby(votes.outputs["system"], sort=False)
-    mean, k = by.mean(), len(votes.classes)
-    return pd.DataFrame(
-        {
-            "system": np.repeat(mean.index, k),
-            "value": np.tile(votes.classes, len(mean)),
-            "estimate": mean.to_numpy().ravel(),
-            "n_outputs": np.repeat(by.size().to_numpy(), k),
-        }
-    )
+    mean = by.mean().rename_axis(columns="value").stack()
+    table = mean.rename("estimate").reset_index()
+    return table.assign(n_outputs=table["system"].map(by.size()))
 
 
-def _annotators_of(votes: _Votes, fit: _Fit) -> pd.DataFrame:
-    sums = votes.by_annotator(fit.posterior)
+def _annotators_of(votes: _Votes, posterior: Floats, competence: Floats | float) -> pd.DataFrame:
+    sums = votes.by_annotator(posterior)
     n = sums.sum(axis=(1, 2))
     few = np.where(np.round(n) < FEWEST_JUDGMENTS, f"fewer than {FEWEST_JUDGMENTS} judgments; ", "")
     return pd.DataFrame(
         {
             "annotator_id": votes.annotators,
             "accuracy": np.einsum("avv->a", sums) / n,
-            "competence": np.nan if fit.competence is None else fit.competence,
+            "competence": competence,
             "n_judgments": np.round(n).astype(int),
             "reason": [f"{one}no interval: labels are estimated, too" for one in few],
         }

@@ -157,16 +157,14 @@ def compare_systems(
     fewest = min(effective_size(one.annotator) for one in fitted)
     covers, missing = choose_annotators(annotators, fewest, persons=study.persons)
     spreads = [_spread(one, covers, missing) for one in fitted]
+    each = list(zip(names, fitted, spreads, strict=True))
     pairs = pd.concat(
-        [
-            _pairs(one, spread, confidence).assign(dimension=name)
-            for name, one, spread in zip(names, fitted, spreads, strict=True)
-        ],
+        [_pairs(one, spread, confidence).assign(dimension=name) for name, one, spread in each],
         ignore_index=True,
     )
     pairs = _verdicts(pairs, margin, confidence)
     systems, severities, ordered = [], [], []
-    for name, one, spread in zip(names, fitted, spreads, strict=True):
+    for name, one, spread in each:
         own = pairs[pairs["dimension"] == name]
         rows = _systems(study, one, spread, name, scale, confidence)
         rows = rows.assign(**_ranks(own, len(one.names), confidence))
@@ -497,42 +495,39 @@ def _systems(
 ) -> pd.DataFrame:
     """Give a row per system, by number, in the judgments' own units."""
     frame, level = judged.frame, judged.whole.level
-    by = frame.groupby("system")
+    counted = frame.groupby("system", sort=False).agg(
+        n_outputs=("output_id", "nunique"),
+        n_missing=("item_id", "nunique"),
+        n_judgments=("value", "size"),
+    )
     outputs = frame.groupby(["system", "output_id"])["value"].mean()
-    n_items = by["item_id"].nunique()
     n_wanted: Any = frame["item_id"].nunique()
     if judged.nested:
         n_wanted = study.outputs.groupby("system")["item_id"].nunique()
-    counted = (
-        pd.DataFrame(
-            {
-                "raw": outputs.groupby(level="system").mean(),
-                "n_outputs": by["output_id"].nunique(),
-                "n_missing": n_wanted - n_items,
-                "n_judgments": by.size(),
-            }
-        )
-        .loc[judged.names]
-        .astype({"n_missing": int})
-    )
+    counted["n_missing"] = n_wanted - counted["n_missing"]
+    counted["raw"] = outputs.groupby(level="system").mean()
     variance = spread.variance(np.eye(len(level)))
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
     half = np.nan if spread.missing else student.ppf(0.5 + confidence / 2, spread.df) * se
-    table = counted.reset_index(drop=True).assign(
-        system=judged.names,
-        label=[*map(study.label, judged.names)],
-        estimate=level,
-        ci_low=level - half,
-        ci_high=level + half,
-        se=se,
-        confidence=confidence,
-        covers=spread.covers,
-        better="higher",
-        scale=_WORDS.get(scale, ""),
-        rank=rankdata(-level, method="min").astype(int),
-        effective_items=spread.n_items,
-        effective_annotators=spread.n_annotators,
-        reason=spread.missing or spread.doubt,
+    table = (
+        counted.reset_index(drop=True)
+        .astype({"n_missing": int})
+        .assign(
+            system=judged.names,
+            label=[*map(study.label, judged.names)],
+            estimate=level,
+            ci_low=level - half,
+            ci_high=level + half,
+            se=se,
+            confidence=confidence,
+            covers=spread.covers,
+            better="higher",
+            scale=_WORDS.get(scale, ""),
+            rank=rankdata(-level, method="min").astype(int),
+            effective_items=spread.n_items,
+            effective_annotators=spread.n_annotators,
+            reason=spread.missing or spread.doubt,
+        )
     )
     declared = study.scale(dimension)
     if scale == "raw" and declared is not None:
@@ -562,14 +557,11 @@ def _annotators(judged: _Judged, without_item: Fit, confidence: float) -> pd.Dat
     effect = judged.whole.wide if judged.by_annotator else judged.whole.narrow
     without = without_item.wide if judged.by_annotator else without_item.narrow
     frame = judged.frame
-    by = frame.groupby("annotator_id", sort=False)
-    counts = pd.DataFrame(
-        {
-            "n_judgments": by.size(),
-            "n_items": by["item_id"].nunique(),
-            "n_systems": by["system"].nunique(),
-        }
-    ).reindex(judged.people)
+    counts = frame.groupby("annotator_id", sort=False).agg(
+        n_judgments=("value", "size"),
+        n_items=("item_id", "nunique"),
+        n_systems=("system", "nunique"),
+    )
     n_items = counts["n_items"].to_numpy()
     what = "items"
     if judged.grouped_by:
@@ -585,15 +577,16 @@ def _annotators(judged: _Judged, without_item: Fit, confidence: float) -> pd.Dat
     se = np.where(se > _ALIKE, se, np.nan)
     half = student.ppf(0.5 + confidence / 2, np.maximum(n_items - 1, 1)) * se
     few = [few_clusters(int(n), what) for n in n_items]
-    why = f"annotators are in {judged.n_parts} parts that share no item: none is known severer"
     unknown = "one item, or all items alike: its spread is unknown"
     table = pd.DataFrame({"annotator_id": judged.people, "severity": severity})
     table = table.assign(ci_low=severity - half, ci_high=severity + half, se=se)
-    table = table.assign(**{str(name): counts[name].to_numpy() for name in counts})
+    table = pd.concat([table, counts.reset_index(drop=True)], axis=1)
     table["reason"] = np.where(np.isnan(se), unknown, few)
     if judged.once:
         table["reason"] = "each annotator judged one output: severity is not known from it"
     elif judged.n_parts > 1:
         table[["severity", "ci_low", "ci_high", "se"]] = np.nan
-        table["reason"] = why
+        table["reason"] = (
+            f"annotators are in {judged.n_parts} parts that share no item: none is known severer"
+        )
     return table.sort_values("severity", ascending=False, kind="stable").reset_index(drop=True)

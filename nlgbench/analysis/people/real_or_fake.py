@@ -73,9 +73,9 @@ def accuracy(
     """
     frame = judged(study, dimension)
     frame["correct"] = correct_votes(frame)
-    frame["n_votes"] = frame.groupby("output_id")["correct"].transform("size")
-    frame["used"] = True
+    frame["n_votes"], frame["used"] = 1, True
     if rule == "majority":
+        frame["n_votes"] = frame.groupby("output_id")["correct"].transform("size")
         n_votes = int(frame.drop_duplicates("output_id")["n_votes"].mode().iloc[0])
         if n_votes % 2 == 0:
             raise ValueError(
@@ -85,8 +85,6 @@ def accuracy(
         frame["used"] = frame["n_votes"] == n_votes
         frame["correct"] = (frame.groupby("output_id")["correct"].transform("mean") > 0.5) * 1.0
         frame = frame.drop_duplicates("output_id")
-    else:
-        frame["n_votes"] = 1
     rows = []
     for name, chosen in rows_of(frame).items():
         part = frame[chosen & frame["used"]]

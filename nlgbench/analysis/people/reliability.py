@@ -126,7 +126,10 @@ def agreement(
             alpha = coefficient == "krippendorff_alpha"
             if len(scale) > _MOST_VALUES and not (alpha and metric == "interval"):
                 found = t_interval(np.nan, np.nan, n, confidence=confidence)
-                found["reason"] = _too_fine(len(scale), alpha)
+                other = ", or ask for metric='interval'" * alpha
+                found["reason"] = (
+                    f"{len(scale)} different values: put them in at most {_MOST_VALUES} bins{other}"
+                )
             else:
                 values = part["value"].to_numpy()
                 found = interval_over(
@@ -142,11 +145,6 @@ def agreement(
             row["metric"] = metric if alpha else ""
             table.append(row | found | {"covers": covers} | counts)
     return pd.DataFrame(table)
-
-
-def _too_fine(n: int, alpha: bool) -> str:
-    other = ", or ask for metric='interval'" * alpha
-    return f"{n} different values: put them in at most {_MOST_VALUES} bins{other}"
 
 
 @checked
@@ -289,19 +287,15 @@ def _halves(
     size = np.bincount(group)
     start = np.cumsum(size) - size
     order = np.argsort(group + rng.random((n_splits, len(group))), axis=1)
-    rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.arange(len(group))[None], axis=1)
-    rank -= start[group]  # place within the group
+    rank = order.argsort(axis=1) - start[group]  # place within the group
     half = np.where(rank < size[group] // 2, 0, np.where(rank < size[group] // 2 * 2, 1, 2))
     n_outputs = int(place.max()) + 1
     value = frame["value"].to_numpy()
-    shape = (n_splits, 2, n_outputs)
-    sums, sizes = np.empty(shape), np.empty(shape)
-    for split in range(n_splits):
-        for side in (0, 1):
-            mine = half[split, annotator] == side
-            sums[split, side] = np.bincount(place[mine], value[mine], minlength=n_outputs)
-            sizes[split, side] = np.bincount(place[mine], minlength=n_outputs)
+    sums, sizes = np.empty((2, n_splits, 2, n_outputs))
+    for split, side in np.ndindex(n_splits, 2):
+        mine = half[split, annotator] == side
+        sums[split, side] = np.bincount(place[mine], value[mine], minlength=n_outputs)
+        sizes[split, side] = np.bincount(place[mine], minlength=n_outputs)
     return sums, sizes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -39,13 +39,8 @@ CHOICES = ("a", "tie", "b")
 _SCALE = np.arange(3.0)
 
 
-class _Covered(NamedTuple):
-    """What intervals generalize to."""
-
-    over_annotators: bool
-    covers: str
-    missing: str
-    confidence: float
+#: Puts an interval around a function of sums over the pairs of some votes.
+_Interval = Callable[[pd.DataFrame, Sums], dict[str, Any]]
 
 
 @checked
@@ -99,7 +94,7 @@ def vote_agreement(
     [['percent_agreement', 0.56], ['fleiss_kappa', 0.28], ['krippendorff_alpha', 0.28]]
     """
     votes = _turned(votes_of(study, dimension))
-    covered = _covered(study, votes, annotators, confidence)
+    interval = _intervals(study, votes, annotators, confidence)
     systems = sorted({*votes["system_a"], *votes["system_b"]})
     if "all" in systems:
         raise ValueError("system 'all' is called as a row of the results is: rename it.")
@@ -117,7 +112,7 @@ def vote_agreement(
         }
         for coefficient in COEFFICIENTS:
             sums = sums_of(coefficient, "nominal", used["said"].to_numpy(), _SCALE, _unit(used))
-            found = _interval(used, sums, covered)
+            found = interval(used, sums)
             rows.append({"row": name, "coefficient": coefficient} | found | counts)
     return pd.DataFrame(rows)
 
@@ -181,7 +176,7 @@ def vote_accuracy(
     [['quality', 0.83], ['noisy', 0.7], ['people', 0.77]]
     """
     votes = _turned(votes_of(study, dimension))
-    covered = _covered(study, votes, annotators, confidence)
+    interval = _intervals(study, votes, annotators, confidence)
     pairs = votes.drop_duplicates("pair").sort_values("pair", ignore_index=True)
     rows = []
     for name, said in _verdicts(study, pairs).items():
@@ -190,31 +185,24 @@ def vote_accuracy(
         each, alike = one_hot(used["said"].to_numpy(), _SCALE), np.ones(len(verdicts))
         n, n_votes = len(used), len(votes)
         beside = partial(Sums, each, lambda counts: counts, weight=alike, said=verdicts)
-        rows += _measured(name, "votes", used, beside, n, n_votes - n, covered)
+        rows += _measured(name, "votes", used, beside, n, n_votes - n, interval)
         n = int(_most(added(_unit(used), each, len(verdicts))).sum())
         beside = partial(Sums, each, _most, weight=alike, said=verdicts)
-        rows += _measured(name, "majority", used, beside, n, len(pairs) - n, covered)
+        rows += _measured(name, "majority", used, beside, n, len(pairs) - n, interval)
     once = votes.drop_duplicates(["pair", "annotator_id"])
     used = once[once.groupby("pair")["pair"].transform("size") > 1]
     unit, m = _unit(used), np.bincount(_unit(used))
     each = one_hot(used["said"].to_numpy(), _SCALE)
     beside = partial(Sums, each, of_pairs, weight=1 / (m - 1))
     n = len(used)
-    rows += _measured(PEOPLE, "votes", used, beside, n, len(votes) - n, covered)
+    rows += _measured(PEOPLE, "votes", used, beside, n, len(votes) - n, interval)
     most = _most(added(unit, each, len(m))[unit] - each)
     there = most.any(axis=1)
     each = (each[:, :, None] * most[:, None, :]).reshape(len(used), 9)[there]
     used, weight = used.iloc[np.flatnonzero(there)], 1 / m[np.unique(unit[there])]
     beside, n = partial(Sums, each, lambda parts: parts, weight=weight), len(weight)
-    rows += _measured(PEOPLE, "majority", used, beside, n, len(pairs) - n, covered)
+    rows += _measured(PEOPLE, "majority", used, beside, n, len(pairs) - n, interval)
     return pd.DataFrame(rows)
-
-
-def _covered(study: Study, votes: pd.DataFrame, annotators: Any, confidence: float) -> _Covered:
-    """Choose what intervals generalize to."""
-    effective = effective_size(pd.factorize(votes["annotator_id"])[0])
-    covers, missing = choose_annotators(annotators, effective, persons=study.persons)
-    return _Covered(covers == OTHER_ANNOTATORS, covers, missing, confidence)
 
 
 def _unit(votes: pd.DataFrame) -> Ints:
@@ -222,24 +210,27 @@ def _unit(votes: pd.DataFrame) -> Ints:
     return np.unique(votes["pair"], return_inverse=True)[1]
 
 
-def _interval(votes: pd.DataFrame, sums: Sums, covered: _Covered) -> dict[str, Any]:
-    """Put an interval around a function of sums over pairs, of which the items are clusters."""
-    unit, annotator = _unit(votes), pd.factorize(votes["annotator_id"])[0]
-    item = np.column_stack(sides(votes))
-    units = f"clusters ({votes['grouped_by'].iloc[0]})" if "cluster_a" in votes else "items"
-    n = effective_size(item.ravel())
-    if covered.over_annotators and effective_size(annotator) < n:
-        n, units = effective_size(annotator), "annotators"
-    found = interval_over(
-        Judged(unit, annotator, item[np.unique(unit, return_index=True)[1]]),
-        sums,
-        n,
-        over_annotators=covered.over_annotators,
-        units=f"effective {units}",
-        missing=covered.missing,
-        confidence=covered.confidence,
-    )
-    return found | {"covers": covered.covers}
+def _intervals(study: Study, votes: pd.DataFrame, annotators: Any, confidence: float) -> _Interval:
+    """Choose what intervals generalize to, and how to make them: items of pairs are clusters."""
+    effective = effective_size(pd.factorize(votes["annotator_id"])[0])
+    covers, missing = choose_annotators(annotators, effective, persons=study.persons)
+    random = covers == OTHER_ANNOTATORS
+
+    def interval(votes: pd.DataFrame, sums: Sums) -> dict[str, Any]:
+        unit, annotator = _unit(votes), pd.factorize(votes["annotator_id"])[0]
+        item = np.column_stack(sides(votes))
+        units = f"clusters ({votes['grouped_by'].iloc[0]})" if "cluster_a" in votes else "items"
+        n = effective_size(item.ravel())
+        if random and effective_size(annotator) < n:
+            n, units = effective_size(annotator), "annotators"
+        judged = Judged(unit, annotator, item[np.unique(unit, return_index=True)[1]])
+        about = {"units": f"effective {units}", "missing": missing}
+        found = interval_over(
+            judged, sums, n, over_annotators=random, **about, confidence=confidence
+        )
+        return found | {"covers": covers}
+
+    return interval
 
 
 def _measured(
@@ -249,7 +240,7 @@ def _measured(
     beside: Callable[..., Sums],
     n: int,
     n_left_out: int,
-    covered: _Covered,
+    interval: _Interval,
 ) -> list[dict[str, Any]]:
     """Give a row for each measure of verdicts (first) crossed with votes."""
     rows = []
@@ -259,7 +250,7 @@ def _measured(
         total = sums.of(added(_unit(votes), sums.each, len(unit)), unit).sum(axis=0).reshape(3, 3)
         counts = {"n": n, "n_ties": float(total[:, 1].sum()), "n_said_tie": float(total[1].sum())}
         row = {"evaluator": name, "against": against, "measure": measure}
-        row |= _interval(votes, sums, covered) | counts | {"n_left_out": n_left_out}
+        row |= interval(votes, sums) | counts | {"n_left_out": n_left_out}
         rows.append(row)
     return rows
 

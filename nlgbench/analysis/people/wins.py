@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgbench.analysis.people.additive import members
+from nlgbench.analysis.people.coefficients import added
 from nlgbench.inference import Floats
 
 Ints = NDArray[np.int64]
-#: Numbers in a table of clusters by systems by systems that is held at once.
-_MOST_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ def tabulate(value: Floats, system: Ints, block: Ints) -> Wins:
     lower = _lower(system, block, rank)
     flat = block * k + system
     count = np.bincount(flat, minlength=n * k).reshape(n, k).astype(np.float64)
-    return Wins(system, block, rank, lower, count, _sums(flat, lower, n * k).reshape(n, k, k))
+    return Wins(system, block, rank, lower, count, added(flat, lower, n * k).reshape(n, k, k))
 
 
 def share(wins: Wins) -> Floats:
@@ -56,40 +56,25 @@ def spread(wins: Wins, cluster: Ints) -> Floats:
     whole, of_block = share(wins), _shares(wins.won, wins.count)
     there = np.isfinite(of_block)
     of_block = np.where(there, of_block, 0)
+    total, n_blocks = of_block.sum(axis=0), there.sum(axis=0)
     # A cell is what one cluster has in one block.
-    number, cell = np.unique(cluster * len(wins.count) + wins.block, return_inverse=True)
-    of_cluster, at_block = np.divmod(number, len(wins.count))
+    cell = np.unique(cluster * len(wins.count) + wins.block, return_inverse=True)[1]
     own = _lower(wins.system, cell, wins.rank)
-    order = np.argsort(cell, kind="stable")
-    row_end = np.cumsum(np.bincount(cell))
-    n = int(of_cluster.max()) + 1
-    cell_end = np.searchsorted(of_cluster, np.arange(n), side="right")
-    squares = np.zeros((k, k))
-    done = 0
-    while done < n:
-        start = cell_end[done - 1] if done else 0
-        upto = int(np.searchsorted(cell_end, start + _MOST_CELLS // k**2, side="right"))
-        upto = max(upto, done + 1)
-        stop = cell_end[upto - 1]
-        rows = order[row_end[start - 1] if start else 0 : row_end[stop - 1]]
-        flat = (cell[rows] - start) * k + wins.system[rows]
-        gone = np.bincount(flat, minlength=(stop - start) * k).reshape(-1, k)
-        lost = _sums(flat, wins.lower[rows], gone.size).reshape(-1, k, k)
-        twice = _sums(flat, own[rows], gone.size).reshape(-1, k, k)
-        at = at_block[start:stop]
+    squares, clusters = np.zeros((k, k)), members(cluster)
+    for rows in clusters:
+        at, place = np.unique(wins.block[rows], return_inverse=True)
+        flat = place * k + wins.system[rows]
+        gone = np.bincount(flat, minlength=len(at) * k).reshape(-1, k)
+        lost = added(flat, wins.lower[rows], gone.size).reshape(-1, k, k)
+        twice = added(flat, own[rows], gone.size).reshape(-1, k, k)
         # What the cell won of the block, and the block of the cell; its own pairs are in both.
         beaten = wins.count[at][:, :, None] * gone[:, None, :] - lost.transpose(0, 2, 1)
         now = _shares(wins.won[at] - lost - beaten + twice, wins.count[at] - gone)
         left = np.isfinite(now)
-        first = np.append(start, cell_end[done : upto - 1]) - start
-        change = np.add.reduceat(np.where(left, now, 0) - of_block[at], first, axis=0)
-        fewer = np.add.reduceat(there[at] * 1.0 - left, first, axis=0)
-        n_left = there.sum(axis=0) - fewer
-        with np.errstate(invalid="ignore", divide="ignore"):
-            without = (of_block.sum(axis=0) + change) / n_left
-        squares += ((np.where(n_left > 0, without, np.nan) - whole) ** 2).sum(axis=0)
-        done = upto
-    return (n - 1) / n * squares
+        n_left = n_blocks - (there[at] & ~left).sum(axis=0)
+        change = (np.where(left, now, 0) - of_block[at]).sum(axis=0)
+        squares += ((total + change) / np.where(n_left > 0, n_left, np.nan) - whole) ** 2
+    return (len(clusters) - 1) / len(clusters) * squares
 
 
 def _lower(system: Ints, group: Ints, rank: Ints) -> Floats:
@@ -103,11 +88,6 @@ def _lower(system: Ints, group: Ints, rank: Ints) -> Floats:
         before = np.append(0, np.cumsum(np.bincount(group[own], minlength=n)))
         lower[:, one] = (np.cumsum(count) - count / 2)[place] - before[group]
     return lower
-
-
-def _sums(flat: Ints, rows: Floats, n: int) -> Floats:
-    """Sum rows by number."""
-    return np.stack([np.bincount(flat, column, n) for column in rows.T], axis=1)
 
 
 def _shares(won: Floats, count: Floats) -> Floats:

@@ -13,6 +13,7 @@ from small_study import made, study
 from nlgbench.analysis.correlation import correlate
 from nlgbench.analysis.correlation.coefficients import coefficients
 from nlgbench.analysis.correlation.intervals import (
+    Asked,
     drawn_expectations,
     expectations,
     interval_of_systems,
@@ -245,6 +246,14 @@ def test_perfect_agreement_of_ranks_bounds_what_may_be():
     assert low == sorted(low) and 0.3 < low[0] < 0.5 and low[1] > 0.9
     assert interval_of_systems("kendall_b", 1.0, 12, 0.95).high == 1
     assert interval_of_systems("spearman", -1.0, 12, 0.95).low == -1
+    x = np.arange(12.0)
+    sample = sample_from(x, x, np.zeros(12, dtype=int), np.arange(12), 1, 12)
+    names = ["kendall_b", "pairwise_accuracy"]
+    asked = Asked("system", names, "systems", 50, 0.95)
+    full = statistics_of(sample, "system", names)
+    means = expectations(*cluster_sums(sample))
+    tau, accuracy = system_intervals(means, full, asked, np.random.default_rng(0)).values()
+    assert accuracy.low == pytest.approx((1 + tau.low) / 2)
 
 
 @settings(max_examples=40, deadline=None)
@@ -263,18 +272,12 @@ def test_an_interval_contains_its_estimate(seed, n_systems, n_items, noise, resa
     sample = sample_from(x.ravel(), y.ravel(), item, system, n_items, n_systems)
     names = ["pearson", "spearman", "kendall_b", "pairwise_accuracy"]
     full = statistics_of(sample, "system", names)
-    found = system_intervals(
-        expectations(*cluster_sums(sample)),
-        full,
-        resample=resample,
-        n_resamples=50,
-        confidence=0.95,
-        rng=rng,
-    )
+    asked = Asked("system", names, resample, 50, 0.95)
+    found = system_intervals(expectations(*cluster_sums(sample)), full, asked, rng)
     for granularity in ("output", "item"):
         of_each = statistics_of(sample, granularity, names)
         with np.errstate(invalid="ignore"):  # perfect agreement without a cluster
-            more = of_outputs(sample, granularity, names, 0.95, rng)
+            more = of_outputs(sample, asked._replace(granularity=granularity), rng)
         full |= {(granularity, name): values for name, values in of_each.items()}
         found |= {(at, (granularity, name)): one for (at, name), one in more.items()}
     for (at, name), one in found.items():
