@@ -8,7 +8,7 @@ What has no usable reference is scored NaN, an empty text that has one 0; higher
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from itertools import chain, zip_longest
@@ -174,22 +174,14 @@ def rouge_l(
     are a word to it.)
     """
     from rapidfuzz.distance import LCSseq
-    from rapidfuzz.process import cdist
 
-    # Those that share references, as the outputs of several systems for an item, go together.
-    sharing: dict[tuple[str, ...], list[int]] = {}
-    for at, texts in enumerate(usable(references)):
-        sharing.setdefault(tuple(texts), []).append(at)
-    sharing.pop((), None)
     scores = np.full(len(hypotheses), np.nan)
-    for shared, rows in sharing.items():
-        words = [hypotheses[at].split() for at in rows]
-        against = [text.split() for text in shared]
-        sizes = [len(listed) for listed in against]
-        # rapidfuzz compares words by their 64-bit hashes.
-        common = cdist(words, against, scorer=LCSseq.similarity, dtype=np.int64).tolist()
-        for at, own, row in zip(rows, words, common, strict=True):
-            p, r = max(row) / max(1, len(own)), max(map(truediv, row, sizes))
+    for at, (text, listed) in enumerate(zip(hypotheses, usable(references), strict=True)):
+        if listed:
+            own, against = text.split(), [reference.split() for reference in listed]
+            # rapidfuzz compares words by their 64-bit hashes.
+            common = [LCSseq.similarity(own, words) for words in against]
+            p, r = max(common) / max(1, len(own)), max(map(truediv, common, map(len, against)))
             scores[at] = (1 + beta**2) * p * r / (r + beta**2 * p) if r > 0 else 0.0
     return scores
 
@@ -279,19 +271,15 @@ def score_overlap(
                 known(group, [str(one) for one in study.outputs], f"options of {name}: group")
                 labels = study.outputs[group].tolist()
             score = cider(*texts(lower), variant=name, group=labels)  # type: ignore[arg-type]
+        elif name in ("rouge_1", "rouge_2"):
+            score = rouge_n(*texts(lower), n=int(name[-1]))
         else:
-            score = _scorer(name)(*texts(lower))
+            score = {"rouge_l": rouge_l, "chrf": chrf, "meteor": meteor}[name](*texts(lower))
         how = signature(name, lower=lower, group=group)
         frames.append(
             study.outputs[["output_id"]].assign(evaluator=name, score=score, signature=how)
         )
     return pd.concat(frames, ignore_index=True)
-
-
-def _scorer(name: str) -> Callable[..., Floats]:
-    if name in ("rouge_1", "rouge_2"):
-        return partial(rouge_n, n=int(name[-1]))
-    return {"rouge_l": rouge_l, "chrf": chrf, "meteor": meteor}[name]
 
 
 def score_corpus(

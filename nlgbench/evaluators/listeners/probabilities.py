@@ -112,13 +112,12 @@ def _ece(bins: pd.DataFrame) -> float:
     return float((gap * bins["n"]).sum() / bins["n"].sum())
 
 
-def check_proba(proba: ArrayLike, *, n: int | None = None, n_states: int | None = None) -> Floats:
+def check_proba(proba: ArrayLike, *, n: int, n_states: int) -> Floats:
     """Refuse what are no probabilities, (n, n_states); a row of NaN alone is no opinion."""
     found = np.asarray(proba, dtype=np.float64)
-    if found.ndim != 2 or n not in (None, len(found)) or n_states not in (None, found.shape[1]):
-        wanted = ("n" if n is None else n, "n_states" if n_states is None else n_states)
+    if found.shape != (n, n_states):
         raise ValueError(
-            f"probabilities must have the shape ({wanted[0]}, {wanted[1]}): a row per caption, a "
+            f"probabilities must have the shape ({n}, {n_states}): a row per caption, a "
             f"column per state. Got {found.shape}."
         )
     inside = ((found >= 0) & (found <= 1)).all(axis=1) & (abs(found.sum(axis=1) - 1) <= 1e-6)
