@@ -72,9 +72,11 @@ class NeuralListener(Listener):
     temperature : float
         Fitted on dev; 1 without dev. Probabilities are raised to its inverse.
 
-    Notes ----- Batches of 64, dropout .3, gradients clipped to norm 5, weights of the epoch with
-    the lowest loss on dev, at the temperature that is best then. A caption without a known token
-    says nothing: every state is equally probable.
+    Notes
+    -----
+    Batches of 64, dropout .3, gradients clipped to norm 5, weights of the epoch with the lowest
+    loss on dev, at the temperature that is best then. A caption without a known token says nothing:
+    every state is equally probable.
     """
 
     kind: ClassVar[str]

@@ -54,14 +54,14 @@ def measures(proba: ArrayLike, targets: ArrayLike, *, confidence: float = 0.95) 
         half = norm.ppf(0.5 + confidence / 2) * losses.std(ddof=1) / np.sqrt(n)
     low, high = proportion_confint(right.sum(), n, alpha=1 - confidence, method="wilson")
     no_nll = "" if np.isfinite(half) else "a target has probability 0, or there is one row"
-    rows: list[tuple[str, float, float, float, str]] = [
-        ("accuracy", right.mean(), low, high, ""),
-        ("nll", losses.mean(), losses.mean() - half, losses.mean() + half, no_nll),
-        ("ece", _ece(_bins(found, right)), np.nan, np.nan, "biased upward"),
+    rows = [
+        ("accuracy", right.mean(), low, high),
+        ("nll", losses.mean(), losses.mean() - half, losses.mean() + half),
+        ("ece", _ece(_bins(found, right)), np.nan, np.nan),
     ]
-    table = pd.DataFrame(rows, columns=["measure", "estimate", "ci_low", "ci_high", "reason"])
+    table = pd.DataFrame(rows, columns=["measure", "estimate", "ci_low", "ci_high"])
     table = table.assign(confidence=confidence, n=n, n_undefined=n_undefined)
-    return table.assign(reason=table.pop("reason"))
+    return table.assign(reason=["", no_nll, "biased upward"])
 
 
 def reliability(proba: ArrayLike, targets: ArrayLike, *, confidence: float = 0.95) -> pd.DataFrame:
