@@ -313,11 +313,11 @@ def length_difference(
         members = both_halves(half_samples(is_human, n_resamples=n_resamples, seed=seed))
         gaps = output_replicates(whole, members) - output_replicates(one, members)
         both = pd.DataFrame({"whole_text": whole.scores, "per_token": one.scores})
-        both = both.loc[["huse", "huse_d"]].rename_axis("score").reset_index()
+        estimates = {name: whole.scores[name] - one.scores[name] for name in ("huse", "huse_d")}
+        both = both.loc[list(estimates)].rename_axis("score").reset_index()
         both.insert(0, "system", system)
-        estimates = both.set_index("score")["whole_text"] - both.set_index("score")["per_token"]
         n_units = int(is_human.value_counts().min())
-        table = of_halves(gaps, estimates.to_dict(), n_units, confidence).drop(columns="center")
+        table = of_halves(gaps, estimates, n_units, confidence).drop(columns="center")
         parts.append(pd.concat([both, table], axis=1))
     return pd.concat(parts, ignore_index=True)
 
