@@ -176,14 +176,22 @@ def rouge_l(
     are a word to it.)
     """
     from rapidfuzz.distance import LCSseq
+    from rapidfuzz.process import cdist
 
+    # Those that share references, as the outputs of several systems for an item, go together.
+    sharing: dict[tuple[str, ...], list[int]] = {}
+    for at, texts in enumerate(usable(references)):
+        sharing.setdefault(tuple(texts), []).append(at)
+    sharing.pop((), None)
     scores = np.full(len(hypotheses), np.nan)
-    for at, (text, listed) in enumerate(zip(hypotheses, usable(references), strict=True)):
-        if listed:
-            own, against = text.split(), [reference.split() for reference in listed]
-            # rapidfuzz compares words by their 64-bit hashes.
-            common = [LCSseq.similarity(own, words) for words in against]
-            p, r = max(common) / max(1, len(own)), max(map(truediv, common, map(len, against)))
+    for shared, rows in sharing.items():
+        words = [hypotheses[at].split() for at in rows]
+        against = [text.split() for text in shared]
+        sizes = [len(listed) for listed in against]
+        # rapidfuzz compares words by their 64-bit hashes.
+        common = cdist(words, against, scorer=LCSseq.similarity, dtype=np.int64).tolist()
+        for at, own, row in zip(rows, words, common, strict=True):
+            p, r = max(row) / max(1, len(own)), max(map(truediv, row, sizes))
             scores[at] = (1 + beta**2) * p * r / (r + beta**2 * p) if r > 0 else 0.0
     return scores
 
