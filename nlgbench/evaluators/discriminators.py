@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -89,21 +89,35 @@ def score_discriminators(
     }
     texts_in = functools.cache(lambda n_folds: deal(study.outputs, n_folds, base))
 
+    def train(one: _Wanted) -> pd.DataFrame:
+        """Train a model on all folds but each, and score the outputs left out."""
+        texts = texts_in(one.n_folds)
+        label = labels[one.trained].reindex(texts.output_id).to_numpy(np.float64)
+        tasks = (
+            delayed(score_fold)(texts, label, fold, one.model, one.scope, one.search, base)
+            for fold in range(one.n_folds)
+        )
+        scores = np.full(len(label), np.nan)
+        for fold, found in enumerate(Parallel(n_jobs=n_jobs)(tasks)):
+            scores[texts.fold == fold] = found
+        return pd.DataFrame({"output_id": texts.output_id, "score": scores})
+
     @functools.cache
     def out_of_fold(one: _Wanted) -> pd.DataFrame:
-        label = labels[one.trained]
-        given = {"outputs": study.outputs, "labels": label.reset_index(), "seed": base}
-        given |= one._asdict()
-        compute = partial(_out_of_fold, one, label, texts_in, base, n_jobs)
-        return stored(f"{one.model}-{one.scope}-{one.trained}", compute, given=given, folder=keep)
+        label = labels[one.trained].reset_index()
+        given = {"outputs": study.outputs, "labels": label, "seed": base, **one._asdict()}
+        name = f"{one.model}-{one.scope}-{one.trained}"
+        return stored(name, partial(train, one), given=given, folder=keep)
 
     frames = []
     for one in wanted.values():
         score = study.outputs["output_id"].map(
             out_of_fold(one._replace(scored=None)).set_index("output_id")["score"]
         )
-        if one.scored is not None:
-            score = _errors(score, study.outputs["output_id"].map(labels[one.scored]))
+        if one.scored is not None:  # whether the call is wrong, where both are known
+            label = study.outputs["output_id"].map(labels[one.scored])
+            wrong = (score > 0.5).astype("float64").ne(label).astype("float64")
+            score = wrong.where(label.notna() & score.notna())
         how = (
             f"{one.scope}, trained on {one.trained} labels; {one.n_folds} folds, equal texts in "
             f"one; seed {seed if isinstance(seed, int) else base}; scikit-learn "
@@ -140,28 +154,6 @@ def _parsed(name: str, search: int, n_folds: int) -> _Wanted:
     if n_folds < 2 or search < 0:
         raise ValueError(f"n_folds must be 2 or more, search 0 or more. Got {n_folds}, {search}.")
     return _Wanted(model, scope, trained or "natural", scored, search, n_folds)
-
-
-def _out_of_fold(
-    one: _Wanted, labels: pd.Series, texts_in: Callable[[int], Texts], seed: int, n_jobs: int
-) -> pd.DataFrame:
-    """Train a model on all folds but each, and score the outputs left out."""
-    texts = texts_in(one.n_folds)
-    label = labels.reindex(texts.output_id).to_numpy(np.float64)
-    tasks = (
-        delayed(score_fold)(texts, label, fold, one.model, one.scope, one.search, seed)
-        for fold in range(one.n_folds)
-    )
-    scores = np.full(len(label), np.nan)
-    for fold, found in enumerate(Parallel(n_jobs=n_jobs)(tasks)):
-        scores[texts.fold == fold] = found
-    return pd.DataFrame({"output_id": texts.output_id, "score": scores})
-
-
-def _errors(score: pd.Series, label: pd.Series) -> pd.Series:
-    """Say whether each call is wrong: 1, 0, or NaN where it or the label is not known."""
-    wrong = (score > 0.5).astype("float64").ne(label).astype("float64")
-    return wrong.where(label.notna() & score.notna())
 
 
 def _labels(study: Study, which: str) -> pd.Series:
@@ -272,40 +264,34 @@ def discriminator_accuracy(
     )
     says = np.where(rows["score"] == 0.5, 0.5, rows["score"] > 0.5)
     rows["right"] = np.where(rows["score"].isna(), np.nan, 1 - abs(says - rows["label"]))
-    table = pd.DataFrame(
-        {
+    found = []
+    for (evaluator, system), own in rows.groupby(["evaluator", "system"], sort=False):
+        used = own.dropna(subset="right")
+        n, accuracy = len(used), used["right"].mean()
+        n_effective = n**2 / max(1, float((used["text"].value_counts() ** 2).sum()))
+        low, high = np.nan, np.nan
+        if n:
+            low, high = proportion_confint(
+                accuracy * n_effective, n_effective, alpha=1 - confidence, method="wilson"
+            )
+        row = {
             "evaluator": evaluator,
             "labels_trained": str(evaluator).rpartition("@")[2],
             "labels_scored": labels,
             "system": system,
             "is_human": bool(own["is_human"].all()),
-            **_accuracy(own, confidence),
+            "accuracy": accuracy,
+            "ci_low": low,
+            "ci_high": high,
+            "confidence": confidence,
+            "n": n,
+            "n_effective": n_effective,
+            "n_unlabeled": int(own["label"].isna().sum()),
+            "n_undefined": int((own["score"].isna() & own["label"].notna()).sum()),
+            "reason": "" if n else "no output has both a label and a score",
         }
-        for (evaluator, system), own in rows.groupby(["evaluator", "system"], sort=False)
-    )
-    reason = {True: "no output has both a label and a score", False: ""}
-    return table.assign(reason=table["n"].eq(0).map(reason))
-
-
-def _accuracy(rows: pd.DataFrame, confidence: float) -> dict[str, float]:
-    used = rows.dropna(subset="right")
-    n, accuracy = len(used), used["right"].mean()
-    n_effective = n**2 / max(1, float((used["text"].value_counts() ** 2).sum()))
-    low, high = np.nan, np.nan
-    if n:
-        low, high = proportion_confint(
-            accuracy * n_effective, n_effective, alpha=1 - confidence, method="wilson"
-        )
-    return {
-        "accuracy": accuracy,
-        "ci_low": low,
-        "ci_high": high,
-        "confidence": confidence,
-        "n": n,
-        "n_effective": n_effective,
-        "n_unlabeled": int(rows["label"].isna().sum()),
-        "n_undefined": int((rows["score"].isna() & rows["label"].notna()).sum()),
-    }
+        found.append(row)
+    return pd.DataFrame(found)
 
 
 class Texts(NamedTuple):
@@ -351,48 +337,33 @@ def score_fold(
     systems = [_HUMAN] if scope == "meta" else sorted({*texts.stratum} - {_HUMAN})
     scores = np.full((len(systems), len(test)), np.nan)
     for number, system in enumerate(systems):
-        rows, asked = np.flatnonzero(train), test
+        rows, asked = np.flatnonzero(train), np.flatnonzero(test)
         if scope == "individual":
             own, human = texts.stratum == system, texts.stratum == _HUMAN
-            rows = _as_many(train & own, train & human, [base, fold, number])
-            asked = test & (own | human)
+            # As many human ones as the system has; all, where there are fewer.
+            rows, others = np.flatnonzero(train & own), np.flatnonzero(train & human)
+            rng = np.random.default_rng([base, fold, number])
+            drawn = rng.choice(others, min(len(rows), len(others)), replace=False)
+            rows = np.sort(np.concatenate([rows, drawn]))
+            asked = np.flatnonzero(test & (own | human))
         # Of its own, so that a model's scores do not hang on which others are asked for.
         key = [base, fold, number, (*SHALLOW, *DEEP).index(model)]
         seed = int(np.random.default_rng(key).integers(2**31))
-        if len(set(label[rows])) == 2:
-            scores[number, asked] = _fit_predict(
-                model, texts, rows, label[rows], np.flatnonzero(asked), search, seed
+        if len(set(label[rows])) < 2:
+            continue
+        if model in DEEP:
+            from nlgbench.evaluators.neural_discriminators import score_neural
+
+            training, unseen = ([texts.words[at] for at in which] for which in (rows, asked))
+            scores[number, asked] = score_neural(model, training, label[rows], unseen, seed=seed)
+        else:
+            learned = texts.presence[rows], label[rows], texts.presence[asked]
+            scores[number, asked] = score_shallow(
+                model, *learned, groups=texts.group[rows], search=search, seed=seed
             )
     defined = np.isfinite(scores).sum(axis=0)
     mean = np.where(defined, np.nansum(scores, axis=0) / np.maximum(defined, 1), np.nan)
     return mean[test]
-
-
-def _as_many(own: NDArray[np.bool_], human: NDArray[np.bool_], key: list[int]) -> Ints:
-    """Return a system's rows and as many human ones (all, where there are fewer)."""
-    others = np.flatnonzero(human)
-    n = min(int(own.sum()), len(others))
-    drawn = np.random.default_rng(key).choice(others, n, replace=False)
-    return np.sort(np.concatenate([np.flatnonzero(own), drawn]))
-
-
-def _fit_predict(
-    model: str, texts: Texts, rows: Ints, label: Floats, asked: Ints, search: int, seed: int
-) -> Floats:
-    if model in DEEP:
-        from nlgbench.evaluators.neural_discriminators import score_neural
-
-        training, unseen = ([texts.words[at] for at in which] for which in (rows, asked))
-        return score_neural(model, training, label, unseen, seed=seed)
-    return score_shallow(
-        model,
-        texts.presence[rows],
-        label,
-        texts.presence[asked],
-        groups=texts.group[rows],
-        search=search,
-        seed=seed,
-    )
 
 
 def ngram_presence(texts: Sequence[Sequence[str]]) -> csr_matrix:

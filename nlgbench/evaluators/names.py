@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+_LISTENERS = ("literal", "pragmatic", "context")
 # Name (a regular expression of the whole), label (with its groups), kind. The order is that of
 # figures. What scores under many names (training/scoring labels, seeds) takes one row each.
 _TABLE: list[tuple[str, str, str]] = [
@@ -36,12 +37,8 @@ _TABLE: list[tuple[str, str, str]] = [
     ("perplexity", "Perplexity", "Probability"),
     (r"perplexity@(.+)", r"Perplexity (\1)", "Probability"),
     ("ensemble", "Ensemble", "Listeners"),
-    ("(?:literal)(?:_listener)?", "Literal", "Listeners"),
-    ("(?:pragmatic)(?:_listener)?", "Pragmatic", "Listeners"),
-    ("(?:context)(?:_listener)?", "Context", "Listeners"),
-    (r"literal[_@](\d+)", r"Literal, seed \1", "Listeners"),
-    (r"pragmatic[_@](\d+)", r"Pragmatic, seed \1", "Listeners"),
-    (r"context[_@](\d+)", r"Context, seed \1", "Listeners"),
+    *((f"{one}(?:_listener)?", one.capitalize(), "Listeners") for one in _LISTENERS),
+    *((rf"{one}[_@](\d+)", rf"{one.capitalize()}, seed \1", "Listeners") for one in _LISTENERS),
 ]
 
 MODELS = {
@@ -134,8 +131,6 @@ def labelled(correlations: pd.DataFrame) -> pd.DataFrame:
     kinds = names.map(kind)
     scored = (kinds == "Discriminators") & names.str.contains("/", regex=False)
     table["kind"] = kinds.mask(scored, "Discriminators, trained/scored on")
-    sequence = dict.fromkeys(one for _, _, one in _TABLE)
-    place = {name: at for at, name in enumerate([*sequence, "Others"])}
-    at = kinds.map(place).to_numpy()
+    at = pd.Categorical(kinds, [*dict.fromkeys(one for _, _, one in _TABLE), "Others"]).codes
     keys = [at] if "criterion" not in table else [at, table["criterion"].factorize()[0]]
     return table.iloc[np.lexsort(keys)]

@@ -8,11 +8,12 @@ What has no usable reference is scored NaN, an empty text that has one 0; higher
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from itertools import chain, zip_longest
 from operator import truediv
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ from scipy.sparse import csr_array
 
 from nlgbench.evaluators.meteor import meteor
 from nlgbench.evaluators.references import reference_lists, usable
+from nlgbench.evaluators.stored import stored
 from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.text import ngram_matrix
@@ -263,10 +265,15 @@ def score_overlap(
     *,
     references: pd.DataFrame,
     options: Mapping[str, Mapping[str, Any]],
+    keep: Path | None,
 ) -> pd.DataFrame:
     """Score outputs against their items' references: a row per metric and output."""
     texts = functools.cache(partial(_texts, study, references))
     all_bleu = functools.cache(lambda style, lower: bleu(*texts(lower), style=style))
+
+    def by_meteor(lower: bool) -> pd.DataFrame:
+        return study.outputs[["output_id"]].assign(score=meteor(*texts(lower)))
+
     frames = []
     for name in names:
         lower, group = options[name]["lower"], options[name]["group"]
@@ -279,19 +286,19 @@ def score_overlap(
                 known(group, [str(one) for one in study.outputs], f"options of {name}: group")
                 labels = study.outputs[group].tolist()
             score = cider(*texts(lower), variant=name, group=labels)  # type: ignore[arg-type]
+        elif name == "meteor":
+            data = {"outputs": study.outputs, "references": references, "options": options[name]}
+            found = stored(name, partial(by_meteor, lower), given=data, folder=keep)
+            score = found["score"].to_numpy()
+        elif name in ("rouge_1", "rouge_2"):
+            score = rouge_n(*texts(lower), n=int(name[-1]))
         else:
-            score = _scorer(name)(*texts(lower))
+            score = {"rouge_l": rouge_l, "chrf": chrf}[name](*texts(lower))
         how = signature(name, lower=lower, group=group)
         frames.append(
             study.outputs[["output_id"]].assign(evaluator=name, score=score, signature=how)
         )
     return pd.concat(frames, ignore_index=True)
-
-
-def _scorer(name: str) -> Callable[..., Floats]:
-    if name in ("rouge_1", "rouge_2"):
-        return partial(rouge_n, n=int(name[-1]))
-    return {"rouge_l": rouge_l, "chrf": chrf, "meteor": meteor}[name]
 
 
 def score_corpus(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
 import pkgutil
@@ -17,7 +16,7 @@ import pandas as pd
 
 from nlgbench.evaluators.names import DISCRIMINATOR, MODELS
 from nlgbench.evaluators.sentinels import SENTINELS
-from nlgbench.evaluators.stored import stored, stored_dir
+from nlgbench.evaluators.stored import stored_dir
 from nlgbench.names import brief, did_you_mean, known
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
@@ -222,7 +221,11 @@ def score(
         chosen.setdefault(_family(name), []).append(name)
     for family, (one, *_) in chosen.items():
         _require(study, family, one, given)
-    frames = [_scored(study, family, asked, given) for family, asked in chosen.items()]
+    frames = []
+    for family, asked in chosen.items():
+        function = pkgutil.resolve_name(f"nlgbench.evaluators.{family.function}")
+        takes = [*inspect.signature(function).parameters][2:]
+        frames.append(function(study, asked, **{name: given[name] for name in takes}))
     frames += [_said(study, one) for one in evaluators if not isinstance(one, str)]
     for key, table in (("output_id", "scores"), ("system", "system_scores")):
         made = [frame for frame in frames if key in frame]
@@ -292,22 +295,6 @@ def _require(study: Study, family: _Family, name: str, given: Mapping[str, Any])
         raise ValueError(f"{name} needs texts, and the outputs of {study.name} have none.")
     if family.function.startswith("discriminators") and outputs["is_human"].nunique() < 2:
         raise ValueError(f"{name} needs human and machine outputs; {study.name} has one kind.")
-
-
-def _scored(
-    study: Study, family: _Family, names: list[str], given: Mapping[str, Any]
-) -> pd.DataFrame:
-    function = pkgutil.resolve_name(f"nlgbench.evaluators.{family.function}")
-    takes = [*inspect.signature(function).parameters][2:]
-    compute = functools.partial(function, study, **{name: given[name] for name in takes})
-    if given["keep"] is None or "meteor" not in names:
-        return compute(names)
-    data = {"outputs": study.outputs, "references": given["references"]}
-    data["options"] = given["options"]["meteor"]
-    slow = functools.partial(compute, ["meteor"])
-    rest = [name for name in names if name != "meteor"]
-    frames = [compute(rest)] if rest else []
-    return pd.concat([*frames, stored("meteor", slow, given=data, folder=given["keep"])])
 
 
 def _said(study: Study, evaluator: Fitted) -> pd.DataFrame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -192,15 +191,13 @@ def _write_tops(ax: Axes, tops: list[tuple[Any, ...]]) -> None:
     ax.set_xticks(np.arange(len(tops)) + 0.5, [str(top[-1]) for top in tops], rotation=0)
     if len(tops[0]) == 1:
         return
-    middles, names, start = [], [], 0
-    for name, group in groupby(tops, key=lambda top: top[0]):
-        size = len(list(group))
-        middles.append(start + size / 2)
-        names.append(f"{name}\n")  # the empty line clears the inner names
-        start += size
-        if start < len(tops):
-            ax.axvline(start, color="black", linewidth=0.8)
+    first = pd.Series([top[0] for top in tops])
+    sizes = first.groupby(first, sort=False).size()
+    ends = sizes.cumsum()
+    for end in ends.iloc[:-1]:
+        ax.axvline(end, color="black", linewidth=0.8)
     upper = ax.secondary_xaxis("top")
-    upper.set_xticks(middles, names, fontweight="bold")
+    # The empty line clears the inner names.
+    upper.set_xticks(ends - sizes / 2, [f"{name}\n" for name in sizes.index], fontweight="bold")
     upper.tick_params(length=0)
     upper.spines["top"].set_visible(False)

@@ -19,10 +19,6 @@ from nlgbench.plots.style import HUMAN, ONE_COLUMN, SCORE_NAMES, SYSTEM, TWO_COL
 # Pale, so that points read on it; white where the classifier is undecided; blue is the darker
 # in gray.
 _SHADES = LinearSegmentedColormap.from_list("shades", ["#86B6DA", "#FFFFFF", "#FAD3B4"])
-_LOOKS: dict[str, dict[str, Any]] = {
-    "human reference": {"marker": "s", "facecolor": HUMAN, "edgecolor": "white"},
-    "model output": {"marker": "o", "facecolor": "white", "edgecolor": SYSTEM},
-}
 
 
 @in_paper_style
@@ -93,23 +89,18 @@ def _words(shown: Sequence[Boundary]) -> str:
 def _draw_panel(ax: Axes, one: Boundary, title: str) -> None:
     x, y = one.grid.columns.to_numpy(), one.grid.index.to_numpy()
     share = one.grid.to_numpy()
-    shown: dict[str, Any] = {
-        "cmap": _SHADES,
-        "vmin": 0,
-        "vmax": 1,
-        "shading": "nearest",
-        "rasterized": True,
-    }
-    ax.pcolormesh(x, y, share, zorder=0, **shown)
+    shown: dict[str, Any] = {"cmap": _SHADES, "vmin": 0, "vmax": 1, "shading": "nearest"}
+    ax.pcolormesh(x, y, share, zorder=0, rasterized=True, **shown)
     # A line where there is something to separate; contour warns where there is not.
     if share.min() < 0.5 < share.max():
         line: dict[str, Any] = {"levels": [0.5], "colors": "#444444", "linewidths": 0.6}
         ax.contour(x, y, share, zorder=1, **line)
     is_human = one.outputs["is_human"].to_numpy(dtype=bool)
-    for (label, look), chosen in zip(_LOOKS.items(), (is_human, ~is_human), strict=True):
-        points = one.outputs.loc[chosen]
-        look = look | {"s": 11, "linewidth": 0.4 if label == "human reference" else 0.9}
-        ax.scatter(points["logprob_per_token"], points["judgment"], label=label, zorder=3, **look)
+    human: dict[str, Any] = {"marker": "s", "facecolor": HUMAN, "edgecolor": "white"}
+    model: dict[str, Any] = {"marker": "o", "facecolor": "white", "edgecolor": SYSTEM}
+    for chosen, look, width in ((is_human, human, 0.4), (~is_human, model, 0.9)):
+        at = one.outputs.loc[chosen, ["logprob_per_token", "judgment"]].to_numpy().T
+        ax.scatter(*at, s=11, linewidth=width, zorder=3, **look)
     ax.set_xlim(x[0], x[-1])
     ax.set_ylim(y[0], y[-1])
     ax.set_xlabel("Log-probability per token (nats)")

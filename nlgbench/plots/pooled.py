@@ -86,8 +86,17 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     # Differences of correlations go to 2.
     reach = max(1.0, *studies[["ci_low", "ci_high"]].abs().max())
     for number, (panel, name) in enumerate(zip(panels, names, strict=True)):
-        _draw_panel(panel, studies[studies["evaluator"] == name], summary.loc[name], at, looks, low)
-        panel.set_title(f"{label(name)}\n{_said(summary.loc[name])}", fontsize=7, pad=3)
+        mean, own = summary.loc[name], studies[studies["evaluator"] == name]
+        draw_reference(panel, 0)
+        panel.axhline(low - 0.65, color="#555555", linewidth=0.4)
+        own = own[own["z"].notna()]
+        task_of = own["task"] if "task" in own else pd.Series("", own.index)
+        for task, (marker, color) in looks.items():
+            part = own[task_of == task]
+            places = part["study"].map(at)
+            draw_estimates(panel, places, part, marker=marker, color=color, markersize=2.6)
+        _draw_mean(panel, mean, low)
+        panel.set_title(f"{label(name)}\n{_said(mean)}", fontsize=7, pad=3)
         if kind(name) == _SENTINELS:
             panel.set_facecolor(_GRAY)
         panel.set_yticks([*at.values(), low, low + 1.2], words, fontsize=6.5)
@@ -102,12 +111,12 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     if ax is None and figure is not None and _SENTINELS in map(kind, names):
         gray = [Patch(color=_GRAY, label="sentinels, which know next to nothing of a text")]
         figure.legend(handles=gray, loc="outside lower right")
-    mean = summary.reset_index().assign(study=_MEAN)
-    further = mean[["evaluator"]].assign(
-        study=_FURTHER, ci_low=mean["prediction_low"], ci_high=mean["prediction_high"]
+    means = summary.reset_index().assign(study=_MEAN)
+    further = means[["evaluator"]].assign(
+        study=_FURTHER, ci_low=means["prediction_low"], ci_high=means["prediction_high"]
     )
     columns = ["study", "evaluator", "estimate", "ci_low", "ci_high"]
-    data = pd.concat([studies[columns], mean[columns], further], ignore_index=True)
+    data = pd.concat([studies[columns], means[columns], further], ignore_index=True)
     said = "; ".join(f"{label(name)} {_said(summary.loc[name])}" for name in names)
     n = studies["study"].nunique()
     return drawn_on(panels, data, f"{what} in {n} studies, and the mean over studies: {said}.")
@@ -145,22 +154,8 @@ def _lines(studies: pd.DataFrame) -> list[tuple[str, bool]]:
     return lines
 
 
-def _draw_panel(
-    ax: Axes,
-    own: pd.DataFrame,
-    mean: pd.Series,
-    at: dict[str, float],
-    looks: dict[str, tuple[str, str]],
-    low: float,
-) -> None:
-    draw_reference(ax, 0)
-    ax.axhline(low - 0.65, color="#555555", linewidth=0.4)
-    own = own[own["z"].notna()]
-    tasks = own["task"] if "task" in own else pd.Series("", own.index)
-    for task, (marker, color) in looks.items():
-        part = own[tasks == task]
-        places = part["study"].map(at)
-        draw_estimates(ax, places, part, marker=marker, color=color, markersize=2.6)
+def _draw_mean(ax: Axes, mean: pd.Series, low: float) -> None:
+    """Draw a diamond for the mean, and below it a bar for the prediction interval."""
     if np.isfinite(mean["estimate"]):
         ends = mean["ci_low"], mean["ci_high"]
         corners = [(ends[0], low), (mean["estimate"], low - 0.38), (ends[1], low)]

@@ -62,9 +62,7 @@ def plot_stability(
     grid = {"n": len(panels), "columns": columns, "sharey": True}
     axes = axes_for(ax, width, 2.6 * n_systems, **grid)
     for n, (place, ((system, kind), rows)) in enumerate(zip(axes, panels, strict=True)):
-        true = {}
-        if truth is not None:
-            true = truth[truth["system"] == system].iloc[0].to_dict()
+        true = {} if truth is None else truth[truth["system"] == system].iloc[0].to_dict()
         _draw_panel(place, rows, true)
         place.set_xlabel(str(kind).capitalize())
         first = n == 0 or panels[n - 1][0][0] != system

@@ -1,4 +1,4 @@
-"""One look for all figures: sizes, fonts that embed, colors that survive gray and color blindness.
+"""One look for all figures: sizes, fonts, colors that survive gray and color blindness.
 
 Colors are those of Okabe and Ito, Color Universal Design (2008), https://jfly.uni-koeln.de/color/.
 """
@@ -66,16 +66,9 @@ def task_looks(tasks: Iterable[str]) -> dict[str, tuple[str, str]]:
 
 
 def paper_style() -> dict[Any, Any]:
-    """Give Matplotlib's settings for a paper: small text at print size, thin lines, fonts embedded.
-
-    Fonts are TrueType (type 42, never Type 3), and the same data give the same bytes.
-    """
+    """Give Matplotlib's settings for a paper: small text at print size, thin lines."""
     return {
         "figure.dpi": 110,
-        "savefig.dpi": 300,
-        "pdf.fonttype": 42,
-        "ps.fonttype": 42,
-        "svg.hashsalt": "nlgbench",
         "font.family": "DejaVu Sans",
         "font.size": 8,
         "axes.titlesize": 8,

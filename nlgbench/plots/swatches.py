@@ -12,15 +12,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from nlgbench.evaluators.listeners.features import COLOR, LIMITS
 from nlgbench.evaluators.names import label
 from nlgbench.names import known
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import TWO_COLUMN
 from nlgbench.study import Study
 from nlgbench.study.checks import read_table
-
-_FEATURES = ["hue", "saturation", "lightness"]
-_LIMITS = (360, 100, 100)
 
 
 @in_paper_style
@@ -72,7 +70,7 @@ def plot_contexts(
     needed = "output_id:text evaluator state:text is_target:bool probability:float"
     beliefs = read_table(beliefs, needed, "beliefs have")
     contexts = study.contexts
-    if contexts is None or not set(_FEATURES) <= set(contexts):
+    if contexts is None or not set(COLOR) <= set(contexts):
         raise ValueError(f"contexts of {study.name} are no colors: hue, saturation, lightness.")
     chosen = list(dict.fromkeys(beliefs["output_id"])) if outputs is None else list(outputs)
     for name in chosen:
@@ -139,8 +137,8 @@ def _draw(ax: Axes, context: pd.DataFrame, found: pd.DataFrame, title: str) -> N
 
 def colors_of(context: pd.DataFrame) -> list[tuple[float, float, float]]:
     """Give the colors of a context as red, green and blue, 0 to 1."""
-    colors = context[_FEATURES].to_numpy(dtype=float)
-    bad = ~((colors >= 0) & (colors <= _LIMITS)).all(axis=1)
+    colors = context[list(COLOR)].to_numpy(dtype=float)
+    bad = ~((colors >= 0) & (colors <= LIMITS)).all(axis=1)
     if bad.any():
         raise ValueError(
             "a color must be hue (0 to 360), saturation and lightness (0 to 100); got "

@@ -22,7 +22,6 @@ from nlgbench.study.checks import read_table
 #: Values of HUSE = HUSE-Q + HUSE-D - 1 whose diagonals are drawn.
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 _AXES = ("huse_q", "huse_d")
-_ENDS = ("low", "high")
 _SETTING = re.compile(r"(?P<task>.+?)[ _](?P<what>[tp])(?P<value>\d[\d.]*)")
 _MANY = 8  # points that fit a column
 _NEAR = 0.08  # points of one system that are nearer share a label
@@ -133,7 +132,7 @@ def _points(scores: pd.DataFrame) -> pd.DataFrame:
             wrong = f"no row for score {lost[0]!r}" if lost else "a score twice"
             raise ValueError(f"scores of system {system!r} ({source}) have {wrong}: give one each.")
         row = {"system": system, **by_score["estimate"]}
-        for end in _ENDS if "ci_low" in three else ():
+        for end in ("low", "high") if "ci_low" in three else ():
             row |= {f"{score}_{end}": by_score.loc[score, f"ci_{end}"] for score in _AXES}
         about = three.iloc[0]
         label = about.get("label")

@@ -86,10 +86,7 @@ def plot_violins(
     grid = {"n": len(shown), "columns": -(-len(shown) // rows)}
     panels = axes_for(ax, TWO_COLUMN, 2.2 * rows, **grid)
     for panel, evaluator in zip(panels, shown, strict=True):
-        own = data[data["evaluator"] == evaluator]
-        found = _SCALE.search(str(own["signature"].iloc[0]))
-        scale = (float(found[1]), float(found[2])) if found else (0.0, 1.0)
-        _panel(panel, own, places, scale, written[evaluator])
+        _panel(panel, data[data["evaluator"] == evaluator], places, written[evaluator])
     for panel in panels[:: grid["columns"]]:
         panel.set_ylabel("Score")
     data = data.assign(evaluator=data["evaluator"].map(written))
@@ -104,14 +101,9 @@ def plot_violins(
     )
 
 
-def _panel(
-    panel: Axes,
-    own: pd.DataFrame,
-    systems: list[str],
-    bounds: tuple[float, float],
-    title: str,
-) -> None:
-    low, high = bounds
+def _panel(panel: Axes, own: pd.DataFrame, systems: list[str], title: str) -> None:
+    found = _SCALE.search(str(own["signature"].iloc[0]))
+    low, high = (float(found[1]), float(found[2])) if found else (0.0, 1.0)
     values = own["score"].dropna()
     outside = values[(values < low) | (values > high)]
     if len(outside):

@@ -139,10 +139,8 @@ def compare(
     ids = pd.Index(study.outputs["output_id"].to_numpy()[rows])
     logprob, n_floored = _logprob(ids, study.logprobs, system, length)
     judgment = _mean_judgment(ids, study.judgments, dimension)
-    (x, x_scale), (y, y_scale) = (
-        scaled(feature, scaling, name)
-        for name, feature in {"logprob": logprob, "judgment": judgment}.items()
-    )
+    x, x_scale = scaled(logprob, scaling, "logprob")
+    y, y_scale = scaled(judgment, scaling, "judgment")
     return Compared(
         study=study,
         system=system,

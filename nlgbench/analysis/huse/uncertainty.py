@@ -98,50 +98,34 @@ def permutation_test(
         if (hits := _hit_units(one)) is not None:
             hit, label = hits
             ways["hits"] = (len(label), hit, label, np.zeros(len(label), dtype=np.int64))
-        for within, way in ways.items():
-            rng = np.random.default_rng(seed)
-            parts.append(_permutations(one, within, *way, n_permutations, rng))
+        for within, (n_units, place, own, units) in ways.items():
+            # Labels `own` are permuted within units; `place` says whose label an output has.
+            counts = zip(np.bincount(units), np.bincount(units, weights=own), strict=True)
+            n_labelings = math.prod(math.comb(int(n), int(m)) for n, m in counts)
+            exact = n_labelings <= n_permutations
+            if exact:
+                labels = _all_labelings(own, units)
+            else:
+                labels = _permuted_within(own, units, n_permutations, np.random.default_rng(seed))
+            permuted = output_replicates(one, True, labels[:, place])[list(MAPS)]
+            estimate = pd.Series(one.scores)[list(MAPS)]
+            # Scores of one rounding: equal ones differ in the last bit at most.
+            n_low = (permuted <= estimate + 1e-12).sum()
+            rows = {
+                "system": system,
+                "score": list(MAPS),
+                "estimate": estimate,
+                "p": n_low / n_labelings if exact else (1 + n_low) / (n_permutations + 1),
+                "null_mean": permuted.mean(),
+                "null_sd": permuted.std(ddof=0),
+                "within": within,
+                "n_units": n_units,
+                "log10_labelings": math.log10(n_labelings),
+                "n_permutations": len(labels),
+                "exact": exact,
+            }
+            parts.append(pd.DataFrame(rows))
     return pd.concat(parts, ignore_index=True)
-
-
-def _permutations(
-    one: Compared,
-    within: str,
-    n_units: int,
-    place: Ints,
-    own: Bools,
-    units: Ints,
-    n_permutations: int,
-    rng: np.random.Generator,
-) -> pd.DataFrame:
-    """Test by permuting the labels `own` within units; `place` says whose label an output has."""
-    counts = zip(np.bincount(units), np.bincount(units, weights=own), strict=True)
-    n_labelings = math.prod(math.comb(int(n), int(m)) for n, m in counts)
-    exact = n_labelings <= n_permutations
-    if exact:
-        labels = _all_labelings(own, units)
-    else:
-        labels = _permuted_within(own, units, n_permutations, rng)
-    replicates = output_replicates(one, np.ones(len(place), dtype=bool), labels[:, place])
-    permuted = replicates[list(MAPS)]
-    estimate = pd.Series(one.scores)[list(MAPS)]
-    # Scores of one rounding: equal ones differ in the last bit at most.
-    n_low = (permuted <= estimate + 1e-12).sum()
-    return pd.DataFrame(
-        {
-            "system": one.system,
-            "score": list(MAPS),
-            "estimate": estimate,
-            "p": n_low / n_labelings if exact else (1 + n_low) / (n_permutations + 1),
-            "null_mean": permuted.mean(),
-            "null_sd": permuted.std(ddof=0),
-            "within": within,
-            "n_units": n_units,
-            "log10_labelings": math.log10(n_labelings),
-            "n_permutations": len(labels),
-            "exact": exact,
-        }
-    )
 
 
 def _item_units(one: Compared) -> tuple[Ints, int]:
@@ -328,13 +312,13 @@ def length_difference(
         is_human = one.outputs["is_human"]
         members = both_halves(half_samples(is_human, n_resamples=n_resamples, seed=seed))
         gaps = output_replicates(whole, members) - output_replicates(one, members)
-        estimates = {name: whole.scores[name] - one.scores[name] for name in ("huse", "huse_d")}
         both = pd.DataFrame({"whole_text": whole.scores, "per_token": one.scores})
-        both = both.rename_axis("score").loc[list(estimates)]
+        estimates = {name: whole.scores[name] - one.scores[name] for name in ("huse", "huse_d")}
+        both = both.loc[list(estimates)].rename_axis("score").reset_index()
+        both.insert(0, "system", system)
         n_units = int(is_human.value_counts().min())
         table = of_halves(gaps, estimates, n_units, confidence).drop(columns="center")
-        parts.append(pd.concat([both.reset_index(), table], axis=1))
-        parts[-1].insert(0, "system", system)
+        parts.append(pd.concat([both, table], axis=1))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -353,12 +353,9 @@ def _texts_of(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame
     by_id = outputs.set_index("output_id")
     ids = pd.concat([pairs["output_a"], pairs["output_b"]])
     refuse_seen(comparator.name, comparator.seen, outputs[outputs["output_id"].isin(ids)])
-    rows = {
-        f"{name}_{side}": by_id.loc[pairs[f"output_{side}"], name].to_numpy()
-        for side in ("a", "b")
-        for name in ("context", "text")
-    }
-    return pd.DataFrame(rows)[SIDES]
+    both = (by_id.loc[pairs[name], ["context", "text"]] for name in ("output_a", "output_b"))
+    rows = [side.reset_index(drop=True) for side in both]
+    return pd.concat(rows, axis=1).set_axis(SIDES, axis=1)
 
 
 def curriculum(pairs: pd.DataFrame) -> list[Ints]:

@@ -157,17 +157,10 @@ def fit_frozen(
         return torch.nn.functional.cross_entropy(model(*(table[each] for each in at)), label)
 
     data = [torch.tensor(each) for each in (*places, labels)]
-    epochs = max(1, _EPOCHS // len(stages))
+    options: dict[str, Any] = {"epochs": max(1, _EPOCHS // len(stages)), "weight_decay": 1e-4}
     for number, stage in enumerate(stages):
-        fit(
-            head,
-            [tensor[torch.tensor(stage)] for tensor in data],
-            loss=loss,
-            epochs=epochs,
-            learning_rate=_RATE,
-            weight_decay=1e-4,
-            seed=seed + number,
-        )
+        part = [tensor[torch.tensor(stage)] for tensor in data]
+        fit(head, part, loss=loss, learning_rate=_RATE, seed=seed + number, **options)
 
     def chances(rows: pd.DataFrame) -> NDArray[np.float64]:
         texts, places = sides(rows)
@@ -212,17 +205,10 @@ def fit_cross_encoder(
         return torch.nn.functional.cross_entropy(model(*inputs), label)
 
     data = [*tokens(rows), torch.tensor(labels)]
+    options: dict[str, Any] = {"epochs": 1, "batch_size": 32, "max_norm": 1.0}
     for number, stage in enumerate(stages):
-        fit(
-            network,
-            [tensor[torch.tensor(stage)] for tensor in data],
-            loss=loss,
-            epochs=1,
-            batch_size=32,
-            learning_rate=_FINE_RATE,
-            max_norm=1.0,
-            seed=seed + number,
-        )
+        part = [tensor[torch.tensor(stage)] for tensor in data]
+        fit(network, part, loss=loss, learning_rate=_FINE_RATE, seed=seed + number, **options)
     return lambda rows: (
         predict(network, tokens(rows), batch_size=64).double().softmax(dim=1).numpy()
     )

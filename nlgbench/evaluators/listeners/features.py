@@ -124,9 +124,7 @@ def numbers_of_states(contexts: pd.DataFrame, item_ids: pd.Series) -> pd.Series:
 
 def state_rows(contexts: pd.DataFrame, item_ids: pd.Series) -> NDArray[np.int64]:
     """Find the rows of each item's states, (n, n_states); each item must have as many."""
-    places: dict[str, list[int]] = {}
-    for at, item in enumerate(contexts["item_id"]):
-        places.setdefault(item, []).append(at)
+    places = contexts.groupby("item_id").indices
     rows = np.array([places[item] for item in item_ids], dtype=np.int64)
     return rows.reshape(len(item_ids), -1)
 

@@ -72,9 +72,11 @@ class NeuralListener(Listener):
     temperature : float
         Fitted on dev; 1 without dev. Probabilities are raised to its inverse.
 
-    Notes ----- Batches of 64, dropout .3, gradients clipped to norm 5, weights of the epoch with
-    the lowest loss on dev, at the temperature that is best then. A caption without a known token
-    says nothing: every state is equally probable.
+    Notes
+    -----
+    Batches of 64, dropout .3, gradients clipped to norm 5, weights of the epoch with the lowest
+    loss on dev, at the temperature that is best then. A caption without a known token says nothing:
+    every state is equally probable.
     """
 
     kind: ClassVar[str]
@@ -383,10 +385,8 @@ def _learned_from(study: Study) -> tuple[Rounds, Rounds | None]:
         )
     columns = feature_columns(study.contexts)
     scored = context_keys(rows[columns].to_numpy() for _, rows in study.contexts.groupby("item_id"))
-    found: list[Rounds | None] = [None, None]
-    for at, split in enumerate(("train", "dev")):
-        if split not in related:
-            continue
+    found: dict[str, Rounds] = {}
+    for split in [one for one in ("train", "dev") if one in related]:
         rounds = related[split]
         assert rounds.contexts is not None
         numbers_of_states(rounds.contexts, rounds.outputs["item_id"])
@@ -395,10 +395,8 @@ def _learned_from(study: Study) -> tuple[Rounds, Rounds | None]:
         targets = rounds.contexts["is_target"].to_numpy()[rows].argmax(axis=1)
         new = ~np.isin(context_keys(states), scored)
         texts = rounds.outputs["text"].to_numpy()[new].tolist()
-        found[at] = states[new], texts, targets[new]
-    train, dev = found
-    assert train is not None
-    return train, dev
+        found[split] = states[new], texts, targets[new]
+    return found["train"], found.get("dev")
 
 
 def score_listeners(

@@ -54,14 +54,14 @@ def measures(proba: ArrayLike, targets: ArrayLike, *, confidence: float = 0.95) 
         half = norm.ppf(0.5 + confidence / 2) * losses.std(ddof=1) / np.sqrt(n)
     low, high = proportion_confint(right.sum(), n, alpha=1 - confidence, method="wilson")
     no_nll = "" if np.isfinite(half) else "a target has probability 0, or there is one row"
-    rows: list[tuple[str, float, float, float, str]] = [
-        ("accuracy", right.mean(), low, high, ""),
-        ("nll", losses.mean(), losses.mean() - half, losses.mean() + half, no_nll),
-        ("ece", _ece(_bins(found, right)), np.nan, np.nan, "biased upward"),
+    rows = [
+        ("accuracy", right.mean(), low, high),
+        ("nll", losses.mean(), losses.mean() - half, losses.mean() + half),
+        ("ece", _ece(_bins(found, right)), np.nan, np.nan),
     ]
-    table = pd.DataFrame(rows, columns=["measure", "estimate", "ci_low", "ci_high", "reason"])
+    table = pd.DataFrame(rows, columns=["measure", "estimate", "ci_low", "ci_high"])
     table = table.assign(confidence=confidence, n=n, n_undefined=n_undefined)
-    return table.assign(reason=table.pop("reason"))
+    return table.assign(reason=["", no_nll, "biased upward"])
 
 
 def reliability(proba: ArrayLike, targets: ArrayLike, *, confidence: float = 0.95) -> pd.DataFrame:
@@ -112,13 +112,12 @@ def _ece(bins: pd.DataFrame) -> float:
     return float((gap * bins["n"]).sum() / bins["n"].sum())
 
 
-def check_proba(proba: ArrayLike, *, n: int | None = None, n_states: int | None = None) -> Floats:
+def check_proba(proba: ArrayLike, *, n: int, n_states: int) -> Floats:
     """Refuse what are no probabilities, (n, n_states); a row of NaN alone is no opinion."""
     found = np.asarray(proba, dtype=np.float64)
-    if found.ndim != 2 or n not in (None, len(found)) or n_states not in (None, found.shape[1]):
-        wanted = ("n" if n is None else n, "n_states" if n_states is None else n_states)
+    if found.shape != (n, n_states):
         raise ValueError(
-            f"probabilities must have the shape ({wanted[0]}, {wanted[1]}): a row per caption, a "
+            f"probabilities must have the shape ({n}, {n_states}): a row per caption, a "
             f"column per state. Got {found.shape}."
         )
     inside = ((found >= 0) & (found <= 1)).all(axis=1) & (abs(found.sum(axis=1) - 1) <= 1e-6)
