@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from nlgbench.analysis.planning.components import variance_components, vote_components
 from nlgbench.analysis.planning.power import (
@@ -192,16 +193,12 @@ def _components(
     pilot: Study | pd.DataFrame | Mapping[str, float], question: Question
 ) -> pd.DataFrame:
     """Read or measure the variances that a plan rests on."""
-    source = "stated"
+    source = "stated" if isinstance(pilot, Mapping) else "measured"
     if isinstance(pilot, Study):
-        measure = variance_components if question == "means" else vote_components
-        pilot, source = measure(pilot), "measured"
-    elif isinstance(pilot, pd.DataFrame):
-        source = "measured"
-    else:
+        pilot = variance_components(pilot) if question == "means" else vote_components(pilot)
+    elif isinstance(pilot, Mapping):
         pilot = pd.DataFrame({"component": pilot.keys(), "variance": pilot.values()})
-    columns = "component variance:float? reason:text?"
-    table = read_table(pilot, columns, "pilot has")
+    table = read_table(pilot, "component variance:float? reason:text?", "pilot has")
     if "variance" not in table:
         raise ValueError("pilot has no column 'variance': give a table of variance_components.")
     wanted, idle = _PARTS[question], _IDLE[question]
@@ -241,18 +238,16 @@ def _spread(components: pd.DataFrame, question: Question, difference: float) -> 
     return Spread(item, annotator, rest)
 
 
-def _doubts(layouts: pd.DataFrame, fixed: bool) -> list[str]:
+def _doubts(layouts: pd.DataFrame, fixed: bool) -> NDArray[np.str_]:
     """Say why to doubt the power of each layout, or nothing."""
-    found = []
-    columns = (layouts[name] for name in ("n_items", "n_annotators", "se"))
-    for n_items, n_annotators, se in zip(*columns, strict=True):
-        if np.isnan(se):
-            found.append("annotators share too few items with each other: take more votes")
-        elif n_annotators < FEWEST and not fixed:
-            found.append(f"{n_annotators} annotators: fewer than {FEWEST} do not speak for others")
-        else:
-            found.append(few_clusters(n_items, "items"))
-    return found
+    people = layouts["n_annotators"]
+    seldom = "annotators share too few items with each other: take more votes"
+    few = [f"{n} annotators: fewer than {FEWEST} do not speak for others" for n in people]
+    return np.select(
+        [layouts["se"].isna(), (people < FEWEST) & (not fixed)],
+        [seldom, few],
+        [few_clusters(n, "items") for n in layouts["n_items"]],
+    )
 
 
 def _layouts(design: Design, fixed: bool) -> pd.DataFrame:

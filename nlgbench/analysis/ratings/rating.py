@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import expit
 
 from nlgbench.analysis.ratings.bradley_terry import Annotators, Ties, bradley_terry, sample_of
-from nlgbench.analysis.ratings.games import Floats, Ints, Of, Outcome, as_arrays, read_games
+from nlgbench.analysis.ratings.games import Floats, Of, Outcome, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import (
     DEVIATION,
     POINTS,
@@ -245,7 +245,14 @@ def tournament(
     systems, a, b, results = as_arrays(pool)
     n = len(systems)
     first, second = np.triu_indices(n, 1)
-    rows_of = _rows_by_pair(a, b, systems, first, second)
+    met = np.minimum(a, b) * n + np.maximum(a, b)
+    rows_of = [np.flatnonzero(met == code) for code in first * n + second]
+    for i, j, rows in zip(first, second, rows_of, strict=True):
+        if not len(rows):
+            raise ValueError(
+                f"systems {systems[i]!r} and {systems[j]!r} were never compared: a tournament "
+                "draws from all pairs. Compare them, or rate what there is with rate."
+            )
     state = start(n)
     n_games = np.zeros(n, dtype=np.int64)
     since = np.zeros(n, dtype=np.int64)  # games of each since the order last changed
@@ -262,7 +269,7 @@ def tournament(
         n_games[both] += 1
         since[both] += 1
         if adaptive:
-            _play_jointly(both[0], both[1], result, mu, covariance, tie_ratio)
+            _play_jointly(both[0], both[1], result, (mu, covariance), tie_ratio)
             centered = covariance - covariance.mean(axis=0)
             centered -= centered.mean(axis=1, keepdims=True)
             state = mu.tolist(), np.sqrt(np.diag(centered)).tolist()
@@ -285,29 +292,11 @@ def tournament(
     return Tournament(as_table(systems, state, n_games), steps, len(history) // 2, converged)
 
 
-def _rows_by_pair(a: Ints, b: Ints, systems: list[str], first: Ints, second: Ints) -> list[Ints]:
-    """List the comparisons of each pair of systems, whichever stands first."""
-    code = np.minimum(a, b) * len(systems) + np.maximum(a, b)
-    sought = first * len(systems) + second
-    by_code = pd.Series(np.arange(len(a))).groupby(code).indices
-    for one, i, j in zip(sought.tolist(), first, second, strict=True):
-        if one not in by_code:
-            raise ValueError(
-                f"systems {systems[i]!r} and {systems[j]!r} were never compared: a tournament "
-                "draws from all pairs. Compare them, or rate what there is with rate."
-            )
-    return [np.asarray(by_code[one]) for one in sought.tolist()]
-
-
 def _play_jointly(
-    a: int,
-    b: int,
-    result: list[float],
-    mu: Floats,
-    covariance: Floats,
-    tie_ratio: float | None,
+    a: int, b: int, result: list[float], state: tuple[Floats, Floats], tie_ratio: float | None
 ) -> None:
     """Let two systems play one game, and update all that is known of any system in place."""
+    mu, covariance = state
     gap = mu[a] - mu[b]
     expected = float(expit(gap))
     information = expected * (1 - expected)
