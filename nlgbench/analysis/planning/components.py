@@ -108,10 +108,8 @@ def components_of(
     if unit < 1e-12 or len(y) - len(size) < 2:
         nothing = "judgments do not vary within systems"
         return table.assign(reason=table["reason"].replace("", nothing), method="none")
-    chosen, doubt, balanced = [*kept, 4], "", None
-    if len(kept) == 4:
-        balanced = _mean_squares(y / unit, system, item, annotator)
-    fitted = None
+    chosen, doubt, fitted = [*kept, 4], "", None
+    balanced = _mean_squares(y / unit, system, item, annotator) if len(kept) == 4 else None
     if balanced is None and kept and sum(counts[k] for k in kept) <= _MOST_LEVELS:
         fitted = _likelihood(y / unit, system, [numbers[k] for k in kept])
     low, high = np.full((2, len(chosen)), np.nan)
