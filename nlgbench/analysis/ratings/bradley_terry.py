@@ -306,13 +306,13 @@ def _sizes(
     Groups and items are those of games, or of both sides of games, one after the other.
     """
     if not sample.people:
-        number = np.asarray(pd.Series(item).groupby(group).nunique(), dtype=np.int64)
-        return number, np.array([few_clusters(int(n), sample.units) for n in number], dtype="O")
-    n_groups = int(group.max()) + 1
-    each = {f"effective {sample.units}": effective_sizes(item, group, n_groups)}
-    if annotator is not None:
-        who = np.tile(annotator[:, 0], len(group) // len(annotator))
-        each["effective annotators"] = effective_sizes(who, group, n_groups)
+        each = {sample.units: pd.Series(item).groupby(group).nunique().to_numpy()}
+    else:
+        n_groups = int(group.max()) + 1
+        each = {f"effective {sample.units}": effective_sizes(item, group, n_groups)}
+        if annotator is not None:
+            who = np.tile(annotator[:, 0], len(group) // len(annotator))
+            each["effective annotators"] = effective_sizes(who, group, n_groups)
     numbers, names = np.array([*each.values()]), [*each]
     few = [
         few_clusters(n, names[at])

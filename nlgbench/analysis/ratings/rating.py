@@ -186,14 +186,13 @@ def order_stability(
         orders = [glicko2(rows, tie_ratio=tie_ratio, seed=rng) for _ in range(N_ORDERS)]
         many = pd.concat(orders, keys=range(N_ORDERS), names=["order", None])
         many["rank"] = many.groupby("order")["rating"].rank(ascending=False)
-        of_system = many.groupby("system")
-        table = of_system.agg(rating_sd=("rating", "std"), worst_rank=("rank", "max"))
-        table["best_rank"] = of_system["rank"].min()
+        spread = {"rating_sd": ("rating", "std"), "worst_rank": ("rank", "max")}
+        table = many.groupby("system").agg(**spread, best_rank=("rank", "min"))
         rated = glicko2(rows, tie_ratio=tie_ratio, seed=seed).set_index("system")
-        table["deviation"] = rated["deviation"]
-        found.append(table.reset_index().assign(comparator=comparator))
-    whole = pd.concat(found, ignore_index=True)
-    return whole[["comparator", *whole.columns.drop("comparator")]]
+        table = table.assign(deviation=rated["deviation"]).reset_index()
+        table.insert(0, "comparator", comparator)
+        found.append(table)
+    return pd.concat(found, ignore_index=True)
 
 
 @dataclass(frozen=True, eq=False)
