@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.analysis import betting
-from nlgbench.analysis.ratings.games import as_arrays, read_games
+from nlgbench.analysis.ratings.games import as_arrays, games_of_one
 from nlgbench.inference import Floats
 from nlgbench.reported import Reported
 from nlgbench.study import Study
@@ -161,12 +161,7 @@ def _read(
         if study.preferences is None and study.judgments is not None:
             return _of_judgments(study, block, dimension)
         of = "comparisons" if study.preferences is None else "preferences"
-    played = read_games(study, of=of, dimension=dimension)
-    comparators = played["comparator"].unique()
-    if len(comparators) > 1:
-        raise ValueError(
-            f"{len(comparators)} comparators are there: a test needs one. Select its comparisons."
-        )
+    played = games_of_one(study, of=of, dimension=dimension)
     if "item_id" not in played and "item_a" in played:
         apart = (played["item_a"] != played["item_b"]).to_numpy()
         if apart.any():
@@ -210,14 +205,9 @@ def _of_judgments(
     wide = judged.groupby([f"{block}_id", "system"])["value"].mean().unstack("system")
     systems = [name for name in study.systems if name in wide]
     wide = wide.reindex(index=judged[f"{block}_id"].unique(), columns=systems)
-    if len(systems) < 2:
-        raise ValueError(
-            f"{study.name} has judgments of {dimension!r} of {len(systems)} systems: two are "
-            "needed."
-        )
     pairs = combinations(systems, 2)
     table = pd.DataFrame({pair: (wide[pair[0]] - wide[pair[1]]) / span for pair in pairs})
-    table = table.loc[:, table.notna().any()]
+    table = table.dropna(axis=1, how="all")
     if table.empty:
         raise ValueError(
             f"no {block} has judgments of two systems: take block={_OTHER[block]!r}, or let each "

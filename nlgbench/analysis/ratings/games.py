@@ -49,6 +49,17 @@ def read_games(
     return games(table, outcome=outcome, seed=seed)
 
 
+def games_of_one(
+    study: Study | pd.DataFrame, *, of: Of | None = None, dimension: str | None = None
+) -> pd.DataFrame:
+    """Read games of one comparator."""
+    played = read_games(study, of=of, dimension=dimension)
+    n = played["comparator"].nunique()
+    if n > 1:
+        raise ValueError(f"{n} comparators are there: one is needed. Select its comparisons.")
+    return played
+
+
 def games(
     table: pd.DataFrame, *, outcome: Outcome = "argmax", seed: int | np.random.Generator = 0
 ) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import expit
 
 from nlgbench.analysis.ratings.bradley_terry import Annotators, Ties, bradley_terry, sample_of
-from nlgbench.analysis.ratings.games import Floats, Of, Outcome, as_arrays, read_games
+from nlgbench.analysis.ratings.games import Floats, Of, Outcome, as_arrays, games_of_one, read_games
 from nlgbench.analysis.ratings.glicko import (
     DEVIATION,
     POINTS,
@@ -233,15 +233,8 @@ def tournament(
     confidence)``: between equals it ever does so with at most the inverse probability (Robbins
     1970, doi:10.1214/aoms/1177696786), as far as ratings are normal.
     """
-    pool = read_games(study, of=of)
-    comparators = pool["comparator"].unique()
-    if len(comparators) > 1:
-        raise ValueError(
-            f"{len(comparators)} comparators are there: a tournament needs one. Select its "
-            "comparisons."
-        )
     rng = np.random.default_rng(seed)
-    systems, a, b, results = as_arrays(pool)
+    systems, a, b, results = as_arrays(games_of_one(study, of=of))
     n = len(systems)
     first, second = np.triu_indices(n, 1)
     met = np.minimum(a, b) * n + np.maximum(a, b)
