@@ -115,6 +115,8 @@ class Clusters:
     n: float
     #: What n counts.
     units: str
+    #: What intervals generalize to.
+    covers: str
 
     def jackknife(self, parts: Floats, statistic: Statistic) -> tuple[Floats, Floats]:
         """Give a function of sums of parts (rows, m), and its standard error."""
@@ -126,13 +128,13 @@ class Clusters:
         return [len(one) / max(1, len(one) - 1) * one.T @ one for one in sums]
 
 
-def clusters_of(item: Ints, annotator: Ints | None = None) -> Clusters:
+def clusters_of(item: Ints, annotator: Ints | None = None, covers: str = "other items") -> Clusters:
     """Make clusters of labels as `factors` takes them; without annotators these are fixed."""
     n, units = effective_size(item.ravel()), "items"
     if annotator is not None and effective_size(annotator.ravel()) < n:
         n, units = effective_size(annotator.ravel()), "annotators"
     kinds = [incidence(label) for label in factors(item, annotator)]
-    return Clusters(kinds, n, f"effective {units}")
+    return Clusters(kinds, n, f"effective {units}", covers)
 
 
 def cluster_jackknife(

@@ -177,7 +177,7 @@ def audit(
         ratings.append(rated.assign(evaluator=name))
     if len(data.vote):
         of_votes = data.system[data.pair], data.doublings[data.pair], view.weight, view.by_vote
-        rated = rate_at_equal_length(data.vote + 0.5, *of_votes, data.covers, confidence)[1]
+        rated = rate_at_equal_length(data.vote + 0.5, *of_votes, confidence)[1]
         ratings.append(rated.assign(evaluator=PEOPLE))
     found = pd.DataFrame(findings).assign(confidence=confidence)
     found["verdict"] = found["verdict"].fillna("")
@@ -246,7 +246,7 @@ def _examined(
     rows |= _agreement(view, verdict)
     known = n > 0
     share = np.where(known, verdict, 0.0) + 0.5
-    of_pairs = data.system, data.doublings, known.astype(float), view.by_pair, "other items"
+    of_pairs = data.system, data.doublings, known.astype(float), view.by_pair
     slope, ratings = rate_at_equal_length(share, *of_pairs, view.confidence)
     rows["length_in_ratings"] = slope | {"n": int(known.sum())}
     return rows, counts, ratings, bins
@@ -258,8 +258,7 @@ def _ratio(view: _View, part: Floats, whole: Floats, clusters: Clusters) -> dict
     found, se = clusters.jackknife(parts, lambda sums: ratio(sums[..., 0], sums[..., 1]))
     n = int((whole > 0).sum())
     why = "" if n else _NO_VOTES
-    asked = clusters, view.data.covers, view.confidence, why
-    return interval(float(found), float(se), *asked) | {"n": n}
+    return interval(float(found), float(se), clusters, view.confidence, why) | {"n": n}
 
 
 def _orders(view: _View, said: Floats) -> tuple[dict[str, dict[str, Any]], dict[str, int]]:
@@ -290,7 +289,7 @@ def _orders(view: _View, said: Floats) -> tuple[dict[str, dict[str, Any]], dict[
     (share, gain), (se, gain_se) = view.by_pair.jackknife(
         parts, lambda sums: ratio(sums[..., :2], sums[..., 2:])
     )
-    asked = view.by_pair, "other items", view.confidence, why
+    asked = view.by_pair, view.confidence, why
     consistency, position = interval(share, se, *asked), interval(gain, gain_se, *asked)
     n_items = max(1.0, min(n, view.by_pair.n))
     if not why and share == share:
@@ -298,9 +297,8 @@ def _orders(view: _View, said: Floats) -> tuple[dict[str, dict[str, Any]], dict[
         spread = share * (1 - share)
         size = spread / se**2 if se > 1e-12 and spread > 0 else n_items
         quantile = student.ppf(0.5 + view.confidence / 2, view.by_pair.n - 1)
-        ends = wilson(np.array(share), np.array(size), quantile)
-        consistency |= {"ci_low": float(ends[0]), "ci_high": float(ends[1])}
-        consistency |= {"p": np.nan, "reason": ""}
+        low, high = wilson(share, size, quantile)
+        consistency |= {"ci_low": low, "ci_high": high, "p": np.nan, "reason": ""}
         position["p"] = binomtest(n_first, n_first + n_second).pvalue if n_first + n_second else 1.0
         if gain_se < 1e-12:
             # No pair differs from the others: what n of n leave open by the binomial law.
@@ -352,7 +350,7 @@ def _slopes(view: _View, verdict: Floats, is_own: Any) -> dict[str, dict[str, An
         reason = why[name] if name not in used else ""
         if name in used and weak:
             reason = "people's votes agree too little to say what they think of a pair"
-        row = interval(estimate, se[place], clusters, data.covers, view.confidence, reason)
+        row = interval(estimate, se[place], clusters, view.confidence, reason)
         if view.gold and not row["reason"]:
             row["reason"] = "one vote a pair, which is taken for the truth"
         there = w > 0 if name == "length" else (w > 0) & (column != 0)
@@ -373,19 +371,18 @@ def _calibrated(view: _View, chance: Floats) -> tuple[dict[str, Any], pd.DataFra
     used = sure[w > 0]
     if not len(used) or not ((used > 1e-9) & (used < 0.5 - 1e-9)).any():
         why = "verdicts alone, no probabilities" if len(used) else _NO_VOTES
-        row |= interval(np.nan, np.nan, clusters, data.covers, view.confidence, why)
+        row |= interval(np.nan, np.nan, clusters, view.confidence, why)
         return row, pd.DataFrame(columns=list(_CALIBRATION))
     cuts = np.unique(np.quantile(used, np.linspace(0, 1, N_BINS + 1)[1:-1]))
     number = np.searchsorted(cuts, sure, side="right")
     bins: list[dict[str, Any]] = []
     for place in np.unique(number[w > 0]):
         own = w * (number == place)
-        share = _ratio(view, own * right, own, clusters)
         said = sure[own > 0]
         row_of_bin = {"bin": len(bins) + 1, "low": said.min(), "high": said.max()}
-        row_of_bin |= {"said": own @ sure / own.sum(), "people": share["estimate"]}
-        bins.append(row_of_bin | {name: share[name] for name in ("ci_low", "ci_high", "n")})
-    table = pd.DataFrame(bins)
+        row_of_bin |= {"said": own @ sure / own.sum()}
+        bins.append(row_of_bin | _ratio(view, own * right, own, clusters))
+    table = pd.DataFrame(bins).rename(columns={"estimate": "people"})[list(_CALIBRATION[1:])]
     table[["low", "high", "said", "people", "ci_low", "ci_high"]] += 0.5
     return row, table
 
@@ -410,8 +407,8 @@ def _agreement(view: _View, verdict: Floats) -> dict[str, dict[str, Any]]:
     for name, row in rows.items():
         row["n"] = n
         if view.gold and name != "agreement":
-            asked = view.by_vote, data.covers, view.confidence
-            row |= interval(np.nan, np.nan, *asked, "no pair has votes of two annotators")
+            why = "no pair has votes of two annotators"
+            row |= interval(np.nan, np.nan, view.by_vote, view.confidence, why)
         if name != "agreement_less_people":
             row["p"] = np.nan  # of 0, which is no hypothesis
     return rows

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any, Literal
 
@@ -140,14 +142,15 @@ def corrected_quality(
     n_outputs = np.bincount(outputs["system"], minlength=k)
     tables, pairs = [], []
     for method in METHODS:
-        fit = fitted(outputs, labels, method, over_annotators, k)
+        refitted = partial(fitted, method=method, over_annotators=over_annotators, k=k)
+        fit = refitted(outputs, labels)
         of_labels = method != EVALUATOR
         asked: dict[str, Any] = {"missing": unknown if of_labels else "", "confidence": confidence}
         table = pd.DataFrame([_interval(*fit.contrast(one), **asked) for one in np.eye(k)])
         table["covers"] = covers if of_labels else "other items"
         table["rank_low"] = table["rank_high"] = np.nan
         if of_labels and k > 1:
-            both = _pairs(fit, outputs, labels, method, over_annotators, asked)
+            both = _pairs(refitted, outputs, labels, asked)
             pairs.append(both.assign(method=method, covers=covers))
             if both["p_adjusted"].notna().all():
                 better = (both["verdict"] == "better").to_numpy()
@@ -374,35 +377,28 @@ def _correlations(labels: pd.DataFrame, k: int) -> list[float]:
 
 
 def _pairs(
-    fit: Fit,
-    outputs: pd.DataFrame,
-    labels: pd.DataFrame,
-    method: str,
-    over_annotators: bool,
-    asked: dict[str, Any],
+    refitted: Callable[..., Fit], outputs: pd.DataFrame, labels: pd.DataFrame, asked: dict[str, Any]
 ) -> pd.DataFrame:
     """Compare each two systems, from either side."""
     items = outputs.groupby("system")["item_id"].agg(set)
-    k, rows = len(items), []
+    k, rows, fit = len(items), [], refitted(outputs, labels)
     for one, other in combinations(range(k), 2):
         both, used = items[one] & items[other], fit
         if both and items[one] != items[other]:
             # Over the items that both answered.
             some = outputs[outputs["item_id"].isin(both) & outputs["system"].isin([one, other])]
             judged = labels[labels["output_id"].isin(some["output_id"])]
-            used = fitted(some, judged, method, over_annotators, k)
+            used = refitted(some, judged)
         row = _interval(*used.contrast(np.eye(k)[one] - np.eye(k)[other]), **asked)
         rows.append({"system": one, "opponent": other, "n_items": len(both)} | row)
     table = pd.DataFrame(rows).rename(columns={"estimate": "difference"})
     table["p"] = 2 * student.sf(np.abs(table["difference"]) / table["se"], table["df"])
     table["p_adjusted"] = adjust(table["p"])
-    turned = table.rename(columns={"system": "opponent", "opponent": "system"})
-    turned = turned.assign(
-        difference=-table["difference"], ci_low=-table["ci_high"], ci_high=-table["ci_low"]
-    )
+    turn = {"system": "opponent", "opponent": "system", "ci_low": "ci_high", "ci_high": "ci_low"}
+    turned = table.rename(columns=turn)
+    turned[["difference", "ci_low", "ci_high"]] *= -1
     table = pd.concat([table, turned], ignore_index=True)
-    significant = table["p_adjusted"] < 1 - asked["confidence"]
-    verdict = np.where(table["difference"] > 0, "better", "worse")
-    table["verdict"] = np.where(significant, verdict, "undecided")
-    table.loc[table["p_adjusted"].isna(), "verdict"] = ""
-    return table
+    p, better = table["p_adjusted"], table["difference"] > 0
+    significant = p < 1 - asked["confidence"]
+    of = [p.isna(), ~significant, better]
+    return table.assign(verdict=np.select(of, ["", "undecided", "better"], "worse"))

@@ -24,7 +24,6 @@ def rate_at_equal_length(
     doublings: Floats,
     weight: Floats,
     clusters: Clusters,
-    covers: str,
     confidence: float,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Fit log odds of systems' abilities plus a slope times the difference in doublings.
@@ -70,7 +69,7 @@ def rate_at_equal_length(
         half = student.ppf(0.5 + confidence / 2, clusters.n - 1) * se
         table[name] = value
         table[f"{name}_low"], table[f"{name}_high"] = value - half, value + half
-    row = interval(slope["estimate"], slope["se"], clusters, covers, confidence, why)
+    row = interval(slope["estimate"], slope["se"], clusters, confidence, why)
     return row, table.assign(reason=why or few_clusters(clusters.n, clusters.units))
 
 

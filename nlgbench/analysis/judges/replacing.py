@@ -166,8 +166,8 @@ def replaces_annotators(
         curves.append(pd.DataFrame(of | {"epsilon": _GRID[_CURVE], "omega": curve}))
     whole = pd.DataFrame(rows).sort_values("rho", ascending=False, kind="stable", ignore_index=True)
     return Replacement(
-        whole[list(_EVALUATORS)],
-        whole[list(_DETAILS)],
+        whole.reindex(columns=list(_EVALUATORS)),
+        whole.reindex(columns=list(_DETAILS)),
         pd.concat(people, ignore_index=True)[list(_ANNOTATORS)],
         pd.concat(curves, ignore_index=True),
     )
@@ -236,6 +236,12 @@ def differences(output: Ints, value: Floats, score: Floats, kind: Agreement) -> 
     middle = (score + value) / 2 - (total[output] - value) / others[output]
     sign = np.sign(apart) * np.sign(middle)
     return np.where((abs(apart) <= near) | (abs(middle) <= near), 0, sign).astype(np.int8)
+
+
+def _differences_in(there: pd.DataFrame, kind: Agreement) -> NDArray[np.int8]:
+    output = pd.factorize(there["output_id"])[0]
+    value, score = (there[name].to_numpy(dtype=np.float64) for name in ("value", "score"))
+    return differences(output, value, score, kind)
 
 
 @dataclass(frozen=True)
@@ -308,8 +314,8 @@ def t_p(counts: Counts, epsilon: float) -> Floats:
 
 
 def adjusted(p: Floats) -> Floats:
-    """Adjust p over annotators, the first axis (Benjamini and Yekutieli 2001)."""
-    return np.asarray(false_discovery_control(p, axis=0, method="by")) if len(p) else p
+    """Adjust p over annotators, the first axis (Benjamini and Yekutieli 2001); NaN is 1."""
+    return np.asarray(false_discovery_control(np.nan_to_num(p, nan=1.0), axis=0, method="by"))
 
 
 def power(counts: Counts, epsilon: float, level: float) -> Floats:
@@ -354,19 +360,14 @@ def _tested(
     elif not len(names):
         unknown = f"no annotator has {FEWEST_ITEMS} outputs that were scored"
     if unknown:
-        missing = ("omega", "omega_paper", "least_epsilon", "rho", "ci_low", "ci_high", "se")
-        row |= dict.fromkeys((*missing, "power"), np.nan)
-        row |= {"verdict": "", "covers": "", "reason": unknown}
+        row |= {"rho": np.nan, "verdict": "", "covers": "", "reason": unknown}
         return row, pd.DataFrame(columns=list(_ANNOTATORS)), np.full(_CURVE.sum(), np.nan)
     who = pd.Index(names).get_indexer(pd.Index(there["annotator_id"]))  # below 0: not tested
-    output, cluster = pd.factorize(there["output_id"])[0], there["cluster"].to_numpy()
-    value, score = (there[name].to_numpy(dtype=np.float64) for name in ("value", "score"))
     tested = who >= 0
-    difference = differences(output, value, score, kind)
-    counts = count(difference[tested], who[tested], cluster[tested])
+    difference = _differences_in(there, kind)
+    counts = count(difference[tested], who[tested], there["cluster"].to_numpy()[tested])
     annotators = _annotators(names, counts, epsilon, level)
-    p = np.nan_to_num(score_p(counts, _GRID), nan=1.0)
-    omegas = (adjusted(p) <= level).mean(axis=0)
+    omegas = (adjusted(score_p(counts, _GRID)) <= level).mean(axis=0)
     enough = _GRID[omegas >= 0.5]
     omega = annotators["rejected"].mean()
     row |= {
@@ -375,7 +376,7 @@ def _tested(
         "verdict": "replaces" if omega >= 0.5 else "not shown",
         "least_epsilon": enough[0] if len(enough) else np.nan,
         "power": annotators["power"].mean(),
-        **_rho(output, value, score, who, cluster, kind, level),
+        **_rho(there, who, difference <= 0, kind, level),
     }
     return row, annotators, omegas[_CURVE]
 
@@ -383,7 +384,7 @@ def _tested(
 def _annotators(names: NDArray, counts: Counts, epsilon: float, level: float) -> pd.DataFrame:
     n, p, p_paper = counts.n, score_p(counts, np.array([epsilon]))[:, 0], t_p(counts, epsilon)
     # Without a spread between clusters p is unknown, and nothing is rejected.
-    p_adjusted = adjusted(np.nan_to_num(p, nan=1.0))
+    p_adjusted = adjusted(p)
     untested = np.isnan(p)
     return pd.DataFrame(
         {
@@ -394,7 +395,7 @@ def _annotators(names: NDArray, counts: Counts, epsilon: float, level: float) ->
             "p_adjusted": np.where(untested, np.nan, p_adjusted),
             "rejected": p_adjusted <= level,
             "p_paper": p_paper,
-            "rejected_paper": adjusted(np.nan_to_num(p_paper, nan=1.0)) <= level,
+            "rejected_paper": adjusted(p_paper) <= level,
             "power": power(counts, epsilon, level_of_half(len(names), level)),
             "n_outputs": n.astype(int),
             "n_ties": (n - counts.better - counts.worse).astype(int),
@@ -409,19 +410,11 @@ def _annotators(names: NDArray, counts: Counts, epsilon: float, level: float) ->
 
 
 def _rho(
-    output: Ints,
-    value: Floats,
-    score: Floats,
-    who: Ints,
-    cluster: Ints,
-    kind: Agreement,
-    level: float,
+    there: pd.DataFrame, who: Ints, wins: NDArray[np.bool_], kind: Agreement, level: float
 ) -> dict[str, object]:
     """Give rho with an interval over clusters, and over annotators where there are ten."""
-    m, cluster = int(who.max()) + 1, pd.factorize(cluster)[0]
-
+    m, cluster = int(who.max()) + 1, pd.factorize(there["cluster"])[0]
     tested = who >= 0
-    wins = differences(output, value, score, kind) <= 0
     n, won = np.zeros((2, m, int(cluster.max()) + 1))
     np.add.at(n, (who[tested], cluster[tested]), 1)
     np.add.at(won, (who[tested], cluster[tested]), wins[tested])
@@ -431,8 +424,7 @@ def _rho(
     effective = effective_size(cluster[tested])
     variances, df = [jackknife_variance(without.mean(axis=0))], effective - 1
     if m >= FEWEST:
-        given = output, value, score, who, kind
-        left_out = np.array([_rho_without(one, *given) for one in range(m)])
+        left_out = np.array([_rho_of(there[who != one], who[who != one], kind) for one in range(m)])
         of_cells = [jackknife_variance(own[seen > 0]) for own, seen in zip(without, n, strict=True)]
         variances += [jackknife_variance(left_out), np.sum(of_cells) / m**2]
         df = min(effective, m) - 1  # all annotators weigh alike in rho
@@ -446,13 +438,10 @@ def _rho(
     return found | {"covers": covers, "reason": reason}
 
 
-def _rho_without(
-    one: int, output: Ints, value: Floats, score: Floats, who: Ints, kind: Agreement
-) -> float:
-    """Give rho without an annotator, who is then none of the others either."""
-    kept = who != one
-    kept &= np.bincount(output, kept)[output] > 1
-    if not (who[kept] >= 0).any():
+def _rho_of(there: pd.DataFrame, who: Ints, kind: Agreement) -> float:
+    """Give rho of judgments, of outputs that still have two; who is below 0 is not tested."""
+    kept = there.duplicated("output_id", keep=False).to_numpy()
+    if not kept.any():
         return float("nan")
-    wins = differences(output[kept], value[kept], score[kept], kind) <= 0
-    return float(pd.Series(wins).groupby(who[kept]).mean().drop(-1, errors="ignore").mean())
+    wins = pd.Series(_differences_in(there[kept], kind) <= 0)
+    return float(wins[who[kept] >= 0].groupby(who[kept][who[kept] >= 0]).mean().mean())

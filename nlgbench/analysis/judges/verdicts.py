@@ -51,7 +51,7 @@ class Verdicts:
     def clusters(self, pair: Ints, annotator: Ints) -> Clusters:
         """Make the clusters of rows that are of these pairs and annotators (rows, any number)."""
         over_annotators = self.covers == OTHER_ANNOTATORS
-        return clusters_of(self.item[pair], annotator if over_annotators else None)
+        return clusters_of(self.item[pair], annotator if over_annotators else None, self.covers)
 
 
 def sign(values: Floats) -> Floats:
@@ -60,13 +60,13 @@ def sign(values: Floats) -> Floats:
 
 
 def interval(
-    estimate: float, se: float, clusters: Clusters, covers: str, confidence: float, why: str = ""
+    estimate: float, se: float, clusters: Clusters, confidence: float, why: str = ""
 ) -> dict[str, Any]:
     """Lay out t intervals: the one asked for, and the one that the margin is compared with."""
     asked: dict[str, Any] = {"units": clusters.units, "missing": why}
     row: dict[str, Any] = t_interval(estimate, se, clusters.n, confidence=confidence, **asked)
     inner = t_interval(estimate, se, clusters.n, confidence=2 * confidence - 1, **asked)
-    row |= {"inner_low": inner["ci_low"], "inner_high": inner["ci_high"], "covers": covers}
+    row |= {"inner_low": inner["ci_low"], "inner_high": inner["ci_high"], "covers": clusters.covers}
     row["p"] = float("nan")
     if np.isfinite(row["ci_low"]):
         row["p"] = float(2 * student.sf(abs(estimate) / se, clusters.n - 1))
@@ -95,12 +95,10 @@ def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator)
     # A pair stands as annotators first saw it, or else as a judge did.
     shown = pd.concat([votes[["a", "b"]], table[["a", "b"]]], ignore_index=True)
     key = shown.min(axis=1) * len(outputs) + shown.max(axis=1)
-    code = np.unique(key, return_inverse=True)[1]
-    judged, row_pair = np.unique(code[len(votes) :], return_inverse=True)
-    one, other = shown.groupby(code).first().loc[judged].to_numpy().T
-    number = np.full(code.max() + 1, -1)
-    number[judged] = np.arange(len(judged))
-    votes = votes.assign(pair=number[code[: len(votes)]]).query("pair >= 0")
+    judged, row_pair = np.unique(key[len(votes) :], return_inverse=True)
+    one, other = shown.groupby(key).first().loc[judged].to_numpy().T
+    number = pd.Index(judged).get_indexer(key[: len(votes)])
+    votes = votes.assign(pair=number).query("pair >= 0")
     turned = votes["a"].to_numpy() != one[votes["pair"]]
     votes["vote"] *= np.where(turned, -1.0, 1.0)
     votes = votes.groupby(["pair", "annotator_id"])[["vote"]].mean().reset_index()

@@ -12,7 +12,7 @@ from scipy.stats import f as fisher
 
 from nlgbench.analysis.people.comparing import judged_systems
 from nlgbench.analysis.ratings.games import votes_of
-from nlgbench.crossed import Floats, Ints
+from nlgbench.crossed import Floats, Ints, incidence
 from nlgbench.inference import ratio
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
@@ -108,10 +108,8 @@ def components_of(
     if unit < 1e-12 or len(y) - len(size) < 2:
         nothing = "judgments do not vary within systems"
         return table.assign(reason=table["reason"].replace("", nothing), method="none")
-    chosen, doubt, balanced = [*kept, 4], "", None
-    if len(kept) == 4:
-        balanced = _mean_squares(y / unit, system, item, annotator)
-    fitted = None
+    chosen, doubt, fitted = [*kept, 4], "", None
+    balanced = _mean_squares(y / unit, system, item, annotator) if len(kept) == 4 else None
     if balanced is None and kept and sum(counts[k] for k in kept) <= _MOST_LEVELS:
         fitted = _likelihood(y / unit, system, [numbers[k] for k in kept])
     low, high = np.full((2, len(chosen)), np.nan)
@@ -212,21 +210,15 @@ def levels(system: Ints, item: Ints, annotator: Ints) -> list[Ints]:
 def _gram(numbers: list[Ints], system: Ints) -> Floats:
     """Give tr(P V_k P V_l), where P takes off systems' means: what sums of squares expect."""
     size = np.bincount(system)
-    shares = [
-        np.bincount(one * len(size) + system, minlength=(one.max() + 1) * len(size))
-        .reshape(-1, len(size))
-        .astype(np.float64)
-        for one in numbers
-    ]
+    rows_of = [incidence(one[:, None]) for one in numbers]
+    shares = [(one @ incidence(system[:, None]).T).toarray() for one in rows_of]
     squares = [one.T @ one / np.sqrt(np.outer(size, size)) for one in shares]
     gram = np.empty((5, 5))
     for k in range(5):
         for other in range(k + 1):
-            flat = numbers[k] * (numbers[other].max() + 1) + numbers[other]
-            cell, count = np.unique(flat, return_counts=True)
-            one, two = np.divmod(cell, numbers[other].max() + 1)
-            mean = (shares[k][one] / size * shares[other][two]).sum(axis=1)
-            inner = (count * (count - 2 * mean)).sum()
+            met = (rows_of[k] @ rows_of[other].T).tocoo()
+            mean = (shares[k][met.row] / size * shares[other][met.col]).sum(axis=1)
+            inner = (met.data * (met.data - 2 * mean)).sum()
             gram[k, other] = gram[other, k] = inner + (squares[k] * squares[other]).sum()
     return gram
 
@@ -292,13 +284,12 @@ def vote_components(study: Study) -> pd.DataFrame:
             "score": np.where(turned, -score, score),
         }
     ).drop_duplicates(["pair", "item", "annotator"])
-    ties, found = float((frame["score"] == 0).mean()), {}
+    ties, found = float((frame["score"] == 0).mean()), []
     frame["score"] -= frame.groupby("pair")["score"].transform("mean")
     frame["square"] = frame["score"] ** 2
     for name in ("item", "annotator"):
         cells = frame.groupby(["pair", name], sort=False)
         n, sums = cells.size(), cells[["score", "square"]].sum()
         products = (sums["score"] ** 2 - sums["square"]).sum()
-        found[name] = max(0.0, float(ratio(products, (n * (n - 1)).sum())))
-    found["ties"] = ties
-    return pd.DataFrame({"component": found.keys(), "variance": found.values()})
+        found.append(max(0.0, float(ratio(products, (n * (n - 1)).sum()))))
+    return pd.DataFrame({"component": ["item", "annotator", "ties"], "variance": [*found, ties]})

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from nlgbench.analysis.planning.components import variance_components, vote_components
 from nlgbench.analysis.planning.power import (
@@ -42,8 +43,7 @@ _PRICES = ("judgment", "item", "annotator")
 #: What `designs` are looked for among.
 _ITEMS = np.unique(np.geomspace(FEWEST, 2000, 80).round())
 _PEOPLE = np.array([10, 12, 15, 20, 25, 30, 40, 50, 75, 100])
-_FIXED_PEOPLE = np.array([1, 2, 3, 4, 5, 7, 10])
-_VOTES = np.array([1, 2, 3, 4, 5, 7, 10])
+_FEW = np.array([1, 2, 3, 4, 5, 7, 10])
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,16 +164,9 @@ def plan_study(
         away = {one: noncentrality(power, one, LEVEL) for one in np.unique(df)}
         return found.assign(mdd=found["se"] * found["df"].map(away), reason=_doubts(found, fixed))
 
-    if design == "distinct":
-        rows = [(items, items * n_votes, n_votes) for items in n_items]
-    else:  # a crossed design's votes are all annotators'
-        rows = [
-            (items, n, n if design == "crossed" else n_votes)
-            for n in n_annotators
-            for items in n_items
-        ]
-    curve = with_power(pd.DataFrame(rows, columns=["n_items", "n_annotators", "n_votes"]))
-    designs = _cheapest(with_power(_layouts(design, fixed)), design, question, paid, power)
+    curve = with_power(_layouts(design, n_items, n_annotators, [n_votes]))
+    searched = with_power(_layouts(design, _ITEMS, _FEW if fixed else _PEOPLE, _FEW))
+    designs = _cheapest(searched, design, question, paid, power)
     what = "two means, in points" if question == "means" else "the shares of wins and of losses"
     words = f"a difference of {difference:.3g} between {what}"
     return StudyPlan(curve, designs, components, words)
@@ -192,16 +185,12 @@ def _components(
     pilot: Study | pd.DataFrame | Mapping[str, float], question: Question
 ) -> pd.DataFrame:
     """Read or measure the variances that a plan rests on."""
-    source = "stated"
+    source = "stated" if isinstance(pilot, Mapping) else "measured"
     if isinstance(pilot, Study):
-        measure = variance_components if question == "means" else vote_components
-        pilot, source = measure(pilot), "measured"
-    elif isinstance(pilot, pd.DataFrame):
-        source = "measured"
-    else:
+        pilot = variance_components(pilot) if question == "means" else vote_components(pilot)
+    elif isinstance(pilot, Mapping):
         pilot = pd.DataFrame({"component": pilot.keys(), "variance": pilot.values()})
-    columns = "component variance:float? reason:text?"
-    table = read_table(pilot, columns, "pilot has")
+    table = read_table(pilot, "component variance:float? reason:text?", "pilot has")
     if "variance" not in table:
         raise ValueError("pilot has no column 'variance': give a table of variance_components.")
     wanted, idle = _PARTS[question], _IDLE[question]
@@ -241,31 +230,28 @@ def _spread(components: pd.DataFrame, question: Question, difference: float) -> 
     return Spread(item, annotator, rest)
 
 
-def _doubts(layouts: pd.DataFrame, fixed: bool) -> list[str]:
+def _doubts(layouts: pd.DataFrame, fixed: bool) -> NDArray[np.str_]:
     """Say why to doubt the power of each layout, or nothing."""
-    found = []
-    columns = (layouts[name] for name in ("n_items", "n_annotators", "se"))
-    for n_items, n_annotators, se in zip(*columns, strict=True):
-        if np.isnan(se):
-            found.append("annotators share too few items with each other: take more votes")
-        elif n_annotators < FEWEST and not fixed:
-            found.append(f"{n_annotators} annotators: fewer than {FEWEST} do not speak for others")
-        else:
-            found.append(few_clusters(n_items, "items"))
-    return found
+    people = layouts["n_annotators"]
+    seldom = "annotators share too few items with each other: take more votes"
+    few = [f"{n} annotators: fewer than {FEWEST} do not speak for others" for n in people]
+    return np.select(
+        [layouts["se"].isna(), (people < FEWEST) & (not fixed)],
+        [seldom, few],
+        [few_clusters(n, "items") for n in layouts["n_items"]],
+    )
 
 
-def _layouts(design: Design, fixed: bool) -> pd.DataFrame:
-    """List the layouts among which the cheapest is looked for."""
-    people = _FIXED_PEOPLE if fixed else _PEOPLE
-    names = ["n_items", "n_annotators", "n_votes"]
-    grid = pd.MultiIndex.from_product([_ITEMS, people, _VOTES], names=names).to_frame(index=False)
+def _layouts(design: Design, n_items: Any, n_annotators: Any, n_votes: Any) -> pd.DataFrame:
+    """List the layouts of these numbers; a crossed design's votes are all annotators'."""
+    given = {"n_annotators": n_annotators, "n_items": n_items, "n_votes": n_votes}
+    grid = pd.MultiIndex.from_product(given.values(), names=given.keys()).to_frame(index=False)
     if design == "crossed":
         grid["n_votes"] = grid["n_annotators"]
     elif design == "distinct":
         grid["n_annotators"] = grid["n_items"] * grid["n_votes"]
-    grid = grid[grid["n_votes"] <= grid["n_annotators"]].astype(int)
-    return grid.drop_duplicates(ignore_index=True)
+    grid = grid[grid["n_votes"] <= grid["n_annotators"]].astype(int).drop_duplicates()
+    return grid[["n_items", "n_annotators", "n_votes"]].reset_index(drop=True)
 
 
 def _cheapest(

@@ -17,7 +17,6 @@ from nlgbench.analysis.correlation.comparing import (
 )
 from nlgbench.analysis.planning.plans import StudyPlan
 from nlgbench.analysis.planning.power import power_of
-from nlgbench.inference import Floats
 from nlgbench.study.checks import checked
 
 #: More systems than these are not looked for.
@@ -102,21 +101,18 @@ def plan_correlations(
         )
     curve = pd.DataFrame({"n_systems": list(n_systems)})
     curve["df"] = curve["n_systems"] - 3.0
-    t = np.array([williams(a, b, both, n)[0] for n in curve["n_systems"]])
-    curve["se"], curve["power"] = (a - b) / t, [found(a, n) for n in curve["n_systems"]]
+    curve["se"] = [(a - b) / williams(a, b, both, n)[0] for n in n_systems]
+    curve["power"] = [found(a, n) for n in n_systems]
     top = most - 1e-6
     curve["mdd"] = [
         brentq(lambda r, n=n: found(r, n) - power, b, top) - b if found(top, n) > power else np.nan
         for n in curve["n_systems"]
     ]
-    rejected = [
-        rejections(np.array(correlations), n, alpha, n_simulations, rng) for n in curve["n_systems"]
-    ]
-    low, high = proportion_confint(np.array(rejected), n_simulations, method="wilson")
-    curve["simulated"] = np.array(rejected) / n_simulations
-    curve = curve.assign(
-        simulated_low=low, simulated_high=high, n_simulations=n_simulations, reason=""
-    )
+    n = n_simulations
+    rejected = np.array([rejections(correlations, k, alpha, n, rng) for k in n_systems])
+    low, high = proportion_confint(rejected, n, method="wilson")
+    curve = curve.assign(simulated=rejected / n, simulated_low=low, simulated_high=high)
+    curve = curve.assign(n_simulations=n, reason="")
     least = next((n for n in range(5, _MOST) if found(a, n) >= power), None)
     designs = pd.DataFrame({"n_systems": [np.nan if least is None else least]})
     designs["power"] = np.nan if least is None else found(a, least)
@@ -134,7 +130,7 @@ def plan_correlations(
 
 
 def rejections(
-    correlations: Floats, n_systems: int, alpha: float, n: int, rng: np.random.Generator
+    correlations: Sequence[float], n_systems: int, alpha: float, n: int, rng: np.random.Generator
 ) -> int:
     """Count worlds in which `compare_evaluators` tells two evaluators apart, by swapping systems.
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.analysis import betting
-from nlgbench.analysis.ratings.games import as_arrays, read_games
+from nlgbench.analysis.ratings.games import as_arrays, games_of_one
 from nlgbench.inference import Floats
 from nlgbench.reported import Reported
 from nlgbench.study import Study
@@ -161,15 +161,23 @@ def _read(
         if study.preferences is None and study.judgments is not None:
             return _of_judgments(study, block, dimension)
         of = "comparisons" if study.preferences is None else "preferences"
-    played = read_games(study, of=of, dimension=dimension)
-    comparators = played["comparator"].unique()
-    if len(comparators) > 1:
+    played = games_of_one(study, of=of, dimension=dimension)
+    if "item_id" not in played and "item_a" in played:
+        apart = (played["item_a"] != played["item_b"]).to_numpy()
+        if apart.any():
+            row = int(apart.argmax())
+            raise ValueError(
+                f"block='item' needs both outputs to be of one item. Row {row + 1} has items "
+                f"{played['item_a'].iloc[row]!r} and {played['item_b'].iloc[row]!r}: leave such "
+                "rows out, or take block='annotator'."
+            )
+        played = played.assign(item_id=played["item_a"])
+    if f"{block}_id" not in played:
         raise ValueError(
-            f"{len(comparators)} comparators are there: a test needs one. Select its comparisons."
+            f"block={block!r} needs to know the {block} of each vote: a column {block}_id."
         )
-    other = _names(played, _OTHER[block]) if _known(played, _OTHER[block]) else None
     systems, a, b, results = as_arrays(played)
-    frame = pd.DataFrame({"block": _names(played, block)})
+    frame = pd.DataFrame({"block": played[f"{block}_id"]})
     frame["d"] = np.where(a < b, 1.0, -1.0) * (results @ [1.0, 0.0, -1.0])
     frame["pair"] = np.minimum(a, b) * len(systems) + np.maximum(a, b)
     wide = frame.groupby(["block", "pair"], sort=False)["d"].mean().unstack("pair")
@@ -177,7 +185,7 @@ def _read(
     wide = wide.reindex(index=frame["block"].unique(), columns=codes)
     sides = np.array(systems, dtype=object)[np.column_stack(np.divmod(codes, len(systems)))]
     wide.columns = pd.Index([tuple(pair) for pair in sides], tupleize_cols=False)
-    return wide, 1.0, _covers(frame["block"].to_numpy(), other, block)
+    return wide, 1.0, _covers(played, block)
 
 
 def _of_judgments(
@@ -194,57 +202,23 @@ def _of_judgments(
     span = ends[1] - ends[0]
     judged = study.judged(dimension)
     judged = judged[~judged["is_human"]]
-    blocks = judged[f"{block}_id"].to_numpy()
     wide = judged.groupby([f"{block}_id", "system"])["value"].mean().unstack("system")
     systems = [name for name in study.systems if name in wide]
-    wide = wide.reindex(index=pd.unique(blocks), columns=systems)
-    if len(systems) < 2:
-        raise ValueError(
-            f"{study.name} has judgments of {dimension!r} of {len(systems)} systems: two are "
-            "needed."
-        )
+    wide = wide.reindex(index=judged[f"{block}_id"].unique(), columns=systems)
     pairs = combinations(systems, 2)
     table = pd.DataFrame({pair: (wide[pair[0]] - wide[pair[1]]) / span for pair in pairs})
-    table = table.loc[:, table.notna().any()]
+    table = table.dropna(axis=1, how="all")
     if table.empty:
         raise ValueError(
             f"no {block} has judgments of two systems: take block={_OTHER[block]!r}, or let each "
             f"{block} meet several systems."
         )
-    return table, span, _covers(blocks, judged[f"{_OTHER[block]}_id"].to_numpy(), block)
+    return table, span, _covers(judged, block)
 
 
-def _known(played: pd.DataFrame, factor: str) -> bool:
-    names = ["annotator_id"] if factor == "annotator" else ["item_id", "item_a"]
-    return any(name in played for name in names)
-
-
-def _names(played: pd.DataFrame, factor: Block) -> np.ndarray:
-    """Name the annotator, or the item, of each vote."""
-    if not _known(played, factor):
-        raise ValueError(
-            f"block={factor!r} needs to know the {factor} of each vote: a column "
-            f"{'annotator_id' if factor == 'annotator' else 'item_id'}."
-        )
-    if factor == "annotator":
-        return played["annotator_id"].to_numpy()
-    if "item_id" in played:
-        return played["item_id"].to_numpy()
-    apart = (played["item_a"] != played["item_b"]).to_numpy()
-    if apart.any():
-        row = int(apart.argmax())
-        raise ValueError(
-            f"block='item' needs both outputs to be of one item. Row {row + 1} has items "
-            f"{played['item_a'].iloc[row]!r} and {played['item_b'].iloc[row]!r}: leave such rows "
-            "out, or take block='annotator'."
-        )
-    return played["item_a"].to_numpy()
-
-
-def _covers(blocks: np.ndarray, other: np.ndarray | None, block: Block) -> str:
+def _covers(rows: pd.DataFrame, block: Block) -> str:
     """Say what results generalize to: the other factor is a sample where blocks do not share it."""
-    if other is not None:
-        met = pd.DataFrame({"block": blocks, "other": other}).drop_duplicates()
-        if met["other"].duplicated().any():
-            return f"other {block}s, these {_OTHER[block]}s"
+    other = f"{_OTHER[block]}_id"
+    if other in rows and rows[[f"{block}_id", other]].drop_duplicates()[other].duplicated().any():
+        return f"other {block}s, these {_OTHER[block]}s"
     return f"other {block}s"

@@ -97,8 +97,8 @@ def sample_of(
 
 
 def annotators_of(played: pd.DataFrame, sample: Sample) -> Ints | None:
-    """Give numbers to annotators where they are a sample."""
-    return pd.factorize(played["annotator_id"])[0] if sample.annotators else None
+    """Give numbers (games, 1) to annotators where they are a sample."""
+    return pd.factorize(played["annotator_id"])[0][:, None] if sample.annotators else None
 
 
 def sides(played: pd.DataFrame) -> tuple[Ints, Ints]:
@@ -155,7 +155,7 @@ def bradley_terry(
             variance = largest_variance(
                 *(
                     np.diag(bread @ covariance(scores, shares, label) @ bread)[:n]
-                    for label in _labels(one, other, annotator)
+                    for label in factors(np.column_stack([one, other]), annotator)
                 )
             )
         reason = np.select(
@@ -298,12 +298,6 @@ def _sums(scores: csr_array, shares: csr_array, label: Ints) -> tuple[csr_array,
     return adjusted(incidence(label)), adjusted(pairs)
 
 
-def _labels(one: Ints, other: Ints, annotator: Ints | None) -> list[Ints]:
-    """List the clusters of both sides, and where annotators are a sample theirs, and of both."""
-    who = None if annotator is None else annotator[:, None]
-    return factors(np.column_stack([one, other]), who)
-
-
 def _sizes(
     sample: Sample, group: Ints, item: Ints, annotator: Ints | None = None
 ) -> tuple[Floats | Ints, NDArray[np.object_]]:
@@ -312,13 +306,13 @@ def _sizes(
     Groups and items are those of games, or of both sides of games, one after the other.
     """
     if not sample.people:
-        number = np.asarray(pd.Series(item).groupby(group).nunique(), dtype=np.int64)
-        return number, np.array([few_clusters(int(n), sample.units) for n in number], dtype="O")
-    n_groups = int(group.max()) + 1
-    each = {f"effective {sample.units}": effective_sizes(item, group, n_groups)}
-    if annotator is not None:
-        who = np.tile(annotator, len(group) // len(annotator))
-        each["effective annotators"] = effective_sizes(who, group, n_groups)
+        each = {sample.units: pd.Series(item).groupby(group).nunique().to_numpy()}
+    else:
+        n_groups = int(group.max()) + 1
+        each = {f"effective {sample.units}": effective_sizes(item, group, n_groups)}
+        if annotator is not None:
+            who = np.tile(annotator[:, 0], len(group) // len(annotator))
+            each["effective annotators"] = effective_sizes(who, group, n_groups)
     numbers, names = np.array([*each.values()]), [*each]
     few = [
         few_clusters(n, names[at])
@@ -362,7 +356,8 @@ def rate_intervals(
     numbers, words = _sizes(sample, np.append(group, group + k), np.append(one, other), annotator)
     fewer = numbers.reshape(2, k).argmin(axis=0) * k + np.arange(k)
     least, few = numbers[fewer], words[fewer]
-    variance = largest_variance(*map(squares, _labels(one, other, annotator)))
+    labels = factors(np.column_stack([one, other]), annotator)
+    variance = largest_variance(*map(squares, labels))
     spread = rate * (1 - rate)
     flat = ~np.isnan(variance) & ((variance <= ROUNDING) | (spread <= 0))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -407,10 +402,10 @@ def _design(a: Ints, b: Ints, n: int) -> csr_array:
 
 
 def _information(design: csr_array, weight: Floats, ability: Floats, log_tie: float) -> Floats:
-    """Minus the second derivative of the log-likelihood; singular along equal abilities."""
+    """Minus the log-likelihood's second derivative, and what holds the abilities' mean at 0."""
     win, tie, loss = _probabilities(design, ability, log_tie).T
     lead = (win - loss) / 2
-    block = (design.T @ (design * (weight * ((win + loss) / 4 - lead**2))[:, None])).toarray()
+    block = (design.T @ (design * (weight * ((win + loss) / 4 - lead**2))[:, None])).toarray() + 1
     if np.isneginf(log_tie):
         return block
     cross = design.T @ (-weight * lead * tie)
@@ -451,28 +446,20 @@ def _fit(a: Ints, b: Ints, results: Floats, n: int) -> tuple[Floats, float]:
         return total
 
     def curve(x: Floats) -> Floats:
-        return _fix_mean(_information(design, weight, *split(x)), n)
+        return _information(design, weight, *split(x))
 
     x = np.zeros(n + int(ties))
     options = {"gtol": 1e-12}
     return split(minimize(cost, x, jac=slope, hess=curve, method="trust-exact", options=options).x)
 
 
-def _fix_mean(information: Floats, n: int) -> Floats:
-    """Add what holds the abilities' mean at 0."""
-    fixed = information.copy()
-    fixed[:n, :n] += 1
-    return fixed
-
-
 def _bread(a: Ints, b: Ints, ability: Floats, log_tie: float) -> Floats:
     """Invert the information, for abilities against their mean."""
     n = len(ability)
-    information = _information(_design(a, b, n), np.ones(len(a)), ability, log_tie)
-    scale = len(a)  # that the term which fixes the mean is of the same size
-    inverse = np.linalg.inv(_fix_mean(information / scale, n))
+    share = np.full(len(a), 1 / len(a))  # the term that fixes the mean is of the same size
+    inverse = np.linalg.inv(_information(_design(a, b, n), share, ability, log_tie))
     inverse[:n, :n] -= 1 / n**2  # the part along equal abilities, which is no uncertainty
-    return inverse / scale
+    return inverse / len(a)
 
 
 def _shares(design: csr_array, ability: Floats, log_tie: float) -> csr_array:

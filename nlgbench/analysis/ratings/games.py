@@ -49,6 +49,17 @@ def read_games(
     return games(table, outcome=outcome, seed=seed)
 
 
+def games_of_one(
+    study: Study | pd.DataFrame, *, of: Of | None = None, dimension: str | None = None
+) -> pd.DataFrame:
+    """Read games of one comparator."""
+    played = read_games(study, of=of, dimension=dimension)
+    n = played["comparator"].nunique()
+    if n > 1:
+        raise ValueError(f"{n} comparators are there: one is needed. Select its comparisons.")
+    return played
+
+
 def games(
     table: pd.DataFrame, *, outcome: Outcome = "argmax", seed: int | np.random.Generator = 0
 ) -> pd.DataFrame:
@@ -137,25 +148,16 @@ def _with_probabilities(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 def _bare(table: pd.DataFrame) -> pd.DataFrame:
     """Check a table of games that is no study's."""
-    said = next((name for name in ("outcome", "choice") if name in table), None)
-    wanted = ["system_a", "system_b", *([] if said else PROBABILITIES)]
-    missing = [name for name in wanted if name not in table]
-    if missing:
-        raise ValueError(
-            f"a table of games has no column {missing[0]!r}: it needs system_a, system_b, and "
-            "outcome (a, b or tie) or prob_a, prob_tie, prob_b; output_a and output_b, item_a and "
-            f"item_b (or item_id), annotator_id and comparator if known. Found "
-            f"{', '.join(map(str, table))}."
-        )
-    kinds = " ".join(f"{name}:float" for name in ([] if said else PROBABILITIES))
-    table = read_table(table, f"system_a:key system_b:key {said or ''} {kinds}", "games have")
-    table = table.reset_index(drop=True)
+    said = next((name for name in ("outcome", "choice", "prob_a") if name in table), "outcome")
+    results = "prob_a:float prob_tie:float prob_b:float" if said == "prob_a" else said
+    columns = f"system_a:key system_b:key {results}"
+    table = read_table(table, columns, "a table of games has").reset_index(drop=True)
     sides = table[["system_a", "system_b"]]
     if len({pd.api.types.is_numeric_dtype(sides[name]) for name in sides}) > 1:
         raise ValueError(
             "system_a and system_b are numbers in one and texts in the other: write systems alike."
         )
-    if said:
+    if said != "prob_a":
         wrong = ~table[said].isin(["a", "b", "tie"])
         if wrong.any():
             row = int(wrong.to_numpy().argmax())

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import expit
 
 from nlgbench.analysis.ratings.bradley_terry import Annotators, Ties, bradley_terry, sample_of
-from nlgbench.analysis.ratings.games import Floats, Ints, Of, Outcome, as_arrays, read_games
+from nlgbench.analysis.ratings.games import Floats, Of, Outcome, as_arrays, games_of_one, read_games
 from nlgbench.analysis.ratings.glicko import (
     DEVIATION,
     POINTS,
@@ -186,14 +186,13 @@ def order_stability(
         orders = [glicko2(rows, tie_ratio=tie_ratio, seed=rng) for _ in range(N_ORDERS)]
         many = pd.concat(orders, keys=range(N_ORDERS), names=["order", None])
         many["rank"] = many.groupby("order")["rating"].rank(ascending=False)
-        of_system = many.groupby("system")
-        table = of_system.agg(rating_sd=("rating", "std"), worst_rank=("rank", "max"))
-        table["best_rank"] = of_system["rank"].min()
+        spread = {"rating_sd": ("rating", "std"), "worst_rank": ("rank", "max")}
+        table = many.groupby("system").agg(**spread, best_rank=("rank", "min"))
         rated = glicko2(rows, tie_ratio=tie_ratio, seed=seed).set_index("system")
-        table["deviation"] = rated["deviation"]
-        found.append(table.reset_index().assign(comparator=comparator))
-    whole = pd.concat(found, ignore_index=True)
-    return whole[["comparator", *whole.columns.drop("comparator")]]
+        table = table.assign(deviation=rated["deviation"]).reset_index()
+        table.insert(0, "comparator", comparator)
+        found.append(table)
+    return pd.concat(found, ignore_index=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,18 +233,18 @@ def tournament(
     confidence)``: between equals it ever does so with at most the inverse probability (Robbins
     1970, doi:10.1214/aoms/1177696786), as far as ratings are normal.
     """
-    pool = read_games(study, of=of)
-    comparators = pool["comparator"].unique()
-    if len(comparators) > 1:
-        raise ValueError(
-            f"{len(comparators)} comparators are there: a tournament needs one. Select its "
-            "comparisons."
-        )
     rng = np.random.default_rng(seed)
-    systems, a, b, results = as_arrays(pool)
+    systems, a, b, results = as_arrays(games_of_one(study, of=of))
     n = len(systems)
     first, second = np.triu_indices(n, 1)
-    rows_of = _rows_by_pair(a, b, systems, first, second)
+    met = np.minimum(a, b) * n + np.maximum(a, b)
+    rows_of = [np.flatnonzero(met == code) for code in first * n + second]
+    for i, j, rows in zip(first, second, rows_of, strict=True):
+        if not len(rows):
+            raise ValueError(
+                f"systems {systems[i]!r} and {systems[j]!r} were never compared: a tournament "
+                "draws from all pairs. Compare them, or rate what there is with rate."
+            )
     state = start(n)
     n_games = np.zeros(n, dtype=np.int64)
     since = np.zeros(n, dtype=np.int64)  # games of each since the order last changed
@@ -262,7 +261,7 @@ def tournament(
         n_games[both] += 1
         since[both] += 1
         if adaptive:
-            _play_jointly(both[0], both[1], result, mu, covariance, tie_ratio)
+            _play_jointly(both[0], both[1], result, (mu, covariance), tie_ratio)
             centered = covariance - covariance.mean(axis=0)
             centered -= centered.mean(axis=1, keepdims=True)
             state = mu.tolist(), np.sqrt(np.diag(centered)).tolist()
@@ -285,29 +284,11 @@ def tournament(
     return Tournament(as_table(systems, state, n_games), steps, len(history) // 2, converged)
 
 
-def _rows_by_pair(a: Ints, b: Ints, systems: list[str], first: Ints, second: Ints) -> list[Ints]:
-    """List the comparisons of each pair of systems, whichever stands first."""
-    code = np.minimum(a, b) * len(systems) + np.maximum(a, b)
-    sought = first * len(systems) + second
-    by_code = pd.Series(np.arange(len(a))).groupby(code).indices
-    for one, i, j in zip(sought.tolist(), first, second, strict=True):
-        if one not in by_code:
-            raise ValueError(
-                f"systems {systems[i]!r} and {systems[j]!r} were never compared: a tournament "
-                "draws from all pairs. Compare them, or rate what there is with rate."
-            )
-    return [np.asarray(by_code[one]) for one in sought.tolist()]
-
-
 def _play_jointly(
-    a: int,
-    b: int,
-    result: list[float],
-    mu: Floats,
-    covariance: Floats,
-    tie_ratio: float | None,
+    a: int, b: int, result: list[float], state: tuple[Floats, Floats], tie_ratio: float | None
 ) -> None:
     """Let two systems play one game, and update all that is known of any system in place."""
+    mu, covariance = state
     gap = mu[a] - mu[b]
     expected = float(expit(gap))
     information = expected * (1 - expected)
