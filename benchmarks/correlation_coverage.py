@@ -25,17 +25,17 @@ import pandas as pd
 from scipy import stats
 
 from nlgbench.analysis.correlation.coefficients import coefficients
+from nlgbench.analysis.correlation.correlations import (
+    Sample,
+    cluster_sums,
+    of_outputs,
+    statistics_of,
+)
 from nlgbench.analysis.correlation.intervals import (
     Asked,
     doubts,
     expectations,
     system_intervals,
-)
-from nlgbench.analysis.correlation.meta_evaluation import (
-    Sample,
-    cluster_sums,
-    of_outputs,
-    statistics_of,
 )
 
 RESAMPLE = ("items", "systems", "both")

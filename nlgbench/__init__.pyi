@@ -79,8 +79,8 @@ from nlgbench.plots.corrected import plot_corrected as plot_corrected
 from nlgbench.plots.distributions import plot_distributions as plot_distributions
 from nlgbench.plots.figures import Drawing as Drawing
 from nlgbench.plots.forest import plot_forest as plot_forest
-from nlgbench.plots.judged import plot_severity as plot_severity
-from nlgbench.plots.judged import plot_systems as plot_systems
+from nlgbench.plots.systems import plot_severity as plot_severity
+from nlgbench.plots.systems import plot_systems as plot_systems
 from nlgbench.plots.replacing import plot_replacement as plot_replacement
 from nlgbench.plots.pooled import plot_pooled as plot_pooled
 from nlgbench.plots.reproduction import plot_reproduction as plot_reproduction

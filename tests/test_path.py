@@ -46,7 +46,7 @@ def test_correlate_is_read_in_four_files(granularity):
     options = {"granularity": granularity, "statistics": statistics, "n_resamples": 20}
     nb.correlate(study, **options)  # names are loaded when they are used
     assert files_of(lambda: nb.correlate(study, **options)) <= {
-        "analysis/correlation/meta_evaluation.py",
+        "analysis/correlation/correlations.py",
         "analysis/correlation/coefficients.py",
         "analysis/correlation/intervals.py",
         "study/study.py",

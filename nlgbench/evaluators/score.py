@@ -222,10 +222,10 @@ def score(
     for family, (one, *_) in chosen.items():
         _require(study, family, one, given)
     frames = []
-    for family, asked in chosen.items():
+    for family, wanted in chosen.items():
         function = pkgutil.resolve_name(f"nlgbench.evaluators.{family.function}")
         takes = [*inspect.signature(function).parameters][2:]
-        frames.append(function(study, asked, **{name: given[name] for name in takes}))
+        frames.append(function(study, wanted, **{name: given[name] for name in takes}))
     frames += [_said(study, one) for one in evaluators if not isinstance(one, str)]
     for key, table in (("output_id", "scores"), ("system", "system_scores")):
         made = [frame for frame in frames if key in frame]

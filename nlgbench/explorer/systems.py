@@ -20,8 +20,8 @@ from nlgbench.explorer.view import (
     written,
 )
 from nlgbench.plots.figures import Drawing
-from nlgbench.plots.judged import measured, plot_systems, with_details
 from nlgbench.plots.style import HUMAN
+from nlgbench.plots.systems import measured, plot_systems, with_details
 from nlgbench.study import Study
 
 

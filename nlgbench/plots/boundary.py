@@ -99,8 +99,9 @@ def _draw_panel(ax: Axes, one: Boundary, title: str) -> None:
     human: dict[str, Any] = {"marker": "s", "facecolor": HUMAN, "edgecolor": "white"}
     model: dict[str, Any] = {"marker": "o", "facecolor": "white", "edgecolor": SYSTEM}
     for chosen, look, width in ((is_human, human, 0.4), (~is_human, model, 0.9)):
-        at = one.outputs.loc[chosen, ["logprob_per_token", "judgment"]].to_numpy().T
-        ax.scatter(*at, s=11, linewidth=width, zorder=3, **look)
+        own = one.outputs[chosen]
+        look |= {"s": 11, "linewidth": width, "zorder": 3}
+        ax.scatter(own["logprob_per_token"], own["judgment"], **look)
     ax.set_xlim(x[0], x[-1])
     ax.set_ylim(y[0], y[-1])
     ax.set_xlabel("Log-probability per token (nats)")

@@ -1,6 +1,6 @@
 """Meta-evaluation: how well evaluators agree with people, and which one agrees better.
 
-`meta_evaluation` is `correlate` from top to bottom; `comparing` holds tests between evaluators;
+`correlations` is `correlate` from top to bottom; `comparing` holds tests between evaluators;
 `pooling` asks many studies at once.
 """
 
@@ -10,7 +10,7 @@ from nlgbench.analysis.correlation.comparing import (
     williams,
     williams_tests,
 )
-from nlgbench.analysis.correlation.meta_evaluation import correlate
+from nlgbench.analysis.correlation.correlations import correlate
 from nlgbench.analysis.correlation.pooling import (
     PooledCorrelations,
     compare_with_length,

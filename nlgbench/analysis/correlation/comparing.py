@@ -14,8 +14,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
-from nlgbench.analysis.correlation.intervals import Asked, interval_of_systems
-from nlgbench.analysis.correlation.meta_evaluation import (
+from nlgbench.analysis.correlation.correlations import (
     MOST_EXACT,
     PLAIN,
     Granularity,
@@ -34,6 +33,7 @@ from nlgbench.analysis.correlation.meta_evaluation import (
     strata_of,
     systems_scores,
 )
+from nlgbench.analysis.correlation.intervals import Asked, interval_of_systems
 from nlgbench.inference import adjust, bootstrap_counts
 from nlgbench.names import known
 from nlgbench.study import Study
@@ -303,7 +303,7 @@ def swapped_statistics(
     """
     m = x.shape[1]
     estimates, found = np.full((2, m), np.nan), np.full((m, len(swaps)), np.nan)
-    for at, there in enumerate(np.isfinite(x).all(axis=0)):
+    for at, there in enumerate(np.asarray(np.isfinite(x).all(axis=0))):
         if there.sum() < 2:
             continue
         own, pair = h[there], x[:, at, there]

@@ -19,7 +19,7 @@ from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.comparing import COLUMNS, resampled_differences
-from nlgbench.analysis.correlation.meta_evaluation import (
+from nlgbench.analysis.correlation.correlations import (
     asked_for,
     correlate,
     dimensions_of,

@@ -297,7 +297,7 @@ def _orders(view: _View, said: Floats) -> tuple[dict[str, dict[str, Any]], dict[
         spread = share * (1 - share)
         size = spread / se**2 if se > 1e-12 and spread > 0 else n_items
         quantile = student.ppf(0.5 + view.confidence / 2, view.by_pair.n - 1)
-        low, high = wilson(share, size, quantile)
+        low, high = wilson(np.asarray(share), np.asarray(size), quantile)
         consistency |= {"ci_low": low, "ci_high": high, "p": np.nan, "reason": ""}
         position["p"] = binomtest(n_first, n_first + n_second).pvalue if n_first + n_second else 1.0
         if gain_se < 1e-12:

@@ -8,7 +8,7 @@ classes' probabilities: one sparse product.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -300,7 +300,7 @@ def _outputs_of(votes: _Votes, posterior: Floats, method: str) -> pd.DataFrame:
 def _systems_of(votes: _Votes, posterior: Floats) -> pd.DataFrame:
     shares = pd.DataFrame(posterior, columns=votes.classes)
     by = shares.groupby(votes.outputs["system"], sort=False)
-    mean = by.mean().rename_axis(columns="value").stack()
+    mean: Any = by.mean().rename_axis(columns="value").stack()
     table = mean.rename("estimate").reset_index()
     return table.assign(n_outputs=table["system"].map(by.size()))
 

@@ -245,7 +245,7 @@ def _doubts(layouts: pd.DataFrame, fixed: bool) -> NDArray[np.str_]:
 def _layouts(design: Design, n_items: Any, n_annotators: Any, n_votes: Any) -> pd.DataFrame:
     """List the layouts of these numbers; a crossed design's votes are all annotators'."""
     given = {"n_annotators": n_annotators, "n_items": n_items, "n_votes": n_votes}
-    grid = pd.MultiIndex.from_product(given.values(), names=given.keys()).to_frame(index=False)
+    grid = pd.MultiIndex.from_product([*given.values()], names=[*given]).to_frame(index=False)
     if design == "crossed":
         grid["n_votes"] = grid["n_annotators"]
     elif design == "distinct":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -306,7 +306,7 @@ def _sizes(
     Groups and items are those of games, or of both sides of games, one after the other.
     """
     if not sample.people:
-        each = {sample.units: pd.Series(item).groupby(group).nunique().to_numpy()}
+        each: dict[str, Any] = {sample.units: pd.Series(item).groupby(group).nunique().to_numpy()}
     else:
         n_groups = int(group.max()) + 1
         each = {f"effective {sample.units}": effective_sizes(item, group, n_groups)}

@@ -9,7 +9,7 @@ from scipy import stats
 from small_study import made, study
 
 from nlgbench.analysis.correlation import correlate
-from nlgbench.analysis.correlation.meta_evaluation import (
+from nlgbench.analysis.correlation.correlations import (
     judged_outputs,
     output_scores,
     samples_of,

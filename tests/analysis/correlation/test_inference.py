@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nlgbench.analysis.correlation.meta_evaluation import orders_of, permutation_p
+from nlgbench.analysis.correlation.correlations import orders_of, permutation_p
 
 
 def test_orders_are_all_or_drawn():

@@ -12,18 +12,18 @@ from small_study import made, study
 
 from nlgbench.analysis.correlation import correlate
 from nlgbench.analysis.correlation.coefficients import coefficients
+from nlgbench.analysis.correlation.correlations import (
+    Sample,
+    cluster_sums,
+    of_outputs,
+    statistics_of,
+)
 from nlgbench.analysis.correlation.intervals import (
     Asked,
     drawn_expectations,
     expectations,
     interval_of_systems,
     system_intervals,
-)
-from nlgbench.analysis.correlation.meta_evaluation import (
-    Sample,
-    cluster_sums,
-    of_outputs,
-    statistics_of,
 )
 
 RANKS = ["spearman", "kendall_b", "pairwise_accuracy"]
