@@ -205,6 +205,11 @@ def _of_judgments(
     wide = judged.groupby([f"{block}_id", "system"])["value"].mean().unstack("system")
     systems = [name for name in study.systems if name in wide]
     wide = wide.reindex(index=judged[f"{block}_id"].unique(), columns=systems)
+    if len(systems) < 2:
+        raise ValueError(
+            f"{study.name} has judgments of {dimension!r} of {len(systems)} systems: two are "
+            "needed."
+        )
     pairs = combinations(systems, 2)
     table = pd.DataFrame({pair: (wide[pair[0]] - wide[pair[1]]) / span for pair in pairs})
     table = table.dropna(axis=1, how="all")
