@@ -111,7 +111,7 @@ def test_02_says_what_its_scores_are(run):
     done = run("02", n_outputs=30, n_neighbors=5, seed=3, ties="released")
     data = done.names["data"]
     said, (alt, _) = done.sentence("How far"), done.figure("boundary")
-    assert "30 human references" in alt and "5-nearest-neighbor" in alt
+    assert "human references (squares)" in alt and "5-nearest-neighbor" in alt
     scores = nb.huse(data, n_neighbors=5, ties="released", n_resamples=0)
     for system, rows in scores.groupby("system"):
         found = rows.set_index("score")["estimate"]

@@ -171,3 +171,9 @@ def test_a_majority_is_of_outputs_with_the_commonest_number_of_votes(data):
     whole = votes[~votes["output_id"].isin(votes.loc[lacking, "output_id"])]
     mean = whole.groupby("output_id")["value"].mean()
     assert found.to_dict() == (mean[mean != 0.5] > 0.5).astype(float).to_dict()
+
+
+def test_overlap_is_asked_for_in_both_definitions():
+    names = paper.overlap_names(full=False)
+    assert {"bleu_4", "bleu_4@coco", "rouge_l"} <= set(names) and "meteor" not in names
+    assert set(names) <= set(paper.overlap_names(full=True))

@@ -133,3 +133,15 @@ def test_supervision_is_laid_out_by_kind_without_averages():
     table = pd.DataFrame({"evaluator": [*"abc", "averaged d"], "supervision": ways})
     found = paper.supervised(table.assign(statistic="spearman", estimate=0.5))
     assert found["kind"].tolist() == ["references, texts", "references, texts", "several kinds"]
+
+
+def test_checkpoints_that_are_rated_in_their_true_order_correlate_at_1():
+    orders = pd.DataFrame({"games of two systems": [100], "accuracy": ["0.8"]})
+    orders = orders.assign(**{"in true order": 0.9, "clear pairs": 6})
+    steps = pd.DataFrame({"rating": [1400, 1500, 1600], "true quality": [0.1, 0.2, 0.4]})
+    found = paper.answers_of_truth(study_of("simulated"), orders, steps).set_index("claim_id")
+    place = "simulated/learning-to-compare"
+    assert found["value"].to_dict() == {
+        f"{place}/true_order/accuracy_0.8": 0.9,
+        f"{place}/weak_supervision_orders_checkpoints/spearman": 1.0,
+    }
