@@ -125,16 +125,9 @@ def own_claims(monkeypatch):
     (table,) = re.findall(r"^```csv\n((?s:.*?))^```$", page, re.M)
     Path("my-study/claims.csv").write_text(table, "utf-8")
     (code,) = blocks("docs/own-claims.md")
-    rows = run(code, {}).set_index("claim_id")
-    assert rows["verdict"].to_dict() == {
-        f"study/own/{name}": verdict
-        for name, verdict in {
-            "table2/bleu/spearman": "differs",
-            "table1/alpha": "differs",
-            "direction/bleu": "same direction",
-            "table3/time": "not recomputable",
-        }.items()
-    }
+    rows = run(code, {})
+    verdicts = ["differs", "differs", "same direction", "not recomputable"]
+    assert rows["verdict"].tolist() == verdicts
     assert rows.iloc[-1]["reason"] == "The log files were not kept."
 
 

@@ -1,4 +1,4 @@
-"""What is installed: the conda route, the lock, the wheel."""
+"""What is installed is what pyproject.toml names: by conda, by the locks, by the wheel."""
 
 import os
 import re

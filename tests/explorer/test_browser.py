@@ -1,4 +1,4 @@
-"""The explorer in a browser: as an app by Voila, and in JupyterLab."""
+"""The explorer works in a browser, for this machine alone: as an app, and in JupyterLab."""
 
 import http.client
 import re

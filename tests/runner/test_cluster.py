@@ -107,17 +107,6 @@ def kernels(*processes):
     return below
 
 
-def begun(*processes):
-    """Tell whether a kernel runs, and not only the watch that is there before it."""
-    for process in kernels(*processes):
-        try:
-            if "ipykernel_launcher" in process.cmdline():
-                return True
-        except psutil.Error:
-            continue
-    return False
-
-
 def ended(below):
     return not psutil.wait_procs(below, timeout=20)[1]
 
@@ -203,7 +192,7 @@ def test_whatever_is_killed_the_next_run_goes_on(dask, make_notebook, tmp_path, 
     worker.kill()
     worker.wait()
     assert ended(left)
-    until(lambda: (len(done(out)) >= 3 and begun(*workers)) or command.poll() is not None)
+    until(lambda: (len(done(out)) >= 3 and kernels(*workers)) or command.poll() is not None)
     left = kernels(*workers)
     scheduler.kill()
     scheduler.wait()

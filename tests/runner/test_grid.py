@@ -31,6 +31,7 @@ run.close();
     [
         ("k: [1, 2]\nname: b", [{"k": "1", "name": "b"}, {"k": "2", "name": "b"}]),
         ("- k: [1, 2]\n- k: 7", [{"k": "1"}, {"k": "2"}, {"k": "7"}]),
+        ("a: [1, 2]\nb: [3, 4]", [{"a": x, "b": y} for x in "12" for y in "34"]),
         ("units: [[1, 2], [3]]", [{"units": ["1", "2"]}, {"units": ["3"]}]),
     ],
 )
@@ -44,6 +45,7 @@ def test_lists_in_one_block_are_combined(tmp_path, text, expected):
     [
         ("", "is empty"),
         ("- k: 1\n- {}", "block 2 is {}, not names"),
+        ("k: []", "block 1 is {'k': ..}, not names"),
         ("k: [1", "line 1, column 6 is no YAML"),
     ],
 )

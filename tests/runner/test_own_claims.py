@@ -76,6 +76,7 @@ SIGN = {"claim_id": "direction/a", "published": 1}
         ({"where": "evaluator=chrf; confidence=0.950", "published": -0.3}, "matches", ""),
         ({"where": "evaluator=bleu; passed=false", "published": 0.2}, "matches", ""),
         ({"where": "n=100", "column": "n", "published": 100}, "matches", ""),
+        ({"where": "evaluator=flat"}, "undecided", "all scores are equal"),
         # Signs are decided by intervals.
         (SIGN, "same direction", ""),
         (SIGN | {"published": -1}, "differs", ""),
@@ -121,12 +122,14 @@ def test_half_a_unit_of_the_last_printed_digit_is_the_tolerance(tmp_path):
     [
         ({"claim_id": "Table 2/BLEU"}, "'Table 2/BLEU': write lower case"),
         ({"published": "0,41"}, "column 'published', '0,41': write a finite number"),
+        ({"published": "inf"}, "column 'published', 'inf': write a finite number"),
         ({"tolerance": -0.1}, "column 'tolerance', -0.1: .* not negative"),
         ({"tolerance": None}, "column 'tolerance', None: .* as a number needs one"),
         ({"claim_id": "direction/a"}, "column 'published', 0.41: .* of a direction 1"),
         ({"unavailable": "No."}, "column 'analysis', 'correlate': .* not both"),
         ({"where": "n=1; n=2"}, "'n=1; n=2': write column=value; column=value, each column once"),
         ({"where": "evaluatr=bleu"}, "no column 'evaluatr'. Did you mean 'evaluator'"),
+        ({"column": "estimat"}, "correlate has no column 'estimat'"),
         ({"where": "evaluator=bleu"}, "2 rows of correlate .* differ in granularity, "),
         ({"column": "evaluator"}, "'evaluator' of correlate is no number: 'bleu'"),
         ({"tolerence": 1}, "tolerence: .* Did you mean 'tolerance'"),

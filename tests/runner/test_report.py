@@ -77,19 +77,6 @@ def test_the_datasheet_says_what_the_tables_say(reported):
     assert "| 4.3.8 | Form of response | quality (votes) | relative: " in words
 
 
-@pytest.mark.parametrize(
-    ("alt", "caption"),
-    [
-        ("Scores of Acme Inc. and gpt. Best first: gpt.", "Scores of Acme Inc. and gpt."),
-        ("Two titles (a and b). bleu: 0.5.", "Two titles (a and b)."),
-    ],
-)
-def test_a_caption_is_the_first_sentence_and_not_cut_within_a_name(tmp_path, alt, caption):
-    alt = f"{alt} Source: simulated."
-    figure = run_folder.Figure("run", "scores", tmp_path / "scores.pdf", alt, "simulated")
-    assert figure.caption == f"{caption} Source: simulated."
-
-
 @pytest.fixture
 def page(reported):
     playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is missing")
@@ -133,9 +120,12 @@ def test_the_page_works_from_its_file_for_whoever_reads_it(page, reported, hosti
             assert page.locator(f'[id="{address[1:]}"]').count() == 1, address
         elif not address.startswith("https://"):
             assert (reported / "report" / address).is_file(), address
-    # Pictures have words; on a small screen tables alone scroll.
+    # Pictures and fields have words; on a small screen tables alone scroll.
     pictures = page.evaluate("[...document.images].map((one) => [one.alt, one.naturalWidth])")
     assert pictures and all(len(alt) > 40 and width > 300 for alt, width in pictures)
+    fields = "[...document.querySelectorAll('input, select')]"
+    assert all(page.evaluate(f"{fields}.map((one) => one.labels[0]?.innerText)"))
+    assert page.locator("html[lang=en]").count() == 1
     page.pdf(path=tmp_path / "print.pdf", format="A4")
     page.set_viewport_size({"width": 380, "height": 900})
     page.wait_for_function("innerWidth === 380")

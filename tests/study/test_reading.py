@@ -49,7 +49,7 @@ ERRORS = (
 LAYOUTS = {
     "long": ("r.csv", LONG, NAMED, ""),
     "long tsv": ("r.tsv", LONG.replace(",", "\t"), NAMED, ""),
-    "semicolons": ("r.csv", LONG.replace(",", ";"), NAMED, "delimiter: ';'"),
+    "semicolons": ("r.dat", LONG.replace(",", ";"), NAMED, "delimiter: ';'\n    format: csv"),
     "a column per dimension": (
         *("r.csv", "item,model,who,flow\n1,a,ann,3\n1,b,bob,4\n2,a,ann,5\n", WIDE, ""),
     ),
@@ -81,6 +81,10 @@ LAYOUTS = {
     "nested by ids": (
         *("r.json", json.dumps(NESTED), "{value: [flow]}"),
         "keys: [item_id, system, annotator_id]",
+    ),
+    "nested to the value": (
+        *("r.json", json.dumps(NESTED), "{}"),
+        "keys: [item_id, system, annotator_id, dimension]",
     ),
     "slots of a batch": (
         *("r.csv", SLOTS),
@@ -215,6 +219,8 @@ def test_annotators_are_renamed_unless_the_folder_asks_to_keep_them(tmp_path):
 POSITIONS = {
     "columns": ("d,m,rater1,rater2\n1,a,3,4\n", "value: 'rater{annotator_id}'", ""),
     "lists": ('d,m,r\n1,a,"[3, 4]"\n', "value: r", "'{position}'", "lists: [value]"),
+    "rows": ("d,m,r\n1,a,3\n1,a,4\n", "value: r", "'{row}'"),
+    "persons": ("d,m,by ann,by bob\n1,a,3,4\n", "value: 'by {annotator_id}'", ""),
     "slots": ("d,m,h1,h2\n1,a,3,4\n", "value: 'h{slot}'", "'{item_id}/{slot}'"),
     "ids": ("d,m,r,who\n1,a,3,p1\n1,a,4,p2\n", "value: r, annotator_id: who", ""),
 }
@@ -229,7 +235,7 @@ def test_positions_are_no_annotators_unless_they_are_said_to_be_persons(name, tm
     problems = []
     study, notes = read_folder(folder(tmp_path / "s", {"r.csv": content}, about), problems)
     assert not problems and len(study.judgments) == 2
-    positions = name != "ids"
+    positions = name not in ("persons", "ids")
     assert study.settings.get("annotators") == ("positions" if positions else None)
     assert study.persons != positions
     assert any("made from positions" in note for note in notes) == positions
@@ -313,6 +319,7 @@ def test_integers_beside_an_empty_cell_stay_integers(tmp_path):
 CELLS = {
     "ids that are integers": ([1, None, 2**53 + 1], ["1", "", "9007199254740993"]),
     "numbers": ([0.1, float("nan"), None], ["0.1", "", ""]),
+    "truth": ([True, None, False], ["true", "", "false"]),
     "lists": ([[1, None], [], None], ["[1, null]", "[]", ""]),
     "days": ([date(2020, 1, 2), None, None], ["2020-01-02", "", ""]),
 }

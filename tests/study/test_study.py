@@ -54,6 +54,8 @@ def test_what_is_left_out_is_filled():
         ({"settings": {"qualty": "x"}}, r"'qualty' is unknown\. Did you mean 'quality'\?"),
         ({"settings": {"valid": {"quality": {}}}}, "valid: quality must have min or max"),
         ({"settings": {"valid": {"quality": {"most": 4}}}}, "quality must have min or max"),
+        ({"settings": {"valid": {"quality": {"max": "4"}}}}, "each a number"),
+        ({"settings": {"scales": {"quality": {"min": 1}}}}, "quality must have min and max"),
         ({"settings": 3}, "settings must be a dict. Got 3"),
         ({"truth": np.zeros((2, 2))}, "truth must be a dict. Got a ndarray"),
         ({"source": "released!"}, r"Did you mean 'released'\?"),

@@ -208,6 +208,8 @@ BAD_FILES = [
     (HEADER.encode() + b"d,caf\xe9,m,-1,2\n", "not UTF-8: byte 0xe9 at offset 38, line 2"),
     (b"\xef\xbb\xbfa,b\n\xff", r"not UTF-8: byte 0xff at offset 7, line 2"),
     (HEADER.encode() + b"o1,m,-1,2\no2,m", r"row 2 \(line 3\) has 2 fields and the header has 4"),
+    (HEADER.encode() + b"o1,m,-1,2,9\n", r"row 1 \(line 2\) has 5 fields"),
+    (HEADER.encode() + b'"o"1,m,-1,2\n', r"row 1 \(line 2\): .*a quote inside a text"),
     (HEADER.encode() + b'o1,"m\n', r"row 1 \(line 2\): unexpected end of data\. The file is cut"),
     (HEADER.encode() + b'"o\n1",m,-1,2\n\no2,m,3,2\n', r"row 2 \(line 5\), .*'o2'.*: '3'"),
 ]
